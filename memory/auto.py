@@ -68,16 +68,16 @@ RULES: tuple[Rule, ...] = (
         "no model, and the question needs several facts",
         ("qrmem",),
     ),
-    Rule(lambda at: not at.has_model, "no model is configured, so evidence is the answer", (CHEAPEST,)),
-    Rule(lambda at: at.is_conversation, "all that is remembered is one conversation", ("chat returning",)),
-    Rule(lambda at: at.fits, "everything fits into the model's window", ("full_middle",)),
-    Rule(lambda at: at.kind == "summary", "the question wants a summary", ("memorag", "summary")),
-    Rule(lambda at: at.kind == "choice", "one of the given answers is wanted", ("qrmem", "memorag")),
+    Rule(lambda at: not at.has_model, "no model is configured, so the evidence is the answer", (CHEAPEST,)),
+    Rule(lambda at: at.is_conversation, "all items are one conversation", ("chat returning",)),
+    Rule(lambda at: at.fits, "everything fits the context window", ("full_middle",)),
+    Rule(lambda at: at.kind == "summary", "the question asks for a summary", ("memorag", "summary")),
+    Rule(lambda at: at.kind == "choice", "the question is multiple choice", ("qrmem", "memorag")),
     Rule(
         lambda at: at.kind == "several", "the question needs several facts", ("qrmem", "segment_plus", "decomposition")
     ),
-    Rule(lambda at: at.kind == "reason", "the question asks for what no one place says", ("memorag", "segment_plus")),
-    Rule(lambda at: True, "the question is for one fact", (CHEAPEST,)),
+    Rule(lambda at: at.kind == "reason", "no single passage answers the question", ("memorag", "segment_plus")),
+    Rule(lambda at: True, "the question asks for one fact", (CHEAPEST,)),
 )
 """The first rule that holds applies; each falls back to the cheapest strategy.
 
@@ -100,10 +100,10 @@ class Selection:
     passed_over: tuple[str, ...] = ()
 
     @property
-    def describe_cost(self) -> str:
-        over = f"; {' and '.join(self.passed_over)} would cost more than is allowed" if self.passed_over else ""
+    def description(self) -> str:
+        over = f"; {' and '.join(self.passed_over)} would exceed the cost limit" if self.passed_over else ""
         cost = f"; at most {describe_cost(self.cost)}" if self.cost.n_calls else ""
-        return f"{self.name}, as {self.why}{over}{cost}"
+        return f"`{self.name}`: {self.why}{over}{cost}"
 
 
 class AutoStrategy:
@@ -155,13 +155,13 @@ class AutoStrategy:
         """
         self._prepare(cancel)
         pick = self.pick(question)
-        notes = [f"auto picked {pick.describe_cost}."]
+        notes = [f"`auto` selected {pick.description}."]
         try:
             answer = self._strategy(pick.name).answer(question, budget, cancel)
         except UnparsableAnswer as error:
             if pick.name == CHEAPEST or (cancel is not None and cancel.cancelled):
                 raise
-            notes.append(f"{error} {CHEAPEST} answered instead.")
+            notes.append(f"{error} `{CHEAPEST}` answered instead.")
             answer = self._strategy(CHEAPEST).answer(question, budget, cancel)
         recalled = replace(answer.recalled, trace=(_step(pick), *answer.recalled.trace))
         return replace(answer, recalled=recalled, strategy=self.name, notes=(*notes, *answer.notes))

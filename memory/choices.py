@@ -35,7 +35,7 @@ def read_letter(text: str, choices: Sequence[str]) -> str:
     said = _AFTER_ANSWER.split(text)[-1].strip()
     several = rf"\b[{letters}]\b\)?\s*(?:\bor\b|\band\b|/|,|&)\s*\(?[{letters}]\b"
     if re.search(several, said):
-        raise ValueError(f"not one option is chosen in {text[:80]!r}")
+        raise ValueError(f"no single option is chosen in {text[:80]!r}")
     if match := re.match(rf"\W*(?:([{letters}{letters.lower()}])\W*$|([{letters}])(?:[.):,]|\s*\n))", said):
         return (match.group(1) or match.group(2)).upper()
     # "A" or "I" before a lower-case letter is an English word, not a choice.
@@ -48,7 +48,7 @@ def read_letter(text: str, choices: Sequence[str]) -> str:
         # If an option contains another option, the longer one is meant.
         named = {_letter(i) for i in held if not any(options[i] in options[j] for j in held if j != i)}
     if len(named) != 1:
-        raise ValueError(f"not one option is chosen in {text[:80]!r}")
+        raise ValueError(f"no single option is chosen in {text[:80]!r}")
     return named.pop()
 
 

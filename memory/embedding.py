@@ -63,27 +63,27 @@ def open_embedder(settings: EmbedderSettings | None = None) -> tuple[Embedder, s
     """
     settings = settings or EmbedderSettings()
     if settings.kind == "hashing":
-        return HashingEmbedder(), "embeddings by hashing, as set"
+        return HashingEmbedder(), "hashing embeddings, as configured"
     if settings.kind == "api":
         from .embedding_api import ApiEmbedder
 
         embedder = ApiEmbedder(settings)
-        return embedder, f"embeddings of {embedder.name}, as set"
+        return embedder, f"embeddings of {embedder.name}, as configured"
     if settings.kind not in KINDS:
-        raise ModelMissing(f"No embeddings are called {settings.kind!r}; there are {', '.join(KINDS)}.")
+        raise ModelMissing(f"Unknown embeddings {settings.kind!r}. Use one of {', '.join(KINDS)}.")
     from .embedding_local import LocalEmbedder, bundled_model
 
     if settings.kind == "local":
         local = LocalEmbedder(settings.path, settings)
-        return local, f"embeddings of {local.name}, as set"
+        return local, f"embeddings of {local.name}, as configured"
     if settings.kind == "bundled":
         bundled = LocalEmbedder(bundled_model(), settings)
-        return bundled, f"embeddings of {bundled.name}, as set"
+        return bundled, f"embeddings of {bundled.name}, as configured"
     try:
         bundled = LocalEmbedder(bundled_model(), settings)
     except ModelMissing as error:
-        return HashingEmbedder(), f"embeddings by hashing, which knows letters and no meaning: {error}"
-    return bundled, f"embeddings of {bundled.name}, which is installed"
+        return HashingEmbedder(), f"hashing embeddings, without semantic similarity: {error}"
+    return bundled, f"embeddings of {bundled.name}, because it is installed"
 
 
 def knows_meaning(embedder: Embedder) -> bool:

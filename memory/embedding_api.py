@@ -33,8 +33,10 @@ class ApiEmbedder:
     def __init__(self, settings: EmbedderSettings, *, timeout_s: float = 60.0, pause: Pause = Cancel.wait) -> None:
         """Raises ModelMissing if the address, the model name or the key is missing."""
         if not settings.url or not settings.model:
-            missing = "an address: set memory.embeddings_url" if not settings.url else "a name: memory.embeddings_model"
-            raise ModelMissing(f"Embeddings of a server want {missing}.")
+            missing = (
+                "URL. Set `memory.embeddings_url`" if not settings.url else "model name. Set `memory.embeddings_model`"
+            )
+            raise ModelMissing(f"Embeddings of a server have no {missing}.")
         url = settings.url.rstrip("/").removesuffix("/embeddings").removesuffix("/v1").removesuffix(OLLAMA)
         self._endpoint = Endpoint(url, read_timeout_s=timeout_s, api_key_variable=settings.key_variable)
         self._settings = settings
@@ -84,13 +86,15 @@ class ApiEmbedder:
         found = _vectors(answer, len(texts))
         if found is None or not np.isfinite(found).all():
             raise ModelUnreachable(
-                f"{self._endpoint.url} answers, but not with {len(texts)} vectors of one length. Check the address and "
-                "memory.embeddings_model."
+                f"{self._endpoint.url} did not return {len(texts)} vectors of equal length. Check the address and "
+                "`memory.embeddings_model`."
             )
         with self._lock:
             self._n_dimensions = self._n_dimensions or found.shape[1]
         if found.shape[1] != self._n_dimensions:
-            raise ModelUnreachable(f"{self.name} changed from {self._n_dimensions} to {found.shape[1]} dimensions.")
+            raise ModelUnreachable(
+                f"{self.name} changed from {self._n_dimensions} to {found.shape[1]} dimensions. Restart Weft."
+            )
         lengths = np.linalg.norm(found, axis=1, keepdims=True)
         vectors: Vectors = np.divide(found, lengths, out=np.zeros_like(found), where=lengths > 0)
         return vectors
@@ -102,7 +106,7 @@ class ApiEmbedder:
                 return self._endpoint.post(path, body, limit)
         except Cancelled as error:
             raise ModelUnreachable(
-                f"{self._endpoint.url} gave no vectors within {self._timeout_s:g} s. Use a faster server."
+                f"{self._endpoint.url} returned no vectors within {self._timeout_s:g} s. Use a faster server."
             ) from error
 
 

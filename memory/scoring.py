@@ -63,7 +63,7 @@ def indexer(how: str = "bm25", context: StrategyContext | None = None) -> Indexe
         "hybrid": lambda segments: HybridIndex(segments, embedder),
     }
     if how not in ways:
-        raise ValueError(f"no way to score is called {how!r}; there are {', '.join(SCORERS)}.")
+        raise ValueError(f"unknown scorer {how!r}; use one of {', '.join(SCORERS)}.")
     return ways[how]
 
 

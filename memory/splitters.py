@@ -86,7 +86,7 @@ def lines_of(text: str) -> list[str]:
 def pack(pieces: Iterable[str], size: int, count: Callable[[str], int]) -> list[str]:
     """Adjacent pieces joined while the sum of their counts is at most `size`; a larger piece stays whole."""
     if size < 1:
-        raise ValueError(f"a segment cannot hold {size}; give at least 1.")
+        raise ValueError(f"the segment size is {size}; it must be at least 1.")
     packed: list[str] = []
     room = -1
     for piece in pieces:
@@ -112,7 +112,7 @@ def fill(
     counts are not additive, so joined texts are counted, a few times for each segment.
     """
     if size < 1:
-        raise ValueError(f"a segment cannot hold {size}; give at least 1.")
+        raise ValueError(f"the segment size is {size}; it must be at least 1.")
     pieces, n_cuts = list(pieces), [0] * len(pieces)
     filled: list[str] = []
     start, n_characters = 0, 4 * size  # of the last segment; the next one has a similar length

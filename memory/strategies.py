@@ -42,7 +42,7 @@ def strategy_named(name: str, context: StrategyContext, *, score: str = "") -> S
     if name not in STRATEGIES:
         near = difflib.get_close_matches(name, STRATEGIES, 1)
         guess = f" Did you mean {near[0]!r}?" if near else ""
-        raise ValueError(f"no strategy is called {name!r}.{guess} There are: {', '.join(STRATEGIES)}.")
+        raise ValueError(f"unknown strategy {name!r}.{guess} Use one of: {', '.join(STRATEGIES)}.")
     return STRATEGIES[name](context, score_named(score, context) if score else None)
 
 
@@ -51,7 +51,7 @@ def score_named(name: str, context: StrategyContext) -> Indexer:
     if name == "fragrel":
         return related(indexer("auto", context), ContextRelation())
     if name not in SCORERS:
-        raise ValueError(f"no way to score is called {name!r}; there are {', '.join((*SCORERS, 'fragrel'))}.")
+        raise ValueError(f"unknown scorer {name!r}; use one of {', '.join((*SCORERS, 'fragrel'))}.")
     return indexer(name, context)
 
 

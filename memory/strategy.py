@@ -38,7 +38,7 @@ class InProcessCache:
         self._values[kind, key] = value
 
 
-NO_MODEL = "No model is configured: this is the evidence alone."
+NO_MODEL = "No model is configured: only evidence is returned."
 CANCELLED = "Cancelled before the model answered."
 """Notes of answers."""
 

@@ -52,11 +52,11 @@ class UsageTracker:
             spent = sum(self._rows.values(), Cost())
             n_calls, used = spent.n_calls + self._n_open, spent.tokens_in + spent.tokens_out + self._open_tokens
             if limits.n_calls is not None and n_calls >= limits.n_calls:
-                raise LimitReached(f"{n_calls} calls were made, and no more are allowed. Raise the limit to go on.")
+                raise LimitReached(f"{n_calls} calls were made, which is the limit. Raise it to continue.")
             if limits.tokens is not None and used + tokens > limits.tokens:
                 raise LimitReached(
-                    f"{used} of {limits.tokens} tokens are used, and the next call may take {tokens}. "
-                    "Raise the limit to go on."
+                    f"{used} of {limits.tokens} tokens are used, and the next call can take {tokens}. "
+                    "Raise the limit to continue."
                 )
             self._n_open += 1
             self._open_tokens += tokens

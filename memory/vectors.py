@@ -64,7 +64,7 @@ class VectorIndex:
     def add(self, vectors: Mapping[str, Vectors]) -> None:
         """Add vectors; an existing key is replaced and moves to the end. Raises ValueError for a wrong length."""
         if any(vector.shape != (self.n_dimensions,) for vector in vectors.values()):
-            raise ValueError(f"a vector does not have {self.n_dimensions} numbers")
+            raise ValueError(f"a vector does not have {self.n_dimensions} dimensions")
         self.remove(vectors)
         if not vectors:
             return

@@ -50,7 +50,7 @@ def test_a_long_text_is_asked_by_the_kind_of_question(scripted_chat, question, p
 
 def test_what_fits_into_the_window_is_shown_whole(scripted_chat):
     pick = auto(scripted_chat([]), [SHORT]).pick(Question("Why do rockets fly?"))
-    assert pick.describe_cost.startswith("full_middle, as everything fits into the model's window; at most 1 call, ")
+    assert pick.description.startswith("`full_middle`: everything fits the context window; at most 1 call, ")
 
 
 def test_without_a_model_only_several_facts_are_worth_a_walk():
@@ -68,7 +68,7 @@ def test_without_a_model_there_is_evidence_whatever_is_asked():
     answer = strategy.answer(Question("Summarise what island number 77 is."))
     assert answer.text == ""
     assert answer.recalled.evidence
-    assert answer.notes[0] == "auto picked fragrel, as no model is configured, so evidence is the answer."
+    assert answer.notes[0] == "`auto` selected `fragrel`: no model is configured, so the evidence is the answer."
     assert strategy.estimate(Question("x")) == Cost()
 
 
@@ -81,7 +81,7 @@ def test_what_costs_too_much_is_passed_over_and_named(scripted_chat, limit):
     pick = auto(model, limit=limit).pick(Question("Where?", choices=("here", "there")))
     assert pick.name == CHEAPEST
     assert set(pick.passed_over) <= {"qrmem", "memorag"}
-    assert "would cost more than is allowed" in pick.describe_cost
+    assert "would exceed the cost limit" in pick.description
 
 
 def test_where_even_the_cheapest_costs_too_much_it_is_taken_all_the_same(scripted_chat):
@@ -101,7 +101,7 @@ def test_the_answer_says_what_was_picked_and_why(scripted_chat):
     model = scripted_chat([("", "three days")])
     answer = auto(model, [SHORT]).answer(Question("How long do rockets take?"))
     assert (answer.text, answer.strategy) == ("three days", "auto")
-    assert answer.notes[0].startswith("auto picked full_middle, as everything fits")
+    assert answer.notes[0].startswith("`auto` selected `full_middle`: everything fits")
     assert answer.recalled.trace[0].name == "auto"
     assert answer.recalled.trace[0].detail["picked"] == "full_middle"
     assert answer.cost.n_calls == 1
@@ -139,7 +139,7 @@ def test_what_a_model_cannot_do_fragrel_answers(scripted_chat):
     strategy._made["memorag"] = Stuck()
     answer = strategy.answer(Question("Why does Ann sail?"))
     assert answer.text == "sails"
-    assert answer.notes[1] == "No readable answer. fragrel answered instead."
+    assert answer.notes[1] == "No readable answer. `fragrel` answered instead."
 
 
 def test_a_dead_endpoint_and_a_cancel_are_those_of_the_strategy(scripted_chat):
@@ -205,7 +205,7 @@ def _plausible(messages) -> str:
 
 
 def test_an_unknown_name_is_answered_with_the_nearest():
-    with pytest.raises(ValueError, match=r"'fragrl'\. Did you mean 'fragrel'\? There are: auto, fragrel"):
+    with pytest.raises(ValueError, match=r"'fragrl'\. Did you mean 'fragrel'\? Use one of: auto, fragrel"):
         strategy_named("fragrl", StrategyContext())
     with pytest.raises(ValueError, match="bm52"):
         strategy_named("qrmem", StrategyContext(), score="bm52")
@@ -237,6 +237,6 @@ def test_auto_runs_on_a_real_small_model(small_chat_model):
     try:
         answer = auto(model, [SHORT]).answer(Question("How long do rockets take to reach the moon?", task="short"))
         assert answer.text
-        assert answer.notes[0].startswith("auto picked full_middle, as everything fits")
+        assert answer.notes[0].startswith("`auto` selected `full_middle`: everything fits")
     finally:
         model.close()

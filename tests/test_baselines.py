@@ -185,7 +185,7 @@ def test_rewriting_searches_for_each_query_and_the_question(scripted_chat):
     answer = ready(lambda context: Rewriting(context, 1), model).answer(Question("In which country was she born, Ann?"))
     assert texts(answer.recalled) == ["Ann was born in Oslo.", "Oslo lies in Norway."]
     assert answer.recalled.trace[0].detail == queries
-    assert [each.why for each in answer.recalled.evidence] == ["fits “Ann born”", "fits “Norway”"]
+    assert [each.why for each in answer.recalled.evidence] == ["matches “Ann born”", "matches “Norway”"]
 
 
 def test_rewriting_shows_the_model_what_was_said_before(scripted_chat):
@@ -199,7 +199,7 @@ def test_a_question_that_cannot_be_rewritten_is_searched_for_as_it_is_and_a_note
     model = scripted_chat([("search engine", "no"), ("", "x")])
     answer = ready(lambda context: Rewriting(context, 1), model).answer(Question("moon"))
     assert len(texts(answer.recalled)) == 1
-    assert answer.notes[0].startswith("The question was searched for as it is")
+    assert answer.notes[0].startswith("The original question was searched")
 
 
 # Decomposition
@@ -227,7 +227,7 @@ def test_a_question_that_cannot_be_taken_apart_is_one_part(scripted_chat):
     model = scripted_chat([("smaller questions", "none"), ("", "Oslo")])
     answer = ready(Decomposition, model).answer(Question("Where was Ann born?"))
     assert [step.name for step in answer.recalled.trace] == ["decompose", "part"]
-    assert answer.notes[0].startswith("The question was not taken apart")
+    assert answer.notes[0].startswith("The question was not decomposed")
 
 
 def test_what_was_found_out_fits_the_budget_with_the_evidence(scripted_chat):

@@ -224,7 +224,7 @@ def test_a_call_of_a_strategy_has_a_limit_of_its_own(scripted_chat: Any):
             while not cancel.wait(0.01):
                 yield Piece("a")
 
-    with pytest.raises(CallTimedOut, match=r"did not finish “note” within 0\.1 s"):
+    with pytest.raises(CallTimedOut, match=r"did not finish `note` within 0\.1 s"):
         MeteredModel(Slow({}), call_seconds=0.1).ask(Call.of("note", "x"))
     assert issubclass(CallTimedOut, ModelError)
 

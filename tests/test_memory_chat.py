@@ -397,7 +397,7 @@ def test_topics_that_cannot_be_read_give_no_evidence_and_say_so(scripted_chat, n
     memos = MemoChatMemory(words_kit(model))
     memos.remember([Item("c", "user: a\nbot: b", "turn", i) for i in range(3)])
     recalled = memos.recall(Question("x"), Budget())
-    assert recalled.evidence == () and "no readable answer" in recalled.trace[0].detail["failed"]
+    assert recalled.evidence == () and "unparsable response" in recalled.trace[0].detail["failed"]
 
 
 def test_memos_need_a_model_to_be_written_and_chosen():

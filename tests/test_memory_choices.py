@@ -35,7 +35,7 @@ def test_a_letter_is_found_however_it_is_said(text, letter):
 @pytest.mark.parametrize("text", ["", "E", "A or B.", "(A) or (B)", "I do not know", "a man", "in London, or nowhere"])
 def test_no_letter_or_several_is_unreadable(text):
     assert as_answer(text, Question("Where?", CHOICES)) == text
-    with pytest.raises(ValueError, match="not one option"):
+    with pytest.raises(ValueError, match="no single option"):
         read_letter(text, CHOICES)
 
 

@@ -138,9 +138,9 @@ def test_two_hops_are_found_that_the_words_of_the_question_miss():
 
 def test_evidence_says_how_it_was_reached():
     found = {each.segment.source: each.why for each in without_model().recall(QUESTION, Budget(n=2)).evidence}
-    assert found["lamp.md"] == "names “The Northern Lamp”"
+    assert found["lamp.md"] == "mentions “The Northern Lamp”"
     assert found["vells.md"] == (
-        "names “Ada Vells”, reached from “The Northern Lamp”: The Northern Lamp is a novel by Ada Vells."
+        "mentions “Ada Vells”, reached from “The Northern Lamp”: The Northern Lamp is a novel by Ada Vells."
     )
 
 
@@ -511,7 +511,7 @@ def test_nonsense_at_every_step_still_finds_evidence_and_says_what_was_done_inst
     assert answer.text == nonsense  # any words are an answer in words
     assert sources(answer.recalled) == {"lamp.md", "vells.md"}
     said = " ".join(answer.notes)
-    for what in ("was read without the model", "related by its sentences", "missing in the summary", "too few"):
+    for what in ("patterns replaced the entities", "sentences replaced the relations", "the summary lacks", "insufficient"):
         assert what in said
 
 
@@ -519,7 +519,7 @@ def test_an_answer_without_a_letter_is_empty_and_says_why(reading):
     reader = Reader(answer="who knows")
     answer = reading(reader, graph_update=False).answer(Question(QUESTION.text, ("a", "b")))
     assert answer.text == ""
-    assert "there is no answer: scripted gave no readable answer" in answer.notes[-1]
+    assert "there is no answer: scripted returned an unparsable response" in answer.notes[-1]
     assert answer.recalled.evidence
 
 
@@ -540,18 +540,18 @@ def test_nothing_found_asks_no_model_for_an_answer(reading):
     reader = Reader()
     answer = reading(reader, items=[Item("a", "Rain fell.")], graph_update=False).answer(Question("zebra?"))
     assert answer.text == "" and answer.recalled.evidence == ()
-    assert "Nothing that is remembered" in answer.notes[-1]
+    assert "No item matches the question" in answer.notes[-1]
     assert not reader.prompts("answer")
 
 
 def test_what_does_not_fit_a_window_is_done_without_the_model(reading):
     answer = reading(Reader(), context_tokens=900, graph_update=False).answer(QUESTION, Budget(n=1))
-    assert "was read without the model" in answer.notes[0] and "holds 900" in answer.notes[0]
+    assert "patterns replaced the entities" in answer.notes[0] and "is 900" in answer.notes[0]
     assert answer.text == "Orsk"
 
 
 def test_settings_that_mean_nothing_are_refused():
-    with pytest.raises(ValueError, match="there are reflection, expansion, trial"):
+    with pytest.raises(ValueError, match="use one of reflection, expansion, trial"):
         QRMeMSettings(navigation="guessing")
     with pytest.raises(ValueError, match="0 to 1"):
         QRMeMSettings(first_share=2)

@@ -73,7 +73,7 @@ def test_sentences_lose_nothing_but_blanks_and_closing_marks(text):
 
 
 def test_an_unknown_tool_is_named_with_those_there_are():
-    with pytest.raises(ValueError, match=r"patterns, none and spacy:MODEL"):
+    with pytest.raises(ValueError, match=r"patterns, none or spacy:MODEL"):
         entity_tool("corenlp")
     assert entity_tool("none")("Ada Lovelace") == []
 

@@ -70,7 +70,7 @@ def test_a_walk_begins_at_the_entities_that_the_question_names():
     walk = begun(ground(chain(), question="what of p and S?"))
     assert walk.entities == [0, 3]
     assert walk.segments == [0, 3]
-    assert walk.why[3] == "names “D”".replace("D", "s")
+    assert walk.why[3] == "mentions “D”".replace("D", "s")
 
 
 def test_the_first_segments_are_the_best_that_fit_the_window():
@@ -105,7 +105,7 @@ def test_a_question_that_names_nothing_begins_with_the_segments_that_fit_its_wor
     walk = begun(ground(chain(), n=4, question="why?", scores=[0, 0.2, 0.9, 0, 0, 0]), share=0.5)
     assert walk.segments == [1, 2]
     assert sorted(walk.entities) == [1, 2]
-    assert walk.why[2] == "fits the words of the question"
+    assert walk.why[2] == "matches the words of the question"
 
 
 def test_an_empty_graph_gives_no_segments():
@@ -133,7 +133,7 @@ def test_reflection_takes_in_one_neighbour_after_each_refusal():
     reflect(here, walk, judge, max_updates=5)
     assert judge.shown == [[0], [0, 1], [0, 1, 2]]
     assert [(entity, relation.other(entity)) for entity, relation in walk.path] == [(0, 1), (1, 2)]
-    assert walk.why[2].startswith("names “r”, reached from “q”: next to")
+    assert walk.why[2].startswith("mentions “r”, reached from “q”: next to")
 
 
 def test_reflection_stops_after_max_updates():

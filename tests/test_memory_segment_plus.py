@@ -401,7 +401,7 @@ def test_notes_that_cannot_be_read_are_asked_for_again_and_then_made_by_score(sc
     temperatures = [request.temperature for request in model.asked if GATHER in request.messages[-1].text]
     assert temperatures[0] == 0 and len(temperatures) > 1 and set(temperatures[1:]) == {0.7}
     assert "Nora bought the mill in 1921." in model.prompts[-1]
-    assert any("could not be read" in note for note in answer.notes)
+    assert any("were unparsable" in note for note in answer.notes)
 
 
 def test_the_best_sentences_stand_in_for_quotes_that_are_all_made_up(scripted_chat):

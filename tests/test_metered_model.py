@@ -250,7 +250,7 @@ def test_an_unreadable_answer_is_asked_for_again_at_a_higher_temperature(scripte
 
 def test_after_four_more_tries_an_answer_is_unreadable(scripted_chat):
     model = scripted_chat([("", "what?")])
-    with pytest.raises(UnparsableAnswer, match="scripted gave no readable answer to “greet”"):
+    with pytest.raises(UnparsableAnswer, match="scripted returned an unparsable response to `greet`"):
         MeteredModel(model).ask_parsed(HELLO, int)
     assert len(model.asked) == 5
 
@@ -294,7 +294,7 @@ def test_the_call_over_the_limit_is_not_made(scripted_chat):
 
 def test_tokens_count_the_longest_answer_before_the_call(scripted_chat):
     model = scripted_chat([("", "hi")])
-    with pytest.raises(LimitReached, match="0 of 14 tokens are used, and the next call may take 15"):
+    with pytest.raises(LimitReached, match="0 of 14 tokens are used, and the next call can take 15"):
         MeteredModel(model, limits=Limits(tokens=14)).ask(HELLO)
     assert MeteredModel(model, limits=Limits(tokens=15)).ask(HELLO) == "hi"
 
@@ -320,7 +320,7 @@ def test_calls_at_the_same_time_count_each_other():
 
 def test_what_does_not_fit_the_window_is_an_error_with_both_numbers(scripted_chat):
     model = scripted_chat([("", "hi")], context_tokens=30)
-    with pytest.raises(PromptTooLong, match=r"needs 31 tokens with its answer, and scripted holds 30"):
+    with pytest.raises(PromptTooLong, match=r"needs 31 tokens with its answer, but the window of scripted is 30"):
         MeteredModel(model).ask(HELLO)  # 5 words, 2 frames of 8, 10 to write
     assert model.asked == []
 
@@ -480,7 +480,7 @@ def test_a_model_without_a_template_is_not_asked_again_for_the_same_text(scripte
 def test_the_workspace_model_is_refused_with_the_next_step(scripted_chat):
     model = scripted_chat([], chats=False)
     model.info = replace(model.info, backend="workspace")
-    with pytest.raises(ModelError, match="Configure a model that chats"):
+    with pytest.raises(ModelError, match="Configure a chat model"):
         MeteredModel(model).ask(HELLO)
 
 

@@ -96,7 +96,7 @@ def test_auto_is_words_alone_where_the_embedder_only_knows_letters():
 
 
 def test_an_unknown_way_is_named_with_those_there_are():
-    with pytest.raises(ValueError, match="'bm52'; there are auto, bm25, jaccard, dense, hybrid"):
+    with pytest.raises(ValueError, match="'bm52'; use one of auto, bm25, jaccard, dense, hybrid"):
         indexer("bm52")
 
 

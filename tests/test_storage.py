@@ -125,7 +125,7 @@ def test_an_unknown_conversation_is_said_to_be_unknown(store, what):
         "ask": lambda: store.conversations.ask("nobody", "?"),
         "answer": lambda: store.conversations.answer(said(store, ("a", "b")), 7, "!"),
     }
-    with pytest.raises(NoConversation, match="forgotten"):
+    with pytest.raises(NoConversation, match="deleted"):
         calls[what]()
 
 
@@ -229,11 +229,11 @@ TURN = {
         ('{"weft": "conversations", "version": 2}\n', ":1: expected"),
         (HEAD + "[]\n", ":2: expected an object"),
         (HEAD + "[" * 100_000, ":2: "),
-        (HEAD + json.dumps({**CONVERSATION, "title": None}), ":2: title should be text"),
-        (HEAD + json.dumps({**CONVERSATION, "created_at": True}), ":2: created_at should be a number"),
-        (HEAD + json.dumps({**CONVERSATION, "turns": {}}), ":2: turns should be a list"),
+        (HEAD + json.dumps({**CONVERSATION, "title": None}), ":2: title must be text"),
+        (HEAD + json.dumps({**CONVERSATION, "created_at": True}), ":2: created_at must be a number"),
+        (HEAD + json.dumps({**CONVERSATION, "turns": {}}), ":2: turns must be a list"),
         (HEAD + json.dumps({**CONVERSATION, "turns": [{**TURN, "number": 2**60}]}), ":2: number is out of range"),
-        (HEAD + json.dumps({**CONVERSATION, "turns": [{**TURN, "answer": 3}]}), "answer should be text or null"),
+        (HEAD + json.dumps({**CONVERSATION, "turns": [{**TURN, "answer": 3}]}), "answer must be text or null"),
         (HEAD + json.dumps(CONVERSATION) + "\n" + HEAD.replace("1", "NaN"), ":3: NaN"),
     ],
 )

@@ -218,7 +218,7 @@ def test_a_lost_first_page_costs_no_turn(path):
         file.write(bytes(4096))
     store = MemoryStore(path)
     assert len(store.conversations.search("question", 100)) == 40
-    assert "40 turns" in store.notes[0]
+    assert "40 readable turns" in store.notes[0]
 
 
 def test_the_rows_behind_a_lost_page_are_found(path):
@@ -264,7 +264,7 @@ def test_a_version_that_no_weft_will_have_is_damage(path):
 def test_a_pipe_in_the_place_of_the_store_is_moved_aside(path):
     os.mkfifo(path)
     store = MemoryStore(path)
-    assert say(store) and "no regular file" in store.notes[0]
+    assert say(store) and "not a regular file" in store.notes[0]
 
 
 def test_a_mistake_of_the_program_is_no_damage(path):
@@ -365,7 +365,7 @@ def test_where_no_folder_can_be_made_memory_lives_on_without_a_file(tmp_path):
     store = MemoryStore(tmp_path / "file" / "below" / "shop.db")
     id = say(store)
     assert len(store.conversations.turns(id)) == 1 and store.path is None
-    assert "until Weft ends" in store.notes[0] and "data_dir" in store.notes[0]
+    assert "until Weft exits" in store.notes[0] and "data_dir" in store.notes[0]
 
 
 def test_a_full_disk_is_said_and_nothing_of_the_conversation_is_lost(path):

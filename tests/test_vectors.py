@@ -101,7 +101,7 @@ def test_a_form_for_many_finds_nearly_the_same(form):
 
 
 def test_a_vector_of_another_length_is_refused():
-    with pytest.raises(ValueError, match="16 numbers"):
+    with pytest.raises(ValueError, match="16 dimensions"):
         VectorIndex(D).add({"key": np.zeros(3, np.float32)})
 
 

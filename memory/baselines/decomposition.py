@@ -68,7 +68,7 @@ class Decomposition(TopK):
         except CallCancelled:
             raise
         except UnparsableAnswer as error:
-            steps.append(Step("decompose", {"note": f"The question was not taken apart: {error}"}))
+            steps.append(Step("decompose", {"note": f"The question was not decomposed: {error}"}))
             return [question.text]
 
     def _answer_part(self, part: str, evidence: tuple[Evidence, ...], cancel: Cancel | None) -> str:

@@ -33,7 +33,7 @@ class FullContext(Baseline):
             n_first, n_last = kept_lengths(text, budget.tokens, self._count, self._keep)
         rest = len(text) - n_last
         pieces = [*_between(items, 0, n_first), *_between(items, rest, len(text))]
-        evidence = tuple(Evidence(piece, 1.0, "stands in the part that fits") for piece in pieces)
+        evidence = tuple(Evidence(piece, 1.0, "in the part of the text that fits") for piece in pieces)
         step = Step("cut", {"keep": self._keep, "characters_cut": rest - n_first})
         return RecallResult(evidence, (step,), text[:n_first] + text[rest:])
 

@@ -89,7 +89,7 @@ class Hyde(TopK):
         index = self._ready()
         scores = _shares(index.scores(question.text)) + _shares(index.scores(passage))
         order = [i for i in np.argsort(-scores, kind="stable")[: self._k].tolist() if scores[i] > 0]
-        why = "is like an invented answer" if passage else _why(question.text, [question.text])
+        why = "similar to a hypothetical answer" if passage else _why(question.text, [question.text])
         found = [Evidence(index.segments[i], float(scores[i]) / 2, why) for i in order]
         evidence = fit_evidence(found, budget, self._count, self._order)
         return RecallResult(
@@ -125,7 +125,7 @@ class Rewriting(TopK):
         except CallCancelled:
             return RecallResult(())
         except UnparsableAnswer as error:
-            queries, step = [], Step("rewrite", {"note": f"The question was searched for as it is: {error}"})
+            queries, step = [], Step("rewrite", {"note": f"The original question was searched: {error}"})
         return self._found(list(dict.fromkeys([*queries, question.text])), budget, (step,))
 
     def _call(self, question: Question) -> Call:
@@ -152,7 +152,7 @@ def _shares(scores: Scores) -> Scores:
 
 
 def _why(query: str, queries: Sequence[str]) -> str:
-    return "fits the question" if len(queries) == 1 else f"fits “{query}”"
+    return "matches the question" if len(queries) == 1 else f"matches “{query}”"
 
 
 def _places(evidence: Sequence[Evidence]) -> list[str]:

@@ -32,7 +32,7 @@ class Summary(Baseline):
 
     def recall(self, question: Question, budget: Budget, cancel: Cancel | None = None) -> RecallResult:
         if self._model is None:
-            return RecallResult((), (Step("summary", {"note": "A summary needs a model; there is none."}),))
+            return RecallResult((), (Step("summary", {"note": "No model is configured, so there is no summary."}),))
         self._model.prepare(cancel)
         room = self._room(self._model, question)
         room = room if budget.tokens is None else min(room, budget.tokens)

@@ -40,11 +40,11 @@ def notebook_sections(source: str, text: str) -> list[Section]:
     try:
         json.loads(text)  # validates the JSON, because `_parse` accepts any text
     except RecursionError as error:
-        raise ValueError("no notebook: it is nested too deeply") from error
+        raise ValueError("not a notebook: it is nested too deeply") from error
     notebook = _parse(text)
     cells = notebook.get("cells") if isinstance(notebook, dict) else None
     if not isinstance(cells, list):
-        raise ValueError("no notebook of version 4: it has no cells")
+        raise ValueError("not a notebook of format version 4: it has no cells")
     sections: list[Section] = []
     titles: list[Heading] = []
     for cell in cells:

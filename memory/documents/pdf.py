@@ -31,15 +31,15 @@ def pdf_pages(source: str, data: bytes, cancel: Cancel | None = None) -> Pages:
     try:
         import pypdf
     except ImportError:
-        return Pages((), (f"{source} is not read: PDF files need pypdf. Run: {install_command('documents')}",))
+        return Pages((), (f"{source} is not read: PDF files require `pypdf`. Run: {install_command('documents')}",))
     try:
         reader = pypdf.PdfReader(io.BytesIO(data), strict=False)
         if reader.is_encrypted and not reader.decrypt(""):
-            return Pages((), (f"{source} is not read: it is locked by a password.",))
+            return Pages((), (f"{source} is not read: it is encrypted. Remove its password.",))
         n_pages = len(reader.pages)
     # pypdf raises arbitrary errors for damaged files.
     except Exception as error:
-        return Pages((), (f"{source} is not read: it is broken, or no PDF ({error or type(error).__name__}).",))
+        return Pages((), (f"{source} is not read: it is damaged or not a PDF file ({error or type(error).__name__}).",))
     sections, broken = [], []
     for number, page in enumerate(_pages(reader, cancel), 1):
         text = _text(page)
@@ -49,11 +49,11 @@ def pdf_pages(source: str, data: bytes, cancel: Cancel | None = None) -> Pages:
             sections.append(Section(f"{source}#page={number}", (f"page {number}",), text, 0))
     notes = []
     if n_pages > MOST_PAGES:
-        notes.append(f"Of {source} only the first {MOST_PAGES} of {n_pages} pages are read.")
+        notes.append(f"Only the first {MOST_PAGES} of {n_pages} pages of {source} are read.")
     if broken:
-        notes.append(f"{len(broken)} pages of {source} cannot be read, the first is page {broken[0]}.")
+        notes.append(f"{len(broken)} pages of {source} are unreadable; the first one is page {broken[0]}.")
     elif not sections and not (cancel and cancel.cancelled):
-        notes.append(f"{source} holds no text; it may be scanned. Weft reads no pictures.")
+        notes.append(f"{source} contains no text. It may be scanned; run OCR on it first.")
     return Pages(tuple(sections), tuple(notes))
 
 

@@ -104,7 +104,7 @@ class ChatMemory:
         """The relevant turns in chronological order; all turns of a short history."""
         state = self._state
         if not (state.n_moved or state.has_others):
-            found = [Evidence(_segment(item), 1.0, "the conversation is short: all of it") for item in state.shown]
+            found = [Evidence(_segment(item), 1.0, "the whole conversation fits the window") for item in state.shown]
             return RecallResult(fit_evidence(found, budget, self._context.count, "time"))
         query = self._query(state, question)
         n = self._policy.n_evidence if budget.n is None else min(budget.n, self._policy.n_evidence)
@@ -143,7 +143,7 @@ class ChatMemory:
             try:
                 self.add(prompt, answer.text, said_at, cancel)
             except ModelError as error:  # a backing memory that calls a model; the turn stays in the window
-                return replace(answer, notes=(f"The older history was not moved: {error}",))
+                return replace(answer, notes=(f"Older turns were not stored in the memory: {error}",))
         return answer
 
     def answer(self, question: Question, budget: Budget | None = None, cancel: Cancel | None = None) -> Answer:

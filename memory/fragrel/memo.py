@@ -111,7 +111,7 @@ def _read_memos(value: Any, items: Sequence[Item]) -> list[Memo]:
             memos.append(Memo(str(entry.get("topic") or "conversation"), str(entry.get("summary") or ""), rounds))
             left_out = [item for item in left_out if item not in rounds]
     if not memos:
-        raise ValueError("no memo holds a round")
+        raise ValueError("no memo covers a turn")
     return [*memos, *([_plain_memo(left_out)] if left_out else [])]
 
 
@@ -122,7 +122,7 @@ def _plain_memo(items: Sequence[Item]) -> Memo:
 def _read_numbers(value: Any) -> list[int]:
     """The distinct numbers in order. Raises ValueError for any other value."""
     if not isinstance(value, list):
-        raise ValueError(f"{value!r} is no list")
+        raise ValueError(f"{value!r} is not a list")
     return list(dict.fromkeys(map(_whole, value)))
 
 
@@ -131,4 +131,4 @@ def _whole(value: Any) -> int:
     try:
         return int(value)
     except (TypeError, ValueError, OverflowError):
-        raise ValueError(f"{value!r} is no number") from None
+        raise ValueError(f"{value!r} is not a number") from None

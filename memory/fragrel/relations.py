@@ -58,7 +58,7 @@ class ContextRelation:
 
     def __post_init__(self) -> None:
         if not (0 <= self.w_rel <= 1 and 0 <= self._after <= 1):
-            raise ValueError(f"w_rel is {self.w_rel} and {self._after} after a segment; they must be from 0 to 1.")
+            raise ValueError(f"w_rel is {self.w_rel} and {self._after} after a segment; both must be from 0 to 1.")
 
     @property
     def name(self) -> str:
@@ -135,7 +135,9 @@ class CustomRelation:
             row = self.row(segments, i)
             for j, weight in row.items():
                 if not 0 <= j < len(segments):
-                    raise ValueError(f"{self.name}: segment {i} has a neighbour {j}; there are {len(segments)}.")
+                    raise ValueError(
+                        f"{self.name}: segment {i} has the neighbour {j}, but there are only {len(segments)} segments."
+                    )
                 if not (math.isfinite(weight) and weight >= 0):
                     raise ValueError(f"{self.name}: the weight of {i} and {j} is {weight}; it must be 0 or more.")
             yield row
@@ -155,7 +157,7 @@ class MixedRelation:
     def __post_init__(self) -> None:
         shares = [share for share, _ in self.parts]
         if any(share < 0 for share in shares) or not math.isclose(sum(shares), 1, abs_tol=1e-6):
-            raise ValueError(f"the shares of a mixture are {shares}; they must be 0 or more and add up to 1.")
+            raise ValueError(f"the shares of a mixture are {shares}; they must be at least 0 and sum to 1.")
 
     @property
     def name(self) -> str:

@@ -108,5 +108,5 @@ def _sums(weights: Weights, values: Floats, include_self: bool) -> Floats:
 
 def _why(own: float, around: float) -> str:
     if own > 0 and around > 0:
-        return "fits the question, and so do its neighbours"
-    return "fits the question" if own > 0 else "stands beside what fits the question"
+        return "matches the question, and so do its neighbours"
+    return "matches the question" if own > 0 else "next to segments that match the question"

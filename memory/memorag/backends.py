@@ -104,8 +104,8 @@ KINDS = {
     "beacon": BackendKind(has_gists=False, caches_prefix=True, must_cache=True),
 }
 
-_SHORT = "lite, which reads a short version"
-_INSTEAD = {"kv": f"{_SHORT}, or api_full, which sends the text with each question", "beacon": _SHORT}
+_SHORT = "`lite`, which reads gists"
+_INSTEAD = {"kv": f"{_SHORT}, or `api_full`, which sends the text with each question", "beacon": _SHORT}
 """Alternatives if the text cannot be cached."""
 
 
@@ -146,7 +146,7 @@ class PromptedMemory:
         Raises ValueError for an unknown name.
         """
         if name not in KINDS:
-            raise ValueError(f"no memory is called {name!r}; there are {', '.join(KINDS)}.")
+            raise ValueError(f"unknown memory backend {name!r}; use one of {', '.join(KINDS)}.")
         self.name = name
         self._kind = KINDS[name]
         self._must_cache = must_cache and self._kind.must_cache
@@ -203,7 +203,7 @@ class PromptedMemory:
         try:
             gists = tuple(map(str, json.loads(read_text(folder / "gists.json"))))
         except (OSError, ValueError, TypeError, RecursionError) as error:
-            raise ModelError(f"{folder} holds no whole memory ({error}). Memorise the text again.") from error
+            raise ModelError(f"{folder} is not a complete memory ({error}). Memorize the text again.") from error
         self.reset()
         self._model.prepare(cancel)
         self._language = language
@@ -248,13 +248,13 @@ class PromptedMemory:
         model = self._model.model
         if caching_model is None:
             raise ModelError(
-                f"{model.info.name} is not a chat model in this process, and the memory {self.name} keeps what such a "
-                "model read. Choose api_full or api_gist, or open a local model."
+                f"{model.info.name} is not a chat model in this process, and the memory backend `{self.name}` caches "
+                "the text in one. Use `api_full` or `api_gist`, or a local model."
             )
         if (self.name == "beacon") != is_beacon(model):
             raise ModelError(
-                f"{model.info.name} can't have the memory {self.name}. Choose beacon for a model with beacon weights "
-                "(memory.beacon_model, or open_beacon in Python), kv for any other in this process."
+                f"{model.info.name} does not support the backend `{self.name}`. Use `beacon` for a model with beacon "
+                "weights (`memory.beacon_model`, or `open_beacon` in Python), and `kv` for any other local model."
             )
 
     def _cache_prefix(
@@ -267,20 +267,20 @@ class PromptedMemory:
             if prefix.messages == tuple(messages):
                 return prefix
             prefix.close()
-            raise ModelError(f"{saved} holds the memory of another text. Memorise this one again.")
+            raise ModelError(f"{saved} is the memory of another text. Memorize this text again.")
         except PrefixCacheError as error:
             if self._must_cache:
-                raise ModelError(f"{error} Or choose the memory {_INSTEAD[self.name]}.") from error
+                raise ModelError(f"{error} Or use the memory backend {_INSTEAD[self.name]}.") from error
             return None
 
     def _check_window(self, messages: Sequence[Message]) -> None:
         count = self._model.count_tokens
         n_tokens = sum(count(message.text) + FRAME_TOKENS for message in messages)
         if n_tokens + RESERVED_TOKENS > (window := self._model.window_tokens):
-            instead = "" if self._kind.has_gists else " Or choose the memory api_gist, which sends a short version."
+            instead = "" if self._kind.has_gists else " Or use the memory backend `api_gist`, which sends gists."
             raise ModelError(
-                f"The text takes {n_tokens} tokens, and {self._model.info.name} holds {window} with a "
-                f"question and its answer. Raise context_tokens, or memorise less.{instead}"
+                f"The text has {n_tokens} tokens, but the context window of {self._model.info.name} is {window} with a "
+                f"question and its answer. Raise `context_tokens`, or memorize less text.{instead}"
             )
 
     def _ask(self, purpose: str, prompt: str, max_new_tokens: int, cancel: Cancel) -> str:

@@ -36,7 +36,7 @@ def search(index: SegmentIndex, clues: Sequence[Clue], n_each: int) -> list[Evid
 
 def from_beginning(segments: Sequence[Segment]) -> list[Evidence]:
     """All segments, the first with the highest score: the fallback without clues."""
-    return [Evidence(segment, 1 / place, "no clue: from the beginning") for place, segment in enumerate(segments, 1)]
+    return [Evidence(segment, 1 / place, "no clues: from the beginning") for place, segment in enumerate(segments, 1)]
 
 
 def _why(parts: Sequence[ScorePart]) -> str:

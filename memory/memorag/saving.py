@@ -43,16 +43,18 @@ def load_text(folder: Path, model: str) -> tuple[MemorizedText, str]:
         items = tuple(Item(**item) for item in _read(folder / ITEMS))
         segments = tuple(Segment(**segment) for segment in _read(folder / SEGMENTS))
     except (OSError, ValueError, KeyError, TypeError, RecursionError) as error:
-        raise ModelError(f"{folder} holds no whole memory ({error}). Save it again.") from error
+        raise ModelError(f"{folder} is not a complete memory ({error}). Save it again.") from error
     if version != VERSION:
-        raise ModelError(f"{folder} is a memory of version {version}; this Weft reads {VERSION}. Memorise it again.")
+        raise ModelError(
+            f"{folder} is memory version {version}; this Weft reads version {VERSION}. Memorize the text again."
+        )
     if backend and model and made_by != model:
         raise ModelError(
-            f"{folder} was memorised by {made_by}, and the model here is {model}. Open that one, or memorise again."
+            f"{folder} is a memory of {made_by}, but the model is {model}. Use that model, or memorize the text again."
         )
     held = MemorizedText(items, segments, language)
     if held.key != context:
-        raise ModelError(f"The text in {folder} was changed after it was read. Memorise it again.")
+        raise ModelError(f"The text in {folder} changed after it was memorized. Memorize it again.")
     return held, str(backend)
 
 

@@ -92,7 +92,7 @@ def read_samples(path: Path) -> Iterator[Sample]:
                 if line.strip():
                     yield _read_sample(line, f"{path}:{number}")
     except (OSError, UnicodeDecodeError) as error:
-        raise ModelError(f"{path} cannot be read: {error}. Name a file of samples.") from error
+        raise ModelError(f"{path} is unreadable: {error}. Name a file of samples.") from error
 
 
 def _read_sample(line: str, place: str) -> Sample:
@@ -105,7 +105,7 @@ def _read_sample(line: str, place: str) -> Sample:
         return Sample(context, question, answer, tuple(map(str, clues)))
     except (ValueError, KeyError, TypeError, AttributeError) as error:
         raise ModelError(
-            f"{place} is no sample ({error!r}). It wants context, question, answer and clues; correct or remove it."
+            f"{place} is not a sample ({error!r}). It needs context, question, answer and clues; correct or remove it."
         ) from error
 
 

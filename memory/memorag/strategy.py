@@ -30,8 +30,8 @@ from .saving import VECTORS, load_text, save_text
 from .settings import MemoRAGSettings, Task
 from .text import MemorizedText, asked, memorized_text
 
-NO_MODEL = "No model is configured, so there is no memory to give clues: the question itself was searched for."
-NO_CLUE = "The memory gave no line of more than three words: the question itself was searched for."
+NO_MODEL = "No model is configured, so there are no clues: the question was searched."
+NO_CLUE = "The memory generated no clue of more than three words: the question was searched."
 JOINED_BY = "\n\n"
 
 PROMPT_TOKENS = 512

@@ -24,7 +24,7 @@ class Verdict:
 def read_names(value: Any) -> list[EntityName]:
     entries = _field(value, "entities")
     if not isinstance(entries, list):
-        raise ValueError("“entities” is no list")
+        raise ValueError("`entities` is not a list")
     names = list[EntityName]()
     for entry in entries:
         if isinstance(entry, str):
@@ -41,7 +41,7 @@ def read_names(value: Any) -> list[EntityName]:
 def read_relations(value: Any) -> list[tuple[str, str, str]]:
     entries = _field(value, "relations")
     if not isinstance(entries, list):
-        raise ValueError("“relations” is no list")
+        raise ValueError("`relations` is not a list")
     read = list[tuple[str, str, str]]()
     for entry in entries:
         if isinstance(entry, dict):
@@ -55,7 +55,7 @@ def read_relations(value: Any) -> list[tuple[str, str, str]]:
 def read_numbers(value: Any) -> set[int]:
     entries = _field(value, "same")
     if not isinstance(entries, list):
-        raise ValueError("“same” is no list")
+        raise ValueError("`same` is not a list")
     return {int(entry) for entry in entries if isinstance(entry, int | str) and str(entry).strip().isdecimal()}
 
 
@@ -64,7 +64,7 @@ def read_verdict(value: Any) -> Verdict:
     if isinstance(answerable, str):
         answerable = {"true": True, "yes": True, "false": False, "no": False}.get(answerable.strip().lower())
     if not isinstance(answerable, bool):
-        raise ValueError("“answerable” is neither true nor false")
+        raise ValueError("`answerable` is neither true nor false")
     answer, missing = value.get("answer"), value.get("missing")
     return Verdict(answerable, *(_clean(text) if isinstance(text, str) else "" for text in (answer, missing)))
 
@@ -72,13 +72,13 @@ def read_verdict(value: Any) -> Verdict:
 def read_text(value: Any, field: str) -> str:
     text = value.get(field) if isinstance(value, dict) else None
     if not isinstance(text, str) or not text.strip():
-        raise ValueError(f"there is no “{field}”")
+        raise ValueError(f"there is no `{field}`")
     return " ".join(text.split())
 
 
 def not_empty(text: str) -> str:
     if not text:
-        raise ValueError("nothing was said")
+        raise ValueError("the response is empty")
     return text
 
 
@@ -88,7 +88,7 @@ def _field(value: Any, field: str) -> Any:
         return value[field]
     if isinstance(value, list):
         return value
-    raise ValueError(f"there is no “{field}”")
+    raise ValueError(f"there is no `{field}`")
 
 
 def _clean(text: str) -> str:

@@ -30,7 +30,7 @@ def entity_tool(name: str) -> EntityTool:
     if kind == "spacy" and model:
         return spacy_entities(model)
     if name not in _TOOLS:
-        raise ValueError(f"no tool that finds entities is called {name!r}; there are patterns, none and spacy:MODEL.")
+        raise ValueError(f"unknown entity tool {name!r}; use patterns, none or spacy:MODEL.")
     return _TOOLS[name]
 
 
@@ -60,7 +60,7 @@ def spacy_entities(model: str) -> EntityTool:
         pipeline: Any = spacy.load(model)
     except (ImportError, OSError) as error:
         steps = f"{install_packages_command('spacy')}, then {sys.executable} -m spacy download {model}"
-        raise ModelMissing(f"spaCy's {model} finds no entities here: {error} To have it: {steps}.") from error
+        raise ModelMissing(f"The spaCy pipeline `{model}` is not installed: {error} Run: {steps}.") from error
 
     def find(text: str) -> list[str]:
         once: dict[str, str] = {}

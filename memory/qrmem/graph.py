@@ -106,9 +106,9 @@ class MemoryGraph:
         try:
             written = value["format"]
         except (KeyError, TypeError) as error:
-            raise ValueError("this is no graph.") from error
+            raise ValueError("not a graph.") from error
         if written != FORMAT:
-            raise ValueError(f"this graph has format {written}; this Weft reads {FORMAT}.")
+            raise ValueError(f"the graph has format {written}; this Weft reads format {FORMAT}.")
         try:
             entities = tuple(
                 Entity(str(name), tuple(map(str, mentions)), tuple(map(int, segments)), str(kind))
@@ -119,9 +119,9 @@ class MemoryGraph:
                 for first, second, text, segments in value["relations"]
             )
         except (KeyError, TypeError, ValueError) as error:
-            raise ValueError(f"this is no graph: {error}") from error
+            raise ValueError(f"not a graph: {error}") from error
         if any(not 0 <= end < len(entities) for relation in relations for end in (relation.first, relation.second)):
-            raise ValueError("this is no graph: a relation names an entity that is not there.")
+            raise ValueError("not a graph: a relation names an entity that is not there.")
         return MemoryGraph(entities, relations)
 
 

@@ -151,7 +151,9 @@ class GraphBuilder:
         by_tool = self._by_tool(number)
         said: list[EntityName] | None = []
         if self.settings.open_entity and segment.text.strip():
-            said = calls.attempt(lambda: calls.entities(segment, part), f"{segment.place} was read without the model")
+            said = calls.attempt(
+                lambda: calls.entities(segment, part), f"patterns replaced the entities of {segment.place}"
+            )
         names = dict[str, EntityName]()
         for name in (*(said or ()), *by_tool.names):
             if key_of_name := normalise(name.name):
@@ -159,7 +161,7 @@ class GraphBuilder:
         listed = [name.name for name in names.values()][:MOST_NAMES]
         related: list[tuple[str, str, str]] | None = []
         if len(listed) > 1:
-            instead = f"names in {segment.place} are related by its sentences"
+            instead = f"sentences replaced the relations of {segment.place}"
             related = calls.attempt(lambda: calls.relations(segment, listed), instead)
         relations = [r for r in by_tool.relations if {r[0], r[1]} <= set(listed)] if related is None else related
         found = SegmentExtraction(number, tuple(names.values()), tuple(relations))
@@ -221,7 +223,7 @@ class _ModelDecisions:
 
     def same(self, pairs: Sequence[Pair]) -> list[bool]:
         asked = pairs[: entity_resolution.MOST_CANDIDATES]
-        decided = self._calls.attempt(lambda: self._calls.same(asked), "names were compared by their letters")
+        decided = self._calls.attempt(lambda: self._calls.same(asked), "only acronyms were merged")
         return (decided or sure(asked)) + sure(pairs[len(asked) :])
 
     def fuse(self, pair: Pair, texts: Sequence[str], segments: Sequence[int]) -> str | None:
@@ -229,5 +231,5 @@ class _ModelDecisions:
             return None
         self._left -= 1
         shown = [self._segments[number] for number in segments[:MOST_FUSED_SEGMENTS]]
-        instead = f"relations of {pair[0]} and {pair[1]} stay apart"
+        instead = f"the relations of {pair[0]} and {pair[1]} were not fused"
         return self._calls.attempt(lambda: self._calls.fused(pair, texts, shown), instead)

@@ -107,7 +107,7 @@ def expand(
     found = replace(ground, scores=scores)
     while (number := found.next_for(walk)) is not None:
         walk.important[number] = scores[number]
-        walk.why[number] = "fits the question and what the graph says about its names"
+        walk.why[number] = "matches the question and the relations of its entities"
     walk.note("segments", segments=ground.places(walk.important))
 
 
@@ -135,7 +135,7 @@ def try_entities(ground: WalkContext, walk: WalkState, judge: WalkModel | None, 
             for segment in sorted(ground.graph.entities[entity].segments, key=lambda s: -close(ground, s, [entity])):
                 if segment not in walk.important and ground.window.fits([*walk.segments, segment]):
                     walk.important[segment] = close(ground, segment, [entity])
-                    walk.why[segment] = f"names “{ground.graph.entities[entity].name}”, which was looked up next"
+                    walk.why[segment] = f"mentions “{ground.graph.entities[entity].name}”, which the model selected"
 
 
 def _judged(ground: WalkContext, walk: WalkState, judge: WalkModel) -> Verdict:
@@ -181,7 +181,7 @@ def _follow(
     new = [s for s in ground.graph.entities[reached].segments if s not in walk.dropped and s not in before]
     for segment in sorted(new, key=lambda number: -close(ground, number, [reached]))[:most]:
         walk.added[segment] = nearness
-        walk.why[segment] = f"names “{detail['to']}”, reached from “{detail['from']}”: {_short(relation.text)}"
+        walk.why[segment] = f"mentions “{detail['to']}”, reached from “{detail['from']}”: {_short(relation.text)}"
     _drop(ground, walk)
     added, dropped = set(walk.segments) - set(before), set(before) - set(walk.segments)
     walk.note("edge", **detail, added=ground.places(sorted(added)), dropped=ground.places(sorted(dropped)))

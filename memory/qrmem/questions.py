@@ -44,7 +44,7 @@ def summarise(
     """
 
     def task(segment: Segment) -> Callable[[], str]:
-        return lambda: calls.attempt(lambda: calls.summary(segment), f"{segment.place} is missing in the summary") or ""
+        return lambda: calls.attempt(lambda: calls.summary(segment), f"the summary lacks {segment.place}") or ""
 
     summaries = [text for text in calls.model.ask_all([task(segment) for segment in segments]) if text]
     while len(summaries) > 1:
@@ -62,7 +62,7 @@ def raise_questions(calls: QRMeMCalls, summary: str, asked: Sequence[str], most:
         # At temperature 0 a model would repeat the duplicate.
         temperature = RETRY_TEMPERATURE if refused else 0.0
         question = calls.attempt(
-            partial(calls.new_question, summary, pool, temperature), "no more questions were raised"
+            partial(calls.new_question, summary, pool, temperature), "no more questions were generated"
         )
         if question is None:
             break
@@ -77,7 +77,9 @@ def raise_questions(calls: QRMeMCalls, summary: str, asked: Sequence[str], most:
 def _together(calls: QRMeMCalls, summaries: Sequence[str]) -> str:
     if len(summaries) == 1:
         return summaries[0]
-    whole = calls.attempt(lambda: calls.summary_of(summaries), "a part of the summary is its first sentence")
+    whole = calls.attempt(
+        lambda: calls.summary_of(summaries), "the first summary of a batch replaced their merged summary"
+    )
     return summaries[0] if whole is None else whole
 
 

@@ -36,8 +36,6 @@ class QRMeMSettings:
 
     def __post_init__(self) -> None:
         if self.navigation not in get_args(Navigation):
-            raise ValueError(
-                f"no navigation is called {self.navigation!r}; there are {', '.join(get_args(Navigation))}."
-            )
+            raise ValueError(f"unknown navigation {self.navigation!r}; use one of {', '.join(get_args(Navigation))}.")
         if not 0 <= self.first_share <= 1:
-            raise ValueError(f"first_share is a part of the window, 0 to 1, not {self.first_share}.")
+            raise ValueError(f"first_share is {self.first_share}; it must be from 0 to 1.")

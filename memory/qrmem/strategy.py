@@ -31,8 +31,8 @@ from .navigation import expand, reflect, try_entities
 from .settings import QRMeMSettings
 from .walk import SegmentWindow, WalkContext, WalkState, begin, fill
 
-NO_MODEL = "No model is configured: the graph is made of names and sentences, and this is the evidence alone."
-NOTHING = "Nothing that is remembered has to do with the question, so no model was asked for an answer."
+NO_MODEL = "No model is configured: the graph consists of names and sentences, and only evidence is returned."
+NOTHING = "No item matches the question, so the model was not called."
 
 
 class QRMeM:
@@ -135,7 +135,7 @@ class QRMeM:
         names = self._tool(question.text)
         if calls is not None:
             asked = calls.attempt(
-                lambda: calls.question_entities(question.text), "its names were found without the model"
+                lambda: calls.question_entities(question.text), "patterns replaced the entities of the question"
             )
             names = asked or names
         goes_on = settings.navigate and settings.navigation == "reflection"
@@ -228,18 +228,21 @@ class _QuestionWalkModel:
         self._calls, self._question = calls, question
 
     def enough(self, segments: Sequence[Segment]) -> Verdict:
-        instead = "segments were taken for too few"
+        instead = "the segments were judged insufficient"
         return self._calls.attempt(lambda: self._calls.enough(self._question, segments), instead) or Verdict(False)
 
     def other_entities(self, tried: Sequence[str], missing: str, names: Sequence[str]) -> list[str]:
         calls, text = self._calls, self._question.text
         return (
-            calls.attempt(lambda: calls.other_entities(text, tried, missing, names), "no other names were tried") or []
+            calls.attempt(lambda: calls.other_entities(text, tried, missing, names), "no other entities were tried")
+            or []
         )
 
     def elaborated(self, relations: Sequence[str]) -> str:
         calls, text = self._calls, self._question.text
-        longer = calls.attempt(lambda: calls.elaborated(text, relations), "relations were searched for as they are")
+        longer = calls.attempt(
+            lambda: calls.elaborated(text, relations), "the relations replaced the elaborated question"
+        )
         return " ".join(relations) if longer is None else longer
 
 

@@ -188,7 +188,7 @@ def fill(ground: WalkContext, walk: WalkState) -> None:
     filled = list[int]()
     while (number := ground.next_for(walk)) is not None:
         walk.added[number] = ground.scores[number]
-        walk.why[number] = "fits the words of the question"
+        walk.why[number] = "matches the words of the question"
         filled.append(number)
     if filled:
         walk.note("filled by the question's words", segments=ground.places(filled))
@@ -217,7 +217,7 @@ def _begin_with_entities(ground: WalkContext, walk: WalkState, share: float) -> 
 def _start(ground: WalkContext, walk: WalkState, number: int) -> None:
     here = [entity for entity in walk.entities if number in ground.graph.entities[entity].segments]
     walk.important[number] = close(ground, number, here)
-    walk.why[number] = "names " + ", ".join(f"“{ground.graph.entities[entity].name}”" for entity in here)
+    walk.why[number] = "mentions " + ", ".join(f"“{ground.graph.entities[entity].name}”" for entity in here)
 
 
 def _begin_with_words(ground: WalkContext, walk: WalkState, share: float) -> None:
@@ -226,7 +226,7 @@ def _begin_with_words(ground: WalkContext, walk: WalkState, share: float) -> Non
     for number in ground.ranked[:MOST_TRIED]:
         if first.fits([*walk.important, number]):
             walk.important[number] = ground.scores[number]
-            walk.why[number] = "fits the words of the question"
+            walk.why[number] = "matches the words of the question"
     here = list(dict.fromkeys(e for number in walk.important for e in ground.graph.in_segment.get(number, ())))
     nearness = ground.nearness(ground.question, [ground.graph.entities[entity].name for entity in here])
     nearest = np.argsort(-np.array(nearness), kind="stable")[:FIRST_ENTITIES]

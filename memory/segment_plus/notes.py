@@ -65,7 +65,7 @@ def read_note(value: Any, segments: Sequence[Segment]) -> Note:
         unfound += missing
     reasoning = collapse_whitespace(" ".join(_texts(fields.get("reasoning"))))
     if unfound and not quotes and not reasoning:
-        raise ValueError("none of the quotes stands in the text")
+        raise ValueError("none of the quotes is in the text")
     return Note(tuple(segments), without_repeats(quotes), reasoning, tuple(dict.fromkeys(unfound)))
 
 

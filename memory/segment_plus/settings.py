@@ -28,4 +28,4 @@ class SegmentPlusSettings:
 
     def __post_init__(self) -> None:
         if min(self.segment_tokens, self.window_tokens, self.note_tokens, self.answer_tokens) < 1:
-            raise ValueError("segment_tokens, window_tokens, note_tokens and answer_tokens are at least 1.")
+            raise ValueError("segment_tokens, window_tokens, note_tokens and answer_tokens must be at least 1.")

@@ -62,7 +62,7 @@ class SegmentPlus:
         room = room if budget.tokens is None else min(room, budget.tokens)
         if self._model is None:
             notes = extractive_notes(segments, question.text, self._indexer)
-            step = Step("notes", {"parts": len(parts), "by": "score, as no model is configured"})
+            step = Step("notes", {"parts": len(parts), "by": "score, because no model is configured"})
             return self._recalled(cut_to_fit(notes, self._size, room), budget, [step])
         batch_room = max(1, self._free(question, self._settings.note_tokens))
         stages = Stages(
@@ -83,7 +83,7 @@ class SegmentPlus:
                 return self._found_by_words(segments, question, replace(budget, tokens=room), steps)
             if self._settings.on_empty == "answer_from_all_notes":
                 kept = [note for note in notes if not note.is_empty]
-                steps.append(Step("all notes", {"note": "The filter left no note, so all of them are used."}))
+                steps.append(Step("all notes", {"note": "The filter removed every note, so all notes are used."}))
         how = self._settings.merge_evidence
         merged = merge_until_fit(kept, stages.merge_all, self._size, room=room, batch_room=batch_room, how=how)
         return self._recalled(merged, budget, steps)
@@ -92,13 +92,15 @@ class SegmentPlus:
         before = self._spent()
         recalled = self.recall(question, budget or Budget(), cancel)
         if self._model is None:
-            return Answer("", recalled, self.name, notes=("No model is configured: these are the sentences that fit.",))
+            return Answer(
+                "", recalled, self.name, notes=("No model is configured: only the matching sentences are returned.",)
+            )
         name = self._model.info.name
         notes = tuple(str(step.detail["note"]) for step in recalled.trace if "note" in step.detail)
         if cancel is not None and cancel.cancelled:
             return Answer("", recalled, self.name, name, self._spent() - before, (*notes, CANCELLED))
         if not recalled.context:
-            said = "Nothing was noted for this question, so the model was not asked."
+            said = "There are no notes for this question, so the model was not called."
             return Answer(UNANSWERABLE, recalled, self.name, name, self._spent() - before, (*notes, said))
         text = self._model.ask(self._last_call(question, recalled.context or ""), cancel)
         return Answer(as_answer(text, question), recalled, self.name, name, self._spent() - before, notes)
@@ -186,7 +188,7 @@ class SegmentPlus:
         found = best(self._indexer(segments), question.text, len(segments))
         pieces = [Evidence(segment, score, "shares words with the question") for segment, score in found]
         evidence = fit_evidence(pieces, budget, self._count, "document")
-        said = "The filter left no note, so segments that share words with the question are used."
+        said = "The filter removed every note, so retrieved segments are used instead."
         text = "\n\n".join(each.segment.text.strip() for each in evidence)
         return RecallResult(evidence, (*steps, Step("found by words", {"note": said})), text)
 
@@ -218,7 +220,7 @@ def _evidence(notes: Sequence[Note]) -> list[Evidence]:
         Evidence(
             segment,
             max((quote.score for quote in of), default=0.0),
-            f"{len(of)} sentence{'' if len(of) == 1 else 's'} noted" if of else "a note speaks of it",
+            f"{len(of)} sentence{'' if len(of) == 1 else 's'} noted" if of else "used in a note",
             quotes=tuple(quote.text for quote in of),
         )
         for segment, of in quotes.items()
@@ -234,9 +236,9 @@ def _gathered(notes: Sequence[Note], n_parts: int, n_unreadable: int) -> Step:
     }
     said = []
     if n_unreadable:
-        said.append(f"{n_unreadable} of {n_parts} notes could not be read; the best sentences by score stand in.")
+        said.append(f"{n_unreadable} of {n_parts} notes were unparsable; the best sentences by score replace them.")
     if unfound:
-        said.append(f"{len(unfound)} quotes were left out, as they do not stand in the text.")
+        said.append(f"{len(unfound)} quotes were dropped, because they are not in the text.")
     return Step("notes", {**detail, "note": " ".join(said)} if said else detail)
 
 

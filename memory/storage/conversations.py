@@ -209,5 +209,5 @@ def _turn(row: Any) -> Turn:
 def _expect(changed: sqlite3.Cursor, id: str) -> None:
     if not changed.rowcount:
         raise NoConversation(
-            f"No conversation {id}, or no such turn of it. It may have been forgotten; begin a new one."
+            f"There is no conversation `{id}`, or no such turn in it. It may have been deleted; start a new one."
         )

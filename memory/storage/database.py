@@ -78,7 +78,7 @@ class Database:
                 return _in_transaction(self._connection, begin, work)
             except (sqlite3.Error, UnicodeDecodeError, DamagedRow) as error:
                 if isinstance(error, sqlite3.ProgrammingError) and "closed" in str(error):
-                    raise StoreError("The memory is closed: Weft is ending, or was configured anew.") from error
+                    raise StoreError("The store is closed, because Weft is exiting or was reconfigured.") from error
                 if self.path is None:
                     raise
                 if _message_has(error, _BUSY):
@@ -138,8 +138,8 @@ class Database:
         except (OSError, sqlite3.Error, _UnusableFile) as error:
             return self._in_memory(error, None)
         self._file_id = _file_id(path)
-        said = f" with the {n_turns:,} turns that can be read of it" if n_turns else ""
-        self.notes += (f"{path} could not be read ({reason}). It was moved to {aside}, and a new memory begins{said}.",)
+        said = f" with its {n_turns:,} readable turns" if n_turns else ""
+        self.notes += (f"{path} is unreadable ({reason}). It was moved to {aside}, and a new store was created{said}.",)
         return connection
 
     def _in_memory(self, error: Exception, old: sqlite3.Connection | None) -> sqlite3.Connection:
@@ -148,15 +148,15 @@ class Database:
             with suppress(sqlite3.Error, UnicodeDecodeError):
                 _copy(old, connection)
         self.notes += (
-            f"{self.path} cannot be used ({error}). What is said now is remembered until Weft ends; "
-            "free the disk or set data_dir to a folder that can be written.",
+            f"{self.path} is unusable ({error}). Conversations are kept until Weft exits; "
+            "free disk space, or set `data_dir` to a writable folder.",
         )
         self.path = None
         return connection
 
     def _busy(self) -> StoreBusy:
         return StoreBusy(
-            f"{self.path} was locked by another process for {self._busy_s:g} s. End that one or try again."
+            f"{self.path} was locked by another process for {self._busy_s:g} s. Stop that process, or try again."
         )
 
 
@@ -196,7 +196,7 @@ def _open_file(path: Path, busy_s: float) -> sqlite3.Connection:
     remove_abandoned(path.parent)
     with suppress(FileNotFoundError):
         if not stat.S_ISREG(path.stat().st_mode):
-            raise _UnusableFile("it is no regular file")
+            raise _UnusableFile("it is not a regular file")
     private_file(path)  # SQLite gives its mode to the files beside it
     for suffix in ("-wal", "-shm"):
         if (beside := path.with_name(path.name + suffix)).exists():
@@ -239,7 +239,7 @@ def _check_version(path: Path, connection: sqlite3.Connection) -> None:
     with suppress(sqlite3.DatabaseError):
         version = version_of(connection)
         if not 0 <= version < _MOST_VERSIONS:
-            raise _UnusableFile(f"it says that it is store version {version}")
+            raise _UnusableFile(f"it claims to be store version {version}")
         if version > VERSION:
             raise StoreTooNew(
                 f"{path} is store version {version}; this Weft reads up to {VERSION}. Upgrade, or move the file away."
@@ -304,7 +304,7 @@ def _is_sound(connection: sqlite3.Connection) -> bool:
 def _reason(error: Exception) -> str:
     """A short reason, without the undecodable text."""
     if isinstance(error, UnicodeDecodeError) or _message_has(error, _NOT_UTF8):
-        return "it holds text that is no UTF-8"
+        return "it contains invalid UTF-8"
     return str(error)[:_SHOWN_REASON]
 
 

@@ -86,7 +86,7 @@ def import_conversations(conversations: Conversations, file: Path) -> int:
         if not line_number:
             raise ValueError("the file is empty")
     except (ValueError, OverflowError, RecursionError) as error:
-        raise NotAnExport(f"{file}:{line_number}: {error}. Give a file that Weft exported.") from error
+        raise NotAnExport(f"{file}:{line_number}: {error}. Use a file that Weft exported.") from error
     return conversations.add(read)
 
 
@@ -95,7 +95,7 @@ def _conversation(value: Any) -> tuple[Conversation, list[Turn]]:
     head["id"] = storable(head["id"])
     turns = value.get("turns")
     if not isinstance(turns, list):
-        raise ValueError("turns should be a list")
+        raise ValueError("turns must be a list")
     said = [Turn(head["id"], **_checked(turn, _OF_A_TURN)) for turn in turns]
     return Conversation(**head, n_turns=len(said)), said
 
@@ -106,7 +106,7 @@ def _checked(value: Any, names: tuple[str, ...]) -> dict[str, Any]:
     for name in names:
         kinds = _KINDS[name]
         if name not in value or not isinstance(value[name], kinds) or isinstance(value[name], bool):
-            raise ValueError(f"{name} should be {' or '.join(dict.fromkeys(_WORDS[kind] for kind in kinds))}")
+            raise ValueError(f"{name} must be {' or '.join(dict.fromkeys(_WORDS[kind] for kind in kinds))}")
         limit = MOST_SECONDS if name.endswith("_at") else MOST_NUMBER
         if isinstance(value[name], (int, float)) and not 0 <= value[name] < limit:
             raise ValueError(f"{name} is out of range")
@@ -114,4 +114,4 @@ def _checked(value: Any, names: tuple[str, ...]) -> dict[str, Any]:
 
 
 def _no_constant(name: str) -> None:
-    raise ValueError(f"{name} is no JSON")
+    raise ValueError(f"{name} is not valid JSON")

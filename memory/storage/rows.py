@@ -25,7 +25,7 @@ def checked(row: Sequence[Any], kinds: Kinds, names: Sequence[str]) -> Sequence[
     """The row, after a check of types and ranges. Raises DamagedRow."""
     for value, kind, name in zip(row, kinds, names, strict=True):
         if not isinstance(value, kind) or not _is_in_range(value):
-            raise DamagedRow(f"{name} holds what is none")
+            raise DamagedRow(f"{name} has an invalid value")
     return row
 
 
@@ -36,7 +36,7 @@ def json_list(text: str, name: str) -> tuple[Any, ...]:
     except (ValueError, RecursionError):
         found = None
     if not isinstance(found, list):
-        raise DamagedRow(f"{name} holds no list in JSON")
+        raise DamagedRow(f"{name} is not a JSON list")
     return tuple(found)
 
 

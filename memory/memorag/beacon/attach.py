@@ -94,17 +94,17 @@ def _attach_to_layer(attention: Any, places: MemoryTokenPositions) -> None:
 def _check_base(base: Any) -> None:
     if not isinstance(base, _BASES):
         known = ", ".join(known.__name__ for known in _BASES)
-        raise BeaconError(f"A {type(base).__name__} can't have a beacon memory. Choose one of {known}.")
+        raise BeaconError(f"`{type(base).__name__}` does not support a beacon memory. Use one of {known}.")
     if hasattr(base.model, EMBEDDING):
-        raise BeaconError("This model has a beacon memory already. Load the base model anew to give it another one.")
+        raise BeaconError("This model already has a beacon memory. Reload the base model to attach another one.")
     if any(getattr(part, "gradient_checkpointing", False) for part in base.modules()):
         raise BeaconError(
-            "The base model's gradient checkpointing drops keys and values. Switch it off; `score` has its own."
+            "The base model's gradient checkpointing drops keys and values. Disable it; `score` has its own."
         )
     config: Any = base.config
     kind = config.rope_parameters["rope_type"]
     if kind in _CHANGING_ROPE:
         raise BeaconError(
-            f'The rotary embedding "{kind}" changes with the length of a text, so kept keys can\'t be turned alone. '
-            "Choose a base model with another."
+            f'The rotary embedding "{kind}" depends on the text length, so cached keys cannot be rotated separately. '
+            "Use a base model with another rotary embedding."
         )

@@ -37,13 +37,13 @@ def open_beacon(settings: BeaconSettings) -> BeaconChatModel:
     ModelError if there is not enough memory.
     """
     if not settings.model:
-        raise ModelMissing("The memory beacon needs a base model. Set memory.beacon_model to its directory.")
+        raise ModelMissing("The memory backend `beacon` has no base model. Set `memory.beacon_model` to its directory.")
     directory, name = find_directory(settings.model)
     tokenizer = HfTokenizer.open(directory)
     chat_tokens, notes = load_chat_template(tokenizer=tokenizer, **template_in(directory))
     if chat_tokens is None:
         raise ModelMissing(
-            f"{name} holds no conversations: {' '.join(notes) or 'it has no chat template'}. Take a chat model, or put "
+            f"{name} is not a chat model: {' '.join(notes) or 'it has no chat template'}. Use a chat model, or put "
             "its template into chat_template.jinja."
         )
     base = load_pretrained(directory, name, device=settings.device)
@@ -55,7 +55,7 @@ def open_beacon(settings: BeaconSettings) -> BeaconChatModel:
     except BeaconError as error:
         if settings.weights:
             raise
-        raise BeaconError(f"{error} Or set memory.beacon_weights to a folder of weights for {name}.") from error
+        raise BeaconError(f"{error} Or set `memory.beacon_weights` to a folder of weights for {name}.") from error
     return BeaconChatModel(
         model,
         tokenizer,

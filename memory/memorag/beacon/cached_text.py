@@ -78,5 +78,5 @@ def memory_of(arrays: Arrays, model: BeaconModel) -> Memory:
 
     memory, wanted = Memory.from_arrays(arrays, model.base.device), form(model.empty().keys)
     if any(form(kept) != wanted for kept in (memory.keys, memory.values, memory.open_keys, memory.open_values)):
-        raise ValueError("keys and values have another shape")
+        raise ValueError("keys and values have the wrong shape")
     return memory

@@ -116,7 +116,9 @@ class BeaconChatModel:
         return self._chat_tokens(messages)
 
     def stream(self, request: CompletionRequest, cancel: Cancel) -> Iterator[Piece]:
-        raise ModelError(f"{self._name} keeps long texts and completes no code. Ask another model for completions.")
+        raise ModelError(
+            f"{self._name} answers questions and does not complete code. Configure another model for completions."
+        )
 
     def chat(self, request: ChatRequest, cancel: Cancel) -> Iterator[Piece]:
         tokens = self._chat_tokens(request.messages)
@@ -135,11 +137,9 @@ class BeaconChatModel:
             try:
                 memory = memory_of(saved.arrays, model)
             except (KeyError, ValueError) as error:
-                raise ModelError(f"{folder} can't be used: {error}. Let the model read the text again.") from error
+                raise ModelError(f"{folder} is unusable: {error}. Memorize the text again.") from error
             if not len(tokens) == saved.n_tokens == memory.n_tokens:
-                raise ModelError(
-                    f"{self._name} reads the text in {folder} as other tokens. Let it read the text again."
-                )
+                raise ModelError(f"{self._name} tokenizes the text in {folder} differently. Memorize the text again.")
             text = self._hold(tokens, memory, self._ratios(tokens, RESERVED_TOKENS))
             return CachedPrefix(self, saved.messages, tokens, text)
         raise ModelError("Loading was cancelled.")
@@ -156,7 +156,7 @@ class BeaconChatModel:
             memory = self._read(model, model.empty(), tokens, ratio_of, cancel)
             self._meter.record_prefill(len(tokens), time.perf_counter() - started)
             return self._hold(tokens, memory, ratio_of)
-        raise ModelError("TokenCachingModel was cancelled.")
+        raise ModelError("Caching the text was cancelled.")
 
     def close(self) -> None:
         with self._turn:
@@ -220,7 +220,7 @@ class BeaconChatModel:
         try:
             return self._plan.ratios(len(tokens), n_room)
         except TextTooLong as error:
-            raise PrefixCacheError(f"{error} In the settings the ratio is memory.beacon_ratio.") from error
+            raise PrefixCacheError(f"{error} The setting is `memory.beacon_ratio`.") from error
 
     def _hold(self, tokens: Sequence[int], memory: Memory, ratio_of: RatioOf) -> CachedText:
         self._last = text = CachedText(tokens, memory, ratio_of)
@@ -239,7 +239,7 @@ class BeaconChatModel:
             if cancel.cancelled:
                 raise Preempted
             if self._model is None:
-                raise ModelError(f"{self._name} was closed. Open it again.")
+                raise ModelError(f"{self._name} is closed. Open it again.")
             import torch
 
             torch.set_num_threads(DEFAULT_THREADS)  # another model in this process may have changed it
@@ -261,12 +261,11 @@ class BeaconChatModel:
             raise
         except OutOfMemory as error:
             raise ModelError(
-                f"There is no memory for a text with {self._name}: {error}. Take a larger ratio "
-                "(memory.beacon_ratio), or less text."
+                f"{self._name} ran out of memory: {error}. Use a larger ratio (`memory.beacon_ratio`), or less text."
             ) from error
         except Exception as error:
             reason = str(error).strip().partition("\n")[0] or type(error).__name__
-            raise ModelError(f"{self._name} stopped: {reason}. Try a shorter text, or another model.") from error
+            raise ModelError(f"{self._name} failed: {reason}. Use a shorter text, or another model.") from error
 
 
 def _block(model: BeaconModel, tokens: Sequence[int]) -> Any:

@@ -100,7 +100,7 @@ def load_beacon(base: Any, folder: Path) -> BeaconModel:
         return load_published(base, dict(_beacon_tensors([folder / TENSORS])), manifest.window)
     if not (folder / "config.json").is_file():
         raise ModelMissing(
-            f"{folder} holds no beacon weights (no {MANIFEST}). Train them with "
+            f"{folder} contains no beacon weights (no {MANIFEST}). Train them with "
             "`python -m weft.memory.memorag.beacon.training`, or name the folder of a published checkpoint."
         )
     window = _published_window(folder)
@@ -139,14 +139,14 @@ def _check_names(base: Any, given: Mapping[str, Tensor]) -> None:
     wanted = _wanted_shapes(base)
     if unknown := sorted(given.keys() - wanted.keys()):
         raise BeaconError(
-            f"The checkpoint has {unknown[0]}, which is not understood: this memory has q, k and v projections and one "
-            f"embedding, for the {base.config.num_hidden_layers} layers of its base. Take a checkpoint of this form, "
-            "and its own base model."
+            f"The checkpoint has the unknown parameter `{unknown[0]}`: this memory has q, k and v projections and one "
+            f"embedding, for the {base.config.num_hidden_layers} layers of its base. Use a checkpoint of this form "
+            "with its base model."
         )
     # An untrained projection is missing in all layers; a trained one must be complete in all of them.
     trained = {_part(name) for name in (*given, _EMBEDDING)}
     if lacking := sorted(name for name in wanted if _part(name) in trained and name not in given):
-        raise BeaconError(f"The checkpoint lacks {lacking[0]}. Download it again, or take one with a beacon memory.")
+        raise BeaconError(f"The checkpoint lacks `{lacking[0]}`. Download it again, or use one with a beacon memory.")
     for name, weight in given.items():
         if tuple(weight.shape) != wanted[name]:
             raise BeaconError(
@@ -179,7 +179,7 @@ def _beacon_tensors(paths: Sequence[Path]) -> Iterator[tuple[str, Tensor]]:
     safe_open: Any = import_module("safetensors").safe_open
     if not paths:
         raise ModelMissing(
-            "There are no .safetensors files in the checkpoint; pickles are not read. Take another form."
+            "The checkpoint has no .safetensors files, and pickle files are not supported. Use another checkpoint."
         )
     for path in paths:
         try:
@@ -221,10 +221,10 @@ def _sample(base: Any) -> tuple[float, ...]:
 def _check_base(base: Any, manifest: Manifest, folder: Path) -> None:
     step = f"Load {manifest.base or 'the base model they were trained on'}, or train weights for this one."
     if _config_hash(base) != manifest.config:
-        raise BeaconError(f"The beacon weights in {folder} are for a base model of another shape. {step}")
+        raise BeaconError(f"The beacon weights in {folder} belong to a base model of another architecture. {step}")
     # Rounding to 16 bits changes weights by less than this; another model differs by far more.
     apart = (
         abs(one - other) > 0.01 * abs(one) + 1e-6 for one, other in zip(manifest.sample, _sample(base), strict=True)
     )
     if any(apart):
-        raise BeaconError(f"The beacon weights in {folder} are for other weights of this shape. {step}")
+        raise BeaconError(f"The beacon weights in {folder} belong to another model of this architecture. {step}")

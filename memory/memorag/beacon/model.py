@@ -60,7 +60,7 @@ class BeaconModel(nn.Module):
         embedding depends on the text length.
         """
         if window < 1:
-            raise BeaconError(f"A window of {window} tokens is none. Choose one of at least 1.")
+            raise BeaconError(f"The window has {window} tokens; it must have at least 1.")
         return cls(model, window, attach_memory(model))
 
     @property
@@ -173,7 +173,9 @@ class BeaconModel(nn.Module):
             counts.append(int((wanted != NO_LABEL).sum()))
         n_labels = sum(counts)
         if not n_labels:
-            raise BeaconError("No token of this text has a label. The first one can't have any: nothing predicts it.")
+            raise BeaconError(
+                "No token of this text has a label. The first token cannot have one, because nothing predicts it."
+            )
         means = (
             float(loss.detach()) / count if count else float("nan") for loss, count in zip(sums, counts, strict=True)
         )

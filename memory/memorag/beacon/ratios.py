@@ -100,8 +100,8 @@ class AdaptiveRatio:
         if ratio is None:
             most = longest_text(self.max_positions, self.window, max(self.ratios))
             raise TextTooLong(
-                f"The text has {n_tokens} tokens and {self.extra_tokens} are kept free; ratio {max(self.ratios)} holds "
-                f"{most}. Shorten the text, allow a larger ratio, or take a model with more positions."
+                f"The text has {n_tokens} tokens and {self.extra_tokens} are reserved; ratio {max(self.ratios)} holds "
+                f"{most}. Shorten the text, allow a larger ratio, or use a model with more positions."
             )
         return lambda number: ratio
 
@@ -118,8 +118,8 @@ def parse_policy(
         policy = _parse(text.strip(), tuple(ratios), window, max_positions)
     except ValueError:
         raise BeaconError(
-            f'"{text}" is no ratio policy. Write a ratio such as "4", "step-random", "instance-random", '
-            '"sequence:4,8,16", or "adapt-1024" with the number of tokens to keep free.'
+            f'"{text}" is not a ratio policy. Use a ratio such as "4", "step-random", "instance-random", '
+            '"sequence:4,8,16", or "adapt-1024" with the number of reserved tokens.'
         ) from None
     for ratio in (policy.ratio,) if isinstance(policy, FixedRatio) else policy.ratios:
         check_ratio(ratio, window)
@@ -145,7 +145,7 @@ def _parse(
 def check_ratio(ratio: int, window: int) -> None:
     """Raises BeaconError if the ratio does not divide the window."""
     if ratio < 1 or window % ratio:
-        raise BeaconError(f"A window of {window} tokens can't have ratio {ratio}. Choose a ratio that divides it.")
+        raise BeaconError(f"The ratio {ratio} does not divide the window of {window} tokens. Use a ratio that does.")
 
 
 def capacity(max_positions: int, window: int, ratio: int) -> int:

@@ -39,7 +39,7 @@ class ModelTokenizer:
         if end is None:
             end = min(self.tokenizer.ends, default=None)
         if end is None:
-            raise UnusableData(f"{directory} names no end token. Set eos_token in its tokenizer_config.json.")
+            raise UnusableData(f"{directory} has no end token. Set `eos_token` in its tokenizer_config.json.")
         self.end = end
 
     def conversations(self) -> tuple[ChatTokens, int]:
@@ -47,7 +47,7 @@ class ModelTokenizer:
         if self._chat_tokens is None:
             why = " ".join(self._notes) or "it has no chat template"
             raise UnusableData(
-                f"{self.directory} cannot hold conversations: {why}. Stage 2 trains a chat model; take one, or put "
+                f"{self.directory} is not a chat model: {why}. Stage 2 trains a chat model; use one, or put "
                 "its template into chat_template.jinja."
             )
         # The last end token of an answered conversation is the one that the template writes after answers.
@@ -158,7 +158,7 @@ def _texts_of(file: Path) -> Iterator[str]:
                 if line.strip():
                     yield _text_of(line, f"{file}:{number}")
     except OSError as error:
-        raise UnusableData(f"{file} cannot be read: {error.strerror}. Name a file or a folder with texts.") from error
+        raise UnusableData(f"{file} is unreadable: {error.strerror}. Name a file or a folder with texts.") from error
     except UnicodeDecodeError as error:
         raise UnusableData(f"{file} is not UTF-8. Convert it, or leave it out.") from error
 
@@ -167,4 +167,4 @@ def _text_of(line: str, place: str) -> str:
     try:
         return str(json.loads(line)["text"])
     except (ValueError, KeyError, TypeError) as error:
-        raise UnusableData(f'{place} is no line like {{"text": "…"}} ({error!r}). Correct or remove it.') from error
+        raise UnusableData(f'{place} is not a line like {{"text": "…"}} ({error!r}). Correct or remove it.') from error

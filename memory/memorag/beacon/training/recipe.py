@@ -39,17 +39,17 @@ class Recipe:
     def __post_init__(self) -> None:
         for name in ("window", "batch", "accumulate", "learning_rate", "gradient_norm"):
             if getattr(self, name) <= 0:
-                raise BeaconError(f"{name} is {getattr(self, name)}; it has to be above 0.")
+                raise BeaconError(f"{name} is {getattr(self, name)}; it must be above 0.")
         if self.steps < 0 or self.epochs < 1:
-            raise BeaconError(f"{self.epochs} epochs or {self.steps} steps are no run; give at least 1 epoch.")
+            raise BeaconError(f"epochs is {self.epochs} and steps is {self.steps}; use at least 1 epoch.")
         if not self.ratios:
-            raise BeaconError("There is no ratio to draw from. Give at least one.")
+            raise BeaconError("There are no ratios. Use at least one.")
         for ratio in self.ratios:
             check_ratio(ratio, self.window)
         if not self.lengths or min(self.lengths) <= self.window:
             raise BeaconError(
-                f"A text of {min(self.lengths, default=0)} tokens fits the window of {self.window}, and there is "
-                "nothing to remember. Give longer lengths or a shorter window."
+                f"A text of {min(self.lengths, default=0)} tokens fits the window of {self.window}, so there is no "
+                "memory to train. Use longer lengths or a shorter window."
             )
 
 

@@ -82,9 +82,9 @@ class Stage:
         if not texts:
             named = ", ".join(map(str, paths))
             raise UnusableData(
-                f"Nothing can be learnt from {named}: {counts.read} documents or conversations, {counts.too_short} of "
+                f"No training data in {named}: {counts.read} documents or conversations, {counts.too_short} of "
                 f"them in one window of {recipe.window} tokens, {counts.too_long} longer than {max(recipe.lengths)}, "
-                f"{counts.dropped_tokens} tokens less than a row of {min(recipe.lengths)}. Give longer texts, other "
+                f"{counts.dropped_tokens} tokens short of a row of {min(recipe.lengths)}. Use longer texts, other "
                 "lengths, or a shorter window."
             )
         return texts

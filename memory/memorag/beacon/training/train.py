@@ -59,7 +59,7 @@ def train(
         raise UnusableData("There is no text to train on.")
     if model.window != recipe.window:
         raise UnusableData(
-            f"The memory has windows of {model.window} tokens; the recipe wants {recipe.window}. Give both the same."
+            f"The memory has windows of {model.window} tokens, but the recipe has {recipe.window}. Use the same window."
         )
     check_length(
         0,
@@ -112,7 +112,7 @@ def train(
         run.update(
             recipe.gradient_norm,
             UnusableData(
-                f"The gradient of step {run.step + 1} is no number. Go on from the last checkpoint with a lower "
+                f"The gradient of step {run.step + 1} is not finite. Resume from the last checkpoint with a lower "
                 "learning rate in another folder, or without bf16."
             ),
         )
@@ -156,7 +156,9 @@ def _go_on(run: Run, path: Path) -> None:
     if path.is_file():
         state = read_checkpoint(path, UnusableData)
         if other := [name for name, value in run.about["of"].items() if state["of"].get(name) != value]:
-            raise UnusableData(f"{path} is of a run with other {', '.join(other)}. Remove it, or use another folder.")
+            raise UnusableData(
+                f"{path} belongs to a run with other {', '.join(other)}. Remove it, or use another folder."
+            )
         run.load(state)
 
 
