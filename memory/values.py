@@ -125,6 +125,11 @@ class RecallResult:
     trace: tuple[Step, ...] = ()
     context: str | None = None
 
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """The notes of the trace."""
+        return tuple(str(step.detail["note"]) for step in self.trace if "note" in step.detail)
+
 
 @dataclass(frozen=True, slots=True)
 class Cost:

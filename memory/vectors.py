@@ -15,16 +15,13 @@ import threading
 from collections.abc import Iterable, Mapping
 from hashlib import blake2b
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 
 from ..llm.disk import read_regular, replace_file
 from ..llm.private_files import private_folder
 from .embedding import Vectors
-
-Form = Literal["exact", "sq8", "ivf"]
-"""FAISS index types: flat, 8-bit scalar quantization, or inverted file."""
 
 VERSION = 1
 """1: a line of JSON (manifest), then the keys, one a line, then the rows."""
@@ -33,15 +30,13 @@ FAISS_FROM = 50_000
 """With fewer rows numpy is as fast and needs no copy of the vectors."""
 
 _MAGIC = "weft vectors"
-_CELLS_SEARCHED = 16
 
 
 class VectorIndex:
     """Unit vectors by key, in insertion order. Thread-safe."""
 
-    def __init__(self, n_dimensions: int, form: Form = "exact") -> None:
+    def __init__(self, n_dimensions: int) -> None:
         self.n_dimensions = n_dimensions
-        self.form = form
         self._lock = threading.Lock()
         self._rows: dict[str, int] = {}
         self._vectors: Vectors = np.zeros((0, n_dimensions), np.float32)
@@ -98,16 +93,16 @@ class VectorIndex:
         return [(keys[rows[i]], float(scores[i])) for i in order]
 
     def _nearest(self, vector: Vectors, n: int) -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]:
-        faiss = _faiss() if self.form != "exact" or len(self._rows) >= FAISS_FROM else None
+        faiss = _faiss() if len(self._rows) >= FAISS_FROM else None
         if faiss is None:
             scores = self._vectors @ vector
             rows = np.argsort(-scores, kind="stable")[:n]
             return rows, scores[rows]
         if self._faiss is None:
-            self._faiss = _made(faiss, self._vectors, self.form)
-        found_scores, found = self._faiss.search(vector[None], n)
-        is_there = found[0] >= 0  # the searched cells can hold fewer than n
-        return found[0][is_there], found_scores[0][is_there]
+            self._faiss = faiss.IndexFlatIP(self.n_dimensions)
+            self._faiss.add(self._vectors)
+        scores, rows = self._faiss.search(vector[None], n)
+        return rows[0], scores[0]
 
     def save(self, path: Path, embedder: str) -> None:
         """Write one file atomically. Raises OSError."""
@@ -125,7 +120,7 @@ class VectorIndex:
         replace_file(path, json.dumps(manifest).encode() + b"\n" + rows)
 
     @staticmethod
-    def open(path: Path, embedder: str, form: Form = "exact") -> VectorIndex | None:
+    def open(path: Path, embedder: str) -> VectorIndex | None:
         """The index that `save` wrote; None if the file is missing, damaged or of another embedder."""
         try:
             head, _, rows = read_regular(path).partition(b"\n")
@@ -135,27 +130,12 @@ class VectorIndex:
                 return None
             n, n_dimensions = manifest["n"], manifest["n_dimensions"]
             keys, numbers = rows[: len(rows) - 4 * n * n_dimensions], rows[len(rows) - 4 * n * n_dimensions :]
-            index = VectorIndex(n_dimensions, form)
+            index = VectorIndex(n_dimensions)
             vectors = np.frombuffer(numbers, "<f4").reshape(n, n_dimensions)
             index.add(dict(zip(keys.decode().splitlines(), vectors, strict=True)))
         except (OSError, ValueError, LookupError, TypeError, RecursionError):
             return None
         return index
-
-
-def _made(faiss: Any, vectors: Vectors, form: Form) -> Any:
-    n_dimensions = vectors.shape[1]
-    if form == "exact":
-        index = faiss.IndexFlatIP(n_dimensions)
-    elif form == "sq8":
-        index = faiss.IndexScalarQuantizer(n_dimensions, faiss.ScalarQuantizer.QT_8bit, faiss.METRIC_INNER_PRODUCT)
-    else:
-        n_cells = max(1, min(int(4 * len(vectors) ** 0.5), len(vectors) // 39))  # by the FAISS guidelines
-        index = faiss.IndexIVFFlat(faiss.IndexFlatIP(n_dimensions), n_dimensions, n_cells, faiss.METRIC_INNER_PRODUCT)
-        index.nprobe = _CELLS_SEARCHED
-    index.train(vectors)
-    index.add(vectors)
-    return index
 
 
 def _faiss() -> Any | None:

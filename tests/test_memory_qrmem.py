@@ -511,7 +511,12 @@ def test_nonsense_at_every_step_still_finds_evidence_and_says_what_was_done_inst
     assert answer.text == nonsense  # any words are an answer in words
     assert sources(answer.recalled) == {"lamp.md", "vells.md"}
     said = " ".join(answer.notes)
-    for what in ("patterns replaced the entities", "sentences replaced the relations", "the summary lacks", "insufficient"):
+    for what in (
+        "patterns replaced the entities",
+        "sentences replaced the relations",
+        "the summary lacks",
+        "insufficient",
+    ):
         assert what in said
 
 

@@ -13,7 +13,6 @@ from weft.memory import Budget, Item, MeteredModel, Question, Segment, Strategy,
 from weft.memory.fragrel import ContextRelation, related
 from weft.memory.scoring import Bm25Index
 from weft.memory.segment_plus import SegmentPlus, SegmentPlusSettings
-from weft.memory.segment_plus.filter import is_kept
 from weft.memory.segment_plus.merge import MOST_ROUNDS, joined, merge_until_fit
 from weft.memory.segment_plus.notes import (
     SENTENCES_OF_A_NOTE,
@@ -24,6 +23,7 @@ from weft.memory.segment_plus.notes import (
     sentences_of,
     shown,
 )
+from weft.memory.segment_plus.stages import is_kept
 from weft.memory.strategy import InProcessCache
 
 TEXT = """\

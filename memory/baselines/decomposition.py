@@ -12,11 +12,11 @@ from ...llm.protocol import Cancel
 from ..budgets import fit_evidence, truncate
 from ..metered_model import Call, CallCancelled, UnparsableAnswer
 from ..scoring import Indexer
+from ..single_call import joined
 from ..strategy import StrategyContext
 from ..templates import fill
 from ..values import Budget, Cost, Evidence, Question, RecallResult, Step
 from . import prompts
-from .base import shown
 from .retrieval import MOST_QUERIES, QUERY_TOKENS, TopK
 
 PART_TOKENS = 64
@@ -59,7 +59,7 @@ class Decomposition(TopK):
             notes = truncate(notes, budget.tokens // 2, self._count, "right")
             left = Budget(budget.n, budget.tokens - self._count(notes), budget.words, budget.characters_each)
         chosen = fit_evidence(found.values(), left, self._count, self._order)
-        return RecallResult(chosen, tuple(steps), notes + shown(chosen))
+        return RecallResult(chosen, tuple(steps), notes + joined(chosen))
 
     def _parts(self, question: Question, steps: list[Step], cancel: Cancel | None) -> list[str]:
         assert self._model is not None
@@ -74,7 +74,7 @@ class Decomposition(TopK):
     def _answer_part(self, part: str, evidence: tuple[Evidence, ...], cancel: Cancel | None) -> str:
         assert self._model is not None
         room = self._room(self._model, Question(part))
-        prompt = fill(prompts.PART, context=truncate(shown(evidence), room, self._count, "left"), question=part)
+        prompt = fill(prompts.PART, context=truncate(joined(evidence), room, self._count, "left"), question=part)
         return self._model.ask(Call.of("part", prompt, max_new_tokens=PART_TOKENS), cancel)
 
     def _call(self, question: Question) -> Call:

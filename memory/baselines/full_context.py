@@ -6,9 +6,10 @@ from collections.abc import Iterator, Sequence
 
 from ...llm.protocol import Cancel
 from ..budgets import KeepSide, has_at_most, kept_lengths
+from ..single_call import JOINED_BY
 from ..strategy import StrategyContext
 from ..values import Budget, Evidence, Item, Question, RecallResult, Segment, Step
-from .base import JOINED_BY, Baseline
+from .base import Baseline
 
 
 class FullContext(Baseline):

@@ -10,13 +10,14 @@ from functools import partial
 from ...llm.protocol import Cancel
 from ..budgets import truncate
 from ..metered_model import Call, MeteredModel
+from ..single_call import JOINED_BY
 from ..splitters import by_tokens, most_pieces
 from ..strategy import StrategyContext
 from ..templates import fill
 from ..values import Budget, Cost, Item, Question, RecallResult, Step
 from ..window import room_beside
 from . import prompts
-from .base import JOINED_BY, Baseline
+from .base import Baseline
 
 SUMMARY_TOKENS = 256
 MOST_ROUNDS = 6

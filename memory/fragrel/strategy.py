@@ -7,27 +7,20 @@ are in `scores` and `relations`.
 from __future__ import annotations
 
 import threading
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 
 from ...llm.protocol import Cancel
-from ..budgets import fit_evidence, truncate
-from ..choices import as_answer
-from ..metered_model import Call, MeteredModel
+from ..budgets import fit_evidence
 from ..scoring import Indexer, indexer
-from ..segmented_items import SegmentedItems
+from ..single_call import SingleCallStrategy
 from ..splitters import by_turns, by_words
-from ..strategy import CANCELLED, NO_MODEL, StrategyContext
-from ..values import Answer, Budget, Cost, Evidence, Item, Order, Question, RecallResult, Step
-from ..window import room_beside
+from ..strategy import StrategyContext
+from ..values import Budget, Evidence, Order, Question, RecallResult, Step
 from .prompts import story_prompt
 from .relations import ContextRelation, Relation
 from .scores import RelatedIndex, named
-
-JOINED_BY = "\n\n"
-"""Separator of segments in a prompt."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,11 +37,13 @@ class FragRelOptions:
     temperature: float = 0.0  # 1.0 in the paper
 
 
-class FragRel:
+class FragRel(SingleCallStrategy):
     """FragRel as a strategy. Documents are split by words; a turn is one segment.
 
     With a `CachingEmbedder` only new segments are embedded.
     """
+
+    _keep = "middle"
 
     def __init__(
         self,
@@ -57,19 +52,13 @@ class FragRel:
         score: Indexer | None = None,
         name: str = "fragrel",
     ) -> None:
-        self.name = name
-        self._context, self._options = context, options
+        super().__init__(context, name, by_turns(by_words(options.segment_words)), options.max_new_tokens)
+        self._options = options
+        self._temperature, self._budget_without_model = options.temperature, options.budget
         self._score = score or indexer("auto", context)
-        self._items = SegmentedItems(by_turns(by_words(options.segment_words)))
         self._lock = threading.Lock()
         # Built on first use and never changed, so that a running `recall` keeps a consistent view.
         self._index: RelatedIndex | None = None
-
-    def remember(self, items: Sequence[Item], cancel: Cancel | None = None) -> None:
-        self._items.take(items, cancel)
-
-    def forget(self, source: str) -> None:
-        self._items.forget(source)
 
     def recall(self, question: Question, budget: Budget, cancel: Cancel | None = None) -> RecallResult:
         index = self._ready()
@@ -96,39 +85,8 @@ class FragRel:
         )
         return RecallResult(tuple(explained), (step,))
 
-    def answer(self, question: Question, budget: Budget | None = None, cancel: Cancel | None = None) -> Answer:
-        model = self._context.model
-        if model is None:
-            recalled = self.recall(question, budget or self._options.budget, cancel)
-            return Answer("", recalled, self.name, notes=(NO_MODEL,))
-        model.prepare(cancel)
-        room = self._room(model, question)
-        recalled = self.recall(question, budget or Budget(tokens=room), cancel)
-        if cancel is not None and cancel.cancelled:
-            return Answer("", recalled, self.name, model.info.name, notes=(CANCELLED,))
-        shown = JOINED_BY.join(each.segment.text for each in recalled.evidence)
-        context = truncate(shown, room, model.count_tokens)
-        before = model.usage.of(self.name)
-        text = model.for_strategy(self.name).ask(self._call(question, context), cancel)
-        cost = model.usage.of(self.name) - before
-        return Answer(as_answer(text, question), recalled, self.name, model.info.name, cost)
-
-    def estimate(self, question: Question) -> Cost:
-        model = self._context.model
-        if model is None:
-            return Cost()
-        held = sum(model.count_tokens(segment.text + JOINED_BY) for segment in self._items.segments)
-        frame = model.count_tokens(story_prompt(question, ""))
-        return Cost(1, frame + min(held, self._room(model, question)), self._options.max_new_tokens)
-
-    def _room(self, model: MeteredModel, question: Question) -> int:
-        """Tokens that the context window leaves for the story."""
-        frame = model.count_tokens(story_prompt(question, ""))
-        return room_beside(model.window_tokens, frame, self._options.max_new_tokens)
-
-    def _call(self, question: Question, context: str) -> Call:
-        call = Call.of("answer", story_prompt(question, context), max_new_tokens=self._options.max_new_tokens)
-        return replace(call, temperature=self._options.temperature)
+    def _prompt(self, question: Question, context: str) -> str:
+        return story_prompt(question, context)
 
     def _counted(self, budget: Budget) -> Budget:
         """The budget with K: the number of full-size segments that its words hold (papers' spec 1.5)."""

@@ -7,7 +7,7 @@ model the question is the only clue.
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
@@ -17,10 +17,10 @@ from ..choices import as_answer
 from ..embedding_cache import CachingEmbedder
 from ..metered_model import Call, MeteredModel
 from ..scoring import Indexer, SegmentIndex, indexer
-from ..segmented_items import SegmentedItems
+from ..segmented_items import ItemStrategy, SegmentedItems
 from ..strategy import CANCELLED, StrategyContext
 from ..templates import fill
-from ..values import Answer, Budget, Cost, Item, Question, RecallResult, Step
+from ..values import Answer, Budget, Cost, Question, RecallResult, Step
 from ..window import room_beside
 from .backends import ANSWER_TOKENS, CLUE_TOKENS, KEY_POINT_TOKENS, MemoryBackend, PromptedMemory, choose_kind
 from .clue_search import EvidenceList, from_beginning, search
@@ -38,12 +38,14 @@ PROMPT_TOKENS = 512
 """Upper bound of a question with its template, for estimates."""
 
 
-class MemoRAG:
+class MemoRAG(ItemStrategy):
     """MemoRAG as a strategy. All items together are the text; it is read at the first question.
 
     The memory model of the context has the memory, or its model if there is none. `generator` answers, by default the
     model of the context, without seeing the whole text. `memory` replaces the backend of the settings.
     """
+
+    name = "memorag"
 
     def __init__(
         self,
@@ -62,20 +64,10 @@ class MemoRAG:
         self._given = memory
         self._memory = memory
         self._memorized = ""  # key of the text in the memory
-        self._items = SegmentedItems()
+        super().__init__()
         # Replaced whole when the items change, so that a running `recall` keeps a consistent view.
         self._held: tuple[MemorizedText, SegmentIndex] | None = None
         self._lock = threading.RLock()
-
-    @property
-    def name(self) -> str:
-        return "memorag"
-
-    def remember(self, items: Sequence[Item], cancel: Cancel | None = None) -> None:
-        self._items.take(items, cancel)
-
-    def forget(self, source: str) -> None:
-        self._items.forget(source)
 
     def memorize(self, cancel: Cancel | None = None) -> MemoryBackend | None:
         """Read the text now instead of at the first question; the same text is read once.
@@ -237,10 +229,8 @@ class MemoRAG:
         return max(1, room_beside(generator.window_tokens, frame, self._settings.answer_tokens))
 
     def _answered(self, text: str, recalled: RecallResult, by: MeteredModel, before: Cost, cancel: Cancel) -> Answer:
-        notes = [str(step.detail["note"]) for step in recalled.trace if "note" in step.detail]
-        notes += [CANCELLED] if cancel.cancelled and not text else []
-        cost = self._spent() - before
-        return Answer(text, recalled, self.name, by.info.name, cost, tuple(notes))
+        notes = (*recalled.notes, *((CANCELLED,) if cancel.cancelled and not text else ()))
+        return Answer(text, recalled, self.name, by.info.name, self._spent() - before, notes)
 
     # The memorized text.
 

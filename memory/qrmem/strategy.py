@@ -16,10 +16,10 @@ from ..choices import with_choices
 from ..documents.splitter import by_headings
 from ..metered_model import CallCancelled
 from ..scoring import Bm25Index, Indexer, SegmentIndex
-from ..segmented_items import SegmentedItems
+from ..segmented_items import ItemStrategy
 from ..splitters import by_turns, count_words
 from ..strategy import CANCELLED, StrategyContext
-from ..values import Answer, Budget, Cost, Evidence, Item, Question, RecallResult, Segment, Step
+from ..values import Answer, Budget, Cost, Evidence, Question, RecallResult, Segment, Step
 from ..window import room_beside, window_of
 from . import costs
 from .answer_parsing import Verdict
@@ -35,11 +35,13 @@ NO_MODEL = "No model is configured: the graph consists of names and sentences, a
 NOTHING = "No item matches the question, so the model was not called."
 
 
-class QRMeM:
+class QRMeM(ItemStrategy):
     """Documents are split by tokens, at headings if there are any; a turn is one segment.
 
     Extractions and graphs are cached in the context.
     """
+
+    name = "qrmem"
 
     def __init__(
         self, context: StrategyContext, settings: QRMeMSettings | None = None, indexer: Indexer = Bm25Index
@@ -48,22 +50,11 @@ class QRMeM:
         self._model = None if context.model is None else context.model.for_strategy(self.name)
         self._count = context.count
         split = by_headings(self._settings.segment_tokens, self._count, hard=True)
-        self._items = SegmentedItems(by_turns(split))
+        super().__init__(by_turns(split))
         self._tool = entity_tool(self._settings.entity_tool)
         self._lock = threading.Lock()
         self._index: SegmentIndex | None = None
         self._latest: tuple[str, MemoryGraph] | None = None  # with its cache key, because parsing a large graph is slow
-
-    @property
-    def name(self) -> str:
-        return "qrmem"
-
-    def remember(self, items: Sequence[Item], cancel: Cancel | None = None) -> None:
-        """Store the items. Graphs are built for questions."""
-        self._items.take(items, cancel)
-
-    def forget(self, source: str) -> None:
-        self._items.forget(source)
 
     def graph(self, question: Question, cancel: Cancel | None = None) -> MemoryGraph:
         """The graph for a question. Raises ModelError, `CallCancelled` when cancelled."""

@@ -14,16 +14,18 @@ from functools import partial
 
 from ...llm.protocol import Cancel
 from ..budgets import truncate
+from ..json_repair import read_json
 from ..metered_model import Call, MeteredModel, UnparsableAnswer
 from ..scoring import Indexer
 from ..values import Segment
 from . import prompts
-from .filter import is_kept
 from .merge import EvidenceMerge, joined
 from .notes import Note, Quote, extractive_notes, free_note, read_note, shown
 from .settings import SegmentPlusSettings
 
 Part = tuple[Segment, ...]
+
+LABEL_TOKENS = 32
 
 
 def parts_of(segments: Sequence[Segment], size: int, count_tokens: Callable[[str], int]) -> list[Part]:
@@ -46,6 +48,16 @@ def text_of(part: Part) -> str:
     if len({segment.source for segment in part}) == 1:
         return "\n".join(segment.text for segment in part)
     return "\n\n".join(f"{_heading(segment)}\n{segment.text}" for segment in part)
+
+
+def is_kept(model: MeteredModel, question: str, note: Note, shown: str, cancel: Cancel | None = None) -> bool:
+    """Whether the model labels a note "keep"; `shown` is the note as text. An invalid label keeps it. Raises
+    ModelError.
+    """
+    if note.is_empty:
+        return False
+    prompt = prompts.FILTER.format(question=question, note=shown)
+    return _label(model.ask(Call.of("filter", prompt, max_new_tokens=LABEL_TOKENS), cancel)) != "remove"
 
 
 class Stages:
@@ -153,3 +165,13 @@ def _chosen(note: Note, joint: Note) -> tuple[Quote, ...]:
     order = {segment: number for number, segment in enumerate(joint.segments)}
     again = [replace(quote, score=scores.get(quote.text, 0.0)) for quote in note.quotes]
     return tuple(sorted(again, key=lambda quote: order[quote.segment]))
+
+
+def _label(text: str) -> str:
+    try:
+        value = read_json(text)
+    except ValueError:
+        value = text
+    if isinstance(value, dict):
+        value = next((said for name, said in value.items() if str(name).lower() == "label"), "")
+    return str(value).strip().strip(".").lower()

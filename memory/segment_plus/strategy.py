@@ -1,6 +1,6 @@
 """Segment+ as a strategy: notes of all segments, filtered, merged until they fit, and an answer from them.
 
-Owns the order of the stages: `notes`, `filter`, `merge`. The final prompt contains no segments.
+Owns the order of the stages: `stages` calls the model, `notes` and `merge` do not. The final prompt has no segments.
 """
 
 from __future__ import annotations
@@ -13,24 +13,25 @@ from ..budgets import fit_evidence
 from ..choices import as_answer, with_choices
 from ..metered_model import Call
 from ..scoring import Bm25Index, Indexer, best
-from ..segmented_items import SegmentedItems
+from ..segmented_items import ItemStrategy
 from ..splitters import by_tokens, most_pieces
 from ..strategy import CANCELLED, StrategyContext
 from ..templates import fill
 from ..values import Answer, Budget, Cost, Evidence, Item, Question, RecallResult, Segment, Step
 from ..window import room_beside, window_of
 from . import prompts
-from .filter import LABEL_TOKENS
 from .merge import MOST_ROUNDS, MergeResult, cut_to_fit, merge_until_fit
 from .notes import Note, Quote, extractive_notes, place_of, shown
 from .settings import SegmentPlusSettings
-from .stages import Part, Stages, parts_of, text_of
+from .stages import LABEL_TOKENS, Part, Stages, parts_of, text_of
 
 UNANSWERABLE = "unanswerable"
 
 
-class SegmentPlus:
+class SegmentPlus(ItemStrategy):
     """Segment+ as a strategy. Notes are cached under their whole prompt."""
+
+    name = "segment_plus"
 
     def __init__(
         self, context: StrategyContext, settings: SegmentPlusSettings | None = None, indexer: Indexer = Bm25Index
@@ -39,19 +40,8 @@ class SegmentPlus:
         self._indexer = indexer
         self._model = None if context.model is None else context.model.for_strategy(self.name)
         self._count = context.count
-        self._items = SegmentedItems()
+        super().__init__()
         self._pieces_of: tuple[tuple[Item, ...], int, list[Segment]] | None = None  # by items and size
-
-    @property
-    def name(self) -> str:
-        return "segment_plus"
-
-    def remember(self, items: Sequence[Item], cancel: Cancel | None = None) -> None:
-        """Store the items. No model is called before a question."""
-        self._items.take(items, cancel)
-
-    def forget(self, source: str) -> None:
-        self._items.forget(source)
 
     def recall(self, question: Question, budget: Budget, cancel: Cancel | None = None) -> RecallResult:
         """The merged notes as `context`, and the segments that they quote, in document order."""
@@ -96,7 +86,7 @@ class SegmentPlus:
                 "", recalled, self.name, notes=("No model is configured: only the matching sentences are returned.",)
             )
         name = self._model.info.name
-        notes = tuple(str(step.detail["note"]) for step in recalled.trace if "note" in step.detail)
+        notes = recalled.notes
         if cancel is not None and cancel.cancelled:
             return Answer("", recalled, self.name, name, self._spent() - before, (*notes, CANCELLED))
         if not recalled.context:
