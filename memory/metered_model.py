@@ -152,31 +152,31 @@ class MeteredModel:
         Raises ModelError, `LimitReached` before a call above the limits, and `PromptTooLong`.
         """
         cancel = cancel or Cancel()
-        if (text := self._find(call, cancel)) is None and not cancel.cancelled:
+        if (text := self._cached(call, cancel)) is None and not cancel.cancelled:
             text = self._ask_once(call, cancel)
-            self._keep(call, text, cancel)
+            self._store(call, text, cancel)
         return text or ""
 
     def stream(self, call: Call, cancel: Cancel) -> Iterator[Piece]:
         """The response as a stream; a cached one in one piece. Raises as `ask` does."""
-        if (text := self._find(call, cancel)) is not None:
+        if (text := self._cached(call, cancel)) is not None:
             yield Piece(text)
             return
         written: list[str] = []
-        with closing(self._begun(call, cancel)) as pieces:
+        with closing(self._retried_stream(call, cancel)) as pieces:
             for piece in pieces:
                 written.append(piece.text)
                 yield piece
-        self._keep(call, "".join(written).strip(), cancel)
+        self._store(call, "".join(written).strip(), cancel)
 
-    def ask_parsed(self, call: Call, read: Callable[[str], T], cancel: Cancel | None = None) -> T:
+    def ask_parsed(self, call: Call, parse: Callable[[str], T], cancel: Cancel | None = None) -> T:
         """`parse` of the response. If it raises ValueError, repeats the call at temperature 0.7, four times at most.
 
         Caches the response that was parsed. Raises `UnparsableAnswer` after the last retry, `CallCancelled` when
         cancelled, and ModelError as `ask` does.
         """
         cancel = cancel or Cancel()
-        text = self._find(call, cancel)
+        text = self._cached(call, cancel)
         for attempt in range(MAX_RETRIES + 1):
             if attempt and not self.model.info.chats:
                 break  # plain completion is greedy: a retry gives the same text
@@ -185,28 +185,28 @@ class MeteredModel:
             if cancel.cancelled:
                 raise CallCancelled(f"`{call.purpose}` was cancelled.")
             try:
-                value = read(text or "")
+                value = parse(text or "")
             except ValueError as error:
                 reason, text = error, None
             else:
-                self._keep(call, text or "", cancel)
+                self._store(call, text or "", cancel)
                 return value
         raise UnparsableAnswer(f"{self.model.info.name} returned an unparsable response to `{call.purpose}`: {reason}.")
 
-    def ask_json(self, call: Call, read: Callable[[Any], T], cancel: Cancel | None = None) -> T:
+    def ask_json(self, call: Call, parse: Callable[[Any], T], cancel: Cancel | None = None) -> T:
         """`ask_parsed` for a JSON response, which is repaired first.
 
         LookupError, TypeError and AttributeError of `parse` count as unparsable too.
         """
 
-        def read_text(text: str) -> T:
+        def parse_text(text: str) -> T:
             value = read_json(text)
             try:
-                return read(value)
+                return parse(value)
             except (LookupError, TypeError, AttributeError) as error:
                 raise ValueError(f"not the requested JSON structure: {text[:80]!r}") from error
 
-        return self.ask_parsed(call, read_text, cancel)
+        return self.ask_parsed(call, parse_text, cancel)
 
     def ask_all(self, tasks: Sequence[Callable[[], T]]) -> list[T]:
         """The results of the tasks in order; runs as many at once as the model serves.
@@ -230,7 +230,9 @@ class MeteredModel:
         """The response of the model, without the cache. Identical calls in flight share one response."""
 
         def ask() -> str:
-            text = self._with_retries(lambda: "".join(piece.text for piece in self._pieces(call, cancel)), cancel)
+            text = self._with_retries(
+                lambda: "".join(piece.text for piece in self._metered_pieces(call, cancel)), cancel
+            )
             return (text or "").strip()
 
         if call.temperature > 0:
@@ -240,16 +242,16 @@ class MeteredModel:
             self.usage.add(self.strategy, call.purpose, Cost(n_cached=1))
         return text
 
-    def _begun(self, call: Call, cancel: Cancel) -> Generator[Piece, None, None]:
+    def _retried_stream(self, call: Call, cancel: Cancel) -> Generator[Piece, None, None]:
         """The pieces of a response. Retries only before the first piece."""
 
-        def begin() -> tuple[Generator[Piece, None, None], Piece | None]:
-            pieces = self._pieces(call, cancel)
+        def start_stream() -> tuple[Generator[Piece, None, None], Piece | None]:
+            pieces = self._metered_pieces(call, cancel)
             return pieces, next(pieces, None)
 
-        begun = self._with_retries(begin, cancel)
-        if begun is not None:
-            pieces, first = begun
+        started_stream = self._with_retries(start_stream, cancel)
+        if started_stream is not None:
+            pieces, first = started_stream
             with closing(pieces):
                 if first is not None:
                     yield first
@@ -258,17 +260,17 @@ class MeteredModel:
     def _with_retries(self, work: Callable[[], T], cancel: Cancel) -> T | None:
         return with_retries(work, cancel, self._pause, is_local=self.model.info.local)
 
-    def _pieces(self, call: Call, cancel: Cancel) -> Generator[Piece, None, None]:
+    def _metered_pieces(self, call: Call, cancel: Cancel) -> Generator[Piece, None, None]:
         """One call; its usage is counted even if it fails or is abandoned."""
         self._prepare(cancel)
-        call = self._fitted(call)
-        tokens_in = self._count(call.messages)
+        call = self._fit_window(call)
+        tokens_in = self._count_messages(call.messages)
         with self.usage.reserved(tokens_in + call.max_new_tokens, self._limits):
             started, written = time.perf_counter(), list[str]()
 
-            def heard() -> Iterator[Piece]:
-                with _limited(cancel, self._call_seconds) as limit:
-                    for piece in self._said(call, limit):
+            def timed() -> Iterator[Piece]:
+                with _with_time_limit(cancel, self._call_seconds) as limit:
+                    for piece in self._responses(call, limit):
                         written.append(piece.text)
                         yield piece
                     if limit.is_reached and not cancel.cancelled:
@@ -277,7 +279,7 @@ class MeteredModel:
                         )
 
             try:
-                yield from without_reasoning(heard())
+                yield from without_reasoning(timed())
             except ModelUnreachable:
                 tokens_in = tokens_in if written else 0  # an unreachable server read nothing
                 raise
@@ -297,9 +299,9 @@ class MeteredModel:
             )
         self._is_prepared = not cancel.cancelled
 
-    def _said(self, call: Call, cancel: Cancel) -> Iterator[Piece]:
+    def _responses(self, call: Call, cancel: Cancel) -> Iterator[Piece]:
         if not self.model.info.chats:
-            prompt, stop = _as_text(call.messages), (*call.stop, "\nQuestion:")
+            prompt, stop = _plain_text(call.messages), (*call.stop, "\nQuestion:")
             yield from self.model.stream(
                 CompletionRequest("", "", prompt, "", max_new_tokens=call.max_new_tokens, single_line=False, stop=stop),
                 cancel,
@@ -315,8 +317,8 @@ class MeteredModel:
         )
         yield from self.model.chat(request, cancel)
 
-    def _fitted(self, call: Call) -> Call:
-        needed = self._count(call.messages) + FRAME_TOKENS * len(call.messages) + call.max_new_tokens
+    def _fit_window(self, call: Call) -> Call:
+        needed = self._count_messages(call.messages) + FRAME_TOKENS * len(call.messages) + call.max_new_tokens
         window = self.window_tokens
         if needed <= window:
             return call
@@ -328,10 +330,10 @@ class MeteredModel:
             f"{window}. Shorten the question, or raise `context_tokens` of the model."
         )
 
-    def _count(self, messages: Sequence[Message]) -> int:
+    def _count_messages(self, messages: Sequence[Message]) -> int:
         return sum(self.model.count_tokens(message.text) for message in messages)
 
-    def _find(self, call: Call, cancel: Cancel) -> str | None:
+    def _cached(self, call: Call, cancel: Cancel) -> str | None:
         if self._cache is None or call.temperature > 0:
             return None
         with suppress(ModelUnreachable):  # a cached response needs no server if the model name is known
@@ -341,7 +343,7 @@ class MeteredModel:
         self.usage.add(self.strategy, call.purpose, Cost(n_cached=1))
         return str(text)
 
-    def _keep(self, call: Call, text: str, cancel: Cancel) -> None:
+    def _store(self, call: Call, text: str, cancel: Cancel) -> None:
         # An empty response is more often a server fault than an answer, so it is not cached.
         if self._cache is not None and text and call.temperature == 0 and not cancel.cancelled:
             self._cache.put("answer", self._key(call), text)
@@ -353,12 +355,12 @@ class MeteredModel:
         return content_key(info.name, info.backend, json.dumps([settings, said]))
 
 
-def _limited(cancel: Cancel, seconds: float) -> AbstractContextManager[Cancel]:
+def _with_time_limit(cancel: Cancel, seconds: float) -> AbstractContextManager[Cancel]:
     """`cancel`, which also fires after a finite number of `seconds`."""
     return nullcontext(cancel) if seconds == math.inf else TimeLimit(cancel, seconds)
 
 
-def _as_text(messages: Sequence[Message]) -> str:
+def _plain_text(messages: Sequence[Message]) -> str:
     """A conversation as plain text, for models without a chat template."""
     openings = {"system": "", "user": "Question: ", "assistant": "Answer: "}
     return "\n\n".join(openings[message.role] + message.text for message in messages) + "\n\nAnswer:"

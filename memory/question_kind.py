@@ -51,9 +51,9 @@ _CLAUSE = re.compile(
     r"|\w(?:'s|s'|’s|s’) \w+\b.*\b(?:of|in|by|for|at|from)\b",
     re.IGNORECASE,
 )
-_FEWEST_WORDS = 8
+_MIN_WORDS = 8
 """Shorter questions with a clause ask for one fact: "What is the book that Ann wrote?"."""
 
 
 def _is_nested(text: str) -> bool:
-    return len(text.split()) >= _FEWEST_WORDS and _CLAUSE.search(text) is not None
+    return len(text.split()) >= _MIN_WORDS and _CLAUSE.search(text) is not None

@@ -23,12 +23,12 @@ class SegmentedItems:
         """`split` cuts an item into segments; without it each item is one segment."""
         self._split = split or by_turns()
         self._lock = threading.RLock()
-        self._held: dict[str, dict[int, Item]] = {}  # by source and number
+        self._by_source: dict[str, dict[int, Item]] = {}  # by source and number
         self._items: tuple[Item, ...] | None = ()
         self._segments: tuple[Segment, ...] | None = ()
         self._pieces: dict[Item, list[Segment]] = {}
 
-    def take(self, items: Sequence[Item], cancel: Cancel | None = None) -> None:
+    def add(self, items: Sequence[Item], cancel: Cancel | None = None) -> None:
         """Add items. A document replaces the earlier one of its source, a turn the one with its number. Adds nothing
         when cancelled.
 
@@ -40,15 +40,15 @@ class SegmentedItems:
             replaced = set[str]()
             for item in items:
                 if item.kind == "document" and item.source not in replaced:
-                    self._held.pop(item.source, None)
+                    self._by_source.pop(item.source, None)
                     replaced.add(item.source)
-                held = self._held.setdefault(item.source, {})
-                held[item.number if item.kind == "turn" else len(held)] = item
+                numbered = self._by_source.setdefault(item.source, {})
+                numbered[item.number if item.kind == "turn" else len(numbered)] = item
             self._items = self._segments = None
 
     def forget(self, source: str) -> None:
         with self._lock:
-            if self._held.pop(source, None) is not None:
+            if self._by_source.pop(source, None) is not None:
                 self._items = self._segments = None
 
     @property
@@ -56,7 +56,9 @@ class SegmentedItems:
         """All items in the order in which their sources were added, turns by number. The same object until a change."""
         with self._lock:
             if self._items is None:
-                self._items = tuple(held[number] for held in self._held.values() for number in sorted(held))
+                self._items = tuple(
+                    numbered[number] for numbered in self._by_source.values() for number in sorted(numbered)
+                )
             return self._items
 
     @property
@@ -86,7 +88,7 @@ class ItemStrategy:
 
     def remember(self, items: Sequence[Item], cancel: Cancel | None = None) -> None:
         """Store the items. No model is called before a question."""
-        self._items.take(items, cancel)
+        self._items.add(items, cancel)
 
     def forget(self, source: str) -> None:
         self._items.forget(source)

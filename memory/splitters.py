@@ -28,7 +28,7 @@ def by_tokens(n_tokens: int, count_tokens: Callable[[str], int], *, hard: bool =
     """
 
     def split(item: Item) -> list[Segment]:
-        return segments_of(item, fill(sentences(item.text), n_tokens, count_tokens, HARDER if hard else ()))
+        return segments_of(item, pack_exact(sentences(item.text), n_tokens, count_tokens, HARDER if hard else ()))
 
     return split
 
@@ -100,7 +100,7 @@ def pack(pieces: Iterable[str], size: int, count: Callable[[str], int]) -> list[
     return packed
 
 
-def fill(
+def pack_exact(
     pieces: Sequence[str],
     size: int,
     count: Callable[[str], int],
@@ -130,7 +130,7 @@ def fill(
 
 
 def most_pieces(n_tokens: int, size: int) -> int:
-    """An upper bound of the pieces that `fill` makes, because two adjacent pieces exceed one limit.
+    """An upper bound of the pieces that `pack_exact` makes, because two adjacent pieces exceed one limit.
 
     If many sentences are longer than a piece, there can be half as many more.
     """

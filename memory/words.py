@@ -23,7 +23,7 @@ _RUN = re.compile(rf"[{CJK}]+|[^\W{CJK}]+")
 _SUB_WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[^\W\d_A-Z]+|\d+")
 _IS_COMPOSED = re.compile(r"[^\W_]_[^\W_]|[a-z\d][A-Z]|[A-Z]{2}[a-z]|[a-zA-Z]\d")
 
-_MOST_CHARACTERS = 100
+_MAX_CHARACTERS = 100
 """A longer run is data (a key, an encoded picture), not a word."""
 
 
@@ -55,7 +55,7 @@ def parts_of_run(run: str) -> tuple[str, ...]:
     """A word in lower case; for an identifier also its parts. For CJK, unigrams and bigrams."""
     if is_cjk(run):
         return (*run, *map("".join, pairwise(run)))
-    if len(run) > _MOST_CHARACTERS:
+    if len(run) > _MAX_CHARACTERS:
         return ()
     parts = _SUB_WORD.findall(run) if _IS_COMPOSED.search(run) else []
     return tuple(dict.fromkeys([run.lower(), *(part.lower() for part in parts if len(part) > 1)]))

@@ -5,9 +5,14 @@ from random import Random
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from weft.memory.memorag.beacon import BeaconError, TextTooLong, capacity, parse_policy
+from weft.memory.memorag.beacon import BeaconError, TextTooLong, parse_policy
 from weft.memory.memorag.beacon.layout import check_length, memory_places, positions_needed, raw_places, windows
 from weft.memory.memorag.beacon.ratios import longest_text, smallest_ratio
+
+
+def capacity(max_positions: int, window: int, ratio: int) -> int:
+    """Capacity in tokens (MemoRAG, 4.2): all windows but the last one are compressed with `ratio`."""
+    return (max_positions - window) * ratio + window
 
 
 def policy_of(text: str, window: int = 64, max_positions: int = 1024, **others: object):

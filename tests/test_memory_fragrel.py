@@ -144,9 +144,9 @@ def test_chinese_is_split_and_found():
 
 def test_a_running_recall_keeps_the_segments_it_took():
     strategy = fragrel()
-    index = strategy._ready()
+    index = strategy._current_index()
     strategy.remember([Item("other.txt", "more")])
-    assert len(index.segments) < len(strategy._ready().segments)
+    assert len(index.segments) < len(strategy._current_index().segments)
 
 
 @pytest.mark.parametrize("name", ["top_3", "qrmem", "memorag", "segment_plus"])

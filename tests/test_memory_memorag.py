@@ -166,7 +166,7 @@ def test_three_hits_a_clue_their_union_in_the_order_of_the_text(scripted_chat: A
     score = indexer()([each.segment for each in recalled.evidence])
     places = [each.segment.start for each in recalled.evidence]
     assert places == sorted(places)
-    story = memorag(scripted_chat(script()))._ready()[1]
+    story = memorag(scripted_chat(script()))._text_and_index()[1]
     expected = {segment.start for clue in (*clues, WHO.text) for segment, _ in best(story, clue, 3)}
     assert set(places) == expected
     assert len(score.segments) == len(expected)
@@ -381,7 +381,7 @@ def test_turns_are_added_to_their_conversation_and_a_document_is_replaced(script
     made.remember([Item("chat", "The first thing said", "turn", 0), Item("chat", "The third thing said", "turn", 2)])
     made.remember([Item("chat", "The second thing said", "turn", 1), Item("doc", "An old document here")])
     made.remember([Item("doc", "A new document here")])
-    held, _ = made._ready()
+    held, _ = made._text_and_index()
     assert [(segment.source, segment.number, segment.text.split()[1]) for segment in held.segments] == [
         ("chat", 0, "first"),
         ("chat", 1, "second"),
@@ -540,7 +540,7 @@ def test_what_was_saved_without_a_model_is_loaded_with_one(scripted_chat: Any, t
     loaded = MemoRAG(kit_of(scripted_chat(script())), SIZE)
     loaded.load(tmp_path)
     assert loaded.answer(WHO).text == "Elena."
-    assert loaded._ready()[0].items[1].text.startswith("half of a character: \ud83d")
+    assert loaded._text_and_index()[0].items[1].text.startswith("half of a character: \ud83d")
 
 
 def test_vectors_are_saved_with_the_text_and_loaded_where_there_are_none(tmp_path: Path):

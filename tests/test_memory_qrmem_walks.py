@@ -12,7 +12,7 @@ from weft.memory.embedding import HashingEmbedder
 from weft.memory.qrmem import Entity, EntityRelation, MemoryGraph
 from weft.memory.qrmem.answer_parsing import Verdict
 from weft.memory.qrmem.navigation import expand, reflect, try_entities
-from weft.memory.qrmem.walk import MOST_COMPARED, SegmentWindow, WalkContext, WalkState, begin, fill, link
+from weft.memory.qrmem.walk import MAX_COMPARED, SegmentWindow, WalkContext, WalkState, begin, fill_window, link
 
 
 class WalkModel:
@@ -115,7 +115,7 @@ def test_an_empty_graph_gives_no_segments():
         reflect(here, walk, judge, max_updates=3)
         expand(here, walk, judge, lambda text: [], max_rounds=3)
         try_entities(here, walk, judge, max_updates=3)
-        fill(here, walk)
+        fill_window(here, walk)
         assert walk.segments == []
 
 
@@ -327,7 +327,7 @@ def test_entity_trial_without_a_judge_keeps_the_first_set():
 def test_filling_takes_what_fits_the_question_best():
     here = ground(chain(), n=3, scores=[0.1, 0, 0.3, 0.2, 0.9, 0])
     walk = begun(here)
-    fill(here, walk)
+    fill_window(here, walk)
     assert walk.segments == [0, 2, 4]
     assert steps(walk, "filled by the question's words") == [{"segments": ["t:5-5", "t:3-3"]}]
 
@@ -366,7 +366,7 @@ def test_a_walk_visits_no_entity_twice_stays_in_the_window_and_ends(has_judge, g
         walk, judge = begun(here), WalkModel(NO, others=[["q"], ["r"]]) if has_judge else None
         go(walk, judge)
         assert not walk.dropped & set(walk.segments)
-        fill(here, walk)
+        fill_window(here, walk)
         assert len(set(walk.entities)) == len(walk.entities)
         assert sum(sizes[number] for number in walk.segments) <= room
         if judge is not None:
@@ -374,9 +374,9 @@ def test_a_walk_visits_no_entity_twice_stays_in_the_window_and_ends(has_judge, g
 
 
 def test_of_very_many_edges_those_that_share_words_with_the_question_are_compared():
-    n = MOST_COMPARED + 50
+    n = MAX_COMPARED + 50
     entities = (Entity("p", ("p",), (0,)), *(Entity(f"n{i}", (f"n{i}",), (i + 1,)) for i in range(n)))
     relations = tuple(EntityRelation(0, i + 1, "a bridge" if i == n - 1 else "a road", (0,)) for i in range(n))
     here = ground(MemoryGraph(entities, relations), question="p with which bridge")
     edges = here.edges_from([0], here.question)
-    assert len(edges) == MOST_COMPARED and edges[-1] == (0, relations[-1])
+    assert len(edges) == MAX_COMPARED and edges[-1] == (0, relations[-1])

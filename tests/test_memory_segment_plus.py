@@ -13,15 +13,15 @@ from weft.memory import Budget, Item, MeteredModel, Question, Segment, Strategy,
 from weft.memory.fragrel import ContextRelation, related
 from weft.memory.scoring import Bm25Index
 from weft.memory.segment_plus import SegmentPlus, SegmentPlusSettings
-from weft.memory.segment_plus.merge import MOST_ROUNDS, joined, merge_until_fit
+from weft.memory.segment_plus.merge import MAX_ROUNDS, merge_notes, merge_until_fit
 from weft.memory.segment_plus.notes import (
     SENTENCES_OF_A_NOTE,
     Note,
     Quote,
     extractive_notes,
+    format_note,
     read_note,
-    sentences_of,
-    shown,
+    sentence_segments,
 )
 from weft.memory.segment_plus.stages import is_kept
 from weft.memory.strategy import InProcessCache
@@ -78,7 +78,7 @@ def test_what_stands_nowhere_in_the_segment_is_flagged_and_is_no_evidence():
     note = read_note({"Evidence": ["Nora bought it in 1922.", "Nobody was hurt."]}, [segment(TEXT)])
     assert [quote.text for quote in note.quotes] == ["Nobody was hurt."]
     assert note.unfound == ("Nora bought it in 1922.",)
-    assert "1922" not in shown(note)
+    assert "1922" not in format_note(note)
 
 
 def test_of_a_run_of_sentences_those_that_are_there_stay():
@@ -101,7 +101,7 @@ def test_a_place_in_brackets_says_which_segment_is_quoted():
 def test_the_same_words_in_a_later_segment_stay_as_order_matters():
     two = [segment("Mary left.", 0), segment("Mary left.", 1)]
     quotes = [Quote(two[0], "Mary left."), Quote(two[1], "Mary left."), Quote(two[1], "Mary left.")]
-    assert joined([Note((of,), tuple(quotes)) for of in two]).quotes == tuple(quotes[:2])
+    assert merge_notes([Note((of,), tuple(quotes)) for of in two]).quotes == tuple(quotes[:2])
 
 
 @pytest.mark.parametrize("value", ["text", [], 3, None, {"answer": "1921"}])
@@ -123,7 +123,7 @@ def test_no_evidence_can_be_written_in_many_ways(nothing):
 
 def test_sentences_end_where_a_reader_sees_it():
     of = Segment("a", 0, "# Mill\nVersion 3.5 of it\nruns on. 磨坊在河边。诺拉买下了它。\n\n- one\n- two", first_line=4)
-    pieces = [(sentence.text, sentence.first_line) for sentence, _ in sentences_of(of)]
+    pieces = [(sentence.text, sentence.first_line) for sentence, _ in sentence_segments(of)]
     assert pieces == [
         ("# Mill", 4),
         ("Version 3.5 of it\nruns on.", 5),
@@ -138,13 +138,13 @@ def test_sentences_end_where_a_reader_sees_it():
 def test_sentences_are_pieces_of_their_segment_in_order(text, start):
     of = Segment("a", 0, text, start)
     upto = 0
-    for sentence, whole in sentences_of(of):
+    for sentence, whole in sentence_segments(of):
         assert whole is of
         at = sentence.start - start
         assert at >= upto and text[at:].startswith(sentence.text)
         assert sentence.first_line == text[:at].count("\n")
         upto = at + len(sentence.text)
-    assert sum(len("".join(s.text.split())) for s, _ in sentences_of(of)) == len("".join(text.split()))
+    assert sum(len("".join(s.text.split())) for s, _ in sentence_segments(of)) == len("".join(text.split()))
 
 
 def test_without_a_model_a_note_holds_the_best_sentences_in_their_order():
@@ -164,7 +164,7 @@ def labelled(scripted_chat, answer, note=None):
     model = scripted_chat([(FILTER, answer)])
     quote = Quote(segment(TEXT), "Nobody was hurt.")
     note = Note((segment(TEXT),), (quote,)) if note is None else note
-    return is_kept(MeteredModel(model), "Who was hurt?", note, shown(note)), model
+    return is_kept(MeteredModel(model), "Who was hurt?", note), model
 
 
 @pytest.mark.parametrize(
@@ -193,7 +193,7 @@ def test_an_empty_note_goes_without_a_call(scripted_chat):
 
 
 def size(note):
-    return words(shown(note))
+    return words(format_note(note))
 
 
 def quoting(number, n_words, score=0.0, reasoning=""):
@@ -283,7 +283,7 @@ def test_merging_always_ends_within_the_window(notes, room, batch_room, random):
 
     merged = merge_until_fit(notes, merge_all, size, room=room, batch_room=batch_room)
     assert sum(map(size, merged.notes)) <= room
-    assert n_rounds == len(merged.rounds) <= MOST_ROUNDS
+    assert n_rounds == len(merged.rounds) <= MAX_ROUNDS
     if sum(map(size, notes)) <= room:
         assert merged.notes == tuple(note for note in notes if not note.is_empty)
 

@@ -17,7 +17,7 @@ from ..strategy import StrategyContext
 from ..templates import fill
 from ..values import Budget, Cost, Evidence, Question, RecallResult, Step
 from . import prompts
-from .retrieval import MOST_QUERIES, QUERY_TOKENS, TopK
+from .retrieval import MAX_QUERIES, QUERY_TOKENS, TopK
 
 PART_TOKENS = 64
 
@@ -27,7 +27,7 @@ _REFERENCE = re.compile(r"#(\d+)")
 class Decomposition(TopK):
     """The final prompt shows the sub-answers before the evidence."""
 
-    _most_queries = MOST_QUERIES
+    _most_queries = MAX_QUERIES
 
     def __init__(self, context: StrategyContext, k: int | None = 3, score: Indexer | None = None) -> None:
         super().__init__(context, k, score, name="decomposition")
@@ -79,14 +79,14 @@ class Decomposition(TopK):
 
     def _call(self, question: Question) -> Call:
         history = prompts.history_of(question)
-        prompt = fill(prompts.DECOMPOSE, question=question.text, history=history, n=MOST_QUERIES)
+        prompt = fill(prompts.DECOMPOSE, question=question.text, history=history, n=MAX_QUERIES)
         return Call.of("decompose", prompt, max_new_tokens=QUERY_TOKENS)
 
     def _cost_to_recall(self, question: Question) -> Cost:
         sizes = sorted((self._count(segment.text) for segment in self._items.segments), reverse=True)[: self._k]
         part = self._count(prompts.PART) + sum(sizes) + QUERY_TOKENS
         first = Cost(1, self._count(self._call(question).messages[-1].text), QUERY_TOKENS)
-        return first + Cost(MOST_QUERIES, MOST_QUERIES * part, MOST_QUERIES * PART_TOKENS)
+        return first + Cost(MAX_QUERIES, MAX_QUERIES * part, MAX_QUERIES * PART_TOKENS)
 
 
 def _read_parts(value: Any) -> list[str]:
@@ -94,7 +94,7 @@ def _read_parts(value: Any) -> list[str]:
     questions = [part.strip() for part in parts if isinstance(part, str) and part.strip()]
     if not questions:
         raise ValueError("no questions")
-    return questions[:MOST_QUERIES]
+    return questions[:MAX_QUERIES]
 
 
 def _with_answers(part: str, answers: list[str]) -> str:

@@ -20,7 +20,7 @@ from ..values import Budget, Cost, Evidence, Order, Question, RecallResult, Step
 from . import prompts
 from .base import Baseline
 
-MOST_QUERIES = 4
+MAX_QUERIES = 4
 PASSAGE_TOKENS = 200
 QUERY_TOKENS = 256
 
@@ -50,7 +50,7 @@ class TopK(Baseline):
         """The `k` best segments of each query, with the best score over all queries. Scores are divided by the maximum
         of their query.
         """
-        index = self._ready()
+        index = self._current_index()
         best: dict[int, Evidence] = {}
         for query in queries:
             scores = _shares(index.scores(query))
@@ -62,7 +62,7 @@ class TopK(Baseline):
         step = Step("search", {"queries": list(queries), "found": len(found), "shown": _places(evidence)})
         return RecallResult(evidence, (*steps, step))
 
-    def _ready(self) -> SegmentIndex:
+    def _current_index(self) -> SegmentIndex:
         segments, index = self._items.segments, self._index
         if index is None or index.segments is not segments:
             index = self._index = self._score(segments)
@@ -86,7 +86,7 @@ class Hyde(TopK):
         if self._model is None:
             return self._found([question.text], budget, ())
         passage = self._model.ask(self._call(question), cancel)
-        index = self._ready()
+        index = self._current_index()
         scores = _shares(index.scores(question.text)) + _shares(index.scores(passage))
         order = [i for i in np.argsort(-scores, kind="stable")[: self._k].tolist() if scores[i] > 0]
         why = "similar to a hypothetical answer" if passage else _why(question.text, [question.text])
@@ -111,7 +111,7 @@ class Rewriting(TopK):
     The original question is searched too. RQ-RAG trains a model for this; here the model is prompted.
     """
 
-    _most_queries = MOST_QUERIES + 1
+    _most_queries = MAX_QUERIES + 1
 
     def __init__(self, context: StrategyContext, k: int | None = 3, score: Indexer | None = None) -> None:
         super().__init__(context, k, score, name="rewriting")
@@ -130,7 +130,7 @@ class Rewriting(TopK):
 
     def _call(self, question: Question) -> Call:
         history = prompts.history_of(question)
-        prompt = fill(prompts.REWRITE, question=question.text, history=history, n=MOST_QUERIES)
+        prompt = fill(prompts.REWRITE, question=question.text, history=history, n=MAX_QUERIES)
         return Call.of("rewrite", prompt, max_new_tokens=QUERY_TOKENS)
 
     def _cost_to_recall(self, question: Question) -> Cost:
@@ -141,7 +141,7 @@ def _read_queries(value: Any) -> tuple[str, list[str]]:
     queries = [str(query).strip() for query in value["queries"] if isinstance(query, str) and query.strip()]
     if not queries:
         raise ValueError("no queries")
-    return str(value.get("how", "rewrite")), queries[:MOST_QUERIES]
+    return str(value.get("how", "rewrite")), queries[:MAX_QUERIES]
 
 
 def _shares(scores: Scores) -> Scores:

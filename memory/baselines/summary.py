@@ -20,7 +20,7 @@ from . import prompts
 from .base import Baseline
 
 SUMMARY_TOKENS = 256
-MOST_ROUNDS = 6
+MAX_ROUNDS = 6
 
 _WORDS_PER_TOKEN = 0.6  # keeps a summary of that many words below its token limit
 
@@ -38,7 +38,7 @@ class Summary(Baseline):
         room = self._room(self._model, question)
         room = room if budget.tokens is None else min(room, budget.tokens)
         text, sizes = self._text(), list[int]()
-        for _ in range(MOST_ROUNDS):
+        for _ in range(MAX_ROUNDS):
             sizes.append(self._count(text))
             if sizes[-1] <= room or (cancel is not None and cancel.cancelled):
                 break
@@ -71,7 +71,7 @@ class Summary(Baseline):
         assert self._model is not None
         n_tokens, room, cost = self._most_shown(), self._room(self._model, question), Cost()
         frame, size = self._count(_prompt("")), self._piece_size(self._model)
-        for _ in range(MOST_ROUNDS):
+        for _ in range(MAX_ROUNDS):
             if n_tokens <= room:
                 break
             n_pieces = most_pieces(n_tokens, size)

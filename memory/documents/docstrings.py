@@ -14,7 +14,7 @@ from ...languages import language_of
 from ..splitters import count_words
 from .sections import Section
 
-FEWEST_WORDS = 3
+MIN_WORDS = 3
 """Smallest docstring or comment; a shorter one repeats the name."""
 
 _QUOTE = re.compile(r'\s*[rRuUbB]{0,2}("""|\'\'\'|"|\')')
@@ -23,8 +23,8 @@ _BETWEEN = re.compile(
     r"\s*(@|#\[|\[[A-Z]|template\b)"
 )  # annotations and similar lines between a comment and its definition
 _RIGHTS = re.compile(r"licen[cs]e|copyright|SPDX", re.IGNORECASE)
-_MOST_HEADER_LINES = 60
-_MOST_BETWEEN = 5
+_MAX_HEADER_LINES = 60
+_MAX_BETWEEN = 5
 
 
 def docstring_sections(source: str, lines: Sequence[str], definitions: Sequence[Definition]) -> list[Section]:
@@ -34,7 +34,7 @@ def docstring_sections(source: str, lines: Sequence[str], definitions: Sequence[
     sections = []
     for name, first, end in sorted(found, key=lambda one: one[1]):
         text = "".join(lines[first:end])
-        if count_words(text) >= FEWEST_WORDS:
+        if count_words(text) >= MIN_WORDS:
             sections.append(Section(source, (name,) if name else (), text, first, "docstring"))
     return sections
 
@@ -52,7 +52,7 @@ def _python(lines: Sequence[str], definitions: Sequence[Definition]) -> Iterator
 def _body(lines: Sequence[str], definition: Definition) -> int | None:
     """The line of the first statement of a definition; None if it is on the header line."""
     is_over = False
-    for number in range(definition.header_line, min(definition.end_line, definition.header_line + _MOST_HEADER_LINES)):
+    for number in range(definition.header_line, min(definition.end_line, definition.header_line + _MAX_HEADER_LINES)):
         code = lines[number].strip()
         if is_over and code and not code.startswith("#"):
             return number
@@ -78,7 +78,7 @@ def _others(lines: Sequence[str], definitions: Sequence[Definition]) -> Iterator
     taken: set[int] = set()
     for definition in definitions:
         end = definition.start_line
-        for _ in range(_MOST_BETWEEN):
+        for _ in range(_MAX_BETWEEN):
             if end and _BETWEEN.match(lines[end - 1]):
                 end -= 1
         first = end

@@ -17,7 +17,7 @@ _NO_TITLE = re.compile(r" {0,3}(?:[-*+>|#]|\d+[.)][ \t]|<|$)| {4}|\t")
 """Start of a line that cannot be a setext heading: list, quote, table, HTML, code, blank."""
 
 _FRONT_MATTER = ("---", "+++")
-_MOST_FRONT_LINES = 200
+_MAX_FRONT_LINES = 200
 
 
 def markdown_headings(lines: Sequence[str]) -> Iterator[Heading]:
@@ -49,7 +49,7 @@ def _without_closing_marks(title: str) -> str:
 def _front_matter_end(lines: Sequence[str]) -> int:
     """The line after the front matter; 0 if there is none."""
     if lines and lines[0].rstrip() in _FRONT_MATTER:
-        for number, line in enumerate(lines[1:_MOST_FRONT_LINES], 1):
+        for number, line in enumerate(lines[1:_MAX_FRONT_LINES], 1):
             if line.rstrip() == lines[0].rstrip():
                 return number + 1
     return 0

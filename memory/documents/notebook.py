@@ -19,7 +19,7 @@ from typing import Any
 from .markdown import markdown_headings
 from .sections import Heading, Section, SectionKind, aligned
 
-MOST_OUTPUT_LINES = 50
+MAX_OUTPUT_LINES = 50
 """Output lines of one cell; longer outputs are mostly logs."""
 
 _KINDS: dict[str, SectionKind] = {"markdown": "prose", "raw": "prose", "code": "code"}
@@ -59,7 +59,7 @@ def notebook_sections(source: str, text: str) -> list[Section]:
         sections += _section(source, names, said, kind)
         if kind == "code" and isinstance(outputs := cell.get("outputs"), list):
             printed = [text for output in outputs for text in _printed(output)]
-            sections += _section(source, names, printed[:MOST_OUTPUT_LINES], "output")
+            sections += _section(source, names, printed[:MAX_OUTPUT_LINES], "output")
     return sections
 
 

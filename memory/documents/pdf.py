@@ -16,7 +16,7 @@ from ...llm.installation import install_command
 from ...llm.protocol import Cancel
 from .sections import Section
 
-MOST_PAGES = 1000
+MAX_PAGES = 1000
 
 
 class Pages(NamedTuple):
@@ -48,8 +48,8 @@ def pdf_pages(source: str, data: bytes, cancel: Cancel | None = None) -> Pages:
         elif text.strip():
             sections.append(Section(f"{source}#page={number}", (f"page {number}",), text, 0))
     notes = []
-    if n_pages > MOST_PAGES:
-        notes.append(f"Only the first {MOST_PAGES} of {n_pages} pages of {source} are read.")
+    if n_pages > MAX_PAGES:
+        notes.append(f"Only the first {MAX_PAGES} of {n_pages} pages of {source} are read.")
     if broken:
         notes.append(f"{len(broken)} pages of {source} are unreadable; the first one is page {broken[0]}.")
     elif not sections and not (cancel and cancel.cancelled):
@@ -58,7 +58,7 @@ def pdf_pages(source: str, data: bytes, cancel: Cancel | None = None) -> Pages:
 
 
 def _pages(reader: Any, cancel: Cancel | None) -> Iterator[Any]:
-    for number in range(min(len(reader.pages), MOST_PAGES)):
+    for number in range(min(len(reader.pages), MAX_PAGES)):
         if cancel and cancel.cancelled:
             return
         try:

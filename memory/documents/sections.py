@@ -23,7 +23,7 @@ SEGMENT_WORDS = 250
 
 _WORDS_A_LINE = 4  # lower bound, so that a list of single words fits a screen too
 
-MOST_TITLES = 8
+MAX_TITLES = 8
 """Levels of headings of a section; deeper ones are dropped."""
 
 _FENCES = ("```", "~~~")
@@ -65,7 +65,7 @@ def sections_below(source: str, lines: Sequence[str], headings: Iterable[Heading
     for heading in (*headings, Heading(len(lines), 0, "")):
         text = "".join(lines[begin : heading.line])
         if text.strip():
-            sections.append(Section(source, tuple(h.title for h in titles[:MOST_TITLES]), text, begin))
+            sections.append(Section(source, tuple(h.title for h in titles[:MAX_TITLES]), text, begin))
         titles = [*(h for h in titles if h.level < heading.level), heading]
         begin = heading.line
     return sections

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from itertools import pairwise
 
-from ..splitters import HARDER, Splitter, fill, lines_of, segments_of, sentences
+from ..splitters import HARDER, Splitter, lines_of, pack_exact, segments_of, sentences
 from ..values import Item, Segment
 from .reading import headings
 from .sections import sections_below
@@ -29,7 +29,7 @@ def by_headings(n_tokens: int, count_tokens: Callable[[str], int], *, hard: bool
         found = headings(item.source, lines)
         edges = sorted({0, len(lines), *(heading.line for heading in found)})
         sections = ["".join(lines[first:end]) for first, end in pairwise(edges)]
-        segments = segments_of(item, fill(sections, n_tokens, count_tokens, cuts))
+        segments = segments_of(item, pack_exact(sections, n_tokens, count_tokens, cuts))
         titled = sections_below(item.source, lines, found)
         firsts = [section.first_line for section in titled]
         places = [bisect_right(firsts, segment.first_line - item.first_line) - 1 for segment in segments]

@@ -89,7 +89,7 @@ class ChatMemory:
                     return
                 if item.kind == "turn" and item.source == (self._source or item.source):
                     self._source = item.source
-                    self._take(item, cancel)
+                    self._add_turn(item, cancel)
                 else:
                     self._memory.remember([item], cancel)
                     self._state = replace(self._state, has_others=True)
@@ -185,7 +185,7 @@ class ChatMemory:
             last = [truncate(text, policy.last_words, count_words) for text in last]
         return "\n".join([*last, question.text])
 
-    def _take(self, item: Item, cancel: Cancel | None) -> None:
+    def _add_turn(self, item: Item, cancel: Cancel | None) -> None:
         state, size = self._state, self._count(item.text)
         numbers = [each.number for each in state.shown]
         if item.number in numbers:
@@ -196,9 +196,9 @@ class ChatMemory:
             self._memory.remember([item], cancel)
         else:
             self._state = replace(state, shown=(*state.shown, item), sizes=(*state.sizes, size))
-            self._move(cancel)
+            self._move_turns(cancel)
 
-    def _move(self, cancel: Cancel | None) -> None:
+    def _move_turns(self, cancel: Cancel | None) -> None:
         state, policy = self._state, self._policy
         is_full = (policy.trigger_size is not None and sum(state.sizes) > policy.trigger_size) or (
             policy.trigger_rounds is not None and len(state.shown) > policy.trigger_rounds

@@ -5,16 +5,14 @@ Owns the layout (papers' spec 1.7) and what is dropped if it is too long. Knows 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from ...llm.prompting.conversation import FRAME_TOKENS
 from ...llm.protocol import Message
-from ..budgets import truncate, truncate_evidence
+from ..budgets import Count, truncate, truncate_evidence
 from ..values import Evidence
 from .prompts import CHAT_BODY, CHAT_SYSTEM, NO_EVIDENCE, flattened
-
-Count = Callable[[str], int]
 
 
 @dataclass(frozen=True, slots=True)

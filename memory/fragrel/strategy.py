@@ -61,7 +61,7 @@ class FragRel(SingleCallStrategy):
         self._index: RelatedIndex | None = None
 
     def recall(self, question: Question, budget: Budget, cancel: Cancel | None = None) -> RecallResult:
-        index = self._ready()
+        index = self._current_index()
         if index is None or (cancel is not None and cancel.cancelled):
             return RecallResult(())
         scores = index.related_scores(question.text)
@@ -95,7 +95,7 @@ class FragRel(SingleCallStrategy):
         n = max(1, budget.words // self._options.segment_words)
         return replace(budget, n=n if budget.n is None else min(n, budget.n))
 
-    def _ready(self) -> RelatedIndex | None:
+    def _current_index(self) -> RelatedIndex | None:
         """The index of the current segments, built on first use; None without segments."""
         with self._lock:
             segments, options = self._items.segments, self._options

@@ -38,7 +38,7 @@ ANSWER_TOKENS = 128
 """Of a draft answer."""
 
 
-FEWEST_NEW_TOKENS = 32
+MIN_NEW_TOKENS = 32
 """With a smaller context window the call fails with PromptTooLong instead."""
 
 
@@ -293,7 +293,7 @@ class PromptedMemory:
         count = self._model.count_tokens
         used = sum(count(message.text) + FRAME_TOKENS for message in messages)
         # If the text fills the context window, the answer is shortened.
-        n_new = max(FEWEST_NEW_TOKENS, min(max_new_tokens, self._model.window_tokens - used))
+        n_new = max(MIN_NEW_TOKENS, min(max_new_tokens, self._model.window_tokens - used))
         return self._model.ask(Call(purpose, messages, n_new), cancel)
 
 

@@ -14,7 +14,7 @@ from .clues import Clue
 
 EvidenceList = Sequence[Evidence]
 
-LONGEST_SHOWN = 60
+MAX_SHOWN = 60
 """Characters of a clue in a reason."""
 
 
@@ -41,7 +41,7 @@ def from_beginning(segments: Sequence[Segment]) -> list[Evidence]:
 
 def _why(parts: Sequence[ScorePart]) -> str:
     first = max(parts, key=lambda part: part.value)
-    text = first.detail if len(first.detail) <= LONGEST_SHOWN else first.detail[: LONGEST_SHOWN - 1] + "…"
+    text = first.detail if len(first.detail) <= MAX_SHOWN else first.detail[: MAX_SHOWN - 1] + "…"
     more = len(parts) - 1
     others = f" and {more} more clue{'s' if more > 1 else ''}" if more else ""
     return f"found by the {first.name} “{text}”{others}"

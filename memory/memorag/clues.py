@@ -13,7 +13,7 @@ from ..splitters import count_words
 
 ClueKind = Literal["span", "surrogate", "key point", "draft", "question"]
 
-FEWEST_WORDS = 4
+MIN_WORDS = 4
 """A clue has more than three words, or in Chinese more than three characters (papers' spec 4.4)."""
 
 
@@ -31,7 +31,7 @@ def read_clues(answer: str, kind: ClueKind) -> list[Clue]:
     if kind == "draft":
         return [Clue(kind, text)] if (text := " ".join(answer.split())) else []
     lines = map(_without_marks, answer.splitlines())
-    return [Clue(kind, line) for line in lines if count_words(line) >= FEWEST_WORDS and line[-1] not in ":："]
+    return [Clue(kind, line) for line in lines if count_words(line) >= MIN_WORDS and line[-1] not in ":："]
 
 
 def each_once(clues: list[Clue]) -> list[Clue]:

@@ -20,7 +20,7 @@ from .prompts import PROMPTS, Language
 PROMPT_TOKENS = 128
 """Upper bound of the template around a piece."""
 
-LEAST_SHRINKING = 0.8
+MIN_SHRINKING = 0.8
 """If gists are longer than this share of their input, recursion ends and the middle is truncated instead."""
 
 
@@ -45,7 +45,7 @@ class GistPlan:
             n_pieces = min(n_tokens, most_pieces(n_tokens, self.piece_tokens))
             cost += Cost(n_pieces, n_tokens + n_pieces * PROMPT_TOKENS, n_pieces * self.gist_tokens)
             n_shorter = n_pieces * self.gist_tokens
-            if n_shorter <= room or n_shorter > LEAST_SHRINKING * n_tokens:
+            if n_shorter <= room or n_shorter > MIN_SHRINKING * n_tokens:
                 return cost
             n_tokens = n_shorter
 
@@ -66,7 +66,7 @@ def write_gists(
         shorter = "\n".join(gists)
         if (n_tokens := count(shorter)) <= room:
             return gists
-        if n_tokens > LEAST_SHRINKING * count(text):
+        if n_tokens > MIN_SHRINKING * count(text):
             return [truncate(shorter, room, count)]
         text = shorter
 

@@ -24,14 +24,14 @@ MANIFEST, ITEMS, SEGMENTS = "manifest.json", "items.json", "segments.json"
 VECTORS = "vectors"
 
 
-def save_text(folder: Path, held: MemorizedText, backend: str, model: str) -> None:
+def save_text(folder: Path, memorized: MemorizedText, backend: str, model: str) -> None:
     """Write everything except the memory. The manifest is written last: a folder without it is incomplete."""
     private_folder(folder)
     (folder / MANIFEST).unlink(missing_ok=True)
-    _write(folder / ITEMS, [asdict(item) for item in held.items])
-    _write(folder / SEGMENTS, [asdict(segment) for segment in held.segments])
+    _write(folder / ITEMS, [asdict(item) for item in memorized.items])
+    _write(folder / SEGMENTS, [asdict(segment) for segment in memorized.segments])
     about = {"version": VERSION, "strategy": "memorag", "backend": backend, "model": model}
-    _write(folder / MANIFEST, {**about, "language": held.language, "context": held.key})
+    _write(folder / MANIFEST, {**about, "language": memorized.language, "context": memorized.key})
 
 
 def load_text(folder: Path, model: str) -> tuple[MemorizedText, str]:
@@ -52,10 +52,10 @@ def load_text(folder: Path, model: str) -> tuple[MemorizedText, str]:
         raise ModelError(
             f"{folder} is a memory of {made_by}, but the model is {model}. Use that model, or memorize the text again."
         )
-    held = MemorizedText(items, segments, language)
-    if held.key != context:
+    memorized = MemorizedText(items, segments, language)
+    if memorized.key != context:
         raise ModelError(f"The text in {folder} changed after it was memorized. Memorize it again.")
-    return held, str(backend)
+    return memorized, str(backend)
 
 
 def _read(path: Path) -> Any:

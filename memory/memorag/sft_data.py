@@ -20,8 +20,8 @@ from ..words import terms_of
 from .clues import each_once, read_clues
 from .prompts import PROMPTS, language_of
 
-FEWEST_CLUES = 1
-LEAST_SHARE = 0.5
+MIN_CLUES = 1
+MIN_SHARE = 0.5
 """Share of a clue's terms that must occur in the text; otherwise the clue is a hallucination."""
 
 PAIR_TOKENS, CLUE_TOKENS = 128, 256
@@ -67,7 +67,7 @@ def build_samples(
             clues = _clues(model, context, question, answer, cancel)
             if cancel.cancelled:
                 return
-            if len(clues) < FEWEST_CLUES:
+            if len(clues) < MIN_CLUES:
                 counts.poor_clues += 1
                 continue
             counts.samples += 1
@@ -156,7 +156,7 @@ def _clues(model: MeteredModel, context: str, question: str, answer: str, cancel
     return tuple(
         clue.text
         for clue in each_once(read_clues(said, "span"))
-        if clue.text.casefold() not in known and _share(terms_of(clue.text), words) >= LEAST_SHARE
+        if clue.text.casefold() not in known and _share(terms_of(clue.text), words) >= MIN_SHARE
     )
 
 

@@ -61,12 +61,12 @@ class MemoRAG(ItemStrategy):
         reads, answers = context.memory_model or context.model, generator or context.model or context.memory_model
         self._model = None if reads is None else reads.for_strategy(self.name)
         self._generator = None if answers is None else answers.for_strategy(self.name)
-        self._given = memory
+        self._given_backend = memory
         self._memory = memory
         self._memorized = ""  # key of the text in the memory
         super().__init__()
         # Replaced whole when the items change, so that a running `recall` keeps a consistent view.
-        self._held: tuple[MemorizedText, SegmentIndex] | None = None
+        self._memorized_text: tuple[MemorizedText, SegmentIndex] | None = None
         self._lock = threading.RLock()
 
     def memorize(self, cancel: Cancel | None = None) -> MemoryBackend | None:
@@ -76,15 +76,15 @@ class MemoRAG(ItemStrategy):
         """
         cancel = cancel or Cancel()
         with self._lock:
-            held, _ = self._ready()
-            if self._model is None or not held.segments or cancel.cancelled:
+            memorized, _ = self._text_and_index()
+            if self._model is None or not memorized.segments or cancel.cancelled:
                 return None
-            if self._memory is None or self._memorized != held.key:
+            if self._memory is None or self._memorized != memorized.key:
                 self.reset()
                 self._model.prepare(cancel)
-                self._memory = self._given or self._new_memory(held)
-                self._memory.memorize(held.article, held.language, cancel)
-                self._memorized = "" if cancel.cancelled else held.key
+                self._memory = self._given_backend or self._new_memory(memorized)
+                self._memory.memorize(memorized.article, memorized.language, cancel)
+                self._memorized = "" if cancel.cancelled else memorized.key
             return self._memory if self._memorized else None
 
     def reset(self) -> None:
@@ -97,16 +97,16 @@ class MemoRAG(ItemStrategy):
     def recall(self, question: Question, budget: Budget, cancel: Cancel | None = None) -> RecallResult:
         """The segments that the clues retrieve, in document order. Sets `context` if there is a draft answer."""
         cancel = cancel or Cancel()
-        held, index = self._ready()
+        memorized, index = self._text_and_index()
         memory = self.memorize(cancel)
-        if not held.segments or cancel.cancelled:
+        if not memorized.segments or cancel.cancelled:
             return RecallResult(())
-        clues, steps = self._clues(question, memory, held, cancel)
-        found = search(index, clues, self._settings.hits_per_clue) if clues else from_beginning(held.segments)
+        clues, steps = self._clues(question, memory, memorized, cancel)
+        found = search(index, clues, self._settings.hits_per_clue) if clues else from_beginning(memorized.segments)
         evidence = fit_evidence(found, budget, self._context.count, "document")
         steps.append(Step("search", {"found": len(found), "shown": [each.segment.place for each in evidence]}))
         draft = next((clue.text for clue in clues if clue.kind == "draft"), "")
-        words = PROMPTS[held.language]
+        words = PROMPTS[memorized.language]
         return RecallResult(
             evidence, tuple(steps), _shown(evidence, fill(words.draft, answer=draft)) if draft else None
         )
@@ -118,8 +118,8 @@ class MemoRAG(ItemStrategy):
             return Answer("", self.recall(question, budget or Budget(), cancel), self.name, notes=(NO_MODEL,))
         generator.prepare(cancel)
         if self._task(question) == "qa" and (memory := self.memorize(cancel)) is not None:
-            held, _ = self._ready()
-            text = memory.answer(asked(question, held.language, self._context.count), cancel)
+            memorized, _ = self._text_and_index()
+            text = memory.answer(asked(question, memorized.language, self._context.count), cancel)
             recalled = RecallResult((), (Step("memory", {"backend": memory.name, "tokens": memory.n_tokens}),))
             return self._answered(as_answer(text, question), recalled, self._model or generator, before, cancel)
         room = self._room(generator, question)
@@ -133,13 +133,13 @@ class MemoRAG(ItemStrategy):
 
     def estimate(self, question: Question) -> Cost:
         """Reading if the text is not read yet, the clues with the whole memory as prefix, and the answer."""
-        held, _ = self._ready()
-        if self._model is None or self._generator is None or not held.segments:
+        memorized, _ = self._text_and_index()
+        if self._model is None or self._generator is None or not memorized.segments:
             return Cost()
         settings, task, cost = self._settings, self._task(question), Cost()
-        n_text = self._model.count_tokens(held.article)
-        if self._memorized != held.key:
-            cost = (self._given or self._new_memory(held)).cost_to_memorize(n_text)
+        n_text = self._model.count_tokens(memorized.article)
+        if self._memorized != memorized.key:
+            cost = (self._given_backend or self._new_memory(memorized)).cost_to_memorize(n_text)
         n_asked = min(n_text, self._model.window_tokens) + PROMPT_TOKENS
         if task == "summarize":
             cost += Cost(1, n_asked, KEY_POINT_TOKENS)
@@ -160,10 +160,10 @@ class MemoRAG(ItemStrategy):
             if memory is not None:
                 memory.save(folder / "memory", cancel)
             if not cancel.cancelled:
-                held, embedder = self._ready()[0], self._context.embedder
-                save_text(folder, held, "" if memory is None else memory.name, self._model_name())
+                memorized, embedder = self._text_and_index()[0], self._context.embedder
+                save_text(folder, memorized, "" if memory is None else memory.name, self._model_name())
                 if isinstance(embedder, CachingEmbedder):
-                    embedder.save(folder / VECTORS, [segment.text for segment in held.segments])
+                    embedder.save(folder / VECTORS, [segment.text for segment in memorized.segments])
 
     def load(self, folder: Path, cancel: Cancel | None = None) -> None:
         """Replace everything by what `save` wrote, without reading the text again.
@@ -171,29 +171,29 @@ class MemoRAG(ItemStrategy):
         Raises ModelError if the folder is incomplete or its memory belongs to another model.
         """
         cancel = cancel or Cancel()
-        held, backend = load_text(folder, self._model_name())
+        memorized, backend = load_text(folder, self._model_name())
         if isinstance(self._context.embedder, CachingEmbedder):
             self._context.embedder.load(folder / VECTORS)
         with self._lock:
             self.reset()
             if self._model is not None and backend:
-                self._memory = self._given or PromptedMemory(backend, self._model, self._settings.gists)
-                self._memory.load(folder / "memory", held.article, held.language, cancel)
-                self._memorized = "" if cancel.cancelled else held.key
+                self._memory = self._given_backend or PromptedMemory(backend, self._model, self._settings.gists)
+                self._memory.load(folder / "memory", memorized.article, memorized.language, cancel)
+                self._memorized = "" if cancel.cancelled else memorized.key
             self._items = SegmentedItems()
-            self._items.take(held.items)
-            self._held = replace(held, items=self._items.items), self._score(held.segments)
+            self._items.add(memorized.items)
+            self._memorized_text = replace(memorized, items=self._items.items), self._score(memorized.segments)
 
     # Steps of a question.
 
     def _clues(
-        self, question: Question, memory: MemoryBackend | None, held: MemorizedText, cancel: Cancel
+        self, question: Question, memory: MemoryBackend | None, memorized: MemorizedText, cancel: Cancel
     ) -> tuple[list[Clue], list[Step]]:
         """The clues of the memory and the question itself, each once."""
         own = [Clue("question", question.text)] if question.text.strip() else []
         if memory is None:
             return own, [Step("clues", {"note": NO_MODEL})]
-        words, asks = asked(question, held.language, self._context.count), dict[ClueKind, Callable[[], str]]()
+        words, asks = asked(question, memorized.language, self._context.count), dict[ClueKind, Callable[[], str]]()
         if self._task(question) == "summarize":
             asks["key point"] = lambda: memory.summarize(cancel)
         else:
@@ -215,7 +215,7 @@ class MemoRAG(ItemStrategy):
         return "summarize" if question.task == "summary" else self._settings.task
 
     def _last_prompt(self, question: Question, context: str) -> str:
-        language = self._ready()[0].language
+        language = self._text_and_index()[0].language
         words: Prompts = PROMPTS[language]
         own = words.summarise if self._task(question) == "summarize" else words.generate
         form = words.forms["choice" if question.choices else "short" if question.task == "short" else ""]
@@ -234,19 +234,19 @@ class MemoRAG(ItemStrategy):
 
     # The memorized text.
 
-    def _ready(self) -> tuple[MemorizedText, SegmentIndex]:
+    def _text_and_index(self) -> tuple[MemorizedText, SegmentIndex]:
         with self._lock:
             items = self._items.items
-            if self._held is None or self._held[0].items is not items:
+            if self._memorized_text is None or self._memorized_text[0].items is not items:
                 settings = self._settings
-                held = memorized_text(items, settings.segment_tokens, self._context.count, settings.language)
-                self._held = held, self._score(held.segments)
-            return self._held
+                memorized = memorized_text(items, settings.segment_tokens, self._context.count, settings.language)
+                self._memorized_text = memorized, self._score(memorized.segments)
+            return self._memorized_text
 
-    def _new_memory(self, held: MemorizedText) -> PromptedMemory:
+    def _new_memory(self, memorized: MemorizedText) -> PromptedMemory:
         assert self._model is not None
-        n_tokens = self._model.count_tokens(held.article)
-        kind = self._settings.backend or choose_kind(self._model, n_tokens, held.language)
+        n_tokens = self._model.count_tokens(memorized.article)
+        kind = self._settings.backend or choose_kind(self._model, n_tokens, memorized.language)
         return PromptedMemory(kind, self._model, self._settings.gists, must_cache=bool(self._settings.backend))
 
     def _model_name(self) -> str:

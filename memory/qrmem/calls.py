@@ -88,7 +88,7 @@ class QRMeMCalls:
     def fused(self, pair: Pair, texts: Sequence[str], segments: Sequence[Segment]) -> str:
         """P6: one relation that fuses several, with their segments as evidence."""
         prompt = prompts.FUSED.substitute(
-            first=pair[0], second=pair[1], relations=_listed(texts), segments=shown(segments)
+            first=pair[0], second=pair[1], relations=_listed(texts), segments=format_segments(segments)
         )
         return self._text("fused relation", prompt, "relation")
 
@@ -99,7 +99,7 @@ class QRMeMCalls:
 
     def enough(self, question: Question, segments: Sequence[Segment]) -> Verdict:
         """P8: whether the segments answer the question."""
-        prompt = prompts.ENOUGH.substitute(question=with_choices(question), segments=shown(segments))
+        prompt = prompts.ENOUGH.substitute(question=with_choices(question), segments=format_segments(segments))
         return self._json("enough", prompt, SENTENCE_TOKENS, read_verdict)
 
     def answer(self, question: Question, context: str) -> str:
@@ -146,7 +146,7 @@ class QRMeMCalls:
         return self.model.ask_json(call, lambda value: read_text(value, field), self._cancel)
 
 
-def shown(segments: Sequence[Segment]) -> str:
+def format_segments(segments: Sequence[Segment]) -> str:
     """Segments as text for a prompt, each below its location."""
     return "\n\n".join(f"[{segment.place}]\n{segment.text.strip()}" for segment in segments)
 

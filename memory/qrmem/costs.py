@@ -10,9 +10,9 @@ from ..choices import with_choices
 from ..values import Cost, Question
 from . import prompts
 from .calls import ANSWER_TOKENS, LIST_TOKENS, SENTENCE_TOKENS
-from .entity_resolution import MOST_CANDIDATES
-from .graph_builder import MOST_FUSED_SEGMENTS, MOST_NAMES, GraphBuilder
-from .navigation import MOST_OFFERED
+from .entity_resolution import MAX_CANDIDATES
+from .graph_builder import MAX_FUSED_SEGMENTS, MAX_NAMES, GraphBuilder
+from .navigation import MAX_OFFERED
 
 NAME_TOKENS = 12  # upper bound of a name in a list
 
@@ -52,16 +52,16 @@ def _building(builder: GraphBuilder, question: str, count: Callable[[str], int])
             cost += _reading(builder, [max(sizes)] * again, SENTENCE_TOKENS, count)
     unread = [sizes[i] for i, part in wanted if not builder.is_read(segments[i], part)]
     cost += _reading(builder, unread, max([asked, *map(count, builder.raised(question) or [])]), count)
-    cost += _calls(1, _words(prompts.SAME, count) + 2 * MOST_CANDIDATES * NAME_TOKENS, SENTENCE_TOKENS)
+    cost += _calls(1, _words(prompts.SAME, count) + 2 * MAX_CANDIDATES * NAME_TOKENS, SENTENCE_TOKENS)
     if settings.fuse_relations:
-        shown = MOST_FUSED_SEGMENTS * (max(sizes) + SENTENCE_TOKENS)
+        shown = MAX_FUSED_SEGMENTS * (max(sizes) + SENTENCE_TOKENS)
         cost += _calls(settings.most_fusions, _words(prompts.FUSED, count) + shown, SENTENCE_TOKENS)
     return cost
 
 
 def _reading(builder: GraphBuilder, sizes: Sequence[int], asked: int, count: Callable[[str], int]) -> Cost:
     """P1 and P2 for segments of these sizes and a question of `asked` tokens."""
-    frames = [_words(prompts.RELATIONS, count) + MOST_NAMES * NAME_TOKENS]
+    frames = [_words(prompts.RELATIONS, count) + MAX_NAMES * NAME_TOKENS]
     if builder.settings.open_entity:
         frames.append(_words(prompts.ENTITIES, count) + _words(prompts.FOCUS, count) + asked)
     n = len(sizes)
@@ -91,7 +91,7 @@ def _walking(builder: GraphBuilder, asked: int, count: Callable[[str], int], roo
     elif settings.navigate:
         cost += judged
         if settings.navigation == "trial":
-            offered = 2 * MOST_OFFERED * NAME_TOKENS + SENTENCE_TOKENS
+            offered = 2 * MAX_OFFERED * NAME_TOKENS + SENTENCE_TOKENS
             each = _words(prompts.OTHER_ENTITIES, count) + asked + offered
             cost += _calls(settings.max_updates, each, SENTENCE_TOKENS)
     return cost + _calls(1, most_prompt_tokens(count) + asked + evidence, ANSWER_TOKENS)

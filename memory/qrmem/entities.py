@@ -18,7 +18,7 @@ from .graph import normalise
 EntityTool = Callable[[str], list[str]]
 """The distinct entities of a text in order, as written."""
 
-MOST_WORDS = 12  # of a name; a longer match is a line in capitals
+MAX_WORDS = 12  # of a name; a longer match is a line in capitals
 
 
 def entity_tool(name: str) -> EntityTool:
@@ -49,7 +49,7 @@ def pattern_entities(text: str) -> list[str]:
     once: dict[str, str] = {}
     for _, name in found:
         once.setdefault(normalise(name), name.strip())
-    return [name for key, name in once.items() if len(key) > 1 and key.count(" ") < MOST_WORDS]
+    return [name for key, name in once.items() if len(key) > 1 and key.count(" ") < MAX_WORDS]
 
 
 def spacy_entities(model: str) -> EntityTool:

@@ -16,7 +16,7 @@ from ..embedding import Embedder
 from .graph import Entity, EntityRelation, MemoryGraph, normalise, numbers_of
 
 SAME_COSINE = 0.85  # of two names, above which they may be the same (papers' spec 3.1)
-MOST_CANDIDATES = 40  # in the one call that decides
+MAX_CANDIDATES = 40  # in the one call that decides
 
 
 @dataclass(frozen=True, slots=True)

@@ -27,8 +27,8 @@ from .graph import FORMAT, MemoryGraph, normalise, words_of
 from .questions import raise_questions, summarise
 from .settings import QRMeMSettings
 
-MOST_NAMES = 24  # of a segment, for which relations are extracted
-MOST_FUSED_SEGMENTS = 3  # in the prompt that fuses relations
+MAX_NAMES = 24  # of a segment, for which relations are extracted
+MAX_FUSED_SEGMENTS = 3  # in the prompt that fuses relations
 VERSION = 1  # of results without a model
 
 
@@ -158,7 +158,7 @@ class GraphBuilder:
         for name in (*(said or ()), *by_tool.names):
             if key_of_name := normalise(name.name):
                 names.setdefault(key_of_name, name)
-        listed = [name.name for name in names.values()][:MOST_NAMES]
+        listed = [name.name for name in names.values()][:MAX_NAMES]
         related: list[tuple[str, str, str]] | None = []
         if len(listed) > 1:
             instead = f"sentences replaced the relations of {segment.place}"
@@ -198,7 +198,7 @@ def relations_by_sentence(text: str, names: Sequence[str]) -> list[tuple[str, st
             topic = max(here, key=len)
         elif here and topic not in here:
             here.insert(0, topic)
-        for first, second in itertools.combinations(here[:MOST_NAMES], 2):
+        for first, second in itertools.combinations(here[:MAX_NAMES], 2):
             one, other = f" {normalise(first)} ", f" {normalise(second)} "
             if one not in other and other not in one:
                 related.append((first, second, sentence))
@@ -222,7 +222,7 @@ class _ModelDecisions:
         self._left = most_fusions
 
     def same(self, pairs: Sequence[Pair]) -> list[bool]:
-        asked = pairs[: entity_resolution.MOST_CANDIDATES]
+        asked = pairs[: entity_resolution.MAX_CANDIDATES]
         decided = self._calls.attempt(lambda: self._calls.same(asked), "only acronyms were merged")
         return (decided or sure(asked)) + sure(pairs[len(asked) :])
 
@@ -230,6 +230,6 @@ class _ModelDecisions:
         if self._left == 0:
             return None
         self._left -= 1
-        shown = [self._segments[number] for number in segments[:MOST_FUSED_SEGMENTS]]
+        shown = [self._segments[number] for number in segments[:MAX_FUSED_SEGMENTS]]
         instead = f"the relations of {pair[0]} and {pair[1]} were not fused"
         return self._calls.attempt(lambda: self._calls.fused(pair, texts, shown), instead)

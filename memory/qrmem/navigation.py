@@ -17,11 +17,11 @@ from .answer_parsing import Verdict
 from .graph import EntityRelation
 from .walk import WalkContext, WalkState, close, link
 
-LEAST_EXPANSION = 0.5  # of the best edge so far, for an edge to be followed by expansion (papers' spec 3.3)
-MOST_PER_EXPANSION = 10  # edges in one round, so that a common name does not use up the window
+MIN_EXPANSION = 0.5  # of the best edge so far, for an edge to be followed by expansion (papers' spec 3.3)
+MAX_PER_EXPANSION = 10  # edges in one round, so that a common name does not use up the window
 # Entities whose names extend the query without a model. Measured on HotpotQA, see benchmarks/results/memory-log.md.
-MOST_NAMED = 4
-MOST_OFFERED = 100  # entities offered in Entity Trial
+MAX_NAMED = 4
+MAX_OFFERED = 100  # entities offered in Entity Trial
 
 
 class WalkModel(Protocol):
@@ -87,8 +87,8 @@ def expand(
         texts = [ground.graph.edge_text(entity, relation) for entity, relation in edges]
         nearness = ground.nearness(ground.question, texts)
         best = max([best, *nearness])
-        order = np.argsort(-np.array(nearness), kind="stable")[:MOST_PER_EXPANSION]
-        near = [int(i) for i in order if nearness[i] > 0 and nearness[i] >= LEAST_EXPANSION * best]
+        order = np.argsort(-np.array(nearness), kind="stable")[:MAX_PER_EXPANSION]
+        near = [int(i) for i in order if nearness[i] > 0 and nearness[i] >= MIN_EXPANSION * best]
         if not near:
             break
         for i in near:
@@ -98,7 +98,7 @@ def expand(
                 walk.take(entity, relation)
         walk.note("expanded", edges=[_edge_detail(ground, *edges[i], nearness[i]) for i in near])
     said = list(relations.values())
-    named = [ground.graph.entities[relation.other(entity)].name for entity, relation in walk.path[:MOST_NAMED]]
+    named = [ground.graph.entities[relation.other(entity)].name for entity, relation in walk.path[:MAX_NAMED]]
     longer = judge.elaborated(said) if judge is not None else " ".join(named)
     walk.note("elaborated question", question=longer)
     scores = search(f"{ground.question} {longer}")
@@ -210,9 +210,9 @@ def _drop(ground: WalkContext, walk: WalkState) -> None:
 def _offered(ground: WalkContext, guide: str, tried: Iterable[int]) -> list[str]:
     """The entity names to choose from: all, or the most similar ones if there are too many."""
     names = [entity.name for i, entity in enumerate(ground.graph.entities) if i not in set(tried)]
-    if len(names) <= MOST_OFFERED:
+    if len(names) <= MAX_OFFERED:
         return names
-    nearest = np.argsort(-np.array(ground.nearness(guide, names)), kind="stable")[:MOST_OFFERED]
+    nearest = np.argsort(-np.array(ground.nearness(guide, names)), kind="stable")[:MAX_OFFERED]
     return [names[i] for i in sorted(nearest)]
 
 

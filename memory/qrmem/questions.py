@@ -12,9 +12,9 @@ from ..metered_model import RETRY_TEMPERATURE
 from ..values import Segment
 from .calls import QRMeMCalls
 
-MOST_SIMILAR = 0.6  # ROUGE-L at which a question is a duplicate
-MOST_QUESTIONS = 8  # generated questions
-MOST_REFUSED = 2  # duplicates in a row that end the generation
+MAX_SIMILAR = 0.6  # ROUGE-L at which a question is a duplicate
+MAX_QUESTIONS = 8  # generated questions
+MAX_REFUSED = 2  # duplicates in a row that end the generation
 
 
 def rouge_l(first: str, second: str) -> float:
@@ -32,7 +32,7 @@ def rouge_l(first: str, second: str) -> float:
 
 def is_new(question: str, pool: Sequence[str]) -> bool:
     """Whether a question is no duplicate of one in the pool."""
-    return all(rouge_l(question, other) < MOST_SIMILAR for other in pool)
+    return all(rouge_l(question, other) < MAX_SIMILAR for other in pool)
 
 
 def summarise(
@@ -55,10 +55,10 @@ def summarise(
     return summaries[0] if summaries else ""
 
 
-def raise_questions(calls: QRMeMCalls, summary: str, asked: Sequence[str], most: int = MOST_QUESTIONS) -> list[str]:
+def raise_questions(calls: QRMeMCalls, summary: str, asked: Sequence[str], most: int = MAX_QUESTIONS) -> list[str]:
     """At most `most` questions about the text that duplicate neither each other nor those asked. Raises ModelError."""
     pool, refused = list(asked), 0
-    while len(pool) - len(asked) < most and refused < MOST_REFUSED:
+    while len(pool) - len(asked) < most and refused < MAX_REFUSED:
         # At temperature 0 a model would repeat the duplicate.
         temperature = RETRY_TEMPERATURE if refused else 0.0
         question = calls.attempt(

@@ -23,13 +23,13 @@ from ..values import Answer, Budget, Cost, Evidence, Question, RecallResult, Seg
 from ..window import room_beside, window_of
 from . import costs
 from .answer_parsing import Verdict
-from .calls import ANSWER_TOKENS, QRMeMCalls, shown
+from .calls import ANSWER_TOKENS, QRMeMCalls, format_segments
 from .entities import entity_tool
 from .graph import MemoryGraph
 from .graph_builder import GraphBuilder
 from .navigation import expand, reflect, try_entities
 from .settings import QRMeMSettings
-from .walk import SegmentWindow, WalkContext, WalkState, begin, fill
+from .walk import SegmentWindow, WalkContext, WalkState, begin, fill_window
 
 NO_MODEL = "No model is configured: the graph consists of names and sentences, and only evidence is returned."
 NOTHING = "No item matches the question, so the model was not called."
@@ -58,11 +58,11 @@ class QRMeM(ItemStrategy):
 
     def graph(self, question: Question, cancel: Cancel | None = None) -> MemoryGraph:
         """The graph for a question. Raises ModelError, `CallCancelled` when cancelled."""
-        return self._graph(self._builder(self._ready(), self._calls(cancel), cancel), question)
+        return self._graph(self._builder(self._current_index(), self._calls(cancel), cancel), question)
 
     def recall(self, question: Question, budget: Budget, cancel: Cancel | None = None) -> RecallResult:
         """The segments that navigation found, in document order, and its trace."""
-        index, calls = self._ready(), self._calls(cancel)
+        index, calls = self._current_index(), self._calls(cancel)
         if not index.segments or (cancel is not None and cancel.cancelled):
             return RecallResult(())
         if self._model is not None:
@@ -91,7 +91,7 @@ class QRMeM(ItemStrategy):
         before, name = self._model.usage.of(self.name), self._model.info.name
         recalled = self.recall(question, budget or Budget(), cancel)
         calls = QRMeMCalls(self._model, cancel)
-        context = shown([each.segment for each in recalled.evidence])
+        context = format_segments([each.segment for each in recalled.evidence])
         notes = [str(step.detail["note"]) for step in recalled.trace if step.name == "trouble"]
         text = ""
         if cancel is not None and cancel.cancelled:
@@ -114,7 +114,7 @@ class QRMeM(ItemStrategy):
         """
         if self._model is None:
             return Cost()
-        index = self._ready()
+        index = self._current_index()
         builder = self._builder(index, self._calls(None))
         return costs.estimate(builder, question, self._count, self._room(question) or 0)
 
@@ -150,7 +150,7 @@ class QRMeM(ItemStrategy):
         elif settings.navigate:
             try_entities(ground, walk, judge, max_updates=settings.max_updates)
         if not walk.is_enough:
-            fill(ground, walk)
+            fill_window(ground, walk)
 
     def _recalled(
         self, segments: Sequence[Segment], scores: Sequence[float], walk: WalkState, budget: Budget
@@ -176,7 +176,7 @@ class QRMeM(ItemStrategy):
             return segments[number].text[: budget.characters_each]
 
         def with_place(number: int) -> str:
-            return shown([replace(segments[number], text=text(number))]) + "\n\n"
+            return format_segments([replace(segments[number], text=text(number))]) + "\n\n"
 
         limits: list[tuple[int | None, Callable[[int], int]]] = [
             (budget.n, lambda number: 1),
@@ -186,7 +186,7 @@ class QRMeM(ItemStrategy):
         ]
         return SegmentWindow(tuple((limit, takes) for limit, takes in limits if limit is not None))
 
-    def _ready(self) -> SegmentIndex:
+    def _current_index(self) -> SegmentIndex:
         """The index of the current segments, built on first use."""
         with self._lock:
             segments = self._items.segments

@@ -22,8 +22,8 @@ from .graph import EntityRelation, MemoryGraph, normalise, words_of
 
 LINK_COSINE = 0.5  # smallest cosine of a name and an entity
 NEAR_SEGMENTS = 20  # segments whose entities are compared with a name, so that not all names are embedded
-MOST_TRIED = 50  # segments tried for the rest of the window, best first
-MOST_COMPARED = 400  # edges embedded in one step
+MAX_TRIED = 50  # segments tried for the rest of the window, best first
+MAX_COMPARED = 400  # edges embedded in one step
 FIRST_ENTITIES = 3  # first entities if the question names none
 
 # Bonus of a segment that begins with an entity, and so is about it. Measured on HotpotQA, see
@@ -84,10 +84,10 @@ class WalkContext:
             for relation in self.graph.relations_of[entity]
             if relation.other(entity) not in reached
         ]
-        if len(edges) > MOST_COMPARED:
+        if len(edges) > MAX_COMPARED:
             words = set(words_of(guide))
             shared = [len(words.intersection(words_of(self.graph.edge_text(*edge)))) for edge in edges]
-            best = sorted(range(len(edges)), key=lambda i: -shared[i])[:MOST_COMPARED]
+            best = sorted(range(len(edges)), key=lambda i: -shared[i])[:MAX_COMPARED]
             edges = [edges[i] for i in sorted(best)]
         return edges
 
@@ -101,7 +101,7 @@ class WalkContext:
     def next_for(self, walk: WalkState) -> int | None:
         """The best segment that fits into the rest of the window; None if there is none."""
         shown = set(walk.segments)
-        others = islice((number for number in self.ranked if number not in shown), MOST_TRIED)
+        others = islice((number for number in self.ranked if number not in shown), MAX_TRIED)
         return next((number for number in others if self.window.fits([*shown, number])), None)
 
     def places(self, numbers: Iterable[int]) -> list[str]:
@@ -183,7 +183,7 @@ def opens(ground: WalkContext, number: int, entity: int) -> bool:
     return any(opening.startswith(mention) for opening in ground.openings(number) for mention in mentions)
 
 
-def fill(ground: WalkContext, walk: WalkState) -> None:
+def fill_window(ground: WalkContext, walk: WalkState) -> None:
     """Fill the rest of the window with the best segments."""
     filled = list[int]()
     while (number := ground.next_for(walk)) is not None:
@@ -223,7 +223,7 @@ def _start(ground: WalkContext, walk: WalkState, number: int) -> None:
 def _begin_with_words(ground: WalkContext, walk: WalkState, share: float) -> None:
     first = ground.window.part(share)
     walk.first = next(iter(ground.ranked), None)
-    for number in ground.ranked[:MOST_TRIED]:
+    for number in ground.ranked[:MAX_TRIED]:
         if first.fits([*walk.important, number]):
             walk.important[number] = ground.scores[number]
             walk.why[number] = "matches the words of the question"

@@ -15,7 +15,7 @@ from .notes import Note, without_repeats
 EvidenceMerge = Literal["concat", "llm"]
 """How the evidence of a batch is merged: concatenated, or selected by a model. Reasoning is rewritten in both cases."""
 
-MOST_ROUNDS = 6
+MAX_ROUNDS = 6
 """A merged note is about a tenth of its input, so six rounds suffice for a million notes."""
 
 MergeAll = Callable[[Sequence[Sequence[Note]], EvidenceMerge], list[Note]]
@@ -49,11 +49,11 @@ def merge_until_fit(
     """Returns notes of at most `room` tokens, by `size`. `merge_all` merges each batch of `batch_room` tokens into one
     note.
 
-    A round without progress is repeated with selection by the model. If that does not help, or after `MOST_ROUNDS`,
+    A round without progress is repeated with selection by the model. If that does not help, or after `MAX_ROUNDS`,
     notes are truncated: the oldest reasoning first, then the lowest-scored quotes.
     """
     now, rounds = tuple(notes), list[MergeRound]()
-    while (tokens := sum(map(size, now))) > room and len(rounds) < MOST_ROUNDS:
+    while (tokens := sum(map(size, now))) > room and len(rounds) < MAX_ROUNDS:
         merged = merge_all(_batches(now, size, batch_room), how)
         after = sum(map(size, merged))
         rounds.append(MergeRound(how, len(now), len(merged), tokens, after))
@@ -72,7 +72,7 @@ def cut_to_fit(notes: Sequence[Note], size: Callable[[Note], int], room: int) ->
     return MergeResult(cut, n_cut=_n_parts(notes) - _n_parts(cut))
 
 
-def joined(notes: Sequence[Note]) -> Note:
+def merge_notes(notes: Sequence[Note]) -> Note:
     """One note with the content of several, each sentence once."""
     return Note(
         tuple(dict.fromkeys(segment for note in notes for segment in note.segments)),

@@ -76,7 +76,7 @@ def free_note(text: str, segments: Sequence[Segment]) -> Note:
 
 def extractive_notes(segments: Sequence[Segment], question: str, indexer: Indexer) -> list[Note]:
     """Extractive notes: the best sentences of each segment by score, in order; empty if none matches."""
-    sentences = [piece for segment in segments for piece in sentences_of(segment)]
+    sentences = [piece for segment in segments for piece in sentence_segments(segment)]
     scores = indexer([sentence for sentence, _ in sentences]).scores(question)
     quotes: dict[Segment, list[tuple[int, Quote]]] = {}
     for place, (sentence, of) in enumerate(sentences):
@@ -90,7 +90,7 @@ def extractive_notes(segments: Sequence[Segment], question: str, indexer: Indexe
     return notes
 
 
-def shown(note: Note, *, with_reasoning: bool = True) -> str:
+def format_note(note: Note, *, with_reasoning: bool = True) -> str:
     """A note as text for a prompt: each quote with the location of its segment, and the reasoning."""
     lines = [f"[{place_of(quote.segment)}] {quote.text}" for quote in note.quotes]
     if note.reasoning and note.is_free:
@@ -100,7 +100,7 @@ def shown(note: Note, *, with_reasoning: bool = True) -> str:
     return "\n".join(lines)
 
 
-def sentences_of(segment: Segment) -> Iterator[tuple[Segment, Segment]]:
+def sentence_segments(segment: Segment) -> Iterator[tuple[Segment, Segment]]:
     """The sentences of a segment as segments, each with the original one."""
     line, upto = segment.first_line, 0
     for start, text in _sentences(segment.text):

@@ -19,8 +19,8 @@ from ..metered_model import Call, MeteredModel, UnparsableAnswer
 from ..scoring import Indexer
 from ..values import Segment
 from . import prompts
-from .merge import EvidenceMerge, joined
-from .notes import Note, Quote, extractive_notes, free_note, read_note, shown
+from .merge import EvidenceMerge, merge_notes
+from .notes import Note, Quote, extractive_notes, format_note, free_note, read_note
 from .settings import SegmentPlusSettings
 
 Part = tuple[Segment, ...]
@@ -50,13 +50,11 @@ def text_of(part: Part) -> str:
     return "\n\n".join(f"{_heading(segment)}\n{segment.text}" for segment in part)
 
 
-def is_kept(model: MeteredModel, question: str, note: Note, shown: str, cancel: Cancel | None = None) -> bool:
-    """Whether the model labels a note "keep"; `shown` is the note as text. An invalid label keeps it. Raises
-    ModelError.
-    """
+def is_kept(model: MeteredModel, question: str, note: Note, cancel: Cancel | None = None) -> bool:
+    """Whether the model labels a note "keep". An invalid label keeps it. Raises ModelError."""
     if note.is_empty:
         return False
-    prompt = prompts.FILTER.format(question=question, note=shown)
+    prompt = prompts.FILTER.format(question=question, note=format_note(note))
     return _label(model.ask(Call.of("filter", prompt, max_new_tokens=LABEL_TOKENS), cancel)) != "remove"
 
 
@@ -90,7 +88,7 @@ class Stages:
         def keeps(note: Note) -> bool:
             if self._cancel.cancelled or not self._settings.filtered:
                 return not note.is_empty
-            return is_kept(self._model, self._question, note, shown(note), self._cancel)
+            return is_kept(self._model, self._question, note, self._cancel)
 
         kept = self._model.ask_all([partial(keeps, note) for note in notes])
         return [note for note, stays in zip(notes, kept, strict=True) if stays]
@@ -118,7 +116,7 @@ class Stages:
         return replace(note, quotes=self._extracted(part).quotes) if note.unfound and not note.quotes else note
 
     def _extracted(self, part: Part) -> Note:
-        return joined(extractive_notes(part, self._question, self._indexer))
+        return merge_notes(extractive_notes(part, self._question, self._indexer))
 
     def _scored(self, notes: Sequence[Note]) -> list[Note]:
         """Scores decide which quotes are dropped if not all of them fit."""
@@ -133,10 +131,10 @@ class Stages:
         ]
 
     def _merged(self, batch: Sequence[Note], how: EvidenceMerge) -> Note:
-        joint = joined(batch)
+        joint = merge_notes(batch)
         if self._cancel.cancelled or (how == "concat" and len(batch) == 1):
             return joint
-        text = truncate("\n".join(map(shown, batch)), self._batch_room, self._count_tokens, "left")
+        text = truncate("\n".join(map(format_note, batch)), self._batch_room, self._count_tokens, "left")
         if not self._settings.structured:
             written = self._model.ask(self._merge_call(prompts.MERGE_FREELY, text), self._cancel)
             return free_note(written, joint.segments) if written else joint

@@ -20,8 +20,8 @@ from ..templates import fill
 from ..values import Answer, Budget, Cost, Evidence, Item, Question, RecallResult, Segment, Step
 from ..window import room_beside, window_of
 from . import prompts
-from .merge import MOST_ROUNDS, MergeResult, cut_to_fit, merge_until_fit
-from .notes import Note, Quote, extractive_notes, place_of, shown
+from .merge import MAX_ROUNDS, MergeResult, cut_to_fit, merge_until_fit
+from .notes import Note, Quote, extractive_notes, format_note, place_of
 from .settings import SegmentPlusSettings
 from .stages import LABEL_TOKENS, Part, Stages, parts_of, text_of
 
@@ -113,9 +113,9 @@ class SegmentPlus(ItemStrategy):
         if written > self._room(question):
             merges = min(n, most_pieces(written, max(1, self._free(question, settings.note_tokens))))
             cost += Cost(
-                MOST_ROUNDS * merges,
-                MOST_ROUNDS * (written + merges * words),
-                MOST_ROUNDS * merges * settings.note_tokens,
+                MAX_ROUNDS * merges,
+                MAX_ROUNDS * (written + merges * words),
+                MAX_ROUNDS * merges * settings.note_tokens,
             )
         return cost + Cost(0, min(written, self._room(question)), settings.answer_tokens)
 
@@ -160,11 +160,11 @@ class SegmentPlus(ItemStrategy):
 
     def _size(self, note: Note) -> int:
         """An upper bound of the tokens of a note in a prompt."""
-        lines = shown(note, with_reasoning=not self._settings.evidence_only).split("\n")
+        lines = format_note(note, with_reasoning=not self._settings.evidence_only).split("\n")
         return sum(self._count(line) + 1 for line in lines if line)
 
     def _recalled(self, merged: MergeResult, budget: Budget, steps: Sequence[Step]) -> RecallResult:
-        texts = (shown(note, with_reasoning=not self._settings.evidence_only) for note in merged.notes)
+        texts = (format_note(note, with_reasoning=not self._settings.evidence_only) for note in merged.notes)
         # The prompt contains the notes, so the tokens of their segments do not count.
         evidence = fit_evidence(_evidence(merged.notes), replace(budget, tokens=None), self._count, "document")
         rounds = [asdict(each) for each in merged.rounds]

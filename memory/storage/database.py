@@ -36,7 +36,7 @@ _DAMAGED = ("malformed", "not a database", "no such table", "no such column", "u
 _NOT_UTF8 = ("decode", "user-defined function")  # the only user-defined function is the search
 _BUSY = ("locked", "busy")
 _NO_DISK = ("disk", "readonly", "unable to open")
-_MOST_VERSIONS = 10_000  # a higher version means damage
+_MAX_VERSIONS = 10_000  # a higher version means damage
 _SHOWN_REASON = 120
 
 
@@ -238,7 +238,7 @@ def _check_version(path: Path, connection: sqlite3.Connection) -> None:
     """Raises StoreTooNew: a later Weft can migrate a file while this process has it open."""
     with suppress(sqlite3.DatabaseError):
         version = version_of(connection)
-        if not 0 <= version < _MOST_VERSIONS:
+        if not 0 <= version < _MAX_VERSIONS:
             raise _UnusableFile(f"it claims to be store version {version}")
         if version > VERSION:
             raise StoreTooNew(

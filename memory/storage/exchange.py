@@ -18,7 +18,7 @@ from ...llm.disk import open_regular
 from ...llm.private_files import private_file
 from .conversations import Conversation, Conversations, Turn
 from .errors import NotAnExport
-from .rows import MOST_NUMBER, MOST_SECONDS
+from .rows import MAX_NUMBER, MAX_SECONDS
 from .text import storable
 
 _HEAD = {"weft": "conversations", "version": 1}
@@ -107,7 +107,7 @@ def _checked(value: Any, names: tuple[str, ...]) -> dict[str, Any]:
         kinds = _KINDS[name]
         if name not in value or not isinstance(value[name], kinds) or isinstance(value[name], bool):
             raise ValueError(f"{name} must be {' or '.join(dict.fromkeys(_WORDS[kind] for kind in kinds))}")
-        limit = MOST_SECONDS if name.endswith("_at") else MOST_NUMBER
+        limit = MAX_SECONDS if name.endswith("_at") else MAX_NUMBER
         if isinstance(value[name], (int, float)) and not 0 <= value[name] < limit:
             raise ValueError(f"{name} is out of range")
     return {name: tuple(value[name]) if isinstance(value[name], list) else value[name] for name in names}

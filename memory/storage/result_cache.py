@@ -18,7 +18,7 @@ LIMIT_BYTES = 500_000_000
 _USED_AGAIN_AFTER_S = 3600.0  # the time of last use is updated at most this often, so that most reads do not write
 _CHECKED_AFTER_SHARE = 1 / 16  # share of the limit written before the size is measured again
 _ROOM_LEFT_SHARE = 7 / 8  # share of the limit that eviction leaves
-_MOST_KEYS = 500  # in one statement; old builds of SQLite limit parameters to 999
+_MAX_KEYS = 500  # in one statement; old builds of SQLite limit parameters to 999
 
 
 class CacheTable:
@@ -35,8 +35,8 @@ class CacheTable:
         found: dict[str, bytes] = {}
         old: list[str] = []
         wanted, now = list(dict.fromkeys(keys)), time.time()
-        for at in range(0, len(wanted), _MOST_KEYS):
-            for key, value, used_at in self._rows(kind, wanted[at : at + _MOST_KEYS]):
+        for at in range(0, len(wanted), _MAX_KEYS):
+            for key, value, used_at in self._rows(kind, wanted[at : at + _MAX_KEYS]):
                 if not isinstance(value, bytes):
                     continue  # damaged: computed again
                 found[key] = value

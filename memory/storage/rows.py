@@ -9,10 +9,10 @@ import json
 from collections.abc import Sequence
 from typing import Any
 
-MOST_SECONDS = 1e11
+MAX_SECONDS = 1e11
 """Upper bound of times in seconds since the epoch."""
 
-MOST_NUMBER = 2**53
+MAX_NUMBER = 2**53
 
 Kinds = Sequence["type | tuple[type, ...]"]
 
@@ -42,5 +42,5 @@ def json_list(text: str, name: str) -> tuple[Any, ...]:
 
 def _is_in_range(value: Any) -> bool:
     if isinstance(value, float):
-        return 0 <= value < MOST_SECONDS
-    return not isinstance(value, int) or 0 <= value < MOST_NUMBER
+        return 0 <= value < MAX_SECONDS
+    return not isinstance(value, int) or 0 <= value < MAX_NUMBER

@@ -14,12 +14,12 @@ from typing import Any, NamedTuple
 
 from ...llm.disk import temporary_file
 from .migrations import migrate
-from .rows import MOST_NUMBER, MOST_SECONDS, DamagedRow, json_list
+from .rows import MAX_NUMBER, MAX_SECONDS, DamagedRow, json_list
 
-_MOST_FAILED = 1000
+_MAX_FAILED = 1000
 _STEP_AFTER = 100  # consecutive failures; a page holds fewer rows
 _HEADER_BYTES = 100
-_MOST_ID_CHARACTERS = 100
+_MAX_ID_CHARACTERS = 100
 
 
 class Salvaged(NamedTuple):
@@ -68,7 +68,7 @@ def _rows(damaged: sqlite3.Connection, table: str, columns: str) -> Iterator[tup
     """Rows by row id, without indexes; skips ids after an error."""
     sql = f"SELECT rowid, {columns} FROM {table} NOT INDEXED WHERE rowid > ? ORDER BY rowid"
     last, n_failed, n_in_a_row = 0, 0, 0
-    while n_failed < _MOST_FAILED and last < MOST_NUMBER:
+    while n_failed < _MAX_FAILED and last < MAX_NUMBER:
         try:
             for row in damaged.execute(sql, (last,)):
                 last, n_in_a_row = max(last, row[0]), 0
@@ -96,7 +96,7 @@ def _turn(
     citations: Any,
     evidence: Any,
 ) -> tuple[Any, ...] | None:
-    is_named = _is_id(id) and isinstance(number, int) and 0 <= number < MOST_NUMBER
+    is_named = _is_id(id) and isinstance(number, int) and 0 <= number < MAX_NUMBER
     if not is_named or not isinstance(question, str) or not _is_time(asked_at):
         return None
     answered_at = answered_at if _is_time(answered_at) else None
@@ -114,11 +114,11 @@ def _turn(
 
 
 def _is_id(value: Any) -> bool:
-    return isinstance(value, str) and 0 < len(value) <= _MOST_ID_CHARACTERS
+    return isinstance(value, str) and 0 < len(value) <= _MAX_ID_CHARACTERS
 
 
 def _is_time(value: Any) -> bool:
-    return isinstance(value, float) and 0 <= value < MOST_SECONDS
+    return isinstance(value, float) and 0 <= value < MAX_SECONDS
 
 
 def _text(value: Any) -> str:

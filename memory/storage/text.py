@@ -9,7 +9,7 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Callable
 
-MOST_WORDS = 50
+MAX_WORDS = 50
 """Words of a search; SQLite limits the arguments of a function to about a hundred."""
 
 
@@ -20,7 +20,7 @@ def storable(text: str) -> str:
 
 def search_condition(text: str) -> tuple[Callable[[str], str], tuple[str, ...]]:
     """An SQL condition that a text expression contains each word of `text`, and its parameters."""
-    words = tuple(text.casefold().split()[:MOST_WORDS])
+    words = tuple(text.casefold().split()[:MAX_WORDS])
     marks = "".join(", ?" for _ in words)
     return lambda expression: f"holds({expression}{marks})", words
 

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 from transformers.cache_utils import CacheLayerMixin
 
-Turn = Callable[[Tensor], Tensor]
+Rotate = Callable[[Tensor], Tensor]
 """Applies rotary embedding to memory keys (B, n_kv_heads, n_memory, head_dim), at positions from 0."""
 
 
@@ -97,17 +97,17 @@ class WindowLayer(CacheLayerMixin):
     Propagates gradients. Rotary embedding of memory keys is computed on use, so that no layer holds a rotated copy.
     """
 
-    def __init__(self, keys: Tensor, values: Tensor, raw_keys: Tensor, raw_values: Tensor, turn: Turn) -> None:
+    def __init__(self, keys: Tensor, values: Tensor, raw_keys: Tensor, raw_values: Tensor, rotate: Rotate) -> None:
         super().__init__()
         self.memory_keys, self.memory_values = keys, values
         self.raw_keys, self.raw_values = raw_keys, raw_values
-        self.turn = turn
+        self.rotate = rotate
 
     def update(self, key_states: Tensor, value_states: Tensor, *args: Any, **kwargs: Any) -> tuple[Tensor, Tensor]:
         """All keys and values that the new tokens attend to, including their own."""
         self.raw_keys = torch.cat((self.raw_keys, key_states), 2)
         self.raw_values = torch.cat((self.raw_values, value_states), 2)
-        keys = torch.cat((self.turn(self.memory_keys), self.raw_keys), 2)
+        keys = torch.cat((self.rotate(self.memory_keys), self.raw_keys), 2)
         return keys, torch.cat((self.memory_values, self.raw_values), 2)
 
     def get_seq_length(self) -> int:
@@ -127,15 +127,15 @@ class PreallocatedLayer(WindowLayer):
     """The same for a window that grows token by token: preallocated and rotated once. No gradients."""
 
     def __init__(
-        self, keys: Tensor, values: Tensor, raw_keys: Tensor, raw_values: Tensor, turn: Turn, window: int
+        self, keys: Tensor, values: Tensor, raw_keys: Tensor, raw_values: Tensor, rotate: Rotate, window: int
     ) -> None:
         n_memory, n_raw = keys.shape[2], raw_keys.shape[2]
         shape = (*keys.shape[:2], n_memory + window, keys.shape[3])
         self._keys, self._values = keys.new_empty(shape), values.new_empty(shape)
-        self._keys[:, :, :n_memory], self._values[:, :, :n_memory] = turn(keys), values
+        self._keys[:, :, :n_memory], self._values[:, :, :n_memory] = rotate(keys), values
         self._keys[:, :, n_memory : n_memory + n_raw] = raw_keys
         self._values[:, :, n_memory : n_memory + n_raw] = raw_values
-        super().__init__(keys, values, raw_keys, raw_values, turn)
+        super().__init__(keys, values, raw_keys, raw_values, rotate)
 
     def update(self, key_states: Tensor, value_states: Tensor, *args: Any, **kwargs: Any) -> tuple[Tensor, Tensor]:
         start = self.get_seq_length()

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from ....llm.local.engines import Arrays
 from ....llm.protocol import Cancel
 from .layout import check_length
-from .ratios import AdaptiveRatio, FixedRatio, InstanceRandom, RatioOf, RatioSequence, StepRandom, longest_text
+from .ratios import AdaptiveRatio, FixedRatio, RatioOf, RatioPolicy, longest_text
 
 if TYPE_CHECKING:
     from .cache import Memory
@@ -48,7 +48,7 @@ class CachedText:
 class RatioPlan:
     """The length limit of texts, and their compression ratios."""
 
-    policy: FixedRatio | InstanceRandom | StepRandom | RatioSequence | AdaptiveRatio
+    policy: RatioPolicy
     window: int
     max_positions: int
 

@@ -58,9 +58,9 @@ class IncrementalEncoder:
     def _extend(self, tokens: Tensor) -> Tensor:
         if self._layers is None:
             kept = zip(self._keys, self._values, self._open_keys, self._open_values, strict=True)
-            turn, window = self._model.turn, self._model.window
+            rotate, window = self._model.rotate, self._model.window
             self._layers = [
-                PreallocatedLayer(*of_layer, turn, window) if self._grows else WindowLayer(*of_layer, turn)
+                PreallocatedLayer(*of_layer, rotate, window) if self._grows else WindowLayer(*of_layer, rotate)
                 for of_layer in kept
             ]
         hidden, _, _ = self._model.read_window(tokens, self._layers, None)
@@ -73,7 +73,7 @@ class IncrementalEncoder:
         self._layers = None  # frees its copies
         nothing = self._model.empty(self._open_tokens.shape[0])
         layers = [
-            WindowLayer(keys, values, none, none, self._model.turn)
+            WindowLayer(keys, values, none, none, self._model.rotate)
             for keys, values, none in zip(self._keys, self._values, nothing.keys, strict=True)
         ]
         ratio = self._ratio_of(self._n_tokens // self._model.window - 1)

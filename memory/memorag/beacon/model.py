@@ -203,14 +203,14 @@ class BeaconModel(nn.Module):
         values = tuple(layer.raw_values.index_select(2, places) for layer in layers)
         return hidden.index_select(1, raw), tuple(keys), values
 
-    def turn(self, keys: Tensor) -> Tensor:
+    def rotate(self, keys: Tensor) -> Tensor:
         """Memory keys (B, n_kv_heads, n, head_dim) with rotary embedding at positions 0 to n."""
         trunk = self.base.model
         module: Any = sys.modules[type(trunk.layers[0].self_attn).__module__]
         positions = torch.arange(keys.shape[2], device=keys.device)[None]
         cos, sin = trunk.rotary_emb(keys, positions)
-        turned: Tensor = module.apply_rotary_pos_emb(keys, keys[:, :0], cos, sin)[0]
-        return turned
+        rotated: Tensor = module.apply_rotary_pos_emb(keys, keys[:, :0], cos, sin)[0]
+        return rotated
 
     def _run(self, embedded: Tensor, layers: Sequence[WindowLayer]) -> Tensor:
         n_before, n_new = layers[0].get_seq_length(), embedded.shape[1]
@@ -232,7 +232,7 @@ class BeaconModel(nn.Module):
                 torch.cat([before, *(values[number] for _, values in pieces)], 2),
                 before,
                 before,
-                self.turn,
+                self.rotate,
             )
             for number, before in enumerate(nothing.keys)
         ]

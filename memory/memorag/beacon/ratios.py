@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from random import Random
-from typing import Protocol
 
 from ....llm.protocol import ModelError
 
@@ -29,11 +28,6 @@ class BeaconError(ModelError):
 
 class TextTooLong(BeaconError):
     """The text and its memory need more positions than the base model has."""
-
-
-class RatioPolicy(Protocol):
-    def for_text(self, n_tokens: int, random: Random) -> RatioOf:
-        """The ratios of one text of `n_tokens`. Random ratios are drawn from `random` on first use."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,9 +100,10 @@ class AdaptiveRatio:
         return lambda number: ratio
 
 
-def parse_policy(
-    text: str, *, window: int, max_positions: int, ratios: Sequence[int] = RATIOS
-) -> FixedRatio | InstanceRandom | StepRandom | RatioSequence | AdaptiveRatio:
+RatioPolicy = FixedRatio | InstanceRandom | StepRandom | RatioSequence | AdaptiveRatio
+
+
+def parse_policy(text: str, *, window: int, max_positions: int, ratios: Sequence[int] = RATIOS) -> RatioPolicy:
     """The policy for "4", "step-random", "instance-random", "sequence:4,8,16" or "adapt-1024".
 
     `ratios` are the allowed ratios. Raises BeaconError for an invalid policy, and for a ratio that does not divide the
@@ -126,9 +121,7 @@ def parse_policy(
     return policy
 
 
-def _parse(
-    text: str, ratios: tuple[int, ...], window: int, max_positions: int
-) -> FixedRatio | InstanceRandom | StepRandom | RatioSequence | AdaptiveRatio:
+def _parse(text: str, ratios: tuple[int, ...], window: int, max_positions: int) -> RatioPolicy:
     kind, _, rest = text.partition(":")
     if kind == "sequence":
         return RatioSequence(tuple(int(part) for part in rest.split(",")))
@@ -148,13 +141,8 @@ def check_ratio(ratio: int, window: int) -> None:
         raise BeaconError(f"The ratio {ratio} does not divide the window of {window} tokens. Use a ratio that does.")
 
 
-def capacity(max_positions: int, window: int, ratio: int) -> int:
-    """Capacity in tokens (MemoRAG, 4.2): all windows but the last one are compressed with `ratio`."""
-    return (max_positions - window) * ratio + window
-
-
 def longest_text(max_positions: int, window: int, ratio: int) -> int:
-    """The part of the capacity that is usable: a full window needs positions for its own memory tokens too."""
+    """The longest text: a full window needs positions for its own memory tokens beside those of earlier windows."""
     n_full = (max_positions - window) * ratio // window
     return (n_full + 1) * window - 1
 
