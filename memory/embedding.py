@@ -91,11 +91,6 @@ def knows_meaning(embedder: Embedder) -> bool:
     return not embedder.name.startswith(_HASHING)
 
 
-def encodable(text: str) -> str:
-    """The text without lone surrogates, which tokenizers reject."""
-    return text.encode("utf-8", "replace").decode("utf-8")
-
-
 def has_words(text: str) -> bool:
     """Whether a text has a letter or a digit. Other texts get a zero vector: a model would return an arbitrary one."""
     return any(map(str.isalnum, text))

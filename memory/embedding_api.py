@@ -14,9 +14,9 @@ import numpy as np
 
 from ..llm.http.endpoint import Cancelled, Endpoint, Refused
 from ..llm.protocol import Cancel, ModelMissing, ModelUnreachable, TimeLimit
-from .embedding import EmbedderSettings, Vectors, encodable, has_words
+from .embedding import EmbedderSettings, Vectors, has_words
 from .retry_policy import Pause, with_retries
-from .values import content_key
+from .values import content_key, encodable
 
 BATCH = 64
 MAX_BYTES = 16_000

@@ -22,8 +22,8 @@ import numpy as np
 from ..llm.installation import install_command
 from ..llm.local.transformers_model import without_progress_bars
 from ..llm.protocol import ModelError, ModelMissing
-from .embedding import EmbedderSettings, Vectors, encodable, has_words
-from .values import content_key
+from .embedding import EmbedderSettings, Vectors, has_words
+from .values import content_key, encodable
 
 QUERY_TOKENS, PASSAGE_TOKENS = 128, 512
 """Token limits of a text (MemoRAG); a model with a smaller limit keeps its own."""

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable, Sequence
 
 from ..retrieval.fragments import Slicing
 from .values import Item, Segment
+from .words import CJK
 
 Splitter = Callable[[Item], list[Segment]]
 
@@ -171,8 +172,7 @@ def _most_that_fit(pieces: Sequence[str], start: int, n_characters: int, size: i
 
 _SENTENCE = re.compile(r"[^。？！；.!?;\n]*[。？！；.!?;\n]\s*|[^。？！；.!?;\n]+")
 _LINE = re.compile(r"[^\n]*\n|[^\n]+")
-_CJK = "\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af\uf900-\ufaff"
-_WORD = re.compile(rf"[{_CJK}]|[^\W{_CJK}]+")
+_WORD = re.compile(rf"[{CJK}]|[^\W{CJK}]+")
 
 HARDER: tuple[Callable[[str], list[str]], ...] = (re.compile(r"\s*\S+\s*|\s+").findall, list)
 """How an overlong sentence is split: between words, then between characters."""

@@ -65,6 +65,11 @@ class Segment:
         return content_key(self.text)
 
 
+def encodable(text: str) -> str:
+    """The text with a question mark for each lone surrogate, which UTF-8 cannot encode."""
+    return text.encode("utf-8", "replace").decode("utf-8")
+
+
 def content_key(*parts: str) -> str:
     """Hash of texts: 32 hexadecimal digits."""
     digest = blake2b(digest_size=16)

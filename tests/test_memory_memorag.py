@@ -38,12 +38,12 @@ SIZE = MemoRAGSettings(backend="api_full", segment_tokens=21)  # a segment for e
 ALL = Budget()
 
 
-def kit_of(model: Any, **options: Any) -> StrategyContext:
+def context_of(model: Any, **options: Any) -> StrategyContext:
     return StrategyContext(MeteredModel(model, **options), count_tokens=count_words)
 
 
 def memorag(model: Any, settings: MemoRAGSettings = SIZE, **options: Any) -> MemoRAG:
-    made = MemoRAG(kit_of(model), settings, **options)
+    made = MemoRAG(context_of(model), settings, **options)
     made.remember([BOOK])
     return made
 
@@ -291,7 +291,7 @@ def test_choices_are_shown_and_a_letter_is_asked_for(scripted_chat: Any):
 
 def test_chinese_is_asked_in_chinese(scripted_chat: Any):
     model = scripted_chat(lambda messages: "小提琴在小红的店里")
-    made = MemoRAG(kit_of(model), SIZE)
+    made = MemoRAG(context_of(model), SIZE)
     made.remember([Item("书", "小明在街上开店，卖狐狸。小红在街上开店，卖小提琴。小刚在街上开店，卖灯。")])
     answer = made.answer(Question("谁有小提琴？"))
     assert answer.text == "小提琴在小红的店里"
@@ -308,10 +308,10 @@ def test_a_separate_generator_answers_and_both_are_counted(scripted_chat: Any):
     assert answer.cost.n_calls == 3
 
 
-def test_one_ledger_of_two_models_is_counted_once(scripted_chat: Any):
+def test_usage_of_two_models_is_counted_once(scripted_chat: Any):
     usage = UsageTracker()
     other = MeteredModel(scripted_chat(script(), name="other"), usage=usage)
-    made = MemoRAG(kit_of(scripted_chat(script()), usage=usage), SIZE, generator=other)
+    made = MemoRAG(context_of(scripted_chat(script()), usage=usage), SIZE, generator=other)
     made.remember([BOOK])
     assert made.answer(WHO).cost.n_calls == 3
 
@@ -347,7 +347,7 @@ def test_it_in_a_question_is_resolved_with_the_conversation(scripted_chat: Any):
             return "The red bicycle stands in the cellar" if "bicycle" in asked else "Nothing is known of it"
         return "In the cellar." if "cellar" in asked else ""
 
-    made = MemoRAG(kit_of(scripted_chat(says)), SIZE)
+    made = MemoRAG(context_of(scripted_chat(says)), SIZE)
     said = ["I like tea best in the morning", "I bought a red bicycle", "The red bicycle stands in the cellar"]
     made.remember([Item("conversation 1", text, "turn", number) for number, text in enumerate(said)])
     history = (Message("user", "Did I tell you of my bicycle?"), Message("assistant", "Yes, you did."))
@@ -377,7 +377,7 @@ def test_the_same_text_is_read_once_and_a_changed_one_again(scripted_chat: Any):
 
 
 def test_turns_are_added_to_their_conversation_and_a_document_is_replaced(scripted_chat: Any):
-    made = MemoRAG(kit_of(scripted_chat(script())), SIZE)
+    made = MemoRAG(context_of(scripted_chat(script())), SIZE)
     made.remember([Item("chat", "The first thing said", "turn", 0), Item("chat", "The third thing said", "turn", 2)])
     made.remember([Item("chat", "The second thing said", "turn", 1), Item("doc", "An old document here")])
     made.remember([Item("doc", "A new document here")])
@@ -394,7 +394,7 @@ def test_turns_are_added_to_their_conversation_and_a_document_is_replaced(script
 @pytest.mark.parametrize("items", [[], [Item("a", "")], [Item("a", " \n\n ")]])
 def test_nothing_to_remember_is_no_error_and_asks_nobody(scripted_chat: Any, items: list[Item]):
     model = scripted_chat([(GENERATE, "I do not know.")])
-    made = MemoRAG(kit_of(model), SIZE)
+    made = MemoRAG(context_of(model), SIZE)
     made.remember(items)
     assert made.recall(WHO, ALL).evidence == ()
     assert made.answer(WHO).text == "I do not know."
@@ -469,7 +469,7 @@ def test_gists_that_do_not_fit_are_made_shorter_again(scripted_chat: Any):
         return " ".join(piece.split()[::3]) if GIST in messages[-1].text else ""
 
     model = scripted_chat(says, context_tokens=900)
-    made = MemoRAG(kit_of(model), MemoRAGSettings(backend="api_gist"))
+    made = MemoRAG(context_of(model), MemoRAGSettings(backend="api_gist"))
     made.remember([Item("long.txt", " ".join(f"word{i}." for i in range(3000)))])
     memory = made.memorize()
     assert memory is not None
@@ -484,7 +484,7 @@ def test_gists_that_do_not_get_shorter_are_cut_in_the_middle(scripted_chat: Any)
         return messages[-1].text.split("<text>\n")[-1].split("\n</text>")[0]
 
     model = scripted_chat(parrot, context_tokens=900)
-    made = MemoRAG(kit_of(model), MemoRAGSettings(backend="api_gist"))
+    made = MemoRAG(context_of(model), MemoRAGSettings(backend="api_gist"))
     made.remember([Item("long.txt", " ".join(f"word{i}." for i in range(2000)))])
     memory = made.memorize()
     assert memory is not None and memory.n_tokens + 512 <= 900
@@ -523,7 +523,7 @@ def test_saved_and_loaded_it_asks_the_same_and_reads_nothing_again(scripted_chat
     made = memorag(first, settings)
     expected = made.answer(WHO)
     made.save(tmp_path / "memory")
-    loaded = MemoRAG(kit_of(second), settings)
+    loaded = MemoRAG(context_of(second), settings)
     loaded.load(tmp_path / "memory")
     answer = loaded.answer(WHO)
     assert (answer.text, answer.recalled) == (expected.text, expected.recalled)
@@ -537,7 +537,7 @@ def test_what_was_saved_without_a_model_is_loaded_with_one(scripted_chat: Any, t
     made = MemoRAG(StrategyContext(count_tokens=count_words), SIZE)
     made.remember([BOOK, Item("broken", "half of a character: \ud83d and more words")])
     made.save(tmp_path)
-    loaded = MemoRAG(kit_of(scripted_chat(script())), SIZE)
+    loaded = MemoRAG(context_of(scripted_chat(script())), SIZE)
     loaded.load(tmp_path)
     assert loaded.answer(WHO).text == "Elena."
     assert loaded._text_and_index()[0].items[1].text.startswith("half of a character: \ud83d")
@@ -585,7 +585,7 @@ def test_what_is_of_something_else_is_refused(scripted_chat: Any, tmp_path: Path
     memorag(scripted_chat(script())).save(tmp_path)
     change(tmp_path, **values)
     with pytest.raises(ModelError, match=says):
-        MemoRAG(kit_of(scripted_chat(script())), SIZE).load(tmp_path)
+        MemoRAG(context_of(scripted_chat(script())), SIZE).load(tmp_path)
 
 
 @pytest.mark.parametrize("lost", ["manifest.json", "items.json", "segments.json", "memory/gists.json"])
@@ -593,7 +593,7 @@ def test_a_folder_that_is_not_whole_is_refused(scripted_chat: Any, tmp_path: Pat
     memorag(scripted_chat(script())).save(tmp_path)
     (tmp_path / lost).unlink()
     with pytest.raises(ModelError, match="not a complete memory"):
-        MemoRAG(kit_of(scripted_chat(script())), SIZE).load(tmp_path)
+        MemoRAG(context_of(scripted_chat(script())), SIZE).load(tmp_path)
 
 
 def test_every_memory_of_the_paper_is_there():

@@ -188,7 +188,7 @@ def test_a_text_is_read_once_for_many_questions_and_many_strategies(reader: Make
     assert sum(blocks) < 3 * 400
 
 
-def test_the_memory_is_one_of_the_kit_beside_the_model_that_answers(reader: Make, scripted_chat: Any):
+def test_the_memory_model_is_another_one_than_the_model_that_answers(reader: Make, scripted_chat: Any):
     reads, answers = MeteredModel(reader()), MeteredModel(scripted_chat(lambda messages: "Shop 2."))
     made = MemoRAG(StrategyContext(answers, memory_model=reads), MemoRAGSettings(segment_tokens=40))
     made.remember([Item("shops.txt", STORY)])

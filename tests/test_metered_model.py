@@ -299,7 +299,7 @@ def test_tokens_count_the_longest_answer_before_the_call(scripted_chat):
     assert MeteredModel(model, limits=Limits(tokens=15)).ask(HELLO) == "hi"
 
 
-def test_limits_are_shared_by_the_strategies_of_one_accountant(scripted_chat):
+def test_limits_are_shared_by_the_strategies_of_one_metered_model(scripted_chat):
     metered = MeteredModel(scripted_chat([("", "hi")]), "auto", limits=Limits(n_calls=1))
     metered.for_strategy("qrmem").ask(HELLO)
     with pytest.raises(LimitReached):
@@ -484,10 +484,10 @@ def test_the_workspace_model_is_refused_with_the_next_step(scripted_chat):
         MeteredModel(model).ask(HELLO)
 
 
-# The ledger in words
+# Usage as text
 
 
-def test_the_ledger_is_a_table_for_people_and_rows_for_machines():
+def test_usage_is_a_table_for_people_and_rows_for_machines():
     usage = UsageTracker()
     usage.add("qrmem", "entities", Cost(12, 12_000, 340, 3.21))
     usage.add("qrmem", "answer", Cost(1, 900, 20, 0.5, n_cached=1))

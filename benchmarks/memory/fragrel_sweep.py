@@ -1,7 +1,6 @@
-"""FragRel under many settings: the same questions for each relation, alpha, w_rel, segment size and budget.
+"""Parameter sweep of FragRel: relation, alpha, w_rel, segment size and budget over the same questions.
 
-Owns the settings of the paper's Tables 4 and 5 and the loop. What is measured is a function of the caller; knows no
-metric, no model and no drawing.
+Owns the settings of the paper's Tables 4 and 5 and the loop. The caller supplies the measure.
 """
 
 from __future__ import annotations
@@ -27,7 +26,7 @@ TABLE_5_VALUES = (0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9)
 
 @dataclass(frozen=True, slots=True)
 class SweepSetting:
-    """`w_rel` counts for the context relation alone, and without a relation neither does `alpha`."""
+    """Only the context relation uses `w_rel`; without a relation `alpha` is unused too."""
 
     kind: RelationKind
     segment_words: int = 500
@@ -42,7 +41,7 @@ class SweepSetting:
 
 
 class SweepCase(Protocol):
-    """What is remembered; the question and what answers it are the caller's."""
+    """The items of a case; the caller knows its question and answer."""
 
     @property
     def items(self) -> Sequence[Item]: ...
@@ -53,7 +52,7 @@ AnySweepCase = TypeVar("AnySweepCase", bound=SweepCase)
 
 @dataclass(frozen=True, slots=True)
 class SweepRow:
-    """What was measured for a setting, one value a case."""
+    """The measured values of a setting, one for each case."""
 
     setting: SweepSetting
     values: tuple[float, ...]
@@ -73,7 +72,7 @@ def table_4(
 
 
 def table_5(budget_words: int, segment_words: int, values: Sequence[float] = TABLE_5_VALUES) -> list[SweepSetting]:
-    """No relation, alpha at w_rel 0.1, w_rel at alpha 0.5: which of the two is swept tell the others' values."""
+    """No relation, a sweep of alpha at w_rel 0.1, and a sweep of w_rel at alpha 0.5."""
     alphas = [SweepSetting("context", segment_words, budget_words, 0.1, alpha) for alpha in values]
     w_rels = [SweepSetting("context", segment_words, budget_words, w_rel, 0.5) for w_rel in values]
     return list(dict.fromkeys([SweepSetting("none", segment_words, budget_words), *alphas, *w_rels]))
@@ -96,7 +95,7 @@ def sweep(
     context: StrategyContext,
     score: Indexer,
 ) -> list[SweepRow]:
-    """A row a setting, in their order. `measure` gets a strategy that has remembered the case."""
+    """A row for each setting, in order. `measure` receives a strategy that holds the items of the case."""
     values: list[list[float]] = [[] for _ in settings]
     for case in cases:
         ready = _CachedIndexer(score)
@@ -109,7 +108,7 @@ def sweep(
 
 
 class _CachedIndexer:
-    """An indexer that makes the same segments ready once: settings differ in what comes after."""
+    """An indexer that builds each index once, because settings share segments."""
 
     def __init__(self, score: Indexer) -> None:
         self._score = score
@@ -123,7 +122,7 @@ class _CachedIndexer:
 
 
 class _CachedScores:
-    """An index that scores the same question once."""
+    """An index that scores each question once."""
 
     def __init__(self, index: SegmentIndex) -> None:
         self.segments = index.segments

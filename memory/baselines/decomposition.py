@@ -17,16 +17,17 @@ from ..strategy import StrategyContext
 from ..templates import fill
 from ..values import Budget, Cost, Evidence, Question, RecallResult, Step
 from . import prompts
-from .retrieval import MAX_QUERIES, QUERY_TOKENS, TopK
+from .retrieval import MAX_QUERIES, QUERY_TOKENS, GeneratedQueries
 
 PART_TOKENS = 64
 
 _REFERENCE = re.compile(r"#(\d+)")
 
 
-class Decomposition(TopK):
+class Decomposition(GeneratedQueries):
     """The final prompt shows the sub-answers before the evidence."""
 
+    _purpose, _template = "decompose", prompts.DECOMPOSE
     _most_queries = MAX_QUERIES
 
     def __init__(self, context: StrategyContext, k: int | None = 3, score: Indexer | None = None) -> None:
@@ -77,15 +78,10 @@ class Decomposition(TopK):
         prompt = fill(prompts.PART, context=truncate(joined(evidence), room, self._count, "left"), question=part)
         return self._model.ask(Call.of("part", prompt, max_new_tokens=PART_TOKENS), cancel)
 
-    def _call(self, question: Question) -> Call:
-        history = prompts.history_of(question)
-        prompt = fill(prompts.DECOMPOSE, question=question.text, history=history, n=MAX_QUERIES)
-        return Call.of("decompose", prompt, max_new_tokens=QUERY_TOKENS)
-
     def _cost_to_recall(self, question: Question) -> Cost:
         sizes = sorted((self._count(segment.text) for segment in self._items.segments), reverse=True)[: self._k]
         part = self._count(prompts.PART) + sum(sizes) + QUERY_TOKENS
-        first = Cost(1, self._count(self._call(question).messages[-1].text), QUERY_TOKENS)
+        first = super()._cost_to_recall(question)
         return first + Cost(MAX_QUERIES, MAX_QUERIES * part, MAX_QUERIES * PART_TOKENS)
 
 

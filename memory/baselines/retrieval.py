@@ -47,9 +47,7 @@ class TopK(Baseline):
         return self._found([question.text], budget, ())
 
     def _found(self, queries: Sequence[str], budget: Budget, steps: Sequence[Step]) -> RecallResult:
-        """The `k` best segments of each query, with the best score over all queries. Scores are divided by the maximum
-        of their query.
-        """
+        """The `k` best segments of each query; scores are shares of the query's maximum, the best over all queries."""
         index = self._current_index()
         best: dict[int, Evidence] = {}
         for query in queries:
@@ -76,8 +74,27 @@ class TopK(Baseline):
     _most_queries = 1
 
 
-class Hyde(TopK):
+class GeneratedQueries(TopK):
+    """Top-k retrieval with queries that a model writes in one call."""
+
+    _purpose: str
+    _template: str
+    _query_tokens = QUERY_TOKENS
+
+    def _call(self, question: Question) -> Call:
+        history = prompts.history_of(question)
+        prompt = fill(self._template, question=question.text, history=history, n=MAX_QUERIES)
+        return Call.of(self._purpose, prompt, max_new_tokens=self._query_tokens)
+
+    def _cost_to_recall(self, question: Question) -> Cost:
+        call = self._call(question)
+        return Cost(1, self._count(call.messages[-1].text), call.max_new_tokens)
+
+
+class Hyde(GeneratedQueries):
     """HyDE: retrieves by a generated hypothetical passage. The score of the question weighs the same."""
+
+    _purpose, _template, _query_tokens = "invent", prompts.HYPOTHETICAL, PASSAGE_TOKENS
 
     def __init__(self, context: StrategyContext, k: int | None = 3, score: Indexer | None = None) -> None:
         super().__init__(context, k, score, name="hyde")
@@ -96,21 +113,14 @@ class Hyde(TopK):
             evidence, (Step("invent", {"passage": passage}), Step("search", {"shown": _places(evidence)}))
         )
 
-    def _call(self, question: Question) -> Call:
-        history = prompts.history_of(question)
-        prompt = fill(prompts.HYPOTHETICAL, question=question.text, history=history)
-        return Call.of("invent", prompt, max_new_tokens=PASSAGE_TOKENS)
 
-    def _cost_to_recall(self, question: Question) -> Cost:
-        return _cost(self._call(question), self._count(self._call(question).messages[-1].text))
-
-
-class Rewriting(TopK):
+class Rewriting(GeneratedQueries):
     """RQ-RAG: the model rewrites, decomposes or disambiguates the question, and each resulting query is searched.
 
     The original question is searched too. RQ-RAG trains a model for this; here the model is prompted.
     """
 
+    _purpose, _template = "rewrite", prompts.REWRITE
     _most_queries = MAX_QUERIES + 1
 
     def __init__(self, context: StrategyContext, k: int | None = 3, score: Indexer | None = None) -> None:
@@ -127,14 +137,6 @@ class Rewriting(TopK):
         except UnparsableAnswer as error:
             queries, step = [], Step("rewrite", {"note": f"The original question was searched: {error}"})
         return self._found(list(dict.fromkeys([*queries, question.text])), budget, (step,))
-
-    def _call(self, question: Question) -> Call:
-        history = prompts.history_of(question)
-        prompt = fill(prompts.REWRITE, question=question.text, history=history, n=MAX_QUERIES)
-        return Call.of("rewrite", prompt, max_new_tokens=QUERY_TOKENS)
-
-    def _cost_to_recall(self, question: Question) -> Cost:
-        return _cost(self._call(question), self._count(self._call(question).messages[-1].text))
 
 
 def _read_queries(value: Any) -> tuple[str, list[str]]:
@@ -157,7 +159,3 @@ def _why(query: str, queries: Sequence[str]) -> str:
 
 def _places(evidence: Sequence[Evidence]) -> list[str]:
     return [each.segment.place for each in evidence]
-
-
-def _cost(call: Call, tokens_in: int) -> Cost:
-    return Cost(1, tokens_in, call.max_new_tokens)

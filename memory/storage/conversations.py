@@ -14,11 +14,11 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from ..values import Item
+from ..values import Item, encodable
 from .database import Database
 from .errors import NoConversation
 from .rows import checked, json_list
-from .text import search_condition, storable
+from .text import search_condition
 
 TITLE_CHARACTERS = 80
 
@@ -70,14 +70,14 @@ class Conversations:
         id, now = secrets.token_hex(6), time.time()
         self._database.write(
             lambda to: to.execute(
-                "INSERT INTO conversations VALUES (?, ?, ?, ?, ?)", (id, storable(title), storable(folder), now, now)
+                "INSERT INTO conversations VALUES (?, ?, ?, ?, ?)", (id, encodable(title), encodable(folder), now, now)
             )
         )
         return id
 
     def ask(self, id: str, question: str) -> int:
         """Store a question; returns the number of its turn. Raises NoConversation."""
-        question, now = storable(question), time.time()
+        question, now = encodable(question), time.time()
 
         def add(to: sqlite3.Connection) -> int:
             title = " ".join(question.split())[:TITLE_CHARACTERS]
@@ -105,7 +105,7 @@ class Conversations:
     ) -> None:
         """Store the answer of a turn and replace an earlier one. Raises NoConversation."""
         now = time.time()
-        row = (storable(text), now, storable(model), json.dumps(list(citations)), json.dumps(list(evidence)))
+        row = (encodable(text), now, encodable(model), json.dumps(list(citations)), json.dumps(list(evidence)))
 
         def put(to: sqlite3.Connection) -> None:
             sql = "UPDATE turns SET answer = ?, answered_at = ?, model = ?, citations = ?, evidence = ?"
@@ -160,10 +160,10 @@ class Conversations:
         """Import conversations in one transaction; existing turns stay. Returns the number of new turns."""
         heads, turns = [], []
         for c, said in conversations:
-            heads.append((c.id, storable(c.title), storable(c.folder), c.created_at, c.changed_at))
+            heads.append((c.id, encodable(c.title), encodable(c.folder), c.created_at, c.changed_at))
             for t in said:
-                answer = None if t.answer is None else storable(t.answer)
-                when_and_what = (storable(t.question), t.asked_at, answer, t.answered_at, storable(t.model))
+                answer = None if t.answer is None else encodable(t.answer)
+                when_and_what = (encodable(t.question), t.asked_at, answer, t.answered_at, encodable(t.model))
                 turns.append(
                     (t.conversation, t.number, *when_and_what, json.dumps(t.citations), json.dumps(t.evidence))
                 )

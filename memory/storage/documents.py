@@ -11,10 +11,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from ..values import Segment
+from ..values import Segment, encodable
 from .database import Database
 from .rows import checked
-from .text import search_condition, storable
+from .text import search_condition
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,12 +48,12 @@ class Documents:
                 head = (document.source, document.hash, document.kind, document.read_at)
                 to.execute("INSERT INTO documents VALUES (?, ?, ?, ?)", head)
                 to.executemany(
-                    "INSERT OR IGNORE INTO segments VALUES (?, ?)", [(s.key, storable(s.text)) for s in segments]
+                    "INSERT OR IGNORE INTO segments VALUES (?, ?)", [(s.key, encodable(s.text)) for s in segments]
                 )
                 to.executemany(
                     "INSERT INTO places VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
                     [
-                        (document.source, i, s.source, s.number, storable(s.title), s.key, s.start, s.first_line)
+                        (document.source, i, s.source, s.number, encodable(s.title), s.key, s.start, s.first_line)
                         for i, s in enumerate(segments)
                     ],
                 )

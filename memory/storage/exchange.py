@@ -16,10 +16,10 @@ from typing import Any
 
 from ...llm.disk import open_regular
 from ...llm.private_files import private_file
+from ..values import encodable
 from .conversations import Conversation, Conversations, Turn
 from .errors import NotAnExport
 from .rows import MAX_NUMBER, MAX_SECONDS
-from .text import storable
 
 _HEAD = {"weft": "conversations", "version": 1}
 _KINDS: dict[str, tuple[type, ...]] = {
@@ -92,7 +92,7 @@ def import_conversations(conversations: Conversations, file: Path) -> int:
 
 def _conversation(value: Any) -> tuple[Conversation, list[Turn]]:
     head = _checked(value, _OF_A_CONVERSATION)
-    head["id"] = storable(head["id"])
+    head["id"] = encodable(head["id"])
     turns = value.get("turns")
     if not isinstance(turns, list):
         raise ValueError("turns must be a list")

@@ -13,11 +13,6 @@ MAX_WORDS = 50
 """Words of a search; SQLite limits the arguments of a function to about a hundred."""
 
 
-def storable(text: str) -> str:
-    """`text` with a question mark for lone surrogates, which UTF-8 cannot encode."""
-    return text.encode("utf-8", "replace").decode("utf-8")
-
-
 def search_condition(text: str) -> tuple[Callable[[str], str], tuple[str, ...]]:
     """An SQL condition that a text expression contains each word of `text`, and its parameters."""
     words = tuple(text.casefold().split()[:MAX_WORDS])
