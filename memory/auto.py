@@ -90,9 +90,7 @@ among five in 79 of 100 questions, BM25 in 57 (`weft bench memory hops`).
 
 @dataclass(frozen=True, slots=True)
 class Selection:
-    """The selected strategy, the reason and its expected cost. `passed_over` lists better candidates above the cost
-    limit.
-    """
+    """The selected strategy, the reason and its expected cost. `passed_over` lists candidates above the cost limit."""
 
     name: str
     why: str
@@ -150,9 +148,7 @@ class AutoStrategy:
         return replace(recalled, trace=(_step(pick), *recalled.trace))
 
     def answer(self, question: Question, budget: Budget | None = None, cancel: Cancel | None = None) -> Answer:
-        """The answer of the selected strategy, or of FragRel if the model output of that one is unparsable. The first
-        note names the strategy.
-        """
+        """The answer of the selected strategy, or of FragRel if the response is unparsable. The first note names it."""
         self._prepare(cancel)
         pick = self.pick(question)
         notes = [f"`auto` selected {pick.description}."]

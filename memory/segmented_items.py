@@ -29,10 +29,10 @@ class SegmentedItems:
         self._pieces: dict[Item, list[Segment]] = {}
 
     def add(self, items: Sequence[Item], cancel: Cancel | None = None) -> None:
-        """Add items. A document replaces the earlier one of its source, a turn the one with its number. Adds nothing
-        when cancelled.
+        """Add items: a document replaces the earlier one of its source, a turn the one with its number.
 
-        Several documents with the same source in one call are parts of it: two folders may each have a README.
+        Several documents with the same source in one call are parts of it: two folders may each have a README. Adds
+        nothing when cancelled.
         """
         if cancel is not None and cancel.cancelled:
             return

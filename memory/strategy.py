@@ -90,9 +90,7 @@ class Strategy(Protocol):
         ...
 
     def answer(self, question: Question, budget: Budget | None = None, cancel: Cancel | None = None) -> Answer:
-        """The answer from the recalled evidence. Without `budget` the evidence fills the context window. Raises
-        ModelError.
-        """
+        """The answer from recalled evidence; without `budget` it fills the context window. Raises ModelError."""
         ...
 
     def estimate(self, question: Question) -> Cost:

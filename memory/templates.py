@@ -8,7 +8,5 @@ _FIELD = re.compile(r"\{(\w+)\}")
 
 
 def fill(template: str, **values: object) -> str:
-    """The template with its fields replaced in one pass, so braces in values are literal. Unknown fields stay
-    unchanged.
-    """
+    """The template with its fields replaced in one pass: braces in values are literal, unknown fields stay."""
     return _FIELD.sub(lambda match: str(values.get(match[1], match[0])), template)

@@ -54,9 +54,7 @@ class _State:
 
 
 class ChatMemory:
-    """The memory of one conversation: that of `source`, or of the first turn. Items of other sources go to the backing
-    memory.
-    """
+    """The memory of the conversation `source`, or of the first turn. Other items go to the backing memory."""
 
     def __init__(
         self,

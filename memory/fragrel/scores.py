@@ -28,9 +28,7 @@ def related(indexer: Indexer, relation: Relation, alpha: float = 0.5, *, include
 
 @dataclass(frozen=True, slots=True)
 class RelatedScores:
-    """The independent scores of all segments for one query, and the scores of their neighbourhoods before alpha. Each
-    (n,).
-    """
+    """Independent scores of all segments, and the scores of their neighbourhoods before alpha. Each (n,)."""
 
     own: Floats
     around: Floats

@@ -46,9 +46,7 @@ class GraphBuilder:
     cancel: Cancel | None = None
 
     def build(self, question: str) -> MemoryGraph:
-        """The graph for a question; without a model the same for all. Raises ModelError, `CallCancelled` when
-        cancelled.
-        """
+        """The graph for a question; without a model the same for all. Raises ModelError and `CallCancelled`."""
         if (value := self.cache.get("graph", self.key(question))) is not None:
             return MemoryGraph.from_json(value)
         part = self.part(question)

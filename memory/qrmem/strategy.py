@@ -75,8 +75,8 @@ class QRMeM(ItemStrategy):
         try:
             graph = self._graph(self._builder(index, calls, cancel), question)
             window = self._window(index.segments, budget, room)
-            ground = WalkContext(graph, index.segments, question.text, scores, window, self._context.embedder)
-            self._walk(ground, walk, index, question, calls)
+            context = WalkContext(graph, index.segments, question.text, scores, window, self._context.embedder)
+            self._walk(context, walk, index, question, calls)
         except CallCancelled:
             walk.note("cancelled")
         if calls is not None:
@@ -119,10 +119,10 @@ class QRMeM(ItemStrategy):
         return costs.estimate(builder, question, self._count, self._room(question) or 0)
 
     def _walk(
-        self, ground: WalkContext, walk: WalkState, index: SegmentIndex, question: Question, calls: QRMeMCalls | None
+        self, context: WalkContext, walk: WalkState, index: SegmentIndex, question: Question, calls: QRMeMCalls | None
     ) -> None:
         settings = self._settings
-        judge = None if calls is None else _QuestionWalkModel(calls, question)
+        walk_model = None if calls is None else _QuestionWalkModel(calls, question)
         names = self._tool(question.text)
         if calls is not None:
             asked = calls.attempt(
@@ -130,12 +130,12 @@ class QRMeM(ItemStrategy):
             )
             names = asked or names
         goes_on = settings.navigate and settings.navigation == "reflection"
-        begin(ground, walk, names, settings.first_share if goes_on else 1.0)
+        begin(context, walk, names, settings.first_share if goes_on else 1.0)
         if goes_on:
             reflect(
-                ground,
+                context,
                 walk,
-                judge,
+                walk_model,
                 max_updates=settings.max_updates,
                 with_reason=settings.reflection,
                 segments_per_update=settings.segments_per_update,
@@ -146,11 +146,11 @@ class QRMeM(ItemStrategy):
             def search(text: str) -> list[float]:
                 return _scaled(index.scores(text).tolist())
 
-            expand(ground, walk, judge, search, max_rounds=settings.expansion_rounds)
+            expand(context, walk, walk_model, search, max_rounds=settings.expansion_rounds)
         elif settings.navigate:
-            try_entities(ground, walk, judge, max_updates=settings.max_updates)
+            try_entities(context, walk, walk_model, max_updates=settings.max_updates)
         if not walk.is_enough:
-            fill_window(ground, walk)
+            fill_window(context, walk)
 
     def _recalled(
         self, segments: Sequence[Segment], scores: Sequence[float], walk: WalkState, budget: Budget

@@ -136,98 +136,98 @@ class WalkState:
         self.steps.append(Step(name, detail))
 
 
-def link(ground: WalkContext, names: Iterable[str]) -> list[int]:
+def link(context: WalkContext, names: Iterable[str]) -> list[int]:
     """Entity linking: entities with this mention, else mentioned in the name, else the most similar one."""
     found = dict[int, None]()
     strangers = list[str]()
     for name in names:
-        entities = ground.graph.named(name) or ground.graph.named_in(name)
+        entities = context.graph.named(name) or context.graph.named_in(name)
         found.update(dict.fromkeys(entities))
         if not entities and normalise(name):
             strangers.append(name)
     if strangers:
-        best = ground.ranked[:NEAR_SEGMENTS]
-        nearby = list(dict.fromkeys(e for i in best for e in ground.graph.in_segment.get(i, ())))
-        texts = [ground.graph.entities[entity].name for entity in nearby]
+        best = context.ranked[:NEAR_SEGMENTS]
+        nearby = list(dict.fromkeys(e for i in best for e in context.graph.in_segment.get(i, ())))
+        texts = [context.graph.entities[entity].name for entity in nearby]
         for name in strangers:
-            nearness = ground.nearness(name, texts)
+            nearness = context.nearness(name, texts)
             if nearness and max(nearness) >= LINK_COSINE:
                 found[nearby[int(np.argmax(nearness))]] = None
     return list(found)
 
 
-def begin(ground: WalkContext, walk: WalkState, names: Sequence[str], share: float = 1.0) -> None:
+def begin(context: WalkContext, walk: WalkState, names: Sequence[str], share: float = 1.0) -> None:
     """Begin the walk with the entities of the question and their best segments.
 
     Each entity gets one segment that begins with it, if there is one; `share` of the window is for the others. If the
     question names no entity, the best segments come first, then their entities.
     """
-    walk.entities = list(dict.fromkeys([*ground.graph.named_in(ground.question), *link(ground, names)]))
-    entities = ground.graph.entities
+    walk.entities = list(dict.fromkeys([*context.graph.named_in(context.question), *link(context, names)]))
+    entities = context.graph.entities
     walk.note("question entities", asked=list(names), entities=[entities[entity].name for entity in walk.entities])
     if not walk.entities:
-        _begin_with_words(ground, walk, share)
+        _begin_with_words(context, walk, share)
     else:
-        _begin_with_entities(ground, walk, share)
-    walk.note("first segments", segments=ground.places(walk.segments))
+        _begin_with_entities(context, walk, share)
+    walk.note("first segments", segments=context.places(walk.segments))
 
 
-def close(ground: WalkContext, number: int, entities: Iterable[int]) -> float:
+def close(context: WalkContext, number: int, entities: Iterable[int]) -> float:
     """The score of a segment, with the bonus if it is about one of the entities."""
-    return ground.scores[number] + OPENING * any(opens(ground, number, entity) for entity in entities)
+    return context.scores[number] + OPENING * any(opens(context, number, entity) for entity in entities)
 
 
-def opens(ground: WalkContext, number: int, entity: int) -> bool:
+def opens(context: WalkContext, number: int, entity: int) -> bool:
     """Whether a segment, or the text below a heading in it, begins with an entity."""
-    mentions = [normalise(mention) + " " for mention in ground.graph.entities[entity].mentions]
-    return any(opening.startswith(mention) for opening in ground.openings(number) for mention in mentions)
+    mentions = [normalise(mention) + " " for mention in context.graph.entities[entity].mentions]
+    return any(opening.startswith(mention) for opening in context.openings(number) for mention in mentions)
 
 
-def fill_window(ground: WalkContext, walk: WalkState) -> None:
+def fill_window(context: WalkContext, walk: WalkState) -> None:
     """Fill the rest of the window with the best segments."""
     filled = list[int]()
-    while (number := ground.next_for(walk)) is not None:
-        walk.added[number] = ground.scores[number]
+    while (number := context.next_for(walk)) is not None:
+        walk.added[number] = context.scores[number]
         walk.why[number] = "matches the words of the question"
         filled.append(number)
     if filled:
-        walk.note("filled by the question's words", segments=ground.places(filled))
+        walk.note("filled by the question's words", segments=context.places(filled))
 
 
-def _begin_with_entities(ground: WalkContext, walk: WalkState, share: float) -> None:
-    entities = ground.graph.entities
+def _begin_with_entities(context: WalkContext, walk: WalkState, share: float) -> None:
+    entities = context.graph.entities
     named = dict.fromkeys(number for entity in walk.entities for number in entities[entity].segments)
     opened = {
-        number: {e for e in walk.entities if number in entities[e].segments and opens(ground, number, e)}
+        number: {e for e in walk.entities if number in entities[e].segments and opens(context, number, e)}
         for number in named
     }
-    ranked = sorted(named, key=lambda number: -(ground.scores[number] + OPENING * bool(opened[number])))
+    ranked = sorted(named, key=lambda number: -(context.scores[number] + OPENING * bool(opened[number])))
     walk.first = next(iter(ranked), None)
-    first = ground.window.part(share)
+    first = context.window.part(share)
     covered = set[int]()
     for number in ranked:
-        if opened[number] - covered and ground.window.fits([*walk.important, number]):
+        if opened[number] - covered and context.window.fits([*walk.important, number]):
             covered |= opened[number]
-            _start(ground, walk, number)
+            _start(context, walk, number)
     for number in ranked:
         if number not in walk.important and first.fits([*walk.important, number]):
-            _start(ground, walk, number)
+            _start(context, walk, number)
 
 
-def _start(ground: WalkContext, walk: WalkState, number: int) -> None:
-    here = [entity for entity in walk.entities if number in ground.graph.entities[entity].segments]
-    walk.important[number] = close(ground, number, here)
-    walk.why[number] = "mentions " + ", ".join(f"“{ground.graph.entities[entity].name}”" for entity in here)
+def _start(context: WalkContext, walk: WalkState, number: int) -> None:
+    here = [entity for entity in walk.entities if number in context.graph.entities[entity].segments]
+    walk.important[number] = close(context, number, here)
+    walk.why[number] = "mentions " + ", ".join(f"“{context.graph.entities[entity].name}”" for entity in here)
 
 
-def _begin_with_words(ground: WalkContext, walk: WalkState, share: float) -> None:
-    first = ground.window.part(share)
-    walk.first = next(iter(ground.ranked), None)
-    for number in ground.ranked[:MAX_TRIED]:
+def _begin_with_words(context: WalkContext, walk: WalkState, share: float) -> None:
+    first = context.window.part(share)
+    walk.first = next(iter(context.ranked), None)
+    for number in context.ranked[:MAX_TRIED]:
         if first.fits([*walk.important, number]):
-            walk.important[number] = ground.scores[number]
+            walk.important[number] = context.scores[number]
             walk.why[number] = "matches the words of the question"
-    here = list(dict.fromkeys(e for number in walk.important for e in ground.graph.in_segment.get(number, ())))
-    nearness = ground.nearness(ground.question, [ground.graph.entities[entity].name for entity in here])
+    here = list(dict.fromkeys(e for number in walk.important for e in context.graph.in_segment.get(number, ())))
+    nearness = context.nearness(context.question, [context.graph.entities[entity].name for entity in here])
     nearest = np.argsort(-np.array(nearness), kind="stable")[:FIRST_ENTITIES]
     walk.entities = [here[int(i)] for i in nearest]

@@ -46,11 +46,11 @@ def merge_until_fit(
     batch_room: int,
     how: EvidenceMerge = "concat",
 ) -> MergeResult:
-    """Returns notes of at most `room` tokens, by `size`. `merge_all` merges each batch of `batch_room` tokens into one
-    note.
+    """Returns notes of at most `room` tokens, by `size`.
 
-    A round without progress is repeated with selection by the model. If that does not help, or after `MAX_ROUNDS`,
-    notes are truncated: the oldest reasoning first, then the lowest-scored quotes.
+    `merge_all` merges each batch of `batch_room` tokens into one note. A round without progress is repeated with
+    selection by the model. If that does not help, or after `MAX_ROUNDS`, notes are truncated: the oldest reasoning
+    first, then the lowest-scored quotes.
     """
     now, rounds = tuple(notes), list[MergeRound]()
     while (tokens := sum(map(size, now))) > room and len(rounds) < MAX_ROUNDS:

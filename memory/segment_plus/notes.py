@@ -49,9 +49,7 @@ class Note:
 
 
 def read_note(value: Any, segments: Sequence[Segment]) -> Note:
-    """The note in a model's JSON with verified quotes. Raises ValueError for an invalid form, or if every quote is made
-    up.
-    """
+    """The note in a model's JSON with verified quotes. Raises ValueError if it is invalid or every quote is made up."""
     if not isinstance(value, dict):
         raise ValueError('a note is a JSON object with "Evidence" and "Reasoning"')
     fields = {str(name).lower(): content for name, content in value.items()}

@@ -96,8 +96,7 @@ class SegmentPlus(ItemStrategy):
         return Answer(as_answer(text, question), recalled, self.name, name, self._spent() - before, notes)
 
     def estimate(self, question: Question) -> Cost:
-        """An upper bound: a note and a label of each part, with notes of full length, merged in the largest number of
-        rounds.
+        """An upper bound: full-length notes and a label of each part, merged in the largest number of rounds.
 
         Excludes retries of unparsable responses.
         """

@@ -61,8 +61,7 @@ class BeaconChatModel:
         ratios: Sequence[int],
         weights: Callable[[], str],
     ) -> None:
-        """`ratio` is a policy, see `parse_policy`, and `ratios` the allowed ratios; `weights` returns a hash of the
-        weights.
+        """`ratio` is a policy, see `parse_policy`; `ratios` are allowed ratios; `weights` returns a hash.
 
         Raises BeaconError for an invalid policy.
         """

@@ -184,8 +184,7 @@ class BeaconModel(nn.Module):
     def read_window(
         self, tokens: Tensor, layers: Sequence[WindowLayer], ratio: int | None
     ) -> tuple[Tensor, LayerTensors, LayerTensors]:
-        """Run one window after the content of its layers: returns hidden states of the raw tokens (B, T, n_embd), and
-        the memory.
+        """Run one window after its layers: hidden states of the raw tokens (B, T, n_embd), and the memory.
 
         With a ratio the tokens are a full window, read with memory tokens after layers that hold memory only; returns
         the memory tokens' keys, before rotary embedding, and values. Without a ratio these are empty, and the layers
