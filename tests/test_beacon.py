@@ -418,25 +418,25 @@ def test_a_sliding_window_bounds_the_positions(wrapped):
 
 
 def test_models_that_cannot_have_a_memory_are_refused(beacon_base):
-    with pytest.raises(BeaconError, match=r"A Linear can't have a beacon memory. Choose one of Llama"):
+    with pytest.raises(BeaconError, match=r"`Linear` does not support a beacon memory. Use one of Llama"):
         BeaconModel.wrap(torch.nn.Linear(2, 2))
-    with pytest.raises(BeaconError, match="has a beacon memory already"):
+    with pytest.raises(BeaconError, match="already has a beacon memory"):
         BeaconModel.wrap(BeaconModel.wrap(beacon_base()).base)
-    with pytest.raises(BeaconError, match='The rotary embedding "dynamic" changes'):
+    with pytest.raises(BeaconError, match='The rotary embedding "dynamic" depends'):
         rope = {"rope_type": "dynamic", "factor": 2.0, "rope_theta": 10_000.0}
         BeaconModel.wrap(beacon_base(rope_parameters=rope))
-    with pytest.raises(BeaconError, match="A window of 0 tokens"):
+    with pytest.raises(BeaconError, match="The window has 0 tokens"):
         BeaconModel.wrap(beacon_base(), 0)
     checkpointing = beacon_base()
     checkpointing.model.gradient_checkpointing = True
-    with pytest.raises(BeaconError, match="Switch it off"):
+    with pytest.raises(BeaconError, match="Disable it"):
         BeaconModel.wrap(checkpointing)
 
 
 @pytest.mark.parametrize("ratio", [0, -2, 3, 16])
 def test_a_ratio_that_does_not_divide_the_window_is_refused(wrapped, ratio):
     model = wrapped()
-    with pytest.raises(BeaconError, match=f"A window of 8 tokens can't have ratio {ratio}. Choose"):
+    with pytest.raises(BeaconError, match=f"The ratio {ratio} does not divide the window of 8 tokens. Use"):
         model.read(model.empty(), tokens_of(20), in_turn(ratio))
 
 

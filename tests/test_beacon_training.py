@@ -125,10 +125,10 @@ def test_documents_come_from_files_lines_and_folders_in_order(tmp_path: Path):
 @pytest.mark.parametrize(
     ("name", "content", "says"),
     [
-        ("none.txt", None, "cannot be read"),
+        ("none.txt", None, "is unreadable"),
         ("latin.txt", b"caf\xe9", "not UTF-8"),
-        ("lines.jsonl", b'{"text": "a"}\n{"words": "b"}', "lines.jsonl:2 is no line"),
-        ("lines.jsonl", b"[", "lines.jsonl:1 is no line"),
+        ("lines.jsonl", b'{"text": "a"}\n{"words": "b"}', "lines.jsonl:2 is not a line"),
+        ("lines.jsonl", b"[", "lines.jsonl:1 is not a line"),
         ("blank.txt", b" \n", "There is no text"),
     ],
 )
@@ -188,7 +188,7 @@ def test_a_model_that_does_not_chat_cannot_be_asked(base: Path, tmp_path: Path):
     for file in base.iterdir():
         if file.suffix != ".jinja":
             (tmp_path / file.name).write_bytes(file.read_bytes())
-    with pytest.raises(ModelError, match=r"cannot hold conversations.*chat_template\.jinja"):
+    with pytest.raises(ModelError, match=r"is not a chat model.*chat_template\.jinja"):
         ModelTokenizer(tmp_path).conversations()
 
 
@@ -367,7 +367,7 @@ def test_a_gradient_that_is_no_number_ends_the_run_and_spoils_nothing(base: Path
     with torch.no_grad():
         model.base.model.norm.weight.fill_(float("nan"))
     before = {name: weight.clone() for name, weight in model.beacon_parameters()}
-    with pytest.raises(ModelError, match="step 1 is no number"):
+    with pytest.raises(ModelError, match="step 1 is not finite"):
         train(model, some_texts(tmp_path / "texts"), RECIPE, tmp_path)
     assert all(torch.equal(weight, before[name]) for name, weight in model.beacon_parameters())
 
@@ -375,10 +375,10 @@ def test_a_gradient_that_is_no_number_ends_the_run_and_spoils_nothing(base: Path
 @pytest.mark.parametrize(
     ("change", "says"),
     [
-        ({"window": 2048, "lengths": (2048,)}, "nothing to remember"),
+        ({"window": 2048, "lengths": (2048,)}, "no memory to train"),
         ({"ratios": (3,)}, "ratio 3"),
         ({"accumulate": 0}, "above 0"),
-        ({"epochs": 0}, "no run"),
+        ({"epochs": 0}, "at least 1 epoch"),
     ],
 )
 def test_a_recipe_that_cannot_be_is_refused(change: dict[str, Any], says: str):
@@ -419,7 +419,7 @@ def test_stage_2_begins_with_the_weights_of_stage_1_and_saves_its_own(base: Path
 
 def test_too_little_text_says_what_was_found_and_what_to_do(base: Path, tmp_path: Path):
     (tmp_path / "short.txt").write_text("boat", encoding="utf-8")
-    with pytest.raises(ModelError, match=r"Nothing can be learnt.*1 documents.*less than a row of 40.*longer texts"):
+    with pytest.raises(ModelError, match=r"No training data in.*1 documents.*short of a row of 40.*longer texts"):
         Stage(stage1_texts, RECIPE, base, tmp_path / "out").run([tmp_path / "short.txt"], [], Every())
 
 
@@ -431,10 +431,10 @@ def test_errors_are_one_line_and_a_status(base: Path, tmp_path: Path, capsys: py
     (tmp_path / "short.txt").write_text("boat", encoding="utf-8")
     data = ["--data", str(tmp_path / "short.txt")]
     commands = {
-        "Nothing can be learnt": ["stage1", "--model", str(base), *data, *out],
-        "cannot be read": ["stage1", "--model", str(base), "--data", str(tmp_path / "none"), *out],
-        "no sample": ["stage2", "--model", str(base), *data, *out],
-        "nothing to remember": ["stage1", "--model", str(base), *data, "--lengths", "100", *out],
+        "No training data in": ["stage1", "--model", str(base), *data, *out],
+        "is unreadable": ["stage1", "--model", str(base), "--data", str(tmp_path / "none"), *out],
+        "not a sample": ["stage2", "--model", str(base), *data, *out],
+        "no memory to train": ["stage1", "--model", str(base), *data, "--lengths", "100", *out],
         "tokenizer": ["stage1", "--model", str(tmp_path), *data, *out],
         "does not exist": ["sft-data", "--backend", "transformers", "--path", str(tmp_path / "none"), *data, *out],
     }

@@ -269,7 +269,7 @@ def test_loading_prints_nothing(bert, capfd):
 @pytest.mark.local
 def test_a_broken_directory_is_a_clear_error(bert, tmp_path):
     (tmp_path / "config.json").write_text("{}")
-    with pytest.raises(ModelError, match="cannot be read as a model of embeddings"):
+    with pytest.raises(ModelError, match="is not a readable embedding model"):
         LocalEmbedder(tmp_path).embed(["moon"])
 
 
