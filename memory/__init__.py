@@ -1,15 +1,14 @@
-"""What was said or read before, and what of it matters now? Chats and documents, by the strategies of the papers.
+"""Long-term memory for chats and documents: the retrieval and memory strategies of the papers.
 
 Start with `values` and `strategy`; each strategy has a folder. Knows no editor and no workspace.
 """
 
-from .accountant import Accountant, Call, Ledger, LimitReached, Limits, Unreadable
 from .embedding import Embedder, HashingEmbedder
-from .strategy import Kept, Kit, Strategy
-from .values import Answer, Budget, Cost, Evidence, Item, Order, Question, Recalled, Segment, Step
+from .metered_model import Call, LimitReached, Limits, MeteredModel, UnparsableAnswer, UsageTracker
+from .strategy import ResultCache, Strategy, StrategyContext
+from .values import Answer, Budget, Cost, Evidence, Item, Order, Question, RecallResult, Segment, Step
 
 __all__ = [
-    "Accountant",
     "Answer",
     "Budget",
     "Call",
@@ -18,16 +17,17 @@ __all__ = [
     "Evidence",
     "HashingEmbedder",
     "Item",
-    "Kept",
-    "Kit",
-    "Ledger",
     "LimitReached",
     "Limits",
+    "MeteredModel",
     "Order",
     "Question",
-    "Recalled",
+    "RecallResult",
+    "ResultCache",
     "Segment",
     "Step",
     "Strategy",
-    "Unreadable",
+    "StrategyContext",
+    "UnparsableAnswer",
+    "UsageTracker",
 ]

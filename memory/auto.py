@@ -1,6 +1,7 @@
-"""The strategy that suits what is remembered, what is asked and what it may cost; and it says which and why.
+"""Automatic strategy selection by a rule table over the items, the question and the expected cost.
 
-Owns the rules, in one table, and their limits. Knows no way to work of its own: it picks among `strategies`.
+Owns the rules and the cost limit, and reports which rule applied. Knows no retrieval method: it selects from
+`strategies`.
 """
 
 from __future__ import annotations
@@ -10,25 +11,25 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 from ..llm.protocol import Cancel
-from .accountant import Unreadable
 from .baselines import FullContext
-from .ledger import expected, in_words
-from .question_kind import Kind, kind_of
-from .remembered import Remembered
+from .metered_model import UnparsableAnswer
+from .question_kind import QuestionKind, kind_of
 from .scoring import Indexer
+from .segmented_items import SegmentedItems
 from .strategies import STRATEGIES
 from .strategies import strategy_named as strategy_named
-from .strategy import Kit, Strategy
-from .values import Answer, Budget, Cost, Item, Question, Recalled, Step
+from .strategy import Strategy, StrategyContext
+from .usage import describe_cost, with_expected_seconds
+from .values import Answer, Budget, Cost, Item, Question, RecallResult, Step
 
 
 @dataclass(frozen=True, slots=True)
 class CostLimit:
-    """What one answer may cost without being asked for by name; None is no limit."""
+    """The largest cost of an answer whose strategy was selected automatically; None means no limit."""
 
     n_calls: int | None = 60
-    tokens: int | None = 300_000  # in and out
-    seconds: float | None = 300.0  # by the model's measured speed, where that is known
+    tokens: int | None = 300_000  # input and output tokens
+    seconds: float | None = 300.0  # from the measured model speed; 0 if unknown
 
     def allows(self, cost: Cost) -> bool:
         return (
@@ -39,26 +40,26 @@ class CostLimit:
 
 
 @dataclass(frozen=True, slots=True)
-class Situation:
-    """What the rules look at."""
+class RuleInput:
+    """The conditions that rules test."""
 
     has_model: bool
-    is_conversation: bool  # all that is remembered are rounds of one
-    fits: bool  # all of it stands in the window beside the question and the answer
-    kind: Kind
+    is_conversation: bool  # every item is a turn of one conversation
+    fits: bool  # the context window holds all items, the question and the answer
+    kind: QuestionKind
 
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """When it holds, the first of `picks` whose expected cost is allowed is taken."""
+    """If `holds` is true, the first candidate whose expected cost is within the limit is selected."""
 
-    holds: Callable[[Situation], bool]
+    holds: Callable[[RuleInput], bool]
     why: str
     picks: tuple[str, ...]
 
 
 CHEAPEST = "fragrel"
-"""One call at most. Also what is taken when nothing else may be paid."""
+"""At most one model call. Also the fallback when every candidate exceeds the limit."""
 
 RULES: tuple[Rule, ...] = (
     Rule(lambda at: not at.has_model and at.is_conversation, "no model, a conversation", ("chat returning",)),
@@ -67,28 +68,29 @@ RULES: tuple[Rule, ...] = (
         "no model, and the question needs several facts",
         ("qrmem",),
     ),
-    Rule(lambda at: not at.has_model, "no model is configured, so evidence is the answer", (CHEAPEST,)),
-    Rule(lambda at: at.is_conversation, "all that is remembered is one conversation", ("chat returning",)),
-    Rule(lambda at: at.fits, "everything fits into the model's window", ("full_middle",)),
-    Rule(lambda at: at.kind == "summary", "the question wants a summary", ("memorag", "summary")),
-    Rule(lambda at: at.kind == "choice", "one of the given answers is wanted", ("qrmem", "memorag")),
+    Rule(lambda at: not at.has_model, "no model is configured, so the evidence is the answer", (CHEAPEST,)),
+    Rule(lambda at: at.is_conversation, "all items are one conversation", ("chat returning",)),
+    Rule(lambda at: at.fits, "everything fits the context window", ("full_middle",)),
+    Rule(lambda at: at.kind == "summary", "the question asks for a summary", ("memorag", "summary")),
+    Rule(lambda at: at.kind == "choice", "the question is multiple choice", ("qrmem", "memorag")),
     Rule(
         lambda at: at.kind == "several", "the question needs several facts", ("qrmem", "segment_plus", "decomposition")
     ),
-    Rule(lambda at: at.kind == "reason", "the question asks for what no one place says", ("memorag", "segment_plus")),
-    Rule(lambda at: True, "the question is for one fact", (CHEAPEST,)),
+    Rule(lambda at: at.kind == "reason", "no single passage answers the question", ("memorag", "segment_plus")),
+    Rule(lambda at: True, "the question asks for one fact", (CHEAPEST,)),
 )
-"""The first that holds is taken; each falls back to the cheapest.
+"""The first rule that holds applies; each falls back to the cheapest strategy.
 
-Choices and several facts are what QRMeM was measured best at (QuALITY, HotpotQA), questions without a place in the text
-and summaries what MemoRAG was (papers' spec 3.4 and 4.6); a fact that stands somewhere is found by its words and those
-around it for the price of one call (1.8). Without a model QRMeM's walk finds both paragraphs of a HotpotQA
-question among five 79 times of 100 where words find them 57 times (`weft bench memory hops`)."""
+QRMeM measured best on multiple choice (QuALITY) and multi-hop questions (HotpotQA); MemoRAG on summaries and on
+questions whose answer is not stated in one passage (papers' spec 3.4 and 4.6). A single fact is found by its words and
+the neighbouring segments with one call (1.8). Without a model QRMeM's walk finds both paragraphs of a HotpotQA question
+among five in 79 of 100 questions, BM25 in 57 (`weft bench memory hops`).
+"""
 
 
 @dataclass(frozen=True, slots=True)
-class Pick:
-    """What was picked, why, and what it is expected to cost. `passed_over` would have suited better, but cost more."""
+class Selection:
+    """The selected strategy, the reason and its expected cost. `passed_over` lists candidates above the cost limit."""
 
     name: str
     why: str
@@ -96,37 +98,39 @@ class Pick:
     passed_over: tuple[str, ...] = ()
 
     @property
-    def in_words(self) -> str:
-        over = f"; {' and '.join(self.passed_over)} would cost more than is allowed" if self.passed_over else ""
-        cost = f"; at most {in_words(self.cost)}" if self.cost.n_calls else ""
-        return f"{self.name}, as {self.why}{over}{cost}"
+    def description(self) -> str:
+        over = f"; {' and '.join(self.passed_over)} would exceed the cost limit" if self.passed_over else ""
+        cost = f"; at most {describe_cost(self.cost)}" if self.cost.n_calls else ""
+        return f"`{self.name}`: {self.why}{over}{cost}"
 
 
-class Auto:
-    """A strategy. Those that it picks are made when they are first picked, and remember the same."""
+class AutoStrategy:
+    """A strategy that delegates to the selected one. Delegates are created on first use and hold the same items."""
 
     name = "auto"
 
-    def __init__(self, kit: Kit, limit: CostLimit | None = None, *, score: Indexer | None = None) -> None:
-        self._kit, self._limit, self._score = kit, limit or CostLimit(), score
+    def __init__(
+        self, context: StrategyContext, limit: CostLimit | None = None, *, score: Indexer | None = None
+    ) -> None:
+        self._context, self._limit, self._score = context, limit or CostLimit(), score
         self._lock = threading.RLock()
-        self._remembered = Remembered()
+        self._items = SegmentedItems()
         self._made: dict[str, Strategy] = {}
 
     def remember(self, items: Sequence[Item], cancel: Cancel | None = None) -> None:
         with self._lock:
-            self._remembered.take(items, cancel)
+            self._items.add(items, cancel)
             for strategy in self._made.values():
                 strategy.remember(items, cancel)
 
     def forget(self, source: str) -> None:
         with self._lock:
-            self._remembered.forget(source)
+            self._items.forget(source)
             for strategy in self._made.values():
                 strategy.forget(source)
 
-    def pick(self, question: Question) -> Pick:
-        """Which strategy would answer, and why. Asks no model."""
+    def pick(self, question: Question) -> Selection:
+        """Returns the strategy that would answer, and why. Calls no model."""
         situation = self._situation(question)
         rule = next(rule for rule in RULES if rule.holds(situation))
         passed_over = []
@@ -135,25 +139,25 @@ class Auto:
             if self._limit.allows(cost):
                 break
             passed_over.append(name)
-        return Pick(name, rule.why, cost, tuple(each for each in passed_over if each != CHEAPEST))
+        return Selection(name, rule.why, cost, tuple(each for each in passed_over if each != CHEAPEST))
 
-    def recall(self, question: Question, budget: Budget, cancel: Cancel | None = None) -> Recalled:
+    def recall(self, question: Question, budget: Budget, cancel: Cancel | None = None) -> RecallResult:
         self._prepare(cancel)
         pick = self.pick(question)
         recalled = self._strategy(pick.name).recall(question, budget, cancel)
         return replace(recalled, trace=(_step(pick), *recalled.trace))
 
     def answer(self, question: Question, budget: Budget | None = None, cancel: Cancel | None = None) -> Answer:
-        """The answer of what is picked, and of FragRel where the model cannot do that. The first note says which."""
+        """The answer of the selected strategy, or of FragRel if the response is unparsable. The first note names it."""
         self._prepare(cancel)
         pick = self.pick(question)
-        notes = [f"auto picked {pick.in_words}."]
+        notes = [f"`auto` selected {pick.description}."]
         try:
             answer = self._strategy(pick.name).answer(question, budget, cancel)
-        except Unreadable as error:
+        except UnparsableAnswer as error:
             if pick.name == CHEAPEST or (cancel is not None and cancel.cancelled):
                 raise
-            notes.append(f"{error} {CHEAPEST} answered instead.")
+            notes.append(f"{error} `{CHEAPEST}` answered instead.")
             answer = self._strategy(CHEAPEST).answer(question, budget, cancel)
         recalled = replace(answer.recalled, trace=(_step(pick), *answer.recalled.trace))
         return replace(answer, recalled=recalled, strategy=self.name, notes=(*notes, *answer.notes))
@@ -162,21 +166,21 @@ class Auto:
         return self.pick(question).cost
 
     def _prepare(self, cancel: Cancel | None) -> None:
-        """The window of a model is only known then."""
-        if self._kit.accountant is not None:
-            self._kit.accountant.prepare(cancel)
+        """The context window of a model is unknown before this call."""
+        if self._context.model is not None:
+            self._context.model.prepare(cancel)
 
-    def _situation(self, question: Question) -> Situation:
-        items = self._remembered.items
+    def _situation(self, question: Question) -> RuleInput:
+        items = self._items.items
         is_conversation = {item.kind for item in items} == {"turn"} and len({item.source for item in items}) == 1
-        has_model = self._kit.accountant is not None
+        has_model = self._context.model is not None
         fits = has_model and self._full_context().fits(question)
-        return Situation(has_model, is_conversation, fits, kind_of(question))
+        return RuleInput(has_model, is_conversation, fits, kind_of(question))
 
     def _cost(self, name: str, question: Question) -> Cost:
-        accountant = self._kit.accountant
+        model = self._context.model
         cost = self._strategy(name).estimate(question)
-        return cost if accountant is None else expected(cost, accountant.model.speed)
+        return cost if model is None else with_expected_seconds(cost, model.speed)
 
     def _full_context(self) -> FullContext:
         strategy = self._strategy("full_middle")
@@ -186,11 +190,11 @@ class Auto:
     def _strategy(self, name: str) -> Strategy:
         with self._lock:
             if name not in self._made:
-                made = STRATEGIES[name](self._kit, self._score)
-                made.remember(self._remembered.items)
+                made = STRATEGIES[name](self._context, self._score)
+                made.remember(self._items.items)
                 self._made[name] = made
             return self._made[name]
 
 
-def _step(pick: Pick) -> Step:
+def _step(pick: Selection) -> Step:
     return Step("auto", {"picked": pick.name, "why": pick.why, "passed_over": list(pick.passed_over)})

@@ -1,6 +1,6 @@
-"""What fits: evidence within a budget in the order of the prompt, and a text cut to a number of tokens.
+"""Evidence selection within a budget, prompt order of evidence, and truncation by token count.
 
-Owns which piece goes when there is too much, and where a text is cut. Knows no score's meaning and no model.
+Owns which pieces are dropped and where a text is truncated. Knows no model and no scoring formula.
 """
 
 from __future__ import annotations
@@ -13,11 +13,11 @@ from .splitters import count_words
 from .values import Budget, Evidence, Order, Segment
 
 Count = Callable[[str], int]
-Keep = Literal["middle", "left", "right"]
-"""What a cut takes away or leaves: out of the middle (LongBench), or all behind the left or before the right part."""
+KeepSide = Literal["middle", "left", "right"]
+"""The part of a text that truncation keeps: both ends (LongBench), the beginning, or the end."""
 
 
-def fit(
+def fit_evidence(
     evidence: Iterable[Evidence],
     budget: Budget,
     count_tokens: Count,
@@ -25,17 +25,17 @@ def fit(
     *,
     skip: bool = True,
 ) -> tuple[Evidence, ...]:
-    """What may be shown, each piece once, in the order of the prompt.
+    """Returns the evidence that fits the budget, each piece once, in prompt order.
 
-    The best come in first, ties in the order given. A piece that does not fit is left out and smaller ones after it
-    may still come in; with `skip` false it ends the search, so that only the lowest-scored are missing. When not even
-    one fits whole, the best is cut at its end. What a prompt puts between pieces is not counted.
+    Higher scores are selected first; ties keep the given order. A piece that does not fit is skipped and smaller ones
+    may still be selected; with `skip` false selection stops there, so only the lowest-scored pieces are missing. If no
+    piece fits whole, the best one is truncated at its end. Separators between pieces are not counted.
     """
     if 0 in (budget.n, budget.tokens, budget.words, budget.characters_each):
         return ()
     ranked = _once(sorted(evidence, key=lambda each: -each.score))
     if budget.characters_each is not None:
-        ranked = [shortened(each, each.segment.text[: budget.characters_each]) for each in ranked]
+        ranked = [truncate_evidence(each, each.segment.text[: budget.characters_each]) for each in ranked]
     limits = [(limit, count) for limit, count in ((budget.tokens, count_tokens), (budget.words, count_words)) if limit]
     room, chosen = [limit for limit, _ in limits], list[Evidence]()
     for each in ranked:
@@ -49,14 +49,16 @@ def fit(
     if ranked and not chosen:
         text = ranked[0].segment.text
         for limit, count in limits:
-            text = cut(text, limit, count, "left")
-        chosen = [shortened(ranked[0], text)] if text else []
-    return in_order(chosen, order)
+            text = truncate(text, limit, count, "left")
+        chosen = [truncate_evidence(ranked[0], text)] if text else []
+    return order_evidence(chosen, order)
 
 
-def in_order(evidence: Iterable[Evidence], order: Order) -> tuple[Evidence, ...]:
-    """Evidence as a prompt shows it. In document order the source of the best piece comes first; what has no time
-    comes before what has one."""
+def order_evidence(evidence: Iterable[Evidence], order: Order) -> tuple[Evidence, ...]:
+    """Evidence in prompt order.
+
+    In document order, the source of the best piece comes first. In time order, pieces without a time come first.
+    """
     ranked = sorted(evidence, key=lambda each: -each.score)
     if order == "rank":
         return tuple(ranked)
@@ -77,29 +79,30 @@ def in_order(evidence: Iterable[Evidence], order: Order) -> tuple[Evidence, ...]
     return tuple(sorted(ranked, key=lambda each: moment(each.segment)))
 
 
-def shortened(evidence: Evidence, text: str) -> Evidence:
-    """The evidence with the beginning `text` of its segment, and the quotes that are still in it."""
+def truncate_evidence(evidence: Evidence, text: str) -> Evidence:
+    """The evidence with its segment shortened to `text`, a prefix, and the quotes that remain in it."""
     if text == evidence.segment.text:
         return evidence
     quotes = tuple(quote for quote in evidence.quotes if quote in text)
     return replace(evidence, segment=replace(evidence.segment, text=text), quotes=quotes)
 
 
-def cut(text: str, limit: int, count: Count, keep: Keep = "middle") -> str:
-    """As much of the text as `limit` tokens hold; the whole text where it fits.
+def truncate(text: str, limit: int, count: Count, keep: KeepSide = "middle") -> str:
+    """At most `limit` tokens of the text; the whole text if it fits.
 
-    `keep` "left" leaves the beginning, "right" the end, and "middle" takes out the middle: half of the limit is the
-    beginning (papers' spec 1.1). Exact by `count`: one more character would be too much, as far as tokens allow that.
+    `keep` selects the beginning ("left"), the end ("right") or both ends with the middle removed ("middle", half of the
+    limit each; papers' spec 1.1). The result is maximal: one more character would exceed the limit, as far as token
+    counts are monotonic.
     """
-    n_first, n_last = kept_ends(text, limit, count, keep)
+    n_first, n_last = kept_lengths(text, limit, count, keep)
     return text[:n_first] + text[len(text) - n_last :]
 
 
-def kept_ends(text: str, limit: int, count: Count, keep: Keep) -> tuple[int, int]:
-    """How many characters of the beginning and of the end `cut` leaves; all and none where the text fits."""
+def kept_lengths(text: str, limit: int, count: Count, keep: KeepSide) -> tuple[int, int]:
+    """How many characters `truncate` keeps at the beginning and at the end; all and none if the text fits."""
     if limit <= 0:
         return 0, 0
-    if is_within(text, limit, count):
+    if has_at_most(text, limit, count):
         return len(text), 0
     n_first = 0
     if keep != "right":
@@ -112,14 +115,14 @@ def kept_ends(text: str, limit: int, count: Count, keep: Keep) -> tuple[int, int
     return n_first, _longest(n_left, lambda n: count(first + text[len(text) - n :]) <= limit, limit)
 
 
-def is_within(text: str, limit: int, count: Count) -> bool:
-    """Whether a text has at most `limit` tokens. One that is much too long is not counted whole."""
+def has_at_most(text: str, limit: int, count: Count) -> bool:
+    """Whether a text has at most `limit` tokens. Only the beginning of a much longer text is counted."""
     beginning = text[: 64 * max(0, limit)]
     return count(beginning) <= limit and (len(beginning) == len(text) or count(text) <= limit)
 
 
 def _longest(most: int, fits: Callable[[int], bool], guess: int) -> int:
-    """The largest number up to `most` that fits, where all smaller ones do; found from `guess` upwards."""
+    """The largest number up to `most` that fits, by galloping and binary search from `guess`. `fits` is monotonic."""
     low, high = 0, max(1, guess)
     while high < most and fits(high):
         low, high = high, 2 * high

@@ -1,7 +1,6 @@
-"""Texts as vectors, so that what means the same lies near: one interface, and the default that needs nothing.
+"""Text embeddings: the `Embedder` interface, the default hashing embedder, and selection by settings.
 
-Owns `Embedder`, hashing, and which embedder a setting means. Models that embed are in the modules beside it and load
-when they are asked.
+Embedding models are in the modules beside this one and load on first use.
 """
 
 from __future__ import annotations
@@ -28,85 +27,80 @@ KINDS = ("auto", "hashing", "bundled", "local", "api")
 
 @runtime_checkable
 class Embedder(Protocol):
-    """Thread-safe."""
+    """Embeds texts as vectors. Thread-safe."""
 
     @property
     def name(self) -> str:
-        """Stands for everything that changes the vectors: what was embedded is kept under it."""
+        """Identifies everything that changes the vectors; embeddings are cached under it."""
         ...
 
     @property
     def n_dimensions(self) -> int: ...
 
     def embed(self, texts: Sequence[str], *, are_queries: bool = False) -> Vectors:
-        """(len(texts), n_dimensions), rows of length 1, or 0 for a text without words. Raises ModelError."""
+        """Returns (len(texts), n_dimensions), rows of length 1, or 0 for a text without words. Raises ModelError."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class EmbedderSettings:
-    """What a user may set of an embedder. Prefixes are what some models want before a text: "query: " (e5)."""
+    """User settings of an embedder. Some models require prefixes before a text: "query: " (e5)."""
 
     kind: str = "auto"  # one of KINDS
     path: str = ""  # of `local`: a directory of sentence-transformers or transformers
-    url: str = ""  # of `api`: a server that speaks OpenAI's protocol or Ollama's
-    model: str = ""  # its name there
+    url: str = ""  # of `api`: a server with OpenAI's or Ollama's protocol
+    model: str = ""  # model name on the server
     key_variable: str = ""
     query_prefix: str = ""
     passage_prefix: str = ""
-    lower_case: bool = False  # and plain quotes and dashes, as mContriever was trained
+    lower_case: bool = False  # also normalises quotes and dashes, as in the training of mContriever
 
 
 def open_embedder(settings: EmbedderSettings | None = None) -> tuple[Embedder, str]:
-    """The embedder that the settings mean, and in words which it is and why. Nothing is loaded or asked yet.
+    """Returns the embedder for the settings, and a message that names it and the reason. Loads nothing yet.
 
-    Raises ModelMissing, which names what is not there and the next step, except for `auto`: that takes hashing then.
+    Raises ModelMissing, which names the missing part and the next step. `auto` falls back to hashing instead.
     """
     settings = settings or EmbedderSettings()
     if settings.kind == "hashing":
-        return HashingEmbedder(), "embeddings by hashing, as set"
+        return HashingEmbedder(), "hashing embeddings, as configured"
     if settings.kind == "api":
         from .embedding_api import ApiEmbedder
 
         embedder = ApiEmbedder(settings)
-        return embedder, f"embeddings of {embedder.name}, as set"
+        return embedder, f"embeddings of {embedder.name}, as configured"
     if settings.kind not in KINDS:
-        raise ModelMissing(f"`memory.embeddings` can't be {settings.kind!r}. Choose one of {', '.join(KINDS)}.")
+        raise ModelMissing(f"Unknown embeddings {settings.kind!r}. Use one of {', '.join(KINDS)}.")
     from .embedding_local import LocalEmbedder, bundled_model
 
     if settings.kind == "local":
         local = LocalEmbedder(settings.path, settings)
-        return local, f"embeddings of {local.name}, as set"
+        return local, f"embeddings of {local.name}, as configured"
     if settings.kind == "bundled":
         bundled = LocalEmbedder(bundled_model(), settings)
-        return bundled, f"embeddings of {bundled.name}, as set"
+        return bundled, f"embeddings of {bundled.name}, as configured"
     try:
         bundled = LocalEmbedder(bundled_model(), settings)
     except ModelMissing as error:
-        return HashingEmbedder(), f"embeddings by hashing, which knows letters and no meaning: {error}"
-    return bundled, f"embeddings of {bundled.name}, which is installed"
+        return HashingEmbedder(), f"hashing embeddings, without semantic similarity: {error}"
+    return bundled, f"embeddings of {bundled.name}, because it is installed"
 
 
 def knows_meaning(embedder: Embedder) -> bool:
-    """Whether vectors are more than the letters of a text; kept ones are what they were made by."""
+    """Whether the vectors carry semantic similarity; hashed vectors do not."""
     return not embedder.name.startswith(_HASHING)
 
 
-def encodable(text: str) -> str:
-    """The text without lone surrogates, which half of a pasted emoji leaves behind and no tokenizer takes."""
-    return text.encode("utf-8", "replace").decode("utf-8")
-
-
 def has_words(text: str) -> bool:
-    """Whether a text means anything. One of signs alone has no vector, whatever a model makes of its frame."""
+    """Whether a text has a letter or a digit. Other texts get a zero vector: a model would return an arbitrary one."""
     return any(map(str.isalnum, text))
 
 
 class HashingEmbedder:
-    """Letters in threes and fours by their hashes: no model and no meaning, but the same everywhere and at once.
+    """Feature hashing of character 3-grams and 4-grams: needs no model, deterministic, no semantic similarity.
 
-    On the HotpotQA sample it finds 83.5 % of the gold paragraphs among the best 10; whole words in 512 dimensions
-    found 61.0, and letters of the words that stand everywhere too 70.0 (benchmarks/results/memory-log.md).
+    Recall@10 of gold paragraphs on the HotpotQA sample is 83.5 %; whole words in 512 dimensions 61.0 %, with the
+    n-grams of stop words 70.0 % (benchmarks/results/memory-log.md).
     """
 
     def __init__(self, n_dimensions: int = 1024) -> None:
@@ -124,7 +118,7 @@ class HashingEmbedder:
         vectors = np.zeros((len(texts), self._n_dimensions), np.float32)
         for row, text in zip(vectors, texts, strict=True):
             keys, weights = _weighted(text)
-            # The last bit gives the sign, so that features that meet cancel as often as they add up.
+            # The last bit gives the sign, so that hash collisions cancel as often as they add up.
             signs = (keys & np.uint64(1)).astype(np.float64) * 2 - 1
             row += np.bincount((keys >> np.uint64(1)) % np.uint64(len(row)), signs * weights, len(row))
         lengths: Vectors = np.linalg.norm(vectors, axis=1, keepdims=True)
@@ -132,7 +126,7 @@ class HashingEmbedder:
         return vectors
 
 
-# They stand everywhere and say nothing; a sum of hashes has no idf to tell.
+# Stop words: a sum of hashes has no idf to discount them.
 _EVERYWHERE = """
 a an the of in on at to is are was were be been by for with as and or that this it its from which what who whom whose
 when where how did do does has have had
@@ -141,7 +135,7 @@ _STOP_WORDS = frozenset(_EVERYWHERE.split())
 
 
 def _weighted(text: str) -> tuple[NDArray[np.uint64], NDArray[np.float64]]:
-    """The keys of a text, each once, and their weights: what occurs four times counts twice."""
+    """The distinct keys of a text and their weights, which grow with the square root of the count."""
     counts = Counter(runs_of(text))
     features = [_features(run) for run in counts]
     if not features:
@@ -155,7 +149,7 @@ def _weighted(text: str) -> tuple[NDArray[np.uint64], NDArray[np.float64]]:
 
 @lru_cache(maxsize=1 << 15)
 def _features(run: str) -> tuple[NDArray[np.uint64], float]:
-    """The keys of a run of letters, and how much each of them counts: a long word no more than a short one."""
+    """The keys of a run of letters and the weight of each: a long word weighs no more than a short one."""
     parts = parts_of_run(run)
     if not is_cjk(run):
         parts = tuple(piece for part in parts if part not in _STOP_WORDS for piece in _pieces(f"<{part}>"))

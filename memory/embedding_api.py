@@ -1,6 +1,6 @@
-"""Vectors of a server: OpenAI's `/v1/embeddings`, which most speak, or else Ollama's `/api/embed`.
+"""Embeddings of a server: OpenAI's `/v1/embeddings`, with Ollama's `/api/embed` as the fallback.
 
-Owns what is sent and what counts as an answer. Texts leave this machine where the address does.
+Owns the requests and the validation of responses. Texts leave this machine if the address is remote.
 """
 
 from __future__ import annotations
@@ -14,25 +14,27 @@ import numpy as np
 
 from ..llm.http.endpoint import Endpoint, ErrorResponse
 from ..llm.protocol import Cancel, ModelCancelled, ModelMissing, ModelUnreachable, TimeLimit
-from .embedding import EmbedderSettings, Vectors, encodable, has_words
-from .patience import Pause, patiently
-from .values import content_key
+from .embedding import EmbedderSettings, Vectors, has_words
+from .retry_policy import Pause, with_retries
+from .values import content_key, encodable
 
 BATCH = 64
-LONGEST_BYTES = 16_000
-"""Of one text: servers refuse more than 8,192 tokens, and the tokens of prose have four bytes, of Chinese two."""
+MAX_BYTES = 16_000
+"""Largest text in bytes: servers reject more than 8,192 tokens, and a token has about four bytes of English, two of
+Chinese.
+"""
 
 OPENAI, OLLAMA = "/v1/embeddings", "/api/embed"
 
 
 class ApiEmbedder:
-    """An `Embedder` behind an address, with the name of a model there."""
+    """An `Embedder` that calls a server."""
 
     def __init__(self, settings: EmbedderSettings, *, timeout_s: float = 60.0, pause: Pause = Cancel.wait) -> None:
-        """Raises ModelMissing when the address, the name or the key is not there."""
+        """Raises ModelMissing if the address, the model name or the key is missing."""
         if not settings.url or not settings.model:
             missing = "memory.embeddings_url" if not settings.url else "memory.embeddings_model"
-            raise ModelMissing(f"Embeddings of a server need an address and a model. Set `{missing}`.")
+            raise ModelMissing(f"Embeddings of a server need a URL and a model name. Set `{missing}`.")
         url = settings.url.rstrip("/").removesuffix("/embeddings").removesuffix("/v1").removesuffix(OLLAMA)
         self._endpoint = Endpoint(url, read_timeout_s=timeout_s, api_key_variable=settings.key_variable)
         self._settings = settings
@@ -50,7 +52,7 @@ class ApiEmbedder:
 
     @property
     def n_dimensions(self) -> int:
-        """Asks the server the first time. Raises ModelError."""
+        """Calls the server on first use. Raises ModelError."""
         if not self._n_dimensions:
             self.embed(["a"])
         return self._n_dimensions
@@ -78,38 +80,36 @@ class ApiEmbedder:
                 self._path = OLLAMA
                 return answer
 
-        answer = patiently(ask, Cancel(), self._pause, is_local=self._endpoint.local)
+        answer = with_retries(ask, Cancel(), self._pause, is_local=self._endpoint.local)
         found = _vectors(answer, len(texts))
         if found is None or not np.isfinite(found).all():
             raise ModelUnreachable(
-                f"{self._endpoint.url} answers, but not with {len(texts)} vectors of one length. Check the address and "
-                "memory.embeddings_model."
+                f"{self._endpoint.url} did not return {len(texts)} vectors of equal length. Check the address and "
+                "`memory.embeddings_model`."
             )
         with self._lock:
             self._n_dimensions = self._n_dimensions or found.shape[1]
         if found.shape[1] != self._n_dimensions:
             raise ModelUnreachable(
-                f"{self.name} changed from {self._n_dimensions} to {found.shape[1]} dimensions. "
-                "Restart Weft, so that all "
-                "texts are embedded again."
+                f"{self.name} changed from {self._n_dimensions} to {found.shape[1]} dimensions. Restart Weft."
             )
         lengths = np.linalg.norm(found, axis=1, keepdims=True)
         vectors: Vectors = np.divide(found, lengths, out=np.zeros_like(found), where=lengths > 0)
         return vectors
 
     def _asked(self, path: str, body: Mapping[str, object]) -> Any:
-        """One answer, within the time limit however slowly it comes."""
+        """One response within the time limit."""
         try:
             with TimeLimit(Cancel(), self._timeout_s) as limit:
                 return self._endpoint.post(path, body, limit)
         except ModelCancelled as error:
             raise ModelUnreachable(
-                f"{self._endpoint.url} gave no vectors within {self._timeout_s:g} s. Use a faster server."
+                f"{self._endpoint.url} returned no vectors within {self._timeout_s:g} s. Use a faster server."
             ) from error
 
 
 def _vectors(answer: Any, n: int) -> Vectors | None:
-    """(n, n_dimensions) out of either answer, None out of any other."""
+    """(n, n_dimensions) from a response of either protocol; None if it is invalid."""
     try:
         if "data" in answer:
             rows = [card["embedding"] for card in sorted(answer["data"], key=lambda card: card["index"])]
@@ -122,4 +122,4 @@ def _vectors(answer: Any, n: int) -> Vectors | None:
 
 
 def _cut(text: str) -> str:
-    return text.encode("utf-8")[:LONGEST_BYTES].decode("utf-8", "ignore")
+    return text.encode("utf-8")[:MAX_BYTES].decode("utf-8", "ignore")

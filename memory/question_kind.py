@@ -1,7 +1,7 @@
-"""What a question wants, by its words: one fact, several, the reason behind, a summary, or one of some choices.
+"""Question classification by keywords: one fact, several facts, a reason, a summary, or multiple choice.
 
-Owns the words, in English and Chinese. Knows no model. What speaks for nothing else is a question for one fact. Of
-the 100 questions of the HotpotQA sample, which all need two paragraphs, 81 are found to need several facts.
+Owns the English and Chinese patterns. Knows no model. The default is one fact. Of the 100 questions of the HotpotQA
+sample, which all need two paragraphs, 81 are classified as several facts.
 """
 
 from __future__ import annotations
@@ -11,11 +11,11 @@ from typing import Literal
 
 from .values import Question
 
-Kind = Literal["summary", "choice", "several", "reason", "fact"]
+QuestionKind = Literal["summary", "choice", "several", "reason", "fact"]
 
 
-def kind_of(question: Question) -> Kind:
-    """The first of these that the question speaks for; its own `task` and `choices` come before its words."""
+def kind_of(question: Question) -> QuestionKind:
+    """The first kind that matches; `task` and `choices` of the question come before its words."""
     if question.choices:
         return "choice"
     if question.task == "summary" or _SUMMARY.search(question.text):
@@ -44,16 +44,16 @@ _REASON = re.compile(
     re.IGNORECASE,
 )
 
-# Something is asked of what is itself described: "the film that …", "… was born in which year?", "the city based in …".
+# The subject is itself described by a clause: "the film that …", "… was born in which year?", "the city based in …".
 _CLAUSE = re.compile(
     r"^\W*(?:\w+\W+){2,}?(?:that|who|whom|whose|which|what|where|when)\b"
     r"|\b(?:starring|featuring|directed|produced|written|published|played|called|known|located|based|filmed)\b"
     r"|\w(?:'s|s'|’s|s’) \w+\b.*\b(?:of|in|by|for|at|from)\b",
     re.IGNORECASE,
 )
-_FEWEST_WORDS = 8
-"""A shorter question describes nothing at length: "What is the book that Ann wrote?" is for one fact."""
+_MIN_WORDS = 8
+"""Shorter questions with a clause ask for one fact: "What is the book that Ann wrote?"."""
 
 
 def _is_nested(text: str) -> bool:
-    return len(text.split()) >= _FEWEST_WORDS and _CLAUSE.search(text) is not None
+    return len(text.split()) >= _MIN_WORDS and _CLAUSE.search(text) is not None

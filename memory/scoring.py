@@ -1,6 +1,6 @@
-"""How well each segment fits a question by itself (FragRel, Eq. 4): the interface that every strategy searches by.
+"""Segment scoring for a query (FragRel, Eq. 4): BM25, Jaccard, dense and hybrid indexes behind one interface.
 
-Owns `SegmentIndex`, the ways to score and the choice by name. Knows no relation between segments and no strategy.
+Owns `SegmentIndex` and the selection by name. Knows no relation between segments and no strategy.
 """
 
 from __future__ import annotations
@@ -14,33 +14,33 @@ from numpy.typing import NDArray
 
 from ..retrieval.bm25 import idf, length_norm, saturated
 from .embedding import Embedder, Vectors, knows_meaning
-from .strategy import Kit
+from .strategy import StrategyContext
 from .values import Segment
 from .vectors import VectorIndex
 from .words import count_terms, runs_of, terms_of_run
 
 Scores = NDArray[np.float64]
 
-WAYS = ("auto", "bm25", "jaccard", "dense", "hybrid")
+SCORERS = ("auto", "bm25", "jaccard", "dense", "hybrid")
 
 
 class SegmentIndex(Protocol):
-    """Segments made ready to be searched. Immutable."""
+    """A searchable index of segments. Immutable."""
 
     @property
     def segments(self) -> Sequence[Segment]: ...
 
     def scores(self, question: str) -> Scores:
-        """One score a segment, (n_segments,); larger fits better, 0 is nothing in common."""
+        """Scores of all segments, (n_segments,); larger is better, 0 means no match."""
         ...
 
 
 Indexer = Callable[[Sequence[Segment]], SegmentIndex]
-"""Makes segments ready. Strategies take one, so that BM25, vectors, both, or FragRel's scores can stand below any."""
+"""Builds an index. Every strategy takes one, so any scorer, FragRel's included, works with any strategy."""
 
 
 def best(index: SegmentIndex, question: str, n: int) -> list[tuple[Segment, float]]:
-    """The `n` segments that fit best, best first, ties in their order; none with a score of 0."""
+    """The `n` best segments with their scores, best first, ties in their order; scores of 0 are left out."""
     if isinstance(index, DenseIndex):
         return index.nearest(question, n)
     scores = index.scores(question)
@@ -48,13 +48,13 @@ def best(index: SegmentIndex, question: str, n: int) -> list[tuple[Segment, floa
     return [(index.segments[i], float(scores[i])) for i in order if scores[i] > 0]
 
 
-def indexer(how: str = "bm25", kit: Kit | None = None) -> Indexer:
-    """The indexer of a name, which is one of `WAYS`; vectors come from the kit's embedder.
+def indexer(how: str = "bm25", context: StrategyContext | None = None) -> Indexer:
+    """The indexer for a name of `SCORERS`; vectors come from the embedder of the context.
 
-    `auto` is both words and vectors where the embedder knows meaning, else words: letters add nothing to them (92.0 %
-    with hashing and without, on the sample below). Raises ValueError for an unknown name.
+    `auto` is hybrid with a semantic embedder, otherwise BM25: hashed vectors do not improve BM25 (recall 92.0 % with
+    and without them, on the sample below). Raises ValueError for an unknown name.
     """
-    embedder = (kit or Kit()).embedder
+    embedder = (context or StrategyContext()).embedder
     ways: dict[str, Indexer] = {
         "auto": (lambda segments: HybridIndex(segments, embedder)) if knows_meaning(embedder) else Bm25Index,
         "bm25": Bm25Index,
@@ -63,14 +63,14 @@ def indexer(how: str = "bm25", kit: Kit | None = None) -> Indexer:
         "hybrid": lambda segments: HybridIndex(segments, embedder),
     }
     if how not in ways:
-        raise ValueError(f"no way to score is called {how!r}; there are {', '.join(WAYS)}.")
+        raise ValueError(f"unknown scorer {how!r}; use one of {', '.join(SCORERS)}.")
     return ways[how]
 
 
 class Bm25Index:
     """Okapi BM25 by the formulas of `retrieval.bm25`, with postings of prose terms (`words`).
 
-    A word that a question says twice counts twice, as in rank_bm25.
+    Repeated query terms count each time, as in rank_bm25.
     """
 
     def __init__(self, segments: Sequence[Segment]) -> None:
@@ -89,7 +89,7 @@ class Bm25Index:
 
 
 class JaccardIndex:
-    """Shared terms among all terms of both, each counted once (RepoCoder)."""
+    """Jaccard similarity of the sets of terms (RepoCoder)."""
 
     def __init__(self, segments: Sequence[Segment]) -> None:
         self.segments = segments
@@ -107,7 +107,7 @@ class JaccardIndex:
 
 
 class DenseIndex:
-    """The cosine of two vectors, 0 where it is negative. Raises ModelError where the embedder does."""
+    """Cosine similarity, 0 where it is negative. Raises ModelError if the embedder does."""
 
     def __init__(self, segments: Sequence[Segment], embedder: Embedder) -> None:
         self.segments = segments
@@ -121,7 +121,7 @@ class DenseIndex:
         return scores
 
     def nearest(self, question: str, n: int) -> list[tuple[Segment, float]]:
-        """As `best`, by the search for vectors."""
+        """Same as `best`, by vector search."""
         found = self._index.search(self._vector(question), n)
         return [(self.segments[int(row)], score) for row, score in found if score > 0]
 
@@ -131,11 +131,10 @@ class DenseIndex:
 
 
 class HybridIndex:
-    """Half the cosine and half BM25 as a share of its best, so that 1 is the best by both.
+    """The mean of the cosine and the BM25 score divided by its maximum, so that 1 is the best by both.
 
-    On the HotpotQA sample this found 96.0 % of the gold paragraphs among the best 10, sums of scores spread to 0 to 1
-    96.5, sums of reciprocal ranks 94.0, BM25 alone 92.0 and the cosines of all-MiniLM-L6-v2 alone 89.5
-    (benchmarks/results/memory-log.md).
+    Recall@10 of gold paragraphs on the HotpotQA sample is 96.0 %; min-max normalised sums give 96.5, reciprocal rank
+    fusion 94.0, BM25 alone 92.0 and the cosines of all-MiniLM-L6-v2 alone 89.5 (benchmarks/results/memory-log.md).
     """
 
     def __init__(self, segments: Sequence[Segment], embedder: Embedder) -> None:
@@ -151,7 +150,7 @@ class HybridIndex:
 
 
 class _Postings:
-    """Which segments hold a term, and how often: three arrays, sorted by term and segment."""
+    """Postings of terms: three arrays, sorted by term and segment."""
 
     def __init__(self, segments: Sequence[Segment]) -> None:
         terms_of = _NumbersOfRun()
@@ -159,7 +158,7 @@ class _Postings:
             np.fromiter(chain.from_iterable(map(terms_of.__getitem__, runs_of(segment.text))), np.int64)
             for segment in segments
         ]
-        self.n_terms = np.array([len(each) for each in numbers], np.float64)  # with repeats, by segment
+        self.n_terms = np.array([len(each) for each in numbers], np.float64)  # term count of each segment
         n = max(1, len(segments))
         keys = np.concatenate([each * n + i for i, each in enumerate(numbers)]) if segments else np.zeros(0, np.int64)
         keys, counts = np.unique(keys, return_counts=True)
@@ -169,13 +168,13 @@ class _Postings:
         self._number_of_term = terms_of.number_of_term
 
     def of(self, term: str) -> slice:
-        """Where the term's rows are; none for a term that no segment has."""
+        """The rows of a term; empty if no segment has it."""
         number = self._number_of_term.get(term)
         return slice(0, 0) if number is None else slice(int(self._starts[number]), int(self._starts[number + 1]))
 
 
 class _NumbersOfRun(dict[str, tuple[int, ...]]):
-    """Run of letters to the numbers of its terms; what is missing is made on the way."""
+    """Term ids of each run of letters, computed on first access."""
 
     def __init__(self) -> None:
         super().__init__()

@@ -1,7 +1,7 @@
-"""Items in pieces: whole sentences up to a number of words or tokens, windows of lines, rounds of a conversation.
+"""Text splitters: sentences packed to a number of words or tokens, line windows, turns of a conversation.
 
-Owns where a segment begins and ends. Knows no question and no score. Segments of one item follow each other without
-a gap and without an overlap, except windows of lines. Sections are cut by `documents.by_headings`.
+Owns segment boundaries. Knows no query and no score. Segments of one item are contiguous and do not overlap, except
+line windows. `documents.by_headings` splits at headings.
 """
 
 from __future__ import annotations
@@ -11,30 +11,31 @@ from collections.abc import Callable, Iterable, Sequence
 
 from ..retrieval.fragments import Slicing
 from .values import Item, Segment
+from .words import CJK
 
 Splitter = Callable[[Item], list[Segment]]
 
 
 def by_words(n_words: int) -> Splitter:
-    """Whole sentences up to `n_words` words, as LongBench splits (papers' spec 1.5); a longer sentence stays whole."""
+    """Sentences packed up to `n_words` words, as LongBench splits (papers' spec 1.5); a longer sentence stays whole."""
     return lambda item: segments_of(item, pack(sentences(item.text), n_words, count_words))
 
 
 def by_tokens(n_tokens: int, count_tokens: Callable[[str], int], *, hard: bool = False) -> Splitter:
-    """Whole sentences up to `n_tokens` tokens, counted of the segment as a whole.
+    """Sentences packed up to `n_tokens` tokens; the tokens of the whole segment are counted.
 
-    A longer sentence stays whole; when `hard`, it is cut between words, and a longer word between characters, so that
-    no segment has more, but for one character that has.
+    A longer sentence stays whole; with `hard` it is split between words, and a longer word between characters, so that
+    no segment exceeds the limit, unless a single character does.
     """
 
     def split(item: Item) -> list[Segment]:
-        return segments_of(item, fill(sentences(item.text), n_tokens, count_tokens, HARDER if hard else ()))
+        return segments_of(item, pack_exact(sentences(item.text), n_tokens, count_tokens, HARDER if hard else ()))
 
     return split
 
 
 def by_lines(n_lines: int = 20, stride: int = 10, kind: str = "centered") -> Splitter:
-    """Windows of lines, which overlap: `centered` as RepoCoder cuts files, `plain` as FragRel does (spec 2.1)."""
+    """Overlapping line windows: `centered` as in RepoCoder, `plain` as in FragRel (spec 2.1)."""
     slicing = Slicing(kind, n_lines, stride)
 
     def split(item: Item) -> list[Segment]:
@@ -58,7 +59,7 @@ def by_lines(n_lines: int = 20, stride: int = 10, kind: str = "centered") -> Spl
 
 
 def by_turns(documents: Splitter | None = None) -> Splitter:
-    """A round of a conversation is one segment, numbered as the round is; documents are too, or cut by a splitter."""
+    """One segment for each turn, with the number of the turn; a document is one segment, or split by a splitter."""
 
     def split(item: Item) -> list[Segment]:
         if documents is not None and item.kind == "document":
@@ -69,24 +70,24 @@ def by_turns(documents: Splitter | None = None) -> Splitter:
 
 
 def count_words(text: str) -> int:
-    """Runs of letters and digits; every CJK character is one word."""
+    """The number of runs of letters and digits; every CJK character is one word."""
     return len(_WORD.findall(text))
 
 
 def sentences(text: str) -> list[str]:
-    """The text in sentences, each with its mark and the blanks that follow; together they are the text."""
+    """The sentences of a text with punctuation and trailing space; their concatenation is the text."""
     return _SENTENCE.findall(text)
 
 
 def lines_of(text: str) -> list[str]:
-    """The text in lines, each with its break."""
+    """The lines of a text with their line breaks."""
     return _LINE.findall(text)
 
 
 def pack(pieces: Iterable[str], size: int, count: Callable[[str], int]) -> list[str]:
-    """Neighbouring pieces joined while their counts add up to `size` at most; a larger piece stays whole."""
+    """Adjacent pieces joined while the sum of their counts is at most `size`; a larger piece stays whole."""
     if size < 1:
-        raise ValueError(f"a segment cannot hold {size}; give at least 1.")
+        raise ValueError(f"the segment size is {size}; it must be at least 1.")
     packed: list[str] = []
     room = -1
     for piece in pieces:
@@ -100,22 +101,22 @@ def pack(pieces: Iterable[str], size: int, count: Callable[[str], int]) -> list[
     return packed
 
 
-def fill(
+def pack_exact(
     pieces: Sequence[str],
     size: int,
     count: Callable[[str], int],
     cuts: Sequence[Callable[[str], list[str]]] = (),
 ) -> list[str]:
-    """Neighbouring pieces joined while the whole counts `size` at most.
+    """Adjacent pieces joined while the count of the joined text is at most `size`.
 
-    A larger piece is cut by the first of `cuts`, then by the next; what no cut makes smaller stays whole. Counts of
-    parts need not add up to that of the whole, as tokens do not, so wholes are counted: a few times for each.
+    A larger piece is split by the first of `cuts`, then by the next; a piece that no cut splits stays whole. Token
+    counts are not additive, so joined texts are counted, a few times for each segment.
     """
     if size < 1:
-        raise ValueError(f"a segment cannot hold {size}; give at least 1.")
+        raise ValueError(f"the segment size is {size}; it must be at least 1.")
     pieces, n_cuts = list(pieces), [0] * len(pieces)
     filled: list[str] = []
-    start, n_characters = 0, 4 * size  # of the last piece that was filled: the next will have about as many
+    start, n_characters = 0, 4 * size  # of the last segment; the next one has a similar length
     while start < len(pieces):
         n = _most_that_fit(pieces, start, n_characters, size, count)
         if n == 0 and n_cuts[start] < len(cuts):
@@ -130,15 +131,15 @@ def fill(
 
 
 def most_pieces(n_tokens: int, size: int) -> int:
-    """How many pieces `fill` makes of so many tokens at most, as two neighbours are more than one piece holds.
+    """An upper bound of the pieces that `pack_exact` makes, because two adjacent pieces exceed one limit.
 
-    Where many sentences are longer than a piece there may be half as many more.
+    If many sentences are longer than a piece, there can be half as many more.
     """
     return 2 * n_tokens // size + 1
 
 
 def segments_of(item: Item, pieces: Iterable[str]) -> list[Segment]:
-    """The segments of an item from the pieces that it was cut into."""
+    """The segments of an item from its pieces."""
     segments, start, line = list[Segment](), 0, item.first_line
     for number, text in enumerate(pieces):
         segments.append(Segment(item.source, number, text, start, line, item.said_at))
@@ -148,7 +149,7 @@ def segments_of(item: Item, pieces: Iterable[str]) -> list[Segment]:
 
 
 def _most_that_fit(pieces: Sequence[str], start: int, n_characters: int, size: int, count: Callable[[str], int]) -> int:
-    """How many pieces from `start` on fit together, 0 for none; looked for around a guess."""
+    """How many pieces from `start` fit together, 0 for none; searched from a guess."""
     most, guess = len(pieces) - start, 0
     while guess < most and n_characters > 0:
         n_characters -= len(pieces[start + guess])
@@ -171,8 +172,7 @@ def _most_that_fit(pieces: Sequence[str], start: int, n_characters: int, size: i
 
 _SENTENCE = re.compile(r"[^。？！；.!?;\n]*[。？！；.!?;\n]\s*|[^。？！；.!?;\n]+")
 _LINE = re.compile(r"[^\n]*\n|[^\n]+")
-_CJK = "\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af\uf900-\ufaff"
-_WORD = re.compile(rf"[{_CJK}]|[^\W{_CJK}]+")
+_WORD = re.compile(rf"[{CJK}]|[^\W{CJK}]+")
 
 HARDER: tuple[Callable[[str], list[str]], ...] = (re.compile(r"\s*\S+\s*|\s+").findall, list)
-"""How a sentence is cut that is too long: between words, then between characters."""
+"""How an overlong sentence is split: between words, then between characters."""

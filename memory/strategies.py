@@ -1,6 +1,6 @@
-"""Every strategy by its name, as the configuration, the command line and tables spell it.
+"""Registry of strategies by name, as used by the configuration, the command line and tables.
 
-Owns the names. Knows no way to work of its own: each name is a strategy with settings of the papers.
+Owns the names; each is a strategy with the settings of its paper.
 """
 
 from __future__ import annotations
@@ -25,70 +25,72 @@ from .fragrel import (
 )
 from .memorag import MemoRAG
 from .qrmem import QRMeM, QRMeMSettings
-from .scoring import WAYS, Indexer, indexer
+from .scoring import SCORERS, Indexer, indexer
 from .segment_plus import SegmentPlus
-from .strategy import Kit, Strategy
+from .strategy import Strategy, StrategyContext
 
-Make = Callable[[Kit, "Indexer | None"], Strategy]
-"""A strategy that searches by the given scores, or by its own where there are none."""
+Make = Callable[[StrategyContext, "Indexer | None"], Strategy]
+"""Creates a strategy with the given indexer, or with its default one."""
 
 
-def strategy_named(name: str, kit: Kit, *, score: str = "") -> Strategy:
-    """A new strategy that remembers nothing yet.
+def strategy_named(name: str, context: StrategyContext, *, score: str = "") -> Strategy:
+    """A new, empty strategy.
 
-    `score` is how it searches: one of `WAYS`, or `fragrel`, by which segments have FragRel's scores inside any other
-    strategy (papers' spec, row 72); empty leaves it to the strategy. Those that search for nothing take no notice.
-    Raises InvalidArgument for an unknown name; its message names the nearest one.
+    `score` is one of `SCORERS`, or `fragrel` for FragRel's scores inside another strategy (papers' spec, row 72); empty
+    uses the default of the strategy. Strategies without retrieval ignore it. Raises ValueError for an unknown name,
+    with the closest match.
     """
     if name not in STRATEGIES:
         near = difflib.get_close_matches(name, STRATEGIES, 1)
         guess = f" Did you mean {near[0]!r}?" if near else ""
-        raise InvalidArgument(f"no strategy is called {name!r}.{guess} Choose one of: {', '.join(STRATEGIES)}.")
-    return STRATEGIES[name](kit, score_named(score, kit) if score else None)
+        raise InvalidArgument(f"unknown strategy {name!r}.{guess} Use one of: {', '.join(STRATEGIES)}.")
+    return STRATEGIES[name](context, score_named(score, context) if score else None)
 
 
-def score_named(name: str, kit: Kit) -> Indexer:
-    """A way to score by name. Raises InvalidArgument for an unknown name."""
+def score_named(name: str, context: StrategyContext) -> Indexer:
+    """The indexer for a name. Raises ValueError if it is unknown."""
     if name == "fragrel":
-        return related(indexer("auto", kit), ContextRelation())
-    if name not in WAYS:
-        raise InvalidArgument(f"no way to score is called {name!r}; choose one of {', '.join((*WAYS, 'fragrel'))}.")
-    return indexer(name, kit)
+        return related(indexer("auto", context), ContextRelation())
+    if name not in SCORERS:
+        raise InvalidArgument(f"unknown scorer {name!r}; use one of {', '.join((*SCORERS, 'fragrel'))}.")
+    return indexer(name, context)
 
 
-def _auto(kit: Kit, score: Indexer | None) -> Strategy:
-    from .auto import Auto  # which picks among these
+def _auto(context: StrategyContext, score: Indexer | None) -> Strategy:
+    from .auto import AutoStrategy  # auto imports this module
 
-    return Auto(kit, score=score)
+    return AutoStrategy(context, score=score)
 
 
-READERS = ("auto", "memorag")
-"""Strategies that use the kit's reader, where there is one."""
+MEMORY_MODEL_STRATEGIES = ("auto", "memorag")
+"""Strategies that use the memory model of the context, if there is one."""
 
 STRATEGIES: dict[str, Make] = {
     "auto": _auto,
-    "fragrel": lambda kit, score: FragRel(kit, FragRelOptions(), score),
-    "fragrel A": lambda kit, score: FragRel(kit, FragRelOptions(SemanticRelation(kit.embedder)), score, "fragrel A"),
-    "fragrel none": lambda kit, score: FragRel(kit, FragRelOptions(NoRelation()), score, "fragrel none"),
-    "chat fragrel": lambda kit, score: chat_memory(kit, score=score),
-    "chat returning": lambda kit, score: returning_chat(kit, score=score),
-    "chat retrieval": lambda kit, score: mem_retrieval(kit, score=score),
-    "chat truncated": lambda kit, score: truncated_history(kit),
-    "chat memo": lambda kit, score: memo_chat(kit),
-    "qrmem": lambda kit, score: QRMeM(kit, None, score or indexer()),
-    "qrmem expansion": lambda kit, score: QRMeM(kit, QRMeMSettings(navigation="expansion"), score or indexer()),
-    "qrmem trial": lambda kit, score: QRMeM(kit, QRMeMSettings(navigation="trial"), score or indexer()),
-    "memorag": lambda kit, score: MemoRAG(kit, score=score),
-    "segment_plus": lambda kit, score: SegmentPlus(kit, None, score or indexer()),
-    "full_middle": lambda kit, score: FullContext(kit),
-    "full_left": lambda kit, score: FullContext(kit, "left"),
-    "full_right": lambda kit, score: FullContext(kit, "right"),
-    "top_1": lambda kit, score: TopK(kit, 1, score),
-    "top_2": lambda kit, score: TopK(kit, 2, score),
-    "top_3": lambda kit, score: TopK(kit, 3, score),
-    "top_max": lambda kit, score: TopK(kit, None, score),
-    "hyde": lambda kit, score: Hyde(kit, score=score),
-    "rewriting": lambda kit, score: Rewriting(kit, score=score),
-    "decomposition": lambda kit, score: Decomposition(kit, score=score),
-    "summary": lambda kit, score: Summary(kit),
+    "fragrel": lambda context, score: FragRel(context, FragRelOptions(), score),
+    "fragrel A": lambda context, score: FragRel(
+        context, FragRelOptions(SemanticRelation(context.embedder)), score, "fragrel A"
+    ),
+    "fragrel none": lambda context, score: FragRel(context, FragRelOptions(NoRelation()), score, "fragrel none"),
+    "chat fragrel": lambda context, score: chat_memory(context, score=score),
+    "chat returning": lambda context, score: returning_chat(context, score=score),
+    "chat retrieval": lambda context, score: mem_retrieval(context, score=score),
+    "chat truncated": lambda context, score: truncated_history(context),
+    "chat memo": lambda context, score: memo_chat(context),
+    "qrmem": lambda context, score: QRMeM(context, None, score or indexer()),
+    "qrmem expansion": lambda context, score: QRMeM(context, QRMeMSettings(navigation="expansion"), score or indexer()),
+    "qrmem trial": lambda context, score: QRMeM(context, QRMeMSettings(navigation="trial"), score or indexer()),
+    "memorag": lambda context, score: MemoRAG(context, score=score),
+    "segment_plus": lambda context, score: SegmentPlus(context, None, score or indexer()),
+    "full_middle": lambda context, score: FullContext(context),
+    "full_left": lambda context, score: FullContext(context, "left"),
+    "full_right": lambda context, score: FullContext(context, "right"),
+    "top_1": lambda context, score: TopK(context, 1, score),
+    "top_2": lambda context, score: TopK(context, 2, score),
+    "top_3": lambda context, score: TopK(context, 3, score),
+    "top_max": lambda context, score: TopK(context, None, score),
+    "hyde": lambda context, score: Hyde(context, score=score),
+    "rewriting": lambda context, score: Rewriting(context, score=score),
+    "decomposition": lambda context, score: Decomposition(context, score=score),
+    "summary": lambda context, score: Summary(context),
 }

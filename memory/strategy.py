@@ -1,6 +1,6 @@
-"""The one interface of every way to remember, and what they all work with.
+"""The interface of all strategies, and the context that they work with.
 
-Owns `Strategy` and `Kit`. Knows no strategy, no store and no model of its own.
+Owns `Strategy` and `StrategyContext`. Knows no strategy, no storage and no model.
 """
 
 from __future__ import annotations
@@ -10,23 +10,23 @@ from dataclasses import dataclass, field
 from typing import Any, Protocol, runtime_checkable
 
 from ..llm.protocol import Cancel
-from .accountant import Accountant
 from .embedding import Embedder, HashingEmbedder
-from .values import Answer, Budget, Cost, Item, Question, Recalled
+from .metered_model import MeteredModel
+from .values import Answer, Budget, Cost, Item, Question, RecallResult
 
 
-class Kept(Protocol):
-    """Where results stay under the content they were made of. Thread-safe; values are JSON."""
+class ResultCache(Protocol):
+    """Cache of computed results by content key. Thread-safe; values are JSON."""
 
     def get(self, kind: str, key: str) -> Any | None:
-        """What was put there; None when nothing was."""
+        """The stored value; None if there is none."""
         ...
 
     def put(self, kind: str, key: str, value: Any) -> None: ...
 
 
-class KeptHere:
-    """`Kept` in this process alone."""
+class InProcessCache:
+    """`ResultCache` in the memory of this process."""
 
     def __init__(self) -> None:
         self._values: dict[tuple[str, str], Any] = {}
@@ -38,36 +38,37 @@ class KeptHere:
         self._values[kind, key] = value
 
 
-NO_MODEL = "No model is configured: this is the evidence alone."
+NO_MODEL = "No model is configured: only evidence is returned."
 CANCELLED = "Cancelled before the model answered."
 """Notes of answers."""
 
 
 def estimate_tokens(text: str) -> int:
-    """Tokens of a text when no model is there to count them: four bytes each, and at least one a word."""
+    """Token estimate without a model: four bytes each, and at least one a word."""
     return max(len(text.encode("utf-8", "surrogatepass")) // 4, len(text.split()))
 
 
 @dataclass(frozen=True)
-class Kit:
-    """What a strategy works with. Without an accountant there is no model, and `answer` gives evidence alone."""
+class StrategyContext:
+    """What a strategy works with. Without a model, `answer` returns the evidence alone."""
 
-    accountant: Accountant | None = None
+    model: MeteredModel | None = None
     embedder: Embedder = field(default_factory=HashingEmbedder)
-    kept: Kept = field(default_factory=KeptHere)
+    cache: ResultCache = field(default_factory=InProcessCache)
     count_tokens: Callable[[str], int] = estimate_tokens
-    reader: Accountant | None = None  # of long texts, where it is another model than the one that answers (MemoRAG)
+    memory_model: MeteredModel | None = None  # reads long texts, if another model answers (MemoRAG)
 
     def count(self, text: str) -> int:
-        """Tokens of a text, as the model counts that will read it; by `count_tokens` where there is none."""
-        return self.count_tokens(text) if self.accountant is None else self.accountant.model.count_tokens(text)
+        """Tokens of a text by the tokenizer of the model; by `count_tokens` without a model."""
+        return self.count_tokens(text) if self.model is None else self.model.count_tokens(text)
 
 
 @runtime_checkable
 class Strategy(Protocol):
-    """Thread-safe for readers: `recall` and `answer` may run at once, `remember` not beside itself.
+    """A memory of items that answers questions.
 
-    All of them end early and quietly when cancelled, with what they have.
+    Thread-safe for readers: `recall` and `answer` may run concurrently, `remember` not with itself. When cancelled,
+    each method returns early with a partial result.
     """
 
     @property
@@ -76,23 +77,22 @@ class Strategy(Protocol):
         ...
 
     def remember(self, items: Sequence[Item], cancel: Cancel | None = None) -> None:
-        """Take items in. A document replaces what its source held; turns are added to their conversation.
+        """Add items. A document replaces the earlier one of its source; turns are added to their conversation.
 
-        What was remembered before under the same content costs nothing again. Raises ModelError where a strategy
-        reads with a model.
+        Content that was processed before costs nothing. Raises ModelError if a strategy reads with a model.
         """
         ...
 
     def forget(self, source: str) -> None: ...
 
-    def recall(self, question: Question, budget: Budget, cancel: Cancel | None = None) -> Recalled:
-        """Evidence that fits the budget, each piece once. Empty when nothing speaks for any. Raises ModelError."""
+    def recall(self, question: Question, budget: Budget, cancel: Cancel | None = None) -> RecallResult:
+        """Evidence within the budget, each piece once. Empty if nothing matches. Raises ModelError."""
         ...
 
     def answer(self, question: Question, budget: Budget | None = None, cancel: Cancel | None = None) -> Answer:
-        """The answer from what `recall` finds. `budget` None is what the model's window leaves. Raises ModelError."""
+        """The answer from recalled evidence; without `budget` it fills the context window. Raises ModelError."""
         ...
 
     def estimate(self, question: Question) -> Cost:
-        """An upper bound of what `answer` would cost now: to be shown before a costly run. Asks no model."""
+        """An upper bound of the cost of `answer`. Calls no model."""
         ...

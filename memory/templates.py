@@ -1,4 +1,4 @@
-"""Prompts are texts with names in braces; here they are filled."""
+"""Prompt templates with fields in braces."""
 
 from __future__ import annotations
 
@@ -8,5 +8,5 @@ _FIELD = re.compile(r"\{(\w+)\}")
 
 
 def fill(template: str, **values: object) -> str:
-    """The template with its values, all put in at once: braces in a value are text. Other names stay as they are."""
+    """The template with its fields replaced in one pass: braces in values are literal, unknown fields stay."""
     return _FIELD.sub(lambda match: str(values.get(match[1], match[0])), template)

@@ -1,11 +1,11 @@
-"""Vectors by key: added and taken away one by one, searched, and written to a file that is checked when it is read.
+"""Vector index: incremental updates, nearest-neighbour search, and a checksummed file format.
 
-Owns the search (FAISS for many where it is installed, else numpy, with the same hits) and the file. Knows no text's
-meaning and no model.
+Owns the search (FAISS for large indexes if it is installed, otherwise numpy, with the same results) and the file. Knows
+no text and no model.
 
-One question over 100,000 vectors of 384 numbers took 37 ms in FAISS' exact form and 34 in numpy, one thread of a
-shared machine; 8 bits took 25 and found 98 % of the same ten, IVF under 1 after 13 s of training. So exact is the
-default, FAISS is not loaded for few, and the other forms are for whoever has more.
+One query over 100,000 vectors of 384 dimensions took 37 ms with FAISS' flat index and 34 ms with numpy (one thread,
+shared machine); 8-bit quantization 25 ms at 98 % recall@10, IVF under 1 ms after 13 s of training. So exact search is
+the default, and FAISS is loaded for large indexes only.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import threading
 from collections.abc import Iterable, Mapping
 from hashlib import blake2b
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 
@@ -23,29 +23,24 @@ from ..llm.disk import read_regular, replace_file
 from ..llm.private_files import private_folder
 from .embedding import Vectors
 
-Form = Literal["exact", "sq8", "ivf"]
-"""How FAISS holds vectors: as they are, with 8 bits a number, or in cells of which few are searched."""
-
 VERSION = 1
 """1: a line of JSON (manifest), then the keys, one a line, then the rows."""
 
 FAISS_FROM = 50_000
-"""With fewer rows numpy is as fast, and needs no second copy of them."""
+"""With fewer rows numpy is as fast and needs no copy of the vectors."""
 
 _MAGIC = "weft vectors"
-_CELLS_SEARCHED = 16
 
 
 class VectorIndex:
-    """Rows of length 1 by key; the order is that of adding. Thread-safe."""
+    """Unit vectors by key, in insertion order. Thread-safe."""
 
-    def __init__(self, n_dimensions: int, form: Form = "exact") -> None:
+    def __init__(self, n_dimensions: int) -> None:
         self.n_dimensions = n_dimensions
-        self.form = form
         self._lock = threading.Lock()
         self._rows: dict[str, int] = {}
         self._vectors: Vectors = np.zeros((0, n_dimensions), np.float32)
-        self._faiss: Any = None  # made of the rows when it is next searched
+        self._faiss: Any = None  # built at the next search
 
     @property
     def keys(self) -> tuple[str, ...]:
@@ -53,18 +48,18 @@ class VectorIndex:
 
     @property
     def vectors(self) -> Vectors:
-        """(n, n_dimensions), in the order of the keys. Not to be changed."""
+        """(n, n_dimensions), in key order. Read-only."""
         return self._vectors
 
     def get(self, keys: Iterable[str]) -> dict[str, Vectors]:
-        """What is there of these keys."""
+        """The stored vectors among these keys."""
         with self._lock:
             return {key: self._vectors[self._rows[key]] for key in keys if key in self._rows}
 
     def add(self, vectors: Mapping[str, Vectors]) -> None:
-        """Add rows; one whose key is there already takes its place at the end. Raises ValueError for another length."""
+        """Add vectors; an existing key is replaced and moves to the end. Raises ValueError for a wrong length."""
         if any(vector.shape != (self.n_dimensions,) for vector in vectors.values()):
-            raise ValueError(f"a vector does not have {self.n_dimensions} numbers")
+            raise ValueError(f"a vector does not have {self.n_dimensions} dimensions")
         self.remove(vectors)
         if not vectors:
             return
@@ -87,7 +82,7 @@ class VectorIndex:
                 self._faiss = None
 
     def search(self, vector: Vectors, n: int) -> list[tuple[str, float]]:
-        """The `n` keys with the largest inner products, largest first, ties in their order."""
+        """The `n` keys with the largest inner products, largest first, ties in insertion order."""
         with self._lock:
             n = min(n, len(self._rows))
             if n < 1:
@@ -98,19 +93,19 @@ class VectorIndex:
         return [(keys[rows[i]], float(scores[i])) for i in order]
 
     def _nearest(self, vector: Vectors, n: int) -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]:
-        faiss = _faiss() if self.form != "exact" or len(self._rows) >= FAISS_FROM else None
+        faiss = _faiss() if len(self._rows) >= FAISS_FROM else None
         if faiss is None:
             scores = self._vectors @ vector
             rows = np.argsort(-scores, kind="stable")[:n]
             return rows, scores[rows]
         if self._faiss is None:
-            self._faiss = _made(faiss, self._vectors, self.form)
-        found_scores, found = self._faiss.search(vector[None], n)
-        is_there = found[0] >= 0  # few cells may hold fewer
-        return found[0][is_there], found_scores[0][is_there]
+            self._faiss = faiss.IndexFlatIP(self.n_dimensions)
+            self._faiss.add(self._vectors)
+        scores, rows = self._faiss.search(vector[None], n)
+        return rows[0], scores[0]
 
     def save(self, path: Path, embedder: str) -> None:
-        """Write one file, in place of another only when it is whole. Raises OSError."""
+        """Write one file atomically. Raises OSError."""
         with self._lock:
             rows = "".join(f"{key}\n" for key in self._rows).encode() + self._vectors.astype("<f4").tobytes()
             manifest = {
@@ -125,8 +120,8 @@ class VectorIndex:
         replace_file(path, json.dumps(manifest).encode() + b"\n" + rows)
 
     @staticmethod
-    def open(path: Path, embedder: str, form: Form = "exact") -> VectorIndex | None:
-        """What `save` wrote; None where there is no file, a broken one, or one of another embedder."""
+    def open(path: Path, embedder: str) -> VectorIndex | None:
+        """The index that `save` wrote; None if the file is missing, damaged or of another embedder."""
         try:
             head, _, rows = read_regular(path).partition(b"\n")
             manifest = json.loads(head)
@@ -135,27 +130,12 @@ class VectorIndex:
                 return None
             n, n_dimensions = manifest["n"], manifest["n_dimensions"]
             keys, numbers = rows[: len(rows) - 4 * n * n_dimensions], rows[len(rows) - 4 * n * n_dimensions :]
-            index = VectorIndex(n_dimensions, form)
+            index = VectorIndex(n_dimensions)
             vectors = np.frombuffer(numbers, "<f4").reshape(n, n_dimensions)
             index.add(dict(zip(keys.decode().splitlines(), vectors, strict=True)))
         except (OSError, ValueError, LookupError, TypeError, RecursionError):
             return None
         return index
-
-
-def _made(faiss: Any, vectors: Vectors, form: Form) -> Any:
-    n_dimensions = vectors.shape[1]
-    if form == "exact":
-        index = faiss.IndexFlatIP(n_dimensions)
-    elif form == "sq8":
-        index = faiss.IndexScalarQuantizer(n_dimensions, faiss.ScalarQuantizer.QT_8bit, faiss.METRIC_INNER_PRODUCT)
-    else:
-        n_cells = max(1, min(int(4 * len(vectors) ** 0.5), len(vectors) // 39))  # what FAISS' guide says
-        index = faiss.IndexIVFFlat(faiss.IndexFlatIP(n_dimensions), n_dimensions, n_cells, faiss.METRIC_INNER_PRODUCT)
-        index.nprobe = _CELLS_SEARCHED
-    index.train(vectors)
-    index.add(vectors)
-    return index
 
 
 def _faiss() -> Any | None:

@@ -1,23 +1,22 @@
-"""What a model's window leaves for evidence, beside the words of a prompt and the answer.
+"""Token budget of a prompt within the context window.
 
-Owns the subtraction. What goes when there is too much is in `budgets`; a call that is too long after all is the
-accountant's error.
+Owns the subtraction. `budgets` decides what is dropped; `metered_model` raises an error if a call is still too long.
 """
 
 from __future__ import annotations
 
 from ..llm.prompting.conversation import FRAME_TOKENS
-from .accountant import Accountant
+from .metered_model import MeteredModel
 
 
-def window_of(accountant: Accountant | None, most: int) -> int:
-    """Tokens of one call with its answer: `most`, or what the model holds where that is less."""
-    return most if accountant is None else min(most, accountant.window_tokens)
+def window_of(model: MeteredModel | None, most: int) -> int:
+    """Context window in tokens: `most`, or the model's if that is smaller."""
+    return most if model is None else min(most, model.window_tokens)
 
 
 def room_beside(window_tokens: int, prompt_tokens: int, answer_tokens: int) -> int:
-    """Tokens that may be put into a prompt which has `prompt_tokens` without them; at least 0.
+    """Tokens that can be added to a prompt of `prompt_tokens`; at least 0.
 
-    Besides the frame of its message one more is left free: texts side by side may have more tokens than each alone.
+    Reserves one message frame more than needed: concatenated texts can have more tokens than the sum of both.
     """
     return max(0, window_tokens - prompt_tokens - answer_tokens - 2 * FRAME_TOKENS)

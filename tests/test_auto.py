@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import pytest
 from weft.llm.protocol import Cancel, Message, ModelUnreachable
-from weft.memory import Accountant, Answer, Budget, Cost, Item, Question, Recalled, Strategy, Unreadable
-from weft.memory.auto import CHEAPEST, RULES, Auto, CostLimit
+from weft.memory import Answer, Budget, Cost, Item, MeteredModel, Question, RecallResult, Strategy, UnparsableAnswer
+from weft.memory.auto import CHEAPEST, RULES, AutoStrategy, CostLimit
 from weft.memory.fragrel import RelatedIndex
 from weft.memory.question_kind import kind_of
 from weft.memory.strategies import STRATEGIES, score_named, strategy_named
-from weft.memory.strategy import Kit
+from weft.memory.strategy import StrategyContext
 
 LONG = Item("book.md", "".join(f"Chapter {i}. Ann sails to island number {i} and meets a king. " for i in range(400)))
 SHORT = Item("note.md", "Rockets reach the moon in three days.")
@@ -22,8 +22,8 @@ def words(text: str) -> int:
     return len(text.split())
 
 
-def auto(model=None, items=(LONG,), limit=FREE) -> Auto:
-    strategy = Auto(Kit(None if model is None else Accountant(model), count_tokens=words), limit)
+def auto(model=None, items=(LONG,), limit=FREE) -> AutoStrategy:
+    strategy = AutoStrategy(StrategyContext(None if model is None else MeteredModel(model), count_tokens=words), limit)
     strategy.remember(items)
     return strategy
 
@@ -50,7 +50,7 @@ def test_a_long_text_is_asked_by_the_kind_of_question(scripted_chat, question, p
 
 def test_what_fits_into_the_window_is_shown_whole(scripted_chat):
     pick = auto(scripted_chat([]), [SHORT]).pick(Question("Why do rockets fly?"))
-    assert pick.in_words.startswith("full_middle, as everything fits into the model's window; at most 1 call, ")
+    assert pick.description.startswith("`full_middle`: everything fits the context window; at most 1 call, ")
 
 
 def test_without_a_model_only_several_facts_are_worth_a_walk():
@@ -68,7 +68,7 @@ def test_without_a_model_there_is_evidence_whatever_is_asked():
     answer = strategy.answer(Question("Summarise what island number 77 is."))
     assert answer.text == ""
     assert answer.recalled.evidence
-    assert answer.notes[0] == "auto picked fragrel, as no model is configured, so evidence is the answer."
+    assert answer.notes[0] == "`auto` selected `fragrel`: no model is configured, so the evidence is the answer."
     assert strategy.estimate(Question("x")) == Cost()
 
 
@@ -81,7 +81,7 @@ def test_what_costs_too_much_is_passed_over_and_named(scripted_chat, limit):
     pick = auto(model, limit=limit).pick(Question("Where?", choices=("here", "there")))
     assert pick.name == CHEAPEST
     assert set(pick.passed_over) <= {"qrmem", "memorag"}
-    assert "would cost more than is allowed" in pick.in_words
+    assert "would exceed the cost limit" in pick.description
 
 
 def test_where_even_the_cheapest_costs_too_much_it_is_taken_all_the_same(scripted_chat):
@@ -101,7 +101,7 @@ def test_the_answer_says_what_was_picked_and_why(scripted_chat):
     model = scripted_chat([("", "three days")])
     answer = auto(model, [SHORT]).answer(Question("How long do rockets take?"))
     assert (answer.text, answer.strategy) == ("three days", "auto")
-    assert answer.notes[0].startswith("auto picked full_middle, as everything fits")
+    assert answer.notes[0].startswith("`auto` selected `full_middle`: everything fits")
     assert answer.recalled.trace[0].name == "auto"
     assert answer.recalled.trace[0].detail["picked"] == "full_middle"
     assert answer.cost.n_calls == 1
@@ -130,7 +130,7 @@ def test_what_a_model_cannot_do_fragrel_answers(scripted_chat):
         name = "stuck"
 
         def answer(self, *_):
-            raise Unreadable("No readable answer.")
+            raise UnparsableAnswer("No readable answer.")
 
         def estimate(self, question):
             return Cost(1)
@@ -139,7 +139,7 @@ def test_what_a_model_cannot_do_fragrel_answers(scripted_chat):
     strategy._made["memorag"] = Stuck()
     answer = strategy.answer(Question("Why does Ann sail?"))
     assert answer.text == "sails"
-    assert answer.notes[1] == "No readable answer. fragrel answered instead."
+    assert answer.notes[1] == "No readable answer. `fragrel` answered instead."
 
 
 def test_a_dead_endpoint_and_a_cancel_are_those_of_the_strategy(scripted_chat):
@@ -185,12 +185,14 @@ def test_a_question_shows_its_kind_by_its_words(text, kind):
 @pytest.mark.parametrize("name", STRATEGIES)
 def test_each_name_makes_a_strategy_that_runs_with_and_without_a_model(scripted_chat, name):
     for model in (None, scripted_chat(_plausible)):
-        strategy = strategy_named(name, Kit(None if model is None else Accountant(model), count_tokens=words))
+        strategy = strategy_named(
+            name, StrategyContext(None if model is None else MeteredModel(model), count_tokens=words)
+        )
         assert isinstance(strategy, Strategy)
         assert strategy.name == name.partition(" ")[0] if name.startswith("qrmem") else strategy.name == name
         strategy.remember([SHORT] if "chat" not in name else TURNS)
         question = Question("How long do rockets take to the moon?", history=(Message("user", "Rockets!"),))
-        assert isinstance(strategy.recall(question, Budget(tokens=500)), Recalled)
+        assert isinstance(strategy.recall(question, Budget(tokens=500)), RecallResult)
         answer = strategy.answer(question)
         assert isinstance(answer, Answer)
         assert bool(answer.text) == (model is not None)
@@ -203,10 +205,10 @@ def _plausible(messages) -> str:
 
 
 def test_an_unknown_name_is_answered_with_the_nearest():
-    with pytest.raises(ValueError, match=r"'fragrl'\. Did you mean 'fragrel'\? Choose one of: auto, fragrel"):
-        strategy_named("fragrl", Kit())
+    with pytest.raises(ValueError, match=r"'fragrl'\. Did you mean 'fragrel'\? Use one of: auto, fragrel"):
+        strategy_named("fragrl", StrategyContext())
     with pytest.raises(ValueError, match="bm52"):
-        strategy_named("qrmem", Kit(), score="bm52")
+        strategy_named("qrmem", StrategyContext(), score="bm52")
 
 
 @pytest.mark.parametrize("name", ["memorag", "qrmem", "segment_plus"])
@@ -216,12 +218,12 @@ def test_fragrels_scores_stand_inside_the_other_strategies(name):
     items = [Item("c", text, "turn", i) for i, text in enumerate(texts)]
 
     def found(score: str) -> set[int]:
-        kit = Kit(count_tokens=words)
-        strategy = strategy_named(name, kit, score=score)
+        context = StrategyContext(count_tokens=words)
+        strategy = strategy_named(name, context, score=score)
         strategy.remember(items)
         return {each.segment.number for each in strategy.recall(Question("Rockets to the moon"), Budget(n=2)).evidence}
 
-    assert isinstance(score_named("fragrel", Kit())([]), RelatedIndex)
+    assert isinstance(score_named("fragrel", StrategyContext())([]), RelatedIndex)
     assert found("bm25") == {0}
     assert found("fragrel") == {0, 1}
 
@@ -235,6 +237,6 @@ def test_auto_runs_on_a_real_small_model(small_chat_model):
     try:
         answer = auto(model, [SHORT]).answer(Question("How long do rockets take to reach the moon?", task="short"))
         assert answer.text
-        assert answer.notes[0].startswith("auto picked full_middle, as everything fits")
+        assert answer.notes[0].startswith("`auto` selected `full_middle`: everything fits")
     finally:
         model.close()

@@ -6,9 +6,9 @@ import json
 
 import pytest
 from weft.llm.protocol import Cancel, Message, ModelUnreachable
-from weft.memory import Accountant, Budget, Cost, Item, Question, Strategy
+from weft.memory import Budget, Cost, Item, MeteredModel, Question, Strategy
 from weft.memory.baselines import Decomposition, FullContext, Hyde, Rewriting, Summary, TopK
-from weft.memory.strategy import CANCELLED, NO_MODEL, Kit
+from weft.memory.strategy import CANCELLED, NO_MODEL, StrategyContext
 
 DOCUMENTS = (
     Item("cats.md", "Cats sleep all day.\nThey hunt at night.\n"),
@@ -17,9 +17,9 @@ DOCUMENTS = (
     Item("oslo.md", "Oslo lies in Norway.\n"),
 )
 ALL = (
-    lambda kit: FullContext(kit),
-    lambda kit: TopK(kit, 1),
-    lambda kit: TopK(kit, None),
+    lambda context: FullContext(context),
+    lambda context: TopK(context, 1),
+    lambda context: TopK(context, None),
     Hyde,
     Rewriting,
     Decomposition,
@@ -27,14 +27,14 @@ ALL = (
 )
 
 
-def kit(model=None) -> Kit:
+def context(model=None) -> StrategyContext:
     """Tokens are words, as the scripted model counts them."""
-    accountant = None if model is None else Accountant(model)
-    return Kit(accountant, count_tokens=lambda text: len(text.split()))
+    metered = None if model is None else MeteredModel(model)
+    return StrategyContext(metered, count_tokens=lambda text: len(text.split()))
 
 
 def ready(make, model=None, items=DOCUMENTS):
-    strategy = make(kit(model))
+    strategy = make(context(model))
     strategy.remember(items)
     return strategy
 
@@ -109,14 +109,14 @@ def test_a_model_that_talks_nonsense_still_answers(scripted_chat, make):
 
 
 def test_what_is_forgotten_or_replaced_is_not_recalled():
-    strategy = ready(lambda kit: TopK(kit, None))
+    strategy = ready(lambda context: TopK(context, None))
     strategy.forget("moon.md")
     strategy.remember([Item("cats.md", "Dogs bark at the moon.")])
     assert texts(strategy.recall(Question("moon"), Budget())) == ["Dogs bark at the moon."]
 
 
 def test_turns_are_segments_of_their_own_and_keep_their_numbers():
-    strategy = ready(lambda kit: TopK(kit, None), items=[Item("c", f"moon {i}", "turn", i) for i in (2, 0, 1)])
+    strategy = ready(lambda context: TopK(context, None), items=[Item("c", f"moon {i}", "turn", i) for i in (2, 0, 1)])
     assert [each.segment.number for each in strategy.recall(Question("moon"), Budget()).evidence] == [0, 1, 2]
 
 
@@ -125,7 +125,7 @@ def test_turns_are_segments_of_their_own_and_keep_their_numbers():
 
 @pytest.mark.parametrize(("keep", "left"), [("left", "a b c d"), ("right", "e f g h"), ("middle", "a b g h")])
 def test_the_full_context_is_cut_exactly_to_the_tokens(keep, left):
-    strategy = ready(lambda kit: FullContext(kit, keep), items=[Item("a", "a b c\nd "), Item("b", "e f\ng h")])
+    strategy = ready(lambda context: FullContext(context, keep), items=[Item("a", "a b c\nd "), Item("b", "e f\ng h")])
     recalled = strategy.recall(Question("?"), Budget(tokens=4))
     assert recalled.context.split() == left.split()
     assert strategy.name == f"full_{keep}"
@@ -156,7 +156,7 @@ def test_a_text_beyond_the_window_is_cut_to_fill_it(scripted_chat):
 
 
 def test_top_k_shows_the_best_in_the_order_of_their_rank():
-    strategy = ready(lambda kit: TopK(kit, 2))
+    strategy = ready(lambda context: TopK(context, 2))
     assert strategy.name == "top_2"
     assert texts(strategy.recall(Question("Oslo Norway"), Budget())) == [
         "Oslo lies in Norway.",
@@ -165,7 +165,7 @@ def test_top_k_shows_the_best_in_the_order_of_their_rank():
 
 
 def test_max_fills_the_budget():
-    strategy = ready(lambda kit: TopK(kit, None))
+    strategy = ready(lambda context: TopK(context, None))
     assert strategy.name == "top_max"
     assert len(strategy.recall(Question("Oslo moon cats"), Budget()).evidence) == 4
     assert texts(strategy.recall(Question("Oslo moon cats"), Budget(tokens=5)))[0].count(" ") < 5
@@ -173,7 +173,7 @@ def test_max_fills_the_budget():
 
 def test_hyde_searches_for_an_invented_passage_as_well(scripted_chat):
     model = scripted_chat([("Write a short passage", "It hunts at night and sleeps."), ("", "cats")])
-    answer = ready(lambda kit: Hyde(kit, 1), model).answer(Question("Which pet is nocturnal?"))
+    answer = ready(lambda context: Hyde(context, 1), model).answer(Question("Which pet is nocturnal?"))
     assert texts(answer.recalled) == ["Cats sleep all day.\nThey hunt at night."]
     assert answer.recalled.trace[0].detail["passage"] == "It hunts at night and sleeps."
     assert answer.cost.n_calls == 2
@@ -182,10 +182,10 @@ def test_hyde_searches_for_an_invented_passage_as_well(scripted_chat):
 def test_rewriting_searches_for_each_query_and_the_question(scripted_chat):
     queries = {"how": "decompose", "queries": ["Ann born", "Norway"]}
     model = scripted_chat([("search engine", json.dumps(queries)), ("", "Norway")])
-    answer = ready(lambda kit: Rewriting(kit, 1), model).answer(Question("In which country was she born, Ann?"))
+    answer = ready(lambda context: Rewriting(context, 1), model).answer(Question("In which country was she born, Ann?"))
     assert texts(answer.recalled) == ["Ann was born in Oslo.", "Oslo lies in Norway."]
     assert answer.recalled.trace[0].detail == queries
-    assert [each.why for each in answer.recalled.evidence] == ["fits “Ann born”", "fits “Norway”"]
+    assert [each.why for each in answer.recalled.evidence] == ["matches “Ann born”", "matches “Norway”"]
 
 
 def test_rewriting_shows_the_model_what_was_said_before(scripted_chat):
@@ -197,9 +197,9 @@ def test_rewriting_shows_the_model_what_was_said_before(scripted_chat):
 
 def test_a_question_that_cannot_be_rewritten_is_searched_for_as_it_is_and_a_note_says_so(scripted_chat):
     model = scripted_chat([("search engine", "no"), ("", "x")])
-    answer = ready(lambda kit: Rewriting(kit, 1), model).answer(Question("moon"))
+    answer = ready(lambda context: Rewriting(context, 1), model).answer(Question("moon"))
     assert len(texts(answer.recalled)) == 1
-    assert answer.notes[0].startswith("The question was searched for as it is")
+    assert answer.notes[0].startswith("The original question was searched")
 
 
 # Decomposition
@@ -215,7 +215,7 @@ def test_parts_are_answered_in_turn_and_later_ones_see_the_answers_of_earlier_on
             ("What was found out before", "Norway, of course"),
         ]
     )
-    answer = ready(lambda kit: Decomposition(kit, 1), model).answer(Question("In which country was Ann born?"))
+    answer = ready(lambda context: Decomposition(context, 1), model).answer(Question("In which country was Ann born?"))
     assert answer.text == "Norway, of course"
     assert "Where was Ann born? Oslo\nIn which country is Oslo? Norway" in model.prompts[-1]
     assert "Oslo lies in Norway." in model.prompts[-1]
@@ -227,7 +227,7 @@ def test_a_question_that_cannot_be_taken_apart_is_one_part(scripted_chat):
     model = scripted_chat([("smaller questions", "none"), ("", "Oslo")])
     answer = ready(Decomposition, model).answer(Question("Where was Ann born?"))
     assert [step.name for step in answer.recalled.trace] == ["decompose", "part"]
-    assert answer.notes[0].startswith("The question was not taken apart")
+    assert answer.notes[0].startswith("The question was not decomposed")
 
 
 def test_what_was_found_out_fits_the_budget_with_the_evidence(scripted_chat):

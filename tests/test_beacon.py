@@ -197,7 +197,7 @@ def test_a_model_with_its_memory_off_is_the_base_bit_for_bit(beacon_base, kind, 
     assert torch.equal(model.base(tokens).logits, whole)
     read, memory = model.read(model.empty(2), tokens, in_turn(2))
     assert torch.equal(read, last)
-    assert (memory.n_memory, memory.n_kept) == (0, WINDOW - 1)
+    assert (memory.n_memory, memory.n_cached) == (0, WINDOW - 1)
 
 
 def test_an_untrained_memory_begins_as_the_base_reading_its_end_token(beacon_base):
@@ -255,7 +255,7 @@ def test_bytes_are_one_part_in_ratio_of_the_raw_ones(wrapped, ratio):
     n_raw_bytes = sum(kept.nbytes for layer in raw.layers for kept in (layer.keys, layer.values))
     _, memory = model.read(model.empty(), tokens_of(n), in_turn(ratio))
     assert memory.n_bytes == n_raw_bytes // ratio
-    assert memory.n_kept == n // ratio
+    assert memory.n_cached == n // ratio
     kept = [*memory.keys, *memory.values, *memory.open_keys, *memory.open_values]
     # What the tensors hold on to, and not only what they show.
     assert sum(tensor.untyped_storage().nbytes() for tensor in kept) == memory.n_bytes
@@ -279,7 +279,7 @@ def test_a_memory_comes_back_from_a_file(wrapped, tmp_path, dtype):
     _, memory = model.read(model.empty(), tokens_of(21), in_turn(4))
     write_tensors(tmp_path / "memory.safetensors", memory.to_arrays())
     again = Memory.from_arrays(read_tensors(tmp_path / "memory.safetensors"))
-    assert (again.n_tokens, again.n_kept, again.n_bytes) == (memory.n_tokens, memory.n_kept, memory.n_bytes)
+    assert (again.n_tokens, again.n_cached, again.n_bytes) == (memory.n_tokens, memory.n_cached, memory.n_bytes)
     more, ratio_of = tokens_of(11, seed=3), in_turn(2)
     assert torch.equal(model.read(again, more, ratio_of)[0], model.read(memory, more, ratio_of)[0])
 
@@ -418,25 +418,25 @@ def test_a_sliding_window_bounds_the_positions(wrapped):
 
 
 def test_models_that_cannot_have_a_memory_are_refused(beacon_base):
-    with pytest.raises(BeaconError, match=r"A Linear can't have a beacon memory. Choose one of Llama"):
+    with pytest.raises(BeaconError, match=r"`Linear` does not support a beacon memory. Use one of Llama"):
         BeaconModel.wrap(torch.nn.Linear(2, 2))
-    with pytest.raises(BeaconError, match="has a beacon memory already"):
+    with pytest.raises(BeaconError, match="already has a beacon memory"):
         BeaconModel.wrap(BeaconModel.wrap(beacon_base()).base)
-    with pytest.raises(BeaconError, match='The rotary embedding "dynamic" changes'):
+    with pytest.raises(BeaconError, match='The rotary embedding "dynamic" depends'):
         rope = {"rope_type": "dynamic", "factor": 2.0, "rope_theta": 10_000.0}
         BeaconModel.wrap(beacon_base(rope_parameters=rope))
-    with pytest.raises(BeaconError, match="A window of 0 tokens"):
+    with pytest.raises(BeaconError, match="The window has 0 tokens"):
         BeaconModel.wrap(beacon_base(), 0)
     checkpointing = beacon_base()
     checkpointing.model.gradient_checkpointing = True
-    with pytest.raises(BeaconError, match="Switch it off"):
+    with pytest.raises(BeaconError, match="Disable it"):
         BeaconModel.wrap(checkpointing)
 
 
 @pytest.mark.parametrize("ratio", [0, -2, 3, 16])
 def test_a_ratio_that_does_not_divide_the_window_is_refused(wrapped, ratio):
     model = wrapped()
-    with pytest.raises(BeaconError, match=f"A window of 8 tokens can't have ratio {ratio}. Choose"):
+    with pytest.raises(BeaconError, match=f"The ratio {ratio} does not divide the window of 8 tokens. Use"):
         model.read(model.empty(), tokens_of(20), in_turn(ratio))
 
 

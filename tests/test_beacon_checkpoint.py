@@ -120,11 +120,11 @@ def test_weights_of_another_model_are_refused(trained, beacon_base, tmp_path):
     trained.base.config.name_or_path = "/somewhere/small-base"
     save_beacon(trained, tmp_path)
     assert "/somewhere" not in (tmp_path / "beacon.json").read_text()
-    with pytest.raises(BeaconError, match=r"for a base model of another shape. Load small-base, or train"):
+    with pytest.raises(BeaconError, match=r"to a base model of another architecture. Load small-base, or train"):
         load_beacon(beacon_base("qwen3"), tmp_path)
-    with pytest.raises(BeaconError, match="another shape"):
+    with pytest.raises(BeaconError, match="another architecture"):
         load_beacon(beacon_base("qwen2", rope_parameters={"rope_type": "default", "rope_theta": 500.0}), tmp_path)
-    with pytest.raises(BeaconError, match=r"for other weights of this shape. Load small-base"):
+    with pytest.raises(BeaconError, match=r"to another model of this architecture. Load small-base"):
         load_beacon(beacon_base("qwen2", seed=1), tmp_path)
 
 
@@ -150,7 +150,7 @@ def test_a_folder_that_is_not_whole_says_what_to_do(trained, beacon_base, tmp_pa
     def load() -> None:
         load_beacon(beacon_base("qwen2"), tmp_path)
 
-    with pytest.raises(ModelMissing, match=r"holds no beacon weights .* Train them with"):
+    with pytest.raises(ModelMissing, match=r"contains no beacon weights .* Train them with"):
         load()
     save_beacon(trained, tmp_path)
     manifest = (tmp_path / "beacon.json").read_text()
@@ -219,9 +219,9 @@ def test_beacon_names_that_are_not_understood_are_an_error(beacon_base):
         "model.layers.1.mlp.beacon_up_proj.weight",
         "model.layers.2.self_attn.beacon_q_proj.weight",  # of a third layer
     ):
-        with pytest.raises(BeaconError, match=f"The checkpoint has {name}, which is not understood"):
+        with pytest.raises(BeaconError, match=f"The checkpoint has the unknown parameter `{name}`"):
             load_published(beacon_base("qwen2"), {**state, name: torch.zeros(1)}, 8)
-    with pytest.raises(BeaconError, match=r"beacon_k_proj.bias, which is not understood"):
+    with pytest.raises(BeaconError, match=r"unknown parameter `.*beacon_k_proj.bias`"):
         load_published(beacon_base("llama"), state, 8)
 
 
@@ -229,12 +229,12 @@ def test_beacon_names_that_are_missing_are_an_error(beacon_base):
     for name in ("model.beacon_embed_tokens.weight", "model.layers.1.self_attn.beacon_k_proj.bias"):
         state = published_state(with_bias=True)
         del state[name]
-        with pytest.raises(BeaconError, match=f"The checkpoint lacks {name}"):
+        with pytest.raises(BeaconError, match=f"The checkpoint lacks `{name}"):
             load_published(beacon_base("qwen2"), state, 8)
     no_bias = {name: tensor for name, tensor in published_state(with_bias=True).items() if "v_proj.bias" not in name}
-    with pytest.raises(BeaconError, match=r"lacks model.layers.0.self_attn.beacon_v_proj.bias"):
+    with pytest.raises(BeaconError, match=r"lacks `model.layers.0.self_attn.beacon_v_proj.bias"):
         load_published(beacon_base("qwen2"), no_bias, 8)
-    with pytest.raises(BeaconError, match=r"lacks model.beacon_embed_tokens.weight"):
+    with pytest.raises(BeaconError, match=r"lacks `model.beacon_embed_tokens.weight"):
         load_published(beacon_base("qwen2"), beacon_base("qwen2").state_dict(), 8)
 
 
@@ -256,5 +256,5 @@ def test_weights_of_another_shape_are_an_error(beacon_base):
 def test_pickled_checkpoints_are_not_read(beacon_base, tmp_path):
     (tmp_path / "config.json").write_text(json.dumps(PUBLISHED))
     (tmp_path / "pytorch_model.bin").write_bytes(b"\x80")
-    with pytest.raises(ModelMissing, match="pickles are not read"):
+    with pytest.raises(ModelMissing, match="pickle files are not supported"):
         load_beacon(beacon_base("qwen2"), tmp_path)

@@ -5,9 +5,14 @@ from random import Random
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from weft.memory.memorag.beacon import BeaconError, TextTooLong, capacity, parse_policy
+from weft.memory.memorag.beacon import BeaconError, TextTooLong, parse_policy
 from weft.memory.memorag.beacon.layout import check_length, memory_places, positions_needed, raw_places, windows
 from weft.memory.memorag.beacon.ratios import longest_text, smallest_ratio
+
+
+def capacity(max_positions: int, window: int, ratio: int) -> int:
+    """Capacity in tokens (MemoRAG, 4.2): all windows but the last one are compressed with `ratio`."""
+    return (max_positions - window) * ratio + window
 
 
 def policy_of(text: str, window: int = 64, max_positions: int = 1024, **others: object):
@@ -48,7 +53,7 @@ def test_adapt_takes_the_smallest_ratio_that_holds_text_and_extra():
 
 
 def test_adapt_says_what_the_largest_ratio_holds():
-    with pytest.raises(TextTooLong, match="99999 tokens and 100 are kept free; ratio 16 holds 15423"):
+    with pytest.raises(TextTooLong, match="99999 tokens and 100 are reserved; ratio 16 holds 15423"):
         ratios_of("adapt-100", n_tokens=99_999)
 
 
@@ -56,13 +61,13 @@ def test_adapt_says_what_the_largest_ratio_holds():
     "text", ["", "four", "sequence:", "sequence:4,x", "adapt", "adapt-", "adapt-x", "random", "4.0"]
 )
 def test_no_policy_is_an_error_with_the_known_ones(text):
-    with pytest.raises(BeaconError, match=r"is no ratio policy\. Write a ratio"):
+    with pytest.raises(BeaconError, match=r"is not a ratio policy\. Use a ratio"):
         policy_of(text)
 
 
 @pytest.mark.parametrize("text", ["0", "-4", "3", "sequence:4,5", "sequence:4,0"])
 def test_a_ratio_must_divide_the_window(text):
-    with pytest.raises(BeaconError, match="A window of 64 tokens can't have ratio"):
+    with pytest.raises(BeaconError, match="does not divide the window of 64 tokens"):
         policy_of(text)
 
 

@@ -24,22 +24,22 @@ from weft.memory.memorag.beacon.checkpoint import load_beacon  # noqa: E402
 from weft.memory.memorag.beacon.model import BeaconModel  # noqa: E402
 from weft.memory.memorag.beacon.training.__main__ import main  # noqa: E402
 from weft.memory.memorag.beacon.training.data import (  # noqa: E402
-    Counts,
-    Words,
+    ModelTokenizer,
+    TextCounts,
     read_documents,
     rows_of_documents,
     texts_of_samples,
 )
-from weft.memory.memorag.beacon.training.recipe import STAGE_1, STAGE_2  # noqa: E402
-from weft.memory.memorag.beacon.training.stages import Stage, stage1_texts, stage2_texts  # noqa: E402
-from weft.memory.memorag.beacon.training.texts import (  # noqa: E402
-    UNLEARNT,
-    Course,
-    Text,
-    Texts,
+from weft.memory.memorag.beacon.training.dataset import (  # noqa: E402
+    IGNORED_LABEL,
+    BatchSampler,
+    TextDataset,
+    TrainingText,
     group_strictly,
     write_texts,
 )
+from weft.memory.memorag.beacon.training.recipe import STAGE_1, STAGE_2  # noqa: E402
+from weft.memory.memorag.beacon.training.stages import Stage, stage1_texts, stage2_texts  # noqa: E402
 from weft.memory.memorag.beacon.training.train import Intervals, held_out_loss, train  # noqa: E402
 from weft.memory.memorag.sft_data import Sample, write_samples  # noqa: E402
 
@@ -84,8 +84,8 @@ def base(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture
-def words(base: Path) -> Words:
-    return Words(base)
+def words(base: Path) -> ModelTokenizer:
+    return ModelTokenizer(base)
 
 
 def base_model(base: Path) -> Any:
@@ -96,9 +96,9 @@ def wrapped(base: Path) -> BeaconModel:
     return BeaconModel.wrap(base_model(base), WINDOW)
 
 
-def some_texts(folder: Path, lengths: Sequence[int] = (40, 64, 64, 40)) -> Texts:
+def some_texts(folder: Path, lengths: Sequence[int] = (40, 64, 64, 40)) -> TextDataset:
     random = np.random.default_rng(0)
-    made = (Text(random.integers(20, 60, n).astype(np.int32), np.arange(n) > 0) for n in lengths)
+    made = (TrainingText(random.integers(20, 60, n).astype(np.int32), np.arange(n) > 0) for n in lengths)
     return write_texts(folder, made)
 
 
@@ -125,10 +125,10 @@ def test_documents_come_from_files_lines_and_folders_in_order(tmp_path: Path):
 @pytest.mark.parametrize(
     ("name", "content", "says"),
     [
-        ("none.txt", None, "cannot be read"),
+        ("none.txt", None, "is unreadable"),
         ("latin.txt", b"caf\xe9", "not UTF-8"),
-        ("lines.jsonl", b'{"text": "a"}\n{"words": "b"}', "lines.jsonl:2 is no line"),
-        ("lines.jsonl", b"[", "lines.jsonl:1 is no line"),
+        ("lines.jsonl", b'{"text": "a"}\n{"words": "b"}', "lines.jsonl:2 is not a line"),
+        ("lines.jsonl", b"[", "lines.jsonl:1 is not a line"),
         ("blank.txt", b" \n", "There is no text"),
     ],
 )
@@ -139,8 +139,8 @@ def test_what_holds_no_text_is_named(tmp_path: Path, name: str, content: bytes |
         list(read_documents([tmp_path / name]))
 
 
-def test_rows_hold_every_token_of_the_documents_between_start_and_end(words: Words):
-    documents, counts = [STORY, "Nobody knew.", STORY * 2], Counts()
+def test_rows_hold_every_token_of_the_documents_between_start_and_end(words: ModelTokenizer):
+    documents, counts = [STORY, "Nobody knew.", STORY * 2], TextCounts()
     texts = list(rows_of_documents(documents, words, (64, 40), counts))
     stream = [token for document in documents for token in [*words.tokenizer.encode(document), words.end]]
     joined = [token for text in texts for token in text.tokens.tolist()]
@@ -150,19 +150,19 @@ def test_rows_hold_every_token_of_the_documents_between_start_and_end(words: Wor
     assert (counts.read, counts.texts, counts.tokens) == (3, len(texts), len(joined))
 
 
-def test_each_length_gets_its_share_of_the_tokens(words: Words):
-    lengths = [len(text.tokens) for text in rows_of_documents([STORY] * 40, words, (20, 80), Counts())]
+def test_each_length_gets_its_share_of_the_tokens(words: ModelTokenizer):
+    lengths = [len(text.tokens) for text in rows_of_documents([STORY] * 40, words, (20, 80), TextCounts())]
     assert 0.4 < 80 * lengths.count(80) / sum(lengths) < 0.6
 
 
-def test_a_text_shorter_than_a_row_is_dropped_and_counted(words: Words):
-    counts = Counts()
+def test_a_text_shorter_than_a_row_is_dropped_and_counted(words: ModelTokenizer):
+    counts = TextCounts()
     assert list(rows_of_documents(["boat"], words, (40,), counts)) == []
     assert counts.dropped_tokens == len(words.tokenizer.encode("boat")) + 1
 
 
-def test_a_sample_is_asked_for_its_clues_and_its_answer_and_only_those_are_learnt(words: Words):
-    counts = Counts()
+def test_a_sample_is_asked_for_its_clues_and_its_answer_and_only_those_are_learnt(words: ModelTokenizer):
+    counts = TextCounts()
     clues, answer = texts_of_samples([SAMPLE], words, WINDOW, 4096, counts)
     assert counts.texts == counts.read == 2
     for text, written in ((clues, "boat of Ines\nbehind the church"), (answer, "Behind the church")):
@@ -173,12 +173,12 @@ def test_a_sample_is_asked_for_its_clues_and_its_answer_and_only_those_are_learn
         assert STORY in asked and "assistant: I have read the whole text. What is the first task?\n" in asked
 
 
-def test_a_sample_without_clues_is_asked_for_its_answer_alone(words: Words):
-    assert len(list(texts_of_samples([replace(SAMPLE, clues=())], words, WINDOW, 4096, Counts()))) == 1
+def test_a_sample_without_clues_is_asked_for_its_answer_alone(words: ModelTokenizer):
+    assert len(list(texts_of_samples([replace(SAMPLE, clues=())], words, WINDOW, 4096, TextCounts()))) == 1
 
 
-def test_samples_without_a_memory_to_learn_or_too_long_are_counted(words: Words):
-    counts = Counts()
+def test_samples_without_a_memory_to_learn_or_too_long_are_counted(words: ModelTokenizer):
+    counts = TextCounts()
     assert list(texts_of_samples([SAMPLE], words, 4096, 65536, counts)) == []
     assert list(texts_of_samples([SAMPLE], words, WINDOW, 64, counts)) == []
     assert (counts.too_short, counts.too_long, counts.texts) == (2, 2, 0)
@@ -188,8 +188,8 @@ def test_a_model_that_does_not_chat_cannot_be_asked(base: Path, tmp_path: Path):
     for file in base.iterdir():
         if file.suffix != ".jinja":
             (tmp_path / file.name).write_bytes(file.read_bytes())
-    with pytest.raises(ModelError, match=r"cannot hold conversations.*chat_template\.jinja"):
-        Words(tmp_path).conversations()
+    with pytest.raises(ModelError, match=r"is not a chat model.*chat_template\.jinja"):
+        ModelTokenizer(tmp_path).conversations()
 
 
 def test_the_end_of_a_turn_is_the_one_that_the_template_writes(base: Path, tmp_path: Path):
@@ -197,12 +197,12 @@ def test_the_end_of_a_turn_is_the_one_that_the_template_writes(base: Path, tmp_p
         (tmp_path / file.name).write_bytes(file.read_bytes())
     turn_end = "<|fim_pad|>"  # a token that is there, in place of one for turns
     (tmp_path / "chat_template.jinja").write_text(TEMPLATE.replace("eos_token", f"'{turn_end}'"), encoding="utf-8")
-    number = Words(base).tokenizer.special(turn_end)
-    ends = {"eos_token_id": [Words(base).end, number]}
+    number = ModelTokenizer(base).tokenizer.special(turn_end)
+    ends = {"eos_token_id": [ModelTokenizer(base).end, number]}
     (tmp_path / "generation_config.json").write_text(json.dumps(ends), encoding="utf-8")
-    words = Words(tmp_path)
+    words = ModelTokenizer(tmp_path)
     assert words.end != number
-    for text in texts_of_samples([SAMPLE], words, WINDOW, 4096, Counts()):
+    for text in texts_of_samples([SAMPLE], words, WINDOW, 4096, TextCounts()):
         assert text.tokens[-1] == number and text.learnt[-1]
 
 
@@ -218,7 +218,7 @@ def test_all_texts_of_a_batch_have_as_many_windows_and_none_is_lost():
 
 
 def test_a_course_takes_every_text_once_an_epoch_in_another_order():
-    course = Course([20] * 12, WINDOW, 1, 0)
+    course = BatchSampler([20] * 12, WINDOW, 1, 0)
     first, second = ([course.batch(n)[0] for n in range(start, start + 12)] for start in (0, 12))
     assert sorted(first) == sorted(second) == list(range(12)) and first != second
     assert course.batch(3)[0] == first[3]
@@ -228,7 +228,7 @@ def test_a_batch_is_filled_up_with_what_is_not_learnt(tmp_path: Path):
     texts = some_texts(tmp_path, (40, 44))
     tokens, labels = texts.batch([0, 1])
     assert tokens.shape == labels.shape == (2, 44)
-    assert (labels[0, 40:] == UNLEARNT).all() and (labels[:, 0] == UNLEARNT).all()
+    assert (labels[0, 40:] == IGNORED_LABEL).all() and (labels[:, 0] == IGNORED_LABEL).all()
     assert (labels[0, 1:40] == tokens[0, 1:40]).all() and (tokens[1] == texts[1].tokens).all()
 
 
@@ -367,7 +367,7 @@ def test_a_gradient_that_is_no_number_ends_the_run_and_spoils_nothing(base: Path
     with torch.no_grad():
         model.base.model.norm.weight.fill_(float("nan"))
     before = {name: weight.clone() for name, weight in model.beacon_parameters()}
-    with pytest.raises(ModelError, match="step 1 is no number"):
+    with pytest.raises(ModelError, match="step 1 is not finite"):
         train(model, some_texts(tmp_path / "texts"), RECIPE, tmp_path)
     assert all(torch.equal(weight, before[name]) for name, weight in model.beacon_parameters())
 
@@ -375,10 +375,10 @@ def test_a_gradient_that_is_no_number_ends_the_run_and_spoils_nothing(base: Path
 @pytest.mark.parametrize(
     ("change", "says"),
     [
-        ({"window": 2048, "lengths": (2048,)}, "nothing to remember"),
+        ({"window": 2048, "lengths": (2048,)}, "no memory to train"),
         ({"ratios": (3,)}, "ratio 3"),
         ({"accumulate": 0}, "above 0"),
-        ({"epochs": 0}, "no run"),
+        ({"epochs": 0}, "at least 1 epoch"),
     ],
 )
 def test_a_recipe_that_cannot_be_is_refused(change: dict[str, Any], says: str):
@@ -419,7 +419,7 @@ def test_stage_2_begins_with_the_weights_of_stage_1_and_saves_its_own(base: Path
 
 def test_too_little_text_says_what_was_found_and_what_to_do(base: Path, tmp_path: Path):
     (tmp_path / "short.txt").write_text("boat", encoding="utf-8")
-    with pytest.raises(ModelError, match=r"Nothing can be learnt.*1 documents.*less than a row of 40.*longer texts"):
+    with pytest.raises(ModelError, match=r"No training data in.*1 documents.*short of a row of 40.*longer texts"):
         Stage(stage1_texts, RECIPE, base, tmp_path / "out").run([tmp_path / "short.txt"], [], Intervals())
 
 
@@ -431,10 +431,10 @@ def test_errors_are_one_line_and_a_status(base: Path, tmp_path: Path, capsys: py
     (tmp_path / "short.txt").write_text("boat", encoding="utf-8")
     data = ["--data", str(tmp_path / "short.txt")]
     commands = {
-        "Nothing can be learnt": ["stage1", "--model", str(base), *data, *out],
-        "cannot be read": ["stage1", "--model", str(base), "--data", str(tmp_path / "none"), *out],
-        "no sample": ["stage2", "--model", str(base), *data, *out],
-        "nothing to remember": ["stage1", "--model", str(base), *data, "--lengths", "100", *out],
+        "No training data in": ["stage1", "--model", str(base), *data, *out],
+        "is unreadable": ["stage1", "--model", str(base), "--data", str(tmp_path / "none"), *out],
+        "not a sample": ["stage2", "--model", str(base), *data, *out],
+        "no memory to train": ["stage1", "--model", str(base), *data, "--lengths", "100", *out],
         "tokenizer": ["stage1", "--model", str(tmp_path), *data, *out],
         "does not exist": ["sft-data", "--backend", "transformers", "--path", str(tmp_path / "none"), *data, *out],
     }

@@ -17,7 +17,7 @@ def test_picture_and_record_are_written(tmp_path, capsys):
     question = ["--question", "Where did the author of The Northern Lamp grow up?", "--embeddings", "hashing"]
     assert main([*files, *question, "--svg", str(svg), "--json", str(record), "--n", "2"]) == 0
     printed = capsys.readouterr().out
-    assert "vells.md:1-3: names “Ada Vells”, reached from “The Northern Lamp”: A novel by Ada Vells." in printed
+    assert "vells.md:1-3: mentions “Ada Vells”, reached from “The Northern Lamp”: A novel by Ada Vells." in printed
     written = json.loads(record.read_text(encoding="utf-8"))
     assert [step["step"] for step in written["steps"]] == ["question entities", "first segments", "edge"]
     assert MemoryGraph.from_json(written["graph"]).named("orsk")

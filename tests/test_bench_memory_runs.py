@@ -18,7 +18,7 @@ from weft.benchmarks.memory.values import Fact, Sample
 from weft.benchmarks.plots import curves_plot, ranges_plot
 from weft.benchmarks.rows import add_rows, read_rows
 from weft.llm.protocol import ModelUnreachable
-from weft.memory import Accountant, HashingEmbedder, Item, Kit, Question, Segment, Strategy
+from weft.memory import HashingEmbedder, Item, MeteredModel, Question, Segment, Strategy, StrategyContext
 from weft.server.cli.exit_status import CANNOT_BE_DONE
 
 SUBSET = Path(__file__).parent / "golden" / "memory"
@@ -135,18 +135,18 @@ def test_what_is_found_is_as_committed():
 
 
 def test_settings_are_spelled_after_a_colon():
-    kit = Kit()
-    plus = spelled_strategy("segment_plus:filtered=false, segment_tokens=7,merge_evidence=llm", kit)
+    context = StrategyContext()
+    plus = spelled_strategy("segment_plus:filtered=false, segment_tokens=7,merge_evidence=llm", context)
     assert isinstance(plus, Strategy)
     assert (plus._settings.filtered, plus._settings.segment_tokens, plus._settings.merge_evidence) == (False, 7, "llm")
-    assert spelled_strategy("qrmem:score=fragrel", kit).name == "qrmem"
+    assert spelled_strategy("qrmem:score=fragrel", context).name == "qrmem"
     for spelling, said in (
         ("segment_plus:colour=red", "`segment_plus` has no setting `colour`"),
         ("qrmem:score=magic", "no way to score is called 'magic'"),
         ("fragrel:alpha=1", "`fragrel` has no setting but `score`"),
     ):
         with pytest.raises(ValueError, match=said):
-            spelled_strategy(spelling, kit)
+            spelled_strategy(spelling, context)
 
 
 def careful(messages):
@@ -157,32 +157,34 @@ def careful(messages):
 
 
 def test_an_answer_is_scored_and_its_calls_are_counted(scripted_chat):
-    row = answered(MILL, "segment_plus", scripted_chat(careful), Kit())
+    row = answered(MILL, "segment_plus", scripted_chat(careful), StrategyContext())
     assert row.text == "1921" and row.figures == {"f1": 1.0, "em_strict": 1.0, "em_contains": 1.0, "evidence": 1.0}
     assert row.n_calls == 3 and row.tokens_in > 100 and row.tokens_out > 3 and not row.error
 
 
 def test_a_reader_of_long_texts_is_counted_with_the_model_that_answers(scripted_chat):
-    reader = Accountant(scripted_chat(lambda messages: "Nora bought the mill"))
-    row = answered(MILL, "memorag", scripted_chat([("Read the passages", "1921")]), Kit(reader=reader))
+    reader = MeteredModel(scripted_chat(lambda messages: "Nora bought the mill"))
+    row = answered(
+        MILL, "memorag", scripted_chat([("Read the passages", "1921")]), StrategyContext(memory_model=reader)
+    )
     assert (row.text, row.n_calls) == ("1921", 3)
-    alone = answered(MILL, "memorag", None, Kit(reader=reader))
+    alone = answered(MILL, "memorag", None, StrategyContext(memory_model=reader))
     assert (alone.text, alone.n_calls) == ("Nora bought the mill", 3) and "f1" in alone.figures
 
 
 def test_without_a_model_the_evidence_is_scored():
-    row = answered(MILL, "segment_plus", None, Kit())
+    row = answered(MILL, "segment_plus", None, StrategyContext())
     assert row.figures == {"evidence": 1.0} and row.n_calls == 0
 
 
 def test_a_model_that_fails_costs_its_row_alone(scripted_chat):
-    row = answered(MILL, "segment_plus", scripted_chat([("", ModelUnreachable("nobody is there"))]), Kit())
+    row = answered(MILL, "segment_plus", scripted_chat([("", ModelUnreachable("nobody is there"))]), StrategyContext())
     assert row.error == "nobody is there" and row.figures == {}
 
 
 def test_the_extractive_mock_answers_every_strategy_in_a_form_that_it_reads():
     for name in ("segment_plus", "qrmem", "memorag"):
-        row = answered(MILL, name, ExtractiveMock(), Kit())
+        row = answered(MILL, name, ExtractiveMock(), StrategyContext())
         assert row.n_calls > 1 and row.text and not row.error
         assert not any("could not be read" in note for note in row.notes)
 
@@ -259,7 +261,7 @@ def dialogue():
 )
 def test_a_dialogue_is_rated_from_1_to_100_on_the_turns_that_it_is_about(scripted_chat, said, value):
     model = scripted_chat([("impartial judge", said)])
-    verdict = judge(Accountant(model), dialogue(), "It was b1.")
+    verdict = judge(MeteredModel(model), dialogue(), "It was b1.")
     assert (verdict.kind, verdict.value) == ("rating", value)
     assert "user: u1\nbot: b1" in model.prompts[0] and "u2" not in model.prompts[0]
     assert model.asked[0].temperature == 0
@@ -268,16 +270,16 @@ def test_a_dialogue_is_rated_from_1_to_100_on_the_turns_that_it_is_about(scripte
 @pytest.mark.parametrize("said", ["", "very good", "[[0]]", "[[101]]", "85"])
 def test_what_cannot_be_read_is_asked_for_again_and_then_missing(scripted_chat, said):
     model = scripted_chat([("impartial judge", said)])
-    assert judge(Accountant(model), dialogue(), "x").value is None
+    assert judge(MeteredModel(model), dialogue(), "x").value is None
     assert len(model.asked) > 1
     model = scripted_chat([("impartial judge", [said, "[[7]]"])])
-    assert judge(Accountant(model), dialogue(), "x").value == 0.07
+    assert judge(MeteredModel(model), dialogue(), "x").value == 0.07
 
 
 @pytest.mark.parametrize(("said", "value"), [('{"score": 0}', 0.0), ('```{"score": "73"}```', 0.73)])
 def test_an_answer_is_scored_against_the_gold_one(scripted_chat, said, value):
     model = scripted_chat([("Reference answer: 1921", said)])
-    verdict = judge(Accountant(model), MILL, "In 1921.")
+    verdict = judge(MeteredModel(model), MILL, "In 1921.")
     assert (verdict.kind, verdict.value) == ("score", value)
 
 
@@ -288,7 +290,7 @@ def test_a_choice_is_true_or_false(scripted_chat, said, value):
     asked = Question("Which?", ("red", "blue"))
     of = Sample("1", "quality", MILL.items, asked, ("B",), metric="accuracy", details={"gold": 1})
     model = scripted_chat([("one option and that is B", said)])
-    verdict = judge(Accountant(model), of, "The blue one.")
+    verdict = judge(MeteredModel(model), of, "The blue one.")
     assert (verdict.kind, verdict.value) == ("choice", value)
     assert "A. red\nB. blue" in model.prompts[0]
 

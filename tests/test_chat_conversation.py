@@ -492,7 +492,7 @@ def test_without_remembering_nothing_is_kept(workspace):
 
 
 def test_an_unknown_conversation_is_an_error(workspace):
-    with pytest.raises(NoConversation, match="begin a new one"):
+    with pytest.raises(NoConversation, match="start a new one"):
         workspace().ask(QUESTION, "nowhere")
 
 

@@ -128,7 +128,7 @@ def test_many_texts_go_in_batches_and_long_ones_are_cut(replaying):
 )
 def test_an_answer_without_vectors_is_an_error_that_names_the_setting(replaying, answer):
     server = replaying({"POST /v1/embeddings": answer})
-    with pytest.raises(ModelUnreachable, match=r"Check the address and memory\.embeddings_model"):
+    with pytest.raises(ModelUnreachable, match=r"Check the address and `memory\.embeddings_model`"):
         api(server.url).embed(["a"])
 
 
@@ -163,7 +163,7 @@ def test_the_key_is_sent_and_missing_ones_are_named(replaying, monkeypatch):
 def test_hashing_needs_nothing():
     embedder, why = open_embedder(EmbedderSettings("hashing"))
     assert isinstance(embedder, HashingEmbedder)
-    assert why == "embeddings by hashing, as set"
+    assert why == "hashing embeddings, as configured"
 
 
 def test_auto_takes_hashing_where_nothing_is_installed_and_says_so(monkeypatch):
@@ -180,8 +180,8 @@ def test_auto_takes_hashing_where_nothing_is_installed_and_says_so(monkeypatch):
         (EmbedderSettings("api", url="http://127.0.0.1:1"), "memory.embeddings_model"),
         (EmbedderSettings("api", url="nowhere", model="m"), "Write it as http://"),
         (EmbedderSettings("local"), "memory.embeddings_path"),
-        (EmbedderSettings("local", path="/no/such"), "/no/such is no directory of a model"),
-        (EmbedderSettings("magic"), "Choose one of auto, hashing, bundled, local, api"),
+        (EmbedderSettings("local", path="/no/such"), "/no/such is not a model directory"),
+        (EmbedderSettings("magic"), "Use one of auto, hashing, bundled, local, api"),
     ],
 )
 def test_what_is_not_there_is_named_with_the_next_step(settings, message):
@@ -270,7 +270,7 @@ def test_loading_prints_nothing(bert, capfd):
 @pytest.mark.local
 def test_a_broken_directory_is_a_clear_error(bert, tmp_path):
     (tmp_path / "config.json").write_text("{}")
-    with pytest.raises(ModelError, match="cannot be read as a model of embeddings"):
+    with pytest.raises(ModelError, match="is not a readable embedding model"):
         LocalEmbedder(tmp_path).embed(["moon"])
 
 

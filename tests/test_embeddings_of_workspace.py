@@ -12,7 +12,7 @@ from weft.server.models.embeddings import embedder_of
 def test_hashing_keeps_nothing():
     embedder, why = embedder_of(MemoryOptions(embeddings="hashing"), MemoryStore(None))
     assert isinstance(embedder, HashingEmbedder)
-    assert why == "embeddings by hashing, as set"
+    assert why == "hashing embeddings, as configured"
 
 
 def test_a_servers_vectors_stay_in_the_memory_of_the_workspace(replaying, tmp_path):
@@ -36,4 +36,4 @@ def test_what_cannot_be_had_is_said_and_letters_take_its_place(tmp_path):
     options = MemoryOptions(embeddings="local", embeddings_path=str(tmp_path / "no-such-model"))
     embedder, why = embedder_of(options, MemoryStore(None))
     assert isinstance(embedder, HashingEmbedder)
-    assert why.endswith("Set memory.embeddings_path. Until then texts are compared by hashed character n-grams.")
+    assert why.endswith("Set `memory.embeddings_path`. Until then texts are found by their letters.")

@@ -23,10 +23,10 @@ KINDS = {
 }
 
 NEXT_STEPS = """
-    add allow ask begin call change check choose clone close complete configure convert copy correct create delete do
-    download end exclude export fetch free give go install leave let list load log look lower make memorise move name
-    open put raise remove rename repair replace restart reuse run save see send set shorten start supply switch take
-    train try update upgrade use wait weft write
+    add allow ask begin call change check choose clone close complete configure convert copy correct create delete
+    disable do download end exclude export fetch free give go install leave let list load log look lower make
+    memorize move name open put raise remove rename repair replace reload restart resume reuse run save see send set
+    shorten start supply switch take train try update upgrade use wait weft write
 """
 """The verbs a next step begins with."""
 

@@ -17,7 +17,7 @@ from weft.llm.http.endpoint import MAX_VALUE_BYTES, Endpoint
 from weft.llm.http.model import EVENT_BYTES, MAX_CHARACTERS_PER_TOKEN, MAX_TOKEN_CHARACTERS, OVERHEAD_BYTES
 from weft.llm.http.openai import OpenAIModel
 from weft.llm.protocol import ChatRequest, CompletionRequest, Message, ModelCancelled, Piece
-from weft.memory.accountant import Accountant, Call, TimeUp
+from weft.memory.metered_model import Call, CallTimedOut, MeteredModel
 from weft.server.config import load_config
 from weft.server.workspace.workspace import Workspace
 
@@ -224,9 +224,9 @@ def test_a_call_of_a_strategy_has_a_limit_of_its_own(scripted_chat: Any):
             while not cancel.wait(0.01):
                 yield Piece("a")
 
-    with pytest.raises(TimeUp, match=r"did not finish “note” within 0\.1 s"):
-        Accountant(Slow({}), call_seconds=0.1).ask(Call.of("note", "x"))
-    assert issubclass(TimeUp, ModelError)
+    with pytest.raises(CallTimedOut, match=r"did not finish `note` within 0\.1 s"):
+        MeteredModel(Slow({}), call_seconds=0.1).ask(Call.of("note", "x"))
+    assert issubclass(CallTimedOut, ModelError)
 
 
 CODE = '"""Prices."""\n\ndef total(items):\n    """Adds the prices of items."""\n    return sum(items)\n'

@@ -275,7 +275,7 @@ def test_conversations_are_listed_searched_exported_and_deleted_and_mistakes_are
         ):
             with pytest.raises(JsonRpcException):
                 await conversations(**wrong)
-        with pytest.raises(JsonRpcException, match="begin a new one"):
+        with pytest.raises(JsonRpcException, match="start a new one"):
             await editor.within(ask(editor, conversationId=first))
         with pytest.raises(JsonRpcException, match="parameters of weft/ask"):
             await editor.request("weft/ask", {"conversationId": "x"})

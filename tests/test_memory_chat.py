@@ -9,8 +9,18 @@ from weft.llm import Cancel, ModelError
 from weft.llm.backends import ModelConfig, open_model
 from weft.llm.prompting.conversation import FRAME_TOKENS
 from weft.llm.protocol import Message
-from weft.memory import Accountant, Budget, Evidence, HashingEmbedder, Item, Kit, Question, Segment, Strategy
-from weft.memory.embedding_kept import KeepingEmbedder
+from weft.memory import (
+    Budget,
+    Evidence,
+    HashingEmbedder,
+    Item,
+    MeteredModel,
+    Question,
+    Segment,
+    Strategy,
+    StrategyContext,
+)
+from weft.memory.embedding_cache import CachingEmbedder
 from weft.memory.fragrel import (
     ChatPolicy,
     SemanticRelation,
@@ -20,8 +30,8 @@ from weft.memory.fragrel import (
     returning_chat,
     truncated_history,
 )
-from weft.memory.fragrel.chat_prompt import Parts, lay_out
-from weft.memory.fragrel.memo import Memos
+from weft.memory.fragrel.chat_prompt import PromptParts, build_chat_prompt
+from weft.memory.fragrel.memo import MemoChatMemory
 from weft.memory.fragrel.policy import MEMOCHAT, PAPER
 from weft.memory.scoring import indexer
 from weft.memory.storage import MemoryStore
@@ -35,7 +45,7 @@ def count(text):
 
 
 def words_kit(model=None):
-    return Kit(Accountant(model) if model else None, count_tokens=count)
+    return StrategyContext(MeteredModel(model) if model else None, count_tokens=count)
 
 
 def talked(memory, n_rounds, words_each=10):
@@ -56,7 +66,7 @@ def numbers(recalled):
 
 @pytest.mark.parametrize("make", KINDS)
 def test_it_is_a_strategy(make):
-    assert isinstance(make(Kit()), Strategy)
+    assert isinstance(make(StrategyContext()), Strategy)
 
 
 def test_a_short_history_is_shown_whole_and_nothing_is_retrieved():
@@ -145,10 +155,10 @@ def test_one_system_message_where_that_is_wanted():
 
 def test_over_the_window_the_lowest_scored_evidence_goes_first():
     evidence = tuple(Evidence(Segment("c", i, "w " * 40), score) for i, score in enumerate([3.0, 1.0, 2.0]))
-    parts = Parts("hello", ("user: last\nbot: one",), evidence)
-    whole = sum(count(message.text) for message in lay_out(parts, 1000, count)[0]) + 2 * FRAME_TOKENS
+    parts = PromptParts("hello", ("user: last\nbot: one",), evidence)
+    whole = sum(count(message.text) for message in build_chat_prompt(parts, 1000, count)[0]) + 2 * FRAME_TOKENS
     for n_expected, room in ((3, whole), (2, whole - 1), (1, whole - 42)):
-        messages, shown = lay_out(parts, room, count)
+        messages, shown = build_chat_prompt(parts, room, count)
         assert sum(count(message.text) for message in messages) <= room
         assert [each.score for each in shown.evidence] == [[3.0], [3.0, 2.0], [3.0, 1.0, 2.0]][n_expected - 1]
         assert "user: last ### bot: one" in messages[-1].text
@@ -156,18 +166,18 @@ def test_over_the_window_the_lowest_scored_evidence_goes_first():
 
 def test_then_the_oldest_rounds_go_then_the_middle_of_what_is_left():
     rounds = tuple(f"user: first{i} {'w ' * 50}\nbot: end{i}" for i in range(4))
-    messages, shown = lay_out(Parts("hello", rounds), 240, count)
+    messages, shown = build_chat_prompt(PromptParts("hello", rounds), 240, count)
     assert len(shown.recent) == 2 and "first3" in messages[-1].text and "first1" not in messages[-1].text
-    messages, shown = lay_out(Parts("hello", rounds), 120, count)
+    messages, shown = build_chat_prompt(PromptParts("hello", rounds), 120, count)
     assert "first3" in messages[-1].text and "end3" in messages[-1].text
-    messages, shown = lay_out(Parts("begin " + "w " * 900 + "end", rounds), 200, count)
+    messages, shown = build_chat_prompt(PromptParts("begin " + "w " * 900 + "end", rounds), 200, count)
     assert shown.prompt.startswith("begin") and shown.prompt.endswith("end") and "chat partner" in messages[0].text
 
 
 def test_a_pasted_file_does_not_push_out_everything_else():
     giant = "begin " + "w " * 5000 + "end"
     evidence = tuple(Evidence(Segment("c", i, text), 9.0 - i) for i, text in enumerate([giant, "a fox", "a wolf"]))
-    messages, shown = lay_out(Parts("hello", (giant,), evidence), 400, count)
+    messages, shown = build_chat_prompt(PromptParts("hello", (giant,), evidence), 400, count)
     assert [each.segment.text[:6] for each in shown.evidence] == ["begin ", "a fox", "a wolf"]
     assert shown.recent[0].startswith("begin") and shown.recent[0].endswith("end")
     assert sum(count(message.text) for message in messages) <= 400
@@ -190,9 +200,9 @@ def test_a_model_with_a_small_window_gets_a_small_prompt(scripted_chat):
 @settings(max_examples=60, deadline=None)
 @given(st.text(max_size=400), st.lists(st.text(max_size=200), max_size=4), st.integers(0, 500))
 def test_whatever_is_said_the_prompt_fits_the_room(prompt, rounds, extra):
-    room = count(lay_out(Parts(""), 10_000, count)[0][0].text) + 60 + extra
+    room = count(build_chat_prompt(PromptParts(""), 10_000, count)[0][0].text) + 60 + extra
     evidence = tuple(Evidence(Segment("c", i, text), float(i)) for i, text in enumerate(rounds))
-    messages, _ = lay_out(Parts(prompt, tuple(rounds), evidence), room, count)
+    messages, _ = build_chat_prompt(PromptParts(prompt, tuple(rounds), evidence), room, count)
     assert sum(count(message.text) for message in messages) <= room
 
 
@@ -289,8 +299,10 @@ def test_a_new_round_costs_one_embedding():
                 embedded.extend(texts)
             return super().embed(texts, are_queries=are_queries)
 
-    kit = Kit(embedder=KeepingEmbedder(Counting(), MemoryStore(None).vectors), count_tokens=count)
-    memory = talked(chat_memory(kit, relation=SemanticRelation(kit.embedder), score=indexer("dense", kit)), 20)
+    context = StrategyContext(embedder=CachingEmbedder(Counting(), MemoryStore(None).vectors), count_tokens=count)
+    memory = talked(
+        chat_memory(context, relation=SemanticRelation(context.embedder), score=indexer("dense", context)), 20
+    )
     memory.messages(Question("tomatoes"))
     assert len(embedded) == 19, "the last round is in the window"
     memory.add("one more", "yes")
@@ -354,7 +366,7 @@ def test_memos_are_written_when_rounds_leave_and_chosen_by_topic(scripted_chat):
 
 def test_a_choice_of_no_topic_gives_no_evidence(scripted_chat):
     model = scripted_chat([("Divide them", MEMO), ("Choose the topics", "[]")])
-    memos = Memos(words_kit(model))
+    memos = MemoChatMemory(words_kit(model))
     memos.remember([Item("c", "user: a\nbot: b", "turn", i) for i in range(3)])
     assert memos.recall(Question("x"), Budget()).evidence == ()
 
@@ -365,7 +377,7 @@ def test_a_choice_of_no_topic_gives_no_evidence(scripted_chat):
 )
 def test_a_memo_that_cannot_be_read_holds_everything(scripted_chat, nonsense):
     model = scripted_chat([("Divide them", nonsense), ("Choose the topics", "[1, 1, 7]")])
-    memos = Memos(words_kit(model))
+    memos = MemoChatMemory(words_kit(model))
     memos.remember([Item("c", f"user: number {i}\nbot: b", "turn", i) for i in range(3)])
     (memo,) = memos.memos
     assert len(memo.rounds) == 3 and len(model.asked) == 5, "temperature 0, then four times 0.7"
@@ -374,7 +386,7 @@ def test_a_memo_that_cannot_be_read_holds_everything(scripted_chat, nonsense):
 
 
 def test_rounds_that_no_memo_holds_are_kept_in_one_more(scripted_chat):
-    memos = Memos(words_kit(scripted_chat([("Divide them", MEMO.replace('"start": 1', '"start": 2'))])))
+    memos = MemoChatMemory(words_kit(scripted_chat([("Divide them", MEMO.replace('"start": 1', '"start": 2'))])))
     memos.remember([Item("c", f"user: number {i}\nbot: b", "turn", i) for i in range(4)])
     assert [[item.number for item in memo.rounds] for memo in memos.memos] == [[1], [2], [0, 3]]
 
@@ -382,10 +394,10 @@ def test_rounds_that_no_memo_holds_are_kept_in_one_more(scripted_chat):
 @pytest.mark.parametrize("nonsense", ["none of them", '[{"topic": 1}]', '{"a": 1}'])
 def test_topics_that_cannot_be_read_give_no_evidence_and_say_so(scripted_chat, nonsense):
     model = scripted_chat([("Divide them", MEMO), ("Choose the topics", nonsense)])
-    memos = Memos(words_kit(model))
+    memos = MemoChatMemory(words_kit(model))
     memos.remember([Item("c", "user: a\nbot: b", "turn", i) for i in range(3)])
     recalled = memos.recall(Question("x"), Budget())
-    assert recalled.evidence == () and "no readable answer" in recalled.trace[0].detail["failed"]
+    assert recalled.evidence == () and "unparsable response" in recalled.trace[0].detail["failed"]
 
 
 def test_memos_need_a_model_to_be_written_and_chosen():
@@ -402,7 +414,7 @@ def test_a_memory_that_fails_loses_no_reply(scripted_chat):
 
 
 def test_forgetting_a_conversation_forgets_its_memos(scripted_chat):
-    memos = Memos(words_kit(scripted_chat([("Divide them", MEMO)])))
+    memos = MemoChatMemory(words_kit(scripted_chat([("Divide them", MEMO)])))
     memos.remember([Item("c", "user: a\nbot: b", "turn", i) for i in range(3)])
     memos.forget("c")
     assert memos.memos == ()
@@ -430,7 +442,7 @@ def test_a_real_model_chats_over_a_moved_history(small_chat_model):
     model = open_model(ModelConfig("transformers", path=str(small_chat_model)))
     try:
         policy = dataclasses.replace(PAPER, reserved=16, n_evidence=3)
-        memory = talked(chat_memory(Kit(Accountant(model)), policy), 12, words_each=2)
+        memory = talked(chat_memory(StrategyContext(MeteredModel(model)), policy), 12, words_each=2)
         answer = memory.chat("What did I say about Lisbon?")
         assert answer.text and any("Lisbon" in each.segment.text for each in answer.recalled.evidence)
     finally:

@@ -3,7 +3,7 @@
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from weft.memory import Accountant, Item, Kit, Question
+from weft.memory import Item, MeteredModel, Question, StrategyContext
 from weft.memory.choices import as_answer, read_letter, with_choices
 from weft.memory.strategies import strategy_named
 
@@ -35,7 +35,7 @@ def test_a_letter_is_found_however_it_is_said(text, letter):
 @pytest.mark.parametrize("text", ["", "E", "A or B.", "(A) or (B)", "I do not know", "a man", "in London, or nowhere"])
 def test_no_letter_or_several_is_unreadable(text):
     assert as_answer(text, Question("Where?", CHOICES)) == text
-    with pytest.raises(ValueError, match="not one option"):
+    with pytest.raises(ValueError, match="no single option"):
         read_letter(text, CHOICES)
 
 
@@ -64,6 +64,6 @@ def test_without_choices_an_answer_stays_as_it_was_written():
 @pytest.mark.parametrize("name", ["fragrel", "qrmem", "memorag", "segment_plus", "full_middle", "top_1", "auto"])
 def test_every_strategy_answers_a_question_with_choices_by_the_letter(scripted_chat, name):
     """Notes and clues are asked for too; what is no JSON is then found without the model."""
-    strategy = strategy_named(name, Kit(Accountant(scripted_chat([("", "B. There, as the text says.")]))))
+    strategy = strategy_named(name, StrategyContext(MeteredModel(scripted_chat([("", "B. There, as the text says.")]))))
     strategy.remember([Item("a.md", "The mill stands there, by the river.")])
     assert strategy.answer(Question("Where does the mill stand?", ("here", "there"))).text == "B"

@@ -5,7 +5,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from weft.llm import Cancel
 from weft.llm.backends import ModelConfig, open_model
-from weft.memory import Accountant, Budget, Item, Kit, Question, Strategy
+from weft.memory import Budget, Item, MeteredModel, Question, Strategy, StrategyContext
 from weft.memory.fragrel import ContextRelation, FragRel, FragRelOptions, NoRelation, SemanticRelation
 from weft.memory.fragrel.scores import RelatedIndex
 from weft.memory.splitters import count_words
@@ -20,8 +20,8 @@ STORY = (
 SHORT = FragRelOptions(segment_words=12, relation=ContextRelation(0.3))
 
 
-def fragrel(options=SHORT, kit=None, text=STORY):
-    strategy = FragRel(kit or Kit(), options)
+def fragrel(options=SHORT, context=None, text=STORY):
+    strategy = FragRel(context or StrategyContext(), options)
     strategy.remember([Item("story.txt", text)])
     return strategy
 
@@ -52,7 +52,7 @@ def test_what_stands_beside_the_answer_is_recalled_though_it_shares_no_word():
     [("rank", [1, 2, 0]), ("document", [0, 1, 2]), ("reverse_rank", [0, 2, 1]), ("time", [2, 0, 1])],
 )
 def test_evidence_stands_in_the_order_that_is_asked_for(order, expected):
-    strategy = FragRel(Kit(), FragRelOptions(NoRelation(), order=order))
+    strategy = FragRel(StrategyContext(), FragRelOptions(NoRelation(), order=order))
     said = ["a fox and a wolf and a bear and one more", "fox fox one", "one fox and a bear"]
     times = [2.0, 3.0, 1.0]
     strategy.remember([Item("talk", text, "turn", i, at) for i, (text, at) in enumerate(zip(said, times, strict=True))])
@@ -103,14 +103,14 @@ def test_without_a_relation_and_with_alpha_0_the_ranking_is_the_same():
 
 
 def test_a_semantic_relation_uses_the_embedder_of_the_kit():
-    kit = Kit()
-    strategy = fragrel(FragRelOptions(SemanticRelation(kit.embedder), segment_words=9), kit)
+    context = StrategyContext()
+    strategy = fragrel(FragRelOptions(SemanticRelation(context.embedder), segment_words=9), context)
     recalled = strategy.recall(Question("the boat"), Budget())
     assert recalled.evidence and recalled.trace[0].detail["relation"] == "semantic"
 
 
 def test_nothing_remembered_and_nothing_in_common_give_no_evidence():
-    assert FragRel(Kit()).recall(Question("anything"), Budget()).evidence == ()
+    assert FragRel(StrategyContext()).recall(Question("anything"), Budget()).evidence == ()
     assert fragrel().recall(Question("zeppelin"), Budget()).evidence == ()
     assert fragrel(text="").recall(Question("zeppelin"), Budget()).evidence == ()
     assert fragrel().recall(Question(""), Budget()).evidence == ()
@@ -126,7 +126,7 @@ def test_a_document_replaces_what_its_source_held_and_can_be_forgotten():
 
 
 def test_turns_are_added_to_their_conversation_one_segment_each():
-    strategy = FragRel(Kit(), SHORT)
+    strategy = FragRel(StrategyContext(), SHORT)
     long_turn = "user: " + "the tide was high. " * 30
     strategy.remember([Item("talk", long_turn, "turn", 0)])
     strategy.remember([Item("talk", "user: the tide again", "turn", 1), Item("talk", long_turn, "turn", 0)])
@@ -144,9 +144,9 @@ def test_chinese_is_split_and_found():
 
 def test_a_running_recall_keeps_the_segments_it_took():
     strategy = fragrel()
-    index = strategy._ready()
+    index = strategy._current_index()
     strategy.remember([Item("other.txt", "more")])
-    assert len(index.segments) < len(strategy._ready().segments)
+    assert len(index.segments) < len(strategy._current_index().segments)
 
 
 @pytest.mark.parametrize("name", ["top_3", "qrmem", "memorag", "segment_plus"])
@@ -159,7 +159,7 @@ def test_fragrel_s_scores_stand_below_other_strategies(name, monkeypatch):
         return ask(index, question)
 
     monkeypatch.setattr(RelatedIndex, "related_scores", related_scores)
-    strategy = strategy_named(name, Kit(), score="fragrel")
+    strategy = strategy_named(name, StrategyContext(), score="fragrel")
     strategy.remember([Item("story.txt", STORY * 40)])
     assert strategy.recall(Question("Where is the boat of the miller?"), Budget(words=200)).evidence
     assert asked
@@ -173,7 +173,7 @@ def test_without_a_model_the_answer_is_the_evidence():
 
 def test_the_answer_comes_from_the_story_prompt(scripted_chat):
     model = scripted_chat([("What sank", "a boat")])
-    strategy = fragrel(FragRelOptions(segment_words=12, temperature=1.0), Kit(Accountant(model)))
+    strategy = fragrel(FragRelOptions(segment_words=12, temperature=1.0), StrategyContext(MeteredModel(model)))
     answer = strategy.answer(Question("What sank in the storm?"), Budget(words=24))
     assert (answer.text, answer.strategy, answer.cost.n_calls) == ("a boat", "fragrel", 1)
     request = model.asked[0]
@@ -184,7 +184,7 @@ def test_the_answer_comes_from_the_story_prompt(scripted_chat):
 
 def test_choices_are_lettered_and_a_template_of_the_question_comes_first(scripted_chat):
     model = scripted_chat([("A. a boat", "A"), ("Tell me", "told")])
-    strategy = fragrel(kit=Kit(Accountant(model)))
+    strategy = fragrel(context=StrategyContext(MeteredModel(model)))
     assert strategy.answer(Question("What sank in the storm?", choices=("a boat", "a hat"))).text == "A"
     own = Question("What sank {context}?", template="Tell me {question} from {context} {other}")
     assert strategy.answer(own).text == "told"
@@ -193,7 +193,7 @@ def test_choices_are_lettered_and_a_template_of_the_question_comes_first(scripte
 
 def test_without_a_budget_the_prompt_fits_the_window(scripted_chat):
     model = scripted_chat(lambda messages: "yes")
-    strategy = fragrel(kit=Kit(Accountant(model)), text=STORY * 400)
+    strategy = fragrel(context=StrategyContext(MeteredModel(model)), text=STORY * 400)
     question = Question("Did the boat of the miller sink in the storm?")
     expected = strategy.estimate(question)
     answer = strategy.answer(question)
@@ -205,7 +205,7 @@ def test_a_cancelled_answer_asks_nobody(scripted_chat):
     model = scripted_chat([])
     cancel = Cancel()
     cancel.cancel()
-    answer = fragrel(kit=Kit(Accountant(model))).answer(Question("boat"), cancel=cancel)
+    answer = fragrel(context=StrategyContext(MeteredModel(model))).answer(Question("boat"), cancel=cancel)
     assert answer.text == "" and not model.asked
 
 
@@ -223,7 +223,7 @@ def test_a_real_model_answers_a_story_question(small_chat_model):
     model = open_model(ModelConfig("transformers", path=str(small_chat_model)))
     try:
         options = FragRelOptions(segment_words=12, max_new_tokens=16)
-        answer = fragrel(options, Kit(Accountant(model))).answer(Question("What sank in the storm?"))
+        answer = fragrel(options, StrategyContext(MeteredModel(model))).answer(Question("What sank in the storm?"))
         assert answer.text and answer.cost.n_calls == 1
     finally:
         model.close()

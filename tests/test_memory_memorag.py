@@ -12,17 +12,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 from weft.errors import ModelError
 from weft.llm.protocol import Cancel, Message, ModelUnreachable
-from weft.memory import Accountant, Budget, HashingEmbedder, Item, Kit, Question
-from weft.memory.embedding_kept import KeepingEmbedder
+from weft.memory import Budget, HashingEmbedder, Item, MeteredModel, Question, StrategyContext
+from weft.memory.embedding_cache import CachingEmbedder
 from weft.memory.fragrel import ContextRelation
 from weft.memory.fragrel.scores import RelatedIndex
-from weft.memory.ledger import Ledger
 from weft.memory.memorag import KINDS, GistPlan, MemoRAG, MemoRAGSettings
 from weft.memory.memorag.clues import Clue, each_once, read_clues
 from weft.memory.memorag.prompts import CHINESE, ENGLISH, language_of
 from weft.memory.scoring import best, indexer
 from weft.memory.splitters import count_words
 from weft.memory.storage import MemoryStore
+from weft.memory.usage import UsageTracker
 
 SPANS, SURROGATES, DRAFT = "Copy them from the text", "smaller and more precise", "Write the answer alone, as short"
 POINTS, GIST, GENERATE, SUMMARISE = "main points", "much shorter", "Read the passages", "Summarise the passages"
@@ -39,12 +39,12 @@ SIZE = MemoRAGSettings(backend="api_full", segment_tokens=21)  # a segment for e
 ALL = Budget()
 
 
-def kit_of(model: Any, **options: Any) -> Kit:
-    return Kit(Accountant(model, **options), count_tokens=count_words)
+def context_of(model: Any, **options: Any) -> StrategyContext:
+    return StrategyContext(MeteredModel(model, **options), count_tokens=count_words)
 
 
 def memorag(model: Any, settings: MemoRAGSettings = SIZE, **options: Any) -> MemoRAG:
-    made = MemoRAG(kit_of(model), settings, **options)
+    made = MemoRAG(context_of(model), settings, **options)
     made.remember([BOOK])
     return made
 
@@ -167,7 +167,7 @@ def test_three_hits_a_clue_their_union_in_the_order_of_the_text(scripted_chat: A
     score = indexer()([each.segment for each in recalled.evidence])
     places = [each.segment.start for each in recalled.evidence]
     assert places == sorted(places)
-    story = memorag(scripted_chat(script()))._ready()[1]
+    story = memorag(scripted_chat(script()))._text_and_index()[1]
     expected = {segment.start for clue in (*clues, WHO.text) for segment, _ in best(story, clue, 3)}
     assert set(places) == expected
     assert len(score.segments) == len(expected)
@@ -182,7 +182,7 @@ def test_the_question_itself_is_always_searched_for(scripted_chat: Any):
 def test_a_memory_that_says_nothing_leaves_the_question(scripted_chat: Any, nonsense: str):
     recalled = memorag(scripted_chat(script(spans=nonsense, surrogates=nonsense))).recall(WHO, ALL)
     assert "Elena" in texts(recalled)
-    assert "question itself" in step(recalled, "clues")["note"]
+    assert "the question was searched" in step(recalled, "clues")["note"]
 
 
 @pytest.mark.parametrize(
@@ -224,7 +224,7 @@ def test_the_answer_is_written_from_the_passages_without_the_text(scripted_chat:
     shown = "\n\n".join(each.segment.text.strip() for each in answer.recalled.evidence)
     assert shown in last.messages[-1].text
     assert last.max_new_tokens == 256
-    assert (answer.cost.n_calls, answer.cost.n_kept) == (3, 0)
+    assert (answer.cost.n_calls, answer.cost.n_cached) == (3, 0)
 
 
 def test_a_draft_is_a_clue_and_shown_with_the_passages(scripted_chat: Any):
@@ -292,7 +292,7 @@ def test_choices_are_shown_and_a_letter_is_asked_for(scripted_chat: Any):
 
 def test_chinese_is_asked_in_chinese(scripted_chat: Any):
     model = scripted_chat(lambda messages: "小提琴在小红的店里")
-    made = MemoRAG(kit_of(model), SIZE)
+    made = MemoRAG(context_of(model), SIZE)
     made.remember([Item("书", "小明在街上开店，卖狐狸。小红在街上开店，卖小提琴。小刚在街上开店，卖灯。")])
     answer = made.answer(Question("谁有小提琴？"))
     assert answer.text == "小提琴在小红的店里"
@@ -303,22 +303,22 @@ def test_chinese_is_asked_in_chinese(scripted_chat: Any):
 
 def test_a_separate_generator_answers_and_both_are_counted(scripted_chat: Any):
     model, other = scripted_chat(script()), scripted_chat([(GENERATE, "By another.")], name="other")
-    answer = memorag(model, generator=Accountant(other)).answer(WHO)
+    answer = memorag(model, generator=MeteredModel(other)).answer(WHO)
     assert (answer.text, answer.model) == ("By another.", "other")
     assert (len(model.asked), len(other.asked)) == (2, 1)
     assert answer.cost.n_calls == 3
 
 
-def test_one_ledger_of_two_models_is_counted_once(scripted_chat: Any):
-    ledger = Ledger()
-    other = Accountant(scripted_chat(script(), name="other"), ledger=ledger)
-    made = MemoRAG(kit_of(scripted_chat(script()), ledger=ledger), SIZE, generator=other)
+def test_usage_of_two_models_is_counted_once(scripted_chat: Any):
+    usage = UsageTracker()
+    other = MeteredModel(scripted_chat(script(), name="other"), usage=usage)
+    made = MemoRAG(context_of(scripted_chat(script()), usage=usage), SIZE, generator=other)
     made.remember([BOOK])
     assert made.answer(WHO).cost.n_calls == 3
 
 
 def test_without_a_model_the_question_is_searched_for_and_that_is_said():
-    made = MemoRAG(Kit(count_tokens=count_words), SIZE)
+    made = MemoRAG(StrategyContext(count_tokens=count_words), SIZE)
     made.remember([BOOK])
     answer = made.answer(WHO)
     assert (answer.text, answer.model, answer.cost.n_calls) == ("", "", 0)
@@ -348,7 +348,7 @@ def test_it_in_a_question_is_resolved_with_the_conversation(scripted_chat: Any):
             return "The red bicycle stands in the cellar" if "bicycle" in asked else "Nothing is known of it"
         return "In the cellar." if "cellar" in asked else ""
 
-    made = MemoRAG(kit_of(scripted_chat(says)), SIZE)
+    made = MemoRAG(context_of(scripted_chat(says)), SIZE)
     said = ["I like tea best in the morning", "I bought a red bicycle", "The red bicycle stands in the cellar"]
     made.remember([Item("conversation 1", text, "turn", number) for number, text in enumerate(said)])
     history = (Message("user", "Did I tell you of my bicycle?"), Message("assistant", "Yes, you did."))
@@ -378,11 +378,11 @@ def test_the_same_text_is_read_once_and_a_changed_one_again(scripted_chat: Any):
 
 
 def test_turns_are_added_to_their_conversation_and_a_document_is_replaced(scripted_chat: Any):
-    made = MemoRAG(kit_of(scripted_chat(script())), SIZE)
+    made = MemoRAG(context_of(scripted_chat(script())), SIZE)
     made.remember([Item("chat", "The first thing said", "turn", 0), Item("chat", "The third thing said", "turn", 2)])
     made.remember([Item("chat", "The second thing said", "turn", 1), Item("doc", "An old document here")])
     made.remember([Item("doc", "A new document here")])
-    held, _ = made._ready()
+    held, _ = made._text_and_index()
     assert [(segment.source, segment.number, segment.text.split()[1]) for segment in held.segments] == [
         ("chat", 0, "first"),
         ("chat", 1, "second"),
@@ -395,7 +395,7 @@ def test_turns_are_added_to_their_conversation_and_a_document_is_replaced(script
 @pytest.mark.parametrize("items", [[], [Item("a", "")], [Item("a", " \n\n ")]])
 def test_nothing_to_remember_is_no_error_and_asks_nobody(scripted_chat: Any, items: list[Item]):
     model = scripted_chat([(GENERATE, "I do not know.")])
-    made = MemoRAG(kit_of(model), SIZE)
+    made = MemoRAG(context_of(model), SIZE)
     made.remember(items)
     assert made.recall(WHO, ALL).evidence == ()
     assert made.answer(WHO).text == "I do not know."
@@ -470,7 +470,7 @@ def test_gists_that_do_not_fit_are_made_shorter_again(scripted_chat: Any):
         return " ".join(piece.split()[::3]) if GIST in messages[-1].text else ""
 
     model = scripted_chat(says, context_tokens=900)
-    made = MemoRAG(kit_of(model), MemoRAGSettings(backend="api_gist"))
+    made = MemoRAG(context_of(model), MemoRAGSettings(backend="api_gist"))
     made.remember([Item("long.txt", " ".join(f"word{i}." for i in range(3000)))])
     memory = made.memorize()
     assert memory is not None
@@ -485,7 +485,7 @@ def test_gists_that_do_not_get_shorter_are_cut_in_the_middle(scripted_chat: Any)
         return messages[-1].text.split("<text>\n")[-1].split("\n</text>")[0]
 
     model = scripted_chat(parrot, context_tokens=900)
-    made = MemoRAG(kit_of(model), MemoRAGSettings(backend="api_gist"))
+    made = MemoRAG(context_of(model), MemoRAGSettings(backend="api_gist"))
     made.remember([Item("long.txt", " ".join(f"word{i}." for i in range(2000)))])
     memory = made.memorize()
     assert memory is not None and memory.n_tokens + 512 <= 900
@@ -524,7 +524,7 @@ def test_saved_and_loaded_it_asks_the_same_and_reads_nothing_again(scripted_chat
     made = memorag(first, settings)
     expected = made.answer(WHO)
     made.save(tmp_path / "memory")
-    loaded = MemoRAG(kit_of(second), settings)
+    loaded = MemoRAG(context_of(second), settings)
     loaded.load(tmp_path / "memory")
     answer = loaded.answer(WHO)
     assert (answer.text, answer.recalled) == (expected.text, expected.recalled)
@@ -535,13 +535,13 @@ def test_saved_and_loaded_it_asks_the_same_and_reads_nothing_again(scripted_chat
 
 
 def test_what_was_saved_without_a_model_is_loaded_with_one(scripted_chat: Any, tmp_path: Path):
-    made = MemoRAG(Kit(count_tokens=count_words), SIZE)
+    made = MemoRAG(StrategyContext(count_tokens=count_words), SIZE)
     made.remember([BOOK, Item("broken", "half of a character: \ud83d and more words")])
     made.save(tmp_path)
-    loaded = MemoRAG(kit_of(scripted_chat(script())), SIZE)
+    loaded = MemoRAG(context_of(scripted_chat(script())), SIZE)
     loaded.load(tmp_path)
     assert loaded.answer(WHO).text == "Elena."
-    assert loaded._ready()[0].items[1].text.startswith("half of a character: \ud83d")
+    assert loaded._text_and_index()[0].items[1].text.startswith("half of a character: \ud83d")
 
 
 def test_vectors_are_saved_with_the_text_and_loaded_where_there_are_none(tmp_path: Path):
@@ -557,8 +557,10 @@ def test_vectors_are_saved_with_the_text_and_loaded_where_there_are_none(tmp_pat
             return super().embed(texts, are_queries=are_queries)
 
     def made(embedder: Meaning) -> MemoRAG:
-        kit = Kit(embedder=KeepingEmbedder(embedder, MemoryStore(None).vectors), count_tokens=count_words)
-        return MemoRAG(kit, SIZE, indexer("dense", kit))
+        context = StrategyContext(
+            embedder=CachingEmbedder(embedder, MemoryStore(None).vectors), count_tokens=count_words
+        )
+        return MemoRAG(context, SIZE, indexer("dense", context))
 
     first, second = Meaning(), Meaning()
     saved, loaded = made(first), made(second)
@@ -578,21 +580,21 @@ def change(folder: Path, **values: Any) -> None:
 
 @pytest.mark.parametrize(
     ("values", "says"),
-    [({"version": 9}, "version 9"), ({"model": "other"}, "memorised by other"), ({"context": "0"}, "was changed")],
+    [({"version": 9}, "version 9"), ({"model": "other"}, "is a memory of other"), ({"context": "0"}, "changed after")],
 )
 def test_what_is_of_something_else_is_refused(scripted_chat: Any, tmp_path: Path, values: Any, says: str):
     memorag(scripted_chat(script())).save(tmp_path)
     change(tmp_path, **values)
     with pytest.raises(ModelError, match=says):
-        MemoRAG(kit_of(scripted_chat(script())), SIZE).load(tmp_path)
+        MemoRAG(context_of(scripted_chat(script())), SIZE).load(tmp_path)
 
 
 @pytest.mark.parametrize("lost", ["manifest.json", "items.json", "segments.json", "memory/gists.json"])
 def test_a_folder_that_is_not_whole_is_refused(scripted_chat: Any, tmp_path: Path, lost: str):
     memorag(scripted_chat(script())).save(tmp_path)
     (tmp_path / lost).unlink()
-    with pytest.raises(ModelError, match="no whole memory"):
-        MemoRAG(kit_of(scripted_chat(script())), SIZE).load(tmp_path)
+    with pytest.raises(ModelError, match="not a complete memory"):
+        MemoRAG(context_of(scripted_chat(script())), SIZE).load(tmp_path)
 
 
 def test_every_memory_of_the_paper_is_there():

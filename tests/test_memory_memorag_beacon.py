@@ -29,14 +29,14 @@ from weft.llm.local.tokenizer import HfTokenizer  # noqa: E402
 from weft.llm.prompting.chat_template import load_chat_template, template_in  # noqa: E402
 from weft.llm.protocol import Cancel, ChatRequest, CompletionRequest, Message, ModelMissing  # noqa: E402
 from weft.llm.training.tokenizer import TrainingTokenizer, train_tokenizer  # noqa: E402
-from weft.memory import Accountant, Budget, Item, Kit, Question  # noqa: E402
+from weft.memory import Budget, Item, MeteredModel, Question, StrategyContext  # noqa: E402
 from weft.memory.memorag import GistPlan, MemoRAG, MemoRAGSettings  # noqa: E402
 from weft.memory.memorag.beacon import BeaconError  # noqa: E402
 from weft.memory.memorag.beacon.backend import BeaconSettings, open_beacon  # noqa: E402
+from weft.memory.memorag.beacon.cached_text import CachedText  # noqa: E402
+from weft.memory.memorag.beacon.chat_model import BeaconChatModel  # noqa: E402
 from weft.memory.memorag.beacon.checkpoint import load_beacon, save_beacon  # noqa: E402
-from weft.memory.memorag.beacon.held import HeldText  # noqa: E402
 from weft.memory.memorag.beacon.model import BeaconModel  # noqa: E402
-from weft.memory.memorag.beacon.reader import BeaconReader  # noqa: E402
 from weft.server.chat.generation import StreamCallbacks  # noqa: E402
 from weft.server.config import Config, MemoryOptions  # noqa: E402
 from weft.server.models.beacon_reader import _opened, reader_of  # noqa: E402
@@ -99,12 +99,12 @@ def random_beacon(base: Path, seed: int) -> BeaconModel:
     return model
 
 
-Make = Callable[..., BeaconReader]
+Make = Callable[..., BeaconChatModel]
 
 
 @pytest.fixture
 def reader(folder: Path) -> Make:
-    def make(ratio: str = "4", base: str = "base", weights: str = "weights") -> BeaconReader:
+    def make(ratio: str = "4", base: str = "base", weights: str = "weights") -> BeaconChatModel:
         at = folder / weights if weights else ""
         return open_beacon(BeaconSettings(str(folder / base), str(at), ratio, "cpu"))
 
@@ -112,7 +112,9 @@ def reader(folder: Path) -> Make:
 
 
 def memorag(model: Any, text: str = STORY, **settings: Any) -> MemoRAG:
-    made = MemoRAG(Kit(Accountant(model)), MemoRAGSettings(**{"segment_tokens": 40, "answer_tokens": 16, **settings}))
+    made = MemoRAG(
+        StrategyContext(MeteredModel(model)), MemoRAGSettings(**{"segment_tokens": 40, "answer_tokens": 16, **settings})
+    )
     made.remember([Item("shops.txt", text)])
     return made
 
@@ -137,11 +139,11 @@ def said(pieces: Any) -> str:
     return "".join(piece.text for piece in pieces)
 
 
-def held(model: BeaconReader) -> list[HeldText]:
+def held(model: BeaconChatModel) -> list[CachedText]:
     return [text for text in model._texts if text.is_cached]
 
 
-def counted(model: BeaconReader, monkeypatch: pytest.MonkeyPatch) -> list[int]:
+def counted(model: BeaconChatModel, monkeypatch: pytest.MonkeyPatch) -> list[int]:
     """The tokens of each call that reads."""
     assert model._model is not None
     blocks, read = list[int](), model._model.read
@@ -170,7 +172,7 @@ def test_a_text_is_kept_in_a_fraction_gives_clues_and_an_answer(reader: Make):
     assert text.memory is not None
     n_read = len(text.tokens)
     assert n_read > 8 * WINDOW
-    assert text.memory.n_kept == n_read // WINDOW * WINDOW // 4 + n_read % WINDOW
+    assert text.memory.n_cached == n_read // WINDOW * WINDOW // 4 + n_read % WINDOW
 
 
 def test_a_text_is_read_once_for_many_questions_and_many_strategies(reader: Make, monkeypatch: pytest.MonkeyPatch):
@@ -187,15 +189,15 @@ def test_a_text_is_read_once_for_many_questions_and_many_strategies(reader: Make
     assert sum(blocks) < 3 * 400
 
 
-def test_the_memory_is_one_of_the_kit_beside_the_model_that_answers(reader: Make, scripted_chat: Any):
-    reads, answers = Accountant(reader()), Accountant(scripted_chat(lambda messages: "Shop 2."))
-    made = MemoRAG(Kit(answers, reader=reads), MemoRAGSettings(segment_tokens=40))
+def test_the_memory_model_is_another_one_than_the_model_that_answers(reader: Make, scripted_chat: Any):
+    reads, answers = MeteredModel(reader()), MeteredModel(scripted_chat(lambda messages: "Shop 2."))
+    made = MemoRAG(StrategyContext(answers, memory_model=reads), MemoRAGSettings(segment_tokens=40))
     made.remember([Item("shops.txt", STORY)])
     answer = made.answer(WHO)
     assert (answer.text, answer.model) == ("Shop 2.", "scripted")
     assert backend_of(answer.recalled) == "beacon"
-    assert answers.ledger.total.n_calls == 1
-    assert reads.ledger.total.n_calls == 2
+    assert answers.usage.total.n_calls == 1
+    assert reads.usage.total.n_calls == 2
     assert answer.cost.n_calls == 3
 
 
@@ -329,12 +331,12 @@ def test_every_policy_gives_the_same_memory_each_time(reader: Make, ratio: str):
 
 
 def test_adaptive_takes_the_smallest_ratio_that_is_enough(reader: Make):
-    n_kept = []
+    n_cached = []
     for times in (1, 4):
         kept = reader("adapt-600").cache_prefix(article(STORY * times))
         memory = kept._cached.memory
-        n_kept.append((memory.n_tokens - memory.n_open) // memory.n_memory)
-    assert n_kept == [2, 4]
+        n_cached.append((memory.n_tokens - memory.n_open) // memory.n_memory)
+    assert n_cached == [2, 4]
 
 
 def test_what_is_drawn_differs_and_a_penalty_changes_the_text(reader: Make):
@@ -357,7 +359,9 @@ def test_saved_and_loaded_it_says_the_same_and_reads_nothing_but_questions(
     made.save(tmp_path)
     other = reader()
     blocks = counted(other, monkeypatch)
-    loaded = MemoRAG(Kit(Accountant(other)), MemoRAGSettings(segment_tokens=40, answer_tokens=16, draft=True))
+    loaded = MemoRAG(
+        StrategyContext(MeteredModel(other)), MemoRAGSettings(segment_tokens=40, answer_tokens=16, draft=True)
+    )
     loaded.load(tmp_path)
     assert not blocks
     again = loaded.answer(WHO)
@@ -366,12 +370,12 @@ def test_saved_and_loaded_it_says_the_same_and_reads_nothing_but_questions(
 
 
 def test_16_bit_weights_are_saved_and_loaded_as_they_are(folder: Path, tmp_path: Path):
-    def half() -> BeaconReader:
+    def half() -> BeaconChatModel:
         base = LlamaForCausalLM.from_pretrained(folder / "base", dtype=torch.bfloat16)
         tokenizer = HfTokenizer.open(folder / "base")
         chat_tokens, _ = load_chat_template(tokenizer=tokenizer, **template_in(folder / "base"))
         model = load_beacon(base, folder / "weights")
-        return BeaconReader(model, tokenizer, chat_tokens, name="half", ratio="4", ratios=(4,), weights=str)
+        return BeaconChatModel(model, tokenizer, chat_tokens, name="half", ratio="4", ratios=(4,), weights=str)
 
     kept = half().cache_prefix(article(STORY))
     kept.save(tmp_path)
@@ -390,7 +394,7 @@ def test_the_file_is_smaller_by_the_ratio(reader: Make, tmp_path: Path):
 
 def test_another_ratio_or_other_weights_are_refused(reader: Make, folder: Path, tmp_path: Path):
     memorag(reader()).save(tmp_path / "whole")
-    with pytest.raises(ModelError, match=r"memorised by .*ratio 4.*ratio 8.*memorise again"):
+    with pytest.raises(ModelError, match=r"is a memory of .*ratio 4.*ratio 8.*memorize the text again"):
         memorag(reader("8")).load(tmp_path / "whole")
     reader().cache_prefix(article(STORY)).save(tmp_path / "kept")
     with pytest.raises(ModelError, match="another format of keys and values"):
@@ -432,11 +436,11 @@ def test_arrays_of_another_shape_are_refused(reader: Make, tmp_path: Path):
     model.cache_prefix(article(STORY)).save(tmp_path)
     arrays = load_file(tmp_path / "prefix.safetensors")
     save_file({**arrays, "keys.0": arrays["keys.0"][:, :1].contiguous()}, tmp_path / "prefix.safetensors")
-    with pytest.raises(ModelError, match="another shape"):
+    with pytest.raises(ModelError, match="wrong shape"):
         model.load_prefix(tmp_path)
     del arrays["values.1"]
     save_file(arrays, tmp_path / "prefix.safetensors")
-    with pytest.raises(ModelError, match="can't be used"):
+    with pytest.raises(ModelError, match="is unusable"):
         model.load_prefix(tmp_path)
 
 
@@ -459,7 +463,7 @@ def test_the_settings_open_it_once_and_memorag_asks_it(
         told: list[str] = []
         reply = workspace.ask(WHO.text, strategy="memorag", callbacks=StreamCallbacks(on_note=told.append))
         reader, why = reader_of(options)
-        assert isinstance(reader, BeaconReader)
+        assert isinstance(reader, BeaconChatModel)
         blocks = counted(reader, monkeypatch)
         again = workspace.ask(WHO.text, strategy="memorag")
     assert why in reply.notes
@@ -509,20 +513,20 @@ def test_what_is_missing_or_of_another_model_is_named(reader: Make, folder: Path
         reader(weights="nowhere")
     if not (folder / "other").exists():
         make_base(folder / "other", seed=5)
-    with pytest.raises(BeaconError, match="other weights of this shape"):
+    with pytest.raises(BeaconError, match="another model of this architecture"):
         reader(base="other")
-    with pytest.raises(BeaconError, match="no ratio policy"):
+    with pytest.raises(BeaconError, match="not a ratio policy"):
         reader("four")
     shutil.copytree(folder / "base", tmp_path / "mute")
     (tmp_path / "mute" / "chat_template.jinja").unlink()
-    with pytest.raises(ModelMissing, match="holds no conversations"):
+    with pytest.raises(ModelMissing, match="is not a chat model"):
         open_beacon(BeaconSettings(str(tmp_path / "mute"), str(folder / "weights")))
 
 
 def test_a_text_that_is_too_long_names_the_ratio_that_holds_it(reader: Make):
     with pytest.raises(PrefixCacheError, match=r"ratio 2,.*with ratio 4"):
         reader("2").cache_prefix(article(STORY * 6))
-    with pytest.raises(ModelError, match=r"with ratio 4.*memory.beacon_ratio.*memory lite"):
+    with pytest.raises(ModelError, match=r"with ratio 4.*memory.beacon_ratio.*memory backend `lite`"):
         memorag(reader("2"), STORY * 6, backend="beacon").recall(WHO, ALL)
     assert backend_of(memorag(reader("4"), STORY * 6).recall(WHO, ALL)) == "beacon"
 
@@ -539,25 +543,25 @@ def test_at_the_edge_of_what_it_holds_a_text_is_kept_or_made_shorter_but_not_ref
 
 
 def test_the_memory_must_suit_the_model(reader: Make, toy_chat_model: Any):
-    with pytest.raises(ModelError, match="Choose beacon for a model with beacon weights"):
+    with pytest.raises(ModelError, match="Use `beacon` for a model with beacon weights"):
         memorag(reader(), backend="kv").recall(WHO, ALL)
-    with pytest.raises(ModelError, match="open_beacon in Python"):
+    with pytest.raises(ModelError, match="`open_beacon` in Python"):
         memorag(toy_chat_model(context_tokens=8192), backend="beacon").recall(WHO, ALL)
 
 
 def test_it_keeps_texts_and_does_nothing_else(reader: Make):
     model = reader()
     assert isinstance(model, PrefixCachingModel)
-    with pytest.raises(ModelError, match="completes no code"):
+    with pytest.raises(ModelError, match="does not complete code"):
         model.stream(CompletionRequest("a.py", "python", "", ""), Cancel())
     model.close()
-    with pytest.raises(ModelError, match="was closed"):
+    with pytest.raises(ModelError, match="is closed"):
         list(model.chat(ask("Who?"), Cancel()))
 
 
 def test_what_fails_in_the_middle_is_an_error_that_says_the_next_step(reader: Make, monkeypatch: pytest.MonkeyPatch):
     model = reader()
-    for error, says in ((RuntimeError("out of memory"), "larger ratio"), (IndexError("no"), "stopped: no")):
+    for error, says in ((RuntimeError("out of memory"), "larger ratio"), (IndexError("no"), "failed: no")):
         with monkeypatch.context() as patch:
             patch.setattr(model._model, "read", lambda *given, error=error: (_ for _ in ()).throw(error))
             with pytest.raises(ModelError, match=says):

@@ -11,7 +11,7 @@ from weft.errors import ModelError
 from weft.llm.local.infilling_chat_model import InfillingChatModel
 from weft.llm.local.model import LocalModel, LocalSettings
 from weft.llm.protocol import Cancel
-from weft.memory import Accountant, Budget, Item, Kit, Question
+from weft.memory import Budget, Item, MeteredModel, Question, StrategyContext
 from weft.memory.memorag import GistPlan, MemoRAG, MemoRAGSettings
 
 ALL = Budget()
@@ -28,7 +28,7 @@ def local(toy_chat_model: Make) -> Make:
 
 
 def memorag(model: Any, text: str = STORY, **settings: Any) -> MemoRAG:
-    made = MemoRAG(Kit(Accountant(model)), MemoRAGSettings(**{"segment_tokens": 40, **settings}))
+    made = MemoRAG(StrategyContext(MeteredModel(model)), MemoRAGSettings(**{"segment_tokens": 40, **settings}))
     made.remember([Item("shops.txt", text)])
     return made
 
@@ -81,7 +81,7 @@ def test_a_text_that_is_too_long_becomes_gists_which_are_kept(local: Make):
 
 
 def test_kv_of_a_text_that_is_too_long_names_lite(local: Make):
-    with pytest.raises(ModelError, match="memory lite"):
+    with pytest.raises(ModelError, match="memory backend `lite`"):
         memorag(local(), STORY * 10, backend="kv").recall(WHO, ALL)
 
 
@@ -89,7 +89,7 @@ def test_a_model_that_cannot_keep_is_sent_the_text_unless_kv_was_asked_for(local
     made = memorag(local(crops=False))
     assert backend_of(made.recall(WHO, ALL)) == "api_full"
     assert backend_of(memorag(local(crops=False), backend="lite").recall(WHO, ALL)) == "lite"
-    with pytest.raises(ModelError, match=r"can't cache a prefix.* api_full"):
+    with pytest.raises(ModelError, match=r"can't cache a prefix.* `api_full`"):
         memorag(local(crops=False), backend="kv").recall(WHO, ALL)
 
 
@@ -133,7 +133,7 @@ def test_saved_and_loaded_nothing_is_read_but_questions(local: Make, tmp_path: P
     made.save(tmp_path)
     other = local()
     n_read = len(other.engine.blocks)
-    loaded = MemoRAG(Kit(Accountant(other)), MemoRAGSettings(segment_tokens=40))
+    loaded = MemoRAG(StrategyContext(MeteredModel(other)), MemoRAGSettings(segment_tokens=40))
     loaded.load(tmp_path)
     assert loaded.recall(WHO, ALL) == expected
     assert max(other.engine.blocks[n_read:]) < len(STORY) / 2
@@ -142,7 +142,7 @@ def test_saved_and_loaded_nothing_is_read_but_questions(local: Make, tmp_path: P
 def test_a_memory_of_other_weights_is_refused(local: Make, tmp_path: Path):
     memorag(local(seed=1)).save(tmp_path)
     with pytest.raises(ModelError, match="another set of weights"):
-        MemoRAG(Kit(Accountant(local(seed=2)))).load(tmp_path)
+        MemoRAG(StrategyContext(MeteredModel(local(seed=2)))).load(tmp_path)
 
 
 @pytest.fixture(scope="module")
@@ -171,7 +171,7 @@ def test_every_memory_runs_end_to_end_on_a_real_model(real: LocalModel, tmp_path
         settings = MemoRAGSettings(
             backend, draft=True, segment_tokens=24, answer_tokens=24, gists=GistPlan(piece_tokens=64, gist_tokens=24)
         )
-        made = MemoRAG(Kit(Accountant(real), count_tokens=real.count_tokens), settings)
+        made = MemoRAG(StrategyContext(MeteredModel(real), count_tokens=real.count_tokens), settings)
         made.remember([Item("village.txt", VILLAGE)])
         answer = made.answer(Question("Who plays the violin?"))
         assert answer.model  # a model that was trained for a minute may write blanks
@@ -180,7 +180,7 @@ def test_every_memory_runs_end_to_end_on_a_real_model(real: LocalModel, tmp_path
         if backend != "kv":
             continue
         made.save(tmp_path / backend)
-        loaded = MemoRAG(Kit(Accountant(real), count_tokens=real.count_tokens), settings)
+        loaded = MemoRAG(StrategyContext(MeteredModel(real), count_tokens=real.count_tokens), settings)
         loaded.load(tmp_path / backend)
         again = loaded.answer(Question("Who plays the violin?"))
         assert (again.text, again.recalled) == (answer.text, answer.recalled)

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 from weft.llm.protocol import Cancel, Message
-from weft.memory import Accountant
-from weft.memory.memorag.sft_data import Counts, build_samples, write_samples
+from weft.memory import MeteredModel
+from weft.memory.memorag.sft_data import SampleCounts, build_samples, write_samples
 
 TEXT = "Ines left the harbour because the boats were sold. She opened a school behind the church and taught music."
 PAIR = {"question": "Why did Ines come to teach music?", "answer": "The boats were sold"}
@@ -20,9 +20,9 @@ def said(pairs: Any, clues: str = CLUES) -> Any:
     return [("lead from the question", clues), ("Write 3 questions", pairs)]
 
 
-def build(scripted_chat: Any, script: Any, contexts: Any = (TEXT,), **options: Any) -> tuple[list[Any], Counts]:
-    counts = Counts()
-    return list(build_samples(Accountant(scripted_chat(script)), contexts, counts=counts, **options)), counts
+def build(scripted_chat: Any, script: Any, contexts: Any = (TEXT,), **options: Any) -> tuple[list[Any], SampleCounts]:
+    counts = SampleCounts()
+    return list(build_samples(MeteredModel(scripted_chat(script)), contexts, counts=counts, **options)), counts
 
 
 def test_a_question_with_its_answer_and_clues_of_the_text_is_a_sample(scripted_chat: Any):
@@ -84,7 +84,7 @@ def test_cancelled_it_ends_with_what_it_has(scripted_chat: Any):
     def says(messages: tuple[Message, ...]) -> str:
         return json.dumps([PAIR]) if "Write 3" in messages[-1].text else CLUES
 
-    samples = build_samples(Accountant(scripted_chat(says)), [TEXT, TEXT + "!"], cancel=cancel)
+    samples = build_samples(MeteredModel(scripted_chat(says)), [TEXT, TEXT + "!"], cancel=cancel)
     assert next(samples).question == PAIR["question"]
     cancel.cancel()
     assert list(samples) == []

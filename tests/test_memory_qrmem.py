@@ -8,11 +8,11 @@ import re
 import pytest
 from weft.llm import ModelConfig, open_model
 from weft.llm.protocol import Cancel, Message, ModelUnreachable
-from weft.memory import Accountant, Budget, Item, Kit, LimitReached, Limits, Question
-from weft.memory.ledger import NO_LIMITS
-from weft.memory.qrmem import QRMeM, QRMeMSettings, asking
+from weft.memory import Budget, Item, LimitReached, Limits, MeteredModel, Question, StrategyContext
+from weft.memory.qrmem import QRMeM, QRMeMSettings, calls
 from weft.memory.scoring import Bm25Index, best
-from weft.memory.strategy import KeptHere, Strategy
+from weft.memory.strategy import InProcessCache, Strategy
+from weft.memory.usage import NO_LIMITS
 
 TEXTS = {
     "lamp.md": "# The Northern Lamp\n\nThe Northern Lamp is a novel by Ada Vells. It came out in 1911.",
@@ -95,10 +95,10 @@ class Reader:
 def reading(scripted_chat):
     """`reading(reader, **settings)`: the strategy with a model that answers so, and all texts remembered."""
 
-    def make(reader, *, kept=None, items=ITEMS, limits=NO_LIMITS, context_tokens=4096, local=True, **settings):
-        # The accountant keeps no answers, so that what is counted here was kept by QRMeM.
-        accountant = Accountant(scripted_chat(reader, context_tokens=context_tokens, local=local), limits=limits)
-        memory = QRMeM(Kit(accountant, kept=kept or KeptHere()), QRMeMSettings(**settings))
+    def make(reader, *, cache=None, items=ITEMS, limits=NO_LIMITS, context_tokens=4096, local=True, **settings):
+        # The metered model has no cache, so every cached result counted here is QRMeM's.
+        metered = MeteredModel(scripted_chat(reader, context_tokens=context_tokens, local=local), limits=limits)
+        memory = QRMeM(StrategyContext(metered, cache=cache or InProcessCache()), QRMeMSettings(**settings))
         memory.remember(items)
         return memory
 
@@ -106,7 +106,7 @@ def reading(scripted_chat):
 
 
 def without_model(items=ITEMS, **settings):
-    memory = QRMeM(Kit(), QRMeMSettings(**settings))
+    memory = QRMeM(StrategyContext(), QRMeMSettings(**settings))
     memory.remember(items)
     return memory
 
@@ -138,9 +138,9 @@ def test_two_hops_are_found_that_the_words_of_the_question_miss():
 
 def test_evidence_says_how_it_was_reached():
     found = {each.segment.source: each.why for each in without_model().recall(QUESTION, Budget(n=2)).evidence}
-    assert found["lamp.md"] == "names “The Northern Lamp”"
+    assert found["lamp.md"] == "mentions “The Northern Lamp”"
     assert found["vells.md"] == (
-        "names “Ada Vells”, reached from “The Northern Lamp”: The Northern Lamp is a novel by Ada Vells."
+        "mentions “Ada Vells”, reached from “The Northern Lamp”: The Northern Lamp is a novel by Ada Vells."
     )
 
 
@@ -277,7 +277,7 @@ def test_scores_of_others_can_stand_below():
         def scores(self, question):
             return -super().scores(question).max() + super().scores(question).max() * 2 - super().scores(question)
 
-    memory = QRMeM(Kit(), QRMeMSettings(navigate=False), Backwards)
+    memory = QRMeM(StrategyContext(), QRMeMSettings(navigate=False), Backwards)
     memory.remember(ITEMS)
     plain = without_model(navigate=False)
     ask = Question("small bridges")
@@ -291,8 +291,8 @@ def test_fragrel_scores_rank_the_segments():
     text = "one quiet line. the harbour sings loudly. another quiet line."
     items = [Item("a", text)]
     settings = QRMeMSettings(segment_tokens=5, navigate=False, entity_tool="none")
-    plain = QRMeM(Kit(), settings)
-    related = QRMeM(Kit(), settings, lambda each: RelatedIndex(Bm25Index(each), ContextRelation(0.9), 0.5))
+    plain = QRMeM(StrategyContext(), settings)
+    related = QRMeM(StrategyContext(), settings, lambda each: RelatedIndex(Bm25Index(each), ContextRelation(0.9), 0.5))
     found = []
     for memory in (plain, related):
         memory.remember(items)
@@ -459,23 +459,23 @@ def test_relations_of_a_pair_are_fused_with_three_segments_at_most(reading):
 
 
 def test_the_same_question_again_asks_nothing_of_the_graph(reading):
-    reader, kept = Reader(), KeptHere()
-    reading(reader, kept=kept).answer(QUESTION)
+    reader, cache = Reader(), InProcessCache()
+    reading(reader, cache=cache).answer(QUESTION)
     reader.counts()
-    reading(reader, kept=kept).answer(QUESTION)
+    reading(reader, cache=cache).answer(QUESTION)
     assert reader.counts() == {"question entities": 1, "enough": 1, "answer": 1}
 
 
 def test_a_second_question_pays_only_for_what_is_its_own(reading):
     other = Question("How many bridges has Orsk?")
-    reader, kept = Reader(), KeptHere()
-    memory = reading(reader, kept=kept, query_oriented=False, n_questions=2)
+    reader, cache = Reader(), InProcessCache()
+    memory = reading(reader, cache=cache, query_oriented=False, n_questions=2)
     memory.answer(QUESTION)
     reader.counts()
     memory.answer(other)
     assert reader.counts() == {"question entities": 1, "enough": 1, "answer": 1}
 
-    memory = reading(reader, kept=kept, query_oriented=True, n_questions=2)
+    memory = reading(reader, cache=cache, query_oriented=True, n_questions=2)
     memory.answer(QUESTION)
     reader.counts()
     memory.answer(other)
@@ -511,7 +511,12 @@ def test_nonsense_at_every_step_still_finds_evidence_and_says_what_was_done_inst
     assert answer.text == nonsense  # any words are an answer in words
     assert sources(answer.recalled) == {"lamp.md", "vells.md"}
     said = " ".join(answer.notes)
-    for what in ("was read without the model", "related by its sentences", "missing in the summary", "too few"):
+    for what in (
+        "patterns replaced the entities",
+        "sentences replaced the relations",
+        "the summary lacks",
+        "insufficient",
+    ):
         assert what in said
 
 
@@ -519,15 +524,15 @@ def test_an_answer_without_a_letter_is_empty_and_says_why(reading):
     reader = Reader(answer="who knows")
     answer = reading(reader, graph_update=False).answer(Question(QUESTION.text, ("a", "b")))
     assert answer.text == ""
-    assert "there is no answer: scripted gave no readable answer" in answer.notes[-1]
+    assert "there is no answer: scripted returned an unparsable response" in answer.notes[-1]
     assert answer.recalled.evidence
 
 
 def test_what_was_done_without_the_model_is_not_kept(reading):
-    reader, kept = Reader(entities="Sorry."), KeptHere()
-    reading(reader, kept=kept, graph_update=False).graph(QUESTION)
+    reader, cache = Reader(entities="Sorry."), InProcessCache()
+    reading(reader, cache=cache, graph_update=False).graph(QUESTION)
     reader = Reader()
-    reading(reader, kept=kept, graph_update=False).graph(QUESTION)
+    reading(reader, cache=cache, graph_update=False).graph(QUESTION)
     assert reader.counts()["entities"] == len(ITEMS)
 
 
@@ -540,18 +545,18 @@ def test_nothing_found_asks_no_model_for_an_answer(reading):
     reader = Reader()
     answer = reading(reader, items=[Item("a", "Rain fell.")], graph_update=False).answer(Question("zebra?"))
     assert answer.text == "" and answer.recalled.evidence == ()
-    assert "Nothing that is remembered" in answer.notes[-1]
+    assert "No item matches the question" in answer.notes[-1]
     assert not reader.prompts("answer")
 
 
 def test_what_does_not_fit_a_window_is_done_without_the_model(reading):
     answer = reading(Reader(), context_tokens=900, graph_update=False).answer(QUESTION, Budget(n=1))
-    assert "was read without the model" in answer.notes[0] and "holds 900" in answer.notes[0]
+    assert "patterns replaced the entities" in answer.notes[0] and "is 900" in answer.notes[0]
     assert answer.text == "Orsk"
 
 
 def test_settings_that_mean_nothing_are_refused():
-    with pytest.raises(ValueError, match="there are reflection, expansion, trial"):
+    with pytest.raises(ValueError, match="use one of reflection, expansion, trial"):
         QRMeMSettings(navigation="guessing")
     with pytest.raises(ValueError, match="0 to 1"):
         QRMeMSettings(first_share=2)
@@ -665,9 +670,9 @@ def test_a_model_elsewhere_reads_segments_side_by_side_with_the_same_result(read
 def test_a_real_small_model_goes_the_whole_course(small_chat_model, monkeypatch):
     """It reads next to nothing, so this holds what must hold of any model: evidence, and an answer or why not."""
     for limit in ("LIST_TOKENS", "SENTENCE_TOKENS", "ANSWER_TOKENS"):
-        monkeypatch.setattr(asking, limit, 24)
+        monkeypatch.setattr(calls, limit, 24)
     model = open_model(ModelConfig("transformers", path=str(small_chat_model)))
-    memory = QRMeM(Kit(Accountant(model)), QRMeMSettings(max_updates=1, graph_update=False))
+    memory = QRMeM(StrategyContext(MeteredModel(model)), QRMeMSettings(max_updates=1, graph_update=False))
     memory.remember(ITEMS[:2])
     try:
         answer = memory.answer(QUESTION)

@@ -11,11 +11,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from weft.llm.protocol import ModelMissing
 from weft.memory.embedding import HashingEmbedder
-from weft.memory.qrmem import Entity, MemoryGraph, Relation
-from weft.memory.qrmem.building import keep_apart, relations_by_sentence, sure
+from weft.memory.qrmem import Entity, EntityRelation, MemoryGraph
 from weft.memory.qrmem.entities import entity_tool, pattern_entities, sentences_of
+from weft.memory.qrmem.entity_resolution import EntityName, SegmentExtraction, candidates, combine, is_acronym
 from weft.memory.qrmem.graph import normalise
-from weft.memory.qrmem.merging import Extracted, Name, candidates, combine, is_acronym
+from weft.memory.qrmem.graph_builder import keep_apart, relations_by_sentence, sure
 
 
 def apart(pairs):
@@ -23,7 +23,7 @@ def apart(pairs):
 
 
 def extracted(segment, *names, relations=()):
-    return Extracted(segment, tuple(map(Name, names)), tuple(relations))
+    return SegmentExtraction(segment, tuple(map(EntityName, names)), tuple(relations))
 
 
 def names_of(graph):
@@ -73,7 +73,7 @@ def test_sentences_lose_nothing_but_blanks_and_closing_marks(text):
 
 
 def test_an_unknown_tool_is_named_with_those_there_are():
-    with pytest.raises(ValueError, match=r"patterns, none and spacy:MODEL"):
+    with pytest.raises(ValueError, match=r"patterns, none or spacy:MODEL"):
         entity_tool("corenlp")
     assert entity_tool("none")("Ada Lovelace") == []
 
@@ -153,7 +153,7 @@ def test_candidates_are_aliases_acronyms_parts_and_near_names():
 
 
 def test_an_alias_that_a_segment_gives_is_a_mention():
-    found = [Extracted(0, (Name("Ada Lovelace", "person", ("the Countess",)),))]
+    found = [SegmentExtraction(0, (EntityName("Ada Lovelace", "person", ("the Countess",)),))]
     graph = combine(found, apart, keep_apart)
     assert graph.named("The Countess") == (0,)
     assert graph.entities[0].kind == "person"
@@ -185,7 +185,7 @@ def test_relations_of_one_pair_are_fused_over_all_their_segments():
 
     graph = combine([first, second], apart, fuse)
     assert asked == [(("Ada", "Babbage"), ["met him", "wrote to her"], (0, 4))]
-    assert graph.relations == (Relation(0, 1, "friends who wrote letters", (0, 4)),)
+    assert graph.relations == (EntityRelation(0, 1, "friends who wrote letters", (0, 4)),)
 
 
 def test_a_relation_said_twice_alike_is_one_and_needs_no_fusing():
@@ -194,7 +194,7 @@ def test_a_relation_said_twice_alike_is_one_and_needs_no_fusing():
     def fuse(*_):
         raise AssertionError("there is nothing to fuse")
 
-    assert combine(found, apart, fuse).relations == (Relation(0, 1, "met", (0, 1)),)
+    assert combine(found, apart, fuse).relations == (EntityRelation(0, 1, "met", (0, 1)),)
 
 
 def test_relations_with_unknown_names_or_one_entity_twice_are_left_out():
@@ -205,7 +205,7 @@ def test_relations_with_unknown_names_or_one_entity_twice_are_left_out():
 
 GRAPH = MemoryGraph(
     (Entity("Ada Lovelace", ("Ada Lovelace", "Ada"), (0, 2), "person"), Entity("London", ("London",), (2,))),
-    (Relation(0, 1, "lived there", (2,)),),
+    (EntityRelation(0, 1, "lived there", (2,)),),
 )
 
 

@@ -5,25 +5,25 @@ from __future__ import annotations
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from weft.memory import Accountant, Question, Segment, Unreadable
-from weft.memory.qrmem.asking import Asking
-from weft.memory.qrmem.merging import Name
-from weft.memory.qrmem.questions import is_new, raise_questions, rouge_l, summarise
-from weft.memory.qrmem.reading import (
+from weft.memory import MeteredModel, Question, Segment, UnparsableAnswer
+from weft.memory.qrmem.answer_parsing import (
     Verdict,
     read_names,
     read_numbers,
     read_relations,
     read_verdict,
 )
+from weft.memory.qrmem.calls import QRMeMCalls
+from weft.memory.qrmem.entity_resolution import EntityName
+from weft.memory.qrmem.questions import is_new, raise_questions, rouge_l, summarise
 
 CHOICES = ("in London", "in Paris", "in Paris and London", "nowhere")
 
 
 def test_names_come_as_objects_or_strings_and_pronouns_are_left_out():
     value = {"entities": [{"name": " Ada  L.", "type": "person", "aliases": ["she", "the Countess", 3]}, "he", "Delft"]}
-    assert read_names(value) == [Name("Ada L.", "person", ("the Countess",)), Name("Delft")]
-    assert read_names(["Delft", {"name": 3}, {}, None]) == [Name("Delft")]
+    assert read_names(value) == [EntityName("Ada L.", "person", ("the Countess",)), EntityName("Delft")]
+    assert read_names(["Delft", {"name": 3}, {}, None]) == [EntityName("Delft")]
 
 
 def test_relations_are_read_and_half_ones_left_out():
@@ -43,17 +43,17 @@ def test_a_verdict(said, meant):
 @pytest.mark.parametrize("read", [read_names, read_relations, read_numbers, read_verdict])
 @pytest.mark.parametrize("value", [None, 3, "text", {}, {"entities": 3, "relations": 3, "same": 3, "answerable": 3}])
 def test_another_shape_is_unreadable(read, value):
-    with pytest.raises(ValueError, match="“"):
+    with pytest.raises(ValueError, match="`"):
         read(value)
 
 
 def asking(model, **kw):
-    return Asking(Accountant(model, "qrmem", **kw))
+    return QRMeMCalls(MeteredModel(model, "qrmem", **kw))
 
 
 def test_an_answer_that_cannot_be_read_is_asked_for_at_zero_then_at_0_7_four_times(scripted_chat):
     model = scripted_chat([("", "who knows")])
-    with pytest.raises(Unreadable):
+    with pytest.raises(UnparsableAnswer):
         asking(model).answer(Question("Where?", CHOICES), "…")
     assert [request.temperature for request in model.asked] == [0.0, 0.7, 0.7, 0.7, 0.7]
 
@@ -152,7 +152,7 @@ def test_no_more_questions_than_wanted_and_none_from_nonsense(scripted_chat):
     assert len(raise_questions(asking(model), "A summary.", [])) == 8
     nonsense = asking(scripted_chat([("one more question", "Sorry.")]))
     assert raise_questions(nonsense, "A summary.", []) == []
-    assert "no more questions were raised" in nonsense.troubles[0]
+    assert "no more questions were generated" in nonsense.failures[0]
 
 
 def test_a_summary_is_of_each_segment_and_then_of_all(scripted_chat):
@@ -188,5 +188,5 @@ def test_a_segment_without_a_readable_summary_is_left_out(scripted_chat):
     segments = [Segment("a", i, f"text {i}") for i in range(2)]
     asked = asking(scripted_chat([("text 0", "Sorry."), ("text 1", '{"summary": "one"}')]))
     assert summarise(asked, segments, len, 100) == "one"
-    assert "a:1-1 is missing in the summary" in asked.troubles[0]
+    assert "the summary lacks a:1-1" in asked.failures[0]
     assert summarise(asking(scripted_chat([])), [], len, 100) == ""

@@ -9,13 +9,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 from weft.memory import Segment
 from weft.memory.embedding import HashingEmbedder
-from weft.memory.qrmem import Entity, MemoryGraph, Relation
+from weft.memory.qrmem import Entity, EntityRelation, MemoryGraph
+from weft.memory.qrmem.answer_parsing import Verdict
 from weft.memory.qrmem.navigation import expand, reflect, try_entities
-from weft.memory.qrmem.reading import Verdict
-from weft.memory.qrmem.walking import MOST_COMPARED, Ground, Walk, Window, begin, fill, link
+from weft.memory.qrmem.walk import MAX_COMPARED, SegmentWindow, WalkContext, WalkState, begin, fill_window, link
 
 
-class Judge:
+class WalkModel:
     """Says its verdicts in turn, the last one for good, and remembers what it was shown."""
 
     def __init__(self, *verdicts, others=(), longer="longer"):
@@ -40,24 +40,24 @@ YES = Verdict(True, "Ada")
 
 
 def window(n):
-    return Window(((n, lambda number: 1),))
+    return SegmentWindow(((n, lambda number: 1),))
 
 
 def chain(names="pqrstu", texts=None):
     """Entities in a row, each in the segment of its number and in no other."""
     entities = tuple(Entity(name, (name,), (i,)) for i, name in enumerate(names))
-    relations = tuple(Relation(i, i + 1, (texts or {}).get(i, "next to"), (i,)) for i in range(len(names) - 1))
+    relations = tuple(EntityRelation(i, i + 1, (texts or {}).get(i, "next to"), (i,)) for i in range(len(names) - 1))
     return MemoryGraph(entities, relations)
 
 
 def ground(graph, n=3, question="p", scores=None, n_segments=None):
     n_segments = n_segments or 1 + max((s for e in graph.entities for s in e.segments), default=0)
     segments = [Segment("t", i, f"segment {i}", i * 10, i) for i in range(n_segments)]
-    return Ground(graph, segments, question, scores or [0.5] * n_segments, window(n), HashingEmbedder())
+    return WalkContext(graph, segments, question, scores or [0.5] * n_segments, window(n), HashingEmbedder())
 
 
 def begun(here, names=(), share=1.0):
-    walk = Walk()
+    walk = WalkState()
     begin(here, walk, list(names), share)
     return walk
 
@@ -70,7 +70,7 @@ def test_a_walk_begins_at_the_entities_that_the_question_names():
     walk = begun(ground(chain(), question="what of p and S?"))
     assert walk.entities == [0, 3]
     assert walk.segments == [0, 3]
-    assert walk.why[3] == "names “D”".replace("D", "s")
+    assert walk.why[3] == "mentions “D”".replace("D", "s")
 
 
 def test_the_first_segments_are_the_best_that_fit_the_window():
@@ -105,22 +105,22 @@ def test_a_question_that_names_nothing_begins_with_the_segments_that_fit_its_wor
     walk = begun(ground(chain(), n=4, question="why?", scores=[0, 0.2, 0.9, 0, 0, 0]), share=0.5)
     assert walk.segments == [1, 2]
     assert sorted(walk.entities) == [1, 2]
-    assert walk.why[2] == "fits the words of the question"
+    assert walk.why[2] == "matches the words of the question"
 
 
 def test_an_empty_graph_gives_no_segments():
-    here = Ground(MemoryGraph(), [], "p", [], window(3), HashingEmbedder())
-    for judge in (None, Judge(NO)):
+    here = WalkContext(MemoryGraph(), [], "p", [], window(3), HashingEmbedder())
+    for judge in (None, WalkModel(NO)):
         walk = begun(here)
         reflect(here, walk, judge, max_updates=3)
         expand(here, walk, judge, lambda text: [], max_rounds=3)
         try_entities(here, walk, judge, max_updates=3)
-        fill(here, walk)
+        fill_window(here, walk)
         assert walk.segments == []
 
 
 def test_reflection_ends_as_soon_as_the_segments_suffice():
-    here, judge = ground(chain()), Judge(YES)
+    here, judge = ground(chain()), WalkModel(YES)
     walk = begun(here)
     reflect(here, walk, judge, max_updates=5)
     assert judge.shown == [[0]]
@@ -128,16 +128,16 @@ def test_reflection_ends_as_soon_as_the_segments_suffice():
 
 
 def test_reflection_takes_in_one_neighbour_after_each_refusal():
-    here, judge = ground(chain(), n=4), Judge(NO, NO, YES)
+    here, judge = ground(chain(), n=4), WalkModel(NO, NO, YES)
     walk = begun(here)
     reflect(here, walk, judge, max_updates=5)
     assert judge.shown == [[0], [0, 1], [0, 1, 2]]
     assert [(entity, relation.other(entity)) for entity, relation in walk.path] == [(0, 1), (1, 2)]
-    assert walk.why[2].startswith("names “r”, reached from “q”: next to")
+    assert walk.why[2].startswith("mentions “r”, reached from “q”: next to")
 
 
 def test_reflection_stops_after_max_updates():
-    here, judge = ground(chain(), n=6), Judge(NO)
+    here, judge = ground(chain(), n=6), WalkModel(NO)
     walk = begun(here)
     reflect(here, walk, judge, max_updates=2)
     assert len(judge.shown) == 3 and len(walk.path) == 2
@@ -145,7 +145,7 @@ def test_reflection_stops_after_max_updates():
 
 
 def test_reflection_stops_where_no_edge_leads_on():
-    here, judge = ground(chain("pq"), n=6), Judge(NO)
+    here, judge = ground(chain("pq"), n=6), WalkModel(NO)
     walk = begun(here)
     reflect(here, walk, judge, max_updates=9)
     assert judge.shown == [[0], [0, 1]]
@@ -154,13 +154,13 @@ def test_reflection_stops_where_no_edge_leads_on():
 
 def fork(first="baked bread", second="built the tower"):
     entities = tuple(Entity(name, (name,), (i,)) for i, name in enumerate(["p", "q", "r"]))
-    return MemoryGraph(entities, (Relation(0, 1, first, (0,)), Relation(0, 2, second, (0,))))
+    return MemoryGraph(entities, (EntityRelation(0, 1, first, (0,)), EntityRelation(0, 2, second, (0,))))
 
 
 def test_the_reason_of_the_refusal_guides_the_next_step():
     here = ground(fork(), question="p bread")
     walk = begun(here)
-    reflect(here, walk, Judge(Verdict(False, "", "who built the tower, who built it")), max_updates=1)
+    reflect(here, walk, WalkModel(Verdict(False, "", "who built the tower, who built it")), max_updates=1)
     assert walk.entities == [0, 2]
 
 
@@ -168,7 +168,7 @@ def test_without_reflection_the_question_alone_guides():
     here = ground(fork(), question="p bread")
     walk = begun(here)
     reflect(
-        here, walk, Judge(Verdict(False, "", "who built the tower, who built it")), max_updates=1, with_reason=False
+        here, walk, WalkModel(Verdict(False, "", "who built the tower, who built it")), max_updates=1, with_reason=False
     )
     assert walk.entities == [0, 1]
 
@@ -179,28 +179,28 @@ def test_a_common_name_counts_less_when_asked():
     here = ground(MemoryGraph(entities, graph.relations), question="p sold")
     for penalty, reached in ((0.0, 1), (0.2, 2)):
         walk = begun(here)
-        reflect(here, walk, Judge(NO), max_updates=1, common_penalty=penalty, with_reason=False)
+        reflect(here, walk, WalkModel(NO), max_updates=1, common_penalty=penalty, with_reason=False)
         assert walk.entities == [0, reached]
 
 
 def test_an_edge_to_segments_that_are_all_shown_is_not_taken():
     entities = (Entity("p", ("p",), (0,)), Entity("q", ("q",), (0,)), Entity("r", ("r",), (1,)))
-    graph = MemoryGraph(entities, (Relation(0, 1, "p p p", (0,)), Relation(0, 2, "x", (0,))))
+    graph = MemoryGraph(entities, (EntityRelation(0, 1, "p p p", (0,)), EntityRelation(0, 2, "x", (0,))))
     here = ground(graph)
     walk = begun(here)
-    reflect(here, walk, Judge(NO), max_updates=1)
+    reflect(here, walk, WalkModel(NO), max_updates=1)
     assert walk.entities == [0, 2]
 
 
 def star(*edges, n=2):
     """`p` with neighbours in segments of their own, each over an edge of its text."""
     entities = [Entity("p", ("p",), (0,))] + [Entity(f"n{i}", (f"n{i}",), (i + 1,)) for i in range(len(edges))]
-    relations = tuple(Relation(0, i + 1, text, (0,)) for i, text in enumerate(edges))
+    relations = tuple(EntityRelation(0, i + 1, text, (0,)) for i, text in enumerate(edges))
     return ground(MemoryGraph(tuple(entities), relations), n=n, question="p red green blue")
 
 
 def test_the_added_segment_with_the_weakest_edge_goes_when_the_window_is_full_and_stays_away():
-    here, judge = star("red green blue", "red"), Judge(NO)
+    here, judge = star("red green blue", "red"), WalkModel(NO)
     walk = begun(here)
     reflect(here, walk, judge, max_updates=5, with_reason=False)
     assert walk.segments == [0, 1]
@@ -209,7 +209,7 @@ def test_the_added_segment_with_the_weakest_edge_goes_when_the_window_is_full_an
 
 
 def test_segments_that_did_not_change_are_not_judged_again():
-    here, judge = star("red green blue", "red"), Judge(NO)
+    here, judge = star("red green blue", "red"), WalkModel(NO)
     reflect(here, begun(here), judge, max_updates=5, with_reason=False)
     assert judge.shown == [[0], [0, 1]]
 
@@ -217,16 +217,16 @@ def test_segments_that_did_not_change_are_not_judged_again():
 def test_the_first_segments_go_only_when_nothing_else_is_left_to_drop():
     here = star("red green blue", n=1)
     walk = begun(here)
-    reflect(here, walk, Judge(NO), max_updates=1)
+    reflect(here, walk, WalkModel(NO), max_updates=1)
     assert walk.segments == [0] and walk.dropped == {1}
 
 
 def test_how_many_segments_of_a_neighbour_come_in():
     entities = (Entity("p", ("p",), (0,)), Entity("q", ("q",), (1, 2, 3)))
-    here = ground(MemoryGraph(entities, (Relation(0, 1, "x", (0,)),)), n=9, scores=[0.5, 0.1, 0.9, 0.4])
+    here = ground(MemoryGraph(entities, (EntityRelation(0, 1, "x", (0,)),)), n=9, scores=[0.5, 0.1, 0.9, 0.4])
     for most, shown in ((1, [0, 2]), (2, [0, 2, 3]), (None, [0, 1, 2, 3])):
         walk = begun(here)
-        reflect(here, walk, Judge(NO), max_updates=1, segments_per_update=most)
+        reflect(here, walk, WalkModel(NO), max_updates=1, segments_per_update=most)
         assert walk.segments == shown
 
 
@@ -241,7 +241,7 @@ def test_without_a_judge_a_walk_goes_on_until_the_window_is_full():
 def test_the_trace_of_reflection_tells_entities_reason_edge_and_segments_and_is_json():
     here = ground(chain(texts={0: "leads to"}))
     walk = begun(here)
-    reflect(here, walk, Judge(NO, YES), max_updates=5)
+    reflect(here, walk, WalkModel(NO, YES), max_updates=5)
     (first, second), (edge,) = steps(walk, "judged"), steps(walk, "edge")
     assert first == {
         "answerable": False,
@@ -262,7 +262,7 @@ def test_expansion_takes_near_edges_searches_with_what_they_say_and_judges_nothi
         searched.append(text)
         return [0.0, 0.0, 0.9, 0.4]
 
-    here, judge = star("red green", "nothing", "blue red", n=2), Judge(NO)
+    here, judge = star("red green", "nothing", "blue red", n=2), WalkModel(NO)
     walk = begun(here)
     expand(here, walk, judge, search, max_rounds=3)
     assert walk.entities == [0, 1, 3]
@@ -276,7 +276,7 @@ def test_expansion_keeps_to_its_rounds():
     for rounds in (1, 2, 3):
         here = ground(chain(texts=dict.fromkeys(range(5), "p p")), question="p")
         walk = begun(here)
-        expand(here, walk, Judge(NO), lambda text: [0.5] * 6, max_rounds=rounds)
+        expand(here, walk, WalkModel(NO), lambda text: [0.5] * 6, max_rounds=rounds)
         assert len(steps(walk, "expanded")) <= rounds
         assert len(walk.entities) <= 1 + rounds
 
@@ -295,7 +295,7 @@ def test_expansion_without_a_model_searches_with_the_names_it_reached():
 
 def test_entity_trial_reads_about_other_entities_until_it_suffices():
     here = ground(MemoryGraph(tuple(Entity(name, (name,), (i,)) for i, name in enumerate("pqrs"))), n=4)
-    judge = Judge(NO, NO, YES, others=[["r", "nobody"], ["S"]])
+    judge = WalkModel(NO, NO, YES, others=[["r", "nobody"], ["S"]])
     walk = begun(here)
     try_entities(here, walk, judge, max_updates=5)
     assert judge.shown == [[0], [0, 2], [0, 2, 3]]
@@ -311,7 +311,7 @@ def test_entity_trial_ends_with_nothing_new_a_full_window_or_the_last_update():
         (2, [["q"], ["r"]], 5, 2),
         (9, [["q"], ["r"], ["s"]], 1, 2),
     ):
-        judge = Judge(NO, others=others)
+        judge = WalkModel(NO, others=others)
         here = ground(graph, n=n)
         try_entities(here, begun(here), judge, max_updates=max_updates)
         assert len(judge.shown) == n_judged
@@ -327,7 +327,7 @@ def test_entity_trial_without_a_judge_keeps_the_first_set():
 def test_filling_takes_what_fits_the_question_best():
     here = ground(chain(), n=3, scores=[0.1, 0, 0.3, 0.2, 0.9, 0])
     walk = begun(here)
-    fill(here, walk)
+    fill_window(here, walk)
     assert walk.segments == [0, 2, 4]
     assert steps(walk, "filled by the question's words") == [{"segments": ["t:5-5", "t:3-3"]}]
 
@@ -343,7 +343,7 @@ def graphs(draw):
         )
     ends = st.integers(0, max(0, n - 1))
     pairs = draw(st.lists(st.tuples(ends, ends, st.sampled_from(["p", "q r", ""])), max_size=8)) if n > 1 else []
-    return MemoryGraph(tuple(entities), tuple(Relation(a, b, text, (0,)) for a, b, text in pairs if a != b))
+    return MemoryGraph(tuple(entities), tuple(EntityRelation(a, b, text, (0,)) for a, b, text in pairs if a != b))
 
 
 @pytest.mark.parametrize("has_judge", [False, True])
@@ -356,17 +356,17 @@ def graphs(draw):
 )
 def test_a_walk_visits_no_entity_twice_stays_in_the_window_and_ends(has_judge, graph, question, room, sizes, most):
     segments = [Segment("t", i, f"segment {i}") for i in range(4)]
-    limits = Window(((room, lambda number: sizes[number]),))
-    here = Ground(graph, segments, question, [0.4, 0.3, 0.2, 0.1], limits, HashingEmbedder())
+    limits = SegmentWindow(((room, lambda number: sizes[number]),))
+    here = WalkContext(graph, segments, question, [0.4, 0.3, 0.2, 0.1], limits, HashingEmbedder())
     for go in (
         lambda walk, judge: reflect(here, walk, judge, max_updates=9, segments_per_update=most),
         lambda walk, judge: expand(here, walk, judge, lambda text: [0.4, 0.3, 0.2, 0.1], max_rounds=3),
         lambda walk, judge: try_entities(here, walk, judge, max_updates=9),
     ):
-        walk, judge = begun(here), Judge(NO, others=[["q"], ["r"]]) if has_judge else None
+        walk, judge = begun(here), WalkModel(NO, others=[["q"], ["r"]]) if has_judge else None
         go(walk, judge)
         assert not walk.dropped & set(walk.segments)
-        fill(here, walk)
+        fill_window(here, walk)
         assert len(set(walk.entities)) == len(walk.entities)
         assert sum(sizes[number] for number in walk.segments) <= room
         if judge is not None:
@@ -374,9 +374,9 @@ def test_a_walk_visits_no_entity_twice_stays_in_the_window_and_ends(has_judge, g
 
 
 def test_of_very_many_edges_those_that_share_words_with_the_question_are_compared():
-    n = MOST_COMPARED + 50
+    n = MAX_COMPARED + 50
     entities = (Entity("p", ("p",), (0,)), *(Entity(f"n{i}", (f"n{i}",), (i + 1,)) for i in range(n)))
-    relations = tuple(Relation(0, i + 1, "a bridge" if i == n - 1 else "a road", (0,)) for i in range(n))
+    relations = tuple(EntityRelation(0, i + 1, "a bridge" if i == n - 1 else "a road", (0,)) for i in range(n))
     here = ground(MemoryGraph(entities, relations), question="p with which bridge")
     edges = here.edges_from([0], here.question)
-    assert len(edges) == MOST_COMPARED and edges[-1] == (0, relations[-1])
+    assert len(edges) == MAX_COMPARED and edges[-1] == (0, relations[-1])

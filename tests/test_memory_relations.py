@@ -248,7 +248,7 @@ def test_w_rel_outside_0_to_1_is_refused(wrong):
 
 @pytest.mark.parametrize("shares", [(0.5, 0.6), (-0.5, 1.5), ()])
 def test_shares_that_are_not_convex_are_refused(shares):
-    with pytest.raises(ValueError, match="add up to 1"):
+    with pytest.raises(ValueError, match="sum to 1"):
         MixedRelation(tuple((share, NoRelation()) for share in shares))
 
 
@@ -308,7 +308,7 @@ def test_an_explanation_names_the_neighbours_that_give_most_and_its_parts_add_up
     own, around = evidence.parts
     assert evidence.score == pytest.approx(own.value + around.value) and own.value == 0
     assert around.detail == "a #3 (0.5 * 8), a:1-1 (0.5 * 1), a #4 (0.25 * 2)"
-    assert evidence.why == "stands beside what fits the question"
+    assert evidence.why == "next to segments that match the question"
 
 
 def test_nothing_to_relate_gives_no_scores():

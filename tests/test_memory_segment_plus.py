@@ -9,22 +9,22 @@ from hypothesis import given
 from hypothesis import strategies as st
 from weft.llm import ModelConfig, open_model
 from weft.llm.protocol import Cancel
-from weft.memory import Accountant, Budget, Item, Kit, Question, Segment, Strategy
+from weft.memory import Budget, Item, MeteredModel, Question, Segment, Strategy, StrategyContext
 from weft.memory.fragrel import ContextRelation, related
 from weft.memory.scoring import Bm25Index
 from weft.memory.segment_plus import SegmentPlus, SegmentPlusSettings
-from weft.memory.segment_plus.filter import is_kept
-from weft.memory.segment_plus.merge import MOST_ROUNDS, joined, merge_until_fit
+from weft.memory.segment_plus.merge import MAX_ROUNDS, merge_notes, merge_until_fit
 from weft.memory.segment_plus.notes import (
     SENTENCES_OF_A_NOTE,
     Note,
     Quote,
-    extracted_notes,
+    extractive_notes,
+    format_note,
     read_note,
-    sentences_of,
-    shown,
+    sentence_segments,
 )
-from weft.memory.strategy import KeptHere
+from weft.memory.segment_plus.stages import is_kept
+from weft.memory.strategy import InProcessCache
 
 TEXT = """\
 The mill stands at the river. Nora bought it in 1921.
@@ -58,10 +58,10 @@ def document(text=TEXT, source="mill.txt"):
     return Item(source, text)
 
 
-def strategy(model, *, kept=None, indexer=Bm25Index, **settings):
-    accountant = Accountant(model, kept=kept)
+def strategy(model, *, cache=None, indexer=Bm25Index, **settings):
+    metered = MeteredModel(model, cache=cache)
     settings = {"segment_tokens": 20, **settings}
-    return SegmentPlus(Kit(accountant, count_tokens=words), SegmentPlusSettings(**settings), indexer)
+    return SegmentPlus(StrategyContext(metered, count_tokens=words), SegmentPlusSettings(**settings), indexer)
 
 
 # Notes
@@ -78,7 +78,7 @@ def test_what_stands_nowhere_in_the_segment_is_flagged_and_is_no_evidence():
     note = read_note({"Evidence": ["Nora bought it in 1922.", "Nobody was hurt."]}, [segment(TEXT)])
     assert [quote.text for quote in note.quotes] == ["Nobody was hurt."]
     assert note.unfound == ("Nora bought it in 1922.",)
-    assert "1922" not in shown(note)
+    assert "1922" not in format_note(note)
 
 
 def test_of_a_run_of_sentences_those_that_are_there_stay():
@@ -101,7 +101,7 @@ def test_a_place_in_brackets_says_which_segment_is_quoted():
 def test_the_same_words_in_a_later_segment_stay_as_order_matters():
     two = [segment("Mary left.", 0), segment("Mary left.", 1)]
     quotes = [Quote(two[0], "Mary left."), Quote(two[1], "Mary left."), Quote(two[1], "Mary left.")]
-    assert joined([Note((of,), tuple(quotes)) for of in two]).quotes == tuple(quotes[:2])
+    assert merge_notes([Note((of,), tuple(quotes)) for of in two]).quotes == tuple(quotes[:2])
 
 
 @pytest.mark.parametrize("value", ["text", [], 3, None, {"answer": "1921"}])
@@ -123,7 +123,7 @@ def test_no_evidence_can_be_written_in_many_ways(nothing):
 
 def test_sentences_end_where_a_reader_sees_it():
     of = Segment("a", 0, "# Mill\nVersion 3.5 of it\nruns on. 磨坊在河边。诺拉买下了它。\n\n- one\n- two", first_line=4)
-    pieces = [(sentence.text, sentence.first_line) for sentence, _ in sentences_of(of)]
+    pieces = [(sentence.text, sentence.first_line) for sentence, _ in sentence_segments(of)]
     assert pieces == [
         ("# Mill", 4),
         ("Version 3.5 of it\nruns on.", 5),
@@ -138,23 +138,23 @@ def test_sentences_end_where_a_reader_sees_it():
 def test_sentences_are_pieces_of_their_segment_in_order(text, start):
     of = Segment("a", 0, text, start)
     upto = 0
-    for sentence, whole in sentences_of(of):
+    for sentence, whole in sentence_segments(of):
         assert whole is of
         at = sentence.start - start
         assert at >= upto and text[at:].startswith(sentence.text)
         assert sentence.first_line == text[:at].count("\n")
         upto = at + len(sentence.text)
-    assert sum(len("".join(s.text.split())) for s, _ in sentences_of(of)) == len("".join(text.split()))
+    assert sum(len("".join(s.text.split())) for s, _ in sentence_segments(of)) == len("".join(text.split()))
 
 
 def test_without_a_model_a_note_holds_the_best_sentences_in_their_order():
-    notes = extracted_notes([segment(TEXT), segment("Rain fell.", 1)], "When was the mill sold to Ivo?", Bm25Index)
+    notes = extractive_notes([segment(TEXT), segment("Rain fell.", 1)], "When was the mill sold to Ivo?", Bm25Index)
     texts = [quote.text for quote in notes[0].quotes]
     assert "Nora sold the mill to her cousin Ivo." in texts and len(texts) == SENTENCES_OF_A_NOTE
     assert texts == sorted(texts, key=" ".join(TEXT.split()).index)
     assert notes[1].is_empty
     long = segment(" ".join(f"The mill has wheel {number}." for number in range(30)))
-    assert len(extracted_notes([long], "Which mill?", Bm25Index)[0].quotes) == SENTENCES_OF_A_NOTE
+    assert len(extractive_notes([long], "Which mill?", Bm25Index)[0].quotes) == SENTENCES_OF_A_NOTE
 
 
 # Filter
@@ -164,7 +164,7 @@ def labelled(scripted_chat, answer, note=None):
     model = scripted_chat([(FILTER, answer)])
     quote = Quote(segment(TEXT), "Nobody was hurt.")
     note = Note((segment(TEXT),), (quote,)) if note is None else note
-    return is_kept(Accountant(model), "Who was hurt?", note, shown(note)), model
+    return is_kept(MeteredModel(model), "Who was hurt?", note), model
 
 
 @pytest.mark.parametrize(
@@ -193,7 +193,7 @@ def test_an_empty_note_goes_without_a_call(scripted_chat):
 
 
 def size(note):
-    return words(shown(note))
+    return words(format_note(note))
 
 
 def quoting(number, n_words, score=0.0, reasoning=""):
@@ -283,7 +283,7 @@ def test_merging_always_ends_within_the_window(notes, room, batch_room, random):
 
     merged = merge_until_fit(notes, merge_all, size, room=room, batch_room=batch_room)
     assert sum(map(size, merged.notes)) <= room
-    assert n_rounds == len(merged.rounds) <= MOST_ROUNDS
+    assert n_rounds == len(merged.rounds) <= MAX_ROUNDS
     if sum(map(size, notes)) <= room:
         assert merged.notes == tuple(note for note in notes if not note.is_empty)
 
@@ -401,7 +401,7 @@ def test_notes_that_cannot_be_read_are_asked_for_again_and_then_made_by_score(sc
     temperatures = [request.temperature for request in model.asked if GATHER in request.messages[-1].text]
     assert temperatures[0] == 0 and len(temperatures) > 1 and set(temperatures[1:]) == {0.7}
     assert "Nora bought the mill in 1921." in model.prompts[-1]
-    assert any("could not be read" in note for note in answer.notes)
+    assert any("were unparsable" in note for note in answer.notes)
 
 
 def test_the_best_sentences_stand_in_for_quotes_that_are_all_made_up(scripted_chat):
@@ -502,10 +502,10 @@ def test_the_pre_filter_can_search_with_fragrels_scores(scripted_chat):
 
 
 def test_the_same_question_is_free_and_another_segment_costs_one_note(scripted_chat):
-    kept, model = KeptHere(), scripted_chat(script(note=noting))
+    cache, model = InProcessCache(), scripted_chat(script(note=noting))
     question = Question("When did Nora buy the mill?")
     for _ in range(2):
-        plus = strategy(model, kept=kept)
+        plus = strategy(model, cache=cache)
         plus.remember([document()])
         assert plus.answer(question).text == "1921"
     assert len(model.asked) == 6
@@ -558,7 +558,7 @@ def test_a_cancel_at_any_call_ends_quietly(scripted_chat, at):
 
 
 def test_without_a_model_the_answer_is_empty_and_the_evidence_says_why(scripted_chat):
-    plus = SegmentPlus(Kit(count_tokens=words), SegmentPlusSettings(segment_tokens=20))
+    plus = SegmentPlus(StrategyContext(count_tokens=words), SegmentPlusSettings(segment_tokens=20))
     plus.remember([document()])
     answer = plus.answer(Question("Who bought the mill in 1921?"))
     assert answer.text == "" and answer.model == "" and "No model" in answer.notes[0]
@@ -578,7 +578,7 @@ def test_nothing_remembered_is_nothing_found(scripted_chat):
 
 
 def test_forgetting_and_replacing(scripted_chat):
-    plus = SegmentPlus(Kit(count_tokens=words))
+    plus = SegmentPlus(StrategyContext(count_tokens=words))
     plus.remember([document("The mill is red."), document("The mill is old.", "b.txt")])
     plus.remember([document("The mill is blue.")])
     plus.forget("b.txt")
@@ -641,9 +641,9 @@ def test_settings_that_make_no_sense_are_refused():
 def test_a_real_small_model_goes_through_all_stages(small_chat_model):
     model = open_model(ModelConfig("transformers", path=str(small_chat_model)))
     try:
-        accountant = Accountant(model)
+        metered = MeteredModel(model)
         settings = SegmentPlusSettings(note_tokens=40, answer_tokens=20)
-        plus = SegmentPlus(Kit(accountant, count_tokens=model.count_tokens), settings)
+        plus = SegmentPlus(StrategyContext(metered, count_tokens=model.count_tokens), settings)
         plus.remember([document()])
         answer = plus.answer(Question("When did Nora buy the mill?", task="short"))
     finally:

@@ -2,7 +2,7 @@
 
 import pytest
 from weft.llm.prompting.conversation import FRAME_TOKENS
-from weft.memory import Accountant, Item, Kit, Question
+from weft.memory import Item, MeteredModel, Question, StrategyContext
 from weft.memory.strategies import strategy_named
 from weft.memory.window import room_beside, window_of
 
@@ -13,21 +13,21 @@ def test_the_room_is_what_prompt_answer_and_their_frames_leave():
 
 
 def test_the_smaller_of_setting_and_model_is_the_window(scripted_chat):
-    accountant = Accountant(scripted_chat([], context_tokens=500))
-    assert window_of(accountant, 4096) == 500
-    assert window_of(accountant, 300) == 300
+    metered = MeteredModel(scripted_chat([], context_tokens=500))
+    assert window_of(metered, 4096) == 500
+    assert window_of(metered, 300) == 300
     assert window_of(None, 4096) == 4096
 
 
 def test_tokens_are_counted_by_the_model_where_there_is_one(scripted_chat):
-    assert Kit(count_tokens=len).count("three words here") == 16
-    assert Kit(Accountant(scripted_chat([])), count_tokens=len).count("three words here") == 3
+    assert StrategyContext(count_tokens=len).count("three words here") == 16
+    assert StrategyContext(MeteredModel(scripted_chat([])), count_tokens=len).count("three words here") == 3
 
 
 @pytest.mark.parametrize("name", ["fragrel", "qrmem", "memorag", "segment_plus", "full_middle", "top_max", "summary"])
 def test_no_strategy_asks_for_more_than_the_window_holds(scripted_chat, name):
     model = scripted_chat([("", "by the river")], context_tokens=1600)
-    strategy = strategy_named(name, Kit(Accountant(model)))
+    strategy = strategy_named(name, StrategyContext(MeteredModel(model)))
     strategy.remember([Item("a.md", "The mill stands by the river, and nobody lives there now. " * 400)])
     strategy.answer(Question("Where does the mill stand?"))
     assert model.asked

@@ -171,7 +171,7 @@ def test_a_relative_import_above_the_root_leads_nowhere():
     check(
         """
         #- main.py
-        from ...far import two
+        from ..far import two
         two()
         #- far.py
         def two(): ...

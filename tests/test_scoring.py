@@ -10,10 +10,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rank_bm25 import BM25Okapi
 from weft.memory import HashingEmbedder, Segment
-from weft.memory.embedding_kept import KeepingEmbedder
-from weft.memory.scoring import WAYS, Bm25Index, DenseIndex, HybridIndex, JaccardIndex, best, indexer
+from weft.memory.embedding_cache import CachingEmbedder
+from weft.memory.scoring import SCORERS, Bm25Index, DenseIndex, HybridIndex, JaccardIndex, best, indexer
 from weft.memory.storage import MemoryStore
-from weft.memory.strategy import Kit
+from weft.memory.strategy import StrategyContext
 from weft.memory.words import terms_of
 from weft.retrieval.stemming import stem
 
@@ -61,23 +61,23 @@ def test_dense_is_the_clipped_cosine_and_hybrid_the_mean_of_both(documents, ques
     assert np.allclose(HybridIndex(segments(*documents), embedder).scores(question), expected, atol=1e-9)
 
 
-@pytest.mark.parametrize("how", WAYS)
+@pytest.mark.parametrize("how", SCORERS)
 def test_every_way_finds_the_segment_with_the_words_of_the_question(how):
-    index = indexer(how, Kit())(segments("The cat sat.", "Rockets reach the moon.", ""))
+    index = indexer(how, StrategyContext())(segments("The cat sat.", "Rockets reach the moon.", ""))
     ((found, score), *_) = best(index, "Which rocket reached the moon?", 2)
     assert found.text == "Rockets reach the moon."
     assert score > 0
 
 
-@pytest.mark.parametrize("how", WAYS)
+@pytest.mark.parametrize("how", SCORERS)
 @pytest.mark.parametrize("question", ["", "?!", "nothing of this", "\ud800"])
 def test_nothing_in_common_is_nothing_found(how, question):
-    assert best(indexer(how, Kit())(segments("Rockets.", "", "\n")), question, 5) == []
+    assert best(indexer(how, StrategyContext())(segments("Rockets.", "", "\n")), question, 5) == []
 
 
-@pytest.mark.parametrize("how", WAYS)
+@pytest.mark.parametrize("how", SCORERS)
 def test_no_segments_have_no_scores(how):
-    assert indexer(how, Kit())([]).scores("moon").shape == (0,)
+    assert indexer(how, StrategyContext())([]).scores("moon").shape == (0,)
 
 
 def test_the_best_come_first_and_ties_stay_in_their_order():
@@ -89,14 +89,14 @@ def test_auto_is_words_alone_where_the_embedder_only_knows_letters():
     class Meaning(HashingEmbedder):
         name = "meaning"
 
-    keeping = KeepingEmbedder(HashingEmbedder(), MemoryStore(None).vectors)
-    assert isinstance(indexer("auto", Kit())([]), Bm25Index)
-    assert isinstance(indexer("auto", Kit(embedder=keeping))([]), Bm25Index)
-    assert isinstance(indexer("auto", Kit(embedder=Meaning()))([]), HybridIndex)
+    keeping = CachingEmbedder(HashingEmbedder(), MemoryStore(None).vectors)
+    assert isinstance(indexer("auto", StrategyContext())([]), Bm25Index)
+    assert isinstance(indexer("auto", StrategyContext(embedder=keeping))([]), Bm25Index)
+    assert isinstance(indexer("auto", StrategyContext(embedder=Meaning()))([]), HybridIndex)
 
 
 def test_an_unknown_way_is_named_with_those_there_are():
-    with pytest.raises(ValueError, match="'bm52'; there are auto, bm25, jaccard, dense, hybrid"):
+    with pytest.raises(ValueError, match="'bm52'; use one of auto, bm25, jaccard, dense, hybrid"):
         indexer("bm52")
 
 

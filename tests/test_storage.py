@@ -21,7 +21,7 @@ from weft.memory.storage import (
     import_conversations,
     items_of,
 )
-from weft.memory.strategy import Kit
+from weft.memory.strategy import StrategyContext
 from weft.memory.values import Budget, Question
 
 
@@ -125,7 +125,7 @@ def test_an_unknown_conversation_is_said_to_be_unknown(store, what):
         "ask": lambda: store.conversations.ask("nobody", "?"),
         "answer": lambda: store.conversations.answer(said(store, ("a", "b")), 7, "!"),
     }
-    with pytest.raises(NoConversation, match="forgotten"):
+    with pytest.raises(NoConversation, match="deleted"):
         calls[what]()
 
 
@@ -150,9 +150,9 @@ def test_what_is_deleted_is_overwritten(store, path):
 def test_everything_can_be_deleted(store):
     said(store, ("a", "1"))
     store.documents.put("/a.md", "h", [Segment("a.md", 0, "text")])
-    store.kept.put("note", "k", 1)
+    store.cache.put("note", "k", 1)
     store.delete_all()
-    assert store.conversations.list() == () and store.documents.all() == () and store.kept.get("note", "k") is None
+    assert store.conversations.list() == () and store.documents.all() == () and store.cache.get("note", "k") is None
 
 
 def test_text_that_no_utf8_can_hold_is_kept_without_it(store):
@@ -229,11 +229,11 @@ TURN = {
         ('{"weft": "conversations", "version": 2}\n', ":1: expected"),
         (HEAD + "[]\n", ":2: expected an object"),
         (HEAD + "[" * 100_000, ":2: "),
-        (HEAD + json.dumps({**CONVERSATION, "title": None}), ":2: title should be text"),
-        (HEAD + json.dumps({**CONVERSATION, "created_at": True}), ":2: created_at should be a number"),
-        (HEAD + json.dumps({**CONVERSATION, "turns": {}}), ":2: turns should be a list"),
+        (HEAD + json.dumps({**CONVERSATION, "title": None}), ":2: title must be text"),
+        (HEAD + json.dumps({**CONVERSATION, "created_at": True}), ":2: created_at must be a number"),
+        (HEAD + json.dumps({**CONVERSATION, "turns": {}}), ":2: turns must be a list"),
         (HEAD + json.dumps({**CONVERSATION, "turns": [{**TURN, "number": 2**60}]}), ":2: number is out of range"),
-        (HEAD + json.dumps({**CONVERSATION, "turns": [{**TURN, "answer": 3}]}), "answer should be text or null"),
+        (HEAD + json.dumps({**CONVERSATION, "turns": [{**TURN, "answer": 3}]}), "answer must be text or null"),
         (HEAD + json.dumps(CONVERSATION) + "\n" + HEAD.replace("1", "NaN"), ":3: NaN"),
     ],
 )
@@ -259,7 +259,7 @@ def test_a_conversation_is_a_database_for_any_strategy(store):
         ("Unanswered?", None),
     )
     (conversation,) = store.conversations.list()
-    memory = FragRel(Kit(kept=store.kept))
+    memory = FragRel(StrategyContext(cache=store.cache))
     memory.remember(items_of(store.conversations.turns(conversation.id)))
     best = memory.recall(Question("my cat is called?"), Budget(n=1)).evidence[0].segment
     assert best.source == f"conversation {conversation.id}" and "Mimi" in best.text
@@ -311,11 +311,11 @@ def test_documents_are_searched_by_their_words(store):
 
 def test_what_was_computed_is_kept_under_its_content(store):
     value = {"quotes": ["“one”", None], "n": 1.5, "half": "\ud800"}
-    store.kept.put("note", "k", value)
-    store.kept.put("graph", "k", [])
+    store.cache.put("note", "k", value)
+    store.cache.put("graph", "k", [])
     again = reopened(store)
-    assert again.kept.get("note", "k") == value and again.kept.get("graph", "k") == []
-    assert again.kept.get("note", "other") is None
+    assert again.cache.get("note", "k") == value and again.cache.get("graph", "k") == []
+    assert again.cache.get("note", "other") is None
 
 
 def test_vectors_are_kept_by_embedder_and_text(store):
@@ -343,20 +343,20 @@ def test_the_least_recently_used_makes_room(tmp_path, monkeypatch):
 
 
 def test_reading_alone_does_not_write(store, path):
-    store.kept.put("note", "k", 1)
+    store.cache.put("note", "k", 1)
     before = [(file.name, file.stat().st_size) for file in sorted(path.parent.iterdir())]
     for _ in range(10):
-        store.kept.get("note", "k")
+        store.cache.get("note", "k")
     assert [(file.name, file.stat().st_size) for file in sorted(path.parent.iterdir())] == before
 
 
 def test_conversations_can_stay_in_this_process_alone(tmp_path):
     store = MemoryStore(tmp_path / "a.db", keep_conversations=False)
     id = said(store, ("a", "1"))
-    store.kept.put("note", "k", 1)
+    store.cache.put("note", "k", 1)
     assert len(store.conversations.turns(id)) == 1
     again = reopened(store)
-    assert again.conversations.turns(id) == () and again.kept.get("note", "k") == 1
+    assert again.conversations.turns(id) == () and again.cache.get("note", "k") == 1
 
 
 def test_a_store_without_a_file_forgets():

@@ -51,7 +51,7 @@ def test_two_processes_write_at_once_and_lose_nothing(path):
         id = store.conversations.begin(sys.argv[2])
         for number in range(40):
             store.conversations.answer(id, store.conversations.ask(id, f"q{number}"), f"a{number}")
-            store.kept.put("note", f"{sys.argv[2]}{number}", number)
+            store.cache.put("note", f"{sys.argv[2]}{number}", number)
         """
     processes = [python(code, path, name) for name in ("one", "two", "three")]
     assert [process.wait(60) for process in processes] == [0, 0, 0]
@@ -59,7 +59,7 @@ def test_two_processes_write_at_once_and_lose_nothing(path):
     conversations = store.conversations.list()
     assert {c.folder for c in conversations} == {"one", "two", "three"} and {c.n_turns for c in conversations} == {40}
     assert [t.answer for t in store.conversations.turns(conversations[0].id)] == [f"a{n}" for n in range(40)]
-    assert store.kept.get("note", "two39") == 39 and store.notes == ()
+    assert store.cache.get("note", "two39") == 39 and store.notes == ()
 
 
 def test_two_processes_number_the_turns_of_one_conversation(path):
@@ -218,7 +218,7 @@ def test_a_lost_first_page_costs_no_turn(path):
         file.write(bytes(4096))
     store = MemoryStore(path)
     assert len(store.conversations.search("question", 100)) == 40
-    assert "40 turns" in store.notes[0]
+    assert "40 readable turns" in store.notes[0]
 
 
 def test_the_rows_behind_a_lost_page_are_found(path):
@@ -238,13 +238,13 @@ def test_the_rows_behind_a_lost_page_are_found(path):
 
 def test_what_was_computed_is_made_again_where_it_is_damaged(path):
     store = MemoryStore(path)
-    store.kept.put("note", "k", [1])
+    store.cache.put("note", "k", [1])
     store.vectors.put("hashing", {"a": bytes(8), "b": bytes(8)})
     store._database.write(lambda to: to.execute("UPDATE kept SET value = x'7bff' WHERE kind = 'note'"))
     store._database.write(lambda to: to.execute("UPDATE kept SET value = 7, used_at = 'x' WHERE key = 'a'"))
-    assert store.kept.get("note", "k") is None and store.vectors.get("hashing", "ab") == {"b": bytes(8)}
-    store.kept.put("note", "k", [2])
-    assert store.kept.get("note", "k") == [2] and store.notes == ()
+    assert store.cache.get("note", "k") is None and store.vectors.get("hashing", "ab") == {"b": bytes(8)}
+    store.cache.put("note", "k", [2])
+    assert store.cache.get("note", "k") == [2] and store.notes == ()
 
 
 def test_two_damages_of_one_second_leave_two_files(path):
@@ -264,7 +264,7 @@ def test_a_version_that_no_weft_will_have_is_damage(path):
 def test_a_pipe_in_the_place_of_the_store_is_moved_aside(path):
     os.mkfifo(path)
     store = MemoryStore(path)
-    assert say(store) and "no regular file" in store.notes[0]
+    assert say(store) and "not a regular file" in store.notes[0]
 
 
 def test_a_mistake_of_the_program_is_no_damage(path):
@@ -295,8 +295,8 @@ def test_a_file_without_a_table_is_damaged(path):
     other.commit()
     other.close()
     store = MemoryStore(path)
-    store.kept.put("note", "k", 1)
-    assert store.kept.get("note", "k") == 1 and "kept" in store.notes[0]
+    store.cache.put("note", "k", 1)
+    assert store.cache.get("note", "k") == 1 and "kept" in store.notes[0]
 
 
 def test_a_later_version_is_left_as_it_is(path):
@@ -335,7 +335,7 @@ def test_a_sample_of_every_version_opens(path, version):
     document = store.documents.get("/shop/guide.md")
     assert (document.hash, document.kind, document.read_at) == ("h1", "markdown", 103.0)
     assert document.segments[1] == Segment("guide.md", 1, "## Install\nAll of it.\n", 20, 3, title="Guide > Install")
-    assert store.kept.get("segment_plus.note", "k1") == {"quotes": ["one"], "n": 1.5}
+    assert store.cache.get("segment_plus.note", "k1") == {"quotes": ["one"], "n": 1.5}
     assert store.vectors.get("hashing", ["k1"]) == {"k1": bytes(range(8))}
     assert store.notes == () and say(store)
 
@@ -365,7 +365,7 @@ def test_where_no_folder_can_be_made_memory_lives_on_without_a_file(tmp_path):
     store = MemoryStore(tmp_path / "file" / "below" / "shop.db")
     id = say(store)
     assert len(store.conversations.turns(id)) == 1 and store.path is None
-    assert "until Weft ends" in store.notes[0] and "data_dir" in store.notes[0]
+    assert "until Weft exits" in store.notes[0] and "data_dir" in store.notes[0]
 
 
 def test_a_full_disk_is_said_and_nothing_of_the_conversation_is_lost(path):

@@ -70,13 +70,13 @@ def python(*command: object) -> None:
 
 def ask(model: Path, weights: Path) -> None:
     """A question to the memory of a text, through the strategy. The answer is noise: the model knows no English."""
-    from weft.memory import Accountant, Budget, Item, Kit, Question
+    from weft.memory import Budget, Item, MeteredModel, Question, StrategyContext
     from weft.memory.memorag import MemoRAG, MemoRAGSettings
     from weft.memory.memorag.beacon.backend import BeaconSettings, open_beacon
 
     reader = open_beacon(BeaconSettings(str(model), str(weights), device="cpu"))
     try:
-        memorag = MemoRAG(Kit(Accountant(reader)), MemoRAGSettings(backend="beacon", segment_tokens=64))
+        memorag = MemoRAG(StrategyContext(MeteredModel(reader)), MemoRAGSettings(backend="beacon", segment_tokens=64))
         memorag.remember([Item("stories.txt", STORY * 8)])
         answer = memorag.answer(Question(PAIRS[0]["question"]), Budget())
         memory = next(step.detail for step in answer.recalled.trace if step.name == "memory")

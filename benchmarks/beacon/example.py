@@ -22,9 +22,8 @@ from ...llm.protocol import ModelMissing
 from ...llm.training.loop import Intervals
 from ...memory.memorag.beacon.checkpoint import load_beacon, save_beacon
 from ...memory.memorag.beacon.model import BeaconModel
+from ...memory.memorag.beacon.training.dataset import TrainingText, write_texts
 from ...memory.memorag.beacon.training.recipe import Recipe
-from ...memory.memorag.beacon.training.texts import Text as TrainingText
-from ...memory.memorag.beacon.training.texts import write_texts
 from ...memory.memorag.beacon.training.train import train
 from .base import BasePlan, Say, train_base
 from .reading import BeaconMemory, FullAttention, ReadingMethod, SlidingWindow

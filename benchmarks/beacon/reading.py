@@ -22,7 +22,7 @@ from transformers import DynamicCache
 
 from ...memory.memorag.beacon.layout import positions_needed
 from ...memory.memorag.beacon.model import BeaconModel
-from ...memory.memorag.beacon.ratios import Fixed
+from ...memory.memorag.beacon.ratios import FixedRatio
 
 _BLOCK_TOKENS = 512
 """Of a text that full attention reads at once."""
@@ -58,7 +58,7 @@ class BeaconMemory:
 
     @torch.no_grad()
     def read(self, tokens: Sequence[int], questions: Sequence[Sequence[int]]) -> ReadResult:
-        row, ratio_of = torch.tensor([tokens]), Fixed(self.ratio).for_text(len(tokens), Random())
+        row, ratio_of = torch.tensor([tokens]), FixedRatio(self.ratio).for_text(len(tokens), Random())
         loss = float(self.model.score(row, ratio_of).loss)
         started = time.perf_counter()
         _, memory = self.model.read(self.model.empty(), row, ratio_of)
@@ -68,7 +68,7 @@ class BeaconMemory:
         )
         n_tokens = len(tokens) + len(questions[0])
         positions = positions_needed(0, 0, n_tokens, window=self.model.window, ratio_of=ratio_of)
-        return ReadResult(loss, answers, memory.n_kept, memory.n_bytes, positions, seconds)
+        return ReadResult(loss, answers, memory.n_cached, memory.n_bytes, positions, seconds)
 
 
 @dataclass(frozen=True, slots=True)

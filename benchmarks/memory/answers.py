@@ -23,9 +23,9 @@ from hashlib import sha256
 
 from ...errors import UserError
 from ...llm import CodeModel, ModelError
-from ...memory import Accountant, Cost, Kit
-from ...memory.ledger import Ledger, in_words
+from ...memory import Cost, MeteredModel, StrategyContext
 from ...memory.memorag.beacon.backend import BeaconSettings, open_beacon
+from ...memory.usage import UsageTracker, describe_cost
 from ...server.models.model_argument import MODEL_SYNTAX
 from ..bootstrap import grouped, interval, mean
 from ..command import Report, command_parser, run_command, say
@@ -65,24 +65,24 @@ class AnswerRow:
 
 
 def answered(
-    sample: Sample, spelling: str, model: CodeModel | None, kit: Kit, judged_by: Judge | None = None
+    sample: Sample, spelling: str, model: CodeModel | None, context: StrategyContext, judged_by: Judge | None = None
 ) -> AnswerRow:
     """The row of one sample; a failure is in the row. Raises ValueError for an unknown strategy."""
-    ledger = Ledger()
-    kit = replace(
-        kit,
-        accountant=None if model is None else Accountant(model, ledger=ledger),
-        count_tokens=kit.count_tokens if model is None else model.count_tokens,
-        reader=None if kit.reader is None else Accountant(kit.reader.model, ledger=ledger),
+    usage = UsageTracker()
+    context = replace(
+        context,
+        model=None if model is None else MeteredModel(model, usage=usage),
+        count_tokens=context.count_tokens if model is None else model.count_tokens,
+        memory_model=None if context.memory_model is None else MeteredModel(context.memory_model.model, usage=usage),
     )
-    strategy = spelled_strategy(spelling, kit)
+    strategy = spelled_strategy(spelling, context)
     answer, error = None, ""
     try:
         strategy.remember(sample.items)
         answer = strategy.answer(sample.question)
     except ModelError as failed:
         error = str(failed)
-    cost = ledger.total
+    cost = usage.total
     spent = (cost.n_calls, cost.tokens_in, cost.tokens_out, round(cost.seconds, 3))
     if answer is None:
         return AnswerRow(sample.id, spelling, "", {}, None, *spent, error=error)
@@ -208,25 +208,27 @@ def _rows(options: argparse.Namespace, samples: Sequence[Sample]) -> Iterator[An
     cached = {(row.strategy, row.sample): row for row in cache.rows() if not row.error}
     model = _opened(options.model, options.context)
     judging = _opened(options.judge or "none", options.context)
-    judged_by = None if judging is None else partial(judge, Accountant(judging, "judge"))
+    judged_by = None if judging is None else partial(judge, MeteredModel(judging, "judge"))
     reader = open_beacon(BeaconSettings(*options.reader)) if options.reader else None
-    kit = Kit(embedder=open_remembering(options.embeddings)[0], reader=None if reader is None else Accountant(reader))
+    context = StrategyContext(
+        embedder=open_remembering(options.embeddings)[0], memory_model=None if reader is None else MeteredModel(reader)
+    )
     for spelling in options.strategies:
         missing = [sample for sample in samples if (spelling, sample.id) not in cached]
         if missing and model is not None:
-            _announce_cost(spelling, missing, model, kit)
+            _announce_cost(spelling, missing, model, context)
         for number, sample in enumerate(samples, 1):
             row = cached.get((spelling, sample.id))
             if row is None:
-                row = answered(sample, spelling, model, kit, judged_by)
+                row = answered(sample, spelling, model, context, judged_by)
                 cache.add([row])
                 say(f"{spelling}: {number} of {len(samples)}")
             yield row
 
 
-def _announce_cost(spelling: str, missing: Sequence[Sample], model: CodeModel, kit: Kit) -> None:
+def _announce_cost(spelling: str, missing: Sequence[Sample], model: CodeModel, context: StrategyContext) -> None:
     """Print an upper bound of the cost before the run: the estimate of the first sample, for all samples."""
-    strategy = spelled_strategy(spelling, replace(kit, accountant=Accountant(model), count_tokens=model.count_tokens))
+    strategy = spelled_strategy(spelling, replace(context, model=MeteredModel(model), count_tokens=model.count_tokens))
     try:
         strategy.remember(missing[0].items)
         each = strategy.estimate(missing[0].question)
@@ -234,7 +236,7 @@ def _announce_cost(spelling: str, missing: Sequence[Sample], model: CodeModel, k
         say(f"{spelling}: {error}")
         return
     total = sum([each] * len(missing), Cost())
-    say(f"{spelling}: at most about {in_words(total)} for {len(missing)} questions")
+    say(f"{spelling}: at most about {describe_cost(total)} for {len(missing)} questions")
 
 
 def _opened(spelling: str, context_tokens: int) -> CodeModel | None:

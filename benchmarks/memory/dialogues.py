@@ -18,7 +18,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from ...memory import Budget, Embedder, HashingEmbedder, Kit
+from ...memory import Budget, Embedder, HashingEmbedder, StrategyContext
 from ...memory.fragrel.chat import ChatMemory
 from ...memory.fragrel.policy import PAPER
 from ...memory.fragrel.presets import chat_memory, mem_retrieval, returning_chat
@@ -56,14 +56,14 @@ class TurnRecall:
 
 def measure(samples: Sequence[Sample], score: str, memory: str, embedder: Embedder) -> list[TurnRecall]:
     """A row for each dialogue that asks for a turn which is not shown any more. Raises ModelError."""
-    kit = Kit(embedder=HashingEmbedder() if score == "hashing" else embedder)
-    scorer = indexer("dense" if score == "hashing" else score, kit)
+    context = StrategyContext(embedder=HashingEmbedder() if score == "hashing" else embedder)
+    scorer = indexer("dense" if score == "hashing" else score, context)
     rows = []
     for sample in samples:
         source, n_shown = sample.items[0].source, PAPER.n_recent
         facts = [fact for fact in sample.facts if fact.turn is not None and fact.turn < len(sample.items) - n_shown]
         if facts:
-            chat = MEMORIES[memory](kit, score=scorer, source=source)
+            chat = MEMORIES[memory](context, score=scorer, source=source)
             chat.remember(sample.items)
             found = [chat.recall(sample.question, Budget(n=depth)) for depth in DEPTHS]
             # A short conversation is shown whole, without a search and its trace.

@@ -16,11 +16,12 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import get_args
 
-from ...memory import Accountant, Budget, Item, Kit, Question
-from ...memory.qrmem import QRMeM, QRMeMSettings, draw
+from ...memory import Budget, Item, MeteredModel, Question, StrategyContext
+from ...memory.qrmem import QRMeM, QRMeMSettings
 from ...memory.qrmem.settings import Navigation
 from ..command import command_parser, run_command, say
 from ..models import open_chat_model
+from .graph_svg import draw_graph
 from .systems import open_remembering
 
 
@@ -39,10 +40,10 @@ def _draw(options: argparse.Namespace) -> int:
     items = [Item(str(path), path.read_text(encoding="utf-8", errors="replace")) for path in options.files]
     embedder, _ = open_remembering(options.embeddings)
     model = open_chat_model(options.model, options.context)
-    kit = Kit(embedder=embedder)
+    context = StrategyContext(embedder=embedder)
     if model is not None:
-        kit = Kit(Accountant(model), embedder, count_tokens=model.count_tokens)
-    memory = QRMeM(kit, QRMeMSettings(navigation=options.navigation))
+        context = StrategyContext(MeteredModel(model), embedder, count_tokens=model.count_tokens)
+    memory = QRMeM(context, QRMeMSettings(navigation=options.navigation))
     memory.remember(items)
     question = Question(options.question)
     estimate = memory.estimate(question)
@@ -51,7 +52,7 @@ def _draw(options: argparse.Namespace) -> int:
     found = memory.recall(question, Budget(n=options.n))
     graph = memory.graph(question)
     if options.svg:
-        options.svg.write_text(draw(graph, found.trace), encoding="utf-8")
+        options.svg.write_text(draw_graph(graph, found.trace), encoding="utf-8")
     if options.json:
         steps = [{"step": step.name, **step.detail} for step in found.trace]
         record = {"question": question.text, "steps": steps, "graph": graph.to_json()}

@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
-from ...memory import Budget, Item, Kit, Question
+from ...memory import Budget, Item, Question, StrategyContext
 from ...memory.qrmem import QRMeM, QRMeMSettings
 from ...memory.scoring import Indexer, best, indexer
 from ...memory.splitters import by_tokens
@@ -70,14 +70,14 @@ def measure(samples: Sequence[Sample], systems: dict[str, System], depths: Seque
 
 
 def by_scores(scorer: Indexer, items: Sequence[Item]) -> Search:
-    kit = Kit()
-    split = by_tokens(QRMeMSettings().segment_tokens, kit.count_tokens, hard=True)
+    context = StrategyContext()
+    split = by_tokens(QRMeMSettings().segment_tokens, context.count_tokens, hard=True)
     index = scorer([segment for item in items for segment in split(item)])
     return lambda question, n: [segment.source for segment, _ in best(index, question.text, n)]
 
 
-def by_graph(kit: Kit, settings: QRMeMSettings, scorer: Indexer, items: Sequence[Item]) -> Search:
-    memory = QRMeM(kit, settings, scorer)
+def by_graph(context: StrategyContext, settings: QRMeMSettings, scorer: Indexer, items: Sequence[Item]) -> Search:
+    memory = QRMeM(context, settings, scorer)
     memory.remember(items)
     return lambda question, n: [each.segment.source for each in memory.recall(question, Budget(n=n)).evidence]
 
@@ -108,10 +108,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def _measure(options: argparse.Namespace) -> Report:
     samples = [sample for sample in read_samples("hotpotqa", options.data) if sample.facts][: options.n]
     embedder, why = open_remembering(options.embeddings)
-    kit = Kit(embedder=embedder)
-    systems: dict[str, System] = {name: partial(by_scores, indexer(name, kit)) for name in SCORES}
-    systems |= {name: partial(by_graph, kit, settings, indexer("bm25", kit)) for name, settings in GRAPHS.items()}
-    systems[OVER_HYBRID] = partial(by_graph, kit, QRMeMSettings(), indexer("hybrid", kit))
+    context = StrategyContext(embedder=embedder)
+    systems: dict[str, System] = {name: partial(by_scores, indexer(name, context)) for name in SCORES}
+    systems |= {
+        name: partial(by_graph, context, settings, indexer("bm25", context)) for name, settings in GRAPHS.items()
+    }
+    systems[OVER_HYBRID] = partial(by_graph, context, QRMeMSettings(), indexer("hybrid", context))
     systems = {name: system for name, system in systems.items() if name in (options.systems or systems)}
     rows = list(measure(samples, systems, options.depths))
     title = f"Both paragraphs of {len(samples)} questions of {options.data.name}; {why}; no model"

@@ -12,10 +12,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from ...llm.protocol import Cancel
-from ...memory import Accountant, Unreadable
-from ...memory.accountant import Call
-from ...memory.budgets import cut
-from ...memory.json_text import read_json
+from ...memory import MeteredModel, UnparsableAnswer
+from ...memory.budgets import truncate
+from ...memory.json_repair import read_json
+from ...memory.metered_model import Call
 from .metrics import LETTERS
 from .values import Sample
 
@@ -67,48 +67,48 @@ class Verdict:
     value: float | None
 
 
-def judge(accountant: Accountant, sample: Sample, answer: str, cancel: Cancel | None = None) -> Verdict:
+def judge(metered: MeteredModel, sample: Sample, answer: str, cancel: Cancel | None = None) -> Verdict:
     """The verdict that fits the sample: of a dialogue, of a choice, or against a gold answer. Raises ModelError."""
     if sample.question.choices:
-        return Verdict("choice", choice(accountant, sample, answer, cancel))
+        return Verdict("choice", choice(metered, sample, answer, cancel))
     if sample.answers:
-        return Verdict("score", score(accountant, sample.question.text, sample.answers[0], answer, cancel))
+        return Verdict("score", score(metered, sample.question.text, sample.answers[0], answer, cancel))
     about = {fact.turn for fact in sample.facts}
     turns = [item.text for item in sample.items if item.number in about]
-    return Verdict("rating", rating(accountant, turns, sample.question.text, answer, cancel))
+    return Verdict("rating", rating(metered, turns, sample.question.text, answer, cancel))
 
 
 def rating(
-    accountant: Accountant, turns: Sequence[str], question: str, answer: str, cancel: Cancel | None = None
+    metered: MeteredModel, turns: Sequence[str], question: str, answer: str, cancel: Cancel | None = None
 ) -> float | None:
     """MTBench+: 1 to 100, given as a share. `turns` are those of the topics that the question is about."""
-    history = cut("\n".join(turns), HISTORY_TOKENS, accountant.model.count_tokens, "right")
+    history = truncate("\n".join(turns), HISTORY_TOKENS, metered.count_tokens, "right")
     prompt = _RATING.format(history=history, question=question, answer=answer)
-    return _verdict(accountant, "rating", prompt, lambda text: _between(_last(r"\[\[\s*(\d+)\s*\]\]", text), 1), cancel)
+    return _verdict(metered, "rating", prompt, lambda text: _between(_last(r"\[\[\s*(\d+)\s*\]\]", text), 1), cancel)
 
 
-def score(accountant: Accountant, question: str, gold: str, answer: str, cancel: Cancel | None = None) -> float | None:
+def score(metered: MeteredModel, question: str, gold: str, answer: str, cancel: Cancel | None = None) -> float | None:
     """Segment+: 0 to 100 (adapted from LooGLE), given as a share."""
     prompt = _SCORE.format(question=question, gold=gold, answer=answer)
-    return _verdict(accountant, "score", prompt, lambda text: _between(_field(text, "score"), 0), cancel)
+    return _verdict(metered, "score", prompt, lambda text: _between(_field(text, "score"), 0), cancel)
 
 
-def choice(accountant: Accountant, sample: Sample, answer: str, cancel: Cancel | None = None) -> float | None:
+def choice(metered: MeteredModel, sample: Sample, answer: str, cancel: Cancel | None = None) -> float | None:
     """Segment+: 1.0 when the answer chooses the right option and no other, else 0.0."""
     letters = LETTERS[: len(sample.question.choices)]
     options = "\n".join(f"{letter}. {option}" for letter, option in zip(letters, sample.question.choices, strict=True))
     gold = letters[sample.details["gold"]]
     prompt = _CHOICE.format(question=sample.question.text, options=options, gold=gold, answer=answer)
-    return _verdict(accountant, "choice", prompt, _truth, cancel)
+    return _verdict(metered, "choice", prompt, _truth, cancel)
 
 
 def _verdict(
-    accountant: Accountant, kind: str, prompt: str, read: Callable[[str], float], cancel: Cancel | None
+    metered: MeteredModel, kind: str, prompt: str, read: Callable[[str], float], cancel: Cancel | None
 ) -> float | None:
     call = Call.of(kind, prompt, max_new_tokens=VERDICT_TOKENS)
     try:
-        return accountant.ask_for(call, read, cancel)
-    except Unreadable:
+        return metered.ask_parsed(call, read, cancel)
+    except UnparsableAnswer:
         return None
 
 

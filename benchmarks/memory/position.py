@@ -20,9 +20,9 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TypeVar
 
-from ...memory import Budget, Evidence, Item, Kit
+from ...memory import Budget, Evidence, Item, StrategyContext
 from ...memory.baselines.full_context import FullContext
-from ...memory.budgets import fit
+from ...memory.budgets import fit_evidence
 from ...memory.documents.splitter import by_headings
 from ...memory.qrmem import QRMeM, QRMeMSettings
 from ...memory.scoring import Bm25Index
@@ -96,7 +96,7 @@ def top_segments(sample: Sample, tokens: int) -> Sequence[Evidence]:
     segments = [each for item in sample.items for each in by_headings(SEGMENT_TOKENS, estimate_tokens)(item)]
     scores = Bm25Index(segments).scores(sample.question.text)
     found = [Evidence(segment, float(score)) for segment, score in zip(segments, scores, strict=True)]
-    return fit(found, Budget(tokens=tokens), estimate_tokens)
+    return fit_evidence(found, Budget(tokens=tokens), estimate_tokens)
 
 
 def recalled(make: Callable[[], Strategy]) -> System:
@@ -111,11 +111,11 @@ def recalled(make: Callable[[], Strategy]) -> System:
 
 
 SYSTEMS: Mapping[str, System] = {
-    "cut in the middle": recalled(lambda: FullContext(Kit(), "middle")),
-    "the beginning": recalled(lambda: FullContext(Kit(), "left")),
-    "the end": recalled(lambda: FullContext(Kit(), "right")),
+    "cut in the middle": recalled(lambda: FullContext(StrategyContext(), "middle")),
+    "the beginning": recalled(lambda: FullContext(StrategyContext(), "left")),
+    "the end": recalled(lambda: FullContext(StrategyContext(), "right")),
     "bm25": top_segments,
-    "qrmem": recalled(lambda: QRMeM(Kit(), QRMeMSettings(segment_tokens=SEGMENT_TOKENS))),
+    "qrmem": recalled(lambda: QRMeM(StrategyContext(), QRMeMSettings(segment_tokens=SEGMENT_TOKENS))),
 }
 
 

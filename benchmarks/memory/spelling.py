@@ -14,7 +14,7 @@ from collections.abc import Callable
 from dataclasses import fields
 from typing import Any
 
-from ...memory import Kit, Strategy
+from ...memory import Strategy, StrategyContext
 from ...memory.memorag import MemoRAG, MemoRAGSettings
 from ...memory.qrmem import QRMeM, QRMeMSettings
 from ...memory.segment_plus import SegmentPlus, SegmentPlusSettings
@@ -27,20 +27,20 @@ _WITH_SETTINGS: dict[str, tuple[Callable[..., Strategy], type[Any]]] = {
 }
 
 
-def spelled_strategy(spelling: str, kit: Kit) -> Strategy:
+def spelled_strategy(spelling: str, context: StrategyContext) -> Strategy:
     """Raises ValueError, which says what there is instead."""
     name, _, given = spelling.partition(":")
     values = dict(_setting(part) for part in given.split(",")) if given else {}
     score = str(values.pop("score", ""))
     if not values:
-        return strategy_named(name, kit, score=score)
+        return strategy_named(name, context, score=score)
     if name not in _WITH_SETTINGS:
         raise ValueError(f"`{name}` has no setting but `score`. Strategies with settings: {', '.join(_WITH_SETTINGS)}.")
     make, settings = _WITH_SETTINGS[name]
     known = [field.name for field in fields(settings)]
     if unknown := [setting for setting in values if setting not in known]:
         raise ValueError(f"`{name}` has no setting `{unknown[0]}`. Settings: score, {', '.join(known)}.")
-    return make(kit, settings(**values), score_named(score or "bm25", kit))
+    return make(context, settings(**values), score_named(score or "bm25", context))
 
 
 def _setting(part: str) -> tuple[str, Any]:

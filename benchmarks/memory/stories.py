@@ -17,7 +17,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from ...memory import Budget, Embedder, Evidence
-from ...memory.budgets import fit
+from ...memory.budgets import fit_evidence
 from ...memory.scoring import best
 from ...memory.splitters import by_words
 from ...memory.strategy import estimate_tokens
@@ -61,7 +61,7 @@ def measure(
             found = best(system(name, embedder)(segments), sample.question.text, MOST_SEGMENTS)
             pieces = [Evidence(segment, score) for segment, score in found]
             for tokens in budgets:
-                shown = fit(pieces, Budget(tokens=tokens), estimate_tokens)
+                shown = fit_evidence(pieces, Budget(tokens=tokens), estimate_tokens)
                 rows.append(StoryRecall(name, tokens, task, length, sample.id, recall_of(sample.facts, shown)))
     return rows
 

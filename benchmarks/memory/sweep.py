@@ -1,7 +1,7 @@
 """`weft bench memory sweep`: a parameter sweep of FragRel, as in the paper's Tables 4 and 5.
 
 Owns the command, the tables and the figure: recall of the supporting facts in the evidence, or F1 with a model. The
-settings and the loop are those of `weft.memory.fragrel.sweep`.
+settings and the loop are those of `weft.benchmarks.memory.fragrel_sweep`.
 """
 
 from __future__ import annotations
@@ -10,15 +10,15 @@ import argparse
 from collections.abc import Callable, Sequence
 from itertools import islice
 
-from ...memory import Accountant, Budget, Kit
+from ...memory import Budget, MeteredModel, StrategyContext
 from ...memory.fragrel.strategy import FragRel
-from ...memory.fragrel.sweep import Row, Setting, grid, sweep, table_4, table_5
-from ...memory.scoring import WAYS, indexer
+from ...memory.scoring import SCORERS, indexer
 from ..command import Report, command_parser, run_command
 from ..models import open_chat_model
 from ..plots import curves_plot
 from ..tables import markdown
 from .adapters import ADAPTERS, BadData, DataOption, read_samples
+from .fragrel_sweep import SweepRow, SweepSetting, grid, sweep, table_4, table_5
 from .generators.stories import LENGTHS, stories
 from .generators.story_tasks import TASKS
 from .metrics import score
@@ -41,7 +41,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--w-rels", type=float, nargs="+")
     parser.add_argument("--sizes", type=int, nargs="+", default=[500], help="words of a segment (500)")
     parser.add_argument("--budgets", type=int, nargs="+", default=[1000, 2000, 4000, 8000], help="words of evidence")
-    parser.add_argument("--score", choices=WAYS, default="bm25", help="the independent score (bm25)")
+    parser.add_argument("--score", choices=SCORERS, default="bm25", help="the independent score (bm25)")
     return run_command(parser, _measure, arguments)
 
 
@@ -51,12 +51,12 @@ def _measure(options: argparse.Namespace) -> Report:
     if model is None and not (samples := [sample for sample in samples if sample.facts]):
         raise BadData(f"{name} names no supporting facts. Give --model to measure answers instead.")
     embedder, why = open_remembering(options.embeddings)
-    kit = Kit(None if model is None else Accountant(model), embedder)
+    context = StrategyContext(None if model is None else MeteredModel(model), embedder)
     measure: Measure = evidence_recall if model is None else answer_f1
-    rows = sweep(_settings(options), samples, measure, kit, indexer(options.score, kit))
+    rows = sweep(_settings(options), samples, measure, context, indexer(options.score, context))
     what = "Recall of supporting facts" if model is None else f"Answers of {model.info.name} by the data's own metric"
     title = f"{what}: {len(samples)} questions of {name}, {options.score}; {why}"
-    text = tables(rows) if kit.accountant is None else f"{tables(rows)}\n\n{kit.accountant.ledger.describe()}"
+    text = tables(rows) if context.model is None else f"{tables(rows)}\n\n{context.model.usage.describe()}"
     return Report("memory sweep", text, {"what": title, "results": _plain(rows)}, title, plots(rows))
 
 
@@ -71,7 +71,7 @@ def answer_f1(strategy: FragRel, sample: Sample, budget: Budget) -> float:
     return 100 * next(iter(figures.values()))
 
 
-def tables(rows: Sequence[Row]) -> str:
+def tables(rows: Sequence[SweepRow]) -> str:
     """Markdown: Table 4 where budgets or relations differ, Table 5 where alpha or w_rel do."""
     parts = [_table_4(rows)] if len({row.setting.kind for row in rows}) > 1 or len(_budgets(rows)) > 1 else []
     for size in dict.fromkeys((row.setting.budget_words, row.setting.segment_words) for row in rows):
@@ -79,7 +79,7 @@ def tables(rows: Sequence[Row]) -> str:
     return "\n\n".join(filter(None, parts))
 
 
-def _table_4(rows: Sequence[Row]) -> str:
+def _table_4(rows: Sequence[SweepRow]) -> str:
     """A row a budget, a column for each size of segments and relation; the first setting of a kind counts."""
     cells: dict[tuple[int, int, str], float] = {}
     for row in rows:
@@ -90,7 +90,7 @@ def _table_4(rows: Sequence[Row]) -> str:
     return markdown(["words", *(f"C{size} {kind}" for size, kind in columns)], lines)
 
 
-def _table_5(rows: Sequence[Row], budget: int, size: int, swept: str) -> str:
+def _table_5(rows: Sequence[SweepRow], budget: int, size: int, swept: str) -> str:
     """One line for each value of the other parameter; empty when nothing is swept."""
     mine = [row for row in rows if (row.setting.budget_words, row.setting.segment_words) == (budget, size)]
     context = [row for row in mine if row.setting.kind == "context"]
@@ -110,11 +110,11 @@ def _cell(value: float | None) -> str:
     return "" if value is None else f"{value:.2f}"
 
 
-def _budgets(rows: Sequence[Row]) -> list[int]:
+def _budgets(rows: Sequence[SweepRow]) -> list[int]:
     return sorted({row.setting.budget_words for row in rows})
 
 
-def _plain(rows: Sequence[Row]) -> list[dict[str, object]]:
+def _plain(rows: Sequence[SweepRow]) -> list[dict[str, object]]:
     return [
         {
             "relation": row.setting.kind,
@@ -129,10 +129,10 @@ def _plain(rows: Sequence[Row]) -> list[dict[str, object]]:
     ]
 
 
-def _settings(options: argparse.Namespace) -> list[Setting]:
+def _settings(options: argparse.Namespace) -> list[SweepSetting]:
     if options.alphas or options.w_rels:
         swept = grid(options.alphas or [0.5], options.w_rels or [0.3], options.sizes, options.budgets)
-        plain = [Setting("none", size, budget) for size in options.sizes for budget in options.budgets]
+        plain = [SweepSetting("none", size, budget) for size in options.sizes for budget in options.budgets]
         return [*plain, *swept]
     if options.table == "5":
         return [setting for budget in options.budgets for size in options.sizes for setting in table_5(budget, size)]
@@ -147,7 +147,7 @@ def _samples(options: argparse.Namespace) -> tuple[list[Sample], str]:
     return list(stories(options.task, options.length, options.limit, options.seed)), name
 
 
-def plots(rows: Sequence[Row]) -> str:
+def plots(rows: Sequence[SweepRow]) -> str:
     """HTML with a plot for each setting of which a curve has at least two values."""
     context = [row for row in rows if row.setting.kind == "context"]
     drawn = [
@@ -158,7 +158,7 @@ def plots(rows: Sequence[Row]) -> str:
     return "".join(f"<h2>Over {name}</h2>{curves_plot(curves, name)}" for name, curves in drawn if curves)
 
 
-def _curves(rows: Sequence[Row], name: str, swept: str) -> dict[str, list[tuple[float, float]]]:
+def _curves(rows: Sequence[SweepRow], name: str, swept: str) -> dict[str, list[tuple[float, float]]]:
     """The mean by one parameter, a curve for each name; `name` is a pattern for a setting."""
     curves: dict[str, dict[float, float]] = {}
     for row in rows:

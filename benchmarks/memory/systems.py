@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from ...memory import Embedder, Kit
+from ...memory import Embedder, StrategyContext
 from ...memory.embedding import EmbedderSettings, Vectors, open_embedder
 from ...memory.fragrel.relations import ContextRelation, Relation, SemanticRelation
 from ...memory.fragrel.scores import related
@@ -25,7 +25,7 @@ SYSTEMS = ("bm25", "bm25 + A", "bm25 + B", "dense", "dense + A", "dense + B", "h
 
 def system(name: str, embedder: Embedder, w_rel: float = STORY_W_REL, alpha: float = ALPHA) -> Indexer:
     way, _, relation = name.partition(" + ")
-    score = indexer(way, Kit(embedder=embedder))
+    score = indexer(way, StrategyContext(embedder=embedder))
     relations: dict[str, Relation] = {"A": SemanticRelation(embedder), "B": ContextRelation(w_rel)}
     return related(score, relations[relation], alpha) if relation else score
 

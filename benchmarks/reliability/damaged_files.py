@@ -25,7 +25,7 @@ import numpy as np
 
 from ...errors import ModelError
 from ...memory.memorag.saving import ITEMS, MANIFEST, SEGMENTS, load_text, save_text
-from ...memory.memorag.text import Held
+from ...memory.memorag.text import MemorizedText
 from ...memory.storage import MemoryStore, StoreError, export_conversations
 from ...memory.values import Item, Segment
 from ...memory.vectors import VectorIndex
@@ -170,7 +170,7 @@ def fill_store(file: Path) -> None:
             store.conversations.answer(id, n, answer, citations=citations, evidence=citations, model="tiny")
         segments = [Segment(f"doc{number}.md", n, f"paragraph {n} of {number}", 10 * n, n) for n in range(20)]
         store.documents.put(f"doc{number}.md", f"hash{number}", segments, "markdown")
-        store.kept.put("note", f"key{number}", {"text": "x" * 500})
+        store.cache.put("note", f"key{number}", {"text": "x" * 500})
         store.vectors.put("hashing", {f"vector{number}.{n}": bytes(256) for n in range(10)})
 
 
@@ -196,8 +196,8 @@ def _use_the_store(file: Path) -> tuple[str, str, int]:
                 store.documents.all()
                 store.documents.search("paragraph")
                 store.documents.put("new.md", "hash", [Segment("new.md", 0, "new", 0, 0)])
-                store.kept.get("note", "key1")
-                store.kept.put("note", "key1", 1)
+                store.cache.get("note", "key1")
+                store.cache.put("note", "key1", 1)
                 store.vectors.get("hashing", ["vector1.1", "vector7.7"])
                 export = file.with_name("export.jsonl")
                 export.unlink(missing_ok=True)
@@ -259,7 +259,7 @@ def damage_other_files(work: Path, rng: random.Random, n_rounds: int) -> Counter
     vectors.save(home / "vectors", "hashing")
     items = tuple(Item(f"doc{n}.md", "a text " * 40, "document", n) for n in range(3))
     segments = tuple(Segment(f"doc{n}.md", n, "a text " * 40, 0, 1) for n in range(3))
-    save_text(home / "saved", Held(items, segments, "en"), "", "tiny")
+    save_text(home / "saved", MemorizedText(items, segments, "en"), "", "tiny")
     index = next((home / "indexes").glob("*.weft"))
 
     def ask() -> str:

@@ -1,6 +1,6 @@
-"""What does a simpler way give? The strategies that the papers compare with.
+"""Baseline strategies that the papers compare with.
 
-Start with `base`; each file is one way to choose what the model sees. Knows no other strategy.
+Start with `base`; each file is one way to choose the context of the prompt. Knows no other strategy.
 """
 
 from .base import Baseline

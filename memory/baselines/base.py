@@ -1,91 +1,33 @@
-"""What all baselines share: what is remembered, and an answer from what is recalled in one last call.
+"""Base class of the baselines: documents are split by tokens, and one prompt serves all of them.
 
-How a baseline finds what it shows is its own.
+Each baseline implements its own retrieval.
 """
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
-from collections.abc import Iterable, Sequence
-
-from ...llm.protocol import Cancel
-from ..accountant import Accountant, Call
-from ..budgets import cut
-from ..choices import as_answer
-from ..remembered import Remembered
+from ..single_call import SingleCallStrategy
 from ..splitters import by_tokens, by_turns
-from ..strategy import CANCELLED, NO_MODEL, Kit
-from ..values import Answer, Budget, Cost, Evidence, Item, Question, Recalled
-from ..window import room_beside
+from ..strategy import StrategyContext
+from ..values import Question
 from .prompts import answer_prompt
 
 SEGMENT_TOKENS = 600  # QRMeM
 ANSWER_TOKENS = 128
-JOINED_BY = "\n\n"
-"""What stands between two segments in a prompt."""
 
 
-class Baseline(ABC):
-    """A strategy: documents are cut by tokens into segments of whole sentences; a turn is one segment."""
+class Baseline(SingleCallStrategy):
+    """A strategy that splits documents into segments of whole sentences by tokens; a turn is one segment."""
 
     def __init__(
-        self, kit: Kit, name: str, *, segment_tokens: int = SEGMENT_TOKENS, answer_tokens: int = ANSWER_TOKENS
+        self,
+        context: StrategyContext,
+        name: str,
+        *,
+        segment_tokens: int = SEGMENT_TOKENS,
+        answer_tokens: int = ANSWER_TOKENS,
     ) -> None:
-        self.name = name
-        self._kit = kit
-        self._answer_tokens = answer_tokens
-        self._count = kit.count
-        self._accountant = None if kit.accountant is None else kit.accountant.speaking_for(name)
-        self._remembered = Remembered(by_turns(by_tokens(segment_tokens, self._count, hard=True)))
+        split = by_turns(by_tokens(segment_tokens, context.count, hard=True))
+        super().__init__(context, name, split, answer_tokens)
 
-    def remember(self, items: Sequence[Item], cancel: Cancel | None = None) -> None:
-        """Nothing is read before a question is asked."""
-        self._remembered.take(items, cancel)
-
-    def forget(self, source: str) -> None:
-        self._remembered.forget(source)
-
-    @abstractmethod
-    def recall(self, question: Question, budget: Budget, cancel: Cancel | None = None) -> Recalled: ...
-
-    def answer(self, question: Question, budget: Budget | None = None, cancel: Cancel | None = None) -> Answer:
-        accountant = self._accountant
-        if accountant is None:
-            return Answer("", self.recall(question, budget or Budget(), cancel), self.name, notes=(NO_MODEL,))
-        accountant.prepare(cancel)
-        before, model = accountant.ledger.of(self.name), accountant.model.info.name
-        room = self._room(accountant, question)
-        recalled = self.recall(question, budget or Budget(tokens=room), cancel)
-        text, notes = "", [str(step.detail["note"]) for step in recalled.trace if "note" in step.detail]
-        if cancel is not None and cancel.cancelled:
-            notes.append(CANCELLED)
-        else:
-            context = shown(recalled.evidence) if recalled.context is None else recalled.context
-            prompt = answer_prompt(question, cut(context, room, self._count, "left"))
-            written = accountant.ask(Call.of("answer", prompt, max_new_tokens=self._answer_tokens), cancel)
-            text = as_answer(written, question)
-        return Answer(text, recalled, self.name, model, accountant.ledger.of(self.name) - before, tuple(notes))
-
-    def estimate(self, question: Question) -> Cost:
-        if self._accountant is None:
-            return Cost()
-        frame = self._count(answer_prompt(question, ""))
-        shown = min(self._room(self._accountant, question), self._most_shown())
-        return self._cost_to_recall(question) + Cost(1, frame + shown, self._answer_tokens)
-
-    def _cost_to_recall(self, question: Question) -> Cost:
-        """An upper bound of what `recall` would cost. For those that ask a model before the last call."""
-        return Cost()
-
-    def _most_shown(self) -> int:
-        """Tokens of what `recall` shows, at most."""
-        return sum(self._count(segment.text + JOINED_BY) for segment in self._remembered.segments)
-
-    def _room(self, accountant: Accountant, question: Question) -> int:
-        """Tokens that the window leaves for what is shown in the last prompt."""
-        return room_beside(accountant.window_tokens, self._count(answer_prompt(question, "")), self._answer_tokens)
-
-
-def shown(evidence: Iterable[Evidence]) -> str:
-    """Evidence as a prompt shows it."""
-    return JOINED_BY.join(each.segment.text for each in evidence)
+    def _prompt(self, question: Question, context: str) -> str:
+        return answer_prompt(question, context)

@@ -1,6 +1,6 @@
-"""A question in parts: each answered in turn from what is found for it, then the whole (DECOM in QRMeM's tables).
+"""Question decomposition: answers sub-questions in turn, then the whole question (DECOM in QRMeM's tables).
 
-Owns the order of the parts and what of one is put into the next.
+Owns the order of the sub-questions and the substitution of earlier answers.
 """
 
 from __future__ import annotations
@@ -9,31 +9,32 @@ import re
 from typing import Any
 
 from ...llm.protocol import Cancel
-from ..accountant import Call, Stopped, Unreadable
-from ..budgets import cut, fit
+from ..budgets import fit_evidence, truncate
+from ..metered_model import Call, CallCancelled, UnparsableAnswer
 from ..scoring import Indexer
-from ..strategy import Kit
+from ..single_call import joined
+from ..strategy import StrategyContext
 from ..templates import fill
-from ..values import Budget, Cost, Evidence, Question, Recalled, Step
+from ..values import Budget, Cost, Evidence, Question, RecallResult, Step
 from . import prompts
-from .base import shown
-from .retrieval import MOST_QUERIES, QUERY_TOKENS, TopK
+from .retrieval import MAX_QUERIES, QUERY_TOKENS, GeneratedQueries
 
 PART_TOKENS = 64
 
 _REFERENCE = re.compile(r"#(\d+)")
 
 
-class Decomposition(TopK):
-    """What was found out stands before what was found, so that the last call sees both."""
+class Decomposition(GeneratedQueries):
+    """The final prompt shows the sub-answers before the evidence."""
 
-    _most_queries = MOST_QUERIES
+    _purpose, _template = "decompose", prompts.DECOMPOSE
+    _most_queries = MAX_QUERIES
 
-    def __init__(self, kit: Kit, k: int | None = 3, score: Indexer | None = None) -> None:
-        super().__init__(kit, k, score, name="decomposition")
+    def __init__(self, context: StrategyContext, k: int | None = 3, score: Indexer | None = None) -> None:
+        super().__init__(context, k, score, name="decomposition")
 
-    def recall(self, question: Question, budget: Budget, cancel: Cancel | None = None) -> Recalled:
-        if self._accountant is None:
+    def recall(self, question: Question, budget: Budget, cancel: Cancel | None = None) -> RecallResult:
+        if self._model is None:
             return self._found([question.text], budget, ())
         steps, answers, found = list[Step](), list[str](), dict[str, Evidence]()
         try:
@@ -48,7 +49,7 @@ class Decomposition(TopK):
                 steps.append(Step("part", {"question": asked, "answer": answers[-1], "found": list(found)}))
                 if cancel is not None and cancel.cancelled:
                     break
-        except Stopped:
+        except CallCancelled:
             pass
         asked_and_answered = [
             f"{step.detail['question']} {step.detail['answer']}" for step in steps if step.name == "part"
@@ -56,37 +57,32 @@ class Decomposition(TopK):
         notes = fill(prompts.FOUND_OUT, answers="\n".join(asked_and_answered)) if asked_and_answered else ""
         left = budget
         if budget.tokens is not None:
-            notes = cut(notes, budget.tokens // 2, self._count, "right")
+            notes = truncate(notes, budget.tokens // 2, self._count, "right")
             left = Budget(budget.n, budget.tokens - self._count(notes), budget.words, budget.characters_each)
-        chosen = fit(found.values(), left, self._count, self._order)
-        return Recalled(chosen, tuple(steps), notes + shown(chosen))
+        chosen = fit_evidence(found.values(), left, self._count, self._order)
+        return RecallResult(chosen, tuple(steps), notes + joined(chosen))
 
     def _parts(self, question: Question, steps: list[Step], cancel: Cancel | None) -> list[str]:
-        assert self._accountant is not None
+        assert self._model is not None
         try:
-            return self._accountant.ask_for_json(self._call(question), _read_parts, cancel)
-        except Stopped:
+            return self._model.ask_json(self._call(question), _read_parts, cancel)
+        except CallCancelled:
             raise
-        except Unreadable as error:
-            steps.append(Step("decompose", {"note": f"The question was not taken apart: {error}"}))
+        except UnparsableAnswer as error:
+            steps.append(Step("decompose", {"note": f"The question was not decomposed: {error}"}))
             return [question.text]
 
     def _answer_part(self, part: str, evidence: tuple[Evidence, ...], cancel: Cancel | None) -> str:
-        assert self._accountant is not None
-        room = self._room(self._accountant, Question(part))
-        prompt = fill(prompts.PART, context=cut(shown(evidence), room, self._count, "left"), question=part)
-        return self._accountant.ask(Call.of("part", prompt, max_new_tokens=PART_TOKENS), cancel)
-
-    def _call(self, question: Question) -> Call:
-        history = prompts.history_of(question)
-        prompt = fill(prompts.DECOMPOSE, question=question.text, history=history, n=MOST_QUERIES)
-        return Call.of("decompose", prompt, max_new_tokens=QUERY_TOKENS)
+        assert self._model is not None
+        room = self._room(self._model, Question(part))
+        prompt = fill(prompts.PART, context=truncate(joined(evidence), room, self._count, "left"), question=part)
+        return self._model.ask(Call.of("part", prompt, max_new_tokens=PART_TOKENS), cancel)
 
     def _cost_to_recall(self, question: Question) -> Cost:
-        sizes = sorted((self._count(segment.text) for segment in self._remembered.segments), reverse=True)[: self._k]
+        sizes = sorted((self._count(segment.text) for segment in self._items.segments), reverse=True)[: self._k]
         part = self._count(prompts.PART) + sum(sizes) + QUERY_TOKENS
-        first = Cost(1, self._count(self._call(question).messages[-1].text), QUERY_TOKENS)
-        return first + Cost(MOST_QUERIES, MOST_QUERIES * part, MOST_QUERIES * PART_TOKENS)
+        first = super()._cost_to_recall(question)
+        return first + Cost(MAX_QUERIES, MAX_QUERIES * part, MAX_QUERIES * PART_TOKENS)
 
 
 def _read_parts(value: Any) -> list[str]:
@@ -94,11 +90,11 @@ def _read_parts(value: Any) -> list[str]:
     questions = [part.strip() for part in parts if isinstance(part, str) and part.strip()]
     if not questions:
         raise ValueError("no questions")
-    return questions[:MOST_QUERIES]
+    return questions[:MAX_QUERIES]
 
 
 def _with_answers(part: str, answers: list[str]) -> str:
-    """A part with the answers that it refers to: "Where was #1 born?"."""
+    """A sub-question with its references ("Where was #1 born?") replaced by the answers."""
 
     def answer(match: re.Match[str]) -> str:
         number = int(match[1])

@@ -1,54 +1,52 @@
-"""Everything in the prompt, as far as the window goes (papers' spec, row 7).
-
-Owns which part of the text is shown.
-"""
+"""Full context: the whole text in the prompt, truncated to the context window (papers' spec, row 7)."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
 from ...llm.protocol import Cancel
-from ..budgets import Keep, is_within, kept_ends
-from ..strategy import Kit
-from ..values import Budget, Evidence, Item, Question, Recalled, Segment, Step
-from .base import JOINED_BY, Baseline
+from ..budgets import KeepSide, has_at_most, kept_lengths
+from ..single_call import JOINED_BY
+from ..strategy import StrategyContext
+from ..values import Budget, Evidence, Item, Question, RecallResult, Segment, Step
+from .base import Baseline
 
 
 class FullContext(Baseline):
-    """`keep` "left" shows the beginning, "right" the end, and "middle" cuts the middle out, as LongBench does."""
+    """`keep` "left" shows the beginning, "right" the end, and "middle" removes the middle, as LongBench does."""
 
-    def __init__(self, kit: Kit, keep: Keep = "middle", *, answer_tokens: int = 128) -> None:
-        super().__init__(kit, f"full_{keep}", answer_tokens=answer_tokens)
-        self._keep: Keep = keep
+    def __init__(self, context: StrategyContext, keep: KeepSide = "middle", *, answer_tokens: int = 128) -> None:
+        super().__init__(context, f"full_{keep}", answer_tokens=answer_tokens)
+        self._keep: KeepSide = keep
 
     def fits(self, question: Question) -> bool:
-        """Whether the window holds all of the text beside the question; never without a model."""
-        if self._accountant is None:
+        """Whether the context window holds the whole text and the question; false without a model."""
+        if self._model is None:
             return False
-        return is_within(self._text(), self._room(self._accountant, question), self._count)
+        return has_at_most(self._text(), self._room(self._model, question), self._count)
 
-    def recall(self, question: Question, budget: Budget, cancel: Cancel | None = None) -> Recalled:
-        """The text in its order, exactly as many of its tokens as the budget has. Its other limits say nothing here."""
-        items = self._remembered.items
+    def recall(self, question: Question, budget: Budget, cancel: Cancel | None = None) -> RecallResult:
+        """The text in order, truncated to the tokens of the budget. Ignores its other limits."""
+        items = self._items.items
         text = self._text()
         n_first, n_last = len(text), 0
         if budget.tokens is not None:
-            n_first, n_last = kept_ends(text, budget.tokens, self._count, self._keep)
+            n_first, n_last = kept_lengths(text, budget.tokens, self._count, self._keep)
         rest = len(text) - n_last
         pieces = [*_between(items, 0, n_first), *_between(items, rest, len(text))]
-        evidence = tuple(Evidence(piece, 1.0, "stands in the part that fits") for piece in pieces)
+        evidence = tuple(Evidence(piece, 1.0, "in the part of the text that fits") for piece in pieces)
         step = Step("cut", {"keep": self._keep, "characters_cut": rest - n_first})
-        return Recalled(evidence, (step,), text[:n_first] + text[rest:])
+        return RecallResult(evidence, (step,), text[:n_first] + text[rest:])
 
     def _text(self) -> str:
-        return JOINED_BY.join(item.text for item in self._remembered.items)
+        return JOINED_BY.join(item.text for item in self._items.items)
 
     def _most_shown(self) -> int:
         return self._count(self._text())
 
 
 def _between(items: Sequence[Item], first: int, last: int) -> Iterator[Segment]:
-    """What of each item stands between two places of the joined text."""
+    """The part of each item between two offsets of the joined text."""
     at = 0
     for item in items:
         start, end = max(0, first - at), min(len(item.text), last - at)

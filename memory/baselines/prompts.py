@@ -1,7 +1,7 @@
-"""What the baselines ask a model, in our own words.
+"""Prompts of the baselines, in our own words.
 
-Data. A template names what it is filled with in braces.
-A change of a prompt changes what is kept: the whole prompt is the key.
+Data. Fields of a template are in braces. Responses are cached under the whole prompt, so a changed prompt gets new
+responses.
 """
 
 from __future__ import annotations
@@ -78,17 +78,17 @@ Text:
 Short text:"""
 
 HISTORY_CHARACTERS = 2000
-"""Of the conversation before a question, from its end: what "it" means stands there."""
+"""Length of the conversation history in a prompt, from its end."""
 
 
 def answer_prompt(question: Question, context: str) -> str:
-    """The last prompt: the question's own template, or the one above."""
+    """The final prompt: the template of the question, or the one above."""
     form = FORMS["choice"] if question.choices else FORMS.get(question.task, FORMS[""])
     template = question.template or ANSWER
     return fill(template, context=context, question=with_choices(question), history=history_of(question), form=form)
 
 
 def history_of(question: Question) -> str:
-    """The end of what was said before a question, as its prompt shows it; "" when nothing was."""
+    """The end of the conversation history as a prompt section; "" if there is none."""
     said = "\n".join(f"{turn.role}: {turn.text}" for turn in question.history)[-HISTORY_CHARACTERS:]
     return fill(HISTORY, history=said) if said else ""

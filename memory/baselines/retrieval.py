@@ -1,6 +1,6 @@
-"""The segments that fit best: by the question itself, by an invented answer, or by better questions.
+"""Top-k retrieval, with hypothetical answers (HyDE) or query rewriting (RQ-RAG).
 
-Owns what is searched for and how the hits of several searches meet. How a segment fits is the indexer's.
+Owns the queries and how the results of several queries are merged. The indexer scores segments.
 """
 
 from __future__ import annotations
@@ -11,38 +11,44 @@ from typing import Any
 import numpy as np
 
 from ...llm.protocol import Cancel
-from ..accountant import Call, Stopped, Unreadable
-from ..budgets import fit
+from ..budgets import fit_evidence
+from ..metered_model import Call, CallCancelled, UnparsableAnswer
 from ..scoring import Indexer, Scores, SegmentIndex, indexer
-from ..strategy import Kit
+from ..strategy import StrategyContext
 from ..templates import fill
-from ..values import Budget, Cost, Evidence, Order, Question, Recalled, Step
+from ..values import Budget, Cost, Evidence, Order, Question, RecallResult, Step
 from . import prompts
 from .base import Baseline
 
-MOST_QUERIES = 4
+MAX_QUERIES = 4
 PASSAGE_TOKENS = 200
 QUERY_TOKENS = 256
 
 
 class TopK(Baseline):
-    """The `k` best segments; None fills the window ("Max"). The rank is the order of the prompt, as in LongBench."""
+    """The `k` best segments; None fills the context window ("Max"). The prompt order is the rank, as in LongBench."""
 
     def __init__(
-        self, kit: Kit, k: int | None = 3, score: Indexer | None = None, *, order: Order = "rank", name: str = ""
+        self,
+        context: StrategyContext,
+        k: int | None = 3,
+        score: Indexer | None = None,
+        *,
+        order: Order = "rank",
+        name: str = "",
     ) -> None:
-        super().__init__(kit, name or f"top_{k or 'max'}")
+        super().__init__(context, name or f"top_{k or 'max'}")
         self._k = k
         self._order: Order = order
-        self._score = score or indexer("auto", kit)
+        self._score = score or indexer("auto", context)
         self._index: SegmentIndex | None = None
 
-    def recall(self, question: Question, budget: Budget, cancel: Cancel | None = None) -> Recalled:
+    def recall(self, question: Question, budget: Budget, cancel: Cancel | None = None) -> RecallResult:
         return self._found([question.text], budget, ())
 
-    def _found(self, queries: Sequence[str], budget: Budget, steps: Sequence[Step]) -> Recalled:
-        """The best of each query, `k` of each, with the best score of any. Scores are shares of a query's best."""
-        index = self._ready()
+    def _found(self, queries: Sequence[str], budget: Budget, steps: Sequence[Step]) -> RecallResult:
+        """The `k` best segments of each query; scores are shares of the query's maximum, the best over all queries."""
+        index = self._current_index()
         best: dict[int, Evidence] = {}
         for query in queries:
             scores = _shares(index.scores(query))
@@ -50,104 +56,106 @@ class TopK(Baseline):
                 if scores[i] > 0 and (i not in best or scores[i] > best[i].score):
                     best[i] = Evidence(index.segments[i], float(scores[i]), _why(query, queries))
         found = [best[i] for i in sorted(best)]
-        evidence = fit(found, budget, self._count, self._order)
+        evidence = fit_evidence(found, budget, self._count, self._order)
         step = Step("search", {"queries": list(queries), "found": len(found), "shown": _places(evidence)})
-        return Recalled(evidence, (*steps, step))
+        return RecallResult(evidence, (*steps, step))
 
-    def _ready(self) -> SegmentIndex:
-        segments, index = self._remembered.segments, self._index
+    def _current_index(self) -> SegmentIndex:
+        segments, index = self._items.segments, self._index
         if index is None or index.segments is not segments:
             index = self._index = self._score(segments)
         return index
 
     def _most_shown(self) -> int:
-        sizes = sorted((self._count(segment.text) for segment in self._remembered.segments), reverse=True)
+        sizes = sorted((self._count(segment.text) for segment in self._items.segments), reverse=True)
         n = None if self._k is None else self._k * self._most_queries
         return sum(sizes[:n])
 
     _most_queries = 1
 
 
-class Hyde(TopK):
-    """A passage is invented that could answer, and what is like it is found (HyDE). The question counts as much."""
+class GeneratedQueries(TopK):
+    """Top-k retrieval with queries that a model writes in one call."""
 
-    def __init__(self, kit: Kit, k: int | None = 3, score: Indexer | None = None) -> None:
-        super().__init__(kit, k, score, name="hyde")
+    _purpose: str
+    _template: str
+    _query_tokens = QUERY_TOKENS
 
-    def recall(self, question: Question, budget: Budget, cancel: Cancel | None = None) -> Recalled:
-        if self._accountant is None:
+    def _call(self, question: Question) -> Call:
+        history = prompts.history_of(question)
+        prompt = fill(self._template, question=question.text, history=history, n=MAX_QUERIES)
+        return Call.of(self._purpose, prompt, max_new_tokens=self._query_tokens)
+
+    def _cost_to_recall(self, question: Question) -> Cost:
+        call = self._call(question)
+        return Cost(1, self._count(call.messages[-1].text), call.max_new_tokens)
+
+
+class Hyde(GeneratedQueries):
+    """HyDE: retrieves by a generated hypothetical passage. The score of the question weighs the same."""
+
+    _purpose, _template, _query_tokens = "invent", prompts.HYPOTHETICAL, PASSAGE_TOKENS
+
+    def __init__(self, context: StrategyContext, k: int | None = 3, score: Indexer | None = None) -> None:
+        super().__init__(context, k, score, name="hyde")
+
+    def recall(self, question: Question, budget: Budget, cancel: Cancel | None = None) -> RecallResult:
+        if self._model is None:
             return self._found([question.text], budget, ())
-        passage = self._accountant.ask(self._call(question), cancel)
-        index = self._ready()
+        passage = self._model.ask(self._call(question), cancel)
+        index = self._current_index()
         scores = _shares(index.scores(question.text)) + _shares(index.scores(passage))
         order = [i for i in np.argsort(-scores, kind="stable")[: self._k].tolist() if scores[i] > 0]
-        why = "is like an invented answer" if passage else _why(question.text, [question.text])
+        why = "similar to a hypothetical answer" if passage else _why(question.text, [question.text])
         found = [Evidence(index.segments[i], float(scores[i]) / 2, why) for i in order]
-        evidence = fit(found, budget, self._count, self._order)
-        return Recalled(evidence, (Step("invent", {"passage": passage}), Step("search", {"shown": _places(evidence)})))
-
-    def _call(self, question: Question) -> Call:
-        history = prompts.history_of(question)
-        prompt = fill(prompts.HYPOTHETICAL, question=question.text, history=history)
-        return Call.of("invent", prompt, max_new_tokens=PASSAGE_TOKENS)
-
-    def _cost_to_recall(self, question: Question) -> Cost:
-        return _cost(self._call(question), self._count(self._call(question).messages[-1].text))
+        evidence = fit_evidence(found, budget, self._count, self._order)
+        return RecallResult(
+            evidence, (Step("invent", {"passage": passage}), Step("search", {"shown": _places(evidence)}))
+        )
 
 
-class Rewriting(TopK):
-    """The question is rewritten, taken apart or made clear, as it needs, and each result searched for (RQ-RAG).
+class Rewriting(GeneratedQueries):
+    """RQ-RAG: the model rewrites, decomposes or disambiguates the question, and each resulting query is searched.
 
-    The question itself is searched for as well. RQ-RAG trains a model for this; ours is asked in words.
+    The original question is searched too. RQ-RAG trains a model for this; here the model is prompted.
     """
 
-    _most_queries = MOST_QUERIES + 1
+    _purpose, _template = "rewrite", prompts.REWRITE
+    _most_queries = MAX_QUERIES + 1
 
-    def __init__(self, kit: Kit, k: int | None = 3, score: Indexer | None = None) -> None:
-        super().__init__(kit, k, score, name="rewriting")
+    def __init__(self, context: StrategyContext, k: int | None = 3, score: Indexer | None = None) -> None:
+        super().__init__(context, k, score, name="rewriting")
 
-    def recall(self, question: Question, budget: Budget, cancel: Cancel | None = None) -> Recalled:
-        if self._accountant is None:
+    def recall(self, question: Question, budget: Budget, cancel: Cancel | None = None) -> RecallResult:
+        if self._model is None:
             return self._found([question.text], budget, ())
         try:
-            how, queries = self._accountant.ask_for_json(self._call(question), _read_queries, cancel)
+            how, queries = self._model.ask_json(self._call(question), _read_queries, cancel)
             step = Step("rewrite", {"how": how, "queries": queries})
-        except Stopped:
-            return Recalled(())
-        except Unreadable as error:
-            queries, step = [], Step("rewrite", {"note": f"The question was searched for as it is: {error}"})
+        except CallCancelled:
+            return RecallResult(())
+        except UnparsableAnswer as error:
+            queries, step = [], Step("rewrite", {"note": f"The original question was searched: {error}"})
         return self._found(list(dict.fromkeys([*queries, question.text])), budget, (step,))
-
-    def _call(self, question: Question) -> Call:
-        history = prompts.history_of(question)
-        prompt = fill(prompts.REWRITE, question=question.text, history=history, n=MOST_QUERIES)
-        return Call.of("rewrite", prompt, max_new_tokens=QUERY_TOKENS)
-
-    def _cost_to_recall(self, question: Question) -> Cost:
-        return _cost(self._call(question), self._count(self._call(question).messages[-1].text))
 
 
 def _read_queries(value: Any) -> tuple[str, list[str]]:
     queries = [str(query).strip() for query in value["queries"] if isinstance(query, str) and query.strip()]
     if not queries:
         raise ValueError("no queries")
-    return str(value.get("how", "rewrite")), queries[:MOST_QUERIES]
+    return str(value.get("how", "rewrite")), queries[:MAX_QUERIES]
 
 
 def _shares(scores: Scores) -> Scores:
-    """Scores as shares of the best, so that those of different queries can meet."""
+    """Scores divided by their maximum, so that scores of different queries are comparable."""
     most = scores.max(initial=0.0)
     shares: Scores = scores / most if most > 0 else scores
     return shares
 
 
 def _why(query: str, queries: Sequence[str]) -> str:
-    return "fits the question" if len(queries) == 1 else f"fits “{query}”"
+    return "matches the question" if len(queries) == 1 else f"matches “{query}”"
 
 
 def _places(evidence: Sequence[Evidence]) -> list[str]:
     return [each.segment.place for each in evidence]
-
-
-def _cost(call: Call, tokens_in: int) -> Cost:
-    return Cost(1, tokens_in, call.max_new_tokens)

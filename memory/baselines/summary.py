@@ -1,6 +1,6 @@
-"""A text made shorter and shorter until it fits, and the answer from that (the summary baseline of QRMeM).
+"""Recursive summarization until the text fits, then an answer from the summary (the summary baseline of QRMeM).
 
-Owns the rounds. The summaries know nothing of the question, so they are kept for the next one.
+Owns the rounds. The summaries do not depend on the question, so the cache serves later questions.
 """
 
 from __future__ import annotations
@@ -8,69 +8,70 @@ from __future__ import annotations
 from functools import partial
 
 from ...llm.protocol import Cancel
-from ..accountant import Accountant, Call
-from ..budgets import cut
+from ..budgets import truncate
+from ..metered_model import Call, MeteredModel
+from ..single_call import JOINED_BY
 from ..splitters import by_tokens, most_pieces
-from ..strategy import Kit
+from ..strategy import StrategyContext
 from ..templates import fill
-from ..values import Budget, Cost, Item, Question, Recalled, Step
+from ..values import Budget, Cost, Item, Question, RecallResult, Step
 from ..window import room_beside
 from . import prompts
-from .base import JOINED_BY, Baseline
+from .base import Baseline
 
 SUMMARY_TOKENS = 256
-MOST_ROUNDS = 6
+MAX_ROUNDS = 6
 
-_WORDS_PER_TOKEN = 0.6  # so that a summary of so many words ends before it is cut off
+_WORDS_PER_TOKEN = 0.6  # keeps a summary of that many words below its token limit
 
 
 class Summary(Baseline):
-    """Nothing of the text itself is shown, so there is no evidence; without a model there is nothing at all."""
+    """The prompt shows summaries only, so there is no evidence, and nothing at all without a model."""
 
-    def __init__(self, kit: Kit) -> None:
-        super().__init__(kit, "summary")
+    def __init__(self, context: StrategyContext) -> None:
+        super().__init__(context, "summary")
 
-    def recall(self, question: Question, budget: Budget, cancel: Cancel | None = None) -> Recalled:
-        if self._accountant is None:
-            return Recalled((), (Step("summary", {"note": "A summary needs a model; there is none."}),))
-        self._accountant.prepare(cancel)
-        room = self._room(self._accountant, question)
+    def recall(self, question: Question, budget: Budget, cancel: Cancel | None = None) -> RecallResult:
+        if self._model is None:
+            return RecallResult((), (Step("summary", {"note": "No model is configured, so there is no summary."}),))
+        self._model.prepare(cancel)
+        room = self._room(self._model, question)
         room = room if budget.tokens is None else min(room, budget.tokens)
         text, sizes = self._text(), list[int]()
-        for _ in range(MOST_ROUNDS):
+        for _ in range(MAX_ROUNDS):
             sizes.append(self._count(text))
             if sizes[-1] <= room or (cancel is not None and cancel.cancelled):
                 break
-            shorter = self._shortened(self._accountant, text, cancel)
+            shorter = self._shortened(self._model, text, cancel)
             if self._count(shorter) >= sizes[-1]:
-                break  # this model does not make it shorter
+                break  # the model does not shorten this text
             text = shorter
-        return Recalled((), (Step("summary", {"tokens": sizes}),), cut(text, room, self._count, "middle"))
+        return RecallResult((), (Step("summary", {"tokens": sizes}),), truncate(text, room, self._count, "middle"))
 
-    def _shortened(self, accountant: Accountant, text: str, cancel: Cancel | None) -> str:
-        size = self._piece_size(accountant)
+    def _shortened(self, model: MeteredModel, text: str, cancel: Cancel | None) -> str:
+        size = self._piece_size(model)
         pieces = [piece.text for piece in by_tokens(size, self._count, hard=True)(Item("", text)) if piece.text.strip()]
         tasks = [
-            partial(accountant.ask, Call.of("summarise", _prompt(piece), max_new_tokens=SUMMARY_TOKENS), cancel)
+            partial(model.ask, Call.of("summarise", _prompt(piece), max_new_tokens=SUMMARY_TOKENS), cancel)
             for piece in pieces
         ]
-        return "\n".join(filter(None, accountant.ask_all(tasks)))
+        return "\n".join(filter(None, model.ask_all(tasks)))
 
-    def _piece_size(self, accountant: Accountant) -> int:
-        return max(1, room_beside(accountant.window_tokens, self._count(_prompt("")), SUMMARY_TOKENS))
+    def _piece_size(self, model: MeteredModel) -> int:
+        return max(1, room_beside(model.window_tokens, self._count(_prompt("")), SUMMARY_TOKENS))
 
     def _text(self) -> str:
-        return JOINED_BY.join(item.text for item in self._remembered.items)
+        return JOINED_BY.join(item.text for item in self._items.items)
 
     def _most_shown(self) -> int:
         return self._count(self._text())
 
     def _cost_to_recall(self, question: Question) -> Cost:
-        """The first round reads all; each further one what the one before wrote, at most."""
-        assert self._accountant is not None
-        n_tokens, room, cost = self._most_shown(), self._room(self._accountant, question), Cost()
-        frame, size = self._count(_prompt("")), self._piece_size(self._accountant)
-        for _ in range(MOST_ROUNDS):
+        """The first round reads the whole text, each further round at most the output of the previous one."""
+        assert self._model is not None
+        n_tokens, room, cost = self._most_shown(), self._room(self._model, question), Cost()
+        frame, size = self._count(_prompt("")), self._piece_size(self._model)
+        for _ in range(MAX_ROUNDS):
             if n_tokens <= room:
                 break
             n_pieces = most_pieces(n_tokens, size)

@@ -1,7 +1,7 @@
-"""Here is a file: what does it say, section by section, and on which lines?
+"""Document parsing: the sections of a file and their lines.
 
-Markdown, reStructuredText, plain text, HTML, notebooks, PDF, and the docstrings of source files. Knows no disk, no
-store and no question.
+Reads Markdown, reStructuredText, plain text, HTML, notebooks, PDF, and docstrings of source files. Knows no disk, no
+storage and no query.
 """
 
 from .pdf import Pages, pdf_pages

@@ -1,7 +1,7 @@
-"""What source files say in words: docstrings, and comments that stand right above a definition.
+"""Extraction of docstrings, and of comments directly above a definition.
 
-Owns where such a text begins and ends. The definitions are those of the code graph; the texts are found by their marks,
-so that nothing is parsed a second time.
+Owns where such a text begins and ends. Takes the definitions of the code graph and finds the texts by their delimiters,
+so nothing is parsed twice.
 """
 
 from __future__ import annotations
@@ -14,25 +14,27 @@ from ...languages import language_of
 from ..splitters import count_words
 from .sections import Section
 
-FEWEST_WORDS = 3
-"""Of a docstring or a comment; a shorter one says no more than the name."""
+MIN_WORDS = 3
+"""Smallest docstring or comment; a shorter one repeats the name."""
 
 _QUOTE = re.compile(r'\s*[rRuUbB]{0,2}("""|\'\'\'|"|\')')
 _COMMENT = re.compile(r"\s*(//|/\*|\*|#(?![!\[]))")
-_BETWEEN = re.compile(r"\s*(@|#\[|\[[A-Z]|template\b)")  # annotations and such, between a comment and its definition
+_BETWEEN = re.compile(
+    r"\s*(@|#\[|\[[A-Z]|template\b)"
+)  # annotations and similar lines between a comment and its definition
 _RIGHTS = re.compile(r"licen[cs]e|copyright|SPDX", re.IGNORECASE)
-_MOST_HEADER_LINES = 60
-_MOST_BETWEEN = 5
+_MAX_HEADER_LINES = 60
+_MAX_BETWEEN = 5
 
 
 def docstring_sections(source: str, lines: Sequence[str], definitions: Sequence[Definition]) -> list[Section]:
-    """The docstrings or comments of a source file (in lines, with their breaks), in order, under their names."""
+    """Docstrings or comments of a source file (lines with line breaks), in order, titled with their names."""
     in_body = language_of(source).docstring_in_body
     found = list(_python(lines, definitions) if in_body else _others(lines, definitions))
     sections = []
     for name, first, end in sorted(found, key=lambda one: one[1]):
         text = "".join(lines[first:end])
-        if count_words(text) >= FEWEST_WORDS:
+        if count_words(text) >= MIN_WORDS:
             sections.append(Section(source, (name,) if name else (), text, first, "docstring"))
     return sections
 
@@ -48,9 +50,9 @@ def _python(lines: Sequence[str], definitions: Sequence[Definition]) -> Iterator
 
 
 def _body(lines: Sequence[str], definition: Definition) -> int | None:
-    """The line of the first statement of a definition, None where it is not below the header."""
+    """The line of the first statement of a definition; None if it is on the header line."""
     is_over = False
-    for number in range(definition.header_line, min(definition.end_line, definition.header_line + _MOST_HEADER_LINES)):
+    for number in range(definition.header_line, min(definition.end_line, definition.header_line + _MAX_HEADER_LINES)):
         code = lines[number].strip()
         if is_over and code and not code.startswith("#"):
             return number
@@ -59,7 +61,7 @@ def _body(lines: Sequence[str], definition: Definition) -> int | None:
 
 
 def _string_end(lines: Sequence[str], first: int, end: int) -> int:
-    """The line after the string that begins on a line; 0 when none does, or it does not end."""
+    """The line after the string that starts on a line; 0 if there is none or it is unterminated."""
     quote = _QUOTE.match(lines[first])
     if quote is None:
         return 0
@@ -76,7 +78,7 @@ def _others(lines: Sequence[str], definitions: Sequence[Definition]) -> Iterator
     taken: set[int] = set()
     for definition in definitions:
         end = definition.start_line
-        for _ in range(_MOST_BETWEEN):
+        for _ in range(_MAX_BETWEEN):
             if end and _BETWEEN.match(lines[end - 1]):
                 end -= 1
         first = end

@@ -1,7 +1,7 @@
-"""What an HTML page says, on the lines where it says it.
+"""HTML text and headings, on the lines of the source.
 
-Owns which elements are text and which are headings. The parser is that of the standard library: it takes whatever it
-is given, and sections need no tree. Nothing that a page names is fetched, and no script is text.
+Owns which elements are text and which are headings. Uses the parser of the standard library, which accepts malformed
+input; sections need no tree. Fetches no resources, and scripts are not text.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _HEADINGS = {f"h{level}": level for level in range(1, 7)}
 
 
 def html_sections(source: str, text: str) -> list[Section]:
-    """The sections of a page, below its headings."""
+    """The sections of a page, split at its headings."""
     page = _Page()
     page.feed(text)
     page.close()

@@ -1,6 +1,6 @@
-"""Headings of Markdown: `#` lines and underlined ones, outside of fenced code, comments and front matter.
+"""Markdown headings: ATX and setext, outside of fenced code, comments and front matter.
 
-Owns what counts as a heading there (CommonMark 0.31). Emphasis, links and lists stay as they are written.
+Owns what counts as a heading (CommonMark 0.31). Emphasis, links and lists stay unchanged.
 """
 
 from __future__ import annotations
@@ -14,14 +14,14 @@ _MARKED = re.compile(r" {0,3}(#{1,6})(?=[ \t]|$)")
 _UNDERLINE = re.compile(r" {0,3}(=+|-+)[ \t]*$")
 _FENCE = re.compile(r" {0,3}(?P<marks>`{3,}|~{3,})(?P<info>[^\n]*)")
 _NO_TITLE = re.compile(r" {0,3}(?:[-*+>|#]|\d+[.)][ \t]|<|$)| {4}|\t")
-"""What begins a line that no underline makes a heading: lists, quotes, tables, HTML, code, nothing."""
+"""Start of a line that cannot be a setext heading: list, quote, table, HTML, code, blank."""
 
 _FRONT_MATTER = ("---", "+++")
-_MOST_FRONT_LINES = 200
+_MAX_FRONT_LINES = 200
 
 
 def markdown_headings(lines: Sequence[str]) -> Iterator[Heading]:
-    """The headings of a Markdown text, given in lines."""
+    """The headings of a Markdown text, given as lines."""
     lines = [line.rstrip("\n") for line in lines]
     fence = ""
     in_comment = False
@@ -47,9 +47,9 @@ def _without_closing_marks(title: str) -> str:
 
 
 def _front_matter_end(lines: Sequence[str]) -> int:
-    """The line after the front matter; 0 when there is none."""
+    """The line after the front matter; 0 if there is none."""
     if lines and lines[0].rstrip() in _FRONT_MATTER:
-        for number, line in enumerate(lines[1:_MOST_FRONT_LINES], 1):
+        for number, line in enumerate(lines[1:_MAX_FRONT_LINES], 1):
             if line.rstrip() == lines[0].rstrip():
                 return number + 1
     return 0

@@ -1,10 +1,10 @@
-"""The cells of a Jupyter notebook, on the lines of its JSON where they stand.
+"""Jupyter notebook cells, on the lines of the notebook's JSON.
 
-Owns what of a notebook is text: cells and what they printed. Pictures and HTML outputs are left out. Headings in cells
-of Markdown stand above the cells that follow. Nothing in it is run.
+Owns which parts of a notebook are text: cells and printed outputs, without images and HTML. Headings in Markdown cells
+apply to the cells below. Executes nothing.
 
-Notebooks are written with one line of JSON for each line of a cell, and so the text of a section has the same lines. In
-one that is written without line breaks all cells stand on its one line, and so does the text.
+Notebooks usually have one JSON line for each line of a cell, so a section has the same lines. In a notebook without
+line breaks all cells are on its one line.
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ from typing import Any
 from .markdown import markdown_headings
 from .sections import Heading, Section, SectionKind, aligned
 
-MOST_OUTPUT_LINES = 50
-"""Of one cell; a training log says little after that."""
+MAX_OUTPUT_LINES = 50
+"""Output lines of one cell; longer outputs are mostly logs."""
 
 _KINDS: dict[str, SectionKind] = {"markdown": "prose", "raw": "prose", "code": "code"}
 _TOKEN = re.compile(r'"[^"\\]*(?:\\.[^"\\]*)*"|[\[\]{}:,]|[^\s"\[\]{}:,]+')
@@ -29,22 +29,22 @@ _TERMINAL = re.compile(r"\x1b\[[0-9;]*[A-Za-z]")
 
 @dataclass(frozen=True, slots=True)
 class _Text:
-    """A string and the line where it stands."""
+    """A string and its line."""
 
     text: str
     line: int
 
 
 def notebook_sections(source: str, text: str) -> list[Section]:
-    """A section for each cell and for what it printed. Raises ValueError for what is no notebook."""
+    """A section for each cell and for its output. Raises ValueError for an invalid notebook."""
     try:
-        json.loads(text)  # what follows takes any text for JSON
+        json.loads(text)  # validates the JSON, because `_parse` accepts any text
     except RecursionError as error:
-        raise ValueError("no notebook: it is nested too deeply") from error
+        raise ValueError("not a notebook: it is nested too deeply") from error
     notebook = _parse(text)
     cells = notebook.get("cells") if isinstance(notebook, dict) else None
     if not isinstance(cells, list):
-        raise ValueError("no notebook of version 4: it has no cells")
+        raise ValueError("not a notebook of format version 4: it has no cells")
     sections: list[Section] = []
     titles: list[Heading] = []
     for cell in cells:
@@ -59,7 +59,7 @@ def notebook_sections(source: str, text: str) -> list[Section]:
         sections += _section(source, names, said, kind)
         if kind == "code" and isinstance(outputs := cell.get("outputs"), list):
             printed = [text for output in outputs for text in _printed(output)]
-            sections += _section(source, names, printed[:MOST_OUTPUT_LINES], "output")
+            sections += _section(source, names, printed[:MAX_OUTPUT_LINES], "output")
     return sections
 
 
@@ -91,7 +91,7 @@ def _plain(value: Any) -> str:
 
 
 def _parse(text: str) -> Any:
-    """Valid JSON as Python values, its strings as `_Text`, but for keys; numbers and words are None."""
+    """Valid JSON as Python values: strings as `_Text` except for keys; numbers and constants as None."""
     root: list[Any] = []
     stack: list[tuple[Any, str]] = [(root, "")]
     key, line, last = "", 0, 0

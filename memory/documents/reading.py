@@ -1,6 +1,6 @@
-"""A document by its name: which reader it is for, and what that one finds.
+"""Document type by file name, and dispatch to the parser of that type.
 
-Owns the table of file names. Knows no disk: whoever calls has read the file.
+Owns the table of file names. Knows no disk: the caller reads the file.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from .rst import rst_headings
 from .sections import Heading, Section, sections_below
 
 READERS_VERSION = 1
-"""Part of what a document is kept under: raise it when the same file would give other sections.
+"""Version of the parsers, part of the cache key of a document: raise it if the same file would give other sections.
 
 History: 1, the first.
 """
@@ -38,9 +38,9 @@ _BY_SUFFIX = {f".{suffix}": kind for kind, suffixes in _PROSE.items() for suffix
 _PLAIN_NAMES = frozenset({"readme", "changelog", "changes", "news", "authors", "contributing", "install", "history"})
 
 
-@lru_cache(maxsize=1 << 16)  # asked of every file of a folder whenever one of them changes
+@lru_cache(maxsize=1 << 16)  # called for every file of a folder after each change
 def document_kind(path: str) -> str:
-    """One of "markdown", "rst", "text", "html", "notebook", "pdf", or "source" for code; "" for none of them."""
+    """One of "markdown", "rst", "text", "html", "notebook", "pdf", or "source" for code; "" for any other file."""
     name = PurePosixPath(path.replace("\\", "/")).name.lower()
     return _BY_SUFFIX.get(PurePosixPath(name).suffix) or (
         "text" if name in _PLAIN_NAMES else "source" if language_of(path).grammar else ""
@@ -48,9 +48,9 @@ def document_kind(path: str) -> str:
 
 
 def read_sections(path: str, text: str, definitions: Sequence[Definition] = ()) -> list[Section]:
-    """The sections of a document that is text, in order; none for a file that is no document.
+    """The sections of a text document, in order; none for an unknown type.
 
-    `definitions` are those of a source file. Raises ValueError for a notebook that is none. PDF: see `pdf_pages`.
+    `definitions` are those of a source file. Raises ValueError for an invalid notebook. For PDF see `pdf_pages`.
     """
     text = normalise(text)
     kind = document_kind(path)
@@ -65,7 +65,7 @@ def read_sections(path: str, text: str, definitions: Sequence[Definition] = ()) 
 
 
 def headings(path: str, lines: Sequence[str]) -> list[Heading]:
-    """The headings of a text by the format that its name says; none in plain text."""
+    """The headings of a text in the format of its file name; none for plain text."""
     return list(_WITH_HEADINGS[document_kind(path)](lines)) if document_kind(path) in _WITH_HEADINGS else []
 
 

@@ -1,7 +1,7 @@
-"""Headings of reStructuredText: titles with a line of punctuation below, and perhaps above.
+"""reStructuredText headings: titles with an underline, and optionally an overline.
 
-Owns what counts as a heading there. Levels come in the order in which their punctuation first appears. Directives and
-their contents are text like any other; nothing that they name is included.
+Owns what counts as a heading. Levels are ordered by the first occurrence of their punctuation. Directives are plain
+text, and files that they name are not included.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ _SHORTEST_OVERLINE = 4
 
 
 def rst_headings(lines: Sequence[str]) -> Iterator[Heading]:
-    """The headings of a reStructuredText, given in lines."""
+    """The headings of a reStructuredText document, given as lines."""
     lines = [line.rstrip() for line in lines]
     levels: dict[tuple[str, bool], int] = {}
     number = 0
@@ -43,7 +43,7 @@ def _overlined(lines: Sequence[str], at: int) -> tuple[str, str, int] | None:
 def _underlined(lines: Sequence[str], at: int) -> tuple[str, str, int] | None:
     if at + 1 >= len(lines) or not lines[at] or lines[at][0].isspace() or _ADORNMENT.match(lines[at]):
         return None
-    # A title follows an empty line; what looks like one inside of a paragraph or a table is none.
+    # A title follows an empty line; inside of a paragraph or a table there are no titles.
     if at and lines[at - 1] and not _ADORNMENT.match(lines[at - 1]):
         return None
     under = lines[at + 1]

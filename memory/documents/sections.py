@@ -1,9 +1,9 @@
-"""What a document is read into: sections below their headings, each with the lines of the file that it stands on.
+"""Sections of a document with their source lines, and their segmentation.
 
-Owns `Section`, and how a text is cut at its headings and a section into segments. Knows no format.
+Owns `Section`, and how a text is split at headings and a section into segments. Knows no format.
 
-The text of a section has one line for each line of the file, also where markup was taken out of it: that is what lets
-an answer cite lines that hold what it says. Lines are 0-based; texts have `\\n` for every line break.
+The text of a section has one line for each line of the file, even if markup was removed, so that citations point to the
+right lines. Lines are 0-based; texts have `\\n` line breaks.
 """
 
 from __future__ import annotations
@@ -19,19 +19,19 @@ from ..values import Segment
 SectionKind = Literal["prose", "code", "output", "docstring"]
 
 SEGMENT_WORDS = 250
-"""Of a segment of a document: about a screen. Not tuned."""
+"""Segment size of documents: about a screen. Not tuned."""
 
-_WORDS_A_LINE = 4  # at least, so that a list of single words is no longer than a screen either
+_WORDS_A_LINE = 4  # lower bound, so that a list of single words fits a screen too
 
-MOST_TITLES = 8
-"""Of headings above a section; deeper ones are left out."""
+MAX_TITLES = 8
+"""Levels of headings of a section; deeper ones are dropped."""
 
 _FENCES = ("```", "~~~")
 
 
 @dataclass(frozen=True, slots=True)
 class Section:
-    """Text below one heading. `titles` are the headings above it, outermost first."""
+    """The text below one heading. `titles` are the enclosing headings, outermost first."""
 
     source: str
     titles: tuple[str, ...]
@@ -41,7 +41,7 @@ class Section:
 
     @property
     def end_line(self) -> int:
-        """The line after the last."""
+        """The line after the last one."""
         return self.first_line + self.text.rstrip("\n").count("\n") + 1
 
     @property
@@ -50,7 +50,7 @@ class Section:
 
 
 class Heading(NamedTuple):
-    """A heading and the line where its section begins. Level 1 is outermost."""
+    """A heading and the first line of its section. Level 1 is outermost."""
 
     line: int
     level: int
@@ -58,28 +58,28 @@ class Heading(NamedTuple):
 
 
 def sections_below(source: str, lines: Sequence[str], headings: Iterable[Heading]) -> list[Section]:
-    """Lines (with their breaks) cut at their headings, in order and with nothing left out but empty sections."""
+    """Lines (with line breaks) split at headings, in order; only empty sections are left out."""
     sections: list[Section] = []
     titles: list[Heading] = []
     begin = 0
     for heading in (*headings, Heading(len(lines), 0, "")):
         text = "".join(lines[begin : heading.line])
         if text.strip():
-            sections.append(Section(source, tuple(h.title for h in titles[:MOST_TITLES]), text, begin))
+            sections.append(Section(source, tuple(h.title for h in titles[:MAX_TITLES]), text, begin))
         titles = [*(h for h in titles if h.level < heading.level), heading]
         begin = heading.line
     return sections
 
 
 def aligned(pieces: Mapping[int, str], first_line: int, end_line: int) -> str:
-    """Texts by line as one text that has a line for each."""
+    """Texts by line, joined into one text with a line for each."""
     return "\n".join(pieces.get(line, "") for line in range(first_line, end_line))
 
 
 def segments_of_sections(sections: Iterable[Section], n_words: int = SEGMENT_WORDS) -> list[Segment]:
-    """Segments of whole paragraphs, each with its title and its lines; a larger paragraph is cut between lines.
+    """Segments of whole paragraphs with title and lines; a larger paragraph is split between lines.
 
-    They are numbered by source. `start` counts the characters of the sections of a source as they were read.
+    Numbered by source. `start` counts the characters of the sections of a source.
     """
     segments: list[Segment] = []
     numbers, offsets = Counter[str](), Counter[str]()
@@ -97,7 +97,7 @@ def segments_of_sections(sections: Iterable[Section], n_words: int = SEGMENT_WOR
 
 
 def paragraphs(text: str) -> list[str]:
-    """The text in paragraphs, each with the empty lines behind it; fenced code is in one, with its empty lines."""
+    """The paragraphs of a text with their trailing empty lines; fenced code is one paragraph."""
     found: list[str] = []
     fence, was_empty = "", True
     for line in lines_of(text):

@@ -1,6 +1,6 @@
-"""Items in pieces that keep sections together.
+"""Text splitter that respects sections.
 
-Owns one splitter. Headings are those of the format that the item's source names.
+The file name of the source determines the format of headings.
 """
 
 from __future__ import annotations
@@ -10,16 +10,16 @@ from collections.abc import Callable
 from dataclasses import replace
 from itertools import pairwise
 
-from ..splitters import HARDER, Splitter, fill, lines_of, segments_of, sentences
+from ..splitters import HARDER, Splitter, lines_of, pack_exact, segments_of, sentences
 from ..values import Item, Segment
 from .reading import headings
 from .sections import sections_below
 
 
 def by_headings(n_tokens: int, count_tokens: Callable[[str], int], *, hard: bool = False) -> Splitter:
-    """Sections up to `n_tokens` tokens: short neighbours joined, long ones cut between sentences.
+    """Sections packed up to `n_tokens` tokens: short ones joined, long ones split between sentences.
 
-    A longer sentence stays whole; when `hard`, it is cut as `by_tokens` does. The title of a segment is that of the
+    A longer sentence stays whole; with `hard` it is split as by `by_tokens`. The title of a segment is that of the
     section where it begins.
     """
     cuts = (sentences, *HARDER) if hard else (sentences,)
@@ -29,7 +29,7 @@ def by_headings(n_tokens: int, count_tokens: Callable[[str], int], *, hard: bool
         found = headings(item.source, lines)
         edges = sorted({0, len(lines), *(heading.line for heading in found)})
         sections = ["".join(lines[first:end]) for first, end in pairwise(edges)]
-        segments = segments_of(item, fill(sections, n_tokens, count_tokens, cuts))
+        segments = segments_of(item, pack_exact(sections, n_tokens, count_tokens, cuts))
         titled = sections_below(item.source, lines, found)
         firsts = [section.first_line for section in titled]
         places = [bisect_right(firsts, segment.first_line - item.first_line) - 1 for segment in segments]

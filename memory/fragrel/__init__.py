@@ -1,6 +1,6 @@
-"""Which pieces of a story or a chat belong together, and what of them answers this? FragRel for all but code.
+"""FragRel for documents and chats: fragment retrieval with relations between fragments.
 
-Start with `scores` (the equations) and `relations`; `strategy` answers questions, `chat` remembers a conversation.
+Start with `scores` (the equations) and `relations`; `strategy` answers questions, `chat` manages a conversation.
 """
 
 from .chat import ChatMemory

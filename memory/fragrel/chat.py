@@ -1,8 +1,8 @@
-"""A chat that outgrows its window: the whole history while it is short, then what of it matters now.
+"""Chat memory: the whole history while it fits the context window, then retrieval of older turns.
 
-Owns when history moves to the memory behind the chat, what is asked of that memory, and what goes when the window is
-full (papers' spec 1.5 and 1.7). Knows no score: the memory is any strategy that takes rounds, FragRel by default.
-A round that is shown is never in the memory, so it is never shown twice.
+Owns when turns move from the window to the backing memory, the query to that memory, and what is dropped from a full
+window (papers' spec 1.5 and 1.7). Knows no score: the backing memory is any strategy that stores turns, FragRel by
+default. A turn is either in the window or in the backing memory, so it is never shown twice.
 """
 
 from __future__ import annotations
@@ -14,53 +14,53 @@ from typing import Protocol
 
 from ...errors import ModelError
 from ...llm.protocol import Cancel, Message
-from ..accountant import Call
-from ..budgets import cut, fit
+from ..budgets import fit_evidence, truncate
+from ..metered_model import Call
 from ..splitters import count_words
-from ..strategy import CANCELLED, NO_MODEL, Kit
-from ..values import Answer, Budget, Cost, Evidence, Item, Question, Recalled, Segment, Step
-from .chat_prompt import Parts, lay_out
+from ..strategy import CANCELLED, NO_MODEL, StrategyContext
+from ..values import Answer, Budget, Cost, Evidence, Item, Question, RecallResult, Segment, Step
+from .chat_prompt import PromptParts, build_chat_prompt
 from .policy import PAPER, ChatPolicy
 
 STOP = ("### user:",)
-"""Where a model goes on with what the user would say."""
+"""Stop sequence: the model continues with the next user turn."""
 
 
-class Behind(Protocol):
-    """What a chat needs of the memory behind it; every strategy is one."""
+class BackingMemory(Protocol):
+    """The backing memory of a chat; every strategy implements it."""
 
     def remember(self, items: Sequence[Item], cancel: Cancel | None = None) -> None: ...
 
     def forget(self, source: str) -> None: ...
 
-    def recall(self, question: Question, budget: Budget, cancel: Cancel | None = None) -> Recalled: ...
+    def recall(self, question: Question, budget: Budget, cancel: Cancel | None = None) -> RecallResult: ...
 
 
 @dataclass(frozen=True, slots=True)
-class Prepared:
-    """What a model is sent for a prompt, and where it came from."""
+class ChatPrompt:
+    """The messages for the model, and the evidence in them."""
 
     messages: tuple[Message, ...]
-    recalled: Recalled
+    recalled: RecallResult
 
 
 @dataclass(frozen=True, slots=True)
 class _State:
-    """Replaced whole by each round, so that a running answer keeps what it took."""
+    """Replaced whole by each turn, so that a running answer keeps a consistent view."""
 
-    shown: tuple[Item, ...] = ()  # the rounds that are not moved yet, oldest first
+    shown: tuple[Item, ...] = ()  # turns in the window, oldest first
     sizes: tuple[int, ...] = ()  # theirs
     n_moved: int = 0
-    has_others: bool = False  # the memory holds other conversations too
+    has_others: bool = False  # the backing memory holds other conversations too
 
 
 class ChatMemory:
-    """One conversation: that of `source`, else of the first turn. Items of other sources go to the memory at once."""
+    """The memory of the conversation `source`, or of the first turn. Other items go to the backing memory."""
 
     def __init__(
         self,
-        kit: Kit,
-        behind: Behind,
+        context: StrategyContext,
+        memory: BackingMemory,
         policy: ChatPolicy = PAPER,
         *,
         name: str = "chat",
@@ -68,58 +68,58 @@ class ChatMemory:
         recall_cost: Callable[[Question], Cost] = lambda question: Cost(),
     ) -> None:
         self.name = name
-        self._kit, self._behind, self._policy, self._source = kit, behind, policy, source
+        self._context, self._memory, self._policy, self._source = context, memory, policy, source
         self._recall_cost = recall_cost
-        self._count = kit.count if policy.count == "tokens" else lambda text: len(text.split())
+        self._count = context.count if policy.count == "tokens" else lambda text: len(text.split())
         self._state = _State()
         self._lock = threading.Lock()
 
     def add(self, user: str, bot: str, said_at: float | None = None, cancel: Cancel | None = None) -> None:
-        """Take in the next round of the conversation."""
+        """Add the next turn of the conversation."""
         state = self._state
         number = state.shown[-1].number + 1 if state.shown else state.n_moved
         self.remember([Item(self._source or "conversation", round_text(user, bot), "turn", number, said_at)], cancel)
 
     def remember(self, items: Sequence[Item], cancel: Cancel | None = None) -> None:
-        """Take in rounds, oldest first, and move what the window is too small for. Raises ModelError as the memory."""
+        """Add turns, oldest first, and move turns that exceed the window. Raises ModelError if the memory does."""
         with self._lock:
             for item in items:
                 if cancel is not None and cancel.cancelled:
                     return
                 if item.kind == "turn" and item.source == (self._source or item.source):
                     self._source = item.source
-                    self._take(item, cancel)
+                    self._add_turn(item, cancel)
                 else:
-                    self._behind.remember([item], cancel)
+                    self._memory.remember([item], cancel)
                     self._state = replace(self._state, has_others=True)
 
     def forget(self, source: str) -> None:
         with self._lock:
-            self._behind.forget(source)
+            self._memory.forget(source)
             if source == self._source:
                 self._state = _State(has_others=self._state.has_others)
 
-    def recall(self, question: Question, budget: Budget, cancel: Cancel | None = None) -> Recalled:
-        """The rounds that matter, in the order in which they were said; of a short history, all."""
+    def recall(self, question: Question, budget: Budget, cancel: Cancel | None = None) -> RecallResult:
+        """The relevant turns in chronological order; all turns of a short history."""
         state = self._state
         if not (state.n_moved or state.has_others):
-            found = [Evidence(_segment(item), 1.0, "the conversation is short: all of it") for item in state.shown]
-            return Recalled(fit(found, budget, self._kit.count, "time"))
+            found = [Evidence(_segment(item), 1.0, "the whole conversation fits the window") for item in state.shown]
+            return RecallResult(fit_evidence(found, budget, self._context.count, "time"))
         query = self._query(state, question)
         n = self._policy.n_evidence if budget.n is None else min(budget.n, self._policy.n_evidence)
-        recalled = self._behind.recall(replace(question, text=query), replace(budget, n=n), cancel)
+        recalled = self._memory.recall(replace(question, text=query), replace(budget, n=n), cancel)
         return replace(recalled, trace=(Step("query", {"text": query}), *recalled.trace))
 
-    def messages(self, question: Question, cancel: Cancel | None = None) -> Prepared:
-        """What the model is to read: instruction, evidence, recent dialog and the prompt, within the window."""
+    def messages(self, question: Question, cancel: Cancel | None = None) -> ChatPrompt:
+        """The messages for the model: instruction, evidence, recent dialog and prompt, within the context window."""
         policy, state = self._policy, self._state
-        # All of a short history stands in the recent dialog, so it is no evidence besides.
+        # A short history is all in the recent dialog, so it is not evidence as well.
         has_moved = bool(state.n_moved or state.has_others)
-        recalled = self.recall(question, Budget(), cancel) if has_moved else Recalled(())
+        recalled = self.recall(question, Budget(), cancel) if has_moved else RecallResult(())
         recent = _last(state, question, max(len(state.shown), self._policy.n_recent))
-        parts = Parts(question.text, tuple(recent), recalled.evidence)
+        parts = PromptParts(question.text, tuple(recent), recalled.evidence)
         room, _ = self._window()
-        messages, shown = lay_out(
+        messages, shown = build_chat_prompt(
             parts, room, self._count, cut_left=policy.over == "left", as_one=policy.single_system_message
         )
         step = Step(
@@ -133,45 +133,45 @@ class ChatMemory:
                 "counted_in": policy.count,
             },
         )
-        return Prepared(messages, Recalled(shown.evidence, (*recalled.trace, step)))
+        return ChatPrompt(messages, RecallResult(shown.evidence, (*recalled.trace, step)))
 
     def chat(self, prompt: str, said_at: float | None = None, cancel: Cancel | None = None) -> Answer:
-        """The reply to a prompt, and both of them remembered. Raises ModelError; nothing is remembered then."""
+        """Reply to a prompt and store both. Raises ModelError; stores nothing then."""
         answer = self.answer(Question(prompt), cancel=cancel)
         if answer.text and not (cancel is not None and cancel.cancelled):
             try:
                 self.add(prompt, answer.text, said_at, cancel)
-            except ModelError as error:  # a memory that reads with a model: the round itself stays in the window
-                return replace(answer, notes=(f"The older history was not moved: {error}",))
+            except ModelError as error:  # a backing memory that calls a model; the turn stays in the window
+                return replace(answer, notes=(f"Older turns were not stored in the memory: {error}",))
         return answer
 
     def answer(self, question: Question, budget: Budget | None = None, cancel: Cancel | None = None) -> Answer:
-        """The reply, which is not remembered. The window of the policy is the budget."""
-        accountant = self._kit.accountant
-        if accountant is None:
+        """The reply, without storing it. The context window of the policy is the budget."""
+        model = self._context.model
+        if model is None:
             return Answer("", self.recall(question, budget or Budget(), cancel), self.name, notes=(NO_MODEL,))
-        # Of all, as the memory behind asks in its own name.
-        before, model = accountant.ledger.total, accountant.model.info.name
-        accountant.prepare(cancel)
+        # The total, because the backing memory calls the model under its own name.
+        before, name = model.usage.total, model.info.name
+        model.prepare(cancel)
         prepared = self.messages(question, cancel)
         if cancel is not None and cancel.cancelled:
-            return Answer("", prepared.recalled, self.name, model, notes=(CANCELLED,))
+            return Answer("", prepared.recalled, self.name, name, notes=(CANCELLED,))
         _, reserved = self._window()
         call = Call("reply", prepared.messages, reserved, self._policy.temperature, stop=STOP, may_be_cut=True)
-        text = accountant.speaking_for(self.name).ask(call, cancel)
-        return Answer(text, prepared.recalled, self.name, model, accountant.ledger.total - before)
+        text = model.for_strategy(self.name).ask(call, cancel)
+        return Answer(text, prepared.recalled, self.name, name, model.usage.total - before)
 
     def estimate(self, question: Question) -> Cost:
-        if self._kit.accountant is None:
+        if self._context.model is None:
             return Cost()
         room, reserved = self._window()
         return Cost(1, room, reserved) + self._recall_cost(question)
 
     def _window(self) -> tuple[int, int]:
-        """Room for the prompt and for the reply: the policy's, less where the model holds less."""
-        window, reserved, accountant = self._policy.window, self._policy.reserved, self._kit.accountant
-        if accountant is not None and 0 < accountant.window_tokens < window:
-            window = accountant.window_tokens
+        """Tokens for the prompt and for the reply: the policy's, or less if the model's context window is smaller."""
+        window, reserved, model = self._policy.window, self._policy.reserved, self._context.model
+        if model is not None and 0 < model.window_tokens < window:
+            window = model.window_tokens
             reserved = min(reserved, window // 2)
         return window - reserved, reserved
 
@@ -181,10 +181,10 @@ class ChatMemory:
             return question.text
         last = _last(state, question, policy.n_recent)[-1:]
         if policy.last_words is not None:
-            last = [cut(text, policy.last_words, count_words) for text in last]
+            last = [truncate(text, policy.last_words, count_words) for text in last]
         return "\n".join([*last, question.text])
 
-    def _take(self, item: Item, cancel: Cancel | None) -> None:
+    def _add_turn(self, item: Item, cancel: Cancel | None) -> None:
         state, size = self._state, self._count(item.text)
         numbers = [each.number for each in state.shown]
         if item.number in numbers:
@@ -192,12 +192,12 @@ class ChatMemory:
             shown = (*state.shown[:i], item, *state.shown[i + 1 :])
             self._state = replace(state, shown=shown, sizes=(*state.sizes[:i], size, *state.sizes[i + 1 :]))
         elif numbers and item.number < numbers[0]:
-            self._behind.remember([item], cancel)
+            self._memory.remember([item], cancel)
         else:
             self._state = replace(state, shown=(*state.shown, item), sizes=(*state.sizes, size))
-            self._move(cancel)
+            self._move_turns(cancel)
 
-    def _move(self, cancel: Cancel | None) -> None:
+    def _move_turns(self, cancel: Cancel | None) -> None:
         state, policy = self._state, self._policy
         is_full = (policy.trigger_size is not None and sum(state.sizes) > policy.trigger_size) or (
             policy.trigger_rounds is not None and len(state.shown) > policy.trigger_rounds
@@ -205,7 +205,7 @@ class ChatMemory:
         if is_full or (state.n_moved and not policy.refills):
             leaving = len(state.shown) - policy.n_recent
             if leaving > 0:
-                self._behind.remember(state.shown[:leaving], cancel)
+                self._memory.remember(state.shown[:leaving], cancel)
                 self._state = replace(
                     state,
                     shown=state.shown[leaving:],
@@ -223,7 +223,7 @@ def _segment(item: Item) -> Segment:
 
 
 def _last(state: _State, question: Question, n: int) -> list[str]:
-    """The last rounds as text: those of the question's own history where it has one."""
+    """The last turns as text, from the history of the question if it has one."""
     rounds = _rounds(question.history) or [item.text for item in state.shown]
     return rounds[max(0, len(rounds) - n) :]
 

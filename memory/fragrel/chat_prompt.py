@@ -1,54 +1,52 @@
-"""The prompt of a chat that remembers: evidence, recent dialog and what the user says, within a window.
+"""Chat prompt within a context window: evidence, recent dialog and the user's message.
 
-Owns the layout (papers' spec 1.7) and what goes when there is too much. Knows no memory and no trigger.
+Owns the layout (papers' spec 1.7) and what is dropped if it is too long. Knows no memory and no trigger.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from ...llm.prompting.conversation import FRAME_TOKENS
 from ...llm.protocol import Message
-from ..budgets import cut, shortened
+from ..budgets import Count, truncate, truncate_evidence
 from ..values import Evidence
 from .prompts import CHAT_BODY, CHAT_SYSTEM, NO_EVIDENCE, flattened
 
-Count = Callable[[str], int]
-
 
 @dataclass(frozen=True, slots=True)
-class Parts:
-    """What may stand in a prompt: rounds oldest first, evidence in its order."""
+class PromptParts:
+    """The parts of a prompt: turns oldest first, evidence in its order."""
 
     prompt: str
     recent: tuple[str, ...] = ()
     evidence: tuple[Evidence, ...] = ()
 
 
-def lay_out(
-    parts: Parts, room: int, count: Count, *, cut_left: bool = False, as_one: bool = False
-) -> tuple[tuple[Message, ...], Parts]:
-    """The messages, `room` by `count` at most, and what of the parts is in them.
+def build_chat_prompt(
+    parts: PromptParts, room: int, count: Count, *, cut_left: bool = False, as_one: bool = False
+) -> tuple[tuple[Message, ...], PromptParts]:
+    """Returns messages of at most `room` by `count`, and the parts in them.
 
-    The lowest-scored evidence goes first, then the oldest rounds, then the middle of the last round and of the prompt;
-    the instruction stays. Where there is evidence the recent dialog has at most half of the room, and each piece of
-    evidence half of what is left: one pasted file shall not push out everything else. With `cut_left` the beginning
-    goes instead, whatever stands there. `as_one` writes a single system message, as MemoChat does.
+    Drops the lowest-scored evidence first, then the oldest turns, then the middle of the last turn and of the prompt;
+    the instruction stays. With evidence the recent dialog gets at most half of the room, and each piece of evidence
+    half of the rest, so that one long paste does not displace everything else. `cut_left` truncates the beginning
+    instead. `as_one` writes a single system message, as MemoChat does.
     """
     if cut_left:
-        instruction, body = CHAT_SYSTEM, cut(_body(parts), max(1, room - count(CHAT_SYSTEM)), count, "right")
+        instruction, body = CHAT_SYSTEM, truncate(_body(parts), max(1, room - count(CHAT_SYSTEM)), count, "right")
         if as_one:
-            instruction, body = "", cut(f"{CHAT_SYSTEM}\n{_body(parts)}", room, count, "right")
+            instruction, body = "", truncate(f"{CHAT_SYSTEM}\n{_body(parts)}", room, count, "right")
         return _messages(instruction, body, as_one=as_one), parts
-    left = room - _size(Parts(""), count)
+    left = room - _size(PromptParts(""), count)
     shown = _without_evidence(parts, left, count)
-    # Tokens of a whole are not exactly those of its parts.
+    # Token counts are not additive.
     while (over := _size(shown, count) - room) > 0 and left > 0:
         left -= over
         shown = _without_evidence(parts, left, count)
     most = max(1, (room - _size(shown, count)) // 2)
-    shortest = [shortened(each, cut(each.segment.text, most, count, "left")) for each in parts.evidence]
+    shortest = [truncate_evidence(each, truncate(each.segment.text, most, count, "left")) for each in parts.evidence]
     shown = replace(shown, evidence=tuple(shortest))
     while shown.evidence and _size(shown, count) > room:
         lowest = min(reversed(shown.evidence), key=lambda each: each.score)
@@ -56,14 +54,14 @@ def lay_out(
     return _messages(CHAT_SYSTEM, _body(shown), as_one=as_one), shown
 
 
-def _without_evidence(parts: Parts, room: int, count: Count) -> Parts:
-    prompt = cut(parts.prompt, room, count)
+def _without_evidence(parts: PromptParts, room: int, count: Count) -> PromptParts:
+    prompt = truncate(parts.prompt, room, count)
     left = room - count(prompt)
-    return Parts(prompt, _newest(parts.recent, left // 2 if parts.evidence else left, count))
+    return PromptParts(prompt, _newest(parts.recent, left // 2 if parts.evidence else left, count))
 
 
 def _newest(rounds: Sequence[str], room: int, count: Count) -> tuple[str, ...]:
-    """The last rounds that fit; when not even one does, its beginning and end."""
+    """The last turns that fit; if none does, the beginning and the end of the last one."""
     kept = list[str]()
     for text in reversed(rounds):
         room -= count(flattened(text)) + 1
@@ -71,12 +69,12 @@ def _newest(rounds: Sequence[str], room: int, count: Count) -> tuple[str, ...]:
             break
         kept.insert(0, text)
     if rounds and not kept:
-        shortened = cut(flattened(rounds[-1]), max(0, room + count(flattened(rounds[-1]))), count)
-        kept = [shortened] if shortened else []
+        truncate_evidence = truncate(flattened(rounds[-1]), max(0, room + count(flattened(rounds[-1]))), count)
+        kept = [truncate_evidence] if truncate_evidence else []
     return tuple(kept)
 
 
-def _size(parts: Parts, count: Count) -> int:
+def _size(parts: PromptParts, count: Count) -> int:
     return count(CHAT_SYSTEM) + count(_body(parts)) + 2 * FRAME_TOKENS
 
 
@@ -86,7 +84,7 @@ def _messages(instruction: str, body: str, *, as_one: bool) -> tuple[Message, ..
     return Message("system", instruction), Message("user", body)
 
 
-def _body(parts: Parts) -> str:
+def _body(parts: PromptParts) -> str:
     evidence = [f"({i}) {flattened(each.segment.text)}" for i, each in enumerate(parts.evidence, 1)]
     recent = [flattened(text) for text in parts.recent]
     return CHAT_BODY.format(

@@ -1,8 +1,8 @@
-"""The relation of code (FragRel, Eq. 8) between the segments of a memory, from the code graph of the repository.
+"""Code relation between segments (FragRel, Eq. 8), from the code graph of the repository.
 
-Owns the translation from segments to fragments of the graph. The weights are the code graph's own
-(`codegraph.Relations`), so the same Eq. 9 to 11 serve. One row is asked for each segment: for a folder of documents or
-a few files. To rank a whole repository, `retrieval` has its own way.
+Owns the mapping from segments to fragments of the graph. The weights are those of `codegraph.Relations`, so Eq. 9 to 11
+apply unchanged. Computes one row for each segment, for a folder of documents or a few files; `retrieval` ranks whole
+repositories.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from .relations import CustomRelation
 
 
 def code_relation(relations: Relations, fragment_of: Callable[[Segment], int | None]) -> CustomRelation:
-    """Segments are as related as their fragments are; `fragment_of` gives None for what is no code."""
+    """Segments are related as their fragments are; `fragment_of` returns None for text that is not code."""
 
     def row(segments: Sequence[Segment], i: int) -> Mapping[int, float]:
         here = fragment_of(segments[i])

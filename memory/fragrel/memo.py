@@ -1,7 +1,7 @@
-"""MemoChat's memory: a model writes memos of what was talked about, and chooses the ones that matter now.
+"""MemoChat memory: the model writes memos of earlier turns and selects the relevant ones.
 
-Owns the memos: topic, summary, and the range of rounds they stand for. The baseline of the chat task (papers' spec
-1.5, row 24). Knows no window: it stands behind `chat.ChatMemory`.
+Owns the memos: topic, summary, and the turns that they cover. A baseline of the chat task (papers' spec 1.5, row 24).
+Knows no context window: it is the backing memory of `chat.ChatMemory`.
 """
 
 from __future__ import annotations
@@ -11,19 +11,19 @@ from dataclasses import dataclass
 from typing import Any
 
 from ...llm.protocol import Cancel
-from ..accountant import Call, TooLong, Unreadable
-from ..budgets import fit
-from ..strategy import Kit
-from ..values import Budget, Cost, Evidence, Item, Question, Recalled, Segment, Step
+from ..budgets import fit_evidence
+from ..metered_model import Call, PromptTooLong, UnparsableAnswer
+from ..strategy import StrategyContext
+from ..values import Budget, Cost, Evidence, Item, Question, RecallResult, Segment, Step
 from .prompts import CHOOSE_TOPICS, WRITE_MEMO, flattened
 
-MEMO_TOKENS = 512  # of an answer with memos
+MEMO_TOKENS = 512  # of a response with memos
 CHOICE_TOKENS = 64
 
 
 @dataclass(frozen=True, slots=True)
 class Memo:
-    """Rounds of a conversation under one topic, oldest first; the summary is the model's."""
+    """Turns of a conversation under one topic, oldest first; the model writes the summary."""
 
     topic: str
     summary: str
@@ -31,19 +31,19 @@ class Memo:
 
     @property
     def segment(self) -> Segment:
-        """The memo and its rounds as one piece of evidence, in the place of its first round."""
+        """The memo and its turns as one segment, at the position of its first turn."""
         first = self.rounds[0]
         text = "\n".join([f"{self.topic}: {self.summary}", *(item.text for item in self.rounds)])
         return Segment(first.source, first.number, text, 0, first.first_line, first.said_at)
 
 
-class Memos:
-    """Rounds that leave the window in one batch are written up together. Thread-safe for readers."""
+class MemoChatMemory:
+    """Writes memos for each batch of turns that leaves the window. Thread-safe for readers."""
 
     name = "memochat"
 
-    def __init__(self, kit: Kit) -> None:
-        self._kit = kit
+    def __init__(self, context: StrategyContext) -> None:
+        self._context = context
         self._memos: tuple[Memo, ...] = ()  # replaced whole
 
     @property
@@ -51,56 +51,56 @@ class Memos:
         return self._memos
 
     def remember(self, items: Sequence[Item], cancel: Cancel | None = None) -> None:
-        """Memos of the rounds, by the model. Without one, or when it writes nonsense, one memo holds them all."""
+        """Write memos of the turns. Without a model, or after an unparsable response, one memo holds all of them."""
         if items:
             self._memos = (*self._memos, *self._written(items, cancel))
 
     def forget(self, source: str) -> None:
         self._memos = tuple(memo for memo in self._memos if memo.rounds[0].source != source)
 
-    def recall(self, question: Question, budget: Budget, cancel: Cancel | None = None) -> Recalled:
-        """The memos that the model chooses, with their rounds, in the order in which they were said."""
-        memos, accountant = self._memos, self._kit.accountant
-        if accountant is None or not memos:
-            return Recalled(())
+    def recall(self, question: Question, budget: Budget, cancel: Cancel | None = None) -> RecallResult:
+        """The memos that the model selects, with their turns, in chronological order."""
+        memos, model = self._memos, self._context.model
+        if model is None or not memos:
+            return RecallResult(())
         topics = "\n".join(f"{i}. {memo.topic}: {memo.summary}" for i, memo in enumerate(memos, 1))
         call = Call.of(
             "topics", CHOOSE_TOPICS.format(prompt=question.text, topics=topics), max_new_tokens=CHOICE_TOKENS
         )
         try:
-            chosen = accountant.speaking_for(self.name).ask_for_json(call, _read_numbers, cancel)
-        except (TooLong, Unreadable) as error:
-            return Recalled((), (Step("topics", {"failed": str(error)}),))
+            chosen = model.for_strategy(self.name).ask_json(call, _read_numbers, cancel)
+        except (PromptTooLong, UnparsableAnswer) as error:
+            return RecallResult((), (Step("topics", {"failed": str(error)}),))
         valid = [i for i in chosen if 1 <= i <= len(memos)]
         evidence = [
             Evidence(memos[i - 1].segment, 1 / rank, f"about “{memos[i - 1].topic}”") for rank, i in enumerate(valid, 1)
         ]
         step = Step("topics", {"offered": [memo.topic for memo in memos], "chosen": valid})
-        return Recalled(fit(evidence, budget, self._kit.count, "time"), (step,))
+        return RecallResult(fit_evidence(evidence, budget, self._context.count, "time"), (step,))
 
     def recall_cost(self, question: Question) -> Cost:
-        """What the choice of topics costs at most."""
-        count = self._kit.count
+        """An upper bound of the cost of the selection."""
+        count = self._context.count
         tokens = sum(count(f"{memo.topic}: {memo.summary}") + 4 for memo in self._memos)
         return Cost(1, tokens + count(CHOOSE_TOPICS) + count(question.text), CHOICE_TOKENS) if self._memos else Cost()
 
     def _written(self, items: Sequence[Item], cancel: Cancel | None) -> list[Memo]:
         whole = [_plain_memo(items)]
-        if self._kit.accountant is None or (cancel is not None and cancel.cancelled):
+        if self._context.model is None or (cancel is not None and cancel.cancelled):
             return whole
-        accountant = self._kit.accountant.speaking_for(self.name)
+        model = self._context.model.for_strategy(self.name)
         rounds = "\n".join(f"{i}. {flattened(item.text)}" for i, item in enumerate(items, 1))
         call = Call.of("memo", WRITE_MEMO.format(n=len(items), rounds=rounds), max_new_tokens=MEMO_TOKENS)
         try:
-            return accountant.ask_for_json(call, lambda value: _read_memos(value, items), cancel)
-        except (TooLong, Unreadable):
+            return model.ask_json(call, lambda value: _read_memos(value, items), cancel)
+        except (PromptTooLong, UnparsableAnswer):
             return whole
 
 
 def _read_memos(value: Any, items: Sequence[Item]) -> list[Memo]:
-    """Memos as the model wrote them, and one more for the rounds that it left out: nothing said is lost.
+    """The memos of the model, and one more with the turns that it left out, so that no turn is lost.
 
-    Raises ValueError when no round would be in any.
+    Raises ValueError if no memo covers a turn.
     """
     memos, left_out = list[Memo](), list(items)
     for entry in value if isinstance(value, list) else [value]:
@@ -111,7 +111,7 @@ def _read_memos(value: Any, items: Sequence[Item]) -> list[Memo]:
             memos.append(Memo(str(entry.get("topic") or "conversation"), str(entry.get("summary") or ""), rounds))
             left_out = [item for item in left_out if item not in rounds]
     if not memos:
-        raise ValueError("no memo holds a round")
+        raise ValueError("no memo covers a turn")
     return [*memos, *([_plain_memo(left_out)] if left_out else [])]
 
 
@@ -120,15 +120,15 @@ def _plain_memo(items: Sequence[Item]) -> Memo:
 
 
 def _read_numbers(value: Any) -> list[int]:
-    """Each number once, in the order chosen. Raises ValueError for anything else."""
+    """The distinct numbers in order. Raises ValueError for any other value."""
     if not isinstance(value, list):
-        raise ValueError(f"{value!r} is no list")
+        raise ValueError(f"{value!r} is not a list")
     return list(dict.fromkeys(map(_whole, value)))
 
 
 def _whole(value: Any) -> int:
-    """A number as a model writes it. Raises ValueError for anything else."""
+    """An integer as a model writes it. Raises ValueError for any other value."""
     try:
         return int(value)
     except (TypeError, ValueError, OverflowError):
-        raise ValueError(f"{value!r} is no number") from None
+        raise ValueError(f"{value!r} is not a number") from None

@@ -1,13 +1,13 @@
-"""What FragRel asks a model, in our own words: a story and a question, and a chat that remembers.
+"""Prompts of FragRel for stories and chats, in our own words.
 
-Owns the wording. Knows no score and no model. A change of a prompt changes what is kept: the whole prompt is the key.
+Responses are cached under the whole prompt, so a changed prompt gets new responses.
 """
 
 from __future__ import annotations
 
 import re
 
-from ..choices import lettered
+from ..choices import format_choices
 from ..templates import fill
 from ..values import Question
 
@@ -78,11 +78,11 @@ _UTTERANCE = re.compile(r"\n(?=(?:user|bot): )")
 
 
 def story_prompt(question: Question, context: str) -> str:
-    """The question's own template, or the one that suits it, with everything put in."""
+    """The template of the question, or the default one, with its fields filled."""
     template = question.template or (CHOICES if question.choices else STORY)
-    return fill(template, context=context, question=question.text, choices=lettered(question.choices))
+    return fill(template, context=context, question=question.text, choices=format_choices(question.choices))
 
 
 def flattened(round_text: str) -> str:
-    """A round in one line, as dialogs are shown: `user: … ### bot: …`."""
+    """A turn in one line, the dialog format of the prompt: `user: … ### bot: …`."""
     return " ".join(_UTTERANCE.sub(" ### ", round_text).split())

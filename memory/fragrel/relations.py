@@ -1,7 +1,7 @@
-"""How segments belong together: by what they say, by where they stand, or by anything else (FragRel, Eq. 5 to 7).
+"""Relations between segments: semantic, by position, or user-defined (FragRel, Eq. 5 to 7).
 
-Owns the interface `Relation` and the relations of stories and dialogues. Knows no question. The relation of code
-(Eq. 8) is in `code`. Any class with a `name` and `weights` is a relation; `CustomRelation` makes one of a function.
+Owns the interface `Relation` and the relations of stories and dialogues. Knows no query. `code` has the relation of
+code (Eq. 8). Any class with `name` and `weights` is a relation; `CustomRelation` makes one from a function.
 """
 
 from __future__ import annotations
@@ -18,23 +18,23 @@ from ..values import Segment
 from .weights import CosineWeights, DecayingWeights, Floats, MixedWeights, SparseWeights, Weights
 
 ROUNDING = 1e-9
-"""A smaller weight of two vectors is what rounding left of 0: two equal texts, two that share nothing."""
+"""Smaller weights are rounding errors, of equal or orthogonal vectors."""
 
 
 class Relation(Protocol):
     @property
     def name(self) -> str:
-        """As it stands in tables: `none`, `context 0.8`."""
+        """As in tables: `none`, `context 0.8`."""
         ...
 
     def weights(self, segments: Sequence[Segment]) -> Weights:
-        """How strongly each is related to each. Raises ModelError where an embedder does."""
+        """The weights between all pairs of segments. Raises ModelError if an embedder does."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class NoRelation:
-    """Every segment for itself: the plain retriever."""
+    """No relation: the plain retriever."""
 
     @property
     def name(self) -> str:
@@ -46,19 +46,19 @@ class NoRelation:
 
 @dataclass(frozen=True, slots=True)
 class ContextRelation:
-    """B, Eq. 7: w_rel^|loc_i - loc_j|, the location being the segment's number in its source; 0 across sources.
+    """B, Eq. 7: w_rel^|loc_i - loc_j|, where loc is the number of a segment in its source; 0 across sources.
 
-    With w_rel 0 no segment has a neighbour, and the scores are the plain ones. Papers' safe range: 0.1 to 0.7.
-    `w_after` is ours: another w_rel for the neighbours that come after a segment. Who talks refers back more often
-    than forth, so a round says less about the one before it than that says about the round.
+    With w_rel 0 there are no neighbours, and the scores are those of the plain retriever. The papers' safe range is 0.1
+    to 0.7. `w_after` is ours: a separate w_rel for later neighbours, because a turn refers to earlier turns more often
+    than to later ones.
     """
 
     w_rel: float = 0.3
-    w_after: float | None = None  # None is w_rel
+    w_after: float | None = None  # None means w_rel
 
     def __post_init__(self) -> None:
         if not (0 <= self.w_rel <= 1 and 0 <= self._after <= 1):
-            raise ValueError(f"w_rel is {self.w_rel} and {self._after} after a segment; they must be from 0 to 1.")
+            raise ValueError(f"w_rel is {self.w_rel} and {self._after} after a segment; both must be from 0 to 1.")
 
     @property
     def name(self) -> str:
@@ -74,12 +74,12 @@ class ContextRelation:
 
 @dataclass(frozen=True, slots=True)
 class SemanticRelation:
-    """A, Eq. 6: the cosine of two segments' vectors, 0 where it is negative.
+    """A, Eq. 6: the cosine of two segment vectors, 0 if negative.
 
-    `literal_distance` takes the equation as it is printed, 1 - cosine, which relates what has least in common (papers'
-    spec 1.2 and F1). The cosines of one book are nearly equal; three ways to tell them apart, all off by default:
-    `temperature` makes exp((w - 1) / temperature) of a weight, `power` raises it, and `top_m` keeps the strongest
-    neighbours of a segment alone.
+    `literal_distance` uses the equation as printed, 1 - cosine, which relates the least similar segments (papers' spec
+    1.2 and F1). Cosines within one book are nearly equal; three options sharpen them, all off by default: `temperature`
+    maps a weight to exp((w - 1) / temperature), `power` raises it to a power, and `top_m` keeps the strongest
+    neighbours of each segment.
     """
 
     embedder: Embedder
@@ -119,9 +119,9 @@ class SemanticRelation:
 
 @dataclass(frozen=True, slots=True)
 class CustomRelation:
-    """Any relation: `row(segments, i)` gives the neighbours of a segment by their index, with their weights.
+    """A user-defined relation: `row(segments, i)` returns the neighbours of a segment by index, with their weights.
 
-    Citations, shared authors, links between pages: what it leaves out weighs 0.
+    For citations, shared authors, or links between pages. Missing neighbours weigh 0.
     """
 
     name: str
@@ -135,27 +135,29 @@ class CustomRelation:
             row = self.row(segments, i)
             for j, weight in row.items():
                 if not 0 <= j < len(segments):
-                    raise ValueError(f"{self.name}: segment {i} has a neighbour {j}; there are {len(segments)}.")
+                    raise ValueError(
+                        f"{self.name}: segment {i} has the neighbour {j}, but there are only {len(segments)} segments."
+                    )
                 if not (math.isfinite(weight) and weight >= 0):
                     raise ValueError(f"{self.name}: the weight of {i} and {j} is {weight}; it must be 0 or more.")
             yield row
 
 
 def by_pairs(name: str, weight: Callable[[Segment, Segment], float]) -> CustomRelation:
-    """The relation that a function of two segments makes; it is asked for every pair."""
+    """A relation from a function of two segments, which is called for every pair."""
     return CustomRelation(name, lambda segments, i: {j: weight(segments[i], other) for j, other in enumerate(segments)})
 
 
 @dataclass(frozen=True, slots=True)
 class MixedRelation:
-    """Several relations, each with its share; the shares are 0 or more and add up to 1."""
+    """A convex combination of relations: the shares are at least 0 and sum to 1."""
 
     parts: tuple[tuple[float, Relation], ...]
 
     def __post_init__(self) -> None:
         shares = [share for share, _ in self.parts]
         if any(share < 0 for share in shares) or not math.isclose(sum(shares), 1, abs_tol=1e-6):
-            raise ValueError(f"the shares of a mixture are {shares}; they must be 0 or more and add up to 1.")
+            raise ValueError(f"the shares of a mixture are {shares}; they must be at least 0 and sum to 1.")
 
     @property
     def name(self) -> str:

@@ -1,7 +1,7 @@
-"""A segment's own score and that of the segments around it (FragRel, Eq. 9 to 11), as an index like any other.
+"""FragRel scores: the score of a segment plus the weighted mean of its neighbours (Eq. 9 to 11), as an index.
 
-Owns the two equations and their explanation. Knows no way to compare texts: the independent scores are those of the
-index below, so FragRel stands on BM25, on vectors or on both, and inside every other strategy.
+Owns the equations and their explanation. The base index computes the independent scores, so FragRel works with BM25,
+vectors or both, and inside every other strategy.
 """
 
 from __future__ import annotations
@@ -18,17 +18,17 @@ from .relations import Relation
 from .weights import Floats, Weights
 
 N_NEIGHBOURS = 3
-"""How many neighbours an explanation names."""
+"""Neighbours in an explanation."""
 
 
 def related(indexer: Indexer, relation: Relation, alpha: float = 0.5, *, include_self: bool = False) -> Indexer:
-    """The indexer with FragRel's scores in the place of its own."""
+    """An indexer with FragRel's scores on top of the given one."""
     return lambda segments: RelatedIndex(indexer(segments), relation, alpha, include_self=include_self)
 
 
 @dataclass(frozen=True, slots=True)
 class RelatedScores:
-    """The scores of all segments for one question: their own, and those around them before alpha. Each (n,)."""
+    """Independent scores of all segments, and the scores of their neighbourhoods before alpha. Each (n,)."""
 
     own: Floats
     around: Floats
@@ -36,12 +36,12 @@ class RelatedScores:
 
     @property
     def total(self) -> Floats:
-        """Eq. 10. With alpha 0 they are the own scores, bit by bit."""
+        """Eq. 10. With alpha 0 identical to the independent scores, bit by bit."""
         return self.own if self.alpha == 0 else self.own + self.alpha * self.around
 
 
 class RelatedIndex:
-    """Segments with the scores of an index and of a relation between them."""
+    """An index that adds neighbourhood scores to the scores of a base index."""
 
     def __init__(
         self, base: SegmentIndex, relation: Relation, alpha: float = 0.5, *, include_self: bool = False
@@ -49,7 +49,7 @@ class RelatedIndex:
         if alpha < 0:
             raise ValueError(f"alpha is {alpha}; it must be 0 or more.")
         self._base, self._alpha, self._include_self = base, alpha, include_self
-        # Without alpha nobody looks at the neighbours, so nothing is embedded for them.
+        # With alpha 0 the weights are unused, so nothing is embedded for them.
         self._weights = relation.weights(base.segments) if alpha and base.segments else None
 
     @property
@@ -66,7 +66,7 @@ class RelatedIndex:
         return RelatedScores(own, environment(self._weights, own, include_self=self._include_self), self._alpha)
 
     def evidence(self, scores: RelatedScores, i: int) -> Evidence:
-        """A segment with its score, the parts that add up to it, and the neighbours that give most."""
+        """A segment with its score, the parts that sum to it, and its strongest neighbours."""
         own, around = float(scores.own[i]), float(scores.alpha * scores.around[i])
         neighbours = self._neighbours(scores, i)
         detail = ", ".join(
@@ -88,13 +88,13 @@ class RelatedIndex:
 
 
 def named(segment: Segment) -> str:
-    """Where a segment stands, as a person reads it. Rounds of a conversation have no lines, only numbers."""
+    """The location of a segment for people. Turns of a conversation have numbers instead of lines."""
     is_round = segment.number > 0 and segment.start == 0
     return f"{segment.source} #{segment.number + 1}" if is_round else segment.place
 
 
 def environment(weights: Weights, scores: Floats, *, include_self: bool = False) -> Floats:
-    """Eq. 9: the mean score of the others, by their weights; 0 for a segment that has no neighbour."""
+    """Eq. 9: the weighted mean score of the other segments; 0 without neighbours."""
     sums, mass = (_sums(weights, values, include_self) for values in (scores, np.ones(len(scores))))
     return np.divide(sums, mass, out=np.zeros(len(scores)), where=mass > 0)
 
@@ -106,5 +106,5 @@ def _sums(weights: Weights, values: Floats, include_self: bool) -> Floats:
 
 def _why(own: float, around: float) -> str:
     if own > 0 and around > 0:
-        return "fits the question, and so do its neighbours"
-    return "fits the question" if own > 0 else "stands beside what fits the question"
+        return "matches the question, and so do its neighbours"
+    return "matches the question" if own > 0 else "next to segments that match the question"

@@ -1,38 +1,31 @@
-"""Questions about stories and documents: segments by their own score and that of the segments around them.
+"""FragRel as a strategy: retrieval of story and document segments with neighbourhood scores.
 
-Owns how a question becomes evidence, and the prompt of the story task (papers' spec 1.5 and 1.7).
-Knows no formula: those are in `scores` and `relations`.
+Owns the retrieval of evidence for a question, and the prompt of the story task (papers' spec 1.5 and 1.7). The formulas
+are in `scores` and `relations`.
 """
 
 from __future__ import annotations
 
 import threading
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 
 from ...llm.protocol import Cancel
-from ..accountant import Accountant, Call
-from ..budgets import cut, fit
-from ..choices import as_answer
-from ..remembered import Remembered
+from ..budgets import fit_evidence
 from ..scoring import Indexer, indexer
+from ..single_call import SingleCallStrategy
 from ..splitters import by_turns, by_words
-from ..strategy import CANCELLED, NO_MODEL, Kit
-from ..values import Answer, Budget, Cost, Evidence, Item, Order, Question, Recalled, Step
-from ..window import room_beside
+from ..strategy import StrategyContext
+from ..values import Budget, Evidence, Order, Question, RecallResult, Step
 from .prompts import story_prompt
 from .relations import ContextRelation, Relation
 from .scores import RelatedIndex, named
 
-JOINED_BY = "\n\n"
-"""What stands between two segments in a prompt."""
-
 
 @dataclass(frozen=True, slots=True)
 class FragRelOptions:
-    """How FragRel works; the defaults are the paper's, but for the order and the temperature (papers' spec 1.5)."""
+    """Options of FragRel; the defaults are the paper's, except for order and temperature (papers' spec 1.5)."""
 
     relation: Relation = ContextRelation(0.3)  # noqa: RUF009 - frozen
     alpha: float = 0.5
@@ -44,37 +37,37 @@ class FragRelOptions:
     temperature: float = 0.0  # 1.0 in the paper
 
 
-class FragRel:
+class FragRel(SingleCallStrategy):
     """FragRel as a strategy. Documents are split by words; a turn is one segment.
 
-    What is new is embedded and nothing else where the kit's embedder keeps its vectors (`KeepingEmbedder`).
+    With a `CachingEmbedder` only new segments are embedded.
     """
 
+    _keep = "middle"
+
     def __init__(
-        self, kit: Kit, options: FragRelOptions = FragRelOptions(), score: Indexer | None = None, name: str = "fragrel"
+        self,
+        context: StrategyContext,
+        options: FragRelOptions = FragRelOptions(),
+        score: Indexer | None = None,
+        name: str = "fragrel",
     ) -> None:
-        self.name = name
-        self._kit, self._options = kit, options
-        self._score = score or indexer("auto", kit)
-        self._remembered = Remembered(by_turns(by_words(options.segment_words)))
+        super().__init__(context, name, by_turns(by_words(options.segment_words)), options.max_new_tokens)
+        self._options = options
+        self._temperature, self._budget_without_model = options.temperature, options.budget
+        self._score = score or indexer("auto", context)
         self._lock = threading.Lock()
-        # Made of the segments when it is asked for, and never changed: a running `recall` keeps the one it took.
+        # Built on first use and never changed, so that a running `recall` keeps a consistent view.
         self._index: RelatedIndex | None = None
 
-    def remember(self, items: Sequence[Item], cancel: Cancel | None = None) -> None:
-        self._remembered.take(items, cancel)
-
-    def forget(self, source: str) -> None:
-        self._remembered.forget(source)
-
-    def recall(self, question: Question, budget: Budget, cancel: Cancel | None = None) -> Recalled:
-        index = self._ready()
+    def recall(self, question: Question, budget: Budget, cancel: Cancel | None = None) -> RecallResult:
+        index = self._current_index()
         if index is None or (cancel is not None and cancel.cancelled):
-            return Recalled(())
+            return RecallResult(())
         scores = index.related_scores(question.text)
         totals = scores.total
         found = [Evidence(index.segments[i], float(totals[i])) for i in np.flatnonzero(totals > 0).tolist()]
-        chosen = fit(found, self._counted(budget), self._kit.count, self._options.order)
+        chosen = fit_evidence(found, self._counted(budget), self._context.count, self._options.order)
         at = {(segment.source, segment.number): i for i, segment in enumerate(index.segments)}
         explained = []
         for each in chosen:
@@ -90,53 +83,22 @@ class FragRel:
                 "chosen": [named(each.segment) for each in explained],
             },
         )
-        return Recalled(tuple(explained), (step,))
+        return RecallResult(tuple(explained), (step,))
 
-    def answer(self, question: Question, budget: Budget | None = None, cancel: Cancel | None = None) -> Answer:
-        accountant = self._kit.accountant
-        if accountant is None:
-            recalled = self.recall(question, budget or self._options.budget, cancel)
-            return Answer("", recalled, self.name, notes=(NO_MODEL,))
-        accountant.prepare(cancel)
-        room = self._room(accountant, question)
-        recalled = self.recall(question, budget or Budget(tokens=room), cancel)
-        model = accountant.model.info.name
-        if cancel is not None and cancel.cancelled:
-            return Answer("", recalled, self.name, model, notes=(CANCELLED,))
-        shown = JOINED_BY.join(each.segment.text for each in recalled.evidence)
-        context = cut(shown, room, accountant.model.count_tokens)
-        before = accountant.ledger.of(self.name)
-        text = accountant.speaking_for(self.name).ask(self._call(question, context), cancel)
-        return Answer(as_answer(text, question), recalled, self.name, model, accountant.ledger.of(self.name) - before)
-
-    def estimate(self, question: Question) -> Cost:
-        accountant = self._kit.accountant
-        if accountant is None:
-            return Cost()
-        held = sum(accountant.model.count_tokens(segment.text + JOINED_BY) for segment in self._remembered.segments)
-        frame = accountant.model.count_tokens(story_prompt(question, ""))
-        return Cost(1, frame + min(held, self._room(accountant, question)), self._options.max_new_tokens)
-
-    def _room(self, accountant: Accountant, question: Question) -> int:
-        """Tokens that the model's window leaves for the story."""
-        frame = accountant.model.count_tokens(story_prompt(question, ""))
-        return room_beside(accountant.window_tokens, frame, self._options.max_new_tokens)
-
-    def _call(self, question: Question, context: str) -> Call:
-        call = Call.of("answer", story_prompt(question, context), max_new_tokens=self._options.max_new_tokens)
-        return replace(call, temperature=self._options.temperature)
+    def _prompt(self, question: Question, context: str) -> str:
+        return story_prompt(question, context)
 
     def _counted(self, budget: Budget) -> Budget:
-        """The budget with K: as many segments as its words hold segments of full size (papers' spec 1.5)."""
+        """The budget with K: the number of full-size segments that its words hold (papers' spec 1.5)."""
         if not budget.words:
             return budget
         n = max(1, budget.words // self._options.segment_words)
         return replace(budget, n=n if budget.n is None else min(n, budget.n))
 
-    def _ready(self) -> RelatedIndex | None:
-        """The index of what is remembered now, made when it is first asked; None when nothing is."""
+    def _current_index(self) -> RelatedIndex | None:
+        """The index of the current segments, built on first use; None without segments."""
         with self._lock:
-            segments, options = self._remembered.segments, self._options
+            segments, options = self._items.segments, self._options
             if not segments:
                 return None
             if self._index is None or self._index.segments is not segments:

@@ -1,8 +1,7 @@
-"""The weights w_ij of a relation over one list of segments (FragRel, Eq. 5), in the form that computes fastest.
+"""Weight matrices w_ij of relations (FragRel, Eq. 5), in forms that are fast to multiply.
 
-Owns the sums over neighbours: a band with geometric decay, sparse rows, blocks of cosines, mixtures. Knows no
-question and no score's meaning. A sum never counts the segment itself: its own weight is kept apart, so that leaving
-it out costs no rounding.
+Owns sums over neighbours: geometric decay, sparse rows, blocks of cosines, and mixtures. Knows no query and no score.
+Sums exclude the segment itself; its own weight is stored separately, so that excluding it causes no rounding error.
 """
 
 from __future__ import annotations
@@ -19,13 +18,13 @@ from ..values import Segment
 Floats = NDArray[np.float64]
 
 N_KEPT = 2048
-"""Up to so many segments a dense matrix is kept (32 MB); beyond, its blocks are made again for each question."""
+"""Up to this size a dense matrix is cached (32 MB); beyond it, the blocks are recomputed for each query."""
 
 ROWS_AT_ONCE = 512
 
 
 class Weights(Protocol):
-    """Immutable. Row i holds how strongly segment i is related to each; larger is stronger, none is negative."""
+    """Immutable. Row i holds the weight of segment i to each segment; larger is stronger, none is negative."""
 
     @property
     def own(self) -> Floats:
@@ -37,12 +36,12 @@ class Weights(Protocol):
         ...
 
     def row(self, i: int) -> Floats:
-        """The weights of one segment to all, its own among them, (n,)."""
+        """The weights of one segment to all segments, itself included, (n,)."""
         ...
 
 
 class SparseWeights:
-    """Rows that name their neighbours."""
+    """A sparse matrix."""
 
     def __init__(self, n: int, rows: Sequence[Mapping[int, float]] = ()) -> None:
         self.own = np.zeros(n)
@@ -69,10 +68,9 @@ class SparseWeights:
 
 
 class DecayingWeights:
-    """w^|loc_i - loc_j| inside one source, 0 across (Eq. 7); w is `before` for j before i, `after` behind it; 0^0 is 1.
+    """w^|loc_i - loc_j| within one source, 0 across (Eq. 7); w is `before` for j < i and `after` for j > i; 0^0 is 1.
 
-    Two passes along each source instead of a matrix: what comes from the left of a segment is what came from the left
-    of its neighbour, and the neighbour itself, both weaker by the distance.
+    Computed by one forward and one backward recurrence along each source instead of a matrix.
     """
 
     def __init__(self, segments: Sequence[Segment], before: float, after: float) -> None:
@@ -107,7 +105,7 @@ class DecayingWeights:
 
 
 def _decays(chain: Sequence[tuple[int, int]], w: float) -> list[float]:
-    """How much is left from each segment of a source to the next; a chain has their numbers and indices."""
+    """The decay between consecutive segments of a source; a chain holds pairs of number and index."""
     return [w ** (number - before) for (before, _), (number, _) in pairwise(chain)]
 
 
@@ -120,7 +118,7 @@ def _carried(values: list[float], decays: list[float]) -> list[float]:
 
 
 class CosineWeights:
-    """A function of the cosines between all pairs of vectors, in blocks of rows."""
+    """A function of the cosines of all pairs of vectors, in blocks of rows."""
 
     def __init__(self, vectors: Floats, weigh: Callable[[Floats], Floats]) -> None:
         """`vectors` is (n, n_dimensions) with rows of length 1 or 0."""
@@ -139,7 +137,7 @@ class CosineWeights:
         return row
 
     def strongest(self, n: int) -> SparseWeights:
-        """Every row with its `n` largest weights to others, ties in their order, and its own."""
+        """A sparse matrix with the `n` largest weights of each row, ties in order, and the diagonal."""
         rows = list[dict[int, float]]()
         for start in range(0, len(self._vectors), ROWS_AT_ONCE):
             block = self._block(start)
@@ -150,7 +148,7 @@ class CosineWeights:
         return SparseWeights(len(rows), rows)
 
     def _block(self, start: int) -> Floats:
-        """Some rows without what they weigh to themselves, (up to ROWS_AT_ONCE, n)."""
+        """A block of rows with a zero diagonal, (up to ROWS_AT_ONCE, n)."""
         rows = self._vectors[start : start + ROWS_AT_ONCE]
         block = self._weigh(rows @ self._vectors.T)
         block[np.arange(len(rows)), np.arange(start, start + len(rows))] = 0
@@ -158,7 +156,7 @@ class CosineWeights:
 
 
 class MixedWeights:
-    """Several at once, each with its share."""
+    """A weighted sum of matrices."""
 
     def __init__(self, parts: Sequence[tuple[float, Weights]]) -> None:
         self._parts = parts

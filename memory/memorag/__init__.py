@@ -1,6 +1,6 @@
-"""A memory of the whole text gives clues, and the clues find the places (MemoRAG).
+"""MemoRAG: a global memory of the text generates clues, and retrieval uses them as queries.
 
-Start with `strategy`; the memories are in `backends`.
+Start with `strategy`; the memory backends are in `backends`.
 """
 
 from .backends import KINDS, MemoryBackend, PromptedMemory

@@ -1,15 +1,14 @@
-"""The memory of one long text that a model is asked about: as it read it, or in a much shorter version.
+"""Memory backends of MemoRAG: a cached prefix, gists, or a beacon memory of one long text.
 
-Owns the protocol of memories, the four that any model can have, and the one of a model that was trained to have it.
-Knows no index: what a memory says is searched for elsewhere.
+Owns the protocol and its implementation for prompted models. Knows no index: the strategy searches for the clues.
 
-| name       | the model has                          | for                                        |
-|------------|----------------------------------------|--------------------------------------------|
-| `kv`       | the text, read once and kept           | a model in this process                    |
-| `lite`     | gists of its pieces, kept where it can | texts longer than the window               |
-| `api_full` | the text, sent first with each question | a server, which may keep what stands first |
-| `api_gist` | gists, sent with each question         | a server, and texts longer than its window |
-| `beacon`   | a few keys and values for many tokens  | a model with beacon weights, see `beacon`  |
+| name       | memory                                  | for                                        |
+|------------|-----------------------------------------|--------------------------------------------|
+| `kv`       | the text in a prefix cache              | a model in this process                    |
+| `lite`     | gists, in a prefix cache if possible    | texts longer than the context window       |
+| `api_full` | the text, sent with each question       | a server, which may have a prefix cache    |
+| `api_gist` | gists, sent with each question          | a server, and texts longer than its window |
+| `beacon`   | compressed keys and values of the text  | a model with beacon weights, see `beacon`  |
 """
 
 from __future__ import annotations
@@ -21,13 +20,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
-from ...errors import ModelError
+from ...errors import InvalidArgument, ModelError
 from ...llm.disk import read_text
 from ...llm.local.prefix_cache import RESERVED_TOKENS, CachedPrefix, PrefixCacheError, PrefixCachingModel
 from ...llm.private_files import private_file, private_folder
 from ...llm.prompting.conversation import FRAME_TOKENS
 from ...llm.protocol import Cancel, CodeModel, Message
-from ..accountant import Accountant, Call
+from ..metered_model import Call, MeteredModel
 from ..templates import fill
 from ..values import Cost
 from ..window import room_beside
@@ -37,17 +36,17 @@ from .prompts import PROMPTS, Language, Prompts
 CLUE_TOKENS = 128
 KEY_POINT_TOKENS = 512
 ANSWER_TOKENS = 128
-"""Of an answer from memory, which is also the draft."""
+"""Of a draft answer."""
 
 
-FEWEST_NEW_TOKENS = 32
-"""With less nothing is said; the accountant then says that the question is too long."""
+MIN_NEW_TOKENS = 32
+"""With a smaller context window the call fails with PromptTooLong instead."""
 
 
 class MemoryBackend(Protocol):
-    """A memory of one text at a time. Questions may be asked at once, `memorize` not beside them.
+    """A memory of one text at a time. Calls may run concurrently, except `memorize`.
 
-    Answers are as the model wrote them. All raise ModelError, and end early with "" when cancelled.
+    Returns model output unchanged. All methods raise ModelError, and return "" when cancelled.
     """
 
     @property
@@ -55,19 +54,19 @@ class MemoryBackend(Protocol):
 
     @property
     def n_tokens(self) -> int:
-        """What the model has before a question; 0 when there is no memory."""
+        """Tokens in the context before a question; 0 without a text."""
         ...
 
     def memorize(self, article: str, language: Language, cancel: Cancel) -> None:
-        """Read the text in place of what was read before. Nothing is remembered when cancelled."""
+        """Read a text and replace the previous one. When cancelled, the memory is empty."""
         ...
 
     def recall(self, question: str, cancel: Cancel) -> str:
-        """Pieces of the text that may help, one a line."""
+        """Text spans that may help to answer, one a line."""
         ...
 
     def rewrite(self, question: str, cancel: Cancel) -> str:
-        """Smaller questions that have to be answered first, one a line."""
+        """Surrogate questions, one a line."""
         ...
 
     def answer(self, question: str, cancel: Cancel) -> str: ...
@@ -79,106 +78,106 @@ class MemoryBackend(Protocol):
     def save(self, folder: Path, cancel: Cancel) -> None: ...
 
     def load(self, folder: Path, article: str, language: Language, cancel: Cancel) -> None:
-        """What `save` wrote for this article. Raises ModelError when it is of something else."""
+        """Load what `save` wrote for this article. Raises ModelError if it belongs to another one."""
         ...
 
     def reset(self) -> None:
-        """Forget the text and give its memory back."""
+        """Forget the text and free its memory."""
         ...
 
     def cost_to_memorize(self, n_tokens: int) -> Cost:
-        """An upper bound for a text of so many tokens."""
+        """An upper bound for a text of `n_tokens`."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
-class Kind:
+class BackendKind:
     has_gists: bool
-    keeps: bool  # the model's keys and values, where the model is in this process
-    must_keep: bool = False
+    caches_prefix: bool  # keys and values of a model in this process
+    must_cache: bool = False
 
 
 KINDS = {
-    "kv": Kind(has_gists=False, keeps=True, must_keep=True),
-    "lite": Kind(has_gists=True, keeps=True),
-    "api_full": Kind(has_gists=False, keeps=False),
-    "api_gist": Kind(has_gists=True, keeps=False),
-    "beacon": Kind(has_gists=False, keeps=True, must_keep=True),
+    "kv": BackendKind(has_gists=False, caches_prefix=True, must_cache=True),
+    "lite": BackendKind(has_gists=True, caches_prefix=True),
+    "api_full": BackendKind(has_gists=False, caches_prefix=False),
+    "api_gist": BackendKind(has_gists=True, caches_prefix=False),
+    "beacon": BackendKind(has_gists=False, caches_prefix=True, must_cache=True),
 }
 
-_SHORT = "lite, which reads a short version"
-_INSTEAD = {"kv": f"{_SHORT}, or api_full, which sends the text with each question", "beacon": _SHORT}
-"""Of a text that cannot be kept."""
+_SHORT = "`lite`, which reads gists"
+_INSTEAD = {"kv": f"{_SHORT}, or `api_full`, which sends the text with each question", "beacon": _SHORT}
+"""Alternatives if the text cannot be cached."""
 
 
-def choose_kind(accountant: Accountant, n_tokens: int, language: Language) -> str:
-    """The memory for a text of so many tokens: whole where it fits, kept where the model is in this process."""
-    keeper = keeper_of(accountant.model)
-    fits = n_tokens <= text_room(accountant, language)
-    if keeper is None:
+def choose_kind(model: MeteredModel, n_tokens: int, language: Language) -> str:
+    """The backend for a text of `n_tokens`: the whole text if it fits, cached if the model runs in this process."""
+    caching_model = prefix_caching_model(model.model)
+    fits = n_tokens <= text_room(model, language)
+    if caching_model is None:
         return "api_full" if fits else "api_gist"
-    return ("beacon" if is_beacon(accountant.model) else "kv") if fits else "lite"
+    return ("beacon" if is_beacon(model.model) else "kv") if fits else "lite"
 
 
-def text_room(accountant: Accountant, language: Language) -> int:
-    """Tokens of the model's window that a text may take, beside what is said around it, a question and an answer."""
-    prompts, count = PROMPTS[language], accountant.model.count_tokens
-    return max(1, room_beside(accountant.window_tokens, count(prompts.article) + count(prompts.reply), RESERVED_TOKENS))
+def text_room(model: MeteredModel, language: Language) -> int:
+    """Tokens of the context window for a text, beside the template, a question and an answer."""
+    prompts, count = PROMPTS[language], model.count_tokens
+    return max(1, room_beside(model.window_tokens, count(prompts.article) + count(prompts.reply), RESERVED_TOKENS))
 
 
-def keeper_of(model: CodeModel) -> PrefixCachingModel | None:
-    """The model in this process that can keep what it read, if there is one and it chats."""
+def prefix_caching_model(model: CodeModel) -> PrefixCachingModel | None:
+    """The model if it is a chat model in this process with a prefix cache."""
     inner = getattr(model, "inner", model)
     return inner if isinstance(inner, PrefixCachingModel) and model.info.chats else None
 
 
 def is_beacon(model: CodeModel) -> bool:
-    """Whether a model keeps texts by beacon weights: in a fraction of its keys and values."""
+    """Whether a model has beacon weights, which compress keys and values."""
     return model.info.backend == "beacon"
 
 
 class PromptedMemory:
-    """A `MemoryBackend` of any model: the text, or its gists, stands before each question as a turn of its own."""
+    """A `MemoryBackend` for any model: the text or its gists are the first turn before each question."""
 
     def __init__(
-        self, name: str, accountant: Accountant, gists: GistPlan | None = None, *, must_keep: bool = True
+        self, name: str, model: MeteredModel, gists: GistPlan | None = None, *, must_cache: bool = True
     ) -> None:
-        """Without `must_keep` a model that cannot keep the text is sent it, so that `kv` becomes `api_full`.
+        """Without `must_cache` the text is sent with each question if it cannot be cached: `kv` becomes `api_full`.
 
         Raises ValueError for an unknown name.
         """
         if name not in KINDS:
-            raise ValueError(f"no memory is called {name!r}; there are {', '.join(KINDS)}.")
+            raise InvalidArgument(f"unknown memory backend {name!r}; use one of {', '.join(KINDS)}.")
         self.name = name
         self._kind = KINDS[name]
-        self._must_keep = must_keep and self._kind.must_keep
-        self._accountant = accountant
+        self._must_cache = must_cache and self._kind.must_cache
+        self._model = model
         self._plan = gists or GistPlan()
         self._language: Language = "en"
         self._messages: tuple[Message, ...] = ()
         self._gists: tuple[str, ...] = ()
-        self._kept: CachedPrefix | None = None
+        self._prefix: CachedPrefix | None = None
 
     @property
     def n_tokens(self) -> int:
-        return sum(self._accountant.model.count_tokens(message.text) for message in self._messages)
+        return sum(self._model.count_tokens(message.text) for message in self._messages)
 
     @property
     def gists(self) -> tuple[str, ...]:
-        """What the text was made of, piece by piece; empty in a memory of the whole text."""
+        """The gists of the text in order; empty if the memory has the whole text."""
         return self._gists
 
     def memorize(self, article: str, language: Language, cancel: Cancel) -> None:
         self.reset()
-        self._accountant.prepare(cancel)
+        self._model.prepare(cancel)
         self._language = language
         gists: tuple[str, ...] = ()
         if self._kind.has_gists:
-            room = text_room(self._accountant, language)
-            gists = tuple(write_gists(self._accountant, article, language, room, self._plan, cancel))
+            room = text_room(self._model, language)
+            gists = tuple(write_gists(self._model, article, language, room, self._plan, cancel))
         if not cancel.cancelled:
             with _quiet_when_cancelled(cancel):
-                self._hold(article, gists, None, cancel)
+                self._set_text(article, gists, None, cancel)
 
     def recall(self, question: str, cancel: Cancel) -> str:
         return self._ask("spans", fill(self._prompts.spans, question=question), CLUE_TOKENS, cancel)
@@ -196,112 +195,112 @@ class PromptedMemory:
         private_folder(folder)
         private_file(folder / "gists.json")
         (folder / "gists.json").write_text(json.dumps(self._gists), "utf-8")
-        if self._kept is not None:
+        if self._prefix is not None:
             with _quiet_when_cancelled(cancel):
-                self._kept.ensure_cached(cancel)
-                self._kept.save(folder / "kept", cancel)
+                self._prefix.ensure_cached(cancel)
+                self._prefix.save(folder / "kept", cancel)
 
     def load(self, folder: Path, article: str, language: Language, cancel: Cancel) -> None:
         try:
             gists = tuple(map(str, json.loads(read_text(folder / "gists.json"))))
         except (OSError, ValueError, TypeError, RecursionError) as error:
-            raise ModelError(f"{folder} holds no whole memory ({error}). Memorise the text again.") from error
+            raise ModelError(f"{folder} is not a complete memory ({error}). Memorize the text again.") from error
         self.reset()
-        self._accountant.prepare(cancel)
+        self._model.prepare(cancel)
         self._language = language
         with _quiet_when_cancelled(cancel):
-            self._hold(article, gists, folder / "kept", cancel)
+            self._set_text(article, gists, folder / "kept", cancel)
 
     def reset(self) -> None:
-        if self._kept is not None:
-            self._kept.close()
-        self._kept, self._messages, self._gists = None, (), ()
+        if self._prefix is not None:
+            self._prefix.close()
+        self._prefix, self._messages, self._gists = None, (), ()
 
     def cost_to_memorize(self, n_tokens: int) -> Cost:
         if not self._kind.has_gists:
             return Cost()
-        plan = self._plan.fitted(self._accountant.window_tokens)
-        return plan.cost(n_tokens, text_room(self._accountant, self._language))
+        plan = self._plan.fitted(self._model.window_tokens)
+        return plan.cost(n_tokens, text_room(self._model, self._language))
 
     @property
     def _prompts(self) -> Prompts:
         return PROMPTS[self._language]
 
-    def _hold(self, article: str, gists: Sequence[str], saved: Path | None, cancel: Cancel) -> None:
-        """Have the text before each question from now on; kept by the model, read again or as it was saved."""
+    def _set_text(self, article: str, gists: Sequence[str], saved: Path | None, cancel: Cancel) -> None:
+        """Make the text the prefix of each question; cached by reading it or by loading the saved cache."""
         text = "\n".join(gists) if self._kind.has_gists else article
         prompts = self._prompts
         messages = (
             Message("user", fill(prompts.article, article=text)),
             Message("assistant", prompts.reply),
         )
-        keeper = keeper_of(self._accountant.model) if self._kind.keeps else None
-        if self._must_keep:
-            self._check_keeper(keeper)
-        if keeper is not None:
-            self._kept = self._keep(keeper, messages, saved, cancel)
-        if self._kept is None:
+        caching_model = prefix_caching_model(self._model.model) if self._kind.caches_prefix else None
+        if self._must_cache:
+            self._check_caching_model(caching_model)
+        if caching_model is not None:
+            self._prefix = self._cache_prefix(caching_model, messages, saved, cancel)
+        if self._prefix is None:
             self._check_window(messages)
             if self.name == "kv":
                 self.name = "api_full"
         self._messages, self._gists = messages, tuple(gists)
 
-    def _check_keeper(self, keeper: PrefixCachingModel | None) -> None:
-        model = self._accountant.model
-        if keeper is None:
+    def _check_caching_model(self, caching_model: PrefixCachingModel | None) -> None:
+        model = self._model.model
+        if caching_model is None:
             raise ModelError(
-                f"{model.info.name} is not a chat model in this process, and the memory {self.name} keeps what such a "
-                "model read. Choose api_full or api_gist, or open a local model."
+                f"{model.info.name} is not a chat model in this process, and the memory backend `{self.name}` caches "
+                "the text in one. Use `api_full` or `api_gist`, or a local model."
             )
         if (self.name == "beacon") != is_beacon(model):
             raise ModelError(
-                f"{model.info.name} can't have the memory {self.name}. Choose beacon for a model with beacon weights "
-                "(memory.beacon_model, or open_beacon in Python), kv for any other in this process."
+                f"{model.info.name} does not support the backend `{self.name}`. Use `beacon` for a model with beacon "
+                "weights (`memory.beacon_model`, or `open_beacon` in Python), and `kv` for any other local model."
             )
 
-    def _keep(
-        self, keeper: PrefixCachingModel, messages: Sequence[Message], saved: Path | None, cancel: Cancel
+    def _cache_prefix(
+        self, caching_model: PrefixCachingModel, messages: Sequence[Message], saved: Path | None, cancel: Cancel
     ) -> CachedPrefix | None:
         try:
-            if saved is None or not (saved.is_dir() or self._kind.must_keep):
-                return keeper.cache_prefix(messages, cancel)
-            kept = keeper.load_prefix(saved, cancel)
-            if kept.messages == tuple(messages):
-                return kept
-            kept.close()
-            raise ModelError(f"{saved} holds the memory of another text. Memorise this one again.")
+            if saved is None or not (saved.is_dir() or self._kind.must_cache):
+                return caching_model.cache_prefix(messages, cancel)
+            prefix = caching_model.load_prefix(saved, cancel)
+            if prefix.messages == tuple(messages):
+                return prefix
+            prefix.close()
+            raise ModelError(f"{saved} is the memory of another text. Memorize this text again.")
         except PrefixCacheError as error:
-            if self._must_keep:
-                raise ModelError(f"{error} Or choose the memory {_INSTEAD[self.name]}.") from error
+            if self._must_cache:
+                raise ModelError(f"{error} Or use the memory backend {_INSTEAD[self.name]}.") from error
             return None
 
     def _check_window(self, messages: Sequence[Message]) -> None:
-        count = self._accountant.model.count_tokens
+        count = self._model.count_tokens
         n_tokens = sum(count(message.text) + FRAME_TOKENS for message in messages)
-        if n_tokens + RESERVED_TOKENS > (window := self._accountant.window_tokens):
-            instead = "" if self._kind.has_gists else " Or choose the memory api_gist, which sends a short version."
+        if n_tokens + RESERVED_TOKENS > (window := self._model.window_tokens):
+            instead = "" if self._kind.has_gists else " Or use the memory backend `api_gist`, which sends gists."
             raise ModelError(
-                f"The text takes {n_tokens} tokens, and {self._accountant.model.info.name} holds {window} with a "
-                f"question and its answer. Raise context_tokens, or memorise less.{instead}"
+                f"The text has {n_tokens} tokens, but the context window of {self._model.info.name} is {window} with a "
+                f"question and its answer. Raise `context_tokens`, or memorize less text.{instead}"
             )
 
     def _ask(self, purpose: str, prompt: str, max_new_tokens: int, cancel: Cancel) -> str:
         if not self._messages or cancel.cancelled:
             return ""
-        if self._kept is not None:
+        if self._prefix is not None:
             with _quiet_when_cancelled(cancel):
-                self._kept.ensure_cached(cancel)
+                self._prefix.ensure_cached(cancel)
         messages = (*self._messages, Message("user", prompt))
-        count = self._accountant.model.count_tokens
+        count = self._model.count_tokens
         used = sum(count(message.text) + FRAME_TOKENS for message in messages)
-        # Behind a text that fills the window an answer is shorter rather than none.
-        n_new = max(FEWEST_NEW_TOKENS, min(max_new_tokens, self._accountant.window_tokens - used))
-        return self._accountant.ask(Call(purpose, messages, n_new), cancel)
+        # If the text fills the context window, the answer is shortened.
+        n_new = max(MIN_NEW_TOKENS, min(max_new_tokens, self._model.window_tokens - used))
+        return self._model.ask(Call(purpose, messages, n_new), cancel)
 
 
 @contextmanager
 def _quiet_when_cancelled(cancel: Cancel) -> Iterator[None]:
-    """What was cancelled is no error."""
+    """Suppresses ModelError when cancelled."""
     try:
         yield
     except ModelError:

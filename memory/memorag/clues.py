@@ -1,4 +1,4 @@
-"""From what a model says of its memory to clues that can be searched for.
+"""Parsing of clues from the output of the memory model.
 
 Owns which lines are clues. Knows no model and no index.
 """
@@ -11,31 +11,31 @@ from typing import Literal
 
 from ..splitters import count_words
 
-Kind = Literal["span", "surrogate", "key point", "draft", "question"]
+ClueKind = Literal["span", "surrogate", "key point", "draft", "question"]
 
-FEWEST_WORDS = 4
-"""A clue has more than three words, in Chinese more than three characters (papers' spec 4.4)."""
+MIN_WORDS = 4
+"""A clue has more than three words, or in Chinese more than three characters (papers' spec 4.4)."""
 
 
 @dataclass(frozen=True, slots=True)
 class Clue:
-    kind: Kind
+    kind: ClueKind
     text: str
 
 
-def read_clues(answer: str, kind: Kind) -> list[Clue]:
-    """The lines that are long enough to be clues, without the marks of a list, in their order.
+def read_clues(answer: str, kind: ClueKind) -> list[Clue]:
+    """The lines that are long enough to be clues, in order, without list markers.
 
-    A draft answer is one clue as it is: answers are short.
+    A draft answer is one clue of any length, because answers are short.
     """
     if kind == "draft":
         return [Clue(kind, text)] if (text := " ".join(answer.split())) else []
     lines = map(_without_marks, answer.splitlines())
-    return [Clue(kind, line) for line in lines if count_words(line) >= FEWEST_WORDS and line[-1] not in ":："]
+    return [Clue(kind, line) for line in lines if count_words(line) >= MIN_WORDS and line[-1] not in ":："]
 
 
 def each_once(clues: list[Clue]) -> list[Clue]:
-    """The first of those that say the same in other capitals, blanks or marks at the end."""
+    """Distinct clues, compared without case, whitespace and final punctuation."""
     seen: dict[str, Clue] = {}
     for clue in clues:
         seen.setdefault(" ".join(clue.text.casefold().split()).rstrip(".?!。？！"), clue)
@@ -43,7 +43,7 @@ def each_once(clues: list[Clue]) -> list[Clue]:
 
 
 def _without_marks(line: str) -> str:
-    """A line as it would stand alone: no bullet, no number, no emphasis, no quotation marks around all of it."""
+    """A line without bullet, number, emphasis and enclosing quotation marks."""
     line = _EMPHASIS.sub("", line).strip()
     line = _MARK.sub("", line, count=1).strip()
     while len(line) > 1 and (line[0], line[-1]) in _QUOTES:

@@ -1,6 +1,6 @@
-"""A long text made short: a gist of each piece, and gists of gists until all of them fit.
+"""Gists of a long text: each piece is compressed, recursively until all of them fit.
 
-Owns the pieces and when it is short enough. Knows no memory and no question.
+Owns the pieces and the end of the recursion. Knows no memory and no question.
 """
 
 from __future__ import annotations
@@ -9,8 +9,8 @@ from dataclasses import dataclass, replace
 from functools import partial
 
 from ...llm.protocol import Cancel
-from ..accountant import Accountant, Call
-from ..budgets import cut
+from ..budgets import truncate
+from ..metered_model import Call, MeteredModel
 from ..splitters import by_tokens, most_pieces
 from ..templates import fill
 from ..values import Cost, Item
@@ -18,63 +18,63 @@ from ..window import room_beside
 from .prompts import PROMPTS, Language
 
 PROMPT_TOKENS = 128
-"""At most, of what is said around a piece."""
+"""Upper bound of the template around a piece."""
 
-LEAST_SHRINKING = 0.8
-"""Gists that are longer than this share of what they are of lead nowhere: the middle is cut out of them instead."""
+MIN_SHRINKING = 0.8
+"""If gists are longer than this share of their input, recursion ends and the middle is truncated instead."""
 
 
 @dataclass(frozen=True, slots=True)
 class GistPlan:
-    """How a text becomes gists; the defaults are the paper's code's (papers' spec 4.4, lite mode)."""
+    """Settings of gists; the defaults are those of the paper's code (papers' spec 4.4, lite mode)."""
 
     piece_tokens: int = 4096
     gist_tokens: int = 512
     repetition_penalty: float = 1.2
 
     def fitted(self, window_tokens: int) -> GistPlan:
-        """The same for a model whose window may be too small for such pieces with their gists."""
+        """The settings for a model with a small context window."""
         gist_tokens = max(1, min(self.gist_tokens, window_tokens // 4))
         room = room_beside(window_tokens, PROMPT_TOKENS, gist_tokens)
         return GistPlan(max(1, min(self.piece_tokens, room)), gist_tokens, self.repetition_penalty)
 
     def cost(self, n_tokens: int, room: int) -> Cost:
-        """An upper bound for a text of `n_tokens` whose gists have to fit into `room` tokens."""
+        """An upper bound for a text of `n_tokens` whose gists must fit into `room` tokens."""
         cost = Cost()
         while True:
             n_pieces = min(n_tokens, most_pieces(n_tokens, self.piece_tokens))
             cost += Cost(n_pieces, n_tokens + n_pieces * PROMPT_TOKENS, n_pieces * self.gist_tokens)
             n_shorter = n_pieces * self.gist_tokens
-            if n_shorter <= room or n_shorter > LEAST_SHRINKING * n_tokens:
+            if n_shorter <= room or n_shorter > MIN_SHRINKING * n_tokens:
                 return cost
             n_tokens = n_shorter
 
 
 def write_gists(
-    accountant: Accountant, text: str, language: Language, room: int, plan: GistPlan, cancel: Cancel
+    model: MeteredModel, text: str, language: Language, room: int, plan: GistPlan, cancel: Cancel
 ) -> list[str]:
-    """The gists of a text in its order, together at most `room` tokens. Empty when cancelled. Raises ModelError."""
-    count = accountant.model.count_tokens
-    plan = plan.fitted(accountant.window_tokens)
+    """The gists of a text in order, at most `room` tokens together. Empty when cancelled. Raises ModelError."""
+    count = model.count_tokens
+    plan = plan.fitted(model.window_tokens)
     split = by_tokens(plan.piece_tokens, count, hard=True)
     while True:
         pieces = [segment.text for segment in split(Item("", text)) if segment.text.strip()]
-        tasks = [partial(_gist, accountant, piece, language, plan, cancel) for piece in pieces]
-        gists = accountant.ask_all(tasks)
+        tasks = [partial(_gist, model, piece, language, plan, cancel) for piece in pieces]
+        gists = model.ask_all(tasks)
         if cancel.cancelled:
             return []
         shorter = "\n".join(gists)
         if (n_tokens := count(shorter)) <= room:
             return gists
-        if n_tokens > LEAST_SHRINKING * count(text):
-            return [cut(shorter, room, count)]
+        if n_tokens > MIN_SHRINKING * count(text):
+            return [truncate(shorter, room, count)]
         text = shorter
 
 
-def _gist(accountant: Accountant, piece: str, language: Language, plan: GistPlan, cancel: Cancel) -> str:
+def _gist(model: MeteredModel, piece: str, language: Language, plan: GistPlan, cancel: Cancel) -> str:
     if cancel.cancelled:
         return ""
     call = Call.of("gist", fill(PROMPTS[language].gist, text=piece), max_new_tokens=plan.gist_tokens)
-    gist = " ".join(accountant.ask(replace(call, repetition_penalty=plan.repetition_penalty), cancel).split())
-    # A model that says nothing must not make a hole in the memory.
-    return gist or cut(" ".join(piece.split()), plan.gist_tokens, accountant.model.count_tokens, "left").rstrip()
+    gist = " ".join(model.ask(replace(call, repetition_penalty=plan.repetition_penalty), cancel).split())
+    # After an empty response the beginning of the piece replaces the gist.
+    return gist or truncate(" ".join(piece.split()), plan.gist_tokens, model.count_tokens, "left").rstrip()

@@ -1,6 +1,6 @@
-"""The words of MemoRAG in English and Chinese, and which of the two a text wants.
+"""Prompts of MemoRAG in English and Chinese, and language detection.
 
-Data, but for `fill` and `language_of`. A template names what it is filled with in braces.
+Data, except for `language_of`. Fields of a template are in braces.
 """
 
 from __future__ import annotations
@@ -12,15 +12,15 @@ from typing import Literal
 Language = Literal["en", "zh"]
 
 LANGUAGE_CHARACTERS = 1024
-"""Of the beginning of a text, which tell its language (papers' spec 4.4)."""
+"""Characters of a text for language detection (papers' spec 4.4)."""
 
 
 @dataclass(frozen=True, slots=True)
 class Prompts:
-    """What is said to the model that has the memory, and to the one that answers."""
+    """Prompts of the memory model and of the model that answers."""
 
-    article: str  # {article}; stands first in every question to the memory
-    reply: str  # of the assistant, behind it
+    article: str  # {article}; the prefix of every question
+    reply: str  # the reply of the assistant to it
     spans: str  # {question}
     surrogates: str  # {question}
     answer: str  # {question}
@@ -32,7 +32,7 @@ class Prompts:
     draft: str  # {answer}
     pairs: str  # {n} {text}; for training data
     bridge: str  # {text} {question} {answer}; for training data
-    forms: dict[str, str]  # of an answer, by the task of a question, and for "choice"
+    forms: dict[str, str]  # answer formats by task, and "choice"
 
 
 ENGLISH = Prompts(
@@ -120,9 +120,9 @@ PROMPTS: dict[Language, Prompts] = {"en": ENGLISH, "zh": CHINESE}
 
 
 def language_of(text: str) -> Language:
-    """Chinese when a tenth of the letters at the beginning are Chinese and none are Japanese syllables, else English.
+    """Chinese if a tenth of the first letters are Chinese and none are Japanese kana, otherwise English.
 
-    A Chinese letter says as much as four others, hence the tenth.
+    A Chinese character carries as much as about four letters.
     """
     beginning = text[:LANGUAGE_CHARACTERS]
     n_chinese, n_letters = len(_CHINESE.findall(beginning)), sum(map(str.isalpha, beginning))

@@ -1,6 +1,6 @@
-"""A remembered text in a folder: manifest.json, items.json, segments.json; the memory itself is in a folder beside.
+"""Storage of a memorized text in a folder: manifest.json, items.json, segments.json.
 
-Owns the version and what is refused. Vectors of the segments, as far as they were made and kept, are in a file beside.
+Owns the version and the validation. The memory itself is in a subfolder, and cached vectors of the segments in a file.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from ...llm.disk import read_text, replace_file
 from ...llm.private_files import private_folder
 from ..values import Item, Segment
 from .prompts import Language
-from .text import Held
+from .text import MemorizedText
 
 VERSION = 1
 """1: items, segments, language, backend, model, context."""
@@ -24,18 +24,18 @@ MANIFEST, ITEMS, SEGMENTS = "manifest.json", "items.json", "segments.json"
 VECTORS = "vectors"
 
 
-def save_text(folder: Path, held: Held, backend: str, model: str) -> None:
-    """Write everything but the memory. The manifest comes last: a folder without it is not whole."""
+def save_text(folder: Path, memorized: MemorizedText, backend: str, model: str) -> None:
+    """Write everything except the memory. The manifest is written last: a folder without it is incomplete."""
     private_folder(folder)
     (folder / MANIFEST).unlink(missing_ok=True)
-    _write(folder / ITEMS, [asdict(item) for item in held.items])
-    _write(folder / SEGMENTS, [asdict(segment) for segment in held.segments])
+    _write(folder / ITEMS, [asdict(item) for item in memorized.items])
+    _write(folder / SEGMENTS, [asdict(segment) for segment in memorized.segments])
     about = {"version": VERSION, "strategy": "memorag", "backend": backend, "model": model}
-    _write(folder / MANIFEST, {**about, "language": held.language, "context": held.key})
+    _write(folder / MANIFEST, {**about, "language": memorized.language, "context": memorized.key})
 
 
-def load_text(folder: Path, model: str) -> tuple[Held, str]:
-    """What `save_text` wrote, and which memory it has; "" for none. Raises ModelError."""
+def load_text(folder: Path, model: str) -> tuple[MemorizedText, str]:
+    """The saved text and the name of its backend; "" for none. Raises ModelError."""
     try:
         manifest = _read(folder / MANIFEST)
         version, context, backend, made_by = (manifest[name] for name in ("version", "context", "backend", "model"))
@@ -43,17 +43,19 @@ def load_text(folder: Path, model: str) -> tuple[Held, str]:
         items = tuple(Item(**item) for item in _read(folder / ITEMS))
         segments = tuple(Segment(**segment) for segment in _read(folder / SEGMENTS))
     except (OSError, ValueError, KeyError, TypeError, RecursionError) as error:
-        raise ModelError(f"{folder} holds no whole memory ({error}). Save it again.") from error
+        raise ModelError(f"{folder} is not a complete memory ({error}). Save it again.") from error
     if version != VERSION:
-        raise ModelError(f"{folder} is a memory of version {version}; this Weft reads {VERSION}. Memorise it again.")
+        raise ModelError(
+            f"{folder} is memory version {version}; this Weft reads version {VERSION}. Memorize the text again."
+        )
     if backend and model and made_by != model:
         raise ModelError(
-            f"{folder} was memorised by {made_by}, and the model here is {model}. Open that one, or memorise again."
+            f"{folder} is a memory of {made_by}, but the model is {model}. Use that model, or memorize the text again."
         )
-    held = Held(items, segments, language)
-    if held.key != context:
-        raise ModelError(f"The text in {folder} was changed after it was read. Memorise it again.")
-    return held, str(backend)
+    memorized = MemorizedText(items, segments, language)
+    if memorized.key != context:
+        raise ModelError(f"The text in {folder} changed after it was memorized. Memorize it again.")
+    return memorized, str(backend)
 
 
 def _read(path: Path) -> Any:
@@ -61,5 +63,5 @@ def _read(path: Path) -> Any:
 
 
 def _write(path: Path, value: Any) -> None:
-    # Surrogates of broken text are written as escapes.
+    # Lone surrogates are written as escapes.
     replace_file(path, json.dumps(value).encode())

@@ -1,4 +1,4 @@
-"""What can be chosen of MemoRAG; the defaults are the paper's and its code's (papers' spec 4.4)."""
+"""Settings of MemoRAG; the defaults are those of the paper and its code (papers' spec 4.4)."""
 
 from __future__ import annotations
 
@@ -9,19 +9,19 @@ from .gists import GistPlan
 from .prompts import Language
 
 Task = Literal["memorag", "qa", "summarize"]
-"""Answer from what the clues find, from the memory alone, or summarise what the key points find."""
+"""Answer from retrieved evidence, from the memory alone, or summarize the evidence of key points."""
 
 
 @dataclass(frozen=True, slots=True)
 class MemoRAGSettings:
-    backend: str = ""  # one of `backends.KINDS`; empty takes the one that fits model and text
-    task: Task = "memorag"  # of questions that do not say their own
+    backend: str = ""  # one of `backends.KINDS`; empty selects by model and text
+    task: Task = "memorag"  # default for questions without a task
     spans: bool = True
     surrogates: bool = True
-    draft: bool = False  # the memory's own answer is a clue, and shown to the model that answers
+    draft: bool = False  # use a draft answer of the memory as a clue and in the final prompt
     hits_per_clue: int = 3
     segment_tokens: int = 512
     answer_tokens: int = 256
-    template: str = ""  # of the last prompt, with {context} and {question}; empty is our own
-    language: Language | Literal[""] = ""  # empty looks at the text
+    template: str = ""  # final prompt with {context} and {question}; empty uses the default
+    language: Language | Literal[""] = ""  # empty detects it
     gists: GistPlan = GistPlan()  # noqa: RUF009 - frozen

@@ -1,7 +1,7 @@
-"""Training data for a memory model: questions about long texts, and the clues that lead from a question to its answer.
+"""SFT data for a memory model: questions about long texts, answers, and the clues between them.
 
-The papers' recipe (spec 4.3): a model writes questions and answers about a text, poor ones are dropped, the same model
-writes the clues between question and answer, poor ones are dropped. Any model can be asked. Knows no trainer.
+The recipe of the paper (spec 4.3): a model writes question-answer pairs about a text, then the clues of each pair; both
+are filtered. Works with any model. Knows no trainer.
 """
 
 from __future__ import annotations
@@ -14,23 +14,23 @@ from typing import Any
 
 from ...errors import ModelError
 from ...llm.protocol import Cancel
-from ..accountant import Accountant, Call, Unreadable
+from ..metered_model import Call, MeteredModel, UnparsableAnswer
 from ..splitters import count_words
 from ..templates import fill
 from ..words import terms_of
 from .clues import each_once, read_clues
 from .prompts import PROMPTS, language_of
 
-FEWEST_CLUES = 1
-LEAST_SHARE = 0.5
-"""Of a clue's terms that stand in the text: with fewer it is made up."""
+MIN_CLUES = 1
+MIN_SHARE = 0.5
+"""Share of a clue's terms that must occur in the text; otherwise the clue is a hallucination."""
 
 PAIR_TOKENS, CLUE_TOKENS = 128, 256
 
 
 @dataclass(frozen=True, slots=True)
 class Sample:
-    """One line of the data: with the text, the question asks for the clues."""
+    """One sample: with the text, the question asks for the clues."""
 
     context: str
     question: str
@@ -39,36 +39,36 @@ class Sample:
 
 
 @dataclass(slots=True)
-class Counts:
-    """What became of what the model wrote."""
+class SampleCounts:
+    """Counts of generated and filtered samples."""
 
-    pairs: int = 0  # that could be read
+    pairs: int = 0  # parsable
     poor_pairs: int = 0
-    unreadable: int = 0  # texts whose pairs could not be read
-    poor_clues: int = 0  # samples without enough clues
+    unreadable: int = 0  # texts with unparsable pairs
+    poor_clues: int = 0  # samples with too few clues
     samples: int = 0
 
 
 def build_samples(
-    accountant: Accountant,
+    model: MeteredModel,
     contexts: Iterable[str],
     n_pairs: int = 3,
-    counts: Counts | None = None,
+    counts: SampleCounts | None = None,
     cancel: Cancel | None = None,
 ) -> Iterator[Sample]:
-    """Samples of the texts, one after the other. Texts have to fit the model's window. Raises ModelError."""
-    counts, cancel = counts if counts is not None else Counts(), cancel or Cancel()
+    """Samples of the texts, one by one. Texts must fit the context window. Raises ModelError."""
+    counts, cancel = counts if counts is not None else SampleCounts(), cancel or Cancel()
     for context in contexts:
         if cancel.cancelled:
             return
         if not context.strip():
             continue
-        pairs = _pairs(accountant, context, n_pairs, counts, cancel)
+        pairs = _pairs(model, context, n_pairs, counts, cancel)
         for question, answer in pairs:
-            clues = _clues(accountant, context, question, answer, cancel)
+            clues = _clues(model, context, question, answer, cancel)
             if cancel.cancelled:
                 return
-            if len(clues) < FEWEST_CLUES:
+            if len(clues) < MIN_CLUES:
                 counts.poor_clues += 1
                 continue
             counts.samples += 1
@@ -76,7 +76,7 @@ def build_samples(
 
 
 def write_samples(path: Path, samples: Iterable[Sample]) -> int:
-    """Write a line of JSON for each as it comes; how many there were."""
+    """Write samples as JSON lines; returns their number."""
     n = 0
     with path.open("w", encoding="utf-8") as file:
         for sample in samples:
@@ -86,14 +86,14 @@ def write_samples(path: Path, samples: Iterable[Sample]) -> int:
 
 
 def read_samples(path: Path) -> Iterator[Sample]:
-    """The samples that `write_samples` wrote. Raises ModelError, naming the line, for what is none."""
+    """The samples that `write_samples` wrote. Raises ModelError with the line number for an invalid one."""
     try:
         with path.open(encoding="utf-8") as file:
             for number, line in enumerate(file, 1):
                 if line.strip():
                     yield _read_sample(line, f"{path}:{number}")
     except (OSError, UnicodeDecodeError) as error:
-        raise ModelError(f"{path} cannot be read: {error}. Name a file of samples.") from error
+        raise ModelError(f"{path} is unreadable: {error}. Name a file of samples.") from error
 
 
 def _read_sample(line: str, place: str) -> Sample:
@@ -106,19 +106,19 @@ def _read_sample(line: str, place: str) -> Sample:
         return Sample(context, question, answer, tuple(map(str, clues)))
     except (ValueError, KeyError, TypeError, AttributeError) as error:
         raise ModelError(
-            f"{place} is no sample ({error!r}). It wants context, question, answer and clues; correct or remove it."
+            f"{place} is not a sample ({error!r}). It needs context, question, answer and clues; correct or remove it."
         ) from error
 
 
 def _pairs(
-    accountant: Accountant, context: str, n_pairs: int, counts: Counts, cancel: Cancel
+    model: MeteredModel, context: str, n_pairs: int, counts: SampleCounts, cancel: Cancel
 ) -> Sequence[tuple[str, str]]:
-    """Questions and answers that are worth it. Each question once."""
+    """The question-answer pairs that pass the filter, each question once."""
     prompt = fill(PROMPTS[language_of(context)].pairs, n=str(n_pairs), text=context)
     call = Call.of("questions", prompt, max_new_tokens=PAIR_TOKENS * n_pairs)
     try:
-        pairs = accountant.ask_for_json(call, _read_pairs, cancel)
-    except Unreadable:
+        pairs = model.ask_json(call, _read_pairs, cancel)
+    except UnparsableAnswer:
         counts.unreadable += not cancel.cancelled
         return []
     counts.pairs += len(pairs)
@@ -128,7 +128,7 @@ def _pairs(
 
 
 def _read_pairs(value: Any) -> list[tuple[str, str]]:
-    """Raises ValueError when there is no list of pairs."""
+    """Raises ValueError if the value is not a list."""
     if not isinstance(value, list):
         raise ValueError("no list of questions")
     return [
@@ -139,7 +139,7 @@ def _read_pairs(value: Any) -> list[tuple[str, str]]:
 
 
 def _is_good(question: str, answer: str, context: str) -> bool:
-    """A question of some words, with an answer, that does not hold its answer and is not copied from the text."""
+    """Whether a pair passes: a question of several words that neither contains its answer nor is in the text."""
     return (
         count_words(question) > 3
         and bool(answer)
@@ -148,16 +148,16 @@ def _is_good(question: str, answer: str, context: str) -> bool:
     )
 
 
-def _clues(accountant: Accountant, context: str, question: str, answer: str, cancel: Cancel) -> tuple[str, ...]:
-    """Clues whose words stand in the text, each once; none that is only the question or the answer again."""
+def _clues(model: MeteredModel, context: str, question: str, answer: str, cancel: Cancel) -> tuple[str, ...]:
+    """The distinct clues whose words occur in the text, without repetitions of the question or the answer."""
     template = PROMPTS[language_of(context)].bridge
     prompt = fill(template, text=context, question=question, answer=answer)
-    said = accountant.ask(Call.of("clues", prompt, max_new_tokens=CLUE_TOKENS), cancel)
+    said = model.ask(Call.of("clues", prompt, max_new_tokens=CLUE_TOKENS), cancel)
     words, known = set(terms_of(context)), {question.casefold(), answer.casefold()}
     return tuple(
         clue.text
         for clue in each_once(read_clues(said, "span"))
-        if clue.text.casefold() not in known and _share(terms_of(clue.text), words) >= LEAST_SHARE
+        if clue.text.casefold() not in known and _share(terms_of(clue.text), words) >= MIN_SHARE
     )
 
 

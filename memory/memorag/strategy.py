@@ -1,122 +1,115 @@
-"""MemoRAG: a memory of everything says what to look for, and what is found answers (papers' spec 4).
+"""MemoRAG as a strategy: clues from a global memory, retrieval with them, then an answer (papers' spec 4).
 
-Owns the way from a question over clues to evidence and to an answer. What the memory is, is in `backends`; what is
-searched with, an `Indexer`. Without a model the question itself is the only clue.
+Owns the steps from question to clues, evidence and answer. `backends` has the memory; an `Indexer` searches. Without a
+model the question is the only clue.
 """
 
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
 from ...llm.protocol import Cancel
-from ..accountant import Accountant, Call
-from ..budgets import cut, fit
+from ..budgets import fit_evidence, truncate
 from ..choices import as_answer
-from ..embedding_kept import KeepingEmbedder
-from ..remembered import Remembered
+from ..embedding_cache import CachingEmbedder
+from ..metered_model import Call, MeteredModel
 from ..scoring import Indexer, SegmentIndex, indexer
-from ..strategy import CANCELLED, Kit
+from ..segmented_items import ItemStrategy, SegmentedItems
+from ..strategy import CANCELLED, StrategyContext
 from ..templates import fill
-from ..values import Answer, Budget, Cost, Item, Question, Recalled, Step
+from ..values import Answer, Budget, Cost, Question, RecallResult, Step
 from ..window import room_beside
 from .backends import ANSWER_TOKENS, CLUE_TOKENS, KEY_POINT_TOKENS, MemoryBackend, PromptedMemory, choose_kind
-from .clues import Clue, each_once, read_clues
-from .clues import Kind as ClueKind
-from .hits import Found, search, the_beginning
+from .clue_search import EvidenceList, from_beginning, search
+from .clues import Clue, ClueKind, each_once, read_clues
 from .prompts import PROMPTS, Prompts
 from .saving import VECTORS, load_text, save_text
 from .settings import MemoRAGSettings, Task
-from .text import Held, asked, held_text
+from .text import MemorizedText, asked, memorized_text
 
-NO_MODEL = "No model is configured, so there is no memory to give clues: the question itself was searched for."
-NO_CLUE = "The memory gave no line of more than three words: the question itself was searched for."
+NO_MODEL = "No model is configured, so there are no clues: the question was searched."
+NO_CLUE = "The memory generated no clue of more than three words: the question was searched."
 JOINED_BY = "\n\n"
 
 PROMPT_TOKENS = 512
-"""At most, of a question with what is said around it: for estimates."""
+"""Upper bound of a question with its template, for estimates."""
 
 
-class MemoRAG:
-    """MemoRAG as a strategy. The text is everything that is remembered, and is read when it is first asked about.
+class MemoRAG(ItemStrategy):
+    """MemoRAG as a strategy. All items together are the text; it is read at the first question.
 
-    The kit's reader has the memory, or its model where it has no reader. `generator` answers; without one the kit's
-    model does, which then does not see the text. `memory` is one of another kind than the settings know.
+    The memory model of the context has the memory, or its model if there is none. `generator` answers, by default the
+    model of the context, without seeing the whole text. `memory` replaces the backend of the settings.
     """
+
+    name = "memorag"
 
     def __init__(
         self,
-        kit: Kit,
+        context: StrategyContext,
         settings: MemoRAGSettings | None = None,
         score: Indexer | None = None,
-        generator: Accountant | None = None,
+        generator: MeteredModel | None = None,
         memory: MemoryBackend | None = None,
     ) -> None:
-        self._kit = kit
+        self._context = context
         self._settings = settings or MemoRAGSettings()
         self._score = score or indexer()
-        reads, answers = kit.reader or kit.accountant, generator or kit.accountant or kit.reader
-        self._accountant = None if reads is None else reads.speaking_for(self.name)
-        self._generator = None if answers is None else answers.speaking_for(self.name)
-        self._given = memory
+        reads, answers = context.memory_model or context.model, generator or context.model or context.memory_model
+        self._model = None if reads is None else reads.for_strategy(self.name)
+        self._generator = None if answers is None else answers.for_strategy(self.name)
+        self._given_backend = memory
         self._memory = memory
-        self._memorized = ""  # the key of the text that the memory has
-        self._remembered = Remembered()
-        # Of the items at a time, replaced whole, so that a running `recall` keeps what it took.
-        self._held: tuple[Held, SegmentIndex] | None = None
+        self._memorized = ""  # key of the text in the memory
+        super().__init__()
+        # Replaced whole when the items change, so that a running `recall` keeps a consistent view.
+        self._memorized_text: tuple[MemorizedText, SegmentIndex] | None = None
         self._lock = threading.RLock()
 
-    @property
-    def name(self) -> str:
-        return "memorag"
-
-    def remember(self, items: Sequence[Item], cancel: Cancel | None = None) -> None:
-        self._remembered.take(items, cancel)
-
-    def forget(self, source: str) -> None:
-        self._remembered.forget(source)
-
     def memorize(self, cancel: Cancel | None = None) -> MemoryBackend | None:
-        """Read the text now rather than with the first question; the same text is read once.
+        """Read the text now instead of at the first question; the same text is read once.
 
         None without a model, without text, or when cancelled. Raises ModelError.
         """
         cancel = cancel or Cancel()
         with self._lock:
-            held, _ = self._ready()
-            if self._accountant is None or not held.segments or cancel.cancelled:
+            memorized, _ = self._text_and_index()
+            if self._model is None or not memorized.segments or cancel.cancelled:
                 return None
-            if self._memory is None or self._memorized != held.key:
+            if self._memory is None or self._memorized != memorized.key:
                 self.reset()
-                self._accountant.prepare(cancel)
-                self._memory = self._given or self._new_memory(held)
-                self._memory.memorize(held.article, held.language, cancel)
-                self._memorized = "" if cancel.cancelled else held.key
+                self._model.prepare(cancel)
+                self._memory = self._given_backend or self._new_memory(memorized)
+                self._memory.memorize(memorized.article, memorized.language, cancel)
+                self._memorized = "" if cancel.cancelled else memorized.key
             return self._memory if self._memorized else None
 
     def reset(self) -> None:
-        """Give the memory of the model back; the next question reads the text again."""
+        """Free the memory of the model; the next question reads the text again."""
         with self._lock:
             if self._memory is not None:
                 self._memory.reset()
             self._memorized = ""
 
-    def recall(self, question: Question, budget: Budget, cancel: Cancel | None = None) -> Recalled:
-        """What the clues find, in the order of the text. `context` is there when a draft answer belongs to it."""
+    def recall(self, question: Question, budget: Budget, cancel: Cancel | None = None) -> RecallResult:
+        """The segments that the clues retrieve, in document order. Sets `context` if there is a draft answer."""
         cancel = cancel or Cancel()
-        held, index = self._ready()
+        memorized, index = self._text_and_index()
         memory = self.memorize(cancel)
-        if not held.segments or cancel.cancelled:
-            return Recalled(())
-        clues, steps = self._clues(question, memory, held, cancel)
-        found = search(index, clues, self._settings.hits_per_clue) if clues else the_beginning(held.segments)
-        evidence = fit(found, budget, self._kit.count, "document")
+        if not memorized.segments or cancel.cancelled:
+            return RecallResult(())
+        clues, steps = self._clues(question, memory, memorized, cancel)
+        found = search(index, clues, self._settings.hits_per_clue) if clues else from_beginning(memorized.segments)
+        evidence = fit_evidence(found, budget, self._context.count, "document")
         steps.append(Step("search", {"found": len(found), "shown": [each.segment.place for each in evidence]}))
         draft = next((clue.text for clue in clues if clue.kind == "draft"), "")
-        words = PROMPTS[held.language]
-        return Recalled(evidence, tuple(steps), _shown(evidence, fill(words.draft, answer=draft)) if draft else None)
+        words = PROMPTS[memorized.language]
+        return RecallResult(
+            evidence, tuple(steps), _shown(evidence, fill(words.draft, answer=draft)) if draft else None
+        )
 
     def answer(self, question: Question, budget: Budget | None = None, cancel: Cancel | None = None) -> Answer:
         cancel = cancel or Cancel()
@@ -125,29 +118,29 @@ class MemoRAG:
             return Answer("", self.recall(question, budget or Budget(), cancel), self.name, notes=(NO_MODEL,))
         generator.prepare(cancel)
         if self._task(question) == "qa" and (memory := self.memorize(cancel)) is not None:
-            held, _ = self._ready()
-            text = memory.answer(asked(question, held.language, self._kit.count), cancel)
-            recalled = Recalled((), (Step("memory", {"backend": memory.name, "tokens": memory.n_tokens}),))
-            return self._answered(as_answer(text, question), recalled, self._accountant or generator, before, cancel)
+            memorized, _ = self._text_and_index()
+            text = memory.answer(asked(question, memorized.language, self._context.count), cancel)
+            recalled = RecallResult((), (Step("memory", {"backend": memory.name, "tokens": memory.n_tokens}),))
+            return self._answered(as_answer(text, question), recalled, self._model or generator, before, cancel)
         room = self._room(generator, question)
         recalled = self.recall(question, budget or Budget(tokens=room), cancel)
         text = ""
         if not cancel.cancelled:
             context = recalled.context or _shown(recalled.evidence)
-            prompt = self._last_prompt(question, cut(context, room, generator.model.count_tokens))
+            prompt = self._last_prompt(question, truncate(context, room, generator.count_tokens))
             text = generator.ask(Call.of("answer", prompt, max_new_tokens=self._settings.answer_tokens), cancel)
         return self._answered(as_answer(text, question), recalled, generator, before, cancel)
 
     def estimate(self, question: Question) -> Cost:
-        """The reading where it is still to come, the clues with the whole memory before each, and the answer."""
-        held, _ = self._ready()
-        if self._accountant is None or self._generator is None or not held.segments:
+        """Reading if the text is not read yet, the clues with the whole memory as prefix, and the answer."""
+        memorized, _ = self._text_and_index()
+        if self._model is None or self._generator is None or not memorized.segments:
             return Cost()
         settings, task, cost = self._settings, self._task(question), Cost()
-        n_text = self._accountant.model.count_tokens(held.article)
-        if self._memorized != held.key:
-            cost = (self._given or self._new_memory(held)).cost_to_memorize(n_text)
-        n_asked = min(n_text, self._accountant.window_tokens) + PROMPT_TOKENS
+        n_text = self._model.count_tokens(memorized.article)
+        if self._memorized != memorized.key:
+            cost = (self._given_backend or self._new_memory(memorized)).cost_to_memorize(n_text)
+        n_asked = min(n_text, self._model.window_tokens) + PROMPT_TOKENS
         if task == "summarize":
             cost += Cost(1, n_asked, KEY_POINT_TOKENS)
         else:
@@ -160,47 +153,47 @@ class MemoRAG:
         return cost + Cost(1, min(self._generator.window_tokens, n_text + PROMPT_TOKENS), settings.answer_tokens)
 
     def save(self, folder: Path, cancel: Cancel | None = None) -> None:
-        """Write the text, its segments and the memory to a folder, which `load` reads. Raises ModelError."""
+        """Write the text, its segments and the memory to a folder for `load`. Raises ModelError."""
         cancel = cancel or Cancel()
         with self._lock:
             memory = self.memorize(cancel)
             if memory is not None:
                 memory.save(folder / "memory", cancel)
             if not cancel.cancelled:
-                held, embedder = self._ready()[0], self._kit.embedder
-                save_text(folder, held, "" if memory is None else memory.name, self._model_name())
-                if isinstance(embedder, KeepingEmbedder):
-                    embedder.save(folder / VECTORS, [segment.text for segment in held.segments])
+                memorized, embedder = self._text_and_index()[0], self._context.embedder
+                save_text(folder, memorized, "" if memory is None else memory.name, self._model_name())
+                if isinstance(embedder, CachingEmbedder):
+                    embedder.save(folder / VECTORS, [segment.text for segment in memorized.segments])
 
     def load(self, folder: Path, cancel: Cancel | None = None) -> None:
-        """Remember what `save` wrote, in place of everything else, without reading it again.
+        """Replace everything by what `save` wrote, without reading the text again.
 
-        Raises ModelError when the folder is not whole, or its memory is another model's.
+        Raises ModelError if the folder is incomplete or its memory belongs to another model.
         """
         cancel = cancel or Cancel()
-        held, backend = load_text(folder, self._model_name())
-        if isinstance(self._kit.embedder, KeepingEmbedder):
-            self._kit.embedder.load(folder / VECTORS)
+        memorized, backend = load_text(folder, self._model_name())
+        if isinstance(self._context.embedder, CachingEmbedder):
+            self._context.embedder.load(folder / VECTORS)
         with self._lock:
             self.reset()
-            if self._accountant is not None and backend:
-                self._memory = self._given or PromptedMemory(backend, self._accountant, self._settings.gists)
-                self._memory.load(folder / "memory", held.article, held.language, cancel)
-                self._memorized = "" if cancel.cancelled else held.key
-            self._remembered = Remembered()
-            self._remembered.take(held.items)
-            self._held = replace(held, items=self._remembered.items), self._score(held.segments)
+            if self._model is not None and backend:
+                self._memory = self._given_backend or PromptedMemory(backend, self._model, self._settings.gists)
+                self._memory.load(folder / "memory", memorized.article, memorized.language, cancel)
+                self._memorized = "" if cancel.cancelled else memorized.key
+            self._items = SegmentedItems()
+            self._items.add(memorized.items)
+            self._memorized_text = replace(memorized, items=self._items.items), self._score(memorized.segments)
 
-    # What a question goes through.
+    # Steps of a question.
 
     def _clues(
-        self, question: Question, memory: MemoryBackend | None, held: Held, cancel: Cancel
+        self, question: Question, memory: MemoryBackend | None, memorized: MemorizedText, cancel: Cancel
     ) -> tuple[list[Clue], list[Step]]:
-        """Clues of the memory, then the question itself, each once."""
+        """The clues of the memory and the question itself, each once."""
         own = [Clue("question", question.text)] if question.text.strip() else []
         if memory is None:
             return own, [Step("clues", {"note": NO_MODEL})]
-        words, asks = asked(question, held.language, self._kit.count), dict[ClueKind, Callable[[], str]]()
+        words, asks = asked(question, memorized.language, self._context.count), dict[ClueKind, Callable[[], str]]()
         if self._task(question) == "summarize":
             asks["key point"] = lambda: memory.summarize(cancel)
         else:
@@ -210,8 +203,8 @@ class MemoRAG:
                 asks["surrogate"] = lambda: memory.rewrite(words, cancel)
             if self._settings.draft:
                 asks["draft"] = lambda: memory.answer(words, cancel)
-        assert self._accountant is not None
-        answers = self._accountant.ask_all(list(asks.values()))
+        assert self._model is not None
+        answers = self._model.ask_all(list(asks.values()))
         clues = [clue for kind, said in zip(asks, answers, strict=True) for clue in read_clues(said, kind)]
         about = Step("memory", {"backend": memory.name, "tokens": memory.n_tokens})
         said: dict[str, object] = {kind: [clue.text for clue in clues if clue.kind == kind] for kind in asks}
@@ -222,50 +215,48 @@ class MemoRAG:
         return "summarize" if question.task == "summary" else self._settings.task
 
     def _last_prompt(self, question: Question, context: str) -> str:
-        language = self._ready()[0].language
+        language = self._text_and_index()[0].language
         words: Prompts = PROMPTS[language]
         own = words.summarise if self._task(question) == "summarize" else words.generate
         form = words.forms["choice" if question.choices else "short" if question.task == "short" else ""]
-        words_of_question = asked(question, language, self._kit.count)
+        words_of_question = asked(question, language, self._context.count)
         template = question.template or self._settings.template or own
         return fill(template, context=context, question=words_of_question, form=form).rstrip()
 
-    def _room(self, generator: Accountant, question: Question) -> int:
-        """Tokens that the window of the model that answers leaves for evidence."""
-        frame = generator.model.count_tokens(self._last_prompt(question, ""))
+    def _room(self, generator: MeteredModel, question: Question) -> int:
+        """Tokens that the context window of the answering model leaves for evidence."""
+        frame = generator.count_tokens(self._last_prompt(question, ""))
         return max(1, room_beside(generator.window_tokens, frame, self._settings.answer_tokens))
 
-    def _answered(self, text: str, recalled: Recalled, by: Accountant, before: Cost, cancel: Cancel) -> Answer:
-        notes = [str(step.detail["note"]) for step in recalled.trace if "note" in step.detail]
-        notes += [CANCELLED] if cancel.cancelled and not text else []
-        cost = self._spent() - before
-        return Answer(text, recalled, self.name, by.model.info.name, cost, tuple(notes))
+    def _answered(self, text: str, recalled: RecallResult, by: MeteredModel, before: Cost, cancel: Cancel) -> Answer:
+        notes = (*recalled.notes, *((CANCELLED,) if cancel.cancelled and not text else ()))
+        return Answer(text, recalled, self.name, by.info.name, self._spent() - before, notes)
 
-    # What is held.
+    # The memorized text.
 
-    def _ready(self) -> tuple[Held, SegmentIndex]:
+    def _text_and_index(self) -> tuple[MemorizedText, SegmentIndex]:
         with self._lock:
-            items = self._remembered.items
-            if self._held is None or self._held[0].items is not items:
+            items = self._items.items
+            if self._memorized_text is None or self._memorized_text[0].items is not items:
                 settings = self._settings
-                held = held_text(items, settings.segment_tokens, self._kit.count, settings.language)
-                self._held = held, self._score(held.segments)
-            return self._held
+                memorized = memorized_text(items, settings.segment_tokens, self._context.count, settings.language)
+                self._memorized_text = memorized, self._score(memorized.segments)
+            return self._memorized_text
 
-    def _new_memory(self, held: Held) -> PromptedMemory:
-        assert self._accountant is not None
-        n_tokens = self._accountant.model.count_tokens(held.article)
-        kind = self._settings.backend or choose_kind(self._accountant, n_tokens, held.language)
-        return PromptedMemory(kind, self._accountant, self._settings.gists, must_keep=bool(self._settings.backend))
+    def _new_memory(self, memorized: MemorizedText) -> PromptedMemory:
+        assert self._model is not None
+        n_tokens = self._model.count_tokens(memorized.article)
+        kind = self._settings.backend or choose_kind(self._model, n_tokens, memorized.language)
+        return PromptedMemory(kind, self._model, self._settings.gists, must_cache=bool(self._settings.backend))
 
     def _model_name(self) -> str:
-        return "" if self._accountant is None else self._accountant.model.info.name
+        return "" if self._model is None else self._model.info.name
 
     def _spent(self) -> Cost:
-        ledgers = {id(each.ledger): each.ledger for each in (self._accountant, self._generator) if each is not None}
-        return sum((ledger.of(self.name) for ledger in ledgers.values()), Cost())
+        ledgers = {id(each.usage): each.usage for each in (self._model, self._generator) if each is not None}
+        return sum((usage.of(self.name) for usage in ledgers.values()), Cost())
 
 
-def _shown(evidence: Found, draft: str = "") -> str:
-    """Evidence as a prompt shows it."""
+def _shown(evidence: EvidenceList, draft: str = "") -> str:
+    """Evidence as text for a prompt."""
     return JOINED_BY.join([*(each.segment.text.strip() for each in evidence), *([draft] if draft else [])])

@@ -1,4 +1,4 @@
-"""What is remembered as one text: what the memory reads, its segments, its language, and a question about it in words.
+"""The items of MemoRAG as one text: article, segments, language, and the question with its history.
 
 Knows no model and no index.
 """
@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import groupby
 
-from ..budgets import cut
+from ..budgets import truncate
 from ..choices import with_choices
 from ..splitters import by_tokens
 from ..templates import fill
@@ -18,20 +18,20 @@ from ..values import Item, Question, Segment, content_key
 from .prompts import PROMPTS, Language, language_of
 
 HISTORY_TOKENS = 256
-"""Of a conversation before a question, from its end: what "it" means stands there."""
+"""Length of the conversation history before a question, from its end."""
 
 
 @dataclass(frozen=True)
-class Held:
-    """Everything that is remembered at a moment."""
+class MemorizedText:
+    """All items at one moment, as one text."""
 
     items: tuple[Item, ...]
-    segments: tuple[Segment, ...]  # in the order of the text
+    segments: tuple[Segment, ...]  # in document order
     language: Language
 
     @cached_property
     def article(self) -> str:
-        """The items one after the other; documents with their names, where there are several."""
+        """The items joined; documents with their names if there are several."""
         sources = list(dict.fromkeys(item.source for item in self.items))
         if len(sources) == 1:
             return "\n".join(item.text for item in self.items)
@@ -42,16 +42,16 @@ class Held:
 
     @cached_property
     def key(self) -> str:
-        """The same for the same text."""
+        """Hash of the text."""
         return content_key(self.article)
 
 
-def held_text(
+def memorized_text(
     items: Sequence[Item], segment_tokens: int, count_tokens: Callable[[str], int], language: Language | str = ""
-) -> Held:
-    """The items with their segments of whole sentences, numbered within each source, without blank ones.
+) -> MemorizedText:
+    """The text with segments of whole sentences, numbered by source, without blank ones.
 
-    Rounds of a conversation are cut too: the memory reads all as one text, and hits are of one size.
+    Turns are split too: the memory reads all items as one text, and segments have one size.
     """
     split, segments = by_tokens(segment_tokens, count_tokens, hard=True), list[Segment]()
     n_of: dict[str, int] = {}
@@ -63,14 +63,14 @@ def held_text(
                 n_of[item.source] = number + 1
     beginning = next((item.text for item in items if item.text.strip()), "")
     found: Language = "zh" if language == "zh" else "en" if language == "en" else language_of(beginning)
-    return Held(tuple(items), tuple(segments), found)
+    return MemorizedText(tuple(items), tuple(segments), found)
 
 
 def asked(question: Question, language: Language, count_tokens: Callable[[str], int]) -> str:
-    """The question with its choices, behind the end of the conversation that it may refer to."""
+    """The question with its choices, after the end of the conversation history."""
     words = with_choices(question)
     if not question.history:
         return words
     said = "\n".join(f"{turn.role}: {turn.text}" for turn in question.history)
-    history = cut(said, HISTORY_TOKENS, count_tokens, "right")
+    history = truncate(said, HISTORY_TOKENS, count_tokens, "right")
     return fill(PROMPTS[language].history, history=history) + "\n\n" + words

@@ -1,8 +1,7 @@
-"""A graph that is made for a question, walked with reflection (QRMeM)."""
+"""QRMeM: a memory graph built for each question, and navigation with reflection."""
 
-from .graph import Entity, MemoryGraph, Relation
-from .picture import draw
+from .graph import Entity, EntityRelation, MemoryGraph
 from .settings import QRMeMSettings
 from .strategy import QRMeM
 
-__all__ = ["Entity", "MemoryGraph", "QRMeM", "QRMeMSettings", "Relation", "draw"]
+__all__ = ["Entity", "EntityRelation", "MemoryGraph", "QRMeM", "QRMeMSettings"]

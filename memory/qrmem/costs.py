@@ -1,4 +1,4 @@
-"""What QRMeM will cost before it begins (the count of papers' spec 3.3). Asks no model."""
+"""Cost estimate of QRMeM (papers' spec 3.3). Calls no model."""
 
 from __future__ import annotations
 
@@ -9,22 +9,22 @@ from string import Template
 from ..choices import with_choices
 from ..values import Cost, Question
 from . import prompts
-from .asking import ANSWER_TOKENS, LIST_TOKENS, SENTENCE_TOKENS
-from .building import MOST_FUSED_SEGMENTS, MOST_NAMES, Builder
-from .merging import MOST_CANDIDATES
-from .navigation import MOST_OFFERED
+from .calls import ANSWER_TOKENS, LIST_TOKENS, SENTENCE_TOKENS
+from .entity_resolution import MAX_CANDIDATES
+from .graph_builder import MAX_FUSED_SEGMENTS, MAX_NAMES, GraphBuilder
+from .navigation import MAX_OFFERED
 
-NAME_TOKENS = 12  # of a name in a list, at most
+NAME_TOKENS = 12  # upper bound of a name in a list
 
 
 def most_prompt_tokens(count: Callable[[str], int]) -> int:
-    """Tokens of the longest prompt that shows segments, without them."""
+    """Tokens of the longest prompt with segments, without them."""
     forms = (prompts.AS_LETTER, prompts.AS_PHRASE, prompts.AS_SENTENCES)
     return max(_words(prompts.ENOUGH, count), _words(prompts.ANSWER, count) + max(map(count, forms)))
 
 
-def estimate(builder: Builder, question: Question, count: Callable[[str], int], room_tokens: int) -> Cost:
-    """Of graph, walk and answer; `room_tokens` is what segments may have of a prompt."""
+def estimate(builder: GraphBuilder, question: Question, count: Callable[[str], int], room_tokens: int) -> Cost:
+    """The cost of graph, navigation and answer; `room_tokens` is the room for segments in a prompt."""
     asked = count(with_choices(question))
     cost = _walking(builder, asked, count, room_tokens)
     if not builder.index.segments or builder.is_built(question.text):
@@ -32,7 +32,7 @@ def estimate(builder: Builder, question: Question, count: Callable[[str], int], 
     return cost + _building(builder, question.text, count)
 
 
-def _building(builder: Builder, question: str, count: Callable[[str], int]) -> Cost:
+def _building(builder: GraphBuilder, question: str, count: Callable[[str], int]) -> Cost:
     settings, segments = builder.settings, builder.index.segments
     sizes = [count(segment.text) for segment in segments]
     asked = count(question)
@@ -46,22 +46,22 @@ def _building(builder: Builder, question: str, count: Callable[[str], int]) -> C
             if builder.summary() is None:
                 cost += _summing_up(sizes, builder.summary_room, count)
             n, again = settings.n_questions, settings.n_questions * min(settings.update_segments, len(segments))
-            # A question may be refused once before each that is new.
+            # One rejected question can precede each new one.
             known = ANSWER_TOKENS + asked + n * SENTENCE_TOKENS
             cost += _calls(2 * n, _words(prompts.NEW_QUESTION, count) + known, SENTENCE_TOKENS)
             cost += _reading(builder, [max(sizes)] * again, SENTENCE_TOKENS, count)
     unread = [sizes[i] for i, part in wanted if not builder.is_read(segments[i], part)]
     cost += _reading(builder, unread, max([asked, *map(count, builder.raised(question) or [])]), count)
-    cost += _calls(1, _words(prompts.SAME, count) + 2 * MOST_CANDIDATES * NAME_TOKENS, SENTENCE_TOKENS)
+    cost += _calls(1, _words(prompts.SAME, count) + 2 * MAX_CANDIDATES * NAME_TOKENS, SENTENCE_TOKENS)
     if settings.fuse_relations:
-        shown = MOST_FUSED_SEGMENTS * (max(sizes) + SENTENCE_TOKENS)
+        shown = MAX_FUSED_SEGMENTS * (max(sizes) + SENTENCE_TOKENS)
         cost += _calls(settings.most_fusions, _words(prompts.FUSED, count) + shown, SENTENCE_TOKENS)
     return cost
 
 
-def _reading(builder: Builder, sizes: Sequence[int], asked: int, count: Callable[[str], int]) -> Cost:
-    """P1 and P2 of segments of these sizes, for a question of `asked` tokens."""
-    frames = [_words(prompts.RELATIONS, count) + MOST_NAMES * NAME_TOKENS]
+def _reading(builder: GraphBuilder, sizes: Sequence[int], asked: int, count: Callable[[str], int]) -> Cost:
+    """P1 and P2 for segments of these sizes and a question of `asked` tokens."""
+    frames = [_words(prompts.RELATIONS, count) + MAX_NAMES * NAME_TOKENS]
     if builder.settings.open_entity:
         frames.append(_words(prompts.ENTITIES, count) + _words(prompts.FOCUS, count) + asked)
     n = len(sizes)
@@ -69,7 +69,7 @@ def _reading(builder: Builder, sizes: Sequence[int], asked: int, count: Callable
 
 
 def _summing_up(sizes: Sequence[int], room: int, count: Callable[[str], int]) -> Cost:
-    """P3 of each segment, and P3b in as many rounds as full-length summaries would take."""
+    """P3 for each segment, and P3b in as many rounds as full-length summaries need."""
     n, written = len(sizes), SENTENCE_TOKENS
     cost = Cost(n, sum(sizes) + n * _words(prompts.SUMMARY, count), n * written)
     while n > 1:
@@ -79,7 +79,7 @@ def _summing_up(sizes: Sequence[int], room: int, count: Callable[[str], int]) ->
     return cost
 
 
-def _walking(builder: Builder, asked: int, count: Callable[[str], int], room: int) -> Cost:
+def _walking(builder: GraphBuilder, asked: int, count: Callable[[str], int], room: int) -> Cost:
     settings, segments = builder.settings, builder.index.segments
     if not segments:
         return Cost()
@@ -91,7 +91,7 @@ def _walking(builder: Builder, asked: int, count: Callable[[str], int], room: in
     elif settings.navigate:
         cost += judged
         if settings.navigation == "trial":
-            offered = 2 * MOST_OFFERED * NAME_TOKENS + SENTENCE_TOKENS
+            offered = 2 * MAX_OFFERED * NAME_TOKENS + SENTENCE_TOKENS
             each = _words(prompts.OTHER_ENTITIES, count) + asked + offered
             cost += _calls(settings.max_updates, each, SENTENCE_TOKENS)
     return cost + _calls(1, most_prompt_tokens(count) + asked + evidence, ANSWER_TOKENS)

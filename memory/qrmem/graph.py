@@ -1,7 +1,7 @@
-"""The structured memory of QRMeM: which entities stand in which segments, and how they are related.
+"""The memory graph of QRMeM: entities, their segments, and their relations.
 
-Owns the graph as a value, its JSON, and looking entities up by name. It only guides the search: answers come from
-segments (papers' spec 3.1). Knows no model, and of segments nothing but their numbers.
+Owns the graph, its JSON form, and lookup by name. The graph only guides retrieval: answers come from segments (papers'
+spec 3.1). Knows no model, and segments only by number.
 """
 
 from __future__ import annotations
@@ -17,17 +17,17 @@ FORMAT = 1
 
 @dataclass(frozen=True, slots=True)
 class Entity:
-    """The triple of the paper: an entity, the ways it is written, and the numbers of the segments that name it."""
+    """The triple of the paper: an entity, its mentions, and the numbers of its segments."""
 
     name: str
-    mentions: tuple[str, ...]  # the name among them
+    mentions: tuple[str, ...]  # includes the name
     segments: tuple[int, ...]  # ascending
     kind: str = ""
 
 
 @dataclass(frozen=True, slots=True)
-class Relation:
-    """What a text says about two entities, given by number, and in which segments. It has no direction."""
+class EntityRelation:
+    """A relation between two entities, given by index, and its segments. Undirected."""
 
     first: int
     second: int
@@ -40,15 +40,15 @@ class Relation:
 
 @dataclass(frozen=True)
 class MemoryGraph:
-    """Entities and relations, numbered by their place. Two entities may have several relations."""
+    """Entities and relations by index. Two entities can have several relations."""
 
     entities: tuple[Entity, ...] = ()
-    relations: tuple[Relation, ...] = ()
+    relations: tuple[EntityRelation, ...] = ()
 
     @cached_property
-    def relations_of(self) -> tuple[tuple[Relation, ...], ...]:
-        """For each entity its relations, in their order."""
-        found: list[list[Relation]] = [[] for _ in self.entities]
+    def relations_of(self) -> tuple[tuple[EntityRelation, ...], ...]:
+        """The relations of each entity, in order."""
+        found: list[list[EntityRelation]] = [[] for _ in self.entities]
         for relation in self.relations:
             found[relation.first].append(relation)
             found[relation.second].append(relation)
@@ -56,7 +56,7 @@ class MemoryGraph:
 
     @cached_property
     def in_segment(self) -> Mapping[int, tuple[int, ...]]:
-        """The entities of each segment that has any."""
+        """The entities of each segment, by segment number."""
         found: dict[int, list[int]] = {}
         for number, entity in enumerate(self.entities):
             for segment in entity.segments:
@@ -76,11 +76,11 @@ class MemoryGraph:
         return max((len(mention.split()) for mention in self._by_mention), default=0)
 
     def named(self, name: str) -> tuple[int, ...]:
-        """The entities that are written like this, case and punctuation aside; none when none is."""
+        """The entities with this mention, ignoring case and punctuation."""
         return self._by_mention.get(normalise(name), ())
 
     def named_in(self, text: str) -> tuple[int, ...]:
-        """The entities whose mentions stand in the text, the longest where several begin at one word."""
+        """The entities that a text mentions; the longest match at each word."""
         words, found, i = words_of(text), dict[int, None](), 0
         while i < len(words):
             for length in range(min(self._longest_mention, len(words) - i), 0, -1):
@@ -91,8 +91,8 @@ class MemoryGraph:
             i += 1
         return tuple(found)
 
-    def edge_text(self, entity: int, relation: Relation) -> str:
-        """An edge in words, as it is compared with a question: from `entity` to the other one."""
+    def edge_text(self, entity: int, relation: EntityRelation) -> str:
+        """An edge as text, for comparison with a question: from `entity` to the other one."""
         return f"{self.entities[entity].name}: {relation.text} {self.entities[relation.other(entity)].name}"
 
     def to_json(self) -> dict[str, Any]:
@@ -102,43 +102,43 @@ class MemoryGraph:
 
     @staticmethod
     def from_json(value: Any) -> MemoryGraph:
-        """The graph again. Raises ValueError for what `to_json` did not make."""
+        """The graph from its JSON form. Raises ValueError for an invalid value."""
         try:
             written = value["format"]
         except (KeyError, TypeError) as error:
-            raise ValueError("this is no graph.") from error
+            raise ValueError("not a graph.") from error
         if written != FORMAT:
-            raise ValueError(f"this graph has format {written}; this Weft reads {FORMAT}.")
+            raise ValueError(f"the graph has format {written}; this Weft reads format {FORMAT}.")
         try:
             entities = tuple(
                 Entity(str(name), tuple(map(str, mentions)), tuple(map(int, segments)), str(kind))
                 for name, mentions, segments, kind in value["entities"]
             )
             relations = tuple(
-                Relation(int(first), int(second), str(text), tuple(map(int, segments)))
+                EntityRelation(int(first), int(second), str(text), tuple(map(int, segments)))
                 for first, second, text, segments in value["relations"]
             )
         except (KeyError, TypeError, ValueError) as error:
-            raise ValueError(f"this is no graph: {error}") from error
+            raise ValueError(f"not a graph: {error}") from error
         if any(not 0 <= end < len(entities) for relation in relations for end in (relation.first, relation.second)):
-            raise ValueError("this is no graph: a relation names an entity that is not there.")
+            raise ValueError("not a graph: a relation names an entity that is not there.")
         return MemoryGraph(entities, relations)
 
 
 def words_of(text: str) -> list[str]:
-    """The words in lower case, without punctuation and possessive; the parts of `a.b` and `a_b` stay together."""
+    """Lower-case words without punctuation and possessive; the parts of `a.b` and `a_b` stay together."""
     return _WORD.findall(_POSSESSIVE.sub("", text.lower()))
 
 
-@lru_cache(maxsize=1 << 14)  # A name stands in many sentences.
+@lru_cache(maxsize=1 << 14)  # names repeat in many sentences
 def normalise(name: str) -> str:
-    """A name as it is compared: its words without an article before them."""
+    """The normal form of a name: its words without a leading article."""
     words = words_of(name)
     return " ".join(words[1:] if len(words) > 1 and words[0] in ("the", "a", "an") else words)
 
 
 def numbers_of(found: Iterable[int]) -> tuple[int, ...]:
-    """Numbers once, ascending."""
+    """Distinct numbers, ascending."""
     return tuple(sorted(set(found)))
 
 

@@ -1,7 +1,7 @@
-"""From the entities of a question to the segments that answer it: three ways to walk the graph (papers' spec 3.2).
+"""Graph navigation from the entities of a question to segments that answer it (papers' spec 3.2).
 
-Owns the walks: which edge comes next, which segments stay in the window, and the record of each step. Whether segments
-suffice is said by a judge that is given; without one a walk goes on until the window is full.
+Owns the three navigation methods: the next edge, the segments in the window, and the trace. A model judges whether the
+segments suffice; without one, navigation ends when the window is full.
 """
 
 from __future__ import annotations
@@ -13,19 +13,19 @@ from typing import Any, Protocol
 import numpy as np
 
 from ..values import Segment
-from .graph import Relation
-from .reading import Verdict
-from .walking import Ground, Walk, close, link
+from .answer_parsing import Verdict
+from .graph import EntityRelation
+from .walk import WalkContext, WalkState, close, link
 
-LEAST_EXPANSION = 0.5  # of the best edge so far, for an edge to be followed by expansion (papers' spec 3.3)
-MOST_PER_EXPANSION = 10  # edges in one round, so that one common name does not take all in
-# Whose names make a question longer without a model. Measured on HotpotQA, see benchmarks/results/memory-log.md.
-MOST_NAMED = 4
-MOST_OFFERED = 100  # names to choose from, in Entity Trial
+MIN_EXPANSION = 0.5  # of the best edge so far, for an edge to be followed by expansion (papers' spec 3.3)
+MAX_PER_EXPANSION = 10  # edges in one round, so that a common name does not use up the window
+# Entities whose names extend the query without a model. Measured on HotpotQA, see benchmarks/results/memory-log.md.
+MAX_NAMED = 4
+MAX_OFFERED = 100  # entities offered in Entity Trial
 
 
-class Judge(Protocol):
-    """What a walk asks a model."""
+class WalkModel(Protocol):
+    """The model calls of navigation."""
 
     def enough(self, segments: Sequence[Segment]) -> Verdict: ...
 
@@ -35,60 +35,60 @@ class Judge(Protocol):
 
 
 def reflect(
-    ground: Ground,
-    walk: Walk,
-    judge: Judge | None,
+    context: WalkContext,
+    walk: WalkState,
+    model: WalkModel | None,
     *,
     max_updates: int,
     with_reason: bool = True,
     segments_per_update: int | None = 1,
     common_penalty: float = 0.0,
 ) -> None:
-    """Algorithm 1: as long as the judge misses something, take in the neighbour whose edge lies nearest to question,
-    reason and entities; without `with_reason` nearest to the question alone.
+    """Algorithm 1: follows the edge most similar to the guide while the model reports missing information.
 
-    Of a neighbour's segments the best `segments_per_update` come in (None is all), and the worst of those added go
-    where the window is too small. A segment that went does not come back.
+    The guide is question, reason and entities, or the question alone without `with_reason`. Adds the best
+    `segments_per_update` segments of the neighbour (None is all) and drops the worst added ones if the window is full.
+    Dropped segments do not return.
     """
     verdict, changed = Verdict(False), True
     for update in range(max_updates + 1):
-        if judge is None:
-            if ground.next_for(walk) is None:
+        if model is None:
+            if context.next_for(walk) is None:
                 return
         elif changed:
-            verdict = _judged(ground, walk, judge)
+            verdict = _judge_segments(context, walk, model)
         if verdict.answerable or update == max_updates:
             return
-        names = [ground.graph.entities[entity].name for entity in walk.entities]
-        guided = with_reason and judge is not None
-        guide = " ".join([ground.question, verdict.missing, *names]) if guided else ground.question
-        edge = _next_edge(ground, walk, guide, common_penalty)
+        names = [context.graph.entities[entity].name for entity in walk.entities]
+        guided = with_reason and model is not None
+        guide = " ".join([context.question, verdict.missing, *names]) if guided else context.question
+        edge = _next_edge(context, walk, guide, common_penalty)
         if edge is None:
             walk.note("no further edge")
             return
-        changed = _follow(ground, walk, *edge, segments_per_update)
+        changed = _follow(context, walk, *edge, segments_per_update)
 
 
 def expand(
-    ground: Ground,
-    walk: Walk,
-    judge: Judge | None,
+    context: WalkContext,
+    walk: WalkState,
+    model: WalkModel | None,
     search: Callable[[str], Sequence[float]],
     *,
     max_rounds: int,
 ) -> None:
-    """Graph Expansion Search: take in neighbours over near edges, then search with all that their relations say.
+    """Graph Expansion Search: expand over similar edges, then search with their relations.
 
-    `search` gives each segment's score for a longer question. An edge is near with half the cosine of the best so far.
+    `search` scores all segments for the extended query. An edge qualifies with half the best cosine so far.
     """
     relations, best = dict[tuple[int, int, str], str](), 0.0
     for _ in range(max_rounds):
-        edges = ground.edges_from(walk.entities, ground.question)
-        texts = [ground.graph.edge_text(entity, relation) for entity, relation in edges]
-        nearness = ground.nearness(ground.question, texts)
+        edges = context.edges_from(walk.entities, context.question)
+        texts = [context.graph.edge_text(entity, relation) for entity, relation in edges]
+        nearness = context.nearness(context.question, texts)
         best = max([best, *nearness])
-        order = np.argsort(-np.array(nearness), kind="stable")[:MOST_PER_EXPANSION]
-        near = [int(i) for i in order if nearness[i] > 0 and nearness[i] >= LEAST_EXPANSION * best]
+        order = np.argsort(-np.array(nearness), kind="stable")[:MAX_PER_EXPANSION]
+        near = [int(i) for i in order if nearness[i] > 0 and nearness[i] >= MIN_EXPANSION * best]
         if not near:
             break
         for i in near:
@@ -96,96 +96,100 @@ def expand(
             relations[relation.first, relation.second, relation.text] = texts[i]
             if relation.other(entity) not in walk.entities:
                 walk.take(entity, relation)
-        walk.note("expanded", edges=[_edge_detail(ground, *edges[i], nearness[i]) for i in near])
+        walk.note("expanded", edges=[_edge_detail(context, *edges[i], nearness[i]) for i in near])
     said = list(relations.values())
-    named = [ground.graph.entities[relation.other(entity)].name for entity, relation in walk.path[:MOST_NAMED]]
-    longer = judge.elaborated(said) if judge is not None else " ".join(named)
+    named = [context.graph.entities[relation.other(entity)].name for entity, relation in walk.path[:MAX_NAMED]]
+    longer = model.elaborated(said) if model is not None else " ".join(named)
     walk.note("elaborated question", question=longer)
-    scores = search(f"{ground.question} {longer}")
+    scores = search(f"{context.question} {longer}")
     walk.important.clear()
     walk.added.clear()
-    found = replace(ground, scores=scores)
+    found = replace(context, scores=scores)
     while (number := found.next_for(walk)) is not None:
         walk.important[number] = scores[number]
-        walk.why[number] = "fits the question and what the graph says about its names"
-    walk.note("segments", segments=ground.places(walk.important))
+        walk.why[number] = "matches the question and the relations of its entities"
+    walk.note("segments", segments=context.places(walk.important))
 
 
-def try_entities(ground: Ground, walk: Walk, judge: Judge | None, *, max_updates: int) -> None:
-    """Entity Trial: the segments of a set of entities, and another set as long as the judge misses something.
+def try_entities(context: WalkContext, walk: WalkState, model: WalkModel | None, *, max_updates: int) -> None:
+    """Entity Trial: the segments of a set of entities, and another set while the model reports missing information.
 
-    Looks at no relation. Ends when the window cannot hold all segments of the set. Without a judge the first set stays.
+    Ignores relations. Ends when the window cannot hold all segments of the set. Without a model the first set stays.
     """
-    if judge is None:
+    if model is None:
         return
     tried = list(walk.entities)
     for update in range(max_updates + 1):
-        verdict = _judged(ground, walk, judge)
-        if verdict.answerable or update == max_updates or ground.next_for(walk) is None:
+        verdict = _judge_segments(context, walk, model)
+        if verdict.answerable or update == max_updates or context.next_for(walk) is None:
             return
-        names = _offered(ground, f"{ground.question} {verdict.missing}", tried)
-        chosen = judge.other_entities([ground.graph.entities[e].name for e in tried], verdict.missing, names)
-        entities = [entity for entity in link(ground, chosen) if entity not in tried]
-        walk.note("other entities", entities=[ground.graph.entities[e].name for e in entities])
+        names = _offered(context, f"{context.question} {verdict.missing}", tried)
+        chosen = model.other_entities([context.graph.entities[e].name for e in tried], verdict.missing, names)
+        entities = [entity for entity in link(context, chosen) if entity not in tried]
+        walk.note("other entities", entities=[context.graph.entities[e].name for e in entities])
         if not entities:
             return
         tried += entities
         walk.entities += entities
         for entity in entities:
-            for segment in sorted(ground.graph.entities[entity].segments, key=lambda s: -close(ground, s, [entity])):
-                if segment not in walk.important and ground.window.fits([*walk.segments, segment]):
-                    walk.important[segment] = close(ground, segment, [entity])
-                    walk.why[segment] = f"names “{ground.graph.entities[entity].name}”, which was looked up next"
+            for segment in sorted(context.graph.entities[entity].segments, key=lambda s: -close(context, s, [entity])):
+                if segment not in walk.important and context.window.fits([*walk.segments, segment]):
+                    walk.important[segment] = close(context, segment, [entity])
+                    walk.why[segment] = f"mentions “{context.graph.entities[entity].name}”, which the model selected"
 
 
-def _judged(ground: Ground, walk: Walk, judge: Judge) -> Verdict:
-    verdict = judge.enough([ground.segments[number] for number in walk.segments])
+def _judge_segments(context: WalkContext, walk: WalkState, model: WalkModel) -> Verdict:
+    verdict = model.enough([context.segments[number] for number in walk.segments])
     walk.note(
         "judged",
         answerable=verdict.answerable,
         draft=verdict.answer,
         reason=verdict.missing,
-        entities=[ground.graph.entities[entity].name for entity in walk.entities],
-        segments=ground.places(walk.segments),
+        entities=[context.graph.entities[entity].name for entity in walk.entities],
+        segments=context.places(walk.segments),
     )
     walk.is_enough = verdict.answerable
     return verdict
 
 
-def _next_edge(ground: Ground, walk: Walk, guide: str, common_penalty: float) -> tuple[int, Relation, float] | None:
-    """The edge nearest to the guide among those that lead to an entity and to segments not seen yet."""
+def _next_edge(
+    context: WalkContext, walk: WalkState, guide: str, common_penalty: float
+) -> tuple[int, EntityRelation, float] | None:
+    """The edge most similar to the guide among those that lead to a new entity with new segments."""
     seen = {*walk.segments, *walk.dropped}
     edges = [
         (entity, relation)
-        for entity, relation in ground.edges_from(walk.entities, guide)
-        if not seen.issuperset(ground.graph.entities[relation.other(entity)].segments)
+        for entity, relation in context.edges_from(walk.entities, guide)
+        if not seen.issuperset(context.graph.entities[relation.other(entity)].segments)
     ]
     if not edges:
         return None
-    nearness = ground.nearness(guide, [ground.graph.edge_text(*edge) for edge in edges])
-    spread = [len(ground.graph.entities[relation.other(entity)].segments) for entity, relation in edges]
+    nearness = context.nearness(guide, [context.graph.edge_text(*edge) for edge in edges])
+    spread = [len(context.graph.entities[relation.other(entity)].segments) for entity, relation in edges]
     best = int(np.argmax(np.array(nearness) - common_penalty * np.log1p(spread)))
     return *edges[best], nearness[best]
 
 
-def _follow(ground: Ground, walk: Walk, entity: int, relation: Relation, nearness: float, most: int | None) -> bool:
-    """Take an edge; whether other segments are in the window now."""
+def _follow(
+    context: WalkContext, walk: WalkState, entity: int, relation: EntityRelation, nearness: float, most: int | None
+) -> bool:
+    """Follow an edge; returns whether the segments in the window changed."""
     reached = relation.other(entity)
     before = walk.segments
     walk.take(entity, relation)
-    detail = _edge_detail(ground, entity, relation, nearness)
-    new = [s for s in ground.graph.entities[reached].segments if s not in walk.dropped and s not in before]
-    for segment in sorted(new, key=lambda number: -close(ground, number, [reached]))[:most]:
+    detail = _edge_detail(context, entity, relation, nearness)
+    new = [s for s in context.graph.entities[reached].segments if s not in walk.dropped and s not in before]
+    for segment in sorted(new, key=lambda number: -close(context, number, [reached]))[:most]:
         walk.added[segment] = nearness
-        walk.why[segment] = f"names “{detail['to']}”, reached from “{detail['from']}”: {_short(relation.text)}"
-    _drop(ground, walk)
+        walk.why[segment] = f"mentions “{detail['to']}”, reached from “{detail['from']}”: {_short(relation.text)}"
+    _drop(context, walk)
     added, dropped = set(walk.segments) - set(before), set(before) - set(walk.segments)
-    walk.note("edge", **detail, added=ground.places(sorted(added)), dropped=ground.places(sorted(dropped)))
+    walk.note("edge", **detail, added=context.places(sorted(added)), dropped=context.places(sorted(dropped)))
     return walk.segments != before
 
 
-def _edge_detail(ground: Ground, entity: int, relation: Relation, nearness: float) -> dict[str, Any]:
-    entities = ground.graph.entities
+def _edge_detail(context: WalkContext, entity: int, relation: EntityRelation, nearness: float) -> dict[str, Any]:
+    entities = context.graph.entities
     return {
         "from": entities[entity].name,
         "to": entities[relation.other(entity)].name,
@@ -194,21 +198,21 @@ def _edge_detail(ground: Ground, entity: int, relation: Relation, nearness: floa
     }
 
 
-def _drop(ground: Ground, walk: Walk) -> None:
-    """The lowest-scored go until all fits: first of those that edges led to, then of the others."""
+def _drop(context: WalkContext, walk: WalkState) -> None:
+    """Drop the lowest-scored segments until the rest fits: first added ones, then the others."""
     for held in (walk.added, walk.important):
-        while held and not ground.window.fits(walk.segments):
-            worst = min(held, key=lambda number: (held[number], ground.scores[number], -number))
+        while held and not context.window.fits(walk.segments):
+            worst = min(held, key=lambda number: (held[number], context.scores[number], -number))
             del held[worst]
             walk.dropped.add(worst)
 
 
-def _offered(ground: Ground, guide: str, tried: Iterable[int]) -> list[str]:
-    """The names to choose from: all, or those nearest to the guide where there are too many."""
-    names = [entity.name for i, entity in enumerate(ground.graph.entities) if i not in set(tried)]
-    if len(names) <= MOST_OFFERED:
+def _offered(context: WalkContext, guide: str, tried: Iterable[int]) -> list[str]:
+    """The entity names to choose from: all, or the most similar ones if there are too many."""
+    names = [entity.name for i, entity in enumerate(context.graph.entities) if i not in set(tried)]
+    if len(names) <= MAX_OFFERED:
         return names
-    nearest = np.argsort(-np.array(ground.nearness(guide, names)), kind="stable")[:MOST_OFFERED]
+    nearest = np.argsort(-np.array(context.nearness(guide, names)), kind="stable")[:MAX_OFFERED]
     return [names[i] for i in sorted(nearest)]
 
 

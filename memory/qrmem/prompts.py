@@ -1,7 +1,6 @@
-"""What QRMeM asks a model (P1 to P11 of the papers' spec 3.3), in our own words.
+"""Prompts of QRMeM (P1 to P11 of the papers' spec 3.3), in our own words.
 
-Owns the texts; how an answer is read is next door, in `asking`. `VERSION` goes up with every change of a text whose
-answers are kept.
+`calls` parses the responses. `VERSION` is part of the cache keys: raise it with every change of a prompt.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""Questions that a text raises, so that its graph knows more than the one that was asked (papers' spec 3.1).
+"""Generated questions about a text, so that its graph covers more than the question asked (papers' spec 3.1).
 
-Owns the summary of the whole, the pool of questions and their novelty. Knows no graph.
+Owns the summary of the text, the pool of questions and the novelty test. Knows no graph.
 """
 
 from __future__ import annotations
@@ -8,13 +8,13 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from functools import partial
 
-from ..accountant import RETRY_TEMPERATURE
+from ..metered_model import RETRY_TEMPERATURE
 from ..values import Segment
-from .asking import Asking
+from .calls import QRMeMCalls
 
-MOST_SIMILAR = 0.6  # ROUGE-L, at which a question is none of its own
-MOST_QUESTIONS = 8  # of the text, beside the one that was asked
-MOST_REFUSED = 2  # in a row, after which a model has no further question
+MAX_SIMILAR = 0.6  # ROUGE-L at which a question is a duplicate
+MAX_QUESTIONS = 8  # generated questions
+MAX_REFUSED = 2  # duplicates in a row that end the generation
 
 
 def rouge_l(first: str, second: str) -> float:
@@ -31,36 +31,38 @@ def rouge_l(first: str, second: str) -> float:
 
 
 def is_new(question: str, pool: Sequence[str]) -> bool:
-    """Whether no question of the pool is much like this one."""
-    return all(rouge_l(question, other) < MOST_SIMILAR for other in pool)
+    """Whether a question is no duplicate of one in the pool."""
+    return all(rouge_l(question, other) < MAX_SIMILAR for other in pool)
 
 
-def summarise(asking: Asking, segments: Sequence[Segment], count_tokens: Callable[[str], int], room_tokens: int) -> str:
-    """The summary of all segments: of each, then of those together, in rounds where they are too many for one prompt.
+def summarise(
+    calls: QRMeMCalls, segments: Sequence[Segment], count_tokens: Callable[[str], int], room_tokens: int
+) -> str:
+    """The summary of all segments: of each one, then of batches of summaries until one remains.
 
-    Segments whose summary could not be read are left out. Raises ModelError.
+    Segments with an unparsable summary are left out. Raises ModelError.
     """
 
     def task(segment: Segment) -> Callable[[], str]:
-        return lambda: asking.tried(lambda: asking.summary(segment), f"{segment.place} is missing in the summary") or ""
+        return lambda: calls.attempt(lambda: calls.summary(segment), f"the summary lacks {segment.place}") or ""
 
-    summaries = [text for text in asking.accountant.ask_all([task(segment) for segment in segments]) if text]
+    summaries = [text for text in calls.model.ask_all([task(segment) for segment in segments]) if text]
     while len(summaries) > 1:
         batches = _batches(summaries, count_tokens, room_tokens)
-        if len(batches) == len(summaries):  # they would never get fewer
+        if len(batches) == len(summaries):  # one summary a batch would never end
             batches = [summaries[i : i + 2] for i in range(0, len(summaries), 2)]
-        summaries = [_together(asking, batch) for batch in batches]
+        summaries = [_together(calls, batch) for batch in batches]
     return summaries[0] if summaries else ""
 
 
-def raise_questions(asking: Asking, summary: str, asked: Sequence[str], most: int = MOST_QUESTIONS) -> list[str]:
-    """Questions about the text, unlike each other and those asked, `most` of them at most. Raises ModelError."""
+def raise_questions(calls: QRMeMCalls, summary: str, asked: Sequence[str], most: int = MAX_QUESTIONS) -> list[str]:
+    """At most `most` questions about the text that duplicate neither each other nor those asked. Raises ModelError."""
     pool, refused = list(asked), 0
-    while len(pool) - len(asked) < most and refused < MOST_REFUSED:
-        # At 0 a model would repeat what was just refused.
+    while len(pool) - len(asked) < most and refused < MAX_REFUSED:
+        # At temperature 0 a model would repeat the duplicate.
         temperature = RETRY_TEMPERATURE if refused else 0.0
-        question = asking.tried(
-            partial(asking.new_question, summary, pool, temperature), "no more questions were raised"
+        question = calls.attempt(
+            partial(calls.new_question, summary, pool, temperature), "no more questions were generated"
         )
         if question is None:
             break
@@ -72,10 +74,12 @@ def raise_questions(asking: Asking, summary: str, asked: Sequence[str], most: in
     return pool[len(asked) :]
 
 
-def _together(asking: Asking, summaries: Sequence[str]) -> str:
+def _together(calls: QRMeMCalls, summaries: Sequence[str]) -> str:
     if len(summaries) == 1:
         return summaries[0]
-    whole = asking.tried(lambda: asking.summary_of(summaries), "a part of the summary is its first sentence")
+    whole = calls.attempt(
+        lambda: calls.summary_of(summaries), "the first summary of a batch replaced their merged summary"
+    )
     return summaries[0] if whole is None else whole
 
 

@@ -1,7 +1,6 @@
-"""QRMeM as a strategy: a graph made for the question, a walk over it, and an answer from the segments it found.
+"""QRMeM as a strategy: builds a graph for the question, navigates it, and answers from the segments found.
 
-Owns the window and how the parts work together. How a graph is built is in `building`, where a
-walk begins in `walking`, how it goes on in `navigation`.
+Owns the context window and the order of the parts: `graph_builder`, `walk` (first segments) and `navigation`.
 """
 
 from __future__ import annotations
@@ -12,94 +11,87 @@ from dataclasses import replace
 from functools import cache
 
 from ...llm.protocol import Cancel
-from ..accountant import Stopped
-from ..budgets import fit
+from ..budgets import fit_evidence
 from ..choices import with_choices
 from ..documents.splitter import by_headings
-from ..remembered import Remembered
+from ..metered_model import CallCancelled
 from ..scoring import Bm25Index, Indexer, SegmentIndex
+from ..segmented_items import ItemStrategy
 from ..splitters import by_turns, count_words
-from ..strategy import CANCELLED, Kit
-from ..values import Answer, Budget, Cost, Evidence, Item, Question, Recalled, Segment, Step
+from ..strategy import CANCELLED, StrategyContext
+from ..values import Answer, Budget, Cost, Evidence, Question, RecallResult, Segment, Step
 from ..window import room_beside, window_of
 from . import costs
-from .asking import ANSWER_TOKENS, Asking, shown
-from .building import Builder
+from .answer_parsing import Verdict
+from .calls import ANSWER_TOKENS, QRMeMCalls, format_segments
 from .entities import entity_tool
 from .graph import MemoryGraph
+from .graph_builder import GraphBuilder
 from .navigation import expand, reflect, try_entities
-from .reading import Verdict
 from .settings import QRMeMSettings
-from .walking import Ground, Walk, Window, begin, fill
+from .walk import SegmentWindow, WalkContext, WalkState, begin, fill_window
 
-NO_MODEL = "No model is configured: the graph is made of names and sentences, and this is the evidence alone."
-NOTHING = "Nothing that is remembered has to do with the question, so no model was asked for an answer."
+NO_MODEL = "No model is configured: the graph consists of names and sentences, and only evidence is returned."
+NOTHING = "No item matches the question, so the model was not called."
 
 
-class QRMeM:
-    """Documents are cut by tokens, at headings where there are any; a round of a conversation is one segment.
+class QRMeM(ItemStrategy):
+    """Documents are split by tokens, at headings if there are any; a turn is one segment.
 
-    What was read of a segment and the graphs of questions are kept in the kit.
+    Extractions and graphs are cached in the context.
     """
 
-    def __init__(self, kit: Kit, settings: QRMeMSettings | None = None, indexer: Indexer = Bm25Index) -> None:
-        self._kit, self._settings, self._indexer = kit, settings or QRMeMSettings(), indexer
-        self._accountant = None if kit.accountant is None else kit.accountant.speaking_for(self.name)
-        self._count = kit.count
+    name = "qrmem"
+
+    def __init__(
+        self, context: StrategyContext, settings: QRMeMSettings | None = None, indexer: Indexer = Bm25Index
+    ) -> None:
+        self._context, self._settings, self._indexer = context, settings or QRMeMSettings(), indexer
+        self._model = None if context.model is None else context.model.for_strategy(self.name)
+        self._count = context.count
         split = by_headings(self._settings.segment_tokens, self._count, hard=True)
-        self._remembered = Remembered(by_turns(split))
+        super().__init__(by_turns(split))
         self._tool = entity_tool(self._settings.entity_tool)
         self._lock = threading.Lock()
         self._index: SegmentIndex | None = None
-        self._latest: tuple[str, MemoryGraph] | None = None  # with its key, as reading a large one takes time
-
-    @property
-    def name(self) -> str:
-        return "qrmem"
-
-    def remember(self, items: Sequence[Item], cancel: Cancel | None = None) -> None:
-        """Nothing is read before a question is asked: graphs are made for questions."""
-        self._remembered.take(items, cancel)
-
-    def forget(self, source: str) -> None:
-        self._remembered.forget(source)
+        self._latest: tuple[str, MemoryGraph] | None = None  # with its cache key, because parsing a large graph is slow
 
     def graph(self, question: Question, cancel: Cancel | None = None) -> MemoryGraph:
-        """The graph for a question, for whoever wants to look at it. Raises ModelError, `Stopped` when cancelled."""
-        return self._graph(self._builder(self._ready(), self._asking(cancel), cancel), question)
+        """The graph for a question. Raises ModelError, `CallCancelled` when cancelled."""
+        return self._graph(self._builder(self._current_index(), self._calls(cancel), cancel), question)
 
-    def recall(self, question: Question, budget: Budget, cancel: Cancel | None = None) -> Recalled:
-        """The segments of the walk in document order; its steps are the trace."""
-        index, asking = self._ready(), self._asking(cancel)
+    def recall(self, question: Question, budget: Budget, cancel: Cancel | None = None) -> RecallResult:
+        """The segments that navigation found, in document order, and its trace."""
+        index, calls = self._current_index(), self._calls(cancel)
         if not index.segments or (cancel is not None and cancel.cancelled):
-            return Recalled(())
-        if self._accountant is not None:
-            self._accountant.prepare(cancel)
+            return RecallResult(())
+        if self._model is not None:
+            self._model.prepare(cancel)
         room = self._room(question)
         if room is not None:
             budget = replace(budget, tokens=room if budget.tokens is None else min(room, budget.tokens))
         scores = _scaled(index.scores(question.text).tolist())
-        walk = Walk()
+        walk = WalkState()
         try:
-            graph = self._graph(self._builder(index, asking, cancel), question)
+            graph = self._graph(self._builder(index, calls, cancel), question)
             window = self._window(index.segments, budget, room)
-            ground = Ground(graph, index.segments, question.text, scores, window, self._kit.embedder)
-            self._walk(ground, walk, index, question, asking)
-        except Stopped:
+            context = WalkContext(graph, index.segments, question.text, scores, window, self._context.embedder)
+            self._walk(context, walk, index, question, calls)
+        except CallCancelled:
             walk.note("cancelled")
-        if asking is not None:
-            walk.steps += [Step("trouble", {"note": trouble}) for trouble in asking.troubles]
+        if calls is not None:
+            walk.steps += [Step("trouble", {"note": trouble}) for trouble in calls.failures]
         return self._recalled(index.segments, scores, walk, budget)
 
     def answer(self, question: Question, budget: Budget | None = None, cancel: Cancel | None = None) -> Answer:
-        """From the segments that `recall` finds; for a question with choices the letter."""
-        if self._accountant is None:
+        """The answer from the recalled segments; for multiple choice, the letter."""
+        if self._model is None:
             budget = budget or Budget(tokens=self._settings.window_tokens)
             return Answer("", self.recall(question, budget, cancel), self.name, notes=(NO_MODEL,))
-        before, model = self._accountant.ledger.of(self.name), self._accountant.model.info.name
+        before, name = self._model.usage.of(self.name), self._model.info.name
         recalled = self.recall(question, budget or Budget(), cancel)
-        asking = Asking(self._accountant, cancel)
-        context = shown([each.segment for each in recalled.evidence])
+        calls = QRMeMCalls(self._model, cancel)
+        context = format_segments([each.segment for each in recalled.evidence])
         notes = [str(step.detail["note"]) for step in recalled.trace if step.name == "trouble"]
         text = ""
         if cancel is not None and cancel.cancelled:
@@ -108,40 +100,42 @@ class QRMeM:
             notes.append(NOTHING)
         else:
             try:
-                text = asking.tried(lambda: asking.answer(question, context), "there is no answer") or ""
-                notes += asking.troubles
-            except Stopped:
+                text = calls.attempt(lambda: calls.answer(question, context), "there is no answer") or ""
+                notes += calls.failures
+            except CallCancelled:
                 notes.append(CANCELLED)
-        spent = self._accountant.ledger.of(self.name) - before
-        return Answer(text, recalled, self.name, model, spent, tuple(notes))
+        spent = self._model.usage.of(self.name) - before
+        return Answer(text, recalled, self.name, name, spent, tuple(notes))
 
     def estimate(self, question: Question) -> Cost:
-        """What reading, walking and answering cost at most, as far as each answer can be read at once.
+        """An upper bound of graph, navigation and answer, without retries.
 
-        What is kept is not counted. Questions that the text has not raised yet count as its longest segment each.
+        Cached results cost nothing. Generated questions that do not exist yet are counted with the longest segment.
         """
-        if self._accountant is None:
+        if self._model is None:
             return Cost()
-        index = self._ready()
-        builder = self._builder(index, self._asking(None))
+        index = self._current_index()
+        builder = self._builder(index, self._calls(None))
         return costs.estimate(builder, question, self._count, self._room(question) or 0)
 
-    def _walk(self, ground: Ground, walk: Walk, index: SegmentIndex, question: Question, asking: Asking | None) -> None:
+    def _walk(
+        self, context: WalkContext, walk: WalkState, index: SegmentIndex, question: Question, calls: QRMeMCalls | None
+    ) -> None:
         settings = self._settings
-        judge = None if asking is None else _Judging(asking, question)
+        walk_model = None if calls is None else _QuestionWalkModel(calls, question)
         names = self._tool(question.text)
-        if asking is not None:
-            asked = asking.tried(
-                lambda: asking.question_entities(question.text), "its names were found without the model"
+        if calls is not None:
+            asked = calls.attempt(
+                lambda: calls.question_entities(question.text), "patterns replaced the entities of the question"
             )
             names = asked or names
         goes_on = settings.navigate and settings.navigation == "reflection"
-        begin(ground, walk, names, settings.first_share if goes_on else 1.0)
+        begin(context, walk, names, settings.first_share if goes_on else 1.0)
         if goes_on:
             reflect(
-                ground,
+                context,
                 walk,
-                judge,
+                walk_model,
                 max_updates=settings.max_updates,
                 with_reason=settings.reflection,
                 segments_per_update=settings.segments_per_update,
@@ -152,35 +146,37 @@ class QRMeM:
             def search(text: str) -> list[float]:
                 return _scaled(index.scores(text).tolist())
 
-            expand(ground, walk, judge, search, max_rounds=settings.expansion_rounds)
+            expand(context, walk, walk_model, search, max_rounds=settings.expansion_rounds)
         elif settings.navigate:
-            try_entities(ground, walk, judge, max_updates=settings.max_updates)
+            try_entities(context, walk, walk_model, max_updates=settings.max_updates)
         if not walk.is_enough:
-            fill(ground, walk)
+            fill_window(context, walk)
 
-    def _recalled(self, segments: Sequence[Segment], scores: Sequence[float], walk: Walk, budget: Budget) -> Recalled:
+    def _recalled(
+        self, segments: Sequence[Segment], scores: Sequence[float], walk: WalkState, budget: Budget
+    ) -> RecallResult:
         found = {**walk.important, **walk.added}
         if not found and walk.first is not None:
-            found = {walk.first: scores[walk.first]}  # not even one fits whole: the best is cut
+            found = {walk.first: scores[walk.first]}  # no segment fits whole: the best one is truncated
         evidence = [Evidence(segments[i], score, walk.why.get(i, "")) for i, score in found.items()]
-        return Recalled(fit(evidence, budget, self._count, "document"), tuple(walk.steps))
+        return RecallResult(fit_evidence(evidence, budget, self._count, "document"), tuple(walk.steps))
 
     def _room(self, question: Question) -> int | None:
-        """Tokens that the window leaves for segments and their places; None without a model, which has no window."""
-        if self._accountant is None:
+        """Tokens that the context window leaves for segments and their locations; None without a model."""
+        if self._model is None:
             return None
-        window = window_of(self._accountant, self._settings.window_tokens)
+        window = window_of(self._model, self._settings.window_tokens)
         words = self._count(with_choices(question)) + costs.most_prompt_tokens(self._count)
         return max(1, room_beside(window, words, ANSWER_TOKENS))
 
-    def _window(self, segments: Sequence[Segment], budget: Budget, room: int | None) -> Window:
-        """The budget counts the text of segments, the model's window also the places above them."""
+    def _window(self, segments: Sequence[Segment], budget: Budget, room: int | None) -> SegmentWindow:
+        """Limits of the segments: the budget counts their text, the context window also their locations."""
 
         def text(number: int) -> str:
             return segments[number].text[: budget.characters_each]
 
         def with_place(number: int) -> str:
-            return shown([replace(segments[number], text=text(number))]) + "\n\n"
+            return format_segments([replace(segments[number], text=text(number))]) + "\n\n"
 
         limits: list[tuple[int | None, Callable[[int], int]]] = [
             (budget.n, lambda number: 1),
@@ -188,17 +184,17 @@ class QRMeM:
             (budget.words, cache(lambda number: count_words(text(number)))),
             (room, cache(lambda number: self._count(with_place(number)))),
         ]
-        return Window(tuple((limit, takes) for limit, takes in limits if limit is not None))
+        return SegmentWindow(tuple((limit, takes) for limit, takes in limits if limit is not None))
 
-    def _ready(self) -> SegmentIndex:
-        """The index of what is remembered now, made when it is first asked."""
+    def _current_index(self) -> SegmentIndex:
+        """The index of the current segments, built on first use."""
         with self._lock:
-            segments = self._remembered.segments
+            segments = self._items.segments
             if self._index is None or self._index.segments is not segments:
                 self._index = self._indexer(segments)
             return self._index
 
-    def _graph(self, builder: Builder, question: Question) -> MemoryGraph:
+    def _graph(self, builder: GraphBuilder, question: Question) -> MemoryGraph:
         key, latest = builder.key(question.text), self._latest
         if latest is not None and latest[0] == key:
             return latest[1]
@@ -206,37 +202,42 @@ class QRMeM:
         self._latest = key, graph
         return graph
 
-    def _asking(self, cancel: Cancel | None) -> Asking | None:
-        return None if self._accountant is None else Asking(self._accountant, cancel)
+    def _calls(self, cancel: Cancel | None) -> QRMeMCalls | None:
+        return None if self._model is None else QRMeMCalls(self._model, cancel)
 
-    def _builder(self, index: SegmentIndex, asking: Asking | None, cancel: Cancel | None = None) -> Builder:
-        kit = self._kit
-        return Builder(index, self._settings, self._tool, kit.embedder, kit.kept, self._count, asking, cancel)
+    def _builder(self, index: SegmentIndex, calls: QRMeMCalls | None, cancel: Cancel | None = None) -> GraphBuilder:
+        context = self._context
+        return GraphBuilder(
+            index, self._settings, self._tool, context.embedder, context.cache, self._count, calls, cancel
+        )
 
 
-class _Judging:
-    """One question's `Judge`: what cannot be read is no verdict, no other entity and no longer question."""
+class _QuestionWalkModel:
+    """The `WalkModel` of one question; replaces unparsable responses by neutral ones."""
 
-    def __init__(self, asking: Asking, question: Question) -> None:
-        self._asking, self._question = asking, question
+    def __init__(self, calls: QRMeMCalls, question: Question) -> None:
+        self._calls, self._question = calls, question
 
     def enough(self, segments: Sequence[Segment]) -> Verdict:
-        instead = "segments were taken for too few"
-        return self._asking.tried(lambda: self._asking.enough(self._question, segments), instead) or Verdict(False)
+        instead = "the segments were judged insufficient"
+        return self._calls.attempt(lambda: self._calls.enough(self._question, segments), instead) or Verdict(False)
 
     def other_entities(self, tried: Sequence[str], missing: str, names: Sequence[str]) -> list[str]:
-        asking, text = self._asking, self._question.text
+        calls, text = self._calls, self._question.text
         return (
-            asking.tried(lambda: asking.other_entities(text, tried, missing, names), "no other names were tried") or []
+            calls.attempt(lambda: calls.other_entities(text, tried, missing, names), "no other entities were tried")
+            or []
         )
 
     def elaborated(self, relations: Sequence[str]) -> str:
-        asking, text = self._asking, self._question.text
-        longer = asking.tried(lambda: asking.elaborated(text, relations), "relations were searched for as they are")
+        calls, text = self._calls, self._question.text
+        longer = calls.attempt(
+            lambda: calls.elaborated(text, relations), "the relations replaced the elaborated question"
+        )
         return " ".join(relations) if longer is None else longer
 
 
 def _scaled(scores: Sequence[float]) -> list[float]:
-    """Scores with 1 for the best, and 0 for what has nothing in common with the question."""
+    """Scores divided by their maximum, with negative scores as 0."""
     most = max(scores, default=0.0)
     return [max(0.0, score) / most if most > 0 else 0.0 for score in scores]

@@ -1,4 +1,4 @@
-"""Notes of every segment, filtered and merged, and an answer from the notes alone (Segment+)."""
+"""Segment+: structured notes of every segment, filtered and merged, and an answer from the notes alone."""
 
 from .settings import SegmentPlusSettings
 from .strategy import SegmentPlus

@@ -1,6 +1,7 @@
-"""Notes become fewer until they fit: batches in the order of the text, round by round, and a cut at the very end.
+"""Merge stage of Segment+: merges notes in batches, round by round, until they fit.
 
-Owns the rounds, their end, and what is cut when merging does not help. Knows no prompt: who merges a batch is given.
+Owns the rounds, their termination, and the truncation if merging does not help. Knows no prompt: a callback merges a
+batch.
 """
 
 from __future__ import annotations
@@ -11,18 +12,18 @@ from typing import Literal
 
 from .notes import Note, without_repeats
 
-How = Literal["concat", "llm"]
-"""What becomes of the evidence of a batch: joined as it is, or chosen by a model. Reasoning is rewritten in both."""
+EvidenceMerge = Literal["concat", "llm"]
+"""How the evidence of a batch is merged: concatenated, or selected by a model. Reasoning is rewritten in both cases."""
 
-MOST_ROUNDS = 6
-"""A model's note is a tenth of what it was made of: six rounds would do for a million notes."""
+MAX_ROUNDS = 6
+"""A merged note is about a tenth of its input, so six rounds suffice for a million notes."""
 
-MergeAll = Callable[[Sequence[Sequence[Note]], How], list[Note]]
+MergeAll = Callable[[Sequence[Sequence[Note]], EvidenceMerge], list[Note]]
 
 
 @dataclass(frozen=True, slots=True)
-class Round:
-    how: How
+class MergeRound:
+    how: EvidenceMerge
     n_notes: int
     n_merged: int
     tokens: int
@@ -30,10 +31,10 @@ class Round:
 
 
 @dataclass(frozen=True, slots=True)
-class Merged:
+class MergeResult:
     notes: tuple[Note, ...]
-    rounds: tuple[Round, ...] = ()
-    n_cut: int = 0  # reasonings and quotes that had to go
+    rounds: tuple[MergeRound, ...] = ()
+    n_cut: int = 0  # dropped reasonings and quotes
 
 
 def merge_until_fit(
@@ -43,18 +44,19 @@ def merge_until_fit(
     *,
     room: int,
     batch_room: int,
-    how: How = "concat",
-) -> Merged:
-    """Notes of at most `room` tokens, by `size`. `merge_all` makes one note of each batch of `batch_room` tokens.
+    how: EvidenceMerge = "concat",
+) -> MergeResult:
+    """Returns notes of at most `room` tokens, by `size`.
 
-    A round that makes nothing smaller is done again with the model choosing; when that does not help either, or after
-    `MOST_ROUNDS`, what is too much is cut: the oldest reasoning first, then the quotes that fit worst.
+    `merge_all` merges each batch of `batch_room` tokens into one note. A round without progress is repeated with
+    selection by the model. If that does not help, or after `MAX_ROUNDS`, notes are truncated: the oldest reasoning
+    first, then the lowest-scored quotes.
     """
-    now, rounds = tuple(notes), list[Round]()
-    while (tokens := sum(map(size, now))) > room and len(rounds) < MOST_ROUNDS:
+    now, rounds = tuple(notes), list[MergeRound]()
+    while (tokens := sum(map(size, now))) > room and len(rounds) < MAX_ROUNDS:
         merged = merge_all(_batches(now, size, batch_room), how)
         after = sum(map(size, merged))
-        rounds.append(Round(how, len(now), len(merged), tokens, after))
+        rounds.append(MergeRound(how, len(now), len(merged), tokens, after))
         if after < tokens:
             now = tuple(merged)
         elif how == "llm":
@@ -64,14 +66,14 @@ def merge_until_fit(
     return replace(cut_to_fit(now, size, room), rounds=tuple(rounds))
 
 
-def cut_to_fit(notes: Sequence[Note], size: Callable[[Note], int], room: int) -> Merged:
-    """The notes without what is too much, and without asking anybody."""
+def cut_to_fit(notes: Sequence[Note], size: Callable[[Note], int], room: int) -> MergeResult:
+    """Truncate notes to `room` without a model."""
     cut = _cut(notes, size, room)
-    return Merged(cut, n_cut=_n_parts(notes) - _n_parts(cut))
+    return MergeResult(cut, n_cut=_n_parts(notes) - _n_parts(cut))
 
 
-def joined(notes: Sequence[Note]) -> Note:
-    """One note with everything of several, each sentence once."""
+def merge_notes(notes: Sequence[Note]) -> Note:
+    """One note with the content of several, each sentence once."""
     return Note(
         tuple(dict.fromkeys(segment for note in notes for segment in note.segments)),
         without_repeats([quote for note in notes for quote in note.quotes]),
@@ -82,7 +84,7 @@ def joined(notes: Sequence[Note]) -> Note:
 
 
 def _batches(notes: Sequence[Note], size: Callable[[Note], int], room: int) -> list[list[Note]]:
-    """In order, as many notes in each as fit; one that fits nowhere stands alone."""
+    """Batches of consecutive notes; an oversized note is a batch of its own."""
     batches: list[list[Note]] = []
     left = 0
     for note in notes:
@@ -107,7 +109,7 @@ def _cut(notes: Sequence[Note], size: Callable[[Note], int], room: int) -> tuple
     for place, note in enumerate(notes):
         if over > 0:
             put(place, replace(note, reasoning=""))
-    # The worst first; of equals the later, as what is told first is often what the rest stands on.
+    # Lowest score first; of equal scores the later one, because later text often depends on earlier text.
     quotes = [(place, quote) for place, note in enumerate(notes) for quote in note.quotes]
     for place, quote in sorted(reversed(quotes), key=lambda at: at[1].score):
         if over > 0:
@@ -117,7 +119,7 @@ def _cut(notes: Sequence[Note], size: Callable[[Note], int], room: int) -> tuple
 
 
 def _beginning(notes: Sequence[Note], size: Callable[[Note], int], room: int) -> tuple[Note, ...]:
-    """As much of the best quote as fits, or of the newest reasoning: half of it, a quarter, … Nothing fits at last."""
+    """The beginning of the best quote, or of the newest reasoning, halved until it fits; nothing if none does."""
     quotes = [(note, quote) for note in notes for quote in note.quotes]
     note, quote = max(quotes, key=lambda at: at[1].score, default=(None, None))
     if note is None:

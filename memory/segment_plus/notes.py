@@ -1,7 +1,7 @@
-"""What one segment gives for a question: sentences copied from it, each found in it, and a short reasoning.
+"""Notes of Segment+: quotes from a segment, verified against it, and a short reasoning.
 
-Owns `Note`, the reading of what a model wrote, the check of quotes, and notes without a model. Knows no filter and
-no merge.
+Owns `Note`, its parsing, the verification of quotes, and extractive notes without a model. Knows no filter and no
+merge.
 """
 
 from __future__ import annotations
@@ -16,13 +16,14 @@ from ..scoring import Indexer
 from ..values import Segment
 
 SENTENCES_OF_A_NOTE = 5
-"""The most that a note without a model quotes of one segment. Of the facts of a synthetic book, in 500 tokens, notes
-of 3 sentences hold 91.7 %, of 5 they hold 99.3 and of 8 all; of HotpotQA's, in 300 tokens, 63.7, 64.2 and 64.2."""
+"""Quotes of one segment in an extractive note. With 3, 5 and 8 sentences, notes hold 91.7, 99.3 and 100 % of the facts
+of a synthetic book in 500 tokens, and 63.7, 64.2 and 64.2 % of HotpotQA's in 300.
+"""
 
 
 @dataclass(frozen=True, slots=True)
 class Quote:
-    """A sentence as its segment has it, line breaks and spaces aside, and how well it fits the question."""
+    """A sentence of a segment with normalised whitespace, and its score for the question."""
 
     segment: Segment
     text: str
@@ -31,16 +32,16 @@ class Quote:
 
 @dataclass(frozen=True, slots=True)
 class Note:
-    """Of one segment, or merged of several, which come in the order of the text.
+    """A note of one segment, or merged from several, in document order.
 
-    `unfound` holds what was given as a quote and stands in none of the segments: shown in the trace alone.
+    `unfound` holds quotes that are in none of the segments; they appear in the trace only.
     """
 
     segments: tuple[Segment, ...]
     quotes: tuple[Quote, ...] = ()
     reasoning: str = ""
     unfound: tuple[str, ...] = ()
-    is_free: bool = False  # in free text: no quotes, all reasoning
+    is_free: bool = False  # unstructured: no quotes, only reasoning
 
     @property
     def is_empty(self) -> bool:
@@ -48,7 +49,7 @@ class Note:
 
 
 def read_note(value: Any, segments: Sequence[Segment]) -> Note:
-    """The note in a model's JSON, its quotes checked. Raises ValueError for another form, and when all is made up."""
+    """The note in a model's JSON with verified quotes. Raises ValueError if it is invalid or every quote is made up."""
     if not isinstance(value, dict):
         raise ValueError('a note is a JSON object with "Evidence" and "Reasoning"')
     fields = {str(name).lower(): content for name, content in value.items()}
@@ -60,25 +61,25 @@ def read_note(value: Any, segments: Sequence[Segment]) -> Note:
         found, missing = _checked(given, segments)
         quotes += found
         unfound += missing
-    reasoning = squeezed(" ".join(_texts(fields.get("reasoning"))))
+    reasoning = collapse_whitespace(" ".join(_texts(fields.get("reasoning"))))
     if unfound and not quotes and not reasoning:
-        raise ValueError("none of the quotes stands in the text")
+        raise ValueError("none of the quotes is in the text")
     return Note(tuple(segments), without_repeats(quotes), reasoning, tuple(dict.fromkeys(unfound)))
 
 
 def free_note(text: str, segments: Sequence[Segment]) -> Note:
-    """A note in plain sentences: the ablation without structure."""
-    return Note(tuple(segments), reasoning=squeezed(text), is_free=True)
+    """An unstructured note: the ablation *No Structure*."""
+    return Note(tuple(segments), reasoning=collapse_whitespace(text), is_free=True)
 
 
-def extracted_notes(segments: Sequence[Segment], question: str, indexer: Indexer) -> list[Note]:
-    """A note for each segment without a model: its best sentences by score, in their order; empty where none fits."""
-    sentences = [piece for segment in segments for piece in sentences_of(segment)]
+def extractive_notes(segments: Sequence[Segment], question: str, indexer: Indexer) -> list[Note]:
+    """Extractive notes: the best sentences of each segment by score, in order; empty if none matches."""
+    sentences = [piece for segment in segments for piece in sentence_segments(segment)]
     scores = indexer([sentence for sentence, _ in sentences]).scores(question)
     quotes: dict[Segment, list[tuple[int, Quote]]] = {}
     for place, (sentence, of) in enumerate(sentences):
         if scores[place] > 0:
-            quote = Quote(of, squeezed(sentence.text), float(scores[place]))
+            quote = Quote(of, collapse_whitespace(sentence.text), float(scores[place]))
             quotes.setdefault(of, []).append((place, quote))
     notes = []
     for segment in segments:
@@ -87,8 +88,8 @@ def extracted_notes(segments: Sequence[Segment], question: str, indexer: Indexer
     return notes
 
 
-def shown(note: Note, *, with_reasoning: bool = True) -> str:
-    """A note as prompts show it: each quote with the place of its segment, as order matters, and the reasoning."""
+def format_note(note: Note, *, with_reasoning: bool = True) -> str:
+    """A note as text for a prompt: each quote with the location of its segment, and the reasoning."""
     lines = [f"[{place_of(quote.segment)}] {quote.text}" for quote in note.quotes]
     if note.reasoning and note.is_free:
         lines.append(f"[{place_of(note.segments[0])}] {note.reasoning}" if note.segments else note.reasoning)
@@ -97,8 +98,8 @@ def shown(note: Note, *, with_reasoning: bool = True) -> str:
     return "\n".join(lines)
 
 
-def sentences_of(segment: Segment) -> Iterator[tuple[Segment, Segment]]:
-    """Each sentence as a segment of its own, and the segment that it stands in."""
+def sentence_segments(segment: Segment) -> Iterator[tuple[Segment, Segment]]:
+    """The sentences of a segment as segments, each with the original one."""
     line, upto = segment.first_line, 0
     for start, text in _sentences(segment.text):
         line += segment.text.count("\n", upto, start)
@@ -107,26 +108,26 @@ def sentences_of(segment: Segment) -> Iterator[tuple[Segment, Segment]]:
 
 
 def without_repeats(quotes: Sequence[Quote]) -> tuple[Quote, ...]:
-    """Each sentence of a segment once. The same words in a later segment are another event, and may change all."""
+    """Distinct sentences of each segment. The same words in a later segment are kept: they can be another event."""
     first: dict[tuple[Segment, str], Quote] = {}
     for quote in quotes:
         first.setdefault((quote.segment, quote.text), quote)
     return tuple(first.values())
 
 
-def squeezed(text: str) -> str:
-    """Every run of white space as one space."""
+def collapse_whitespace(text: str) -> str:
+    """The text with each run of whitespace replaced by one space."""
     return " ".join(text.split())
 
 
-# A line that goes on with a small letter is in the middle of its sentence.
+# A line that starts with a lower-case letter continues its sentence.
 _END = re.compile(r"[.!?][\"”’')\]]*(?=\s)|[。！？；][”’」』]*|\n(?=\s{0,80}[^a-z\s]|\n)")
-_LABEL = re.compile(r"\s*\[([^\[\]]*, part \d[^\[\]]*)\]\s*")  # as `place_of` writes it
+_LABEL = re.compile(r"\s*\[([^\[\]]*, part \d[^\[\]]*)\]\s*")  # the format of `place_of`
 _AROUND = " \t\r\n\"“”«»„'"
 
 
 def _sentences(text: str) -> Iterator[tuple[int, str]]:
-    """Where each begins, and its text without the space around it."""
+    """The sentences with their offsets, stripped."""
     start = 0
     for end in (*(match.end() for match in _END.finditer(text)), len(text)):
         if piece := text[start:end].strip():
@@ -135,14 +136,14 @@ def _sentences(text: str) -> Iterator[tuple[int, str]]:
 
 
 def place_of(segment: Segment) -> str:
-    """Where and, as far as that is known, when it was said."""
+    """Source, part number, and time if it is known."""
     said = None if segment.said_at is None else datetime.fromtimestamp(segment.said_at, timezone.utc)
     when = "" if said is None else f", {said:%Y-%m-%d %H:%M}"
     return f"{segment.source}, part {segment.number + 1}{when}"
 
 
 def _texts(value: Any) -> list[str]:
-    """The texts in a value: of a text itself, of a list, of numbers as they are written."""
+    """The strings in a JSON value; numbers as text."""
     if value is None:
         return []
     if isinstance(value, list | tuple):
@@ -153,30 +154,30 @@ def _texts(value: Any) -> list[str]:
 
 
 def _checked(given: str, segments: Sequence[Segment]) -> tuple[list[Quote], list[str]]:
-    """The given text as a quote where it stands in a segment; else its sentences that do, and those that do not."""
+    """The quote if it is in a segment; otherwise those of its sentences that are, and those that are not."""
     if quote := _found(given, segments):
         return [quote], []
     pieces = [piece for _, piece in _sentences(given)]
     if len(pieces) < 2:
-        return [], [squeezed(given)]
+        return [], [collapse_whitespace(given)]
     found, missing = [], []
     for piece in pieces:
         if quote := _found(piece, segments):
             found.append(quote)
         else:
-            missing.append(squeezed(piece))
+            missing.append(collapse_whitespace(piece))
     return found, missing
 
 
 def _found(text: str, segments: Sequence[Segment]) -> Quote | None:
-    """The text as a quote of the segment that its place in brackets names, where it has one, or else of the first."""
+    """The text as a quote of the segment in its bracketed location, or of the first segment that contains it."""
     if label := _LABEL.match(text):
         named = [segment for segment in segments if place_of(segment) == label[1]]
         return _found(text[label.end() :], named or segments)
-    for wanted in (squeezed(text), squeezed(text.strip(_AROUND))):
-        # A letter or two stands anywhere and proves nothing.
+    for wanted in (collapse_whitespace(text), collapse_whitespace(text.strip(_AROUND))):
+        # One or two letters occur everywhere, so they verify nothing.
         if len(wanted) > 2:
             for segment in segments:
-                if wanted in squeezed(segment.text):
+                if wanted in collapse_whitespace(segment.text):
                     return Quote(segment, wanted)
     return None

@@ -1,6 +1,6 @@
-"""What Segment+ asks a model, in our own words. A change of a prompt changes what is kept: the whole prompt is the key.
+"""Prompts of Segment+, in our own words.
 
-Owns the wording. Knows no note and no model.
+Responses are cached under the whole prompt, so a changed prompt gets new responses.
 """
 
 from __future__ import annotations
@@ -96,6 +96,6 @@ FORMS = {
     "choice": "Answer with the letter of the right choice alone.",
     "": "Answer briefly, and say when the notes do not hold the answer.",
 }
-"""How the answer shall look, by the task of the question."""
+"""Answer formats by task."""
 
 TEMPLATES = (GATHER, GATHER_FREELY, FILTER, MERGE_REASONING, MERGE_ALL, MERGE_FREELY, ANSWER)

@@ -1,17 +1,14 @@
-"""The settings of Segment+, with the paper's values.
-
-Owns them. Knows no stage.
-"""
+"""Settings of Segment+, with the paper's values."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import Literal
 
-from .merge import How
+from .merge import EvidenceMerge
 
 OnEmpty = Literal["answer_from_all_notes", "unanswerable", "retrieval_fallback"]
-"""When the filter leaves nothing: the notes as they were, an answer that says so, or segments found by words."""
+"""If the filter drops every note: use all notes, answer "unanswerable", or fall back to retrieval."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,16 +16,16 @@ class SegmentPlusSettings:
     """The ablations: *No Label* is `filtered` false, *No Structure* is `structured` false, *Normal* is both."""
 
     segment_tokens: int = 3000
-    window_tokens: int = 4096  # of the prompt and the answer; less where the model has less
+    window_tokens: int = 4096  # prompt and answer; at most the model's context window
     note_tokens: int = 400
     answer_tokens: int = 256
     structured: bool = True
     filtered: bool = True
-    merge_evidence: How = "concat"
-    evidence_only: bool = False  # no reasoning in the last prompt: for facts that only have to be found (BABILong)
+    merge_evidence: EvidenceMerge = "concat"
+    evidence_only: bool = False  # no reasoning in the final prompt, for single facts (BABILong)
     on_empty: OnEmpty = "answer_from_all_notes"
-    n_prefiltered: int | None = None  # notes are taken of the segments that fit best; None is of all
+    n_prefiltered: int | None = None  # segments to take notes of, by score; None means all
 
     def __post_init__(self) -> None:
         if min(self.segment_tokens, self.window_tokens, self.note_tokens, self.answer_tokens) < 1:
-            raise ValueError("segment_tokens, window_tokens, note_tokens and answer_tokens are at least 1.")
+            raise ValueError("segment_tokens, window_tokens, note_tokens and answer_tokens must be at least 1.")

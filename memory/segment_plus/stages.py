@@ -1,9 +1,9 @@
-"""The stages that ask a model, for one question: a note of each part, a label of each note, merged notes.
+"""Stages of Segment+ that call a model: a note for each part, a label for each note, merged notes.
 
-A part is a segment, or as many small ones next to each other as fill one: a note of every short document or round of
-a conversation would cost too much.
+A part is one segment, or several small adjacent ones, because a note for every short document or turn would cost too
+much.
 
-Owns the prompts' calls and what stands in for an answer that cannot be read. Knows no budget and no last answer.
+Owns the calls and the fallbacks for unparsable responses. Knows no budget and no final answer.
 """
 
 from __future__ import annotations
@@ -13,21 +13,23 @@ from dataclasses import replace
 from functools import partial
 
 from ...llm.protocol import Cancel
-from ..accountant import Accountant, Call, Unreadable
-from ..budgets import cut
+from ..budgets import truncate
+from ..json_repair import read_json
+from ..metered_model import Call, MeteredModel, UnparsableAnswer
 from ..scoring import Indexer
 from ..values import Segment
 from . import prompts
-from .filter import is_kept
-from .merge import How, joined
-from .notes import Note, Quote, extracted_notes, free_note, read_note, shown
+from .merge import EvidenceMerge, merge_notes
+from .notes import Note, Quote, extractive_notes, format_note, free_note, read_note
 from .settings import SegmentPlusSettings
 
 Part = tuple[Segment, ...]
 
+LABEL_TOKENS = 32
+
 
 def parts_of(segments: Sequence[Segment], size: int, count_tokens: Callable[[str], int]) -> list[Part]:
-    """All segments in order, in parts of up to `size` tokens."""
+    """All segments in order, grouped into parts of up to `size` tokens."""
     parts: list[Part] = []
     left = 0
     for segment in segments:
@@ -42,19 +44,27 @@ def parts_of(segments: Sequence[Segment], size: int, count_tokens: Callable[[str
 
 
 def text_of(part: Part) -> str:
-    """What a prompt shows; where there are several sources, each text has the name of its own above it."""
+    """A part as text for a prompt; with several sources, each text is below the name of its source."""
     if len({segment.source for segment in part}) == 1:
         return "\n".join(segment.text for segment in part)
     return "\n\n".join(f"{_heading(segment)}\n{segment.text}" for segment in part)
 
 
+def is_kept(model: MeteredModel, question: str, note: Note, cancel: Cancel | None = None) -> bool:
+    """Whether the model labels a note "keep". An invalid label keeps it. Raises ModelError."""
+    if note.is_empty:
+        return False
+    prompt = prompts.FILTER.format(question=question, note=format_note(note))
+    return _label(model.ask(Call.of("filter", prompt, max_new_tokens=LABEL_TOKENS), cancel)) != "remove"
+
+
 class Stages:
-    """`unreadable` are the numbers of the parts whose notes a model wrote in no readable form."""
+    """`unreadable` holds the numbers of parts with an unparsable note."""
 
     def __init__(
         self,
         settings: SegmentPlusSettings,
-        accountant: Accountant,
+        model: MeteredModel,
         indexer: Indexer,
         question: str,
         *,
@@ -62,30 +72,30 @@ class Stages:
         count_tokens: Callable[[str], int],
         cancel: Cancel | None = None,
     ) -> None:
-        self._settings, self._accountant, self._indexer, self._question = settings, accountant, indexer, question
+        self._settings, self._model, self._indexer, self._question = settings, model, indexer, question
         self._batch_room, self._count_tokens = batch_room, count_tokens
         self._cancel = cancel or Cancel()
         self.unreadable: list[int] = []
 
     def gather(self, parts: Sequence[Part]) -> list[Note]:
-        """A note for each part, in order, with scores of its quotes. Parts after a cancel are left out."""
+        """A note for each part, in order, with scored quotes. Parts after a cancel are left out."""
         tasks = [partial(self._note_of, part, number, len(parts)) for number, part in enumerate(parts, 1)]
-        return self._scored([note for note in self._accountant.ask_all(tasks) if note is not None])
+        return self._scored([note for note in self._model.ask_all(tasks) if note is not None])
 
     def filter(self, notes: Sequence[Note]) -> list[Note]:
-        """The notes that stay. Those that were not labelled before a cancel do."""
+        """The notes that pass the filter. Notes without a label because of a cancel pass."""
 
         def keeps(note: Note) -> bool:
             if self._cancel.cancelled or not self._settings.filtered:
                 return not note.is_empty
-            return is_kept(self._accountant, self._question, note, shown(note), self._cancel)
+            return is_kept(self._model, self._question, note, self._cancel)
 
-        kept = self._accountant.ask_all([partial(keeps, note) for note in notes])
+        kept = self._model.ask_all([partial(keeps, note) for note in notes])
         return [note for note, stays in zip(notes, kept, strict=True) if stays]
 
-    def merge_all(self, batches: Sequence[Sequence[Note]], how: How) -> list[Note]:
+    def merge_all(self, batches: Sequence[Sequence[Note]], how: EvidenceMerge) -> list[Note]:
         """One note for each batch."""
-        return self._accountant.ask_all([partial(self._merged, batch, how) for batch in batches])
+        return self._model.ask_all([partial(self._merged, batch, how) for batch in batches])
 
     def _note_of(self, part: Part, number: int, total: int) -> Note | None:
         if self._cancel.cancelled:
@@ -94,22 +104,22 @@ class Stages:
         prompt = template.format(number=number, total=total, segment=text_of(part), question=self._question)
         call = Call.of("note", prompt, max_new_tokens=self._settings.note_tokens)
         if not self._settings.structured:
-            return free_note(self._accountant.ask(call, self._cancel), part)
+            return free_note(self._model.ask(call, self._cancel), part)
         try:
-            note = self._accountant.ask_for_json(call, lambda value: read_note(value, part), self._cancel)
-        except Unreadable:
+            note = self._model.ask_json(call, lambda value: read_note(value, part), self._cancel)
+        except UnparsableAnswer:
             if self._cancel.cancelled:
                 return None
             self.unreadable.append(number)
             return self._extracted(part)
-        # Quotes that are all made up say that there was something to quote.
+        # Made-up quotes suggest that the part has evidence, so extractive quotes replace them.
         return replace(note, quotes=self._extracted(part).quotes) if note.unfound and not note.quotes else note
 
     def _extracted(self, part: Part) -> Note:
-        return joined(extracted_notes(part, self._question, self._indexer))
+        return merge_notes(extractive_notes(part, self._question, self._indexer))
 
     def _scored(self, notes: Sequence[Note]) -> list[Note]:
-        """What has to go first, should not all of it fit, is what fits the question worst."""
+        """Scores decide which quotes are dropped if not all of them fit."""
         quotes = [quote for note in notes for quote in note.quotes]
         if not quotes:
             return list(notes)
@@ -120,22 +130,22 @@ class Stages:
             for note in notes
         ]
 
-    def _merged(self, batch: Sequence[Note], how: How) -> Note:
-        joint = joined(batch)
+    def _merged(self, batch: Sequence[Note], how: EvidenceMerge) -> Note:
+        joint = merge_notes(batch)
         if self._cancel.cancelled or (how == "concat" and len(batch) == 1):
             return joint
-        text = cut("\n".join(map(shown, batch)), self._batch_room, self._count_tokens, "left")
+        text = truncate("\n".join(map(format_note, batch)), self._batch_room, self._count_tokens, "left")
         if not self._settings.structured:
-            written = self._accountant.ask(self._merge_call(prompts.MERGE_FREELY, text), self._cancel)
+            written = self._model.ask(self._merge_call(prompts.MERGE_FREELY, text), self._cancel)
             return free_note(written, joint.segments) if written else joint
         call = self._merge_call(prompts.MERGE_REASONING if how == "concat" else prompts.MERGE_ALL, text)
         try:
-            note = self._accountant.ask_for_json(call, lambda value: read_note(value, joint.segments), self._cancel)
-        except Unreadable:
+            note = self._model.ask_json(call, lambda value: read_note(value, joint.segments), self._cancel)
+        except UnparsableAnswer:
             return joint
         if how == "concat":
             return replace(joint, reasoning=note.reasoning)
-        # A model that chose nothing of what there was lost it: better the old quotes, and a cut in the end.
+        # If the model selected none of the quotes, the old quotes are kept and truncated later.
         return replace(joint, reasoning=note.reasoning, quotes=_chosen(note, joint) or joint.quotes)
 
     def _merge_call(self, template: str, notes: str) -> Call:
@@ -148,8 +158,18 @@ def _heading(segment: Segment) -> str:
 
 
 def _chosen(note: Note, joint: Note) -> tuple[Quote, ...]:
-    """The quotes that a merge left, with the scores that they had, in the order of the text."""
+    """The selected quotes with their scores, in document order."""
     scores = {quote.text: quote.score for quote in joint.quotes}
     order = {segment: number for number, segment in enumerate(joint.segments)}
     again = [replace(quote, score=scores.get(quote.text, 0.0)) for quote in note.quotes]
     return tuple(sorted(again, key=lambda quote: order[quote.segment]))
+
+
+def _label(text: str) -> str:
+    try:
+        value = read_json(text)
+    except ValueError:
+        value = text
+    if isinstance(value, dict):
+        value = next((said for name, said in value.items() if str(name).lower() == "label"), "")
+    return str(value).strip().strip(".").lower()

@@ -1,7 +1,6 @@
-"""Segment+: a note of every segment, those that say something, merged until they fit, and an answer from them.
+"""Segment+ as a strategy: notes of all segments, filtered, merged until they fit, and an answer from them.
 
-Owns the order of the stages and their settings. What a note is, is in `notes`; what stays, in `filter`; how notes
-become fewer, in `merge`. The model that answers never sees a segment again.
+Owns the order of the stages: `stages` calls the model, `notes` and `merge` do not. The final prompt has no segments.
 """
 
 from __future__ import annotations
@@ -10,63 +9,55 @@ from collections.abc import Sequence
 from dataclasses import asdict, replace
 
 from ...llm.protocol import Cancel
-from ..accountant import Call
-from ..budgets import fit
+from ..budgets import fit_evidence
 from ..choices import as_answer, with_choices
-from ..remembered import Remembered
+from ..metered_model import Call
 from ..scoring import Bm25Index, Indexer, best
+from ..segmented_items import ItemStrategy
 from ..splitters import by_tokens, most_pieces
-from ..strategy import CANCELLED, Kit
+from ..strategy import CANCELLED, StrategyContext
 from ..templates import fill
-from ..values import Answer, Budget, Cost, Evidence, Item, Question, Recalled, Segment, Step
+from ..values import Answer, Budget, Cost, Evidence, Item, Question, RecallResult, Segment, Step
 from ..window import room_beside, window_of
 from . import prompts
-from .filter import LABEL_TOKENS
-from .merge import MOST_ROUNDS, Merged, cut_to_fit, merge_until_fit
-from .notes import Note, Quote, extracted_notes, place_of, shown
+from .merge import MAX_ROUNDS, MergeResult, cut_to_fit, merge_until_fit
+from .notes import Note, Quote, extractive_notes, format_note, place_of
 from .settings import SegmentPlusSettings
-from .stages import Part, Stages, parts_of, text_of
+from .stages import LABEL_TOKENS, Part, Stages, parts_of, text_of
 
 UNANSWERABLE = "unanswerable"
 
 
-class SegmentPlus:
-    """Notes are kept by the accountant under their whole prompt: the same question of the same segment is free."""
+class SegmentPlus(ItemStrategy):
+    """Segment+ as a strategy. Notes are cached under their whole prompt."""
 
-    def __init__(self, kit: Kit, settings: SegmentPlusSettings | None = None, indexer: Indexer = Bm25Index) -> None:
+    name = "segment_plus"
+
+    def __init__(
+        self, context: StrategyContext, settings: SegmentPlusSettings | None = None, indexer: Indexer = Bm25Index
+    ) -> None:
         self._settings = settings or SegmentPlusSettings()
         self._indexer = indexer
-        self._accountant = None if kit.accountant is None else kit.accountant.speaking_for(self.name)
-        self._count = kit.count
-        self._remembered = Remembered()
-        self._cut: tuple[tuple[Item, ...], int, list[Segment]] | None = None  # of items, by size
+        self._model = None if context.model is None else context.model.for_strategy(self.name)
+        self._count = context.count
+        super().__init__()
+        self._pieces_of: tuple[tuple[Item, ...], int, list[Segment]] | None = None  # by items and size
 
-    @property
-    def name(self) -> str:
-        return "segment_plus"
-
-    def remember(self, items: Sequence[Item], cancel: Cancel | None = None) -> None:
-        """Nothing is read before a question is asked."""
-        self._remembered.take(items, cancel)
-
-    def forget(self, source: str) -> None:
-        self._remembered.forget(source)
-
-    def recall(self, question: Question, budget: Budget, cancel: Cancel | None = None) -> Recalled:
-        """The merged notes as `context`, and the segments that they quote, in the order of the text."""
-        if self._accountant is not None:
-            self._accountant.prepare(cancel)
+    def recall(self, question: Question, budget: Budget, cancel: Cancel | None = None) -> RecallResult:
+        """The merged notes as `context`, and the segments that they quote, in document order."""
+        if self._model is not None:
+            self._model.prepare(cancel)
         segments, room = self._chosen(question), self._room(question)
         parts = self._parts(question, segments)
         room = room if budget.tokens is None else min(room, budget.tokens)
-        if self._accountant is None:
-            notes = extracted_notes(segments, question.text, self._indexer)
-            step = Step("notes", {"parts": len(parts), "by": "score, as no model is configured"})
+        if self._model is None:
+            notes = extractive_notes(segments, question.text, self._indexer)
+            step = Step("notes", {"parts": len(parts), "by": "score, because no model is configured"})
             return self._recalled(cut_to_fit(notes, self._size, room), budget, [step])
         batch_room = max(1, self._free(question, self._settings.note_tokens))
         stages = Stages(
             self._settings,
-            self._accountant,
+            self._model,
             self._indexer,
             with_choices(question),
             batch_room=batch_room,
@@ -82,7 +73,7 @@ class SegmentPlus:
                 return self._found_by_words(segments, question, replace(budget, tokens=room), steps)
             if self._settings.on_empty == "answer_from_all_notes":
                 kept = [note for note in notes if not note.is_empty]
-                steps.append(Step("all notes", {"note": "The filter left no note, so all of them are used."}))
+                steps.append(Step("all notes", {"note": "The filter removed every note, so all notes are used."}))
         how = self._settings.merge_evidence
         merged = merge_until_fit(kept, stages.merge_all, self._size, room=room, batch_room=batch_room, how=how)
         return self._recalled(merged, budget, steps)
@@ -90,24 +81,26 @@ class SegmentPlus:
     def answer(self, question: Question, budget: Budget | None = None, cancel: Cancel | None = None) -> Answer:
         before = self._spent()
         recalled = self.recall(question, budget or Budget(), cancel)
-        if self._accountant is None:
-            return Answer("", recalled, self.name, notes=("No model is configured: these are the sentences that fit.",))
-        model = self._accountant.model.info.name
-        notes = tuple(str(step.detail["note"]) for step in recalled.trace if "note" in step.detail)
+        if self._model is None:
+            return Answer(
+                "", recalled, self.name, notes=("No model is configured: only the matching sentences are returned.",)
+            )
+        name = self._model.info.name
+        notes = recalled.notes
         if cancel is not None and cancel.cancelled:
-            return Answer("", recalled, self.name, model, self._spent() - before, (*notes, CANCELLED))
+            return Answer("", recalled, self.name, name, self._spent() - before, (*notes, CANCELLED))
         if not recalled.context:
-            said = "Nothing was noted for this question, so the model was not asked."
-            return Answer(UNANSWERABLE, recalled, self.name, model, self._spent() - before, (*notes, said))
-        text = self._accountant.ask(self._last_call(question, recalled.context or ""), cancel)
-        return Answer(as_answer(text, question), recalled, self.name, model, self._spent() - before, notes)
+            said = "There are no notes for this question, so the model was not called."
+            return Answer(UNANSWERABLE, recalled, self.name, name, self._spent() - before, (*notes, said))
+        text = self._model.ask(self._last_call(question, recalled.context or ""), cancel)
+        return Answer(as_answer(text, question), recalled, self.name, name, self._spent() - before, notes)
 
     def estimate(self, question: Question) -> Cost:
-        """A note and a label of each part, notes as long as they may be, merged in as many rounds as there may be.
+        """An upper bound: full-length notes and a label of each part, merged in the largest number of rounds.
 
-        Answers that cannot be read are asked for again, which is not counted.
+        Excludes retries of unparsable responses.
         """
-        if self._accountant is None:
+        if self._model is None:
             return Cost()
         settings, words = self._settings, self._words(question)
         parts = self._parts(question, self._chosen(question))
@@ -119,16 +112,16 @@ class SegmentPlus:
         if written > self._room(question):
             merges = min(n, most_pieces(written, max(1, self._free(question, settings.note_tokens))))
             cost += Cost(
-                MOST_ROUNDS * merges,
-                MOST_ROUNDS * (written + merges * words),
-                MOST_ROUNDS * merges * settings.note_tokens,
+                MAX_ROUNDS * merges,
+                MAX_ROUNDS * (written + merges * words),
+                MAX_ROUNDS * merges * settings.note_tokens,
             )
         return cost + Cost(0, min(written, self._room(question)), settings.answer_tokens)
 
-    # What the stages share.
+    # Shared by the stages.
 
     def _chosen(self, question: Question) -> list[Segment]:
-        """All segments, or those that fit best, in the order of the text."""
+        """All segments, or the best ones, in document order."""
         segments, n = self._segments(self._segment_size(question)), self._settings.n_prefiltered
         if n is None or n >= len(segments):
             return segments
@@ -142,51 +135,51 @@ class SegmentPlus:
         return max(1, min(self._settings.segment_tokens, self._free(question, self._settings.note_tokens)))
 
     def _segments(self, size: int) -> list[Segment]:
-        """Rounds are cut too, as a part of the text has to fit into a prompt."""
-        items, cut = self._remembered.items, self._cut
+        """Turns are split too, because a part must fit a prompt."""
+        items, cut = self._items.items, self._pieces_of
         if cut is None or cut[0] is not items or cut[1] != size:
             split = by_tokens(size, self._count, hard=True)
             pieces = [_numbered(piece, item) for item in items for piece in split(item)]
-            cut = self._cut = items, size, [piece for piece in pieces if piece.text.strip()]
+            cut = self._pieces_of = items, size, [piece for piece in pieces if piece.text.strip()]
         return cut[2]
 
     def _room(self, question: Question) -> int:
-        """Tokens that the notes may have in the last prompt."""
+        """Tokens for the notes in the final prompt."""
         return self._free(question, self._settings.answer_tokens)
 
     def _free(self, question: Question, for_answer: int) -> int:
-        """Tokens of the window for a segment or for notes, beside the words of a prompt and the answer."""
-        window = window_of(self._accountant, self._settings.window_tokens)
+        """Tokens of the context window for a segment or notes, beside the template and the answer."""
+        window = window_of(self._model, self._settings.window_tokens)
         return room_beside(window, self._words(question), for_answer)
 
     def _words(self, question: Question) -> int:
-        """Tokens of a prompt without its segment or notes, at most."""
+        """An upper bound of the tokens of a prompt without its segment or notes."""
         count, templates = self._count, (*prompts.TEMPLATES, question.template)
         return max(map(count, templates)) + count(with_choices(question))
 
     def _size(self, note: Note) -> int:
-        """An upper bound of the tokens of a note as it is shown."""
-        lines = shown(note, with_reasoning=not self._settings.evidence_only).split("\n")
+        """An upper bound of the tokens of a note in a prompt."""
+        lines = format_note(note, with_reasoning=not self._settings.evidence_only).split("\n")
         return sum(self._count(line) + 1 for line in lines if line)
 
-    def _recalled(self, merged: Merged, budget: Budget, steps: Sequence[Step]) -> Recalled:
-        texts = (shown(note, with_reasoning=not self._settings.evidence_only) for note in merged.notes)
-        # What the prompt shows is the notes, so the tokens of their segments count nothing.
-        evidence = fit(_evidence(merged.notes), replace(budget, tokens=None), self._count, "document")
+    def _recalled(self, merged: MergeResult, budget: Budget, steps: Sequence[Step]) -> RecallResult:
+        texts = (format_note(note, with_reasoning=not self._settings.evidence_only) for note in merged.notes)
+        # The prompt contains the notes, so the tokens of their segments do not count.
+        evidence = fit_evidence(_evidence(merged.notes), replace(budget, tokens=None), self._count, "document")
         rounds = [asdict(each) for each in merged.rounds]
         tokens = sum(map(self._size, merged.notes))
         last = Step("merge", {"rounds": rounds, "parts_cut": merged.n_cut, "tokens": tokens})
-        return Recalled(evidence, (*steps, last), "\n".join(filter(None, texts)))
+        return RecallResult(evidence, (*steps, last), "\n".join(filter(None, texts)))
 
     def _found_by_words(
         self, segments: Sequence[Segment], question: Question, budget: Budget, steps: Sequence[Step]
-    ) -> Recalled:
+    ) -> RecallResult:
         found = best(self._indexer(segments), question.text, len(segments))
         pieces = [Evidence(segment, score, "shares words with the question") for segment, score in found]
-        evidence = fit(pieces, budget, self._count, "document")
-        said = "The filter left no note, so segments that share words with the question are used."
+        evidence = fit_evidence(pieces, budget, self._count, "document")
+        said = "The filter removed every note, so retrieved segments are used instead."
         text = "\n\n".join(each.segment.text.strip() for each in evidence)
-        return Recalled(evidence, (*steps, Step("found by words", {"note": said})), text)
+        return RecallResult(evidence, (*steps, Step("found by words", {"note": said})), text)
 
     def _last_call(self, question: Question, context: str) -> Call:
         form = prompts.FORMS["choice" if question.choices else question.task if question.task in prompts.FORMS else ""]
@@ -195,16 +188,16 @@ class SegmentPlus:
         return Call.of("answer", prompt, max_new_tokens=self._settings.answer_tokens)
 
     def _spent(self) -> Cost:
-        return Cost() if self._accountant is None else self._accountant.ledger.of(self.name)
+        return Cost() if self._model is None else self._model.usage.of(self.name)
 
 
 def _numbered(piece: Segment, item: Item) -> Segment:
-    """Pieces of a round have its number, whether it was cut or not."""
+    """Pieces of a turn have the number of the turn."""
     return replace(piece, number=item.number) if item.kind == "turn" else piece
 
 
 def _evidence(notes: Sequence[Note]) -> list[Evidence]:
-    """Each segment once, with what is quoted of it; of notes without quotes the segments that they speak of."""
+    """Each segment once, with its quotes; for a note without quotes, all its segments."""
     quotes: dict[Segment, list[Quote]] = {}
     for note in notes:
         for quote in note.quotes:
@@ -216,7 +209,7 @@ def _evidence(notes: Sequence[Note]) -> list[Evidence]:
         Evidence(
             segment,
             max((quote.score for quote in of), default=0.0),
-            f"{len(of)} sentence{'' if len(of) == 1 else 's'} noted" if of else "a note speaks of it",
+            f"{len(of)} sentence{'' if len(of) == 1 else 's'} noted" if of else "used in a note",
             quotes=tuple(quote.text for quote in of),
         )
         for segment, of in quotes.items()
@@ -232,9 +225,9 @@ def _gathered(notes: Sequence[Note], n_parts: int, n_unreadable: int) -> Step:
     }
     said = []
     if n_unreadable:
-        said.append(f"{n_unreadable} of {n_parts} notes could not be read; the best sentences by score stand in.")
+        said.append(f"{n_unreadable} of {n_parts} notes were unparsable; the best sentences by score replace them.")
     if unfound:
-        said.append(f"{len(unfound)} quotes were left out, as they do not stand in the text.")
+        said.append(f"{len(unfound)} quotes were dropped, because they are not in the text.")
     return Step("notes", {**detail, "note": " ".join(said)} if said else detail)
 
 

@@ -1,6 +1,6 @@
-"""What was said and read, on disk: one SQLite file for a workspace.
+"""Persistent storage of conversations, documents and computed results: one SQLite file for a workspace.
 
-Begin with `MemoryStore`. Knows no workspace, no editor and no strategy: whoever opens a store says where it stands.
+Start with `MemoryStore`. Knows no workspace, no editor and no strategy: the caller gives the path.
 """
 
 from ...errors import StoreError
@@ -8,14 +8,13 @@ from .conversations import Conversation, Conversations, Turn, items_of
 from .documents import Documents, StoredDocument
 from .errors import NoConversation, NotAnExport, StoreBusy, StoreTooNew
 from .exchange import export_conversations, import_conversations
-from .kept import KeptOnDisk, Vectors
+from .result_cache import StoredResultCache, StoredVectors
 from .store import MemoryStore
 
 __all__ = [
     "Conversation",
     "Conversations",
     "Documents",
-    "KeptOnDisk",
     "MemoryStore",
     "NoConversation",
     "NotAnExport",
@@ -23,8 +22,9 @@ __all__ = [
     "StoreError",
     "StoreTooNew",
     "StoredDocument",
+    "StoredResultCache",
+    "StoredVectors",
     "Turn",
-    "Vectors",
     "export_conversations",
     "import_conversations",
     "items_of",

@@ -1,7 +1,7 @@
-"""What was asked and answered, conversation by conversation.
+"""Storage of conversations and their turns.
 
-Owns conversations and their turns. A question is on disk before it is answered, so that nothing that was said is lost.
-Citations and evidence are kept as the JSON that they are given as. Knows no folder and no prompt.
+A question is on disk before it is answered, so no turn is lost. Citations and evidence are stored as JSON. Knows no
+folder and no prompt.
 """
 
 from __future__ import annotations
@@ -14,11 +14,11 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from ..values import Item
+from ..values import Item, encodable
 from .database import Database
 from .errors import NoConversation
 from .rows import checked, json_list
-from .text import holding, storable
+from .text import search_condition
 
 TITLE_CHARACTERS = 80
 
@@ -28,7 +28,7 @@ class Conversation:
     """A conversation without its turns. Times are seconds since the epoch."""
 
     id: str
-    title: str  # the first question where nobody gave one
+    title: str  # the first question if none was given
     folder: str
     created_at: float
     changed_at: float
@@ -37,7 +37,7 @@ class Conversation:
 
 @dataclass(frozen=True, slots=True)
 class Turn:
-    """A question and its answer. `answer` is None where none came: the process ended, or the request was cancelled."""
+    """A question and its answer. `answer` is None if the process ended or the request was cancelled."""
 
     conversation: str
     number: int  # from 0
@@ -51,7 +51,7 @@ class Turn:
 
 
 def items_of(turns: Iterable[Turn]) -> list[Item]:
-    """Turns that were answered, as any strategy takes them in: one conversation is one source."""
+    """Answered turns as items for any strategy; a conversation is one source."""
     return [
         Item(f"conversation {t.conversation}", f"user: {t.question}\nbot: {t.answer}", "turn", t.number, t.asked_at)
         for t in turns
@@ -66,18 +66,18 @@ class Conversations:
         self._database = database
 
     def begin(self, folder: str = "", title: str = "") -> str:
-        """The id of a new conversation."""
+        """Create a conversation; returns its id."""
         id, now = secrets.token_hex(6), time.time()
         self._database.write(
             lambda to: to.execute(
-                "INSERT INTO conversations VALUES (?, ?, ?, ?, ?)", (id, storable(title), storable(folder), now, now)
+                "INSERT INTO conversations VALUES (?, ?, ?, ?, ?)", (id, encodable(title), encodable(folder), now, now)
             )
         )
         return id
 
     def ask(self, id: str, question: str) -> int:
-        """The number of a new turn, which is on disk now. Raises NoConversation."""
-        question, now = storable(question), time.time()
+        """Store a question; returns the number of its turn. Raises NoConversation."""
+        question, now = encodable(question), time.time()
 
         def add(to: sqlite3.Connection) -> int:
             title = " ".join(question.split())[:TITLE_CHARACTERS]
@@ -103,9 +103,9 @@ class Conversations:
         model: str = "",
         evidence: Sequence[Any] = (),
     ) -> None:
-        """Keep the answer of a turn, in the place of an earlier one. Raises NoConversation."""
+        """Store the answer of a turn and replace an earlier one. Raises NoConversation."""
         now = time.time()
-        row = (storable(text), now, storable(model), json.dumps(list(citations)), json.dumps(list(evidence)))
+        row = (encodable(text), now, encodable(model), json.dumps(list(citations)), json.dumps(list(evidence)))
 
         def put(to: sqlite3.Connection) -> None:
             sql = "UPDATE turns SET answer = ?, answered_at = ?, model = ?, citations = ?, evidence = ?"
@@ -118,33 +118,33 @@ class Conversations:
         return next(iter(self._conversations(f"{_CONVERSATIONS} WHERE id = ?", id)), None)
 
     def turns(self, id: str) -> tuple[Turn, ...]:
-        """Oldest first; empty for an unknown conversation."""
+        """The turns, oldest first; empty for an unknown conversation."""
         return self._turns(f"{_TURNS} WHERE conversation = ? ORDER BY number", id)
 
     def list(self, limit: int = 20, text: str = "") -> tuple[Conversation, ...]:
-        """The last that were spoken in first; with `text`, those whose title or one of whose turns holds its words."""
-        holds, words = holding(text)
+        """Recent conversations first; with `text`, those whose title or one of whose turns contains all its words."""
+        holds, words = search_condition(text)
         where = f"{holds('title')} OR id IN (SELECT conversation FROM turns WHERE {holds(_SAID)})"
         sql = f"{_CONVERSATIONS} WHERE {where} ORDER BY changed_at DESC, id LIMIT ?"
         return self._conversations(sql, *words, *words, limit)
 
     def search(self, text: str, limit: int = 20) -> tuple[Turn, ...]:
-        """Turns that hold each word of `text`, in any case and inside of longer words too; newest first."""
-        holds, words = holding(text)
+        """Turns that contain each word of `text`, case-insensitively and inside of words; newest first."""
+        holds, words = search_condition(text)
         order = "ORDER BY asked_at DESC, conversation, number DESC LIMIT ?"
         return self._turns(f"{_TURNS} WHERE {holds(_SAID)} {order}", *words, limit)
 
     def delete(self, id: str) -> None:
-        """Forget a conversation; its bytes are overwritten. Nothing happens when there is none."""
+        """Delete a conversation and overwrite its bytes. Ignores an unknown id."""
         self._database.write(lambda to: to.execute("DELETE FROM conversations WHERE id = ?", (id,)))
-        self._database.tidy()
+        self._database.vacuum()
 
     def delete_all(self) -> None:
         self._database.write(lambda to: to.execute("DELETE FROM conversations"))
-        self._database.tidy()
+        self._database.vacuum()
 
     def all(self) -> tuple[tuple[Conversation, tuple[Turn, ...]], ...]:
-        """Every conversation with its turns, the oldest first, all of one moment."""
+        """A consistent snapshot of all conversations with their turns, oldest first."""
 
         def read(of: sqlite3.Connection) -> tuple[tuple[Conversation, tuple[Turn, ...]], ...]:
             turns: dict[str, list[Turn]] = {}
@@ -157,13 +157,13 @@ class Conversations:
         return self._database.read(read)
 
     def add(self, conversations: Iterable[tuple[Conversation, Sequence[Turn]]]) -> int:
-        """Take in what was exported, wholly or not at all; what is there already stays. How many turns are new."""
+        """Import conversations in one transaction; existing turns stay. Returns the number of new turns."""
         heads, turns = [], []
         for c, said in conversations:
-            heads.append((c.id, storable(c.title), storable(c.folder), c.created_at, c.changed_at))
+            heads.append((c.id, encodable(c.title), encodable(c.folder), c.created_at, c.changed_at))
             for t in said:
-                answer = None if t.answer is None else storable(t.answer)
-                when_and_what = (storable(t.question), t.asked_at, answer, t.answered_at, storable(t.model))
+                answer = None if t.answer is None else encodable(t.answer)
+                when_and_what = (encodable(t.question), t.asked_at, answer, t.answered_at, encodable(t.model))
                 turns.append(
                     (t.conversation, t.number, *when_and_what, json.dumps(t.citations), json.dumps(t.evidence))
                 )
@@ -175,7 +175,7 @@ class Conversations:
         return max(0, self._database.write(put))
 
     def _turns(self, sql: str, *values: Any) -> tuple[Turn, ...]:
-        # Rows are checked inside: a damaged one is the store's to deal with, and then this is read again.
+        # Rows are checked inside of `read`, which recovers a damaged file and reads again.
         return self._database.read(lambda of: tuple(map(_turn, of.execute(sql, values).fetchall())))
 
     def _conversations(self, sql: str, *values: Any) -> tuple[Conversation, ...]:
@@ -209,5 +209,5 @@ def _turn(row: Any) -> Turn:
 def _expect(changed: sqlite3.Cursor, id: str) -> None:
     if not changed.rowcount:
         raise NoConversation(
-            f"No conversation {id}, or no such turn of it. It may have been forgotten; begin a new one."
+            f"There is no conversation `{id}`, or no such turn in it. It may have been deleted; start a new one."
         )

@@ -1,8 +1,8 @@
-"""One SQLite file that several threads and processes share, and what is done when the disk does not play along.
+"""SQLite database shared by threads and processes, with recovery from damage and disk errors.
 
-Owns opening, transactions and failures, and is the one place where errors of SQLite and of damaged rows are mapped. A
-damaged or foreign file is moved aside, never deleted, and what of it can be read goes into a new one; where nothing can
-be written, memory goes on in this process alone, and `notes` says so. Knows no table but those it saves then.
+Owns opening, transactions and error mapping. A damaged or foreign file is moved aside, never deleted, and its readable
+rows are copied to a new one. If the disk is not writable, the data stays in this process, and `notes` says so. Knows
+only the tables that recovery copies.
 """
 
 from __future__ import annotations
@@ -24,27 +24,27 @@ from .errors import StoreBusy, StoreTooNew
 from .migrations import APPLICATION_ID, VERSION, migrate, version_of
 from .rows import DamagedRow
 from .salvage import salvage
-from .text import teach_search
+from .text import register_search_function
 
 T = TypeVar("T")
 Work = Callable[[sqlite3.Connection], T]
 
 BUSY_S = 10.0
-"""Nobody writes for longer than moments; who waits for this long waits for a process that hangs."""
+"""Transactions take milliseconds, so a longer lock means a process that hangs."""
 
-_SAVED_TABLES = ("conversations", "turns")  # all else can be made again
+_SAVED_TABLES = ("conversations", "turns")  # everything else can be computed again
 _DAMAGED = ("malformed", "not a database", "no such table", "no such column", "unsupported file format")
-_NOT_UTF8 = ("decode", "user-defined function")  # the function is the search, and it only folds text
+_NOT_UTF8 = ("decode", "user-defined function")  # the only user-defined function is the search
 _BUSY = ("locked", "busy")
 _NO_DISK = ("disk", "readonly", "unable to open")
-_MOST_VERSIONS = 10_000  # a higher version is damage, and no later Weft's
+_MAX_VERSIONS = 10_000  # a higher version means damage
 _SHOWN_REASON = 120
 
 
 class Database:
-    """The file at `path`, made when there is none; None is a store in this process alone. Thread-safe.
+    """The file at `path`, created if missing; None keeps the data in this process. Thread-safe.
 
-    Raises StoreTooNew for the file of a later Weft, StoreBusy where another process keeps it from opening.
+    Raises StoreTooNew for a file of a later Weft, StoreBusy if another process locks it.
     """
 
     def __init__(self, path: Path | None, *, busy_s: float = BUSY_S) -> None:
@@ -56,15 +56,15 @@ class Database:
         self._connection = self._open()
 
     def read(self, work: Work[T]) -> T:
-        """What `work` makes of one consistent state."""
+        """Run `work` in a read transaction."""
         return self._attempt("BEGIN", work)
 
     def write(self, work: Work[T]) -> T:
-        """Do `work` wholly or not at all; it is on disk when this returns. It may run twice, so it only touches SQL."""
+        """Run `work` in a write transaction, durable on return. `work` can run twice, so it must only touch SQL."""
         return self._attempt("BEGIN IMMEDIATE", work)
 
-    def tidy(self) -> None:
-        """Give room back after much was deleted, and leave nothing of it in the log beside the file."""
+    def vacuum(self) -> None:
+        """Free disk space after deletions, and truncate the write-ahead log."""
         with self._lock, suppress(sqlite3.Error):
             self._connection.execute("PRAGMA incremental_vacuum").fetchall()
             self._connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
@@ -80,30 +80,30 @@ class Database:
             except (sqlite3.Error, UnicodeDecodeError, DamagedRow) as error:
                 if isinstance(error, sqlite3.ProgrammingError) and "closed" in str(error):
                     raise StoreError(
-                        "The memory is closed: Weft is ending, or its settings changed. Try again."
+                        "The store is closed, because Weft is exiting or was reconfigured. Try again."
                     ) from error
                 if self.path is None:
                     raise
-                if _is(error, _BUSY):
+                if _message_has(error, _BUSY):
                     raise self._busy() from error
                 if not self._recover(self.path, error):
-                    raise  # a mistake of the program, not of the disk
+                    raise  # a bug, not a disk error
             return _in_transaction(self._connection, begin, work)
 
     def _recover(self, path: Path, error: Exception) -> bool:
-        """Go on with another connection; False when neither the file nor the disk is at fault."""
+        """Open another connection; False if neither the file nor the disk is at fault."""
         old = self._connection
         if _means_damage(error, path):
-            with suppress(_Unfit):
+            with suppress(_UnusableFile):
                 _check_version(path, old)
             old.close()
-            self._connection = self._begin_anew(path, _reason(error))
-        elif _is(error, _NO_DISK):
+            self._connection = self._start_new_file(path, _reason(error))
+        elif _message_has(error, _NO_DISK):
             with closing(old):
                 self._connection = self._in_memory(error, old)
         elif not _is_sound(old):
             old.close()
-            self._connection = self._begin_anew(path, _reason(error))
+            self._connection = self._start_new_file(path, _reason(error))
         else:
             return False
         return True
@@ -116,33 +116,33 @@ class Database:
             connection = _open_file(self.path, self._busy_s)
             self._file_id = _file_id(self.path)
             return connection
-        except _Unfit as error:
-            return self._begin_anew(self.path, str(error))
+        except _UnusableFile as error:
+            return self._start_new_file(self.path, str(error))
         except (OSError, sqlite3.Error) as error:
-            if _is(error, _BUSY):
+            if _message_has(error, _BUSY):
                 raise self._busy() from error
             with suppress(sqlite3.Error, UnicodeDecodeError):
-                # Immutable, because the log beside a file cannot be opened where nothing can be written.
+                # Immutable, because the write-ahead log cannot be opened on a read-only disk.
                 uri = f"{self.path.absolute().as_uri()}?mode=ro&immutable=1"
                 with closing(sqlite3.connect(uri, uri=True)) as old:
                     return self._in_memory(error, old)
             return self._in_memory(error, None)
 
-    def _begin_anew(self, path: Path, reason: str) -> sqlite3.Connection:
+    def _start_new_file(self, path: Path, reason: str) -> sqlite3.Connection:
         aside = _free_name(path)
         try:
-            if _file_id(path) != self._file_id:  # another process was faster
+            if _file_id(path) != self._file_id:  # another process recovered it first
                 return _open_file(path, self._busy_s)
             for suffix in ("", "-wal", "-shm"):
                 with suppress(FileNotFoundError):
                     os.replace(f"{path}{suffix}", f"{aside}{suffix}")
             connection = _open_file(path, self._busy_s)
-            n_turns = _take_over(connection, aside)
-        except (OSError, sqlite3.Error, _Unfit) as error:
+            n_turns = _copy_salvaged(connection, aside)
+        except (OSError, sqlite3.Error, _UnusableFile) as error:
             return self._in_memory(error, None)
         self._file_id = _file_id(path)
-        said = f" with the {n_turns:,} turns that can be read of it" if n_turns else ""
-        self.notes += (f"{path} could not be read ({reason}). It was moved to {aside}, and a new memory begins{said}.",)
+        said = f" with its {n_turns:,} readable turns" if n_turns else ""
+        self.notes += (f"{path} is unreadable ({reason}). It was moved to {aside}, and a new store was created{said}.",)
         return connection
 
     def _in_memory(self, error: Exception, old: sqlite3.Connection | None) -> sqlite3.Connection:
@@ -151,24 +151,24 @@ class Database:
             with suppress(sqlite3.Error, UnicodeDecodeError):
                 _copy(old, connection)
         self.notes += (
-            f"{self.path} cannot be used ({error}). What is said now is remembered until Weft ends; "
-            "free the disk or set data_dir to a folder that can be written.",
+            f"{self.path} is unusable ({error}). Conversations are kept until Weft exits; "
+            "free disk space, or set `data_dir` to a writable folder.",
         )
         self.path = None
         return connection
 
     def _busy(self) -> StoreBusy:
         return StoreBusy(
-            f"{self.path} was locked by another process for {self._busy_s:g} s. End that one or try again."
+            f"{self.path} was locked by another process for {self._busy_s:g} s. Stop that process, or try again."
         )
 
 
-class _Unfit(ControlFlow):
-    """A file that is damaged, or none of ours."""
+class _UnusableFile(ControlFlow):
+    """A damaged file, or one of another program."""
 
 
 def _file_id(path: Path) -> int:
-    """Tells a file from another one of its name; 0 where there is none."""
+    """Inode of a file; 0 if it does not exist."""
     try:
         return path.stat().st_ino
     except OSError:
@@ -176,14 +176,14 @@ def _file_id(path: Path) -> int:
 
 
 def _free_name(path: Path) -> Path:
-    """Where a file is moved that cannot be read. Two of one second have two names."""
+    """An unused name for a damaged file."""
     stamp = time.strftime("%Y%m%d-%H%M%S")
     names = (f"{path.name}.{stamp}{f'-{n}' if n else ''}.aside" for n in range(1_000_000))
     return next(aside for name in names if not (aside := path.with_name(name)).exists())
 
 
-def _take_over(connection: sqlite3.Connection, damaged: Path) -> int:
-    """How many turns of a damaged store the new one begins with."""
+def _copy_salvaged(connection: sqlite3.Connection, damaged: Path) -> int:
+    """Copy the salvaged rows of a damaged store; returns the number of turns."""
     conversations, turns = salvage(damaged)
 
     def put(to: sqlite3.Connection) -> int:
@@ -199,8 +199,8 @@ def _open_file(path: Path, busy_s: float) -> sqlite3.Connection:
     remove_abandoned(path.parent)
     with suppress(FileNotFoundError):
         if not stat.S_ISREG(path.stat().st_mode):
-            raise _Unfit("it is no regular file")
-    private_file(path)  # the files that SQLite puts beside it take its mode
+            raise _UnusableFile("it is not a regular file")
+    private_file(path)  # SQLite gives its mode to the files beside it
     for suffix in ("-wal", "-shm"):
         if (beside := path.with_name(path.name + suffix)).exists():
             private_file(beside)
@@ -211,38 +211,38 @@ def _open_file(path: Path, busy_s: float) -> sqlite3.Connection:
             try:
                 return _prepared(connection, path)
             except sqlite3.OperationalError as error:
-                # Two processes that switch one new file to a log are told so at once, whatever the timeout.
-                if not _is(error, _BUSY) or time.monotonic() > until:
+                # SQLite ignores the timeout when two processes switch a new file to WAL mode.
+                if not _message_has(error, _BUSY) or time.monotonic() > until:
                     raise
                 time.sleep(0.01)
     except BaseException as error:
         connection.close()
         if isinstance(error, Exception) and _means_damage(error, path):
-            raise _Unfit(_reason(error)) from error
+            raise _UnusableFile(_reason(error)) from error
         raise
 
 
 def _prepared(connection: sqlite3.Connection, path: Path) -> sqlite3.Connection:
-    # In this order: another process may make the tables and write its name in one transaction between the two.
+    # In this order: another process can create the tables and set the id in one transaction between the two.
     (n_tables,) = connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
     (owner,) = connection.execute("PRAGMA application_id").fetchone()
     if owner != APPLICATION_ID and n_tables:
-        raise _Unfit("it belongs to another program")
+        raise _UnusableFile("it belongs to another program")
     _check_version(path, connection)
     connection.execute("PRAGMA auto_vacuum = INCREMENTAL")
     connection.execute("PRAGMA journal_mode = WAL").fetchone()
-    # A turn that was said must outlast a power cut, too.
+    # Turns must survive a power failure.
     connection.execute("PRAGMA synchronous = FULL")
     connection.execute("PRAGMA trusted_schema = OFF")
     return _common(connection)
 
 
 def _check_version(path: Path, connection: sqlite3.Connection) -> None:
-    """Raises StoreTooNew: a later Weft may bring a file up to date while this one has it open."""
+    """Raises StoreTooNew: a later Weft can migrate a file while this process has it open."""
     with suppress(sqlite3.DatabaseError):
         version = version_of(connection)
-        if not 0 <= version < _MOST_VERSIONS:
-            raise _Unfit(f"it says that it is store version {version}")
+        if not 0 <= version < _MAX_VERSIONS:
+            raise _UnusableFile(f"it claims to be store version {version}")
         if version > VERSION:
             raise StoreTooNew(
                 f"{path} is store version {version}; this Weft reads up to {VERSION}. Upgrade, or move the file away."
@@ -256,7 +256,7 @@ def _empty() -> sqlite3.Connection:
 def _common(connection: sqlite3.Connection) -> sqlite3.Connection:
     connection.execute("PRAGMA foreign_keys = ON")
     connection.execute("PRAGMA secure_delete = ON")
-    teach_search(connection)
+    register_search_function(connection)
     migrate(connection)
     return connection
 
@@ -283,13 +283,13 @@ def _copy(old: sqlite3.Connection, new: sqlite3.Connection) -> None:
 def _means_damage(error: Exception, path: Path) -> bool:
     if isinstance(error, (UnicodeDecodeError, DamagedRow)):
         return True
-    if _is(error, ("readonly",)):
+    if _message_has(error, ("readonly",)):
         return not _may_be_written(path)
-    return _is(error, (*_DAMAGED, *_NOT_UTF8))
+    return _message_has(error, (*_DAMAGED, *_NOT_UTF8))
 
 
 def _may_be_written(path: Path) -> bool:
-    """Whether the header lets SQLite write: it does for the versions 1 and 2 of the format."""
+    """Whether the file header permits writing: format versions 1 and 2."""
     try:
         with path.open("rb") as file:
             return max(file.read(20)[18:20], default=1) <= 2
@@ -305,12 +305,12 @@ def _is_sound(connection: sqlite3.Connection) -> bool:
 
 
 def _reason(error: Exception) -> str:
-    """In few words, and without the text that could not be decoded."""
-    if isinstance(error, UnicodeDecodeError) or _is(error, _NOT_UTF8):
-        return "it holds text that is no UTF-8"
+    """A short reason, without the undecodable text."""
+    if isinstance(error, UnicodeDecodeError) or _message_has(error, _NOT_UTF8):
+        return "it contains invalid UTF-8"
     return str(error)[:_SHOWN_REASON]
 
 
-def _is(error: Exception, words: tuple[str, ...]) -> bool:
-    # Python 3.10 tells no error codes.
+def _message_has(error: Exception, words: tuple[str, ...]) -> bool:
+    # Python 3.10 has no SQLite error codes.
     return isinstance(error, sqlite3.Error) and any(word in str(error) for word in words)

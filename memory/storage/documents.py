@@ -1,7 +1,6 @@
-"""What documents say, segment by segment, under the content they were read from.
+"""Storage of parsed documents: their segments, under the hash of the content.
 
-Owns documents and their segments; the text of a segment is stored once, whichever documents hold it. Knows no file:
-whoever reads one says what it is called and what its content is.
+The text of a segment is stored once for all documents. Knows no file: the caller gives the source and the hash.
 """
 
 from __future__ import annotations
@@ -12,15 +11,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from ..values import Segment
+from ..values import Segment, encodable
 from .database import Database
 from .rows import checked
-from .text import holding, storable
+from .text import search_condition
 
 
 @dataclass(frozen=True, slots=True)
 class StoredDocument:
-    """A document as it was read. `hash` stands for its content and for how it was read; `read_at` is in seconds."""
+    """A parsed document. `hash` identifies the content and the parser version; `read_at` is in seconds."""
 
     source: str
     hash: str
@@ -36,11 +35,11 @@ class Documents:
         self._database = database
 
     def put(self, source: str, hash: str, segments: Sequence[Segment], kind: str = "") -> None:
-        """Keep a document in the place of what its source held."""
+        """Store a document and replace the one of its source."""
         self.put_all([StoredDocument(source, hash, kind, time.time(), tuple(segments))])
 
     def put_all(self, documents: Sequence[StoredDocument]) -> None:
-        """Keep many in one transaction."""
+        """Store documents in one transaction."""
 
         def write(to: sqlite3.Connection) -> None:
             for document in documents:
@@ -49,12 +48,12 @@ class Documents:
                 head = (document.source, document.hash, document.kind, document.read_at)
                 to.execute("INSERT INTO documents VALUES (?, ?, ?, ?)", head)
                 to.executemany(
-                    "INSERT OR IGNORE INTO segments VALUES (?, ?)", [(s.key, storable(s.text)) for s in segments]
+                    "INSERT OR IGNORE INTO segments VALUES (?, ?)", [(s.key, encodable(s.text)) for s in segments]
                 )
                 to.executemany(
                     "INSERT INTO places VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
                     [
-                        (document.source, i, s.source, s.number, storable(s.title), s.key, s.start, s.first_line)
+                        (document.source, i, s.source, s.number, encodable(s.title), s.key, s.start, s.first_line)
                         for i, s in enumerate(segments)
                     ],
                 )
@@ -67,7 +66,7 @@ class Documents:
         return next(iter(self._read("WHERE document = ?", "WHERE source = ?", source)), None)
 
     def all(self) -> tuple[StoredDocument, ...]:
-        """Every document, by source."""
+        """All documents, by source."""
         return self._read("", "")
 
     def sources(self) -> tuple[str, ...]:
@@ -78,20 +77,20 @@ class Documents:
         return self._database.read(read)
 
     def search(self, text: str, limit: int = 20) -> tuple[Segment, ...]:
-        """Segments that hold each word of `text`, in any case and inside of longer words too; in their order."""
-        holds, words = holding(text)
+        """Segments that contain each word of `text`, case-insensitively and inside of words; in order."""
+        holds, words = search_condition(text)
         sql = f"{_SEGMENTS} WHERE {holds('text')} ORDER BY document, position LIMIT ?"
         return self._database.read(lambda of: tuple(map(_segment, of.execute(sql, (*words, limit)).fetchall())))
 
     def drop(self, *sources: str) -> None:
-        """Forget documents; their bytes are overwritten."""
+        """Delete documents and overwrite their bytes."""
 
         def write(to: sqlite3.Connection) -> None:
             to.executemany("DELETE FROM documents WHERE source = ?", [(source,) for source in sources])
             to.execute(_FORGET_UNUSED)
 
         self._database.write(write)
-        self._database.tidy()
+        self._database.vacuum()
 
     def _read(self, of_document: str, of_source: str, *values: str) -> tuple[StoredDocument, ...]:
         def read(of: sqlite3.Connection) -> tuple[StoredDocument, ...]:

@@ -1,4 +1,4 @@
-"""The errors of the store, below `StoreError`. Each message names the file and the next step."""
+"""Errors of the store, below `StoreError`. Each message names the file and the next step."""
 
 from __future__ import annotations
 
@@ -6,16 +6,16 @@ from ...errors import StoreError, UserError
 
 
 class StoreTooNew(StoreError):
-    """A later Weft wrote the file. It is left as it is."""
+    """A later Weft wrote the file. It stays unchanged."""
 
 
 class StoreBusy(StoreError):
-    """Another process has been writing for longer than anybody waits."""
+    """Another process locked the file for too long."""
 
 
 class NoConversation(StoreError, UserError, LookupError):
-    """No conversation, or no turn of it, is known under this name: it was forgotten, perhaps by another editor."""
+    """Unknown conversation or turn; another editor may have deleted it."""
 
 
 class NotAnExport(StoreError, UserError, ValueError):
-    """The file to import is not one that was exported. The message names the line."""
+    """The file to import is not an export. The message names the line."""

@@ -1,9 +1,9 @@
-"""Conversations as a text file, to be read by people and programs and taken in again.
+"""Export and import of conversations as JSON lines in UTF-8.
 
-JSON lines in UTF-8. The first is `{"weft": "conversations", "version": 1}`. Each other one is a conversation (`id`,
-`title`, `folder`, `created_at`, `changed_at`, `turns`), and a turn is `number`, `question`, `asked_at`, `answer`,
-`answered_at`, `model`, `citations`, `evidence`; times are seconds since the epoch. Documents and what was computed of
-them are left out: they are made again from the files.
+The first line is `{"weft": "conversations", "version": 1}`. Every other line is a conversation (`id`, `title`,
+`folder`, `created_at`, `changed_at`, `turns`), and a turn is `number`, `question`, `asked_at`, `answer`, `answered_at`,
+`model`, `citations`, `evidence`; times are seconds since the epoch. Documents and computed results are left out,
+because they can be computed again.
 """
 
 from __future__ import annotations
@@ -16,10 +16,10 @@ from typing import Any
 
 from ...llm.disk import open_regular
 from ...llm.private_files import private_file
+from ..values import encodable
 from .conversations import Conversation, Conversations, Turn
 from .errors import NotAnExport
-from .rows import MOST_NUMBER, MOST_SECONDS
-from .text import storable
+from .rows import MAX_NUMBER, MAX_SECONDS
 
 _HEAD = {"weft": "conversations", "version": 1}
 _KINDS: dict[str, tuple[type, ...]] = {
@@ -43,9 +43,9 @@ _OF_A_TURN = ("number", "question", "asked_at", "answer", "answered_at", "model"
 
 
 def export_conversations(conversations: Conversations, file: Path, *, overwrite: bool = False) -> int:
-    """Write all conversations to `file`, readable by its owner alone; how many there were.
+    """Write all conversations to `file`, readable by its owner only; returns their number.
 
-    Raises FileExistsError for a file that is there, unless it may be replaced, and OSError.
+    Raises FileExistsError for an existing file unless `overwrite`, and OSError.
     """
     everything = conversations.all()
     lines: list[dict[str, Any]] = [_HEAD]
@@ -55,7 +55,7 @@ def export_conversations(conversations: Conversations, file: Path, *, overwrite:
     if not overwrite:
         os.close(os.open(file, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600))
     private_file(file)
-    # A pipe that nobody reads is an error at once; one that somebody reads is waited for while it is written.
+    # A pipe without a reader is an error at once; with a reader, writing blocks.
     descriptor = os.open(file, os.O_WRONLY | os.O_TRUNC | getattr(os, "O_NONBLOCK", 0))
     os.set_blocking(descriptor, True)
     with open(descriptor, "w", encoding="utf-8", newline="\n") as out:
@@ -64,15 +64,15 @@ def export_conversations(conversations: Conversations, file: Path, *, overwrite:
 
 
 def _json(line: dict[str, Any]) -> str:
-    """One line; characters that a terminal would obey or not show are written as JSON's escapes."""
+    """One line; control characters are written as JSON escapes."""
     text = json.dumps(line, ensure_ascii=False)
     return "".join(sign if sign.isprintable() else json.dumps(sign)[1:-1] for sign in text)
 
 
 def import_conversations(conversations: Conversations, file: Path) -> int:
-    """Take in what was exported; what is there already stays. How many turns are new.
+    """Import an export; existing turns stay. Returns the number of new turns.
 
-    Raises NotAnExport, and then nothing was taken in; OSError for a file that cannot be read.
+    Raises NotAnExport and imports nothing then; OSError for an unreadable file.
     """
     read, line_number = [], 0
     try:
@@ -86,16 +86,16 @@ def import_conversations(conversations: Conversations, file: Path) -> int:
         if not line_number:
             raise ValueError("the file is empty")
     except (ValueError, OverflowError, RecursionError) as error:
-        raise NotAnExport(f"{file}:{line_number}: {error}. Give a file that Weft exported.") from error
+        raise NotAnExport(f"{file}:{line_number}: {error}. Use a file that Weft exported.") from error
     return conversations.add(read)
 
 
 def _conversation(value: Any) -> tuple[Conversation, list[Turn]]:
     head = _checked(value, _OF_A_CONVERSATION)
-    head["id"] = storable(head["id"])
+    head["id"] = encodable(head["id"])
     turns = value.get("turns")
     if not isinstance(turns, list):
-        raise ValueError("turns should be a list")
+        raise ValueError("turns must be a list")
     said = [Turn(head["id"], **_checked(turn, _OF_A_TURN)) for turn in turns]
     return Conversation(**head, n_turns=len(said)), said
 
@@ -106,12 +106,12 @@ def _checked(value: Any, names: tuple[str, ...]) -> dict[str, Any]:
     for name in names:
         kinds = _KINDS[name]
         if name not in value or not isinstance(value[name], kinds) or isinstance(value[name], bool):
-            raise ValueError(f"{name} should be {' or '.join(dict.fromkeys(_WORDS[kind] for kind in kinds))}")
-        limit = MOST_SECONDS if name.endswith("_at") else MOST_NUMBER
+            raise ValueError(f"{name} must be {' or '.join(dict.fromkeys(_WORDS[kind] for kind in kinds))}")
+        limit = MAX_SECONDS if name.endswith("_at") else MAX_NUMBER
         if isinstance(value[name], (int, float)) and not 0 <= value[name] < limit:
             raise ValueError(f"{name} is out of range")
     return {name: tuple(value[name]) if isinstance(value[name], list) else value[name] for name in names}
 
 
 def _no_constant(name: str) -> None:
-    raise ValueError(f"{name} is no JSON")
+    raise ValueError(f"{name} is not valid JSON")

@@ -1,7 +1,7 @@
-"""The tables of the store, version by version.
+"""Schema of the store and its migrations.
 
-Migrations are only added: a file of any past version opens, and `tests/data/memory-<version>.db` holds one of each.
-A version is the number of migrations that a file has seen (`PRAGMA user_version`).
+Migrations are only added: a file of any past version opens, and `tests/data/memory-<version>.db` holds one of each. The
+version is the number of applied migrations (`PRAGMA user_version`).
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 import sqlite3
 
 APPLICATION_ID = 0x57656674
-"""`Weft`: tells a store from any other SQLite file."""
+"""`Weft`: distinguishes a store from other SQLite files."""
 
 MIGRATIONS: tuple[tuple[str, ...], ...] = (
     (
@@ -65,17 +65,17 @@ MIGRATIONS: tuple[tuple[str, ...], ...] = (
 """History: 1, the first."""
 
 VERSION = len(MIGRATIONS)
-"""What this Weft reads up to."""
+"""The newest version that this Weft reads."""
 
 
 def version_of(connection: sqlite3.Connection) -> int:
-    """How many migrations a file has seen; 0 for an empty one."""
+    """The number of applied migrations; 0 for an empty file."""
     (version,) = connection.execute("PRAGMA user_version").fetchone()
     return int(version)
 
 
 def migrate(connection: sqlite3.Connection, migrations: tuple[tuple[str, ...], ...] = MIGRATIONS) -> None:
-    """Bring a file up to date, in one transaction. Of two processes that do so at once, one finds it done."""
+    """Apply missing migrations in one transaction. If two processes do so, the second one finds nothing to apply."""
     if version_of(connection) >= len(migrations):
         return
     connection.execute("BEGIN IMMEDIATE")

@@ -1,6 +1,6 @@
-"""The types of stored rows. SQLite keeps whatever bytes a damaged page holds, so each row is checked when it is read.
+"""Validation of stored rows. A damaged page can hold any bytes, so every row is checked when it is read.
 
-Owns what counts as damage in a row. Knows no table.
+Knows no table.
 """
 
 from __future__ import annotations
@@ -11,38 +11,38 @@ from typing import Any
 
 from ...errors import ControlFlow
 
-MOST_SECONDS = 1e11
-"""No time in seconds since the epoch is later; the platform's calendars end before."""
+MAX_SECONDS = 1e11
+"""Upper bound of times in seconds since the epoch."""
 
-MOST_NUMBER = 2**53
+MAX_NUMBER = 2**53
 
 Kinds = Sequence["type | tuple[type, ...]"]
 
 
 class DamagedRow(ControlFlow):
-    """A value that Weft never wrote in this column. The message names the column."""
+    """A value that Weft cannot have written. The message names the column."""
 
 
 def checked(row: Sequence[Any], kinds: Kinds, names: Sequence[str]) -> Sequence[Any]:
-    """The row, whose values have these types and whose numbers are in range. Raises DamagedRow."""
+    """The row, after a check of types and ranges. Raises DamagedRow."""
     for value, kind, name in zip(row, kinds, names, strict=True):
         if not isinstance(value, kind) or not _is_in_range(value):
-            raise DamagedRow(f"{name} holds what is none")
+            raise DamagedRow(f"{name} has an invalid value")
     return row
 
 
 def json_list(text: str, name: str) -> tuple[Any, ...]:
-    """The elements of a list in JSON. Raises DamagedRow."""
+    """The elements of a JSON list. Raises DamagedRow."""
     try:
         found = json.loads(text)
     except (ValueError, RecursionError):
         found = None
     if not isinstance(found, list):
-        raise DamagedRow(f"{name} holds no list in JSON")
+        raise DamagedRow(f"{name} is not a JSON list")
     return tuple(found)
 
 
 def _is_in_range(value: Any) -> bool:
     if isinstance(value, float):
-        return 0 <= value < MOST_SECONDS
-    return not isinstance(value, int) or 0 <= value < MOST_NUMBER
+        return 0 <= value < MAX_SECONDS
+    return not isinstance(value, int) or 0 <= value < MAX_NUMBER

@@ -1,7 +1,7 @@
-"""The conversations that can still be read of a damaged store, row by row.
+"""Salvage of conversations from a damaged store, row by row.
 
-Owns reading around damage: rows behind an unreadable page are sought by their numbers, and where the first page with
-the header and the schema is lost, a new store's stands in for it. The damaged file itself is only read.
+Reads around damaged pages by row id; if the first page with header and schema is lost, that of a new store replaces it
+in a copy. The damaged file is opened read-only.
 """
 
 from __future__ import annotations
@@ -14,28 +14,28 @@ from typing import Any, NamedTuple
 
 from ...llm.disk import temporary_file
 from .migrations import migrate
-from .rows import MOST_NUMBER, MOST_SECONDS, DamagedRow, json_list
+from .rows import MAX_NUMBER, MAX_SECONDS, DamagedRow, json_list
 
-_MOST_FAILED = 1000
-_STEP_AFTER = 100  # failures in a row; a page holds fewer rows
+_MAX_FAILED = 1000
+_STEP_AFTER = 100  # consecutive failures; a page holds fewer rows
 _HEADER_BYTES = 100
-_MOST_ID_CHARACTERS = 100
+_MAX_ID_CHARACTERS = 100
 
 
 class Salvaged(NamedTuple):
-    """Rows for the tables `conversations` and `turns`, by their keys."""
+    """Rows of the tables `conversations` and `turns`, by key."""
 
     conversations: dict[str, tuple[Any, ...]]
     turns: dict[tuple[str, int], tuple[Any, ...]]
 
 
 def salvage(path: Path) -> Salvaged:
-    """What can be read of the store at `path`, with U+FFFD for bytes that are no UTF-8. Raises nothing."""
+    """The readable rows of the store at `path`, with U+FFFD for invalid UTF-8. Raises nothing."""
     found = Salvaged({}, {})
-    if not path.is_file():  # SQLite would wait at a pipe
+    if not path.is_file():  # SQLite would block on a pipe
         return found
     try:
-        # Read-only, so that nothing of the file changes; its log beside it is read as well.
+        # Read-only; SQLite reads the write-ahead log as well.
         with closing(sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True)) as damaged:
             _read(damaged, found)
         if not found.turns:
@@ -65,10 +65,10 @@ def _read(damaged: sqlite3.Connection, found: Salvaged) -> None:
 
 
 def _rows(damaged: sqlite3.Connection, table: str, columns: str) -> Iterator[tuple[Any, ...]]:
-    """By the rows' own numbers, which an index cannot lead astray; behind what fails it goes on a few numbers later."""
+    """Rows by row id, without indexes; skips ids after an error."""
     sql = f"SELECT rowid, {columns} FROM {table} NOT INDEXED WHERE rowid > ? ORDER BY rowid"
     last, n_failed, n_in_a_row = 0, 0, 0
-    while n_failed < _MOST_FAILED and last < MOST_NUMBER:
+    while n_failed < _MAX_FAILED and last < MAX_NUMBER:
         try:
             for row in damaged.execute(sql, (last,)):
                 last, n_in_a_row = max(last, row[0]), 0
@@ -96,7 +96,7 @@ def _turn(
     citations: Any,
     evidence: Any,
 ) -> tuple[Any, ...] | None:
-    is_named = _is_id(id) and isinstance(number, int) and 0 <= number < MOST_NUMBER
+    is_named = _is_id(id) and isinstance(number, int) and 0 <= number < MAX_NUMBER
     if not is_named or not isinstance(question, str) or not _is_time(asked_at):
         return None
     answered_at = answered_at if _is_time(answered_at) else None
@@ -114,11 +114,11 @@ def _turn(
 
 
 def _is_id(value: Any) -> bool:
-    return isinstance(value, str) and 0 < len(value) <= _MOST_ID_CHARACTERS
+    return isinstance(value, str) and 0 < len(value) <= _MAX_ID_CHARACTERS
 
 
 def _is_time(value: Any) -> bool:
-    return isinstance(value, float) and 0 <= value < MOST_SECONDS
+    return isinstance(value, float) and 0 <= value < MAX_SECONDS
 
 
 def _text(value: Any) -> str:
@@ -134,7 +134,7 @@ def _json(value: Any) -> str:
 
 
 def _with_new_first_page(path: Path, copy: Path) -> None:
-    """A copy of the file whose first page, with the header and the schema, is a new store's."""
+    """A copy of the file with the first page of a new store."""
     with closing(sqlite3.connect(copy, isolation_level=None)) as new:
         new.execute("PRAGMA auto_vacuum = INCREMENTAL")
         migrate(new)

@@ -1,7 +1,6 @@
-"""The memory of one workspace, on disk.
+"""The memory store of one workspace.
 
-Owns which parts there are. Nothing in it leaves the machine, and what a secret file says never comes here: whoever
-reads files sees to that.
+Combines the parts. Nothing in it leaves the machine. The callers keep secret files out of it.
 """
 
 from __future__ import annotations
@@ -11,11 +10,11 @@ from pathlib import Path
 from .conversations import Conversations
 from .database import Database
 from .documents import Documents
-from .kept import LIMIT_BYTES, KeptOnDisk, Room, Vectors
+from .result_cache import LIMIT_BYTES, CacheTable, StoredResultCache, StoredVectors
 
 
 class MemoryStore:
-    """Conversations, documents and what was computed of them. Thread-safe, and several processes may share a file."""
+    """Conversations, documents and computed results. Thread-safe; several processes can share a file."""
 
     def __init__(
         self,
@@ -25,36 +24,36 @@ class MemoryStore:
         keep_conversations: bool = True,
         note: str = "",
     ) -> None:
-        """Open the store at `path`, made when there is none; None keeps everything in this process alone.
+        """Open the store at `path` and create it if missing; None keeps everything in this process.
 
-        `limit_bytes` is the room for what was computed. Without `keep_conversations` those alone stay in this process.
-        `note` is said with the other notes. Raises StoreTooNew and StoreBusy.
+        `limit_bytes` limits the computed results. Without `keep_conversations`, conversations stay in this process.
+        `note` is added to the notes. Raises StoreTooNew and StoreBusy.
         """
         self._database = Database(path)
-        self._spoken = self._database if keep_conversations else Database(None)
-        self._room = Room(self._database, limit_bytes)
+        self._conversation_database = self._database if keep_conversations else Database(None)
+        self._table = CacheTable(self._database, limit_bytes)
         self._note = (note,) if note else ()
-        self.conversations = Conversations(self._spoken)
+        self.conversations = Conversations(self._conversation_database)
         self.documents = Documents(self._database)
-        self.kept = KeptOnDisk(self._room)
-        self.vectors = Vectors(self._room)
+        self.cache = StoredResultCache(self._table)
+        self.vectors = StoredVectors(self._table)
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """What a person should know: a file that was moved aside, a disk that cannot be written."""
+        """Messages for the user: a file that was moved aside, a disk that is not writable."""
         return (*self._note, *self._database.notes)
 
     @property
     def path(self) -> Path | None:
-        """The file; None when memory lives in this process alone."""
+        """The file; None if the data is in this process only."""
         return self._database.path
 
     def delete_all(self) -> None:
-        """Forget everything."""
+        """Delete everything."""
         self.conversations.delete_all()
         self.documents.drop(*self.documents.sources())
-        self._room.clear()
+        self._table.clear()
 
     def close(self) -> None:
         self._database.close()
-        self._spoken.close()
+        self._conversation_database.close()

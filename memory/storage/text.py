@@ -1,7 +1,7 @@
-"""What SQLite is given as text, and how texts are searched.
+"""Text encoding for SQLite, and full-text search by scanning.
 
-Searching looks at every row: 20,000 turns of 165 words take 0.5 s. An index of words would be faster, but it splits
-no Chinese, finds no part of a name, and keeps the words of what was deleted.
+A search scans every row: 20,000 turns of 165 words take 0.5 s. An FTS index would be faster, but it does not segment
+Chinese, finds no parts of words, and keeps deleted words.
 """
 
 from __future__ import annotations
@@ -9,24 +9,19 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Callable
 
-MOST_WORDS = 50
-"""Of a search; SQLite passes a function about a hundred values."""
+MAX_WORDS = 50
+"""Words of a search; SQLite limits the arguments of a function to about a hundred."""
 
 
-def storable(text: str) -> str:
-    """`text` with a question mark for what no UTF-8 can hold: halves of surrogate pairs."""
-    return text.encode("utf-8", "replace").decode("utf-8")
-
-
-def holding(text: str) -> tuple[Callable[[str], str], tuple[str, ...]]:
-    """An SQL condition on a text expression that asks for each word of `text`, and the values of its parameters."""
-    words = tuple(text.casefold().split()[:MOST_WORDS])
+def search_condition(text: str) -> tuple[Callable[[str], str], tuple[str, ...]]:
+    """An SQL condition that a text expression contains each word of `text`, and its parameters."""
+    words = tuple(text.casefold().split()[:MAX_WORDS])
     marks = "".join(", ?" for _ in words)
     return lambda expression: f"holds({expression}{marks})", words
 
 
-def teach_search(connection: sqlite3.Connection) -> None:
-    """Let a connection understand what `holding` asks for."""
+def register_search_function(connection: sqlite3.Connection) -> None:
+    """Register the SQL function of `search_condition`."""
     connection.create_function("holds", -1, _holds, deterministic=True)
 
 

@@ -17,7 +17,7 @@ from pathlib import Path
 from ...llm import Cancel, TimeLimit
 from ...llm.protocol import Message
 from ...memory.storage import Turn
-from ...memory.strategy import Kit
+from ...memory.strategy import StrategyContext
 from .attribution import attributed, attribution_lines
 from .commands import (
     COMMANDS,
@@ -169,7 +169,7 @@ class Chat:
             reply = answer_by_strategy(request.strategy, whole, self.context, generator, self._strategies, cancel)
             notes = (*partial, *_time_notes(reply, "chat.strategy_max_seconds", cancel), *reply.notes)
             return replace(reply, conversation_id=recorder.conversation_id, notes=notes)
-        past = relevant_history(before, whole, Kit())
+        past = relevant_history(before, whole, StrategyContext())
         evidence = self._gather(request, whole, past.items)
         is_found = evidence.confidence >= options.min_confidence or _is_about_conversation(request.question, before)
         # These commands list locations: a model would only delay them.

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from ...llm import Cancel, CodeModel, ModelError
 from ...llm.protocol import Message, Piece
 from ...memory import Cost
-from ...memory.accountant import Accountant, Call
+from ...memory.metered_model import Call, MeteredModel
 from ..models.chain import ModelChain
 from .citations import CheckedAnswer, CheckedStream
 from .ellipsis import is_faithful
@@ -94,11 +94,11 @@ class AnswerGenerator:
         self, evidence: EvidenceSet, recent: Sequence[Message], sources: Sources, cancel: Cancel
     ) -> GeneratedAnswer | None:
         """The answer of the first model that gives one; None when none does, with the reasons in `notes`."""
-        for accountant in self.accountants(cancel):
+        for metered in self.metered_models(cancel):
             stream = CheckedStream(sources, evidence)
-            call = self._call(accountant, evidence, recent)
+            call = self._call(metered, evidence, recent)
             if call is None:
-                name, window = accountant.model.info.name, accountant.window_tokens
+                name, window = metered.model.info.name, metered.window_tokens
                 self.notes.append(
                     f"The context window of {name} ({window} tokens) is too small for evidence. Raise `context_tokens`."
                 )
@@ -106,7 +106,7 @@ class AnswerGenerator:
             is_looping = False
             n_cited = 0
             try:
-                with closing(self._pieces(accountant, call, cancel)) as pieces:
+                with closing(self._pieces(metered, call, cancel)) as pieces:
                     for piece in pieces:
                         text = stream.feed(piece)
                         self.callbacks.emit(text, stream.citations[n_cited:])
@@ -119,12 +119,12 @@ class AnswerGenerator:
                     text = stream.finish()
                     self.callbacks.emit(text, stream.citations[n_cited:])
             except ModelError as error:
-                self._failed(accountant.model, error)
+                self._failed(metered.model, error)
                 if stream.checked.text:
                     self.callbacks.on_restart()
                 continue
             checked = stream.checked
-            name, cost = accountant.model.info.name, accountant.ledger.total
+            name, cost = metered.model.info.name, metered.usage.total
             if cancel.is_reached and not checked.text.strip():
                 return None
             if cancel.cancelled:
@@ -138,59 +138,59 @@ class AnswerGenerator:
                 self.notes.append(f"The answer of {name} is not shown: it shares almost no words with the evidence.")
                 self.callbacks.on_restart()
                 continue
-            self.models.worked(accountant.model)
+            self.models.worked(metered.model)
             return GeneratedAnswer(checked, name, cost)
         return None
 
     def standalone_question(self, question: str, turns: Sequence[tuple[str, str]], cancel: Cancel) -> str:
         """The first available model's rewrite of a follow-up question; "" when it is not faithful."""
-        accountant = next(self.accountants(cancel), None)
-        if accountant is None:
+        metered = next(self.metered_models(cancel), None)
+        if metered is None:
             return ""
         prompt = rewrite_prompt(question, turns)
         call = Call.of("stand alone", prompt, max_new_tokens=REWRITTEN_TOKENS)
         try:
-            written = accountant.ask(call, cancel).strip().strip('"')
+            written = metered.ask(call, cancel).strip().strip('"')
         except ModelError as error:
-            self._failed(accountant.model, error)
+            self._failed(metered.model, error)
             return ""
         return written if is_faithful(written, question, [text for pair in turns for text in pair]) else ""
 
-    def accountants(self, cancel: Cancel) -> Iterator[Accountant]:
+    def metered_models(self, cancel: Cancel) -> Iterator[MeteredModel]:
         """A metered model for each chat model that is available."""
         for model in self.models.usable():
             if cancel.cancelled:
                 return
             # No retries: the next model, or an extractive answer, is faster than a server that does not respond.
-            accountant = Accountant(
+            metered = MeteredModel(
                 model, "chat", pause=lambda cancel, seconds: cancel.cancelled, call_seconds=self.call_seconds
             )
             try:
-                accountant.prepare(cancel)
+                metered.prepare(cancel)
             except ModelError as error:
                 self._failed(model, error)
                 continue
             if model.info.chats:
-                yield accountant
+                yield metered
             elif not cancel.cancelled:
                 self.notes.append(
                     f"{model.info.name} is not a chat model. Configure a chat model to get written answers."
                 )
 
-    def _call(self, accountant: Accountant, evidence: EvidenceSet, recent: Sequence[Message]) -> Call | None:
+    def _call(self, metered: MeteredModel, evidence: EvidenceSet, recent: Sequence[Message]) -> Call | None:
         """The call; None where the first evidence item does not fit into the context window."""
-        model = accountant.model
+        model = metered.model
         # Of a small window, half is reserved for the answer.
-        n_new = min(self.max_new_tokens, accountant.window_tokens // 2)
-        room = min(accountant.window_tokens - n_new - FRAME, self.evidence_tokens + PROMPT_TOKENS)
+        n_new = min(self.max_new_tokens, metered.window_tokens // 2)
+        room = min(metered.window_tokens - n_new - FRAME, self.evidence_tokens + PROMPT_TOKENS)
         messages, n_shown = question_messages(evidence, recent, model.count_tokens, room)
         return Call("answer", messages, n_new, may_be_cut=True) if n_shown else None
 
-    def _pieces(self, accountant: Accountant, call: Call, cancel: Cancel) -> Generator[str, None, None]:
-        with closing(_without_leading_space(accountant.stream(call, cancel))) as pieces:
+    def _pieces(self, metered: MeteredModel, call: Call, cancel: Cancel) -> Generator[str, None, None]:
+        with closing(_without_leading_space(metered.stream(call, cancel))) as pieces:
             for piece in pieces:
                 yield piece
-                if accountant.model.info.local:
+                if metered.model.info.local:
                     self.yield_to_completions(cancel)
 
     def _failed(self, model: CodeModel, error: ModelError) -> None:

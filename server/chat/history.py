@@ -13,7 +13,7 @@ from ...llm.protocol import Message
 from ...memory import Question
 from ...memory.fragrel.presets import returning_chat
 from ...memory.storage import Turn
-from ...memory.strategy import Kit
+from ...memory.strategy import StrategyContext
 from .values import EvidenceItem
 
 MOST_TURNS = 200
@@ -31,13 +31,13 @@ class History:
     items: tuple[EvidenceItem, ...] = ()
 
 
-def relevant_history(turns: Sequence[Turn], question: str, kit: Kit) -> History:
+def relevant_history(turns: Sequence[Turn], question: str, context: StrategyContext) -> History:
     """The turns, given oldest first, that matter for a question."""
     answered = [turn for turn in turns[-MOST_TURNS:] if turn.answer]
     if not answered:
         return History()
     source = f"conversation {answered[0].conversation}"
-    memory = returning_chat(kit, source=source)
+    memory = returning_chat(context, source=source)
     for turn in answered:
         memory.add(turn.question, answer_text(turn), turn.asked_at)
     prepared = memory.messages(Question(question))

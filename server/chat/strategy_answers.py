@@ -13,11 +13,11 @@ from typing import Protocol
 
 from ...llm import Cancel, CodeModel, ModelError
 from ...memory import Evidence, Item, Question
-from ...memory.accountant import Accountant, Ledger
-from ...memory.ledger import in_words
+from ...memory.metered_model import MeteredModel, UsageTracker
 from ...memory.storage import MemoryStore
-from ...memory.strategies import READERS, STRATEGIES, strategy_named
-from ...memory.strategy import Kit, estimate_tokens
+from ...memory.strategies import MEMORY_MODEL_STRATEGIES, STRATEGIES, strategy_named
+from ...memory.strategy import StrategyContext, estimate_tokens
+from ...memory.usage import describe_cost
 from ...retrieval import RepositoryIndex
 from ...retrieval.questions import analyse_question, is_document
 from ..config import Config
@@ -50,7 +50,7 @@ class DocumentSource(Protocol):
 def check_strategy(name: str) -> None:
     """Raises ValueError for an unknown name, with the known ones."""
     if name not in STRATEGIES:
-        strategy_named(name, Kit())
+        strategy_named(name, StrategyContext())
 
 
 def answer_by_strategy(
@@ -63,22 +63,22 @@ def answer_by_strategy(
     items = _items(source)
     config, notes = source.config, list[str]()
     embedder, why = embedder_of(config.memory, source.memory, cancel, redact=config.redact)
-    set_reader, reader_note = reader_of(config.memory) if name in READERS else (None, "")
-    with_model = ((accountant, set_reader) for accountant in generator.accountants(cancel))
-    without: list[tuple[Accountant | None, CodeModel | None]] = [(None, set_reader)] if set_reader else []
+    set_reader, reader_note = reader_of(config.memory) if name in MEMORY_MODEL_STRATEGIES else (None, "")
+    with_model = ((metered, set_reader) for metered in generator.metered_models(cancel))
+    without: list[tuple[MeteredModel | None, CodeModel | None]] = [(None, set_reader)] if set_reader else []
     asked = Question(question)
     # The last attempt, retrieval alone, needs no model.
-    for accountant, reader in chain(with_model, without, [(None, None)]):
+    for metered, reader in chain(with_model, without, [(None, None)]):
 
-        def load(answering: Accountant | None = accountant, reader: CodeModel | None = reader) -> LoadedStrategy:
-            ledger = Ledger() if answering is None else answering.ledger
-            reading = None if reader is None else Accountant(reader, ledger=ledger)
+        def load(answering: MeteredModel | None = metered, reader: CodeModel | None = reader) -> LoadedStrategy:
+            usage = UsageTracker() if answering is None else answering.usage
+            reading = None if reader is None else MeteredModel(reader, usage=usage)
             count = estimate_tokens if answering is None else answering.model.count_tokens
             slot = EmbedderSlot(embedder)
-            kit = Kit(answering, slot, source.memory.kept, count, reading)
-            return LoadedStrategy(strategy_named(name, kit), slot, answering, reading)
+            context = StrategyContext(answering, slot, source.memory.cache, count, reading)
+            return LoadedStrategy(strategy_named(name, context), slot, answering, reading)
 
-        model = None if accountant is None else accountant.model
+        model = None if metered is None else metered.model
         key = (name, model, reader, source.memory, embedder.name, config.memory, config.chat, config.redact)
         try:
             with cache.borrowed(key, load) as loaded:
@@ -86,7 +86,7 @@ def answer_by_strategy(
                 loaded.update(items, cancel)
                 models = [each.model.info.name for each in (loaded.reading, loaded.answering) if each is not None]
                 if models:
-                    cost = in_words(loaded.strategy.estimate(asked))
+                    cost = describe_cost(loaded.strategy.estimate(asked))
                     generator.callbacks.on_note(f"{name} calls {' and '.join(models)}: at most {cost}.")
                 answer = loaded.strategy.answer(asked, cancel=cancel)
         except ModelError as error:

@@ -14,8 +14,8 @@ from operator import eq
 
 from ...llm import Cancel
 from ...memory import Item
-from ...memory.accountant import Accountant
 from ...memory.embedding import Embedder, Vectors
+from ...memory.metered_model import MeteredModel
 from ...memory.strategy import Strategy
 
 MOST_STRATEGIES = 3
@@ -48,8 +48,8 @@ class LoadedStrategy:
         self,
         strategy: Strategy,
         embedder: EmbedderSlot,
-        answering: Accountant | None = None,
-        reading: Accountant | None = None,
+        answering: MeteredModel | None = None,
+        reading: MeteredModel | None = None,
     ) -> None:
         self.strategy = strategy
         self.embedder = embedder

@@ -9,7 +9,7 @@ from functools import lru_cache
 
 from ...llm.protocol import Cancel, ModelMissing
 from ...memory.embedding import Embedder, EmbedderSettings, HashingEmbedder, knows_meaning, open_embedder
-from ...memory.embedding_kept import KeepingEmbedder
+from ...memory.embedding_cache import CachingEmbedder
 from ...memory.storage import MemoryStore
 from ..config import MemoryOptions
 from .redacting import RedactingEmbedder
@@ -39,7 +39,7 @@ def embedder_of(
     if redact == "always" or (redact == "auto" and settings.kind == "api"):
         embedder = RedactingEmbedder(embedder)
     # Hashing is faster than reading a cached vector from disk.
-    return KeepingEmbedder(embedder, store.vectors, cancel) if knows_meaning(embedder) else embedder, why
+    return CachingEmbedder(embedder, store.vectors, cancel) if knows_meaning(embedder) else embedder, why
 
 
 @lru_cache(maxsize=2)

@@ -23,6 +23,6 @@ if __name__ == "__main__":
         Segment("guide.md", 1, "## Install\nAll of it.\n", 20, 3, title="Guide > Install"),
     )
     store.documents.put_all([StoredDocument("/shop/guide.md", "h1", "markdown", 103.0, segments)])
-    store.kept.put("segment_plus.note", "k1", {"quotes": ["one"], "n": 1.5})
+    store.cache.put("segment_plus.note", "k1", {"quotes": ["one"], "n": 1.5})
     store.vectors.put("hashing", {"k1": bytes(range(8))})
     store.close()

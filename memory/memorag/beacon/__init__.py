@@ -1,9 +1,9 @@
-"""How can a text be kept in a fraction of its keys and values? A beacon memory, trained for one base model (MemoRAG).
+"""Beacon memory of MemoRAG: compresses the keys and values of a long text, trained for one base model.
 
-Start with `model`: `BeaconModel` reads a text window by window and keeps only what the memory tokens of each window
-say. `backend` opens such a model for MemoRAG. `ratios` and `layout` are plain Python; torch is needed for a model.
+Start with `model`: `BeaconModel` reads a text window by window and keeps only the keys and values of memory tokens.
+`backend` opens such a model for MemoRAG. `ratios` and `layout` need no torch.
 """
 
-from .ratios import BeaconError, RatioPolicy, TextTooLong, capacity, parse_policy
+from .ratios import BeaconError, RatioPolicy, TextTooLong, parse_policy
 
-__all__ = ["BeaconError", "RatioPolicy", "TextTooLong", "capacity", "parse_policy"]
+__all__ = ["BeaconError", "RatioPolicy", "TextTooLong", "parse_policy"]

@@ -1,8 +1,8 @@
-"""What a beacon memory adds to a model of transformers: one embedding, and projections of its own in each layer.
+"""Beacon parameters on a transformers model: one embedding, and projections in each layer.
 
-Owns these parameters, their names, which are those of the published checkpoints, and the hooks that put them in where
-memory tokens stand. Everything else of the base model is shared and frozen, and outside `MemoryPlaces.at` it computes
-what it did before. Knows no windows and no texts.
+Owns these parameters, their names in published checkpoints, and the hooks that apply them to memory tokens. The rest of
+the base model is frozen, and outside of `MemoryTokenPositions.at` it computes the same as before. Knows no windows and
+no texts.
 """
 
 # torch and transformers are not there when types are checked without the extra `local`.
@@ -21,7 +21,7 @@ from transformers import LlamaForCausalLM, MistralForCausalLM, Qwen2ForCausalLM,
 from .ratios import BeaconError
 
 PROJECTIONS = ("q_proj", "k_proj", "v_proj")
-"""Of an attention module. Their own twins are called `beacon_q_proj` and so on."""
+"""Projections of an attention module; the beacon ones are named `beacon_q_proj` and so on."""
 
 EMBEDDING = "beacon_embed_tokens"
 
@@ -29,8 +29,8 @@ _BASES = (LlamaForCausalLM, MistralForCausalLM, Qwen2ForCausalLM, Qwen3ForCausal
 _CHANGING_ROPE = ("dynamic", "longrope")
 
 
-class MemoryPlaces:
-    """Where memory tokens stand in what a model is reading, for its hooks."""
+class MemoryTokenPositions:
+    """The positions of memory tokens in the current input, for the hooks."""
 
     def __init__(self) -> None:
         self._places: Tensor | None = None
@@ -38,9 +38,9 @@ class MemoryPlaces:
 
     @contextmanager
     def at(self, places: Tensor) -> Iterator[list[Tensor]]:
-        """While the base model reads a row with memory tokens at `places` (n,).
+        """Sets the positions (n,) of memory tokens while the base model runs.
 
-        The list gets their keys, layer by layer, before rotary embedding, (B, n_kv_heads, n, head_dim).
+        The list receives their keys, layer by layer, before rotary embedding, (B, n_kv_heads, n, head_dim).
         """
         self._places, self._keys = places, []
         try:
@@ -49,26 +49,27 @@ class MemoryPlaces:
             self._places, self._keys = None, []
 
     def project(self, own: nn.Linear, x: Tensor, projected: Tensor) -> Tensor | None:
-        """(B, T, n_out) with `own` at the places; None where there are none. Only there is it computed."""
+        """(B, T, n_out) with `own` applied at the positions only; None if there are none."""
         if self._places is None:
             return None
         at_places = own(x.index_select(1, self._places).to(own.weight.dtype))
         return projected.index_copy(1, self._places, at_places.to(projected.dtype))
 
     def collect(self, keys: Tensor, head_dim: int) -> None:
-        """`keys` are (B, T, n_kv_heads * head_dim), or already in heads."""
+        """`keys` are (B, T, n_kv_heads * head_dim), or split into heads."""
         if self._places is not None:
             kept = keys.index_select(1, self._places)
             self._keys.append(kept.reshape(*kept.shape[:2], -1, head_dim).transpose(1, 2))
 
 
-def attach_memory(base: Any) -> MemoryPlaces:
-    """Add the beacon parameters, as copies of the base's, and freeze all others.
+def attach_memory(base: Any) -> MemoryTokenPositions:
+    """Add the beacon parameters as copies of the base parameters, and freeze all others.
 
-    Raises BeaconError for a model of another class, one with a beacon memory, and one that can't be read by windows.
+    Raises BeaconError for an unsupported class, a model that already has a beacon memory, and one that cannot be read
+    by windows.
     """
     _check_base(base)
-    places = MemoryPlaces()
+    places = MemoryTokenPositions()
     base.requires_grad_(False)
     for layer in base.model.layers:
         _attach_to_layer(layer.self_attn, places)
@@ -79,13 +80,13 @@ def attach_memory(base: Any) -> MemoryPlaces:
     return places
 
 
-def _attach_to_layer(attention: Any, places: MemoryPlaces) -> None:
+def _attach_to_layer(attention: Any, places: MemoryTokenPositions) -> None:
     for name in PROJECTIONS:
         projection = getattr(attention, name)
         own = copy.deepcopy(projection).requires_grad_(True)
         setattr(attention, f"beacon_{name}", own)
         projection.register_forward_hook(lambda _, x, projected, own=own: places.project(own, x[0], projected))
-    # Qwen3 norms keys before it turns them.
+    # Qwen3 normalises keys before rotary embedding.
     last_before_rotary = getattr(attention, "k_norm", attention.k_proj)
     last_before_rotary.register_forward_hook(lambda _, x, keys: places.collect(keys, attention.head_dim))
 
@@ -93,17 +94,17 @@ def _attach_to_layer(attention: Any, places: MemoryPlaces) -> None:
 def _check_base(base: Any) -> None:
     if not isinstance(base, _BASES):
         known = ", ".join(known.__name__ for known in _BASES)
-        raise BeaconError(f"A {type(base).__name__} can't have a beacon memory. Choose one of {known}.")
+        raise BeaconError(f"`{type(base).__name__}` does not support a beacon memory. Use one of {known}.")
     if hasattr(base.model, EMBEDDING):
-        raise BeaconError("This model has a beacon memory already. Load the base model anew to give it another one.")
+        raise BeaconError("This model already has a beacon memory. Reload the base model to attach another one.")
     if any(getattr(part, "gradient_checkpointing", False) for part in base.modules()):
         raise BeaconError(
-            "The base model's gradient checkpointing drops keys and values. Switch it off; `score` has its own."
+            "The base model's gradient checkpointing drops keys and values. Disable it; `score` has its own."
         )
     config: Any = base.config
     kind = config.rope_parameters["rope_type"]
     if kind in _CHANGING_ROPE:
         raise BeaconError(
-            f'The rotary embedding "{kind}" changes with the length of a text, so kept keys can\'t be turned alone. '
-            "Choose a base model with another."
+            f'The rotary embedding "{kind}" depends on the text length, so cached keys cannot be rotated separately. '
+            "Use a base model with another rotary embedding."
         )

@@ -1,7 +1,6 @@
-"""The model that keeps long texts, opened from files: a base model, its beacon weights and a ratio.
+"""Opens a beacon chat model from files: a base model, its beacon weights and a ratio.
 
-Owns what a user may set of it. The memory itself is `beacon` of `backends`, over any model that this opens. Torch loads
-when one is opened.
+Owns the user settings. The memory is `beacon` of `backends`. Torch loads when a model is opened.
 """
 
 from __future__ import annotations
@@ -14,37 +13,37 @@ from ....llm.local.tokenizer import HfTokenizer
 from ....llm.local.transformers_model import find_directory, load_pretrained
 from ....llm.prompting.chat_template import load_chat_template, template_in
 from ....llm.protocol import ModelMissing
+from .chat_model import BeaconChatModel
 from .ratios import RATIOS, BeaconError
-from .reader import BeaconReader
 
 DEFAULT_RATIO = "adapt-1024"
-"""The smallest ratio that holds the text with a question and its answer."""
+"""The smallest ratio that holds the text, a question and its answer."""
 
 
 @dataclass(frozen=True, slots=True)
 class BeaconSettings:
-    """What a user may set of the model that reads long texts."""
+    """User settings of the memory model."""
 
-    model: str  # directory of the base model, or its name in the hub's cache
-    weights: str = ""  # folder of its beacon weights; empty where the model's own files hold them
+    model: str  # directory of the base model, or its name in the hub cache
+    weights: str = ""  # folder of the beacon weights; empty if the model files contain them
     ratio: str = DEFAULT_RATIO  # see `parse_policy`
     device: str = "auto"
 
 
-def open_beacon(settings: BeaconSettings) -> BeaconReader:
-    """The base model of the settings with its beacon weights.
+def open_beacon(settings: BeaconSettings) -> BeaconChatModel:
+    """The base model with its beacon weights.
 
-    Raises ModelMissing for what is not there or can't be used, BeaconError for weights of another model and a ratio
-    that is none, and ModelError when there is no memory for the weights.
+    Raises ModelMissing for missing or unusable files, BeaconError for weights of another model or an invalid ratio, and
+    ModelError if there is not enough memory.
     """
     if not settings.model:
-        raise ModelMissing("The memory beacon needs a base model. Set memory.beacon_model to its directory.")
+        raise ModelMissing("The memory backend `beacon` has no base model. Set `memory.beacon_model` to its directory.")
     directory, name = find_directory(settings.model)
     tokenizer = HfTokenizer.open(directory)
     chat_tokens, notes = load_chat_template(tokenizer=tokenizer, **template_in(directory))
     if chat_tokens is None:
         raise ModelMissing(
-            f"{name} holds no conversations: {' '.join(notes) or 'it has no chat template'}. Take a chat model, or put "
+            f"{name} is not a chat model: {' '.join(notes) or 'it has no chat template'}. Use a chat model, or put "
             "its template into chat_template.jinja."
         )
     base = load_pretrained(directory, name, device=settings.device)
@@ -56,8 +55,8 @@ def open_beacon(settings: BeaconSettings) -> BeaconReader:
     except BeaconError as error:
         if settings.weights:
             raise
-        raise BeaconError(f"{error} Or set memory.beacon_weights to a folder of weights for {name}.") from error
-    return BeaconReader(
+        raise BeaconError(f"{error} Or set `memory.beacon_weights` to a folder of weights for {name}.") from error
+    return BeaconChatModel(
         model,
         tokenizer,
         chat_tokens,

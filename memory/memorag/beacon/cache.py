@@ -1,8 +1,7 @@
-"""What is kept of a text, and how one window sees it.
+"""KV cache of the beacon memory, and its view from one window.
 
-Owns `Memory`, the value that outlives a window, and the two forms of a transformers cache layer through which a window
-sees it. Keys of memory tokens are kept before rotary embedding: for each window they get the positions 0, 1, ... anew,
-so the memory has no gaps however long the text was. Knows no model and no ratios.
+Owns `Memory` and two transformers cache layers. Keys of memory tokens are stored before rotary embedding: each window
+assigns them positions from 0, so the memory has no gaps for any text length. Knows no model and no ratios.
 """
 
 # torch and transformers are not there when types are checked without the extra `local`.
@@ -20,20 +19,20 @@ from numpy.typing import NDArray
 from torch import Tensor
 from transformers.cache_utils import CacheLayerMixin
 
-Turn = Callable[[Tensor], Tensor]
-"""Memory keys (B, n_kv_heads, n_memory, head_dim) before rotary embedding to keys at the positions 0 to n_memory."""
+Rotate = Callable[[Tensor], Tensor]
+"""Applies rotary embedding to memory keys (B, n_kv_heads, n_memory, head_dim), at positions from 0."""
 
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Memory:
-    """What is kept of a text. Never changed in place, so that copies share tensors."""
+    """The cached keys and values of a text. Immutable, so that copies share tensors."""
 
     n_tokens: int  # raw tokens read
     keys: tuple[Tensor, ...]  # of each layer, before rotary embedding, (B, n_kv_heads, n_memory, head_dim)
     values: tuple[Tensor, ...]
-    # The open window: its tokens are needed again when it is full.
+    # The open window: its tokens are read again when it is full.
     open_tokens: Tensor  # (B, n_open)
-    open_keys: tuple[Tensor, ...]  # at the positions from n_memory on, (B, n_kv_heads, n_open, head_dim)
+    open_keys: tuple[Tensor, ...]  # at positions from n_memory, (B, n_kv_heads, n_open, head_dim)
     open_values: tuple[Tensor, ...]
 
     @property
@@ -45,18 +44,18 @@ class Memory:
         return int(self.open_tokens.shape[1])
 
     @property
-    def n_kept(self) -> int:
-        """Tokens whose keys and values are kept: memory tokens, and raw ones of the open window."""
+    def n_cached(self) -> int:
+        """Tokens with cached keys and values: memory tokens, and raw tokens of the open window."""
         return self.n_memory + self.n_open
 
     @property
     def n_bytes(self) -> int:
-        """Of keys and values."""
+        """Size of keys and values."""
         kept = (*self.keys, *self.values, *self.open_keys, *self.open_values)
         return sum(tensor.numel() * tensor.element_size() for tensor in kept)
 
     def to_arrays(self) -> dict[str, NDArray[Any]]:
-        """Everything, for `llm/local/tensor_file.py`. Numbers of bfloat16 are stored as their bits, in uint16."""
+        """All tensors as arrays for storage; bfloat16 as its bits in uint16."""
         arrays = {
             f"{name}.{layer}": _to_array(tensor)
             for name in _OF_LAYERS
@@ -66,7 +65,7 @@ class Memory:
 
     @staticmethod
     def from_arrays(arrays: Mapping[str, NDArray[Any]], device: Any = "cpu") -> Memory:
-        """Raises KeyError when one is missing."""
+        """Raises KeyError if an array is missing."""
         n_layers = sum(name.startswith("keys.") for name in arrays)
         tensors = {
             name: tuple(_to_tensor(arrays[f"{name}.{layer}"], device) for layer in range(n_layers))
@@ -93,22 +92,22 @@ def _to_tensor(array: NDArray[Any], device: Any) -> Tensor:
 
 
 class WindowLayer(CacheLayerMixin):
-    """One layer of one window: what it reads follows the memory and the raw tokens that were read before.
+    """A cache layer of one window: the memory, then the raw tokens.
 
-    Gradients flow. Memory keys are turned when they are used, so that no layer's stay while the others compute.
+    Propagates gradients. Rotary embedding of memory keys is computed on use, so that no layer holds a rotated copy.
     """
 
-    def __init__(self, keys: Tensor, values: Tensor, raw_keys: Tensor, raw_values: Tensor, turn: Turn) -> None:
+    def __init__(self, keys: Tensor, values: Tensor, raw_keys: Tensor, raw_values: Tensor, rotate: Rotate) -> None:
         super().__init__()
         self.memory_keys, self.memory_values = keys, values
         self.raw_keys, self.raw_values = raw_keys, raw_values
-        self.turn = turn
+        self.rotate = rotate
 
     def update(self, key_states: Tensor, value_states: Tensor, *args: Any, **kwargs: Any) -> tuple[Tensor, Tensor]:
-        """All keys and values that the new ones may see, themselves included. They come at their positions."""
+        """All keys and values that the new tokens attend to, including their own."""
         self.raw_keys = torch.cat((self.raw_keys, key_states), 2)
         self.raw_values = torch.cat((self.raw_values, value_states), 2)
-        keys = torch.cat((self.turn(self.memory_keys), self.raw_keys), 2)
+        keys = torch.cat((self.rotate(self.memory_keys), self.raw_keys), 2)
         return keys, torch.cat((self.memory_values, self.raw_values), 2)
 
     def get_seq_length(self) -> int:
@@ -121,22 +120,22 @@ class WindowLayer(CacheLayerMixin):
         return -1
 
     def lazy_initialization(self, key_states: Tensor, value_states: Tensor) -> None:
-        """Nothing: what was read before came with the layer."""
+        """Nothing to initialize."""
 
 
-class GrowingLayer(WindowLayer):
-    """The same for a window that grows token by token: turned once, with room for the whole window. No gradients."""
+class PreallocatedLayer(WindowLayer):
+    """The same for a window that grows token by token: preallocated and rotated once. No gradients."""
 
     def __init__(
-        self, keys: Tensor, values: Tensor, raw_keys: Tensor, raw_values: Tensor, turn: Turn, window: int
+        self, keys: Tensor, values: Tensor, raw_keys: Tensor, raw_values: Tensor, rotate: Rotate, window: int
     ) -> None:
         n_memory, n_raw = keys.shape[2], raw_keys.shape[2]
         shape = (*keys.shape[:2], n_memory + window, keys.shape[3])
         self._keys, self._values = keys.new_empty(shape), values.new_empty(shape)
-        self._keys[:, :, :n_memory], self._values[:, :, :n_memory] = turn(keys), values
+        self._keys[:, :, :n_memory], self._values[:, :, :n_memory] = rotate(keys), values
         self._keys[:, :, n_memory : n_memory + n_raw] = raw_keys
         self._values[:, :, n_memory : n_memory + n_raw] = raw_values
-        super().__init__(keys, values, raw_keys, raw_values, turn)
+        super().__init__(keys, values, raw_keys, raw_values, rotate)
 
     def update(self, key_states: Tensor, value_states: Tensor, *args: Any, **kwargs: Any) -> tuple[Tensor, Tensor]:
         start = self.get_seq_length()

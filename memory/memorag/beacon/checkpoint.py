@@ -1,8 +1,7 @@
-"""Beacon weights in files: our own folder beside a base model, and the published checkpoints that hold both.
+"""Checkpoints of beacon weights: our folder format, and published checkpoints that include the base model.
 
-Owns the form of the folder, what a published configuration must say to be read as this memory, and that weights go
-only to the base model they were trained for. Knows no training. Only safetensors are read, and of a large checkpoint
-only the beacon's own tensors.
+Owns the folder format, the validation of published configurations, and the check that weights match their base model.
+Knows no training. Reads safetensors only, and only the beacon tensors of a large checkpoint.
 """
 
 # mypy: allow-untyped-calls
@@ -45,7 +44,7 @@ _SHAPING = (
 )
 _SAMPLED = 64
 
-# What the published training can vary and this memory has in one form only (MemoRAG's training scripts).
+# Options of the published training of which this memory implements one value (MemoRAG's training scripts).
 _ONLY_FORM = {
     "beacon_attn": "full-coverage",
     "beacon_attend_prev": True,
@@ -57,20 +56,20 @@ _ONLY_FORM = {
 
 @dataclass(frozen=True, slots=True)
 class Manifest:
-    """What beacon weights belong to, and how they were trained."""
+    """The base model of beacon weights, and how they were trained."""
 
-    base: str  # its name, for a person
-    config: str  # stands for everything that shapes the base
-    sample: tuple[float, ...]  # some of the base's numbers: another model of that shape has others
+    base: str  # display name
+    config: str  # hash of the base model's architecture
+    sample: tuple[float, ...]  # some weights of the base, to detect another model of the same architecture
     window: int
     ratios: tuple[int, ...]
     version: int = VERSION
 
 
 def save_beacon(model: BeaconModel, folder: Path, ratios: Sequence[int] = RATIOS) -> None:
-    """Write the beacon weights, without the base; `ratios` are those they were trained with.
+    """Write the beacon weights without the base; `ratios` are those of the training.
 
-    The manifest comes last: a folder without it is not whole.
+    The manifest is written last: a folder without it is incomplete.
     """
     save_file = import_module("safetensors.torch").save_file
     folder.mkdir(parents=True, exist_ok=True)
@@ -90,10 +89,10 @@ def save_beacon(model: BeaconModel, folder: Path, ratios: Sequence[int] = RATIOS
 
 
 def load_beacon(base: Any, folder: Path) -> BeaconModel:
-    """Give a base model the beacon weights of a folder: our own, or a published checkpoint.
+    """Attach the beacon weights of a folder to a base model: our format, or a published checkpoint.
 
-    Weights keep the precision they are stored in where it is finer than the base's. Raises ModelMissing when there are
-    none, and BeaconError when they are another model's or not understood.
+    Weights keep their stored precision if it is finer than the base's. Raises ModelMissing if there are none, and
+    BeaconError if they belong to another model or are invalid.
     """
     if (folder / MANIFEST).is_file():
         manifest = read_manifest(folder)
@@ -101,7 +100,7 @@ def load_beacon(base: Any, folder: Path) -> BeaconModel:
         return load_published(base, dict(_beacon_tensors([folder / TENSORS])), manifest.window)
     if not (folder / "config.json").is_file():
         raise ModelMissing(
-            f"{folder} holds no beacon weights (no {MANIFEST}). Train them with "
+            f"{folder} contains no beacon weights (no {MANIFEST}). Train them with "
             "`python -m weft.memory.memorag.beacon.training`, or name the folder of a published checkpoint."
         )
     window = _published_window(folder)
@@ -109,7 +108,7 @@ def load_beacon(base: Any, folder: Path) -> BeaconModel:
 
 
 def read_manifest(folder: Path) -> Manifest:
-    """Raises BeaconError when it can't be read, or is of a later version."""
+    """Raises BeaconError if it is unreadable or of a later version."""
     path = folder / MANIFEST
     try:
         stored = json.loads(path.read_text("utf-8"))
@@ -121,11 +120,11 @@ def read_manifest(folder: Path) -> Manifest:
 
 
 def load_published(base: Any, state: Mapping[str, Tensor], window: int = 2048) -> BeaconModel:
-    """Give a base model the beacon weights among those of a state dict; all others are passed over.
+    """Attach the beacon weights in a state dict to a base model; ignores all others.
 
     Names are those of the published checkpoints: model.layers.N.self_attn.beacon_{q,k,v}_proj.{weight,bias} and
-    model.beacon_embed_tokens.weight. A projection that no layer has stays the base's. Raises BeaconError for a beacon
-    name that this memory has not, one that is missing, and one of another shape; the base is unchanged then.
+    model.beacon_embed_tokens.weight. A projection that is missing in all layers stays the base's. Raises BeaconError
+    for an unknown name, a missing one, and a wrong shape; the base is unchanged then.
     """
     given = {name: weight for name, weight in state.items() if "beacon" in name}
     _check_names(base, given)
@@ -140,14 +139,14 @@ def _check_names(base: Any, given: Mapping[str, Tensor]) -> None:
     wanted = _wanted_shapes(base)
     if unknown := sorted(given.keys() - wanted.keys()):
         raise BeaconError(
-            f"The checkpoint has {unknown[0]}, which is not understood: this memory has q, k and v projections and one "
-            f"embedding, for the {base.config.num_hidden_layers} layers of its base. Take a checkpoint of this form, "
-            "and its own base model."
+            f"The checkpoint has the unknown parameter `{unknown[0]}`: this memory has q, k and v projections and one "
+            f"embedding, for the {base.config.num_hidden_layers} layers of its base. Use a checkpoint of this form "
+            "with its base model."
         )
-    # A projection that was not trained is in no layer; one that is in some must be in all of them, and whole.
+    # An untrained projection is missing in all layers; a trained one must be complete in all of them.
     trained = {_part(name) for name in (*given, _EMBEDDING)}
     if lacking := sorted(name for name in wanted if _part(name) in trained and name not in given):
-        raise BeaconError(f"The checkpoint lacks {lacking[0]}. Download it again, or take one with a beacon memory.")
+        raise BeaconError(f"The checkpoint lacks `{lacking[0]}`. Download it again, or use one with a beacon memory.")
     for name, weight in given.items():
         if tuple(weight.shape) != wanted[name]:
             raise BeaconError(
@@ -160,12 +159,12 @@ _EMBEDDING = f"model.{EMBEDDING}.weight"
 
 
 def _part(name: str) -> str:
-    """The projection, or the embedding, that a parameter is of."""
+    """The projection or embedding of a parameter."""
     return name.split(".")[-2]
 
 
 def _wanted_shapes(base: Any) -> dict[str, tuple[int, ...]]:
-    """Of every beacon parameter that this base would get."""
+    """The shapes of all beacon parameters of this base."""
     shapes = {
         f"model.layers.{number}.self_attn.beacon_{name}.{part}": tuple(weight.shape)
         for number, layer in enumerate(base.model.layers)
@@ -176,23 +175,23 @@ def _wanted_shapes(base: Any) -> dict[str, tuple[int, ...]]:
 
 
 def _beacon_tensors(paths: Sequence[Path]) -> Iterator[tuple[str, Tensor]]:
-    """Of all the files together, read one by one. Raises ModelMissing when there are none, or one is not whole."""
+    """The beacon tensors of the files, read one by one. Raises ModelMissing without files, and for a damaged one."""
     safe_open: Any = import_module("safetensors").safe_open
     if not paths:
         raise ModelMissing(
-            "There are no .safetensors files in the checkpoint; pickles are not read. Take another form."
+            "The checkpoint has no .safetensors files, and pickle files are not supported. Use another checkpoint."
         )
     for path in paths:
         try:
             with safe_open(path, "pt") as file:
                 names = [name for name in file.keys() if "beacon" in name]  # noqa: SIM118, it is no mapping
                 yield from ((name, file.get_tensor(name)) for name in names)
-        except Exception as error:  # the library has an error of its own
+        except Exception as error:  # safetensors has its own error class
             raise ModelMissing(f"{path} can't be read: {error}. Copy or download it again.") from error
 
 
 def _published_window(folder: Path) -> int:
-    """The window of a published checkpoint. Raises BeaconError when its memory is of another form."""
+    """The window of a published checkpoint. Raises BeaconError if its memory differs."""
     path = folder / "config.json"
     try:
         config = json.loads(path.read_text("utf-8"))
@@ -212,7 +211,7 @@ def _config_hash(base: Any) -> str:
 
 
 def _sample(base: Any) -> tuple[float, ...]:
-    """Numbers of the middle layer, evenly spread."""
+    """Evenly spaced weights of the middle layer."""
     layers = base.model.layers
     weight = layers[len(layers) // 2].self_attn.o_proj.weight.detach().flatten()
     places = torch.linspace(0, weight.numel() - 1, _SAMPLED, dtype=torch.float64).long()
@@ -222,10 +221,10 @@ def _sample(base: Any) -> tuple[float, ...]:
 def _check_base(base: Any, manifest: Manifest, folder: Path) -> None:
     step = f"Load {manifest.base or 'the base model they were trained on'}, or train weights for this one."
     if _config_hash(base) != manifest.config:
-        raise BeaconError(f"The beacon weights in {folder} are for a base model of another shape. {step}")
-    # 16-bit forms of one model differ by less than this; two models of one shape by far more.
+        raise BeaconError(f"The beacon weights in {folder} belong to a base model of another architecture. {step}")
+    # Rounding to 16 bits changes weights by less than this; another model differs by far more.
     apart = (
         abs(one - other) > 0.01 * abs(one) + 1e-6 for one, other in zip(manifest.sample, _sample(base), strict=True)
     )
     if any(apart):
-        raise BeaconError(f"The beacon weights in {folder} are for other weights of this shape. {step}")
+        raise BeaconError(f"The beacon weights in {folder} belong to another model of this architecture. {step}")

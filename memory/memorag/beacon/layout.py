@@ -1,9 +1,7 @@
-"""Where do raw tokens and memory tokens stand?
+"""Layout of raw tokens and memory tokens in windows.
 
-Owns how a text is cut into windows, how memory tokens are interleaved with the raw tokens of a full window, and how
-many positions a text needs. Knows ratios and no model.
-The paper's code also has a placement of all memory tokens behind the window ("append"); nothing there uses it, and it
-is not built here.
+Owns windows, the interleaving of memory tokens in a full window, and the number of positions that a text needs. Knows
+ratios and no model. The placement "append" of the paper's code is unused there and not implemented here.
 """
 
 from __future__ import annotations
@@ -14,19 +12,19 @@ from .ratios import WIDEST_RATIOS, RatioOf, TextTooLong, check_ratio, longest_te
 
 
 def windows(n_tokens: int, window: int) -> Iterator[tuple[int, int]]:
-    """Start and end of each window; the last one may be partly filled."""
+    """Start and end of each window; the last one can be partial."""
     for start in range(0, n_tokens, window):
         yield start, min(start + window, n_tokens)
 
 
 def memory_places(window: int, ratio: int) -> list[int]:
-    """Where the memory tokens stand among the raw ones: one after each `ratio`. Raises BeaconError, see check_ratio."""
+    """Positions of the memory tokens: one after each `ratio` raw tokens. Raises BeaconError, see check_ratio."""
     check_ratio(ratio, window)
     return list(range(ratio, window + window // ratio, ratio + 1))
 
 
 def raw_places(window: int, ratio: int) -> list[int]:
-    """Where the raw tokens of a full window stand, in order."""
+    """Positions of the raw tokens of a full window, in order."""
     check_ratio(ratio, window)
     return [place for place in range(window + window // ratio) if (place + 1) % (ratio + 1)]
 
@@ -34,10 +32,10 @@ def raw_places(window: int, ratio: int) -> list[int]:
 def positions_needed(
     n_memory: int, n_read: int, n_new: int, *, window: int, ratio_of: RatioOf, last_stays_open: bool = False
 ) -> int:
-    """The most positions that are taken at a time while `n_new` tokens are read.
+    """The largest number of positions in use while `n_new` tokens are read.
 
-    `n_read` tokens were read before; their full windows are `n_memory` memory tokens now. With `last_stays_open` the
-    last window gets no memory tokens although it is full.
+    `n_read` tokens were read before; their full windows are `n_memory` memory tokens. With `last_stays_open` a full
+    last window gets no memory tokens.
     """
     number, end = n_read // window, n_read + n_new
     most = n_memory
@@ -60,7 +58,7 @@ def check_length(
     ratio_of: RatioOf,
     last_stays_open: bool = False,
 ) -> None:
-    """Raises TextTooLong, with the ratio that would be enough, when the positions of the base model are not."""
+    """Raises TextTooLong, with a ratio that suffices, if the base model has too few positions."""
     needed = positions_needed(
         n_memory, n_read, n_new, window=window, ratio_of=ratio_of, last_stays_open=last_stays_open
     )

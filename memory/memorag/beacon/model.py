@@ -1,8 +1,7 @@
-"""A beacon memory on a model of transformers: each full window of a text is kept as its memory tokens alone.
+"""Beacon memory on a transformers model: each full window of a text is reduced to its memory tokens.
 
-Owns how windows are read, scored and continued. What the memory adds to the base model is in `attach`, what is kept of
-a text in `cache`. Knows no training loop, no file and no prompt.
-Source: MemoRAG, section 4.2 and its published code.
+Owns reading, scoring and generation over windows. `attach` has the added parameters, `cache` the memory. Knows no
+training loop, no file and no prompt. Source: MemoRAG, section 4.2 and its published code.
 """
 
 # torch and transformers are not there when types are checked without the extra `local`.
@@ -22,31 +21,31 @@ from torch.nn import functional
 from torch.utils.checkpoint import checkpoint as recompute
 from transformers.cache_utils import Cache
 
-from .attach import MemoryPlaces, attach_memory
+from .attach import MemoryTokenPositions, attach_memory
 from .cache import Memory, WindowLayer
+from .encoder import IncrementalEncoder
 from .layout import check_length, memory_places, raw_places, windows
 from .ratios import BeaconError, RatioOf
-from .reading import Reading
 
-Kept = tuple[Tensor, ...]  # of each layer, (B, n_kv_heads, n, head_dim)
+LayerTensors = tuple[Tensor, ...]  # of each layer, (B, n_kv_heads, n, head_dim)
 
 NO_LABEL = -100
-"""Of a token that no loss is asked for."""
+"""Label of a token without a loss."""
 
 
 @dataclass(frozen=True, slots=True)
-class Scores:
-    """The loss of a text: mean nats over all labels, with gradients where they are on."""
+class TextLoss:
+    """The loss of a text: mean nats over all labels, with gradients if enabled."""
 
     loss: Tensor
-    window_losses: tuple[float, ...]  # of the tokens that each window predicts; nan where none has a label
+    window_losses: tuple[float, ...]  # of the tokens that each window predicts; nan without labels
     n_labels: int
 
 
 class BeaconModel(nn.Module):
-    """The base model with its beacon memory. One text at a time: a batch is rows of the same length and ratios."""
+    """The base model with its beacon memory. All rows of a batch have the same length and ratios."""
 
-    def __init__(self, base: Any, window: int, places: MemoryPlaces) -> None:
+    def __init__(self, base: Any, window: int, places: MemoryTokenPositions) -> None:
         """Use `wrap`."""
         super().__init__()
         self.base = base
@@ -55,18 +54,18 @@ class BeaconModel(nn.Module):
 
     @classmethod
     def wrap(cls, model: Any, window: int = 2048) -> BeaconModel:
-        """Add the beacon parameters, as copies of the base's, and freeze all others. The model itself is changed.
+        """Add the beacon parameters as copies of the base parameters, and freeze all others. Modifies the model.
 
-        Raises BeaconError for a model of another class, one with a beacon memory, and one whose rotary embedding
-        changes with the length of a text.
+        Raises BeaconError for an unsupported class, a model that already has a beacon memory, and one whose rotary
+        embedding depends on the text length.
         """
         if window < 1:
-            raise BeaconError(f"A window of {window} tokens is none. Choose one of at least 1.")
+            raise BeaconError(f"The window has {window} tokens; it must have at least 1. Set a larger one.")
         return cls(model, window, attach_memory(model))
 
     @property
     def max_positions(self) -> int:
-        """Of the base model. A sliding window must hold all of memory and window, or the memory would slide out."""
+        """Of the base model. A sliding window must hold memory and window, or the memory would drop out of it."""
         config = self.base.config
         return int(min(config.max_position_embeddings, getattr(config, "sliding_window", None) or sys.maxsize))
 
@@ -75,11 +74,11 @@ class BeaconModel(nn.Module):
         return int(self.base.config.num_hidden_layers)
 
     def beacon_parameters(self) -> Iterator[tuple[str, nn.Parameter]]:
-        """Everything that is trained, by the names of published checkpoints."""
+        """All trained parameters, by the names of published checkpoints."""
         return ((name, weight) for name, weight in self.base.named_parameters() if "beacon" in name)
 
     def empty(self, batch: int = 1) -> Memory:
-        """Of a text of which nothing was read."""
+        """The memory of an empty text."""
         config, weight = self.base.config, self.base.get_input_embeddings().weight
         head_dim = getattr(config, "head_dim", None) or config.hidden_size // config.num_attention_heads
         nothing = (weight.new_empty((batch, config.num_key_value_heads, 0, head_dim)),) * self.n_layers
@@ -87,7 +86,7 @@ class BeaconModel(nn.Module):
         return Memory(0, nothing, nothing, tokens, nothing, nothing)
 
     def check_length(self, memory: Memory, n_new: int, ratio_of: RatioOf) -> None:
-        """Raises TextTooLong when so many more tokens would need more positions than the base model has."""
+        """Raises TextTooLong if `n_new` more tokens exceed the positions of the base model."""
         check_length(
             memory.n_memory,
             memory.n_tokens,
@@ -99,14 +98,14 @@ class BeaconModel(nn.Module):
 
     @torch.no_grad()
     def read(self, memory: Memory, tokens: Tensor, ratio_of: RatioOf) -> tuple[Tensor, Memory]:
-        """Read on: the logits of the last token (B, vocabulary), and the memory of it all.
+        """Continue reading: returns the logits of the last token (B, vocabulary) and the new memory.
 
-        `tokens` are (B, T), T at least 1. The same text in other pieces gives the same. Raises TextTooLong before
-        anything is computed.
+        `tokens` are (B, T), T at least 1. The result does not depend on how a text is split. Raises TextTooLong before
+        any computation.
         """
         self._check_read(memory, tokens)
         self.check_length(memory, tokens.shape[1], ratio_of)
-        reading = Reading(self, memory, ratio_of)
+        reading = IncrementalEncoder(self, memory, ratio_of)
         logits = self.base.lm_head(reading.feed(tokens))  # (B, 1, vocabulary)
         return logits[:, 0], reading.memory()
 
@@ -121,14 +120,14 @@ class BeaconModel(nn.Module):
         stop: Callable[[], bool] = lambda: False,
         choose: Callable[[Tensor], int] = lambda logits: int(logits.argmax()),
     ) -> Iterator[int]:
-        """The tokens after memory and `tokens` (1, T), until one of `ends`, which is not given back.
+        """Generates tokens after memory and `tokens` (1, T), until one of `ends`, which is not yielded.
 
-        `choose` takes one by its logits (vocabulary,); without it the likeliest comes. The memory is not changed; a
-        turned copy of it is held meanwhile. Raises TextTooLong before the first token.
+        `choose` selects a token by its logits (vocabulary,); the default is greedy. The memory is not changed; a
+        rotated copy exists meanwhile. Raises TextTooLong before the first token.
         """
         self._check_read(memory, tokens)
         self.check_length(memory, tokens.shape[1] + max_new_tokens, ratio_of)
-        reading = Reading(self, memory, ratio_of, grows=True)
+        reading = IncrementalEncoder(self, memory, ratio_of, grows=True)
         for _ in range(max_new_tokens):
             if stop():
                 return
@@ -140,12 +139,11 @@ class BeaconModel(nn.Module):
 
     def score(
         self, tokens: Tensor, ratio_of: RatioOf, labels: Tensor | None = None, checkpoint: bool = False
-    ) -> Scores:
+    ) -> TextLoss:
         """Next-token loss over all windows (MemoRAG, equation 8); the last one gets no memory tokens.
 
-        `labels` (B, T) stand beside the tokens that are to be predicted, -100 where no loss is asked for; without
-        them every token counts. With `checkpoint` each window is computed again for its gradients, and only its
-        memory is held meanwhile. Raises TextTooLong.
+        `labels` (B, T) are aligned with `tokens`, -100 without a loss; by default every token counts. `checkpoint`
+        enables gradient checkpointing by window. Raises TextTooLong.
         """
         labels = tokens if labels is None else labels
         if labels.shape != tokens.shape:
@@ -164,10 +162,10 @@ class BeaconModel(nn.Module):
             last_stays_open=True,
         )
         targets = functional.pad(labels[:, 1:], (0, 1), value=NO_LABEL)
-        read: Callable[..., tuple[Tensor, Kept, Kept]] = self._loss_of_window
+        read: Callable[..., tuple[Tensor, LayerTensors, LayerTensors]] = self._loss_of_window
         if checkpoint:
             read = partial(recompute, read, use_reentrant=False)
-        pieces = list[tuple[Kept, Kept]]()
+        pieces = list[tuple[LayerTensors, LayerTensors]]()
         sums, counts = list[Tensor](), list[int]()
         for number, (start, end) in enumerate(windows(n_tokens, self.window)):
             ratio = ratio_of(number) if end < n_tokens else None
@@ -179,22 +177,22 @@ class BeaconModel(nn.Module):
         n_labels = sum(counts)
         if not n_labels:
             raise BeaconError(
-                "No token of this text has a label. The first one can't have any: nothing predicts it. "
-                "Give another token a label."
+                "No token of this text has a label. The first token cannot have one, because nothing predicts it. "
+                "Set a label for another token."
             )
         means = (
             float(loss.detach()) / count if count else float("nan") for loss, count in zip(sums, counts, strict=True)
         )
-        return Scores(torch.stack(sums).sum() / n_labels, tuple(means), n_labels)
+        return TextLoss(torch.stack(sums).sum() / n_labels, tuple(means), n_labels)
 
     def read_window(
         self, tokens: Tensor, layers: Sequence[WindowLayer], ratio: int | None
-    ) -> tuple[Tensor, Kept, Kept]:
-        """Run one window behind what its layers hold: hidden states of the raw tokens (B, T, n_embd), and the memory.
+    ) -> tuple[Tensor, LayerTensors, LayerTensors]:
+        """Run one window after its layers: hidden states of the raw tokens (B, T, n_embd), and the memory.
 
-        With a ratio the tokens are a full window, read with its memory tokens behind layers that hold memory alone; the
-        memory tokens' keys, before rotary embedding, and values come back. Without one nothing does, and the layers
-        hold the tokens' own.
+        With a ratio the tokens are a full window, read with memory tokens after layers that hold memory only; returns
+        the memory tokens' keys, before rotary embedding, and values. Without a ratio these are empty, and the layers
+        hold the raw tokens.
         """
         embedded = self.base.get_input_embeddings()(tokens)
         if ratio is None:
@@ -208,14 +206,14 @@ class BeaconModel(nn.Module):
         values = tuple(layer.raw_values.index_select(2, places) for layer in layers)
         return hidden.index_select(1, raw), tuple(keys), values
 
-    def turn(self, keys: Tensor) -> Tensor:
-        """Memory keys (B, n_kv_heads, n, head_dim) at the positions 0 to n, by the base model's rotary embedding."""
+    def rotate(self, keys: Tensor) -> Tensor:
+        """Memory keys (B, n_kv_heads, n, head_dim) with rotary embedding at positions 0 to n."""
         trunk = self.base.model
         module: Any = sys.modules[type(trunk.layers[0].self_attn).__module__]
         positions = torch.arange(keys.shape[2], device=keys.device)[None]
         cos, sin = trunk.rotary_emb(keys, positions)
-        turned: Tensor = module.apply_rotary_pos_emb(keys, keys[:, :0], cos, sin)[0]
-        return turned
+        rotated: Tensor = module.apply_rotary_pos_emb(keys, keys[:, :0], cos, sin)[0]
+        return rotated
 
     def _run(self, embedded: Tensor, layers: Sequence[WindowLayer]) -> Tensor:
         n_before, n_new = layers[0].get_seq_length(), embedded.shape[1]
@@ -227,9 +225,9 @@ class BeaconModel(nn.Module):
         return hidden
 
     def _loss_of_window(
-        self, tokens: Tensor, targets: Tensor, pieces: Sequence[tuple[Kept, Kept]], ratio: int | None
-    ) -> tuple[Tensor, Kept, Kept]:
-        """The sum of its losses, and the memory of this window alone; `pieces` are the memories of those before."""
+        self, tokens: Tensor, targets: Tensor, pieces: Sequence[tuple[LayerTensors, LayerTensors]], ratio: int | None
+    ) -> tuple[Tensor, LayerTensors, LayerTensors]:
+        """The summed loss and the memory of this window; `pieces` are the memories of earlier windows."""
         nothing = self.empty(tokens.shape[0])
         layers = [
             WindowLayer(
@@ -237,7 +235,7 @@ class BeaconModel(nn.Module):
                 torch.cat([before, *(values[number] for _, values in pieces)], 2),
                 before,
                 before,
-                self.turn,
+                self.rotate,
             )
             for number, before in enumerate(nothing.keys)
         ]

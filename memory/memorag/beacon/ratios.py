@@ -1,7 +1,7 @@
-"""How many raw tokens does each memory token of a window stand for?
+"""Compression ratios of the beacon memory: raw tokens for each memory token of a window.
 
-Owns the ratio policies, their notation and how long a text each ratio can hold. Knows no model. Source: MemoRAG,
-section 4.2 and its published training scripts.
+Owns the ratio policies, their notation and the longest text of a ratio. Knows no model. Source: MemoRAG, section 4.2
+and its published training scripts.
 """
 
 from __future__ import annotations
@@ -9,36 +9,30 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from random import Random
-from typing import Protocol
 
-from ....errors import LimitError, ModelError
+from ....errors import ModelError
 
 RatioOf = Callable[[int], int]
-"""The ratio of the window with this number, from 0. The same number always gives the same ratio."""
+"""The ratio of the window with this number, from 0; deterministic."""
 
 RATIOS = (2, 4, 8, 16)
-"""Of the released models."""
+"""Ratios of the released models."""
 
 WIDEST_RATIOS = (2, 4, 8, 16, 32)
-"""Of stage 1 of the training; what a message about a text that is too long can propose."""
+"""Ratios of training stage 1; error messages propose them for texts that are too long."""
 
 
 class BeaconError(ModelError):
-    """The beacon memory can't do what was asked. The message says the next step."""
+    """An operation of the beacon memory failed. The message says the next step."""
 
 
-class TextTooLong(BeaconError, LimitError):
-    """The text needs more positions than the base model has, with the memory of all its windows."""
-
-
-class RatioPolicy(Protocol):
-    def for_text(self, n_tokens: int, random: Random) -> RatioOf:
-        """The ratios of one text of `n_tokens`. What is random is drawn from `random`, when it is first asked for."""
+class TextTooLong(BeaconError):
+    """The text and its memory need more positions than the base model has."""
 
 
 @dataclass(frozen=True, slots=True)
-class Fixed:
-    """One ratio for everything."""
+class FixedRatio:
+    """One fixed ratio."""
 
     ratio: int
 
@@ -48,7 +42,7 @@ class Fixed:
 
 @dataclass(frozen=True, slots=True)
 class InstanceRandom:
-    """One ratio for each text."""
+    """One random ratio for each text."""
 
     ratios: tuple[int, ...]
 
@@ -59,7 +53,7 @@ class InstanceRandom:
 
 @dataclass(frozen=True, slots=True)
 class StepRandom:
-    """Each window has its own; the policy of the training."""
+    """A random ratio for each window; the policy of the training."""
 
     ratios: tuple[int, ...]
 
@@ -75,8 +69,8 @@ class StepRandom:
 
 
 @dataclass(frozen=True, slots=True)
-class InSequence:
-    """Given window by window; the last one repeats."""
+class RatioSequence:
+    """A list of ratios, one for each window; the last one repeats."""
 
     ratios: tuple[int, ...]
 
@@ -85,8 +79,8 @@ class InSequence:
 
 
 @dataclass(frozen=True, slots=True)
-class Adapt:
-    """The smallest ratio that can hold the text and `extra_tokens` for what is asked and answered."""
+class AdaptiveRatio:
+    """The smallest ratio that holds the text and `extra_tokens` for question and answer."""
 
     extra_tokens: int
     ratios: tuple[int, ...]
@@ -94,71 +88,65 @@ class Adapt:
     max_positions: int
 
     def for_text(self, n_tokens: int, random: Random) -> RatioOf:
-        """Raises TextTooLong when no ratio is enough."""
+        """Raises TextTooLong if no ratio suffices."""
         total = n_tokens + self.extra_tokens
         ratio = smallest_ratio(total, self.ratios, self.window, self.max_positions)
         if ratio is None:
             most = longest_text(self.max_positions, self.window, max(self.ratios))
             raise TextTooLong(
-                f"The text has {n_tokens} tokens and {self.extra_tokens} are kept free; ratio {max(self.ratios)} holds "
-                f"{most}. Shorten the text, allow a larger ratio, or take a model with more positions."
+                f"The text has {n_tokens} tokens and {self.extra_tokens} are reserved; ratio {max(self.ratios)} holds "
+                f"{most}. Shorten the text, allow a larger ratio, or use a model with more positions."
             )
         return lambda number: ratio
 
 
-def parse_policy(
-    text: str, *, window: int, max_positions: int, ratios: Sequence[int] = RATIOS
-) -> Fixed | InstanceRandom | StepRandom | InSequence | Adapt:
-    """The policy written as "4", "step-random", "instance-random", "sequence:4,8,16" or "adapt-1024".
+RatioPolicy = FixedRatio | InstanceRandom | StepRandom | RatioSequence | AdaptiveRatio
 
-    `ratios` are those to draw or choose from. Raises BeaconError for another word, and for a ratio that does not
-    divide the window.
+
+def parse_policy(text: str, *, window: int, max_positions: int, ratios: Sequence[int] = RATIOS) -> RatioPolicy:
+    """The policy for "4", "step-random", "instance-random", "sequence:4,8,16" or "adapt-1024".
+
+    `ratios` are the allowed ratios. Raises BeaconError for an invalid policy, and for a ratio that does not divide the
+    window.
     """
     try:
         policy = _parse(text.strip(), tuple(ratios), window, max_positions)
     except ValueError:
         raise BeaconError(
-            f'"{text}" is no ratio policy. Write a ratio such as "4", "step-random", "instance-random", '
-            '"sequence:4,8,16", or "adapt-1024" with the number of tokens to keep free.'
+            f'"{text}" is not a ratio policy. Use a ratio such as "4", "step-random", "instance-random", '
+            '"sequence:4,8,16", or "adapt-1024" with the number of reserved tokens.'
         ) from None
-    for ratio in (policy.ratio,) if isinstance(policy, Fixed) else policy.ratios:
+    for ratio in (policy.ratio,) if isinstance(policy, FixedRatio) else policy.ratios:
         check_ratio(ratio, window)
     return policy
 
 
-def _parse(
-    text: str, ratios: tuple[int, ...], window: int, max_positions: int
-) -> Fixed | InstanceRandom | StepRandom | InSequence | Adapt:
+def _parse(text: str, ratios: tuple[int, ...], window: int, max_positions: int) -> RatioPolicy:
     kind, _, rest = text.partition(":")
     if kind == "sequence":
-        return InSequence(tuple(int(part) for part in rest.split(",")))
+        return RatioSequence(tuple(int(part) for part in rest.split(",")))
     if text == "step-random":
         return StepRandom(ratios)
     if text == "instance-random":
         return InstanceRandom(ratios)
     kind, dash, rest = text.partition("-")
     if kind == "adapt" and dash:
-        return Adapt(int(rest), ratios, window, max_positions)
-    return Fixed(int(text))
+        return AdaptiveRatio(int(rest), ratios, window, max_positions)
+    return FixedRatio(int(text))
 
 
 def check_ratio(ratio: int, window: int) -> None:
-    """Raises BeaconError when a window can't be split into parts of `ratio` raw tokens."""
+    """Raises BeaconError if the ratio does not divide the window."""
     if ratio < 1 or window % ratio:
-        raise BeaconError(f"A window of {window} tokens can't have ratio {ratio}. Choose a ratio that divides it.")
-
-
-def capacity(max_positions: int, window: int, ratio: int) -> int:
-    """How many tokens a text can have (MemoRAG, 4.2): all but the last window are kept with `ratio`."""
-    return (max_positions - window) * ratio + window
+        raise BeaconError(f"The ratio {ratio} does not divide the window of {window} tokens. Use a ratio that does.")
 
 
 def longest_text(max_positions: int, window: int, ratio: int) -> int:
-    """What of the capacity can be read here: each full window needs room for its memory tokens beside it."""
+    """The longest text: a full window needs positions for its own memory tokens beside those of earlier windows."""
     n_full = (max_positions - window) * ratio // window
     return (n_full + 1) * window - 1
 
 
 def smallest_ratio(n_tokens: int, ratios: Sequence[int], window: int, max_positions: int) -> int | None:
-    """The smallest of the ratios with which a text of this length can be read; None when there is none."""
+    """The smallest of the ratios that holds a text of this length; None if there is none."""
     return min((ratio for ratio in ratios if longest_text(max_positions, window, ratio) >= n_tokens), default=None)

@@ -1,6 +1,6 @@
 """`python -m weft.memory.memorag.beacon.training stage1|sft-data|stage2`: the training stages as a command.
 
-Owns the options and the exit status: 0 done, 2 it cannot be done as it was given (the message says the next step).
+Owns the options and the exit status: 0 for success, 2 for an error with a next step.
 """
 
 from __future__ import annotations
@@ -17,16 +17,16 @@ from .....llm.backends import BACKENDS, ModelConfig, open_model
 from .....llm.installation import install_command
 from .....llm.protocol import Cancel
 from .....llm.training.cpu_settings import restart_with_cpu_settings
-from ....accountant import Accountant
+from ....metered_model import MeteredModel
 from ....splitters import by_tokens
 from ....storage import MemoryStore
 from ....values import Item
 from ....window import room_beside
 from ...prompts import PROMPTS, language_of
-from ...sft_data import CLUE_TOKENS, PAIR_TOKENS, Counts, build_samples, write_samples
+from ...sft_data import CLUE_TOKENS, PAIR_TOKENS, SampleCounts, build_samples, write_samples
 from .data import read_documents
+from .dataset import UnusableData
 from .recipe import STAGE_1, STAGE_2, Recipe
-from .texts import UnusableData
 
 CANNOT_BE_DONE = 2
 
@@ -71,33 +71,33 @@ def _recipe(options: argparse.Namespace) -> Recipe:
 
 
 def _write_samples(options: argparse.Namespace) -> None:
-    """Ask the model about the texts; a build that was stopped asks nothing twice, and begins its file anew."""
+    """Generate SFT samples. A restarted run uses cached responses and writes its file from the beginning."""
     settings = {name: getattr(options, name) for name in ("path", "url", "name", "api_key_variable")}
     config = ModelConfig(options.backend, context_tokens=options.context_tokens, **settings)
     if (model := open_model(config)) is None:
-        raise UnusableData(f"The backend {config.backend} cannot be asked in words. Choose another.")
+        raise UnusableData(f"The backend `{config.backend}` does not chat. Use another one.")
     options.out.parent.mkdir(parents=True, exist_ok=True)
     store = MemoryStore(options.out.with_suffix(".asked.db"), keep_conversations=False)
-    counts = Counts()
+    counts = SampleCounts()
     try:
-        accountant = Accountant(model, kept=store.kept)
-        accountant.prepare(Cancel())
-        contexts = _contexts(options.data, accountant, options.questions)
-        n = write_samples(options.out, build_samples(accountant, contexts, options.questions, counts))
+        metered = MeteredModel(model, cache=store.cache)
+        metered.prepare(Cancel())
+        contexts = _contexts(options.data, metered, options.questions)
+        n = write_samples(options.out, build_samples(metered, contexts, options.questions, counts))
     finally:
         store.close()
         model.close()
     print(asdict(counts), flush=True)
     if not n:
         raise UnusableData(
-            f"{config.backend} wrote no question, answer and clue that hold (see the counts). Take a stronger model, "
-            "or texts that say more."
+            f"`{config.backend}` generated no sample that passed the filters (see the counts). Use a stronger model, "
+            "or more informative texts."
         )
 
 
-def _contexts(paths: Sequence[Path], accountant: Accountant, n_pairs: int) -> Iterator[str]:
-    """The documents, each in as many parts as the model's window wants."""
-    count, window = accountant.model.count_tokens, accountant.window_tokens
+def _contexts(paths: Sequence[Path], metered: MeteredModel, n_pairs: int) -> Iterator[str]:
+    """The documents, split to fit the context window."""
+    count, window = metered.count_tokens, metered.window_tokens
     pair_tokens = PAIR_TOKENS * n_pairs
     for text in read_documents(paths):
         prompts = PROMPTS[language_of(text)]
@@ -106,7 +106,7 @@ def _contexts(paths: Sequence[Path], accountant: Accountant, n_pairs: int) -> It
             room_beside(window, count(prompts.bridge) + pair_tokens, CLUE_TOKENS),
         )
         if not room:
-            raise UnusableData(f"Nothing of a text fits {window} tokens. Raise --context-tokens, or ask less.")
+            raise UnusableData(f"No text fits {window} tokens. Raise `--context-tokens`, or lower `--questions`.")
         for segment in by_tokens(room, count, hard=True)(Item("document", text)):
             yield segment.text
 
@@ -116,55 +116,57 @@ def _parse(arguments: Sequence[str] | None) -> argparse.Namespace:
         prog="python -m weft.memory.memorag.beacon.training", description="Train a beacon memory (MemoRAG)."
     )
     steps = parser.add_subparsers(dest="step", metavar="STEP", required=True)
-    stage1 = steps.add_parser("stage1", help="learn to remember: next tokens of long documents")
-    stage2 = steps.add_parser("stage2", help="learn to be asked: clues and answers about long texts")
+    stage1 = steps.add_parser("stage1", help="next-token prediction on long documents")
+    stage2 = steps.add_parser("stage2", help="clues and answers about long texts")
     for stage, recipe, data in (
         (stage1, STAGE_1, "a text file, a .jsonl file with `text` in each line, or a folder of such"),
         (stage2, STAGE_2, "a .jsonl file of samples, as sft-data writes it"),
     ):
         _add_training(stage, recipe, data)
-    samples = steps.add_parser("sft-data", help="have a model write questions, answers and clues: the data of stage2")
+    samples = steps.add_parser(
+        "sft-data", help="generate questions, answers and clues with a model: the data of stage2"
+    )
     samples.add_argument(
         "--data", type=Path, action="append", required=True, metavar="PATH", help="texts, as of stage1"
     )
     samples.add_argument("--out", type=Path, required=True, metavar="FILE", help="a .jsonl file")
-    samples.add_argument("--backend", choices=BACKENDS[1:-1], required=True, help="of the model that is asked")
+    samples.add_argument("--backend", choices=BACKENDS[1:-1], required=True, help="of the model")
     samples.add_argument("--path", default="", metavar="DIR", help="of a model in this process")
     samples.add_argument("--url", default="", help="of a server")
-    samples.add_argument("--name", default="", help="that the server knows the model by")
-    samples.add_argument("--api-key-variable", default="", metavar="NAME", help="of the environment, never the key")
+    samples.add_argument("--name", default="", help="model name on the server")
+    samples.add_argument("--api-key-variable", default="", metavar="NAME", help="environment variable with the key")
     samples.add_argument(
         "--context-tokens",
         type=int,
         default=4096,
         metavar="N",
-        help="of a text and what is asked; the paper has up to 80,000",
+        help="of a text and its prompt; up to 80,000 in the paper",
     )
     samples.add_argument("--questions", type=int, default=3, metavar="N", help="about each text")
     return parser.parse_args(arguments)
 
 
 def _add_training(stage: argparse.ArgumentParser, recipe: Recipe, data: str) -> None:
-    """Defaults are those of the recipe; where they are long the help says them."""
+    """Defaults are those of the recipe; the help shows them."""
     add = stage.add_argument
     add("--model", type=Path, required=True, metavar="DIR", help="the base model: a directory of transformers")
     add("--data", type=Path, action="append", required=True, metavar="PATH", help=data)
-    add("--held-out", type=Path, action="append", default=[], metavar="PATH", help="to evaluate on, not trained on")
-    add("--out", type=Path, required=True, metavar="DIR", help="for the weights; gone on from when it was stopped")
-    add("--start", type=Path, metavar="DIR", help="beacon weights to begin with; stage2 wants those of stage1")
-    add("--window", type=int, metavar="N", help=f"tokens that are read at once; {recipe.window}")
+    add("--held-out", type=Path, action="append", default=[], metavar="PATH", help="evaluation data")
+    add("--out", type=Path, required=True, metavar="DIR", help="for the weights; an interrupted run resumes from it")
+    add("--start", type=Path, metavar="DIR", help="initial beacon weights; for stage2 those of stage1")
+    add("--window", type=int, metavar="N", help=f"window in tokens; {recipe.window}")
     add("--lengths", type=int, nargs="+", metavar="N", help=f"of texts in tokens; {_listed(recipe.lengths)}")
     add("--ratios", type=int, nargs="+", metavar="N", help=f"each window draws one; {_listed(recipe.ratios)}")
-    add("--learning-rate", type=float, metavar="R", help=f"goes down to 0 in a line; {recipe.learning_rate}")
+    add("--learning-rate", type=float, metavar="R", help=f"initial rate, with linear decay; {recipe.learning_rate}")
     add("--epochs", type=int, metavar="N", help=f"{recipe.epochs}")
-    add("--steps", type=int, metavar="N", help="so many instead of epochs")
-    add("--batch", type=int, metavar="N", help=f"texts that are read at once; {recipe.batch}")
-    add("--accumulate", type=int, metavar="N", help=f"batches for a step; {recipe.accumulate}")
+    add("--steps", type=int, metavar="N", help="number of steps; replaces epochs")
+    add("--batch", type=int, metavar="N", help=f"texts in a batch; {recipe.batch}")
+    add("--accumulate", type=int, metavar="N", help=f"batches in a step; {recipe.accumulate}")
     add("--seed", type=int, metavar="N", help=f"{recipe.seed}")
     add("--precision", choices=("bf16", "float32"), default="bf16")
-    add("--keep-windows", action="store_true", help="no gradient checkpointing: faster, and takes more memory")
-    add("--device", default="auto", help="cpu or cuda; auto takes what there is")
-    add("--threads", type=int, default=0, help="0 leaves it to torch")
+    add("--keep-windows", action="store_true", help="no gradient checkpointing: faster, with more memory")
+    add("--device", default="auto", help="cpu or cuda; auto detects it")
+    add("--threads", type=int, default=0, help="0 uses the default of torch")
     add("--log-every", type=int, default=1, metavar="STEPS")
     add("--evaluate-every", type=int, default=0, metavar="STEPS", help="0: before and after only")
     add("--checkpoint-every", type=int, default=20, metavar="STEPS")

@@ -1,9 +1,8 @@
-"""Training data of the two stages: documents in rows of fixed lengths, and conversations about long texts.
+"""Training data of the two stages: fixed-length rows of documents, and conversations about long texts.
 
-Stage 1 (papers' spec 4.3) joins documents, each between the tokenizer's start and end, and cuts them into rows of
-4,096 to 65,536 tokens. Stage 2 makes of each sample of `sft_data.py` what `backends.py` asks a memory: which places
-help, and what the answer is; only the last turn, which the model has to write, is learnt. Knows no model and no files
-of texts.
+Stage 1 (papers' spec 4.3) concatenates documents with BOS and EOS tokens and cuts them into rows of 4,096 to 65,536
+tokens. Stage 2 converts samples of `sft_data.py` into the prompts of `backends.py`, for clues and for answers, with a
+loss on the last turn only. Knows no model and no dataset files.
 """
 
 from __future__ import annotations
@@ -21,14 +20,14 @@ from .....llm.protocol import Message
 from ....templates import fill
 from ...prompts import PROMPTS, language_of
 from ...sft_data import Sample
-from .texts import Text, UnusableData
+from .dataset import TrainingText, UnusableData
 
 SUFFIXES = (".txt", ".md", ".rst", ".jsonl")
-"""Of the files that are read in a folder. A file that is named is read whatever its name."""
+"""File types that are read from a folder. A file that is given by name is always read."""
 
 
-class Words:
-    """How a model directory writes: its tokenizer, its end token and its conversations."""
+class ModelTokenizer:
+    """Tokenizer, end token and chat template of a model directory."""
 
     def __init__(self, directory: Path) -> None:
         """Raises ModelMissing without a tokenizer, UnusableData without an end token."""
@@ -40,38 +39,38 @@ class Words:
         if end is None:
             end = min(self.tokenizer.ends, default=None)
         if end is None:
-            raise UnusableData(f"{directory} names no end token. Set eos_token in its tokenizer_config.json.")
+            raise UnusableData(f"{directory} has no end token. Set `eos_token` in its tokenizer_config.json.")
         self.end = end
 
     def conversations(self) -> tuple[ChatTokens, int]:
-        """The tokens of a conversation, and the one that ends a turn of the model. Raises UnusableData."""
+        """The chat template, and the token that ends a turn of the model. Raises UnusableData."""
         if self._chat_tokens is None:
             why = " ".join(self._notes) or "it has no chat template"
             raise UnusableData(
-                f"{self.directory} cannot hold conversations: {why}. Stage 2 trains a chat model; take one, or put "
+                f"{self.directory} is not a chat model: {why}. Stage 2 trains a chat model; use one, or put "
                 "its template into chat_template.jinja."
             )
-        # The last end in a conversation that goes on after an answer is what the template writes behind answers.
+        # The last end token of an answered conversation is the one that the template writes after answers.
         probe = self._chat_tokens((Message("user", "a"), Message("assistant", "b")))
         return self._chat_tokens, next((token for token in reversed(probe) if token in self.tokenizer.ends), self.end)
 
 
 @dataclass(slots=True)
-class Counts:
-    """What became of the data."""
+class TextCounts:
+    """Counts of read, used and dropped data."""
 
     read: int = 0  # documents or conversations
     texts: int = 0
     tokens: int = 0
-    dropped_tokens: int = 0  # stage 1: what is left at the end
-    too_short: int = 0  # stage 2: all in one window, where there is no memory
+    dropped_tokens: int = 0  # stage 1: remainder at the end
+    too_short: int = 0  # stage 2: fits one window, so there is no memory to train
     too_long: int = 0
 
 
 def read_documents(paths: Iterable[Path]) -> Iterator[str]:
-    """Texts of files and folders, those of a folder in the order of their names; a .jsonl has a `text` in each line.
+    """Texts of files and folders, in order of file names; a .jsonl file has a `text` in each line.
 
-    Blank ones are left out. Raises UnusableData for what cannot be read, and where there is nothing.
+    Skips blank texts. Raises UnusableData for unreadable files, and if there is no text.
     """
     n = 0
     for path in paths:
@@ -86,23 +85,25 @@ def read_documents(paths: Iterable[Path]) -> Iterator[str]:
         raise UnusableData(f"There is no text in {named}. Name files, or a folder with {' or '.join(SUFFIXES)} files.")
 
 
-def rows_of_documents(documents: Iterable[str], words: Words, lengths: Sequence[int], counts: Counts) -> Iterator[Text]:
-    """The documents one after the other, cut into rows; each length gets about the same share of the tokens.
+def rows_of_documents(
+    documents: Iterable[str], words: ModelTokenizer, lengths: Sequence[int], counts: TextCounts
+) -> Iterator[TrainingText]:
+    """Concatenated documents, cut into rows; each length gets about the same share of the tokens.
 
-    A document that does not fit goes on in the next row. What is shorter than the shortest row at the end is dropped.
+    A document can continue in the next row. Drops a remainder shorter than the shortest row.
     """
     start = [] if words.tokenizer.start is None else [words.tokenizer.start]
     lengths = sorted(set(lengths))
     used, waiting = dict.fromkeys(lengths, 0), np.zeros(0, np.int32)
 
-    def rows(most: Callable[[], int | None]) -> Iterator[Text]:
+    def rows(most: Callable[[], int | None]) -> Iterator[TrainingText]:
         nonlocal waiting
         while (length := most()) is not None and len(waiting) >= length:
             tokens, waiting = waiting[:length], waiting[length:]
             used[length] += length
             counts.texts += 1
             counts.tokens += length
-            yield Text(tokens, np.arange(length) > 0)
+            yield TrainingText(tokens, np.arange(length) > 0)
 
     for document in documents:
         counts.read += 1
@@ -114,12 +115,12 @@ def rows_of_documents(documents: Iterable[str], words: Words, lengths: Sequence[
 
 
 def texts_of_samples(
-    samples: Iterable[Sample], words: Words, window: int, most_tokens: int, counts: Counts
-) -> Iterator[Text]:
-    """Two conversations of each sample: the text, then a question for its clues, and one for its answer.
+    samples: Iterable[Sample], words: ModelTokenizer, window: int, most_tokens: int, counts: TextCounts
+) -> Iterator[TrainingText]:
+    """Two conversations of each sample: one asks for its clues, one for its answer.
 
-    Those that fit one window have no memory to learn, and those longer than `most_tokens` are not cut: the clue may
-    stand anywhere. Both are left out and counted. Raises UnusableData when the model has no conversations.
+    Leaves out and counts conversations that fit one window, which train no memory, and those longer than `most_tokens`,
+    because truncation could remove the clue. Raises UnusableData if the model has no chat template.
     """
     chat_tokens, end = words.conversations()
     for sample in samples:
@@ -135,11 +136,11 @@ def texts_of_samples(
             else:
                 counts.texts += 1
                 counts.tokens += len(tokens)
-                yield Text(tokens, np.arange(len(tokens)) >= len(asked))
+                yield TrainingText(tokens, np.arange(len(tokens)) >= len(asked))
 
 
 def conversations(sample: Sample) -> Iterator[tuple[tuple[Message, ...], str]]:
-    """What a memory is asked about the sample's text, each time with what it should say."""
+    """The conversations about a sample, each with its target response."""
     prompts = PROMPTS[language_of(sample.context)]
     read = (Message("user", fill(prompts.article, article=sample.context)), Message("assistant", prompts.reply))
     if sample.clues:
@@ -157,7 +158,7 @@ def _texts_of(file: Path) -> Iterator[str]:
                 if line.strip():
                     yield _text_of(line, f"{file}:{number}")
     except OSError as error:
-        raise UnusableData(f"{file} cannot be read: {error.strerror}. Name a file or a folder with texts.") from error
+        raise UnusableData(f"{file} is unreadable: {error.strerror}. Name a file or a folder with texts.") from error
     except UnicodeDecodeError as error:
         raise UnusableData(f"{file} is not UTF-8. Convert it, or leave it out.") from error
 
@@ -166,4 +167,4 @@ def _text_of(line: str, place: str) -> str:
     try:
         return str(json.loads(line)["text"])
     except (ValueError, KeyError, TypeError) as error:
-        raise UnusableData(f'{place} is no line like {{"text": "…"}} ({error!r}). Correct or remove it.') from error
+        raise UnusableData(f'{place} is not a line like {{"text": "…"}} ({error!r}). Correct or remove it.') from error

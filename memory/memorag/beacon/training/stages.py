@@ -1,7 +1,7 @@
-"""Training stages: what each reads, makes, trains and writes.
+"""Training stages: data, training and output of each.
 
-Owns the order of a stage and its files: the weights in `OUT`, what is made on the way in `OUT/work`. Texts are made
-again at each start; a run that was stopped goes on with them if they are the same.
+Owns the files of a stage: the weights in `OUT`, intermediate files in `OUT/work`. Datasets are rebuilt at each start;
+an interrupted run resumes if they are the same.
 """
 
 # mypy: allow-untyped-calls
@@ -17,24 +17,28 @@ from typing import TYPE_CHECKING, Any
 
 from .....llm.local.transformers_model import load_pretrained
 from ...sft_data import read_samples
-from .data import Counts, Words, read_documents, rows_of_documents, texts_of_samples
+from .data import ModelTokenizer, TextCounts, read_documents, rows_of_documents, texts_of_samples
+from .dataset import TextDataset, TrainingText, UnusableData, write_texts
 from .recipe import Recipe
-from .texts import Text, Texts, UnusableData, write_texts
 
 if TYPE_CHECKING:
     from .....llm.training.loop import Intervals
     from ..model import BeaconModel
     from .train import Evaluate
 
-MakeTexts = Callable[[Sequence[Path], Words, Recipe, Counts], Iterator[Text]]
+MakeTexts = Callable[[Sequence[Path], ModelTokenizer, Recipe, TextCounts], Iterator[TrainingText]]
 
 
-def stage1_texts(paths: Sequence[Path], words: Words, recipe: Recipe, counts: Counts) -> Iterator[Text]:
+def stage1_texts(
+    paths: Sequence[Path], words: ModelTokenizer, recipe: Recipe, counts: TextCounts
+) -> Iterator[TrainingText]:
     """Rows of documents."""
     return rows_of_documents(read_documents(paths), words, recipe.lengths, counts)
 
 
-def stage2_texts(paths: Sequence[Path], words: Words, recipe: Recipe, counts: Counts) -> Iterator[Text]:
+def stage2_texts(
+    paths: Sequence[Path], words: ModelTokenizer, recipe: Recipe, counts: TextCounts
+) -> Iterator[TrainingText]:
     """Conversations about the texts of samples."""
     samples = (sample for path in paths for sample in read_samples(path))
     return texts_of_samples(samples, words, recipe.window, max(recipe.lengths), counts)
@@ -48,18 +52,18 @@ class Stage:
     recipe: Recipe
     base: Path  # a model directory of transformers
     out: Path
-    start: Path | None = None  # beacon weights to begin with, else copies of the base's projections
+    start: Path | None = None  # initial beacon weights; by default copies of the base's projections
     device: str = "auto"
 
     def run(self, data: Sequence[Path], held_out: Sequence[Path], every: Intervals) -> Mapping[str, Any]:
-        """Train and save; the last line of the log. `held_out` is evaluated on, where there is any.
+        """Train and save; returns the last line of the log. `held_out` is for evaluation.
 
         Raises ModelError with the next step.
         """
         from ..checkpoint import save_beacon
         from .train import held_out_loss, train
 
-        words, recipe = Words(self.base), self.recipe
+        words, recipe = ModelTokenizer(self.base), self.recipe
         texts = self._texts("texts", data, words)
         evaluate: Evaluate | None = None
         if held_out:
@@ -70,23 +74,23 @@ class Stage:
         save_beacon(model, self.out, recipe.ratios)
         return last
 
-    def _texts(self, name: str, paths: Sequence[Path], words: Words) -> Texts:
-        """Raises UnusableData when nothing can be learnt from them."""
-        counts, recipe = Counts(), self.recipe
+    def _texts(self, name: str, paths: Sequence[Path], words: ModelTokenizer) -> TextDataset:
+        """Raises UnusableData if the dataset is empty."""
+        counts, recipe = TextCounts(), self.recipe
         texts = write_texts(self.out / "work" / name, self.make(paths, words, recipe, counts))
         print(json.dumps({"made": name, **asdict(counts)}), flush=True)
         if not texts:
             named = ", ".join(map(str, paths))
             raise UnusableData(
-                f"Nothing can be learnt from {named}: {counts.read} documents or conversations, {counts.too_short} of "
+                f"No training data in {named}: {counts.read} documents or conversations, {counts.too_short} of "
                 f"them in one window of {recipe.window} tokens, {counts.too_long} longer than {max(recipe.lengths)}, "
-                f"{counts.dropped_tokens} tokens less than a row of {min(recipe.lengths)}. Give longer texts, other "
+                f"{counts.dropped_tokens} tokens short of a row of {min(recipe.lengths)}. Use longer texts, other "
                 "lengths, or a shorter window."
             )
         return texts
 
     def _model(self) -> BeaconModel:
-        """The base with its beacon parameters; in 32 bits where it is trained so, and instead of float16."""
+        """The base with its beacon parameters; converted to float32 without bf16, and from float16."""
         import torch
 
         from ..checkpoint import load_beacon

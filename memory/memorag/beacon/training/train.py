@@ -1,7 +1,7 @@
-"""Training of the beacon memory: texts into beacon weights, in one process on a CPU or a GPU.
+"""Training of the beacon weights in one process, on CPU or GPU.
 
-Owns the schedule, the loss and its evaluation; the loop is `llm/training/loop`. The base model stays as it is. Several
-processes are not built: where the paper has eight GPUs, a step accumulates eight texts. Knows no tokenizer and no data
+Owns the learning rate schedule, the loss and its evaluation; the loop is `llm/training/loop`. The base model is frozen.
+No distributed training: where the paper uses eight GPUs, a step accumulates eight texts. Knows no tokenizer and no data
 format.
 """
 
@@ -32,9 +32,9 @@ from .....llm.training.loop import (
 )
 from ..layout import check_length, positions_needed
 from ..model import BeaconModel
-from ..ratios import Fixed, StepRandom
+from ..ratios import FixedRatio, StepRandom
+from .dataset import BatchSampler, TextDataset, UnusableData
 from .recipe import Recipe
-from .texts import Course, Texts, UnusableData
 
 EVERY_STEP = Intervals()
 
@@ -43,23 +43,23 @@ Evaluate = Callable[[BeaconModel], Mapping[str, float]]
 
 def train(
     model: BeaconModel,
-    texts: Texts,
+    texts: TextDataset,
     recipe: Recipe,
     folder: Path,
     evaluate: Evaluate | None = None,
     every: Intervals = EVERY_STEP,
 ) -> dict[str, Any]:
-    """Train the beacon parameters in place, in float32; the last line of the log. It is evaluated before and after.
+    """Train the beacon parameters in place, in float32; returns the last line of the log. Evaluates before and after.
 
-    `folder` gets `checkpoint.pt` and `log.jsonl`, and is gone on from. Raises UnusableData without texts, for the
-    checkpoint of another run, for another window, and when a gradient is no number; TextTooLong at once when the base
-    has not the positions for the longest text.
+    Resumes from `checkpoint.pt` in `folder`, and appends to `log.jsonl` there. Raises UnusableData without texts, for a
+    checkpoint of another run, for another window, and for a gradient that is not finite; TextTooLong at once if the
+    base has too few positions for the longest text.
     """
     if not texts:
         raise UnusableData("There is no text to train on. Give more or longer texts.")
     if model.window != recipe.window:
         raise UnusableData(
-            f"The memory has windows of {model.window} tokens; the recipe wants {recipe.window}. Give both the same."
+            f"The memory has windows of {model.window} tokens, but the recipe has {recipe.window}. Use the same window."
         )
     check_length(
         0,
@@ -72,10 +72,10 @@ def train(
     )
     model.eval()  # no dropout: the base is not trained
     for _, weight in model.beacon_parameters():
-        # Steps of 1e-5 are lost in 16 bits. Autocast makes the products short again.
+        # Updates of 1e-5 vanish in 16 bits. Autocast computes products in bf16.
         weight.data = weight.data.float()
     weights = dict(model.beacon_parameters())
-    # What has to be the same for a run to go on. The weights that it begins with say which base it is, too.
+    # Must be equal to resume a run. The initial weights also identify the base.
     begins = {name: weight.flatten()[:4].tolist() for name, weight in weights.items()}
     key = {**asdict(recipe), "texts": texts.key, "weights to begin with": begins}
     rate, decay = recipe.learning_rate, recipe.weight_decay
@@ -83,7 +83,7 @@ def train(
     run = Run(weights, optimisers, folder, {"of": key})
     _go_on(run, folder / "checkpoint.pt")
     folder.mkdir(parents=True, exist_ok=True)
-    course = Course(texts.lengths, recipe.window, recipe.batch, recipe.seed)
+    course = BatchSampler(texts.lengths, recipe.window, recipe.batch, recipe.seed)
     n_batches = recipe.epochs * course.batches_of_epoch
     n_steps = recipe.steps or -(-n_batches // recipe.accumulate)
     evaluated = None if evaluate is None else partial(evaluate, model)
@@ -91,17 +91,17 @@ def train(
         run.log({"step": 0, **evaluated()})
 
     def learn() -> tuple[Tensor, Metrics]:
-        """One step; its loss in nats a token, as the mean of its batches: a short text counts as much as a long one."""
+        """One step; returns its loss in nats a token, as the mean over batches, so texts weigh equally."""
         first = run.step * recipe.accumulate
-        # The last step of the last epoch takes what is left.
+        # The last step of the last epoch takes the remaining batches.
         end = first + recipe.accumulate if recipe.steps else min(first + recipe.accumulate, n_batches)
-        # By default down in a line, as transformers' Trainer has it.
+        # Linear decay by default, as in transformers' Trainer.
         rate = recipe.learning_rate * (1 - run.step / n_steps if recipe.decays else 1)
         run.set_rate(rate)
         total = torch.zeros((), device=next(iter(weights.values())).device)
         for number in range(first, end):
             tokens, labels = _batch(model, texts, course.batch(number))
-            # By the number of the batch, so that a run that goes on draws what it would have drawn.
+            # Seeded by the batch number, so that a resumed run draws the same ratios.
             ratios = ratios_for(model, tokens.shape[1], recipe.ratios)
             ratio_of = StepRandom(ratios).for_text(tokens.shape[1], Random(f"{recipe.seed} {number}"))
             with autocast(tokens.device, recipe.bf16):
@@ -112,7 +112,7 @@ def train(
         run.update(
             recipe.gradient_norm,
             UnusableData(
-                f"The gradient of step {run.step + 1} is no number. Go on from the last checkpoint with a lower "
+                f"The gradient of step {run.step + 1} is not finite. Resume from the last checkpoint with a lower "
                 "learning rate in another folder, or without bf16."
             ),
         )
@@ -123,8 +123,8 @@ def train(
 
 
 @torch.no_grad()
-def held_out_loss(model: BeaconModel, texts: Texts, ratios: Sequence[int], *, bf16: bool) -> dict[str, float]:
-    """Nats a learnt token, with every window at one ratio: `loss_at_2`, … Without those that not all texts can have."""
+def held_out_loss(model: BeaconModel, texts: TextDataset, ratios: Sequence[int], *, bf16: bool) -> dict[str, float]:
+    """Held-out loss in nats a token at each ratio: `loss_at_2`, … Skips ratios that are too small for a text."""
     found = {}
     for ratio in ratios:
         total, n_learnt = 0.0, 0
@@ -133,7 +133,7 @@ def held_out_loss(model: BeaconModel, texts: Texts, ratios: Sequence[int], *, bf
         for number in range(len(texts)):
             tokens, labels = _batch(model, texts, [number])
             with autocast(tokens.device, bf16):
-                scores = model.score(tokens, Fixed(ratio).for_text(tokens.shape[1], Random()), labels)
+                scores = model.score(tokens, FixedRatio(ratio).for_text(tokens.shape[1], Random()), labels)
             total += scores.n_labels * float(scores.loss)
             n_learnt += scores.n_labels
         found[f"loss_at_{ratio}"] = round(total / max(1, n_learnt), 4)
@@ -141,7 +141,7 @@ def held_out_loss(model: BeaconModel, texts: Texts, ratios: Sequence[int], *, bf
 
 
 def ratios_for(model: BeaconModel, n_tokens: int, ratios: Sequence[int]) -> tuple[int, ...]:
-    """Those that all windows of so long a text can have at once: the base has positions for their memory."""
+    """The ratios at which the base has enough positions for a text of this length."""
 
     def needed(ratio: int) -> int:
         return positions_needed(
@@ -152,15 +152,17 @@ def ratios_for(model: BeaconModel, n_tokens: int, ratios: Sequence[int]) -> tupl
 
 
 def _go_on(run: Run, path: Path) -> None:
-    """Go on from a checkpoint, if there is one. Raises UnusableData when it belongs to another run."""
+    """Resume from a checkpoint if there is one. Raises UnusableData if it belongs to another run."""
     if path.is_file():
         state = read_checkpoint(path, UnusableData)
         if other := [name for name, value in run.about["of"].items() if state["of"].get(name) != value]:
-            raise UnusableData(f"{path} is of a run with other {', '.join(other)}. Remove it, or use another folder.")
+            raise UnusableData(
+                f"{path} belongs to a run with other {', '.join(other)}. Remove it, or use another folder."
+            )
         run.load(state)
 
 
-def _batch(model: BeaconModel, texts: Texts, numbers: Sequence[int]) -> tuple[Tensor, Tensor]:
+def _batch(model: BeaconModel, texts: TextDataset, numbers: Sequence[int]) -> tuple[Tensor, Tensor]:
     """Tokens and labels, each (B, T), on the model's device."""
     device = next(model.parameters()).device
     tokens, labels = texts.batch(numbers)

@@ -1,7 +1,6 @@
-"""One graph of what was found in each segment: names of the same thing become one entity, relations of a pair one.
+"""Entity resolution: merges the entities and relations of all segments into one graph.
 
-Owns which names may be the same (papers' spec 3.1), and how entities and relations are put together. Whether two names
-are the same, and what two relations say together, is decided by functions that are given.
+Owns the candidate pairs (papers' spec 3.1) and the merging. The callbacks `Same` and `Fuse` decide.
 """
 
 from __future__ import annotations
@@ -14,15 +13,15 @@ from typing import Any
 import numpy as np
 
 from ..embedding import Embedder
-from .graph import Entity, MemoryGraph, Relation, normalise, numbers_of
+from .graph import Entity, EntityRelation, MemoryGraph, normalise, numbers_of
 
 SAME_COSINE = 0.85  # of two names, above which they may be the same (papers' spec 3.1)
-MOST_CANDIDATES = 40  # in the one call that decides
+MAX_CANDIDATES = 40  # in the one call that decides
 
 
 @dataclass(frozen=True, slots=True)
-class Name:
-    """An entity as one segment knows it."""
+class EntityName:
+    """An entity as one segment names it."""
 
     name: str
     kind: str = ""
@@ -30,11 +29,11 @@ class Name:
 
 
 @dataclass(frozen=True, slots=True)
-class Extracted:
-    """What was found in one segment: names, and pairs of them with what the segment says about both."""
+class SegmentExtraction:
+    """The extraction from one segment: names, and relations between pairs of them."""
 
     segment: int
-    names: tuple[Name, ...] = ()
+    names: tuple[EntityName, ...] = ()
     relations: tuple[tuple[str, str, str], ...] = ()
 
     def to_json(self) -> dict[str, Any]:
@@ -42,23 +41,27 @@ class Extracted:
         return {"names": names, "relations": [list(relation) for relation in self.relations]}
 
     @staticmethod
-    def from_json(segment: int, value: Any) -> Extracted:
-        names = tuple(Name(name, kind, tuple(aliases)) for name, kind, aliases in value["names"])
-        return Extracted(segment, names, tuple((first, second, text) for first, second, text in value["relations"]))
+    def from_json(segment: int, value: Any) -> SegmentExtraction:
+        names = tuple(EntityName(name, kind, tuple(aliases)) for name, kind, aliases in value["names"])
+        return SegmentExtraction(
+            segment, names, tuple((first, second, text) for first, second, text in value["relations"])
+        )
 
 
 Pair = tuple[str, str]
 Same = Callable[[Sequence[Pair]], Sequence[bool]]
-"""Whether the two names of each pair stand for the same thing."""
+"""Whether the two names of each pair denote the same entity."""
 
 Fuse = Callable[[Pair, Sequence[str], Sequence[int]], str | None]
-"""One relation of a pair instead of several, from their texts and segments; None leaves them as they are."""
+"""One relation of a pair that fuses several, from their texts and segments; None keeps them separate."""
 
 
-def combine(found: Sequence[Extracted], same: Same, fuse: Fuse, embedder: Embedder | None = None) -> MemoryGraph:
-    """The graph of all segments. With an embedder, names that lie near each other may be the same, too."""
-    names = _Names(found)
-    groups = _Groups(names.keys)
+def combine(
+    found: Sequence[SegmentExtraction], same: Same, fuse: Fuse, embedder: Embedder | None = None
+) -> MemoryGraph:
+    """The graph of all segments. With an embedder, similar names are candidates too."""
+    names = _NameTable(found)
+    groups = _DisjointSets(names.keys)
     pairs = candidates(names.keys, [names.shown(key) for key in names.keys], names.aliases, embedder)
     shown = [(names.shown(first), names.shown(second)) for first, second in pairs]
     for (first, second), is_same in zip(pairs, same(shown) if shown else (), strict=True):
@@ -72,9 +75,9 @@ def combine(found: Sequence[Extracted], same: Same, fuse: Fuse, embedder: Embedd
 def candidates(
     keys: Sequence[str], shown: Sequence[str], aliases: Iterable[Pair], embedder: Embedder | None = None
 ) -> list[Pair]:
-    """Pairs of normalised names that may stand for the same thing, the surest first.
+    """Pairs of normalised names that may denote the same entity, most likely first.
 
-    One is said to be another name of the other, is its acronym, is a part of it, or lies near it as a vector.
+    One name is an alias, an acronym or a part of the other, or their vectors are similar.
     """
     known = dict.fromkeys(keys)
     pairs = dict.fromkeys(_ordered(first, second) for first, second in aliases if first in known and second in known)
@@ -86,18 +89,18 @@ def candidates(
 
 
 def is_acronym(first: str, second: str) -> bool:
-    """Whether one name is made of the other one's capital letters."""
+    """Whether one name is an acronym of the other."""
     return any(_is_short(short) and short in _initials(long) for short, long in ((first, second), (second, first)))
 
 
-class _Names:
-    """Every name by its normalised form: how it is written, where it stands, what kind it is of."""
+class _NameTable:
+    """All names by normalised form: spellings, segments, and kind."""
 
-    def __init__(self, found: Sequence[Extracted]) -> None:
+    def __init__(self, found: Sequence[SegmentExtraction]) -> None:
         self._written: dict[str, Counter[str]] = {}
         self._segments: dict[str, list[int]] = {}
         self._kinds: dict[str, str] = {}
-        self._said: dict[str, list[str]] = {}  # aliases that are no names of their own
+        self._said: dict[str, list[str]] = {}  # aliases that are not names themselves
         self.aliases: list[Pair] = []
         for each in found:
             for name in each.names:
@@ -118,7 +121,7 @@ class _Names:
 
     def entity(self, keys: Sequence[str]) -> Entity:
         written = sum((self._written[key] for key in keys), Counter[str]())
-        # The most complete way to write it names it.
+        # The most complete spelling is the name of the entity.
         name = max(written, key=lambda text: (len(text.split()), written[text]))
         said = [alias for key in keys for alias in self._said.get(key, ()) if normalise(alias) not in self._written]
         mentions = dict.fromkeys([name, *written, *said])
@@ -126,8 +129,8 @@ class _Names:
         return Entity(name, tuple(mentions), segments, next((self._kinds[k] for k in keys if k in self._kinds), ""))
 
 
-class _Groups:
-    """Sets that are joined; in the order of their first members."""
+class _DisjointSets:
+    """Disjoint sets, in the order of their first members."""
 
     def __init__(self, keys: Iterable[str]) -> None:
         self._group = {key: [key] for key in keys}
@@ -144,8 +147,8 @@ class _Groups:
 
 
 def _relations(
-    found: Sequence[Extracted], entities: Sequence[Entity], number_of: dict[str, int], fuse: Fuse
-) -> tuple[Relation, ...]:
+    found: Sequence[SegmentExtraction], entities: Sequence[Entity], number_of: dict[str, int], fuse: Fuse
+) -> tuple[EntityRelation, ...]:
     by_pair: dict[tuple[int, int], dict[str, list[int]]] = {}
     for each in found:
         for first_name, second_name, text in each.relations:
@@ -153,15 +156,15 @@ def _relations(
             if first is not None and second is not None and first != second:
                 texts = by_pair.setdefault((min(first, second), max(first, second)), {})
                 texts.setdefault(text, []).append(each.segment)
-    relations = list[Relation]()
+    relations = list[EntityRelation]()
     for (first, second), texts in by_pair.items():
         segments = numbers_of(number for numbers in texts.values() for number in numbers)
         pair = entities[first].name, entities[second].name
         fused = fuse(pair, list(texts), segments) if len(texts) > 1 else None
         if fused is not None:
-            relations.append(Relation(first, second, fused, segments))
+            relations.append(EntityRelation(first, second, fused, segments))
         else:
-            relations += [Relation(first, second, text, numbers_of(numbers)) for text, numbers in texts.items()]
+            relations += [EntityRelation(first, second, text, numbers_of(numbers)) for text, numbers in texts.items()]
     return tuple(relations)
 
 
@@ -178,7 +181,7 @@ def _is_short(name: str) -> bool:
 
 
 def _initials(name: str) -> set[str]:
-    """What a name of several words may be shortened to: `NASA`, and `PSP` for PlayStation Portable."""
+    """Possible abbreviations of a name: `NASA`, and `PSP` for PlayStation Portable."""
     words = name.replace("-", " ").split()
     if len(words) < 2:
         return set()
@@ -188,7 +191,7 @@ def _initials(name: str) -> set[str]:
 
 
 def _parts(keys: Iterable[str]) -> list[Pair]:
-    """Names that begin or end another name: `roosevelt` and `franklin roosevelt`."""
+    """Names that are a prefix or suffix of another name: `roosevelt` and `franklin roosevelt`."""
     long: dict[str, list[str]] = {}
     known = list(keys)
     for key in known:
@@ -200,7 +203,7 @@ def _parts(keys: Iterable[str]) -> list[Pair]:
 
 
 def _near(keys: Sequence[str], shown: Sequence[str], embedder: Embedder) -> list[Pair]:
-    """Pairs of names whose vectors are nearly the same, the nearest first."""
+    """Pairs of names with similar vectors, most similar first."""
     if not keys:
         return []
     vectors = embedder.embed(shown)

@@ -1,8 +1,7 @@
-"""A model with beacon weights as one that is asked: it keeps what it read in a fraction of its keys and values.
+"""Chat model with a beacon memory: a prefix cache with compressed keys and values.
 
-Owns the texts that it holds, which conversation goes on from which of them, and whose turn it is. It is a `CodeModel`
-that holds conversations and a `PrefixCachingModel`, so the memory `beacon` of `backends` asks it through an accountant
-as any other. Knows no prompts and no files.
+Owns the cached texts, the choice of the cached text for a conversation, and mutual exclusion. Implements `CodeModel`
+for chat and `PrefixCachingModel`, so `backends` uses it as any other model. Knows no prompts and no files.
 """
 
 from __future__ import annotations
@@ -37,7 +36,7 @@ from ....llm.prompting.chat_template import ChatTokens
 from ....llm.protocol import Cancel, ChatRequest, CompletionRequest, Message, ModelCancelled, ModelInfo, Piece, Speed
 from ....llm.streaming import cut_stream
 from ....llm.throughput import ThroughputMeter
-from .held import HeldText, Reach, memory_of
+from .cached_text import CachedText, RatioPlan, memory_of
 from .ratios import RatioOf, TextTooLong, parse_policy
 
 if TYPE_CHECKING:
@@ -45,12 +44,11 @@ if TYPE_CHECKING:
     from .model import BeaconModel
 
 
-class BeaconReader:
-    """A `CodeModel` that holds conversations, and a `PrefixCachingModel`. Thread-safe; computes for one at a time.
+class BeaconChatModel:
+    """A chat `CodeModel` and a `PrefixCachingModel`. Thread-safe; computes for one thread at a time.
 
-    A conversation that goes on from a text it holds is answered from the memory of it; any other is read from its
-    beginning, and through memory tokens as well where it is longer than a window.
-    The last text stays until another one is kept, so that whoever comes with the same one again finds it read.
+    A conversation that continues a cached text is answered from its memory; any other is read from its beginning,
+    compressed if it is longer than a window. The last text stays cached until another one is.
     """
 
     def __init__(
@@ -64,30 +62,30 @@ class BeaconReader:
         ratios: Sequence[int],
         weights: Callable[[], str],
     ) -> None:
-        """`ratio` is a policy, see `parse_policy`, and `ratios` what it may take; `weights` stands for their content.
+        """`ratio` is a policy, see `parse_policy`; `ratios` are allowed ratios; `weights` returns a hash.
 
-        Raises BeaconError for a policy that is none.
+        Raises BeaconError for an invalid policy.
         """
         self._model: BeaconModel | None = model
         self._tokenizer, self._chat_tokens = tokenizer, chat_tokens
         self._name, self._weights = f"{name} (ratio {ratio})", weights
         window, max_positions = model.window, model.max_positions
         policy = parse_policy(ratio, window=window, max_positions=max_positions, ratios=ratios)
-        self._reach = Reach(policy, window, max_positions)
+        self._plan = RatioPlan(policy, window, max_positions)
         self._form = f"beacon, window {window}, ratio {ratio}, {model.base.dtype}"
         self._count = lru_cache(maxsize=1024)(lambda text: len(tokenizer.encode(text)))
         self._meter = ThroughputMeter()
-        self._generator = np.random.default_rng(0)  # of what is drawn, where an answer is not to be the likeliest
+        self._generator = np.random.default_rng(0)  # for sampling
         self._turn = threading.Lock()
-        self._texts: WeakSet[HeldText] = WeakSet()
-        self._last: HeldText | None = None
+        self._texts: WeakSet[CachedText] = WeakSet()
+        self._last: CachedText | None = None
 
     @property
     def info(self) -> ModelInfo:
         return ModelInfo(
             name=self._name,
             backend="beacon",
-            context_tokens=self._reach.most_tokens,
+            context_tokens=self._plan.most_tokens,
             fills_middle=False,
             repository_level=False,
             local=True,
@@ -100,25 +98,27 @@ class BeaconReader:
 
     @property
     def identity(self) -> CacheIdentity:
-        """What a memory depends on besides the text; takes a moment."""
+        """What a stored memory depends on besides the text; computes hashes."""
         tokenizer = tokenizer_hash(self._tokenizer.n_vocabulary, self._tokenizer.bytes_of)
         return CacheIdentity(self._name, self._weights(), tokenizer, self._form)
 
     def prepare(self, cancel: Cancel) -> None:
-        """Nothing: it was opened whole."""
+        """Nothing to prepare."""
 
     def warm(self, request: CompletionRequest, cancel: Cancel) -> None:
-        """Nothing: it completes no code."""
+        """Nothing to warm: it does not complete code."""
 
     def count_tokens(self, text: str) -> int:
         return self._count(text)
 
     def conversation_tokens(self, messages: Sequence[Message]) -> Sequence[int]:
-        """What is read of `messages` before the answer. Raises ModelError when the template refuses them."""
+        """The tokens before the answer. Raises ModelError if the chat template rejects the messages."""
         return self._chat_tokens(messages)
 
     def stream(self, request: CompletionRequest, cancel: Cancel) -> Iterator[Piece]:
-        raise ModelError(f"{self._name} keeps long texts and completes no code. Ask another model for completions.")
+        raise ModelError(
+            f"{self._name} answers questions and does not complete code. Configure another model for completions."
+        )
 
     def chat(self, request: ChatRequest, cancel: Cancel) -> Iterator[Piece]:
         tokens = self._chat_tokens(request.messages)
@@ -137,28 +137,26 @@ class BeaconReader:
             try:
                 memory = memory_of(saved.arrays, model)
             except (KeyError, ValueError) as error:
-                raise ModelError(f"{folder} can't be used: {error}. Let the model read the text again.") from error
+                raise ModelError(f"{folder} is unusable: {error}. Memorize the text again.") from error
             if not len(tokens) == saved.n_tokens == memory.n_tokens:
-                raise ModelError(
-                    f"{self._name} reads the text in {folder} as other tokens. Let it read the text again."
-                )
+                raise ModelError(f"{self._name} tokenizes the text in {folder} differently. Memorize the text again.")
             text = self._hold(tokens, memory, self._ratios(tokens, RESERVED_TOKENS))
             return CachedPrefix(self, saved.messages, tokens, text)
         raise ModelCancelled("Loading was cancelled.")
 
-    def cache_tokens(self, tokens: Sequence[int], cancel: Cancel) -> HeldText:
-        """Read `tokens` and keep their memory. Raises PrefixCacheError, and ModelError also when cancelled."""
+    def cache_tokens(self, tokens: Sequence[int], cancel: Cancel) -> CachedText:
+        """Read `tokens` and cache their memory. Raises PrefixCacheError, and ModelError also when cancelled."""
         with self._failures(), self._computing(cancel) as model:
             for text in list(self._texts):
                 if text.is_cached and list(text.tokens) == list(tokens):
                     return text
             ratio_of = self._ratios(tokens, RESERVED_TOKENS)
-            self._last = None  # so that there is room for the next
+            self._last = None  # frees memory for the next text
             started = time.perf_counter()
             memory = self._read(model, model.empty(), tokens, ratio_of, cancel)
             self._meter.record_prefill(len(tokens), time.perf_counter() - started)
             return self._hold(tokens, memory, ratio_of)
-        raise ModelCancelled("Reading the text was cancelled.")
+        raise ModelCancelled("Caching the text was cancelled.")
 
     def close(self) -> None:
         with self._turn:
@@ -167,7 +165,7 @@ class BeaconReader:
     def _written(
         self, tokens: Sequence[int], request: ChatRequest, cancel: Cancel
     ) -> Iterator[tuple[int, float | None]]:
-        """The answer to a conversation, from the longest text that it goes on from. A turn for each token."""
+        """Generates the answer from the longest cached prefix. Acquires the lock for each token."""
         written, seconds = list[int](), 0.0
 
         def drawn(logits: Any) -> int:
@@ -191,10 +189,10 @@ class BeaconReader:
             yield token, None
         self._meter.record_decode(len(written), seconds)
 
-    # What follows is called by whoever has the turn.
+    # The methods below require the lock.
 
     def _memory_before(self, model: BeaconModel, tokens: Sequence[int], n_new: int) -> tuple[Memory, RatioOf]:
-        """Of the longest text that `tokens` go on from; an empty one where there is none. Raises PrefixCacheError."""
+        """The memory of the longest cached prefix of `tokens`; an empty one if there is none."""
         fitting = [
             (kept, text.ratio_of)
             for text in list(self._texts)
@@ -209,7 +207,7 @@ class BeaconReader:
     def _read(
         self, model: BeaconModel, memory: Memory, tokens: Sequence[int], ratio_of: RatioOf, cancel: Cancel
     ) -> Memory:
-        """The memory of all `tokens`, the first of which it has already. Cancelled between two windows."""
+        """The memory of all `tokens`, continued from `memory`. Cancelled between windows."""
         while (start := memory.n_tokens) < len(tokens):
             if cancel.cancelled:
                 raise Preempted
@@ -218,20 +216,20 @@ class BeaconReader:
         return memory
 
     def _ratios(self, tokens: Sequence[int], n_room: int) -> RatioOf:
-        """Raises PrefixCacheError, naming the ratio that would be enough."""
+        """Raises PrefixCacheError with the ratio that would suffice."""
         try:
-            return self._reach.ratios(len(tokens), n_room)
+            return self._plan.ratios(len(tokens), n_room)
         except TextTooLong as error:
-            raise PrefixCacheError(f"{error} Set the ratio in memory.beacon_ratio.") from error
+            raise PrefixCacheError(f"{error} Set `memory.beacon_ratio`.") from error
 
-    def _hold(self, tokens: Sequence[int], memory: Memory, ratio_of: RatioOf) -> HeldText:
-        self._last = text = HeldText(tokens, memory, ratio_of)
+    def _hold(self, tokens: Sequence[int], memory: Memory, ratio_of: RatioOf) -> CachedText:
+        self._last = text = CachedText(tokens, memory, ratio_of)
         self._texts.add(text)
         return text
 
     @contextmanager
     def _computing(self, cancel: Cancel) -> Iterator[BeaconModel]:
-        """The model, for one thread at a time. Raises Preempted when cancelled before."""
+        """The model, for one thread at a time. Raises Preempted when cancelled."""
         from ....llm.local.engines.torch_engine import DEFAULT_THREADS
 
         while not self._turn.acquire(timeout=0.02):
@@ -241,17 +239,17 @@ class BeaconReader:
             if cancel.cancelled:
                 raise Preempted
             if self._model is None:
-                raise ModelError(f"{self._name} was closed. Open it again.")
+                raise ModelError(f"{self._name} is closed. Open it again.")
             import torch
 
-            torch.set_num_threads(DEFAULT_THREADS)  # another model in this process may have set its own
+            torch.set_num_threads(DEFAULT_THREADS)  # another model in this process may have changed it
             yield self._model
         finally:
             self._turn.release()
 
     @contextmanager
     def _failures(self) -> Iterator[None]:
-        """Whatever goes wrong in torch becomes a ModelError; cancelled work ends quietly."""
+        """Maps torch errors to ModelError; cancelled work ends without an error."""
         from ....llm.local.engines.torch_engine import mapped_memory_errors
 
         try:
@@ -263,16 +261,15 @@ class BeaconReader:
             raise
         except OutOfMemory as error:
             raise ModelError(
-                f"There is no memory for a text with {self._name}: {error}. Take a larger ratio "
-                "(memory.beacon_ratio), or less text."
+                f"{self._name} ran out of memory: {error}. Use a larger ratio (`memory.beacon_ratio`), or less text."
             ) from error
         except Exception as error:
             reason = str(error).strip().partition("\n")[0] or type(error).__name__
-            raise ModelError(f"{self._name} stopped: {reason}. Try a shorter text, or another model.") from error
+            raise ModelError(f"{self._name} failed: {reason}. Use a shorter text, or another model.") from error
 
 
 def _block(model: BeaconModel, tokens: Sequence[int]) -> Any:
-    """Tokens as the model takes them, (1, T)."""
+    """Tokens as a tensor, (1, T)."""
     import torch
 
     return torch.tensor([list(tokens)], device=model.base.device)

@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from weft.llm import Cancel
-from weft.memory import Budget, Item, Kit, Question
-from weft.memory.remembered import Remembered
+from weft.memory import Budget, Item, Question, StrategyContext
+from weft.memory.segmented_items import SegmentedItems
 from weft.memory.splitters import by_turns, by_words
 from weft.memory.strategies import STRATEGIES, strategy_named
 
@@ -17,8 +17,8 @@ TURNS = st.builds(
 
 
 def remembered(*items, n_words=2):
-    made = Remembered(by_turns(by_words(n_words)))
-    made.take(items)
+    made = SegmentedItems(by_turns(by_words(n_words)))
+    made.add(items)
     return made
 
 
@@ -28,14 +28,14 @@ def texts(made):
 
 def test_a_document_replaces_what_its_source_held_and_keeps_no_old_segment():
     made = remembered(Item("a", "one two. three four."), Item("b", "five."))
-    made.take([Item("a", "six.")])
+    made.add([Item("a", "six.")])
     assert texts(made) == ["five.", "six."]
     assert [segment.text for segment in made.segments] == ["five.", "six."]
 
 
 def test_turns_stand_by_their_numbers_and_the_last_with_a_number_is_the_one():
     made = remembered(*(Item("talk", f"said {n}", "turn", n) for n in (2, 0)))
-    made.take([Item("talk", "said 1", "turn", 1), Item("talk", "said 2 better", "turn", 2)])
+    made.add([Item("talk", "said 1", "turn", 1), Item("talk", "said 2 better", "turn", 2)])
     assert texts(made) == ["said 0", "said 1", "said 2 better"]
     assert [segment.number for segment in made.segments] == [0, 1, 2]
 
@@ -48,7 +48,7 @@ def test_documents_with_one_source_that_come_together_are_its_parts():
         ("five six.", 2),
         ("seven.", 3),
     ]
-    made.take([Item("README.md", "eight.")])
+    made.add([Item("README.md", "eight.")])
     assert texts(made) == ["eight."]
 
 
@@ -64,7 +64,7 @@ def test_what_is_forgotten_is_gone_and_what_was_never_there_changes_nothing():
 def test_who_cancels_changes_nothing():
     made, cancel = remembered(Item("a", "one.")), Cancel()
     cancel.cancel()
-    made.take([Item("a", "two."), Item("b", "three.")], cancel)
+    made.add([Item("a", "two."), Item("b", "three.")], cancel)
     assert texts(made) == ["one."]
 
 
@@ -75,10 +75,10 @@ def test_an_item_is_cut_once_and_what_was_handed_out_stays():
         cut.append(item.source)
         return by_words(2)(item)
 
-    made = Remembered(split)
-    made.take([Item("a", "one."), Item("b", "two.")])
+    made = SegmentedItems(split)
+    made.add([Item("a", "one."), Item("b", "two.")])
     before = made.segments
-    made.take([Item("c", "three."), Item("a", "one.")])
+    made.add([Item("c", "three."), Item("a", "one.")])
     assert sorted(segment.source for segment in made.segments) == ["a", "b", "c"]
     assert cut == ["a", "b", "c"]
     assert [segment.source for segment in before] == ["a", "b"]
@@ -86,9 +86,9 @@ def test_an_item_is_cut_once_and_what_was_handed_out_stays():
 
 @given(st.lists(st.lists(st.one_of(DOCUMENTS, TURNS), max_size=4), max_size=5))
 def test_segments_have_words_and_places_of_their_own_whatever_comes(batches):
-    made = Remembered(by_turns(by_words(1)))
+    made = SegmentedItems(by_turns(by_words(1)))
     for batch in batches:
-        made.take(batch)
+        made.add(batch)
     assert {item.source for item in made.items} == {item.source for batch in batches for item in batch}
     for segment in made.segments:
         assert segment.text.strip()
@@ -97,7 +97,7 @@ def test_segments_have_words_and_places_of_their_own_whatever_comes(batches):
 
 @pytest.mark.parametrize("name", [name for name in STRATEGIES if not name.startswith("chat") and name != "summary"])
 def test_every_strategy_replaces_forgets_and_keeps_parts(name):
-    strategy = strategy_named(name, Kit())
+    strategy = strategy_named(name, StrategyContext())
     strategy.remember([Item("a.md", "Old zeppelins land in Oslo."), Item("b.md", "Zeppelins are made in Bergen.")])
     strategy.remember([Item("a.md", "New zeppelins fly to Narvik."), Item("a.md", "Blue zeppelins fly to Hamar.")])
 

@@ -7,8 +7,9 @@ from xml.etree import ElementTree
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from weft.memory import Budget, Item, Kit, Question, Step
-from weft.memory.qrmem import Entity, MemoryGraph, QRMeM, QRMeMSettings, Relation, draw
+from weft.benchmarks.memory.graph_svg import draw_graph
+from weft.memory import Budget, Item, Question, Step, StrategyContext
+from weft.memory.qrmem import Entity, EntityRelation, MemoryGraph, QRMeM, QRMeMSettings
 
 TEXTS = (
     "The Northern Lamp is a novel by Ada Vells.",
@@ -19,10 +20,10 @@ QUESTION = Question("Where did the author of The Northern Lamp grow up?")
 
 
 def drawn(navigation="reflection", n=2):
-    memory = QRMeM(Kit(), QRMeMSettings(navigation=navigation))
+    memory = QRMeM(StrategyContext(), QRMeMSettings(navigation=navigation))
     memory.remember([Item(f"{i}.md", text) for i, text in enumerate(TEXTS)])
     found = memory.recall(QUESTION, Budget(n=n))
-    return ElementTree.fromstring(draw(memory.graph(QUESTION), found.trace))
+    return ElementTree.fromstring(draw_graph(memory.graph(QUESTION), found.trace))
 
 
 def texts(svg):
@@ -57,16 +58,16 @@ def test_the_picture_needs_nothing_else():
 
 
 def test_an_empty_graph_is_an_empty_picture():
-    assert ElementTree.fromstring(draw(MemoryGraph(), ())).tag.endswith("svg")
+    assert ElementTree.fromstring(draw_graph(MemoryGraph(), ())).tag.endswith("svg")
 
 
 def test_nothing_lies_on_something_else():
     graph = MemoryGraph(
         tuple(Entity(f"name {i}", (f"name {i}",), (i,)) for i in range(30)),
-        tuple(Relation(i // 4, i, "x", (0,)) for i in range(1, 30)),
+        tuple(EntityRelation(i // 4, i, "x", (0,)) for i in range(1, 30)),
     )
     step = Step("question entities", {"entities": ["name 0", "name 1"]})
-    svg = ElementTree.fromstring(draw(graph, (step,)))
+    svg = ElementTree.fromstring(draw_graph(graph, (step,)))
     places = [(each.get("cx"), each.get("cy")) for each in svg.iter() if each.tag.endswith("circle")]
     assert len(places) == len(set(places)) > 2
 
@@ -74,7 +75,7 @@ def test_nothing_lies_on_something_else():
 @given(st.text(min_size=1), st.text())
 def test_any_name_and_relation_can_be_drawn(name, relation):
     entities = (Entity(name, (name,), (0,)), Entity("b", ("b",), (0,)))
-    graph = MemoryGraph(entities, (Relation(0, 1, relation, (0,)),))
+    graph = MemoryGraph(entities, (EntityRelation(0, 1, relation, (0,)),))
     edge = {"from": name, "to": "b", "relation": relation, "nearness": 0.5, "added": [name]}
     trace = (Step("question entities", {"entities": [name, "stranger"]}), Step("edge", edge))
-    ElementTree.fromstring(draw(graph, trace).encode("utf-8"))
+    ElementTree.fromstring(draw_graph(graph, trace).encode("utf-8"))

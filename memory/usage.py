@@ -1,6 +1,6 @@
-"""What calls to a model have cost, what they may cost, and both in words.
+"""Usage tracking and limits of model calls.
 
-Owns the sums by strategy and purpose, and the limits. Knows no model and no call.
+Owns the totals by strategy and purpose, and the limits. Knows no model and no call.
 """
 
 from __future__ import annotations
@@ -16,22 +16,22 @@ from .values import Cost
 
 
 class LimitReached(ModelError, LimitError):
-    """The next call would go over the limit. The message says what was spent and how to allow more."""
+    """The next call would exceed a limit. The message says what was used and how to allow more."""
 
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """What may be spent; None is no limit."""
+    """Usage limits; None means no limit."""
 
     n_calls: int | None = None
-    tokens: int | None = None  # in and out
+    tokens: int | None = None  # input and output
 
 
 NO_LIMITS = Limits()
 
 
-class Ledger:
-    """What was spent, by strategy and purpose. Thread-safe."""
+class UsageTracker:
+    """Usage by strategy and purpose. Thread-safe."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -45,7 +45,7 @@ class Ledger:
 
     @contextmanager
     def reserved(self, tokens: int, limits: Limits) -> Iterator[None]:
-        """Room for one call of at most `tokens`, while it runs: calls at the same time count each other.
+        """Reserve one call of at most `tokens` while it runs, so that concurrent calls share the limits.
 
         Raises LimitReached.
         """
@@ -53,11 +53,11 @@ class Ledger:
             spent = sum(self._rows.values(), Cost())
             n_calls, used = spent.n_calls + self._n_open, spent.tokens_in + spent.tokens_out + self._open_tokens
             if limits.n_calls is not None and n_calls >= limits.n_calls:
-                raise LimitReached(f"{n_calls} calls were made, and no more are allowed. Raise the limit to go on.")
+                raise LimitReached(f"{n_calls} calls were made, which is the limit. Raise it to continue.")
             if limits.tokens is not None and used + tokens > limits.tokens:
                 raise LimitReached(
-                    f"{used} of {limits.tokens} tokens are used, and the next call may take {tokens}. "
-                    "Raise the limit to go on."
+                    f"{used} of {limits.tokens} tokens are used, and the next call can take {tokens}. "
+                    "Raise the limit to continue."
                 )
             self._n_open += 1
             self._open_tokens += tokens
@@ -78,27 +78,27 @@ class Ledger:
         return sum(self.rows.values(), Cost())
 
     def of(self, strategy: str) -> Cost:
-        """What one strategy has spent."""
+        """The usage of one strategy."""
         return sum((cost for (name, _), cost in self.rows.items() if name == strategy), Cost())
 
     def describe(self) -> str:
-        """A table for a terminal: a row for each strategy and purpose, and their sum."""
+        """A table for a terminal: a row for each strategy and purpose, and the total."""
         rows = [(*key, cost) for key, cost in self.rows.items()]
         lines: list[tuple[str, ...]] = [("strategy", "purpose", "calls", "kept", "tokens in", "tokens out", "seconds")]
         for strategy, purpose, cost in (*rows, ("all", "", self.total)):
-            numbers = (cost.n_calls, cost.n_kept, cost.tokens_in, cost.tokens_out)
+            numbers = (cost.n_calls, cost.n_cached, cost.tokens_in, cost.tokens_out)
             lines.append((strategy, purpose, *(f"{number:,}" for number in numbers), f"{cost.seconds:.1f}"))
         widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
         return "\n".join(_row(line, widths) for line in lines)
 
     def to_json(self) -> list[dict[str, str | int | float]]:
-        """The same rows without the sum, as plain values."""
+        """The rows of the table as plain values, without the total."""
         return [
             {
                 "strategy": strategy,
                 "purpose": purpose,
                 "calls": cost.n_calls,
-                "kept": cost.n_kept,
+                "kept": cost.n_cached,
                 "tokens_in": cost.tokens_in,
                 "tokens_out": cost.tokens_out,
                 "seconds": round(cost.seconds, 3),
@@ -107,26 +107,26 @@ class Ledger:
         ]
 
 
-def expected(cost: Cost, speed: Speed) -> Cost:
-    """The cost with the seconds that its tokens take at a model's measured speed; 0 where that is unknown."""
+def with_expected_seconds(cost: Cost, speed: Speed) -> Cost:
+    """The cost with the expected seconds at the measured model speed; unchanged if the speed is unknown."""
     if not (speed.prefill and speed.decode):
         return cost
     return replace(cost, seconds=cost.tokens_in / speed.prefill + cost.tokens_out / speed.decode)
 
 
-def in_words(cost: Cost) -> str:
-    """A cost as a sentence says it: "4 calls, 12,000 tokens in, 900 out, 31 s"."""
+def describe_cost(cost: Cost) -> str:
+    """A cost for people: "4 calls, 12,000 tokens in, 900 out, 31 s"."""
     calls = f"{cost.n_calls:,} call{'s' if cost.n_calls != 1 else ''}"
     parts = [calls, f"{cost.tokens_in:,} tokens in", f"{cost.tokens_out:,} out"]
-    if cost.n_kept:
-        parts.append(f"{cost.n_kept:,} kept from before")
+    if cost.n_cached:
+        parts.append(f"{cost.n_cached:,} cached")
     if cost.seconds >= 0.5:
         parts.append(f"{cost.seconds:,.0f} s")
     return ", ".join(parts)
 
 
 def _row(cells: tuple[str, ...], widths: list[int]) -> str:
-    """Words to the left, numbers to the right."""
+    """Left-aligns words and right-aligns numbers."""
     left = [cell.ljust(width) for cell, width in zip(cells[:2], widths[:2], strict=True)]
     right = [cell.rjust(width) for cell, width in zip(cells[2:], widths[2:], strict=True)]
     return "  ".join((*left, *right)).rstrip()

@@ -1,6 +1,6 @@
-"""From clues to segments: the best few of each clue, together.
+"""Retrieval by clues: the best segments of each clue, merged by reciprocal rank.
 
-Owns what a segment's score is when several clues find it. Knows no model.
+Owns the score of a segment that several clues find. Knows no model.
 """
 
 from __future__ import annotations
@@ -12,17 +12,17 @@ from ..scoring import SegmentIndex, best
 from ..values import Evidence, Segment
 from .clues import Clue
 
-Found = Sequence[Evidence]
+EvidenceList = Sequence[Evidence]
 
-LONGEST_SHOWN = 60
+MAX_SHOWN = 60
 """Characters of a clue in a reason."""
 
 
 def search(index: SegmentIndex, clues: Sequence[Clue], n_each: int) -> list[Evidence]:
     """The `n_each` best segments of each clue, each segment once.
 
-    Scores of two clues can't be compared, places can: a first place counts 1, a second 1/2, a third 1/3, and a
-    segment has the sum over the clues that found it. It only decides what goes when not all of them fit.
+    Scores of different clues are not comparable, so a segment gets the sum of its reciprocal ranks. The score only
+    decides what is dropped if not all segments fit.
     """
     parts: dict[Segment, list[ScorePart]] = {}
     for clue in clues:
@@ -34,14 +34,14 @@ def search(index: SegmentIndex, clues: Sequence[Clue], n_each: int) -> list[Evid
     ]
 
 
-def the_beginning(segments: Sequence[Segment]) -> list[Evidence]:
-    """All segments, the first the best: for when there is nothing to search for."""
-    return [Evidence(segment, 1 / place, "no clue: from the beginning") for place, segment in enumerate(segments, 1)]
+def from_beginning(segments: Sequence[Segment]) -> list[Evidence]:
+    """All segments, the first with the highest score: the fallback without clues."""
+    return [Evidence(segment, 1 / place, "no clues: from the beginning") for place, segment in enumerate(segments, 1)]
 
 
 def _why(parts: Sequence[ScorePart]) -> str:
     first = max(parts, key=lambda part: part.value)
-    text = first.detail if len(first.detail) <= LONGEST_SHOWN else first.detail[: LONGEST_SHOWN - 1] + "…"
+    text = first.detail if len(first.detail) <= MAX_SHOWN else first.detail[: MAX_SHOWN - 1] + "…"
     more = len(parts) - 1
     others = f" and {more} more clue{'s' if more > 1 else ''}" if more else ""
     return f"found by the {first.name} “{text}”{others}"

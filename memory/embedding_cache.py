@@ -1,6 +1,6 @@
-"""An embedder that embeds no text twice.
+"""Embedding cache: embeds each text once.
 
-Owns what is kept and for how much work at once. Knows no model and no store of its own.
+Owns the cache keys and the batches. Knows no model and no storage.
 """
 
 from __future__ import annotations
@@ -12,8 +12,8 @@ from typing import Protocol
 import numpy as np
 
 from ..llm.protocol import Cancel
-from .accountant import Stopped
 from .embedding import Embedder, Vectors
+from .metered_model import CallCancelled
 from .values import content_key
 from .vectors import VectorIndex
 
@@ -21,20 +21,20 @@ _PART = 64
 
 
 class VectorStore(Protocol):
-    """Where vectors stay as bytes, by the embedder that made them: that of `storage`. Thread-safe."""
+    """Vectors as bytes by embedder and key; implemented by `storage`. Thread-safe."""
 
     def get(self, embedder: str, keys: Iterable[str]) -> dict[str, bytes]:
-        """What is there of these keys."""
+        """The stored vectors among these keys."""
         ...
 
     def put(self, embedder: str, vectors: Mapping[str, bytes]) -> None: ...
 
 
-class KeepingEmbedder:
-    """An `Embedder` that embeds each text once, and keeps what it made under the text's content.
+class CachingEmbedder:
+    """An `Embedder` that caches vectors under the hash of the text.
 
-    Questions are not kept: they seldom come again. With a `cancel` it is made for one piece of work, and raises
-    `Stopped` between two parts of it.
+    Queries are not cached, because they rarely repeat. With a `cancel`, `embed` raises `CallCancelled` between two
+    batches.
     """
 
     def __init__(self, embedder: Embedder, store: VectorStore, cancel: Cancel | None = None) -> None:
@@ -57,13 +57,13 @@ class KeepingEmbedder:
         kept = self._store.get(self.name, keys)
         missing = {key: text for key, text in zip(keys, texts, strict=True) if key not in kept}
         kept.update(self._made(missing))
-        if len({len(row) for row in kept.values()}) > 1:  # the store was damaged; which rows are right nobody knows
+        if len({len(row) for row in kept.values()}) > 1:  # the store is damaged: recompute all
             kept = self._made(dict(zip(keys, texts, strict=True)))
         rows: Vectors = np.stack([np.frombuffer(kept[key], "<f4") for key in keys]).astype(np.float32)
         return rows
 
     def save(self, path: Path, texts: Sequence[str]) -> None:
-        """Write the vectors of these texts to one file, as far as they were made. Raises OSError."""
+        """Write the cached vectors of these texts to one file. Raises OSError."""
         kept = self._store.get(self.name, [content_key(text) for text in texts])
         size = len(next(iter(kept.values()), b""))
         index = VectorIndex(size // 4)
@@ -71,18 +71,18 @@ class KeepingEmbedder:
         index.save(path, self.name)
 
     def load(self, path: Path) -> None:
-        """Keep what `save` wrote. From no file, a broken one or another embedder's there is nothing to be had."""
+        """Load vectors that `save` wrote. Ignores a missing or damaged file and one of another embedder."""
         index = VectorIndex.open(path, self.name)
         if index is not None:
             self._store.put(self.name, {key: row.tobytes() for key, row in index.get(index.keys).items()})
 
     def _made(self, texts: Mapping[str, str]) -> dict[str, bytes]:
-        """New vectors, kept part by part: what was done stays when the next part fails or Weft ends."""
+        """New vectors, stored batch by batch, so that completed batches survive an error or the end of the process."""
         made: dict[str, bytes] = {}
         pairs = list(texts.items())
         for at in range(0, len(pairs), _PART):
             if self._cancel is not None and self._cancel.cancelled:
-                raise Stopped("The texts were not all embedded, as the work was cancelled.")
+                raise CallCancelled("Embedding was cancelled.")
             part = pairs[at : at + _PART]
             rows = self._embedder.embed([text for _, text in part]).astype("<f4")
             new = {key: row.tobytes() for (key, _), row in zip(part, rows, strict=True)}

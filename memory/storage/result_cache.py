@@ -1,7 +1,6 @@
-"""What was computed of a text, under the content it was made of, so that nothing is paid for twice.
+"""Result cache on disk with LRU eviction: model results and embeddings by content key.
 
-Owns the results of models (notes, graphs, questions: JSON under a kind and a key) and the vectors of embedders, and
-how much room they take: the least recently used go first. `Kept` is the one of `memory/strategy.py`, on disk.
+Owns the results (notes, graphs, questions: JSON under a kind and a key), the vectors, and the size limit.
 """
 
 from __future__ import annotations
@@ -16,30 +15,30 @@ from typing import Any
 from .database import Database
 
 LIMIT_BYTES = 500_000_000
-_USED_AGAIN_AFTER_S = 3600.0  # when something was used last is written this rarely: reading should not write
-_CHECKED_AFTER_SHARE = 1 / 16  # the room is measured when so much of it was written since
-_ROOM_LEFT_SHARE = 7 / 8  # and then so much is kept
-_MOST_KEYS = 500  # in one statement; old builds of SQLite take 999 values
+_USED_AGAIN_AFTER_S = 3600.0  # the time of last use is updated at most this often, so that most reads do not write
+_CHECKED_AFTER_SHARE = 1 / 16  # share of the limit written before the size is measured again
+_ROOM_LEFT_SHARE = 7 / 8  # share of the limit that eviction leaves
+_MAX_KEYS = 500  # in one statement; old builds of SQLite limit parameters to 999
 
 
-class Room:
-    """The table that all results share, and its limit. Thread-safe."""
+class CacheTable:
+    """The cache table and its size limit. Thread-safe."""
 
     def __init__(self, database: Database, limit_bytes: int = LIMIT_BYTES) -> None:
         self.limit_bytes = limit_bytes
         self._database = database
         self._lock = threading.Lock()
-        self._unchecked_bytes = limit_bytes  # what others have written before is not known
+        self._unchecked_bytes = limit_bytes  # earlier writes are unknown
 
     def get(self, kind: str, keys: Iterable[str]) -> dict[str, bytes]:
-        """What is there of these keys."""
+        """The stored values among these keys."""
         found: dict[str, bytes] = {}
         old: list[str] = []
         wanted, now = list(dict.fromkeys(keys)), time.time()
-        for at in range(0, len(wanted), _MOST_KEYS):
-            for key, value, used_at in self._rows(kind, wanted[at : at + _MOST_KEYS]):
+        for at in range(0, len(wanted), _MAX_KEYS):
+            for key, value, used_at in self._rows(kind, wanted[at : at + _MAX_KEYS]):
                 if not isinstance(value, bytes):
-                    continue  # damaged, and made again
+                    continue  # damaged: computed again
                 found[key] = value
                 if not isinstance(used_at, float) or now - used_at > _USED_AGAIN_AFTER_S:
                     old.append(key)
@@ -64,7 +63,7 @@ class Room:
 
     def clear(self) -> None:
         self._database.write(lambda to: to.execute("DELETE FROM kept"))
-        self._database.tidy()
+        self._database.vacuum()
 
     def _rows(self, kind: str, keys: Sequence[str]) -> list[tuple[str, bytes, float]]:
         marks = ", ".join("?" * len(keys))
@@ -84,33 +83,33 @@ class Room:
         to.executemany("DELETE FROM kept WHERE rowid = ?", gone)
 
 
-class KeptOnDisk:
-    """`Kept`, in the store."""
+class StoredResultCache:
+    """`ResultCache` on disk."""
 
-    def __init__(self, room: Room) -> None:
-        self._room = room
+    def __init__(self, room: CacheTable) -> None:
+        self._table = room
 
     def get(self, kind: str, key: str) -> Any | None:
-        """What was put there; None when nothing was, or it had to make room."""
-        value = self._room.get(kind, [key]).get(key)
+        """The stored value; None if there is none or it was evicted."""
+        value = self._table.get(kind, [key]).get(key)
         try:
             return None if value is None else json.loads(value)
         except (ValueError, RecursionError):
-            return None  # damaged, and made again
+            return None  # damaged: computed again
 
     def put(self, kind: str, key: str, value: Any) -> None:
-        self._room.put(kind, {key: json.dumps(value).encode()})
+        self._table.put(kind, {key: json.dumps(value).encode()})
 
 
-class Vectors:
-    """Vectors of texts, as bytes, by the embedder that made them."""
+class StoredVectors:
+    """Vectors of texts as bytes, by embedder."""
 
-    def __init__(self, room: Room) -> None:
-        self._room = room
+    def __init__(self, room: CacheTable) -> None:
+        self._table = room
 
     def get(self, embedder: str, keys: Iterable[str]) -> dict[str, bytes]:
-        """What is there of these keys."""
-        return self._room.get(f"vector {embedder}", keys)
+        """The stored vectors among these keys."""
+        return self._table.get(f"vector {embedder}", keys)
 
     def put(self, embedder: str, vectors: Mapping[str, bytes]) -> None:
-        self._room.put(f"vector {embedder}", vectors)
+        self._table.put(f"vector {embedder}", vectors)

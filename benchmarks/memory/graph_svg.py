@@ -1,7 +1,7 @@
-"""A picture of the graph and of the way through it, as one SVG that needs nothing else.
+"""SVG of a QRMeM graph and the walk over it, self-contained.
 
-Owns the drawing. Entities of the question stand on the left, each step leads to the right; neighbours that were not
-taken are grey. Below stands every step in words. Knows no walk but by its trace.
+Entities of the question are on the left, each step leads to the right; neighbours that were not visited are grey. The
+steps are listed below. Reads the walk from its trace.
 """
 
 from __future__ import annotations
@@ -13,10 +13,10 @@ from html import escape
 from textwrap import wrap
 from typing import Any
 
-from ..values import Step
-from .graph import MemoryGraph
+from ...memory.qrmem.graph import MemoryGraph
+from ...memory.values import Step
 
-MOST_NEIGHBOURS = 4  # drawn of one entity, beside those that were taken
+MOST_NEIGHBOURS = 4  # unvisited neighbours of an entity
 COLUMN, ROW, MARGIN = 280, 34, 24
 LABEL_CHARACTERS = 28
 LINE, LINE_CHARACTERS = 18, 120
@@ -30,8 +30,8 @@ class _Edge:
     text: str
 
 
-def draw(graph: MemoryGraph, trace: Sequence[Step]) -> str:
-    """The SVG. What the trace names and the graph does not hold is left out of the drawing, not of the words."""
+def draw_graph(graph: MemoryGraph, trace: Sequence[Step]) -> str:
+    """The SVG. Entities that the graph lacks appear in the list of steps only."""
     number_of = {entity.name: i for i, entity in reversed(list(enumerate(graph.entities)))}
     first = list(dict.fromkeys(number_of[name] for name in _first_names(trace) if name in number_of))
     path = [
@@ -82,7 +82,7 @@ def _edges(trace: Sequence[Step]) -> Iterator[Mapping[str, Any]]:
 
 
 def _neighbours(graph: MemoryGraph, walked: Sequence[int]) -> Iterator[_Edge]:
-    """Relations to entities where nobody went, a few of each entity, each entity once."""
+    """Edges to unvisited entities, a few for each entity, each entity once."""
     seen = set(walked)
     for entity in walked:
         n = 0
@@ -104,11 +104,11 @@ def _places(columns: Mapping[int, int]) -> dict[int, tuple[int, int]]:
 
 
 def _line(start: tuple[int, int], label: str, end: tuple[int, int], text: str, number: str = "") -> str:
-    """From behind a label to the next node; what was taken is thick and has its number before the node."""
+    """An edge from a label to the next node; visited edges are thick and numbered."""
     (x1, y1), (x2, y2) = start, end
     if x2 > x1:
         x1 += 14 + 7 * len(label)
-    # Within a column, and backwards, the line bends out to the left, so that it does not run through names.
+    # Within a column and backwards, the edge bends to the left, so that it does not cross labels.
     middle = (x1 + x2) / 2 if x2 > x1 else x2 - 20
     look = f'stroke="{REACHED}" stroke-width="3"' if number else f'stroke="{OTHER}" stroke-width="1"'
     way = f"M{x1} {y1} C{middle} {y1} {middle} {y2} {x2} {y2}"
@@ -135,7 +135,7 @@ def _label(name: str) -> str:
 
 
 def _clean(text: str) -> str:
-    """Text as XML may hold it."""
+    """Text without characters that XML forbids, escaped."""
     return escape(_NOT_XML.sub("�", text))
 
 
@@ -143,7 +143,7 @@ _NOT_XML = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]"
 
 
 def _words(trace: Sequence[Step]) -> Iterator[str]:
-    """Every step in words; edges with the number that they have in the picture."""
+    """The steps as text; edges with their number in the drawing."""
     n = 0
     for step in trace:
         yield step.name

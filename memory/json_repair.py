@@ -1,6 +1,6 @@
-"""JSON as models write it: in a fence, with words around it, with a comma too many, cut off before its end.
+"""Repair of JSON in model output: code fences, surrounding prose, extra commas, truncation.
 
-Owns the mending. Knows no model and no schema. What is JSON already is never changed.
+Owns the repair rules. Knows no model and no schema. Valid JSON is never changed.
 """
 
 from __future__ import annotations
@@ -12,24 +12,21 @@ from typing import Any
 _THOUGHTS = re.compile(r"<think>.*?(?:</think>|\Z)", re.DOTALL)
 _FENCE = re.compile(r"```[a-zA-Z]*[ \t]*\n?(.*?)(?:```|\Z)", re.DOTALL)
 
-_MOST_CHARACTERS = 1 << 20
-"""A longer text is no answer, and mending it would take long."""
+_MAX_CHARACTERS = 1 << 20
+"""Longer texts are rejected, because repair would take too long."""
 
-_MOST_VALUES = 20
-"""So many brackets in prose are tried before the one that opens the value."""
+_MAX_VALUES = 20
+"""How many opening brackets in prose are tried."""
 
 
 def read_json(text: str) -> Any:
-    """The value that a text holds, after mending it where that is needed. Raises ValueError when there is none.
-
-    Of several values one after the other the first counts that can be read.
-    """
+    """The first value that can be parsed from a text, after repair if needed. Raises ValueError if there is none."""
     try:
         return _parsed(text)
     except ValueError:
         pass
-    if len(text) > _MOST_CHARACTERS:
-        raise ValueError(f"{len(text)} characters are no answer")
+    if len(text) > _MAX_CHARACTERS:
+        raise ValueError(f"{len(text)} characters are too long")
     text = _THOUGHTS.sub("", text)
     for fence in _FENCE.finditer(text):
         try:
@@ -38,7 +35,7 @@ def read_json(text: str) -> Any:
             continue
     for candidate in (*(match.group(1) for match in _FENCE.finditer(text)), text):
         at = 0
-        for _ in range(_MOST_VALUES):
+        for _ in range(_MAX_VALUES):
             if (opening := _OPENING.search(candidate, at)) is None:
                 break
             mended, at = _mended(candidate, opening.start())
@@ -58,7 +55,7 @@ def _parsed(text: str) -> Any:
 
 
 def _first_value(text: str) -> Any:
-    """The value that the text begins with; what comes after it does not matter."""
+    """The value at the beginning of the text; anything after it is ignored."""
     try:
         return json.JSONDecoder(strict=False).raw_decode(text)[0]
     except RecursionError as error:
@@ -68,7 +65,7 @@ def _first_value(text: str) -> Any:
 _OPENING = re.compile(r"[\[{]")
 _CLOSING = {"{": "}", "[": "]"}
 
-# A quote ends a string where JSON could go on behind it; any other stands inside: "He said "yes" to her".
+# A quote ends a string only if valid JSON can follow it; any other quote is inside the string: "He said "yes" to her".
 _GOES_ON = r"""(?=\s*(?:[:\]}]|\Z|//|\n\s*["']|,\s*(?:["'\[\]{}\d-]|true|false|null|[A-Za-z_]\w*\s*:|\Z)))"""
 _TOKEN = re.compile(
     rf"""(?P<string>"(?:[^"\\]|\\(?:.|\Z)|"(?!{_GOES_ON}))*(?P<end>"?))"""
@@ -85,9 +82,9 @@ _ESCAPED = re.compile(
 
 
 def _mended(text: str, start: int) -> tuple[str, int]:
-    """The value that opens at `start`, written as JSON, and where it ends.
+    """The value that opens at `start` as valid JSON, and the offset where it ends.
 
-    Quotes become double, names quoted, commas are added and taken away, and what is open at the end is closed.
+    Converts single quotes, quotes names, inserts and removes commas, and closes open brackets.
     """
     out: list[str] = []
     brackets: list[str] = []
@@ -112,7 +109,7 @@ def _mended(text: str, start: int) -> tuple[str, int]:
     for bracket in reversed(brackets):
         _drop_hanging(out)
         if bracket == "{" and len(out) > 1 and out[-1][0] == '"' and out[-2] in ("{", ","):
-            out.pop()  # a name whose value did not come
+            out.pop()  # a name without a value
             _drop_hanging(out)
         out.append(_CLOSING[bracket])
     return "".join(out), end
@@ -131,7 +128,7 @@ def _written(match: re.Match[str]) -> str:
 
 
 def _string(inside: str) -> str:
-    """A string of JSON: escapes that there are stay, and a backslash or quote that is none is escaped."""
+    """A JSON string: keeps valid escapes and escapes every other backslash and quote."""
 
     def escape(match: re.Match[str]) -> str:
         if match["known"] is not None:
@@ -144,7 +141,7 @@ def _string(inside: str) -> str:
 
 
 def _drop_hanging(out: list[str]) -> None:
-    """Take back a comma or a colon after which nothing came, and the name before such a colon."""
+    """Remove a trailing comma, or a trailing colon with its name."""
     while out and out[-1] in (",", ":"):
         if out.pop() == ":" and out:
             out.pop()

@@ -1,6 +1,6 @@
-"""The same work asked for by several threads at once is done by one of them.
+"""Single-flight: coalesces identical concurrent calls into one.
 
-Knows nothing of the work.
+Knows nothing of the calls.
 """
 
 from __future__ import annotations
@@ -12,23 +12,23 @@ from concurrent.futures import Future
 from ..llm.protocol import Cancel
 
 
-class Flights:
-    """Work that is on its way, by key. Thread-safe."""
+class SingleFlight:
+    """Calls in flight, by key. Thread-safe."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._flights: dict[str, Future[str | None]] = {}
+        self._single_flight: dict[str, Future[str | None]] = {}
 
     def share(self, key: str, work: Callable[[], str], cancel: Cancel) -> tuple[str, bool]:
-        """What `work` gives, and whether it was done here. Who waits gets the result or the error of who works.
+        """The result of `work`, and whether this thread ran it. Waiting threads get the same result or error.
 
-        When the one who works is cancelled, another takes over; who is cancelled while waiting gets "".
+        If the running thread is cancelled, a waiting one takes over; a waiting thread that is cancelled gets "".
         """
         while True:
             with self._lock:
-                flight = self._flights.get(key)
+                flight = self._single_flight.get(key)
                 if is_mine := flight is None:
-                    flight = self._flights[key] = Future()
+                    flight = self._single_flight[key] = Future()
             if is_mine:
                 return self._work(key, work, cancel, flight), True
             _wait(flight, cancel)
@@ -48,7 +48,7 @@ class Flights:
             raise
         finally:
             with self._lock:
-                del self._flights[key]
+                del self._single_flight[key]
             if error is not None:
                 flight.set_exception(error)
             else:
@@ -56,7 +56,7 @@ class Flights:
 
 
 def _wait(flight: Future[str | None], cancel: Cancel) -> None:
-    """Until the flight has landed or its passenger is cancelled."""
+    """Wait until the call finishes or the waiting thread is cancelled."""
     woken = threading.Event()
     flight.add_done_callback(lambda _: woken.set())
     forget = cancel.on_cancel(woken.set)

@@ -1,7 +1,6 @@
-"""Token rows of many lengths on disk, which of their tokens are learnt, and batches of as many windows each.
+"""Memory-mapped dataset of token rows with loss masks, and batches with equal numbers of windows.
 
-Owns the files of a folder of texts, which are mapped, never read whole, and the order of a run. Knows no tokenizer and
-no model.
+Owns the dataset files and the order of batches. Knows no tokenizer and no model.
 """
 
 from __future__ import annotations
@@ -16,53 +15,53 @@ from numpy.typing import NDArray
 
 from ..ratios import BeaconError
 
-UNLEARNT = -100
-"""The label of a token that nothing is learnt from, as in transformers."""
+IGNORED_LABEL = -100
+"""The label of a token without a loss, as in transformers."""
 
 
 class UnusableData(BeaconError):
-    """Data that cannot be trained on. The message names it and the next step."""
+    """Unusable training data. The message names it and the next step."""
 
 
 @dataclass(frozen=True, slots=True)
-class Text:
-    """One thing to read from beginning to end, with an empty memory before it."""
+class TrainingText:
+    """One training text, read with an empty memory."""
 
     tokens: NDArray[np.int32]  # (T,)
     learnt: NDArray[np.bool_]  # (T,), whether the model should write the token; the first one is never learnt
 
 
-class Texts:
-    """Texts of a folder, one after the other in two files."""
+class TextDataset:
+    """Texts of a folder, concatenated in two files."""
 
     def __init__(self, tokens: NDArray[np.int32], learnt: NDArray[np.bool_], lengths: Sequence[int], key: int) -> None:
         self._tokens = tokens
         self._learnt = learnt
         self._starts = [0, *np.cumsum(lengths).tolist()]
         self.lengths = tuple(lengths)
-        self.key = key  # the same for the same texts
+        self.key = key  # checksum of the texts
 
     def __len__(self) -> int:
         return len(self.lengths)
 
-    def __getitem__(self, number: int) -> Text:
+    def __getitem__(self, number: int) -> TrainingText:
         place = slice(self._starts[number], self._starts[number + 1])
-        return Text(self._tokens[place], self._learnt[place])
+        return TrainingText(self._tokens[place], self._learnt[place])
 
     def batch(self, numbers: Sequence[int]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """Tokens and labels of some texts, each (B, T); what is longer than a text is 0 and not learnt."""
+        """Padded tokens and labels of some texts, each (B, T)."""
         longest = max(self.lengths[number] for number in numbers)
         tokens = np.zeros((len(numbers), longest), np.int64)
-        labels = np.full((len(numbers), longest), UNLEARNT, np.int64)
+        labels = np.full((len(numbers), longest), IGNORED_LABEL, np.int64)
         for row, number in enumerate(numbers):
             text, length = self[number], self.lengths[number]
             tokens[row, :length] = text.tokens
-            labels[row, :length] = np.where(text.learnt, text.tokens, UNLEARNT)
+            labels[row, :length] = np.where(text.learnt, text.tokens, IGNORED_LABEL)
         return tokens, labels
 
 
-def write_texts(folder: Path, texts: Iterable[Text]) -> Texts:
-    """Write the texts as they come, and open them. What was in the folder is replaced."""
+def write_texts(folder: Path, texts: Iterable[TrainingText]) -> TextDataset:
+    """Write texts to a folder and open them. Replaces its content."""
     folder.mkdir(parents=True, exist_ok=True)
     lengths, key = list[int](), 0
     with (folder / "tokens.bin").open("wb") as tokens, (folder / "learnt.bin").open("wb") as learnt:
@@ -73,23 +72,23 @@ def write_texts(folder: Path, texts: Iterable[Text]) -> Texts:
                 file.write(content)
             lengths.append(len(text.tokens))
     if not lengths:
-        return Texts(np.zeros(0, np.int32), np.zeros(0, np.bool_), (), key)
-    return Texts(
+        return TextDataset(np.zeros(0, np.int32), np.zeros(0, np.bool_), (), key)
+    return TextDataset(
         np.memmap(folder / "tokens.bin", "<i4", "r"), np.memmap(folder / "learnt.bin", "|b1", "r"), lengths, key
     )
 
 
 def n_windows(n_tokens: int, window: int) -> int:
-    """How many windows a text has; the last one may be shorter, and has no memory tokens in training."""
+    """The number of windows of a text; the last one can be partial, and has no memory tokens in training."""
     return -(-n_tokens // window)
 
 
 def group_strictly(
     lengths: Sequence[int], window: int, n_of_batch: int, random: np.random.Generator
 ) -> list[list[int]]:
-    """Numbers of texts in batches, each of as many windows as the others of its batch, in random order.
+    """Text numbers in batches with equal numbers of windows, in random order.
 
-    What is left of a number of windows makes a smaller batch; the paper's code drops it.
+    Remainders form smaller batches; the paper's code drops them.
     """
     by_windows: dict[int, list[int]] = {}
     for number in random.permutation(len(lengths)).tolist():
@@ -102,8 +101,8 @@ def group_strictly(
     return [batches[place] for place in random.permutation(len(batches)).tolist()]
 
 
-class Course:
-    """An endless way through texts in batches, each epoch in an order of its own. The same for the same seed."""
+class BatchSampler:
+    """Endless batches, shuffled in each epoch. Deterministic for a seed."""
 
     def __init__(self, lengths: Sequence[int], window: int, n_of_batch: int, seed: int) -> None:
         self._lengths = lengths
@@ -114,7 +113,7 @@ class Course:
         self.batches_of_epoch = len(self._batches)
 
     def batch(self, number: int) -> list[int]:
-        """The numbers of the texts in the `number`-th batch."""
+        """The text numbers of the `number`-th batch."""
         epoch, place = divmod(number, self.batches_of_epoch)
         if epoch != self._epoch:
             self._epoch, self._batches = epoch, self._order(epoch)

@@ -4,11 +4,12 @@ import json
 from dataclasses import dataclass
 
 import pytest
-from weft.benchmarks.memory.sweep import answer_f1, main, plots, tables
+from weft.benchmarks.memory.fragrel_sweep import SweepRow, SweepSetting, grid, sweep, table_4, table_5
+from weft.benchmarks.memory.sweep import answer_f1, main, tables
+from weft.benchmarks.memory.sweep_plots import plots
 from weft.benchmarks.memory.values import Sample
-from weft.memory import Accountant, Budget, Item, Kit, Question
+from weft.memory import Budget, Item, MeteredModel, Question, StrategyContext
 from weft.memory.fragrel import ContextRelation, NoRelation, SemanticRelation
-from weft.memory.fragrel.sweep import Row, Setting, grid, sweep, table_4, table_5
 from weft.memory.scoring import Bm25Index
 
 
@@ -32,8 +33,12 @@ def found(strategy, case, budget):
 
 
 def test_every_setting_is_measured_on_every_case_and_the_relation_makes_the_difference():
-    settings = [Setting("none", 4, 8), Setting("context", 4, 8, 0.3, 0.5), Setting("context", 4, 8, 0.3, 0.0)]
-    rows = sweep(settings, CASES, found, Kit(), Bm25Index)
+    settings = [
+        SweepSetting("none", 4, 8),
+        SweepSetting("context", 4, 8, 0.3, 0.5),
+        SweepSetting("context", 4, 8, 0.3, 0.0),
+    ]
+    rows = sweep(settings, CASES, found, StrategyContext(), Bm25Index)
     assert [row.setting for row in rows] == settings
     assert [row.values for row in rows] == [(0.0, 0.0), (1.0, 1.0), (0.0, 0.0)]
     assert [row.mean for row in rows] == [0.0, 1.0, 0.0]
@@ -46,7 +51,13 @@ def test_the_budget_of_a_setting_is_what_is_measured():
         budgets.append(budget)
         return len(strategy.recall(Question(case.question), budget).evidence)
 
-    rows = sweep([Setting("context", 4, 4), Setting("context", 4, 12)], CASES[:1], measure, Kit(), Bm25Index)
+    rows = sweep(
+        [SweepSetting("context", 4, 4), SweepSetting("context", 4, 12)],
+        CASES[:1],
+        measure,
+        StrategyContext(),
+        Bm25Index,
+    )
     assert budgets == [Budget(words=4), Budget(words=12)] and [row.mean for row in rows] == [1, 3]
 
 
@@ -57,15 +68,21 @@ def test_segments_of_one_size_are_made_ready_once_a_case():
         made.append(len(segments))
         return Bm25Index(segments)
 
-    sweep([Setting(kind, size, 8) for size in (4, 8) for kind in ("none", "context")], CASES, found, Kit(), score)
+    sweep(
+        [SweepSetting(kind, size, 8) for size in (4, 8) for kind in ("none", "context")],
+        CASES,
+        found,
+        StrategyContext(),
+        score,
+    )
     assert len(made) == 4
 
 
 def test_a_setting_names_its_relation():
-    kit = Kit()
-    assert Setting("none").relation(kit) == NoRelation()
-    assert Setting("context", w_rel=0.7).relation(kit) == ContextRelation(0.7)
-    assert Setting("semantic").relation(kit) == SemanticRelation(kit.embedder)
+    context = StrategyContext()
+    assert SweepSetting("none").relation(context) == NoRelation()
+    assert SweepSetting("context", w_rel=0.7).relation(context) == ContextRelation(0.7)
+    assert SweepSetting("semantic").relation(context) == SemanticRelation(context.embedder)
 
 
 def test_table_4_is_every_relation_at_every_budget():
@@ -88,7 +105,7 @@ def test_a_grid_is_every_combination():
 
 
 def rows_of(settings):
-    return [Row(setting, (10.0 * i, 10.0 * i + 5)) for i, setting in enumerate(settings)]
+    return [SweepRow(setting, (10.0 * i, 10.0 * i + 5)) for i, setting in enumerate(settings)]
 
 
 def test_table_4_is_drawn_with_a_row_a_budget():
@@ -117,8 +134,8 @@ def test_with_a_model_the_sweep_measures_f1_of_its_answers(scripted_chat):
     """Half the words of the gold answer come with the segment that a relation brings in."""
     model = scripted_chat(lambda messages: "it broke" if "broke" in messages[-1].text else "no idea")
     sample = Sample("1", "story", CASES[0].items, Question(CASES[0].question), answers=("it broke in two",))
-    settings = [Setting("none", 4, 8), Setting("context", 4, 8)]
-    plain, related = sweep(settings, [sample], answer_f1, Kit(Accountant(model)), Bm25Index)
+    settings = [SweepSetting("none", 4, 8), SweepSetting("context", 4, 8)]
+    plain, related = sweep(settings, [sample], answer_f1, StrategyContext(MeteredModel(model)), Bm25Index)
     assert plain.mean == 0 and related.mean == pytest.approx(100 * 2 / 3)
 
 

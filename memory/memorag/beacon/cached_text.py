@@ -1,7 +1,6 @@
-"""A text that is held: its memory, the ratios it was read with, and its form on disk.
+"""A cached text: its memory, its compression ratios, and its arrays.
 
-Owns how long a text may be under a policy, and what arrays must look like to be a memory of this model. Knows no
-conversation.
+Owns the length limit of a ratio policy, and the validation of stored arrays. Knows no conversation.
 """
 
 from __future__ import annotations
@@ -14,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from ....llm.local.engines import Arrays
 from ....llm.protocol import Cancel
 from .layout import check_length
-from .ratios import Adapt, Fixed, InSequence, InstanceRandom, RatioOf, StepRandom, longest_text
+from .ratios import AdaptiveRatio, FixedRatio, RatioOf, RatioPolicy, longest_text
 
 if TYPE_CHECKING:
     from .cache import Memory
@@ -22,8 +21,8 @@ if TYPE_CHECKING:
 
 
 @dataclass(eq=False)
-class HeldText:
-    """The memory of a text, until it is let go by whoever kept it; then it has to be read again."""
+class CachedText:
+    """The memory of a text, until it is released; then the text must be read again."""
 
     tokens: Sequence[int]
     memory: Memory | None
@@ -34,7 +33,7 @@ class HeldText:
         return self.memory is not None
 
     def export_arrays(self, use: Callable[[Arrays], None], cancel: Cancel) -> bool:
-        """Call `use` with what is kept; False when cancelled, or when released. See `prefix_cache.CachedTokens`."""
+        """Call `use` with the arrays; False when cancelled or released. See `prefix_cache.CachedTokens`."""
         memory = self.memory
         if memory is None or cancel.cancelled:
             return False
@@ -46,32 +45,32 @@ class HeldText:
 
 
 @dataclass(frozen=True, slots=True)
-class Reach:
-    """How long a text may be, and with which ratios it is read."""
+class RatioPlan:
+    """The length limit of texts, and their compression ratios."""
 
-    policy: Fixed | InstanceRandom | StepRandom | InSequence | Adapt
+    policy: RatioPolicy
     window: int
     max_positions: int
 
     @property
     def most_tokens(self) -> int:
-        """What a conversation may have with its answer, whatever ratios the policy takes for it."""
+        """Largest length of a conversation with its answer, for any ratios of the policy."""
         policy, n_free = self.policy, 0
-        ratio = policy.ratio if isinstance(policy, Fixed) else min(policy.ratios)
-        if isinstance(policy, Adapt):
+        ratio = policy.ratio if isinstance(policy, FixedRatio) else min(policy.ratios)
+        if isinstance(policy, AdaptiveRatio):
             ratio, n_free = max(policy.ratios), policy.extra_tokens
         return max(1, longest_text(self.max_positions, self.window, ratio) - n_free)
 
     def ratios(self, n_tokens: int, n_room: int) -> RatioOf:
-        """Those of a text, the same each time, with room behind it. Raises TextTooLong, see `check_length`."""
-        n_free = self.policy.extra_tokens if isinstance(self.policy, Adapt) else n_room
+        """The ratios of a text with room behind it; deterministic. Raises TextTooLong, see `check_length`."""
+        n_free = self.policy.extra_tokens if isinstance(self.policy, AdaptiveRatio) else n_room
         ratio_of = self.policy.for_text(n_tokens + max(0, n_room - n_free), Random(0))
         check_length(0, 0, n_tokens + n_room, window=self.window, max_positions=self.max_positions, ratio_of=ratio_of)
         return ratio_of
 
 
 def memory_of(arrays: Arrays, model: BeaconModel) -> Memory:
-    """What was saved. Raises KeyError and ValueError when it is of another form."""
+    """The memory from its arrays. Raises KeyError and ValueError if they do not fit the model."""
     from .cache import Memory
 
     def form(tensors: Sequence[Any]) -> list[Any]:
@@ -79,5 +78,5 @@ def memory_of(arrays: Arrays, model: BeaconModel) -> Memory:
 
     memory, wanted = Memory.from_arrays(arrays, model.base.device), form(model.empty().keys)
     if any(form(kept) != wanted for kept in (memory.keys, memory.values, memory.open_keys, memory.open_values)):
-        raise ValueError("keys and values have another shape")
+        raise ValueError("keys and values have the wrong shape")
     return memory

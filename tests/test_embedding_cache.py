@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from weft.llm.protocol import Cancel
 from weft.memory import HashingEmbedder
-from weft.memory.accountant import Stopped
-from weft.memory.embedding_kept import KeepingEmbedder
+from weft.memory.embedding_cache import CachingEmbedder
+from weft.memory.metered_model import CallCancelled
 from weft.memory.storage import MemoryStore
 
 
@@ -25,7 +25,7 @@ class Counting(HashingEmbedder):
 
 def test_a_text_is_embedded_once_and_a_question_each_time():
     counting = Counting()
-    keeping = KeepingEmbedder(counting, MemoryStore(None).vectors)
+    keeping = CachingEmbedder(counting, MemoryStore(None).vectors)
     first = keeping.embed(["moon", "sun", "moon"])
     assert counting.asked == ["moon", "sun"]
     assert np.array_equal(first, HashingEmbedder(32).embed(["moon", "sun", "moon"]))
@@ -36,29 +36,29 @@ def test_a_text_is_embedded_once_and_a_question_each_time():
 
 def test_what_was_kept_is_there_in_the_next_session(tmp_path):
     store = MemoryStore(tmp_path / "memory.db")
-    KeepingEmbedder(Counting(), store.vectors).embed(["moon", "sun"])
+    CachingEmbedder(Counting(), store.vectors).embed(["moon", "sun"])
     store.close()
     store, counting, other = MemoryStore(tmp_path / "memory.db"), Counting(), Counting(16)
-    KeepingEmbedder(counting, store.vectors).embed(["sun", "moon"])
+    CachingEmbedder(counting, store.vectors).embed(["sun", "moon"])
     assert counting.asked == []
-    assert KeepingEmbedder(other, store.vectors).embed(["sun"]).shape == (1, 16)
+    assert CachingEmbedder(other, store.vectors).embed(["sun"]).shape == (1, 16)
     assert other.asked == ["sun"], "another embedder has its own"
 
 
 def test_vectors_go_to_another_machine_in_a_file(tmp_path):
     path, texts = tmp_path / "vectors", ["moon", "sun"]
-    here, there = (KeepingEmbedder(Counting(), MemoryStore(None).vectors) for _ in range(2))
+    here, there = (CachingEmbedder(Counting(), MemoryStore(None).vectors) for _ in range(2))
     here.save(path, texts)
     there.load(path)  # nothing was embedded yet, so nothing comes
     made = here.embed(texts)
     here.save(path, [*texts, "star"])
     counting = Counting()
-    there = KeepingEmbedder(counting, MemoryStore(None).vectors)
+    there = CachingEmbedder(counting, MemoryStore(None).vectors)
     there.load(path)
     assert np.array_equal(there.embed(texts), made)
     assert counting.asked == []
     path.write_bytes(path.read_bytes()[:-1])
-    broken = KeepingEmbedder(counting, MemoryStore(None).vectors)
+    broken = CachingEmbedder(counting, MemoryStore(None).vectors)
     broken.load(path)
     assert np.array_equal(broken.embed(texts), made)
     assert counting.asked == texts, "a broken file is made anew"
@@ -74,10 +74,10 @@ def test_a_cancel_ends_between_two_parts_and_what_was_made_is_kept():
 
     texts = [f"text {i}" for i in range(200)]
     first, second = Cancelling(), Counting()
-    with pytest.raises(Stopped):
-        KeepingEmbedder(first, store, cancel).embed(texts)
+    with pytest.raises(CallCancelled):
+        CachingEmbedder(first, store, cancel).embed(texts)
     assert 0 < len(first.asked) < 200
-    KeepingEmbedder(second, store).embed(texts)
+    CachingEmbedder(second, store).embed(texts)
     assert first.asked + second.asked == texts
 
 
@@ -94,4 +94,4 @@ def test_a_damaged_store_is_made_anew():
             return {key: b"1234" * (i + 1) for i, key in enumerate(keys)}
 
     for store in (Damaged(), TwoLengths()):
-        assert KeepingEmbedder(Counting(), store).embed(["moon", "sun"]).shape == (2, 32)
+        assert CachingEmbedder(Counting(), store).embed(["moon", "sun"]).shape == (2, 32)

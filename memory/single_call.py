@@ -1,0 +1,88 @@
+"""Base class of strategies that retrieve a context and answer in one model call.
+
+Owns the final call: its token budget, truncation and cost estimate. Subclasses own retrieval and the prompt.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterable
+from dataclasses import replace
+
+from ..llm.protocol import Cancel
+from .budgets import KeepSide, truncate
+from .choices import as_answer
+from .metered_model import Call, MeteredModel
+from .segmented_items import ItemStrategy
+from .splitters import Splitter
+from .strategy import CANCELLED, NO_MODEL, StrategyContext
+from .values import Answer, Budget, Cost, Evidence, Question, RecallResult
+from .window import room_beside
+
+JOINED_BY = "\n\n"
+"""Separator of segments in a prompt."""
+
+
+class SingleCallStrategy(ItemStrategy, ABC):
+    """Subclasses implement `recall` and `_prompt`."""
+
+    _keep: KeepSide = "left"  # of a context that exceeds the window
+    _temperature = 0.0
+    _budget_without_model = Budget()
+
+    def __init__(self, context: StrategyContext, name: str, split: Splitter, answer_tokens: int) -> None:
+        super().__init__(split)
+        self.name = name
+        self._context = context
+        self._answer_tokens = answer_tokens
+        self._count = context.count
+        self._model = None if context.model is None else context.model.for_strategy(name)
+
+    @abstractmethod
+    def recall(self, question: Question, budget: Budget, cancel: Cancel | None = None) -> RecallResult: ...
+
+    @abstractmethod
+    def _prompt(self, question: Question, context: str) -> str:
+        """The final prompt."""
+
+    def answer(self, question: Question, budget: Budget | None = None, cancel: Cancel | None = None) -> Answer:
+        model = self._model
+        if model is None:
+            recalled = self.recall(question, budget or self._budget_without_model, cancel)
+            return Answer("", recalled, self.name, notes=(NO_MODEL,))
+        model.prepare(cancel)
+        before, room = model.usage.of(self.name), self._room(model, question)
+        recalled = self.recall(question, budget or Budget(tokens=room), cancel)
+        text, notes = "", recalled.notes
+        if cancel is not None and cancel.cancelled:
+            notes += (CANCELLED,)
+        else:
+            context = joined(recalled.evidence) if recalled.context is None else recalled.context
+            prompt = self._prompt(question, truncate(context, room, self._count, self._keep))
+            call = Call.of("answer", prompt, max_new_tokens=self._answer_tokens)
+            text = as_answer(model.ask(replace(call, temperature=self._temperature), cancel), question)
+        return Answer(text, recalled, self.name, model.info.name, model.usage.of(self.name) - before, notes)
+
+    def estimate(self, question: Question) -> Cost:
+        if self._model is None:
+            return Cost()
+        shown = min(self._room(self._model, question), self._most_shown())
+        final = Cost(1, self._count(self._prompt(question, "")) + shown, self._answer_tokens)
+        return self._cost_to_recall(question) + final
+
+    def _cost_to_recall(self, question: Question) -> Cost:
+        """An upper bound of the cost of `recall`, for strategies that call a model in it."""
+        return Cost()
+
+    def _most_shown(self) -> int:
+        """Largest number of tokens that `recall` returns."""
+        return sum(self._count(segment.text + JOINED_BY) for segment in self._items.segments)
+
+    def _room(self, model: MeteredModel, question: Question) -> int:
+        """Tokens that the context window leaves for the recalled text."""
+        return room_beside(model.window_tokens, self._count(self._prompt(question, "")), self._answer_tokens)
+
+
+def joined(evidence: Iterable[Evidence]) -> str:
+    """Evidence as text for a prompt."""
+    return JOINED_BY.join(each.segment.text for each in evidence)
