@@ -2,8 +2,6 @@
 //
 // Owns how a place in the text finds its citation. Knows no document and no editor: a link is the citation's number.
 
-import type { Block, Inline } from "./markdown";
-
 /** What of a citation matters here; `folder` is empty where there is one workspace folder. */
 export interface Cited {
   place: string;
@@ -28,33 +26,6 @@ export function split(text: string, citations: readonly Cited[]): Piece[] {
   }
   if (end < text.length) pieces.push(text.slice(end));
   return pieces;
-}
-
-/** The tree with its places as links. Blocks of code stay as they are. */
-export function withPlaces(blocks: readonly Block[], citations: readonly Cited[]): Block[] {
-  const inline = (children: readonly Inline[]): Inline[] => children.flatMap((each) => linked(each, citations));
-  return blocks.map((block) => {
-    switch (block.kind) {
-      case "paragraph":
-      case "heading":
-        return { ...block, children: inline(block.children) };
-      case "list":
-        return { ...block, items: block.items.map((item) => withPlaces(item, citations)) };
-      default:
-        return block;
-    }
-  });
-}
-
-function linked(child: Inline, citations: readonly Cited[]): Inline[] {
-  if (child.kind === "strong") {
-    return [{ kind: "strong", children: child.children.flatMap((each) => linked(each, citations)) }];
-  }
-  if (child.kind !== "text" && child.kind !== "code") return [child];
-  const { kind } = child;
-  return split(child.text, citations).map((piece) =>
-    typeof piece === "string" ? { kind, text: piece } : { kind: "place", ...piece },
-  );
 }
 
 /** In several folders the same path may be there twice; then the folder's name stands before it. */

@@ -3,8 +3,7 @@
 // Owns the elements of each turn and what a screen reader is told of an answer. Knows no server: what a person does
 // goes to `Actions`.
 
-import { withPlaces } from "../citations";
-import { parse, plainText } from "../markdown";
+import { AnswerRenderer } from "../markdown";
 import { Sentences } from "../sentences";
 import type { Evidence, Turn } from "../state";
 import { BlockList, placeLink, sentence } from "./blocks";
@@ -59,6 +58,7 @@ export class TurnList {
 
 class TurnView {
   readonly root: HTMLElement;
+  private readonly renderer = new AnswerRenderer();
   private readonly blocks: BlockList;
   private readonly head = element("p", { class: "about" });
   private readonly foot = element("div", { class: "foot" });
@@ -92,14 +92,14 @@ class TurnView {
     this.shown = turn;
     this.root.dataset["state"] = turn.isFound ? turn.state : "not-found";
     this.root.setAttribute("aria-busy", String(turn.state === "writing"));
-    const blocks = parse(turn.answer);
-    // An answer that cites nothing names places of its evidence.
-    this.blocks.show(withPlaces(blocks, [...turn.citations, ...turn.evidence]));
+    const isWhole = turn.state !== "writing";
+    // An answer without citations names lines of its evidence.
+    const blocks = this.renderer.render(turn.answer, [...turn.citations, ...turn.evidence], isWhole);
+    this.blocks.show(blocks.map(({ html }) => html));
     this.head.replaceChildren(...sentence(headOf(turn)));
     this.foot.replaceChildren(...this.footOf(turn, isLast));
     if (!isChanged) return "";
-    const isWhole = turn.state !== "writing";
-    const said = [this.sentences.next(plainText(blocks), isWhole), isWhole ? endOf(turn) : ""];
+    const said = [this.sentences.next(blocks.map(({ text }) => text).join("\n"), isWhole), isWhole ? endOf(turn) : ""];
     return said.filter(Boolean).join(" ");
   }
 
