@@ -67,7 +67,7 @@ cat <<TEXT
                          desc
                  Tab takes the grey text, ctrl+right a word of it.
     Question     F1, "Weft: Ask About This Repository", then: Where is a cookie parsed?
-    Why          F1, "Weft: Why This Completion".
+    Why          F1, "Weft: Explain Completion".
     Status       The item "Weft" at the bottom right.
 
   Ctrl-C ends it.

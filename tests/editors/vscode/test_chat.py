@@ -134,10 +134,10 @@ def test_stop_ends_the_model_and_keeps_what_was_written(chat, vscode, model, rem
     # A second question waits in the box, and the person is told why.
     chat.type("And then?")
     chat.press("Enter")
-    chat.wait(".hint", "An answer is being written", frame=CHAT)
+    chat.wait(".hint", "An answer is being generated", frame=CHAT)
     chat.press("Escape")
     assert "(part_3.py:5-6)" in answer_of(chat, state="stopped")
-    chat.wait(".stopped", "Stopped here.", frame=CHAT)
+    chat.wait(".stopped", "Stopped.", frame=CHAT)
     assert was_cut.wait(WAIT_S)
     assert chat.do("evaluate", frame=CHAT, script="document.querySelector('#question').value") == "And then?"
     remote_model()
@@ -320,7 +320,7 @@ def test_a_selection_goes_along_and_can_be_taken_away(chat, vscode):
     chat.open("part_1.py")
     chat.go(6, 1)
     chat.press("Shift+ArrowDown", "Shift+ArrowDown")
-    chat.command("Weft: Ask About the Selection")
+    chat.command("Weft: Ask About Selection")
     chat.wait(".chip", "part_1.py:6-7", frame=CHAT)
     chat.click(".chip", "Remove", frame=CHAT)
     chat.gone(".chip", frame=CHAT)
@@ -349,10 +349,10 @@ def test_a_server_killed_in_an_answer_leaves_the_question_and_the_next_step(chat
     chat.wait("article[data-state=writing] a.place", frame=CHAT)
     vscode.set()
     vscode.wire.kill(vscode.wire.wait("weft/ask", after=mark)["server"])
-    chat.wait(".error", "started again by itself", frame=CHAT)
+    chat.wait(".error", "restarts automatically", frame=CHAT)
     assert chat.wait("article .question", frame=CHAT) == QUESTION
     # At once: a server that is being started is waited for.
-    chat.click(".error button", "Ask again", frame=CHAT)
+    chat.click(".error button", "Ask Again", frame=CHAT)
     assert "part_3.py:5-10" in answer_of(chat)
     assert len(chat.texts("article", frame=CHAT)) == 2
 
@@ -415,7 +415,7 @@ def test_it_can_be_read_in_every_theme_and_by_who_cannot_see(chat, picture):
         '- button "Ask"',
         '- button "History"',
         '- button "New conversation"',
-        '- log "New in the answer"',
+        '- log "New text of the answer"',
     ):
         assert part in tree, tree
     texts = [

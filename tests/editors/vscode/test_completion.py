@@ -110,7 +110,7 @@ def taken(vscode):
 
 def test_turned_off_for_a_language_it_is_silent_and_answers_who_asks(shop, vscode):
     shop.begin("off.py")
-    shop.command("Weft: Turn Completions On or Off")
+    shop.command("Weft: Toggle Automatic Completions")
     shop.click(".quick-input-widget .monaco-list-row", "in python files")
     shop.wait(".notification-toast", "turned off in python files")
     mark = vscode.wire.now()
@@ -122,7 +122,7 @@ def test_turned_off_for_a_language_it_is_silent_and_answers_who_asks(shop, vscod
         for note in vscode.wire.said("textDocument/inlineCompletion", after=mark, sender="editor")
     }
     assert kinds == {1}, "only the one that was asked for, none for a key"
-    shop.command("Weft: Turn Completions On or Off")
+    shop.command("Weft: Toggle Automatic Completions")
     shop.click(".quick-input-widget .monaco-list-row", "in python files")
     shop.wait(".notification-toast", "turned on in python files")
 

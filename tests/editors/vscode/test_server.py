@@ -98,12 +98,12 @@ def test_paused_it_is_silent_and_resumed_it_knows_what_changed(shop, vscode, pic
 def test_without_a_server_there_is_one_notice_with_a_way_out(shop, vscode, picture, waiting):
     mark = vscode.wire.now()
     vscode.set({"weft.server.command": ["/nowhere/weft"]})
-    shop.wait(".notification-toast", "no server was found")
+    shop.wait(".notification-toast", "No server was found")
     shop.begin("none.py")
     shop.type("pri")
     assert len(shop.notices()) == 1
     assert "/nowhere/weft" in shop.notices()[0]
-    assert set(shop.texts(".notification-toast .monaco-button")) == {"Install", "Choose", "Guide"}
+    assert set(shop.texts(".notification-toast .monaco-button")) == {"Install", "Choose", "Get Started"}
     picture(shop, "no-server")
     shop.command("Notifications: Clear All Notifications")
     vscode.set()
@@ -116,9 +116,9 @@ def test_without_a_server_there_is_one_notice_with_a_way_out(shop, vscode, pictu
 def test_the_why_page_opens_and_its_link_opens_the_fragment(shop, vscode, picture):
     shop.begin("why.py")
     mark = vscode.wire.now()
-    shop.command("Weft: Why This Completion")
+    shop.command("Weft: Explain Completion")
     page = vscode.wire.wait("weft/explain", after=mark, sender="server")["message"]["result"]["page"]
-    shop.wait(".tab.active", "Why this completion")
+    shop.wait(".tab.active", "Completion explanation")
     linked = next(line for line in page if line.get("uri"))
     shop.reads(linked["text"])
     picture(shop, "why")

@@ -1,8 +1,8 @@
-// Places in a text (`path:first-last`) as links to what the server looked up, and nothing else as a link.
+// Finds the locations (`path:first-last`) in a text that the server cites.
 //
-// Owns how a place in the text finds its citation. Knows no document and no editor: a link is the citation's number.
+// Owns the matching of a location with its citation. Knows no document and no editor: a link is the index of a citation.
 
-/** What of a citation matters here; `folder` is empty where there is one workspace folder. */
+/** The part of a citation that matching needs; `folder` is empty in a window with one folder. */
 export interface Cited {
   place: string;
   folder: string;
@@ -11,7 +11,7 @@ export interface Cited {
 
 export type Piece = string | { text: string; citation: number };
 
-/** The text in pieces: places that have a citation one can open, and what stands between them. */
+/** Splits the text into locations with a citation that can be opened, and the text between them. */
 export function split(text: string, citations: readonly Cited[]): Piece[] {
   const known = citations.filter((each) => each.uri != null).map((each) => each.place);
   if (!known.length) return text ? [text] : [];
@@ -28,7 +28,7 @@ export function split(text: string, citations: readonly Cited[]): Piece[] {
   return pieces;
 }
 
-/** In several folders the same path may be there twice; then the folder's name stands before it. */
+/** Several folders may have the same path; then the name or the path of the folder precedes the location. */
 function citationOf(place: string, before: string, citations: readonly Cited[]): number {
   const fits = (each: Cited): boolean => each.place === place && each.uri != null;
   const follows = (name: string | undefined): boolean => Boolean(name) && before.endsWith(`${name}: `);

@@ -31,14 +31,14 @@ const LANGUAGES = {
 };
 
 /** Longer code, and code with longer lines, is not highlighted: some grammars take quadratic time. */
-const LONGEST_CODE = 10_000;
-const LONGER_LINE = /.{500}/;
+const MAX_CODE_CHARACTERS = 10_000;
+const LONG_LINE = /.{500}/;
 
 for (const [name, language] of Object.entries(LANGUAGES)) highlighter.registerLanguage(name, language);
 
 /** HTML of the code; null in a language that is not known. `info` is the text behind the marks that open the fence. */
 export function highlight(code: string, info: string): string | null {
   const language = /^[^\s{,]*/.exec(info)![0];
-  if (code.length > LONGEST_CODE || LONGER_LINE.test(code) || !highlighter.getLanguage(language)) return null;
+  if (code.length > MAX_CODE_CHARACTERS || LONG_LINE.test(code) || !highlighter.getLanguage(language)) return null;
   return highlighter.highlight(code, { language, ignoreIllegals: true }).value;
 }

@@ -22,7 +22,7 @@ interface ListingLine {
 
 /** Headings of an answer are below the question, which is a heading of level 2. */
 const QUESTION_LEVEL = 2;
-const DEEPEST_HEADING = 6;
+const MAX_HEADING = 6;
 
 /** A quoted line of a file: four spaces, a right-aligned line number, two spaces, the line. */
 const LISTING = /^ {4} *(?:(\d+)(?: {2}(.*))?|(\.\.\.))$/;
@@ -55,7 +55,7 @@ inline.ruler.before("emphasis", "underscores", (state, silent) => {
 });
 core.ruler.push("headings", ({ tokens }) => {
   for (const token of tokens.filter(({ type }) => type.startsWith("heading_"))) {
-    token.tag = `h${Math.min(Number(token.tag.slice(1)) + QUESTION_LEVEL, DEEPEST_HEADING)}`;
+    token.tag = `h${Math.min(Number(token.tag.slice(1)) + QUESTION_LEVEL, MAX_HEADING)}`;
   }
 });
 core.ruler.push("citations", linkCitations);

@@ -4,28 +4,28 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { ListingFences } from "../../src/chat/listing";
 import { Sentences } from "../../src/chat/sentences";
-import { type Asker, type Listening, Session } from "../../src/chat/session";
+import { type ChatService, type AnswerListener, Session } from "../../src/chat/session";
 import { type ChatEvent, isBusy, turnOf } from "../../src/chat/state";
-import type { AskParams, AskResult, Citation, ConversationsResult, Turn as KeptTurn } from "../../src/protocol";
+import type { AskParams, AskResult, Citation, ConversationsResult, Turn as StoredTurn } from "../../src/protocol";
 
 const CITATION = { place: "a.py:1-2", uri: "file:///a.py" } as Citation;
-const kept = (turn: Partial<KeptTurn>): KeptTurn =>
-  ({ question: "q", answer: "a", citations: [], evidence: [], model: "", ...turn }) as KeptTurn;
+const kept = (turn: Partial<StoredTurn>): StoredTurn =>
+  ({ question: "q", answer: "a", citations: [], evidence: [], model: "", ...turn }) as StoredTurn;
 const result = (answer: Partial<AskResult>): AskResult =>
   ({ text: "", found: true, citations: [], exhibits: [], notes: [], model: "m", conversationId: "c1", ...answer }) as AskResult;
 
 /** A server that answers when the test says so. */
-class Played implements Asker {
+class Played implements ChatService {
   asked: AskParams[] = [];
   signal!: AbortSignal;
-  listening!: Listening;
+  listener!: AnswerListener;
   answer!: (result: AskResult | null) => void;
   fail!: (error: unknown) => void;
   history: ConversationsResult = {};
 
-  ask(params: AskParams, listening: Listening, signal: AbortSignal): Promise<AskResult | null> {
+  ask(params: AskParams, listener: AnswerListener, signal: AbortSignal): Promise<AskResult | null> {
     this.asked.push(params);
-    Object.assign(this, { listening, signal });
+    Object.assign(this, { listener, signal });
     return new Promise((answer, fail) => Object.assign(this, { answer, fail }));
   }
 
@@ -43,10 +43,10 @@ function begin(): { server: Played; session: Session; events: ChatEvent[] } {
 test("an answer comes in pieces, and the next question goes on with its conversation", async () => {
   const { server, session } = begin();
   const asking = session.ask("What?");
-  server.listening.note("asked as: what");
+  server.listener.note("asked as: what");
   assert.equal(session.chat.turns[0]!.progress, "asked as: what");
   for (const part of [{ conversationId: "c1" }, { text: "It " }, { citation: CITATION }, { text: "is a.py:1-2." }]) {
-    server.listening.part(part as never);
+    server.listener.part(part as never);
   }
   assert.deepEqual([session.chat.turns[0]!.answer, session.chat.turns[0]!.citations], ["It is a.py:1-2.", [CITATION]]);
   server.answer(result({ text: "It is a.py:1-2.", citations: [CITATION] }));
@@ -59,13 +59,13 @@ test("an answer comes in pieces, and the next question goes on with its conversa
 test("a restart voids what came, citations too", () => {
   const { server, session } = begin();
   void session.ask("What?");
-  server.listening.part({ citation: CITATION, text: "wrong" });
-  server.listening.part({ restart: true });
-  server.listening.part({ text: "right" });
+  server.listener.part({ citation: CITATION, text: "wrong" });
+  server.listener.part({ restart: true });
+  server.listener.part({ text: "right" });
   assert.deepEqual([session.chat.turns[0]!.answer, session.chat.turns[0]!.citations], ["right", []]);
 });
 
-test("one question at a time; the second is refused and not lost", async () => {
+test("one question at a time; the second is rejected and not lost", async () => {
   const { server, session } = begin();
   void session.ask("One?");
   assert.equal(await session.ask("Two?"), false);
@@ -75,13 +75,13 @@ test("one question at a time; the second is refused and not lost", async () => {
 test("stop cancels, keeps what was written, and what comes late changes nothing", async () => {
   const { server, session } = begin();
   const first = session.ask("What?");
-  const { listening, fail } = server;
-  listening.part({ conversationId: "c1", text: "Half" });
+  const { listener, fail } = server;
+  listener.part({ conversationId: "c1", text: "Half" });
   session.stop();
   assert.ok(server.signal.aborted);
-  listening.part({ text: " more" });
+  listener.part({ text: " more" });
   const second = session.ask("Next?");
-  server.listening.part({ text: "Next." });
+  server.listener.part({ text: "Next." });
   fail({ code: -32800 });
   await first;
   assert.deepEqual(session.chat.turns.map(({ state, answer }) => [state, answer]), [["stopped", "Half"], ["writing", "Next."]]);
@@ -107,12 +107,12 @@ test("a server that ends leaves an error with the next step, and the question ca
   session.attach(attachment);
   const asking = session.ask("What?");
   assert.equal(session.chat.attachment, null);
-  server.listening.part({ text: "Half" });
+  server.listener.part({ text: "Half" });
   server.fail({ code: -32097, message: "Pending response rejected" });
   await asking;
   const [turn] = session.chat.turns;
   assert.equal(turn!.state, "failed");
-  assert.match(turn!.error, /started again by itself.*ask again/);
+  assert.match(turn!.error, /restarts automatically.*ask again/);
   void session.askAgain();
   assert.deepEqual(server.asked[1], { question: "What?", textDocument: { uri: "file:///a.py" }, selection: attachment.range });
 });
@@ -171,6 +171,14 @@ test("a screen reader is told whole sentences, each once", () => {
   assert.equal(sentences.next("It adds. See a.py:1-2. And", false), "See a.py:1-2.");
   assert.equal(sentences.next("It adds. See a.py:1-2. And more", true), "And more");
   assert.equal(sentences.next("Anew", true), "Anew");
+});
+
+test("markup that becomes complete does not repeat what was announced", () => {
+  const sentences = new Sentences();
+  assert.equal(sentences.next("It adds.\n| a | b |\n|--", false), "It adds.\n| a | b |");
+  assert.equal(sentences.next("It adds.\na\nb\nand", false), "a\nb");
+  assert.equal(sentences.next("It adds.\na\nb\nand **mo", false), "");
+  assert.equal(sentences.next("It adds.\na\nb\nand more", true), "and more");
 });
 
 test("quoted lines become fenced code, however the text is cut", () => {

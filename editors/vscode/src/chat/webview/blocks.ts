@@ -1,7 +1,7 @@
 // The HTML blocks of an answer as elements of the page.
 //
-// Owns the clicks on citations and on the buttons that copy. An answer grows at its end: blocks that did not change keep
-// their elements, with focus and selection.
+// Handles the clicks on citations and on the copy buttons. Blocks that did not change keep their elements, with focus and
+// selection.
 
 import { sentenceHtml } from "../markdown";
 import { element, elementsOf } from "./dom";
@@ -55,7 +55,7 @@ export function sentence(text: string): Node[] {
 }
 
 /** A link that opens lines in the editor. It has no address, so the browser follows none. */
-export function placeLink(text: string, open: () => void): HTMLElement {
+export function locationLink(text: string, open: () => void): HTMLElement {
   const follow = (event: Event): void => {
     event.preventDefault();
     open();

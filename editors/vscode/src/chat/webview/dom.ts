@@ -1,4 +1,4 @@
-// Makes elements. Text is set as text; HTML comes from the Markdown renderer alone, through `elementsOf`.
+// Creates elements. Text is set as text; only the Markdown renderer writes HTML, for `elementsOf`.
 
 type Attributes = Record<string, string | boolean | ((event: never) => void) | undefined>;
 

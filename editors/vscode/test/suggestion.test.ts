@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { Offer } from "../src/offer";
+import { ShownSuggestion } from "../src/suggestion";
 
-const offer = (...texts: string[]) => new Offer(texts.map((text, i) => ({ id: `${i}`, text })));
+const offer = (...texts: string[]) => new ShownSuggestion(texts.map((text, i) => ({ id: `${i}`, text })));
 
 test("a word taken is told with how much was taken in all", () => {
   const shown = offer("price_of(basket)");
@@ -43,10 +43,10 @@ test("lengths are UTF-16 units", () => {
 test("other text, and the whole, end it", () => {
   const other = offer("price_of");
   assert.equal(other.changed("total", "total"), undefined);
-  assert.equal(other.isOpen, false);
+  assert.equal(other.isActive, false);
   const whole = offer("price_of");
   assert.equal(whole.changed("price_of", "price_of"), undefined, "the editor tells by itself that all was taken");
-  assert.equal(whole.isOpen, false);
+  assert.equal(whole.isActive, false);
 });
 
 test("of several candidates the one that is taken is told", () => {
