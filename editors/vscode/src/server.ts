@@ -25,6 +25,8 @@ import { readHost } from "./host";
 /** The server answers `initialize` before it reads any file. */
 const START_TIMEOUT_MS = 60_000;
 const STOP_TIMEOUT_MS = 3_000;
+/** Before its exit the server saves the index and the statistics. */
+const EXIT_TIMEOUT_MS = 30_000;
 const STDERR_TIMEOUT_MS = 1_000;
 
 export class Server implements vscode.Disposable {
@@ -99,13 +101,12 @@ export class Server implements vscode.Disposable {
     this.client = undefined;
     if (client === undefined) return;
     this.setStatus(localStatus("starting", "The Weft server was stopped."));
+    setTimeout(() => process?.kill("SIGKILL"), EXIT_TIMEOUT_MS).unref();
     try {
       await client.dispose(STOP_TIMEOUT_MS);
     } catch (error) {
-      // It does not respond.
-      this.log.warn(`The server did not stop in time and is killed: ${error}`);
-      process?.stdin?.destroy();
-      process?.kill("SIGKILL");
+      this.log.warn(`The server did not answer \`shutdown\` in time: ${error}`);
+      process?.stdin?.destroy(); // a server that only is slow exits at the end of its input
     }
   }
 
@@ -173,7 +174,8 @@ export class Server implements vscode.Disposable {
     const serve = [...args, "serve", ...(isShared ? ["--shared"] : [])];
     // Outside the workspace: Python would import modules from its working directory.
     const cwd = this.context.globalStorageUri.fsPath;
-    const client = new Client(() => this.run(command, serve, cwd), options);
+    // Detached, so that the library does not kill the process two seconds after `shutdown`; `stop` limits its exit.
+    const client = new Client(async () => ({ process: await this.run(command, serve, cwd), detached: true }), options);
     client.onNotification("weft/didChangeStatus", (status: StatusResult) => {
       if (this.client === client) this.setStatus(status);
     });

@@ -166,6 +166,8 @@ class Window:
     def go(self, line: int, column: int) -> None:
         """Put the cursor there; both from 1."""
         self._quick_input("Control+g", f":{line}:{column}")
+        # Enter does nothing before the input has read the numbers.
+        self.wait(".quick-input-widget .monaco-list-row", f"line {line} at column {column}.")
         self.press("Enter")
         self.wait("#status\\.editor\\.selection", f"Ln {line}, Col {column}")
         self.wait(".monaco-editor.focused")

@@ -206,7 +206,8 @@ def themes(window):
     """Each kind of theme, once the chat has it; the last is the one that tests have."""
     for theme, kind in THEMES.items():
         window.command("Preferences: Color Theme")
-        window.fill(".quick-input-widget input.input", theme)
+        # Not the input of the palette, which closes meanwhile.
+        window.fill(".quick-input-widget input[placeholder*='Color Theme']", theme)
         window.wait(".quick-input-widget .monaco-list-row.focused", theme)
         window.press("Enter")
         window.do("wait", selector=f"body.{kind}", frame=CHAT)
@@ -243,7 +244,7 @@ def handle_3(basket: Basket) -> int:
 """
 
 
-def test_tables_quotes_lists_and_code_are_rendered_while_they_stream(chat, model, picture):
+def test_tables_quotes_lists_and_code_are_rendered_while_they_stream(chat, model, picture, waiting):
     go_on = threading.Event()
 
     def answer(reply, say):
@@ -275,7 +276,7 @@ def test_tables_quotes_lists_and_code_are_rendered_while_they_stream(chat, model
     chat.click(f"{ANSWERED} button.copy", frame=CHAT)
     chat.wait(f"{ANSWERED} button.copy", "Copied", frame=CHAT)
     code = FENCE.partition("\n")[2].removesuffix("\n")
-    assert chat.do("evaluate", script="navigator.clipboard.readText()") == code
+    waiting(lambda: chat.do("evaluate", script="navigator.clipboard.readText()") == code, "the code in the clipboard")
 
 
 def test_an_answer_that_does_not_come_is_said(chat, vscode):

@@ -88,15 +88,17 @@ def test_a_line_can_be_taken(shop, vscode):
 
 def test_what_was_taken_stands_in_the_statistics(shop, vscode):
     """The server writes them when it ends, which a restart makes it do."""
+    before = taken(vscode)
     mark = vscode.wire.now()
     shop.begin("counted.py")
     shop.type(TYPED)
     shop.shows(GHOST)
-    before = taken(vscode)
     shop.press("Control+ArrowRight")
-    vscode.wire.wait("weft/didPartiallyAccept", after=mark)
+    counting = vscode.wire.wait("weft/didPartiallyAccept", after=mark)["server"]
+    mark = vscode.wire.now()
     shop.command("Weft: Restart Server")
-    vscode.wire.wait("ended", after=mark)
+    # This server, and no other that an earlier test left to end.
+    vscode.wire.wait("ended", lambda process: process["pid"] == counting, after=mark)
     vscode.wire.wait("weft/didChangeStatus", lambda status: status["kind"] == "ready", after=mark)
     assert taken(vscode) > before
 
