@@ -308,7 +308,7 @@ def test_citations_open_the_right_lines_and_fill_the_quickfix_list(without_model
     chat.shows("is called in 1 place")
     nv.lua("vim.fn.search('^- shop/basket of goods.py:4-5', 'b')")
     nv.keys("gf")
-    nv.wait(lambda: any("was deleted" in notice for notice in nv.notices()), "the notice")
+    nv.wait(lambda: any("does not exist any more" in notice for notice in nv.notices()), "the notice")
 
 
 def test_a_place_is_not_found_within_a_longer_one(without_model):
