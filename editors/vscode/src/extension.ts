@@ -5,6 +5,7 @@
 import * as vscode from "vscode";
 import { registerChat } from "./chat/index";
 import { toggle } from "./enabled";
+import { describe } from "./errors";
 import { Inline } from "./inline";
 import { choose, install, showNotFound } from "./install";
 import { Pages } from "./pages";
@@ -82,7 +83,7 @@ async function pause(server: Server): Promise<void> {
     const { text } = await server.request<StatusResult>("weft/pause", { paused });
     vscode.window.setStatusBarMessage(`Weft: ${text}`, 5_000);
   } catch (error) {
-    void vscode.window.showWarningMessage(`Weft: ${error instanceof Error ? error.message : error}`);
+    void vscode.window.showWarningMessage(`Weft: ${describe(error)}`);
   }
 }
 

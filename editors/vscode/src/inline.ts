@@ -8,6 +8,7 @@ import type { Middleware } from "vscode-languageclient/node";
 import { isEnabled } from "./enabled";
 import { ShownSuggestion } from "./suggestion";
 import type { CompleteResult } from "./protocol";
+import { toEditorRange } from "./ranges";
 import type { Server } from "./server";
 
 const N_CANDIDATES = 3;
@@ -101,13 +102,9 @@ export class Inline implements vscode.Disposable {
     const found = answer?.items.filter(({ text }) => text !== "") ?? [];
     const why = answer?.items[0]?.whyEmpty;
     if (found.length === 0 && why) vscode.window.setStatusBarMessage(`Weft: ${why}`, 5_000);
-    return found.map(({ id, text, range: { start, end } }) => {
-      const replaced = new vscode.Range(start.line, start.character, end.line, end.character);
-      return new vscode.InlineCompletionItem(text, replaced, {
-        title: "",
-        command: "weft.didAccept",
-        arguments: [{ id }],
-      });
+    return found.map(({ id, text, range }) => {
+      const command = { title: "", command: "weft.didAccept", arguments: [{ id }] };
+      return new vscode.InlineCompletionItem(text, toEditorRange(range), command);
     });
   }
 

@@ -4,7 +4,9 @@
 // screen readers work as in any file.
 
 import * as vscode from "vscode";
+import { describe } from "./errors";
 import type { DoctorResult, ExplainResult, PageLine, StatusResult } from "./protocol";
+import { toEditorRange } from "./ranges";
 import type { Server } from "./server";
 
 const SCHEME = "weft";
@@ -122,8 +124,7 @@ async function linesOf(query: Query): Promise<readonly PageLine[]> {
   try {
     return await query();
   } catch (error) {
-    const message = error instanceof Error ? error.message : String(error);
-    return [{ text: message }, { text: "Run `Weft: Show Menu` for the available actions." }];
+    return [{ text: describe(error) }, { text: "Run `Weft: Show Menu` for the available actions." }];
   }
 }
 
@@ -135,8 +136,7 @@ async function openLocation(uri: string, range: PageLine["range"] | null): Promi
   const other = vscode.window.visibleTextEditors.find(
     ({ viewColumn, document }) => viewColumn !== page && document.uri.scheme !== SCHEME,
   );
-  const selection =
-    range && new vscode.Range(range.start.line, range.start.character, range.end.line, range.end.character);
+  const selection = range && toEditorRange(range);
   const options = { viewColumn: other?.viewColumn ?? vscode.ViewColumn.Beside, ...(selection && { selection }) };
   try {
     await vscode.window.showTextDocument(await vscode.workspace.openTextDocument(file), options);

@@ -41,11 +41,11 @@ function M.complete(lead, line, cursor)
   end, words)
 end
 
---- A subcommand without arguments: `require('weft.MODULE').NAME()`.
+--- A subcommand that calls `require(module)[name]` with the text after it.
 local function calling(module, name)
   return {
-    run = function()
-      require(module)[name]()
+    run = function(text)
+      require(module)[name](text)
     end,
   }
 end
@@ -106,10 +106,6 @@ local function accept(part)
   require('weft')[call]()
 end
 
-local function history(text)
-  require('weft.history').open(text)
-end
-
 M._commands = {
   status = calling('weft.pages', 'status'),
   doctor = calling('weft.pages', 'doctor'),
@@ -120,7 +116,7 @@ M._commands = {
   ask = { run = ask },
   stop = calling('weft.chat', 'stop'),
   citations = calling('weft.chat', 'citations'),
-  history = { run = history },
+  history = calling('weft.history', 'open'),
   pause = { run = pause(true) },
   resume = { run = pause(false) },
   toggle = { run = toggle, words = SCOPES },

@@ -1,6 +1,7 @@
 // Opens cited lines, and reads the selection and the cursor of the editor.
 
 import * as vscode from "vscode";
+import { toLspRange } from "../ranges";
 import type { Attachment } from "./state";
 
 interface Lines {
@@ -37,10 +38,7 @@ export function selectedLines(): Attachment | undefined {
   return {
     label: `${path}:${start.line + 1}-${last + 1}`,
     uri: editor.document.uri.toString(),
-    range: {
-      start: { line: start.line, character: start.character },
-      end: { line: end.line, character: end.character },
-    },
+    range: toLspRange(editor.selection),
   };
 }
 

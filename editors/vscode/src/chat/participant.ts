@@ -5,10 +5,11 @@
 
 import * as vscode from "vscode";
 import type { AskParams, AskProgress, AskResult, Citation } from "../protocol";
+import { toEditorRange, toLspRange } from "../ranges";
 import type { Server } from "../server";
 import { RESTARTED, ServerChat } from "./service";
 import { split } from "./citations";
-import { describe, isCancelled, isConversationGone, STOPPED } from "./errors";
+import { describe, isCancelled, isConversationGone, STOPPED } from "../errors";
 import { ListingFences } from "./listing";
 import { cursor } from "./open";
 
@@ -50,14 +51,7 @@ function questionOf(request: vscode.ChatRequest): string {
 function selectionOf(request: vscode.ChatRequest): Pick<AskParams, "textDocument" | "selection"> | undefined {
   for (const { value } of request.references) {
     if (!(value instanceof vscode.Location) || value.uri.scheme !== "file") continue;
-    const { start, end } = value.range;
-    return {
-      textDocument: { uri: value.uri.toString() },
-      selection: {
-        start: { line: start.line, character: start.character },
-        end: { line: end.line, character: end.character },
-      },
-    };
+    return { textDocument: { uri: value.uri.toString() }, selection: toLspRange(value.range) };
   }
   return undefined;
 }
@@ -123,7 +117,5 @@ function escapeMarkdown(text: string): string {
 
 function locationOf(citation: Citation | undefined): vscode.Location | undefined {
   if (!citation?.uri) return undefined;
-  const { start, end } = citation.range;
-  const range = new vscode.Range(start.line, start.character, end.line, end.character);
-  return new vscode.Location(vscode.Uri.parse(citation.uri), range);
+  return new vscode.Location(vscode.Uri.parse(citation.uri), toEditorRange(citation.range));
 }

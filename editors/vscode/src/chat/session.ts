@@ -4,7 +4,7 @@
 // listen to the events.
 
 import type { AskParams, AskProgress, AskResult, ConversationsParams, ConversationsResult } from "../protocol";
-import { describe, isCancelled, isConversationGone, STOPPED } from "./errors";
+import { describe, isCancelled, isConversationGone, STOPPED } from "../errors";
 import { type Attachment, type Chat, type ChatEvent, EMPTY, isBusy, reduce, turnOf } from "./state";
 
 /** Receives the parts of an answer, and the progress messages of the server. */

@@ -3,13 +3,13 @@
 // Owns the states of a turn: writing, then answered, stopped or failed. The extension and the webview hold the same state
 // and apply the same events, so that the webview can be closed and restored. Immutable. Knows no server and no page.
 
-import type { AskResult, Citation, Exhibit, Turn as StoredTurn } from "../protocol";
+import type { AskResult, Citation, Exhibit, Range, Turn as StoredTurn } from "../protocol";
 
 /** The selected lines that a question is about. */
 export interface Attachment {
   label: string;
   uri: string;
-  range: { start: { line: number; character: number }; end: { line: number; character: number } };
+  range: Range;
 }
 
 export type Evidence = Pick<Exhibit, "kind" | "folder" | "place" | "symbol" | "why"> &

@@ -8,7 +8,7 @@ import * as vscode from "vscode";
 import type { SlashCommand } from "../protocol";
 import type { Server } from "../server";
 import { ServerChat } from "./service";
-import { describe } from "./errors";
+import { describe } from "../errors";
 import type { ToExtension, ToView } from "./messages";
 import { cursor, openLines, selectedLines } from "./open";
 import { Session } from "./session";

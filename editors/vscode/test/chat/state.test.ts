@@ -112,7 +112,7 @@ test("a server that ends leaves an error with the next step, and the question ca
   await asking;
   const [turn] = session.chat.turns;
   assert.equal(turn!.state, "failed");
-  assert.match(turn!.error, /restarts automatically.*ask again/);
+  assert.match(turn!.error, /restarts automatically.*try again/);
   void session.askAgain();
   assert.deepEqual(server.asked[1], { question: "What?", textDocument: { uri: "file:///a.py" }, selection: attachment.range });
 });

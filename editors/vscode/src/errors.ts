@@ -1,4 +1,4 @@
-// Messages for failed chat requests, with the next step.
+// Messages for failed requests, with the next step.
 //
 // Owns which errors mean that the server exited. Knows no request.
 
@@ -22,7 +22,7 @@ export function isConversationGone(error: unknown): boolean {
 export function describe(error: unknown): string {
   const code = codeOf(error);
   if (code !== undefined && CONNECTION_CLOSED.has(code)) {
-    return "The server exited before it answered. It restarts automatically; ask again.";
+    return "The server exited before it answered. It restarts automatically; try again.";
   }
   return error instanceof Error ? error.message : String(error);
 }
