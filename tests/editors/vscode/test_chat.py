@@ -1,4 +1,4 @@
-"""Questions in the real VS Code: in the side bar with and without a model, and by @weft in VS Code's own chat."""
+"""Chat in the real VS Code: the view in the side bar with and without a model, and @weft in VS Code's own chat."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import pytest
 from weft.server.chat.commands import COMMANDS
 
 CHAT = "#composer"
-"""Something in the chat's frame, by which the frame is found."""
+"""An element by which the frame of the chat is found."""
 
 ANSWERED = "article[data-state=answered]:last-child"
 WAIT_S = 30
@@ -151,7 +151,7 @@ def test_an_answer_of_somebody_else_is_text_and_does_nothing(chat, model):
     hostile = "`handle_3` <img src=x onerror=alert(1)> ![x](http://x/p.png) [y](command:weft.restart) (part_3.py:5-10)."
     model(lambda reply, say: say(hostile))
     ask(chat, QUESTION)
-    # The server takes the image out of the link; nothing loads it.
+    # The server escapes the "!": a link remains, and no image is loaded.
     assert answer_of(chat) == hostile.replace("`", "").replace("![x](http://x/p.png)", "!x")
     made = chat.do("evaluate", frame=CHAT, script="[...document.querySelectorAll('.answer *')].map(e => e.localName)")
     assert set(made) == {"p", "code", "a"}
@@ -203,10 +203,10 @@ THEMES = {
 
 
 def themes(window):
-    """Each kind of theme, once the chat has it; the last is the one that tests have."""
+    """Switches to each kind of theme; ends with the theme of the other tests."""
     for theme, kind in THEMES.items():
         window.command("Preferences: Color Theme")
-        # Not the input of the palette, which closes meanwhile.
+        # Not the input of the Command Palette, which is closing.
         window.fill(".quick-input-widget input[placeholder*='Color Theme']", theme)
         window.wait(".quick-input-widget .monaco-list-row.focused", theme)
         window.press("Enter")
@@ -215,7 +215,7 @@ def themes(window):
 
 
 def hard_to_read(window, selectors):
-    """Selectors of texts with less contrast than 4.5 to 1, which WCAG asks for."""
+    """The selectors of texts with a contrast below 4.5:1, the minimum of WCAG AA."""
     ratios = window.do("evaluate", frame=CHAT, script=f"({CONTRAST})({json.dumps(selectors)})")
     return [(name, ratio) for name, ratio in ratios if ratio < 4.5]
 
@@ -256,7 +256,7 @@ def test_tables_quotes_lists_and_code_are_rendered_while_they_stream(chat, model
     model(answer)
     ask(chat, QUESTION)
     writing = "article[data-state=writing]"
-    # The fence is still open: its code is there, as text.
+    # The fence is still open: its code is shown, without highlighting.
     chat.wait(f"{writing} pre code", "return price_of(basket)", frame=CHAT)
     chat.gone(f"{writing} pre span", frame=CHAT)
     assert chat.texts(f"{writing} th", frame=CHAT) == ["step", "lines", "cost"]
@@ -270,7 +270,7 @@ def test_tables_quotes_lists_and_code_are_rendered_while_they_stream(chat, model
     for theme in themes(chat):
         picture(chat, f"chat-markdown-{theme}")
         assert not hard_to_read(chat, ["th", "td", "td a", "blockquote p", "pre code", *CODE_TOKENS]), theme
-    # A citation in a table opens its lines, and a block is copied as it was written.
+    # A citation in a table opens its lines, and a block is copied unchanged.
     chat.click(f"{ANSWERED} td a.place", "part_3.py:7-9", frame=CHAT)
     chat.wait("#status\\.editor\\.selection", "Ln 9, Col 27")
     chat.click(f"{ANSWERED} button.copy", frame=CHAT)

@@ -1,4 +1,4 @@
-"""Grey text in the real VS Code: seen, taken in whole or in part, typed along, refused, silenced."""
+"""Ghost text in the real VS Code: shown, accepted whole and in part, typed, dismissed, disabled."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def test_a_server_that_answers_blanks_is_noticed(shop, vscode):
     mark = vscode.wire.now()
     shop.type(TYPED)
     vscode.wire.wait("textDocument/inlineCompletion", after=mark, sender="server")
-    with pytest.raises(AssertionError, match="waited for the grey text"):
+    with pytest.raises(AssertionError, match="waited for the ghost text"):
         shop.shows(GHOST, within_s=1)
 
 
@@ -87,7 +87,7 @@ def test_a_line_can_be_taken(shop, vscode):
 
 
 def test_what_was_taken_stands_in_the_statistics(shop, vscode):
-    """The server writes them when it ends, which a restart makes it do."""
+    """The server writes the statistics at its exit, which a restart causes."""
     before = taken(vscode)
     mark = vscode.wire.now()
     shop.begin("counted.py")
@@ -97,7 +97,7 @@ def test_what_was_taken_stands_in_the_statistics(shop, vscode):
     counting = vscode.wire.wait("weft/didPartiallyAccept", after=mark)["server"]
     mark = vscode.wire.now()
     shop.command("Weft: Restart Server")
-    # This server, and no other that an earlier test left to end.
+    # The exit of this server, not of one that an earlier test stopped.
     vscode.wire.wait("ended", lambda process: process["pid"] == counting, after=mark)
     vscode.wire.wait("weft/didChangeStatus", lambda status: status["kind"] == "ready", after=mark)
     assert taken(vscode) > before
