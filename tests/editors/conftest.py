@@ -94,13 +94,15 @@ class Wire:
         *,
         after: int = 0,
         sender: str | None = None,
+        server: int | None = None,
     ) -> dict[str, Any]:
         """Waits for the first message of this method whose parameters (or result) satisfy `fits`."""
 
         def look() -> dict[str, Any] | None:
             for note in self.said(method, after=after, sender=sender):
                 message = note["message"]
-                if fits(message["params"] if "params" in message else message.get("result")):
+                told = message["params"] if "params" in message else message.get("result")
+                if server in (None, note["server"]) and fits(told):
                     return note
             return None
 

@@ -315,6 +315,11 @@ class VSCode:
             self.wire.wait("weft/didChangeStatus", lambda status: status["kind"] == "ready", after=mark)
         return window
 
+    def wait_for_restart(self, mark: int) -> None:
+        """Waits until a server that started after `mark` is ready; the old one may still send its status."""
+        server = self.wire.wait("started", after=mark)["server"]
+        self.wire.wait("weft/didChangeStatus", lambda status: status["kind"] == "ready", after=mark, server=server)
+
     def close(self, window: Window) -> None:
         self.windows.remove(window)
         window.close()

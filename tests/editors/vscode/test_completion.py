@@ -99,7 +99,7 @@ def test_what_was_taken_stands_in_the_statistics(shop, vscode):
     shop.command("Weft: Restart Server")
     # The exit of this server, not of one that an earlier test stopped.
     vscode.wire.wait("ended", lambda process: process["pid"] == counting, after=mark)
-    vscode.wire.wait("weft/didChangeStatus", lambda status: status["kind"] == "ready", after=mark)
+    vscode.wait_for_restart(mark)
     assert taken(vscode) > before
 
 

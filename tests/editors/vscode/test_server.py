@@ -21,9 +21,7 @@ def test_a_server_killed_in_the_middle_of_a_request_comes_back_and_completes(sho
     vscode.wire.order(hold=None)
     mark = vscode.wire.now()
     vscode.wire.kill(held["server"])
-    started = vscode.wire.wait("started", after=mark)
-    ready(vscode, mark)
-    assert started["message"]["params"]["pid"] != held["server"]
+    vscode.wait_for_restart(mark)
     shop.press("Backspace")
     shop.type("i")
     shop.shows(GHOST)
@@ -96,7 +94,6 @@ def test_paused_it_is_silent_and_resumed_it_knows_what_changed(shop, vscode, pic
 
 
 def test_without_a_server_there_is_one_notice_with_a_way_out(shop, vscode, picture, waiting):
-    mark = vscode.wire.now()
     vscode.set({"weft.server.command": ["/nowhere/weft"]})
     shop.wait(".notification-toast", "No server was found")
     shop.begin("none.py")
@@ -106,8 +103,9 @@ def test_without_a_server_there_is_one_notice_with_a_way_out(shop, vscode, pictu
     assert set(shop.texts(".notification-toast .monaco-button")) == {"Install", "Choose", "Get Started"}
     picture(shop, "no-server")
     shop.command("Notifications: Clear All Notifications")
+    mark = vscode.wire.now()
     vscode.set()
-    ready(vscode, mark)
+    vscode.wait_for_restart(mark)
     shop.press("Backspace")
     shop.type("i")
     shop.shows(GHOST)
