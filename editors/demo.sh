@@ -1,8 +1,7 @@
 #!/usr/bin/env bash
-# VS Code in the browser with Weft, on the sources of a published package. Run by `make editors-demo`.
+# Starts VS Code in the browser with Weft, on the sources of a published package. Run by `make editors-demo`.
 #   editors/demo.sh PYTHON [FOLDER]
-# The package is data: it is unpacked, and nothing of it is run. Ctrl-C ends everything that was started here.
-# WEFT_DEMO_PORT names another port than 8321.
+# The package is unpacked, but not run. Ctrl-C ends all processes. WEFT_DEMO_PORT sets another port than 8321.
 set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
 python=$(cd "$(dirname "$1")" && pwd)/$(basename "$1")
@@ -30,7 +29,7 @@ if [ ! -d "$sources" ]; then
   mv "$sources.new" "$sources"
 fi
 
-# Settings of the demo's own; those of the person who runs it stay as they are.
+# The demo has its own settings; those of the user are not changed.
 [ -f "$user/User/settings.json" ] || cat >"$user/User/settings.json" <<JSON
 {
   "workbench.startupEditor": "none",
@@ -43,7 +42,7 @@ JSON
 "$python" -c 'import json, sys; print(json.dumps({"weft.server.command": [sys.argv[1], "-m", "weft"]}, indent=2))' \
   "$python" >"$user/Machine/settings.json"
 
-# The port is this machine's alone, and others may be logged in here: a new password for each start.
+# Other users of this machine can reach the port, so each start has a new password.
 PASSWORD=$("$python" -c 'import secrets; print(secrets.token_hex(8))')
 export PASSWORD HOME=$demo/home XDG_CONFIG_HOME=$demo/home/.config XDG_CACHE_HOME=$demo/home/.cache
 export XDG_DATA_HOME=$demo/home/.local/share PATH=$folder/bin:$PATH
@@ -65,9 +64,9 @@ cat <<TEXT
                      class UpgradeRequired(HTTPException):
                          code = 426
                          desc
-                 Tab takes the grey text, ctrl+right a word of it.
+                 Tab accepts the ghost text, Ctrl+Right the next word.
     Question     F1, "Weft: Ask About This Repository", then: Where is a cookie parsed?
-    Why          F1, "Weft: Why This Completion".
+    Why          F1, "Weft: Explain Completion".
     Status       The item "Weft" at the bottom right.
 
   Ctrl-C ends it.

@@ -1,21 +1,20 @@
 ;;; weft.el --- Weft in Emacs, on top of eglot  -*- lexical-binding: t -*-
 
-;; An example to copy from: it registers the server with eglot, shows ghost text while you type, and asks questions.
-;; Owns the ghost text, the answer buffer and what is told about a completion. Documents, positions and the list of
-;; `completion-at-point' are eglot's. Takes no key: see docs/editors.md for some.
-;; Tried with Emacs 28.2 and eglot 1.9.
+;; An example to copy from: registers the server with eglot, shows ghost text, and asks questions with streamed answers.
+;; eglot implements document synchronization and `completion-at-point'. Binds no keys; see docs/editors.md for examples.
+;; Tested with Emacs 28.2 and eglot 1.9.
 
 ;;; Code:
 
 (require 'eglot)
 (require 'button)
 
-(defvar weft-command '("weft" "serve") "How the server is started.")
-(defvar weft-modes '(prog-mode) "The major modes that Weft serves.")
-(defvar weft-idle-seconds 0.15 "How long typing pauses before ghost text is asked for.")
+(defvar weft-command '("weft" "serve") "The command of the server.")
+(defvar weft-modes '(prog-mode) "The major modes for which eglot starts Weft.")
+(defvar weft-idle-seconds 0.15 "Idle time after the last key before a completion is requested.")
 (defface weft-ghost '((t :inherit shadow :slant italic)) "Ghost text." :group 'eglot)
 
-(defclass weft-server (eglot-lsp-server) () :documentation "Weft, as a server of eglot's.")
+(defclass weft-server (eglot-lsp-server) () :documentation "The Weft server in eglot.")
 
 (add-to-list 'eglot-server-programs (cons weft-modes (cons 'weft-server weft-command)))
 
@@ -26,7 +25,7 @@
 
 ;;;###autoload
 (define-minor-mode weft-mode
-  "Ghost text by Weft while you type."
+  "Show completions of Weft as ghost text."
   :lighter " Weft" :keymap (make-sparse-keymap)
   (if weft-mode
       (add-hook 'post-command-hook #'weft--after-command nil t)
@@ -34,10 +33,10 @@
     (weft-dismiss)))
 
 (defun weft-complete (&optional automatic)
-  "Ask for ghost text at point; AUTOMATIC when nobody asked by hand."
+  "Request a completion at point; AUTOMATIC if not invoked by the user."
   (interactive)
   (let ((server (eglot-current-server)) (buffer (current-buffer)) (point (point)) (tick (buffer-chars-modified-tick)))
-    (unless (or server automatic) (user-error "Weft does not run here: M-x eglot"))
+    (unless (or server automatic) (user-error "Weft is not running in this buffer; run M-x eglot"))
     (when server
       (eglot--signal-textDocument/didChange)
       (jsonrpc-async-request
@@ -48,13 +47,13 @@
          (when (buffer-live-p buffer)
            (with-current-buffer buffer
              (let ((items (plist-get answer :items)))
-               (cond ((or (/= point (point)) (/= tick (buffer-chars-modified-tick)))) ; too late: more was typed
-                     ((seq-empty-p items) (unless automatic (message "Weft has nothing to suggest here")))
+               (cond ((or (/= point (point)) (/= tick (buffer-chars-modified-tick)))) ; outdated: the text changed
+                     ((seq-empty-p items) (unless automatic (message "Weft: no completion here")))
                      (t (weft--show server (elt items 0))))))))
        :error-fn (lambda (err) (unless automatic (message "Weft: %s" (plist-get err :message))))))))
 
 (defun weft-accept ()
-  "Take the ghost text. Return nil when there is none."
+  "Accept the ghost text. Return nil when there is none."
   (interactive)
   (when-let ((item (weft--item)))
     (let ((region (eglot--range-region (plist-get item :range))) (text (plist-get item :insertText)))
@@ -66,7 +65,7 @@
       t)))
 
 (defun weft-dismiss ()
-  "Take the ghost text away. Return nil when there is none."
+  "Hide the ghost text. Return nil when there is none."
   (interactive)
   (when weft--ghost
     (delete-overlay weft--ghost)
@@ -83,7 +82,7 @@
          (shown (if (string-prefix-p typed text) (substring text (length typed)) text)))
     (setq weft--ghost (make-overlay (point) end))
     (overlay-put weft--ghost 'weft-item item)
-    ;; What the text replaces right of point is hidden; the cursor stays before the ghost.
+    ;; Hides the replaced text behind point; the cursor stays before the ghost text.
     (overlay-put weft--ghost 'display (and (< (point) end) ""))
     (overlay-put weft--ghost 'before-string (propertize shown 'face 'weft-ghost 'cursor t))
     (jsonrpc-notify server :weft/didShow (list :id (weft--id item)))))
@@ -106,15 +105,15 @@
 
 ;;; Questions
 
-(defvar weft--streams (make-hash-table :test #'equal) "Buffers of the answers that are being written, by token.")
-(defvar-local weft--conversation "" "Where the next question goes on.")
-(defvar-local weft--answer-start nil "Where the answer begins that is being written.")
+(defvar weft--streams (make-hash-table :test #'equal) "Buffers of streaming answers, by progress token.")
+(defvar-local weft--conversation "" "The id of the conversation.")
+(defvar-local weft--answer-start nil "The start of the streaming answer.")
 
 (defun weft-ask (question)
   "Ask Weft QUESTION about the repository.
 The answer streams into a buffer, and its citations follow as buttons."
   (interactive "sAsk Weft: ")
-  (let* ((server (or (eglot-current-server) (user-error "Weft does not run here: M-x eglot")))
+  (let* ((server (or (eglot-current-server) (user-error "Weft is not running in this buffer; run M-x eglot")))
          (token (format "weft-%s" (gensym)))
          (buffer (get-buffer-create "*weft*"))
          (done (lambda (text) (remhash token weft--streams) (with-current-buffer buffer (weft--append text)))))
@@ -126,14 +125,14 @@ The answer streams into a buffer, and its citations follow as buttons."
     (jsonrpc-async-request
      server :weft/ask
      (list :question question :conversationId (buffer-local-value 'weft--conversation buffer) :partialResultToken token)
-     :timeout 600 ; a large model on a small machine takes its time
+     :timeout 600 ; a large model on a small machine is slow
      :success-fn (lambda (answer) (funcall done "\n") (with-current-buffer buffer (weft--cite answer)))
      :error-fn (lambda (err) (funcall done (format "\nWeft: %s\n" (plist-get err :message))))
-     :timeout-fn (lambda () (funcall done "\nWeft: no answer in ten minutes\n")))))
+     :timeout-fn (lambda () (funcall done "\nWeft: no answer within ten minutes\n")))))
 
 (cl-defmethod eglot-handle-notification ((_server weft-server) (_method (eql '$/progress)) &key token value
                                          &allow-other-keys)
-  "More of an answer, or its new beginning; progress of the index is eglot's."
+  "Append to or restart an answer; eglot handles the progress of indexing."
   (if-let ((buffer (gethash token weft--streams)))
       (with-current-buffer buffer
         (when (plist-get value :restart) (delete-region weft--answer-start (point-max)))
@@ -144,7 +143,7 @@ The answer streams into a buffer, and its citations follow as buttons."
   (save-excursion (goto-char (point-max)) (insert text)))
 
 (defun weft--cite (answer)
-  "What ANSWER stands on, a button a line."
+  "Insert the citations of ANSWER as buttons."
   (setq weft--conversation (or (plist-get answer :conversationId) ""))
   (save-excursion
     (goto-char (point-max))

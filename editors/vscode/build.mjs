@@ -61,18 +61,17 @@ async function bundle() {
   writeFileSync("dist/LICENSE.txt", readFileSync("../../LICENSE"));
 }
 
-// The licences of what was bundled want to travel with it.
+// The licences of the bundled packages, which require that their texts are distributed with them.
 function notices(inputs) {
-  const packages = new Set(
-    inputs.map((input) => /^node_modules\/((?:@[^/]+\/)?[^/]+)\//.exec(input)?.[1]).filter(Boolean),
+  const roots = new Set(
+    inputs.map((input) => /^(?:.*\/)?node_modules\/(?:@[^/]+\/)?[^/]+(?=\/)/.exec(input)?.[0]).filter(Boolean),
   );
-  return [...packages]
+  return [...roots]
     .sort()
-    .map((name) => {
-      const root = join("node_modules", name);
-      const { version, license } = JSON.parse(readFileSync(join(root, "package.json"), "utf8"));
+    .map((root) => {
+      const { name, version, license } = JSON.parse(readFileSync(join(root, "package.json"), "utf8"));
       const text = readdirSync(root).find((file) => /^licen[cs]e/i.test(file));
-      if (!text) throw new Error(`${name} brings no licence text; say in build.mjs where it is.`);
+      if (!text) throw new Error(`${name} has no licence file. Name its path in build.mjs.`);
       return `${name} ${version} (${license})\n\n${readFileSync(join(root, text), "utf8").trim()}\n`;
     })
     .join("\n---\n\n");

@@ -1,4 +1,4 @@
-"""What tests of any real editor share: where editors are installed, what goes over the wire, and who must be gone."""
+"""Shared fixtures of the editor tests: installed editors, the LSP relay, and the check for leaked processes."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ ROOT = HERE.parent.parent
 ARTEFACTS = HERE / "artefacts"
 
 WAIT_S = 30
-"""Only a test that fails waits this long."""
+"""Time limit; only a failing test waits this long."""
 
 RUN = f"WEFT_EDITOR_TESTS={uuid.uuid4().hex}"
-"""Stands in the environment of every process that a test run starts, so that none is overlooked at its end."""
+"""An environment variable of every process that a test run starts, so that leaked processes are found."""
 
-# The same few lines in many files: the workspace model is sure of how they go on, on one line and on two.
+# The same lines in many files, so that the workspace model completes them with high confidence, on one line and on two.
 SHOP = {
     f"part_{number}.py": f"""\
 from ledger import open_ledger
@@ -45,7 +45,7 @@ T = TypeVar("T")
 
 
 def until(look: Callable[[], T | None], what: str, within_s: float = WAIT_S) -> T:
-    """What `look` finds, as soon as it finds something true."""
+    """Polls `look` until its result is true, and returns the result."""
     end = time.monotonic() + within_s
     while not (found := look()):
         assert time.monotonic() < end, f"waited for {what}"
@@ -54,7 +54,7 @@ def until(look: Callable[[], T | None], what: str, within_s: float = WAIT_S) -> 
 
 
 class Wire:
-    """The relay between editors and their servers: what they said, and orders for it (see relay.py)."""
+    """The relay between editors and servers: recorded messages, and orders to the relay (see relay.py)."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
@@ -62,7 +62,7 @@ class Wire:
         for old in folder.iterdir():
             old.unlink()
         self.command = [sys.executable, str(HERE / "relay.py"), str(folder)]
-        """Starts a server that is listened to; for the setting that names the server's command."""
+        """The command of a recorded server, for the settings of an editor."""
         self._orders: dict[str, Any] = {}
 
     def notes(self) -> list[dict[str, Any]]:
@@ -71,15 +71,15 @@ class Wire:
             text = (self._folder / "wire.jsonl").read_text(encoding="utf-8")
         except FileNotFoundError:
             return []
-        # The last line may be on its way.
+        # The last line may be incomplete.
         return [json.loads(line) for line in text.split("\n")[:-1]]
 
     def now(self) -> int:
-        """A mark for `after`."""
+        """The number of messages so far, for `after`."""
         return len(self.notes())
 
     def said(self, method: str, *, after: int = 0, sender: str | None = None) -> list[dict[str, Any]]:
-        """Notes of messages of this method, and of the answers to it."""
+        """The messages of this method, and the responses to it."""
         return [
             note
             for note in self.notes()[after:]
@@ -94,32 +94,34 @@ class Wire:
         *,
         after: int = 0,
         sender: str | None = None,
+        server: int | None = None,
     ) -> dict[str, Any]:
-        """The first note of this method whose parameters (of an answer: its result) fit."""
+        """Waits for the first message of this method whose parameters (or result) satisfy `fits`."""
 
         def look() -> dict[str, Any] | None:
             for note in self.said(method, after=after, sender=sender):
                 message = note["message"]
-                if fits(message["params"] if "params" in message else message.get("result")):
+                told = message["params"] if "params" in message else message.get("result")
+                if server in (None, note["server"]) and fits(told):
                     return note
             return None
 
         return until(look, f"{method} on the wire")
 
     def order(self, **orders: Any) -> None:
-        """Blank, hold or freeze from now on; an empty list or None takes an order back."""
+        """Sets the orders `blank`, `hold` or `freeze`; an empty list or None cancels an order."""
         self._orders.update(orders)
         new = self._folder / "orders.json.new"
         new.write_text(json.dumps({name: order for name, order in self._orders.items() if order}))
         new.replace(self._folder / "orders.json")
 
     def kill(self, server: int) -> None:
-        """As a crash does: no word to anybody."""
+        """Kills the server as a crash does."""
         os.kill(server, signal.SIGKILL)
 
 
 def ours() -> dict[int, str]:
-    """Processes of this test run, and how each was started. Where there is no /proc, nobody is found."""
+    """The processes of this test run with their command lines; empty without /proc."""
     found = {}
     for folder in Path("/proc").glob("[0-9]*"):
         try:
@@ -134,9 +136,9 @@ def ours() -> dict[int, str]:
 
 @pytest.fixture(scope="session")
 def marked_environment() -> Iterator[dict[str, str]]:
-    """For every process of a test; whoever has it and is still there at the end is ended, and named."""
+    """The environment of all processes of the tests; fails, and kills them, when some are left at the end."""
     name, _, value = RUN.partition("=")
-    # A run that is told to end tidies up as one that a person interrupts does.
+    # SIGTERM cleans up as Ctrl-C does.
     before = signal.signal(signal.SIGTERM, signal.default_int_handler)
     yield {**os.environ, name: value}
     signal.signal(signal.SIGTERM, before)
@@ -150,13 +152,13 @@ def marked_environment() -> Iterator[dict[str, str]]:
 
 @pytest.fixture(scope="session")
 def running() -> Callable[[], dict[int, str]]:
-    """`running()`: the processes of this test run, and how each was started."""
+    """`running()`: the processes of this test run with their command lines."""
     return ours
 
 
 @pytest.fixture(scope="session")
 def shop_files() -> dict[str, str]:
-    """The files of the workspace that tests of editors work in, by name."""
+    """The files of the workspace of the editor tests, by name."""
     return SHOP
 
 
@@ -181,18 +183,18 @@ def missing() -> Callable[[str], None]:
 
 @pytest.fixture(scope="session")
 def artefacts() -> Path:
-    """Screenshots and logs; they stay after the run."""
+    """The folder of screenshots and logs, which are kept after the run."""
     ARTEFACTS.mkdir(exist_ok=True)
     return ARTEFACTS
 
 
 @pytest.fixture(scope="session")
 def wires(artefacts: Path, tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Wire]:
-    """`wires(kept="name")`: a new relay; with a name its notes stay after the run."""
+    """`wires(kept="name")`: a new relay; with a name its record is kept after the run."""
     return lambda kept="": Wire(artefacts / "wires" / kept if kept else tmp_path_factory.mktemp("wire"))
 
 
 @pytest.fixture(scope="session")
 def waiting() -> Callable[..., Any]:
-    """`waiting(look, what)`: what `look` finds, as soon as it finds something."""
+    """`waiting(look, what)`: polls `look` until its result is true, and returns the result."""
     return until

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
-# The VS Code that tests and the demo drive: code-server, the node it needs, Playwright without browsers, Chromium.
+# Installs the VS Code of the tests and the demo: code-server, Node, Playwright without browsers, Chromium.
 #   tests/editors/install.sh PYTHON [FOLDER]
 # Everything but Chromium goes into FOLDER (.editors, 500 MB), from PyPI and npm alone:
-# no compiler, no install scripts. What is there already in this version is left alone.
+# no compiler, no install scripts. Installed versions are kept.
 set -euo pipefail
 python=$1
 mkdir -p "${2:-.editors}"

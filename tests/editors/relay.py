@@ -1,12 +1,12 @@
-"""Stand between an editor and the real server, note what they say, and be in the way when a test asks for it.
+"""A relay between an editor and the real server: records the messages, and interferes on the orders of a test.
 
-`relay.py FOLDER ARGUMENT…` runs `weft ARGUMENT…`. Every message of a `serve` goes to `FOLDER/wire.jsonl`, a line each.
+`relay.py FOLDER ARGUMENT…` runs `weft ARGUMENT…`. `FOLDER/wire.jsonl` has every message of `serve`, one per line.
 `FOLDER/orders.json`, read anew for each message, may hold
-  blank: methods whose answers are emptied before the editor gets them
-  hold: methods whose answers do not come
-  freeze: the server stands still after it has sent a status of this kind, until the order is taken back
+  blank: methods whose responses are replaced by empty ones
+  hold: methods whose responses are dropped
+  freeze: stops the server (SIGSTOP) after a status of this kind, until the order is cancelled
 
-Owns nothing of Weft: what it passes on is the real server's, byte for byte.
+All other messages are passed on unchanged.
 """
 
 from __future__ import annotations
@@ -22,21 +22,21 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 EMPTY = {"textDocument/inlineCompletion": {"items": []}, "weft/complete": {"items": []}}
-"""How an answer without content looks; null for every other method."""
+"""The empty response of a method; null for all others."""
 
 
 class Relay:
     def __init__(self, folder: Path, command: list[str]) -> None:
         self._folder = folder
-        self._asked: dict[Any, str] = {}  # method by the id of what the editor asked
+        self._asked: dict[Any, str] = {}  # methods by the ids of pending requests
         self._writing = threading.Lock()
         self._server = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
         self._note("relay", {"method": "started", "params": {"pid": self._server.pid, "arguments": command[3:]}})
 
     def run(self) -> int:
-        """Until the server has ended; its exit status."""
+        """Relays until the server exits; returns its exit status."""
         assert self._server.stdin is not None and self._server.stdout is not None
-        # A daemon: nobody reads what an editor says to a server that is gone.
+        # A daemon: it may block on input from the editor after the server has exited.
         threading.Thread(target=self._to_server, args=(sys.stdin.buffer, self._server.stdin), daemon=True).start()
         while (message := read_message(self._server.stdout)) is not None:
             self._to_editor(message)
@@ -52,7 +52,7 @@ class Relay:
             self._note("editor", message)
             try:
                 write_message(sink, body)
-            except OSError:  # the server died; the editor learns it by the end of what it reads
+            except OSError:  # the server has exited; the editor sees the end of the stream
                 return
         sink.close()
 
@@ -87,7 +87,7 @@ class Relay:
 
     def _note(self, sender: str, message: dict[str, Any]) -> None:
         line = json.dumps({"from": sender, "server": self._server.pid, "message": message}) + "\n"
-        # One write of one line, so that relays of several windows share the file.
+        # One write per line, because the relays of several windows share the file.
         with self._writing, (self._folder / "wire.jsonl").open("ab", buffering=0) as file:
             file.write(line.encode())
 
@@ -112,7 +112,7 @@ def write_message(sink: BinaryIO, body: bytes) -> None:
 
 if __name__ == "__main__":
     arguments = [sys.executable, "-m", "weft", *sys.argv[2:]]
-    if "serve" not in arguments:  # a question about the version, which a person's terminal would see as well
+    if "serve" not in arguments:  # `--version`, which needs no relay
         os.execv(sys.executable, arguments)
-    # At once: a thread that still reads stdin would make Python abort at a usual end.
+    # Without cleanup: Python aborts when a thread still reads stdin.
     os._exit(Relay(Path(sys.argv[1]), arguments).run())

@@ -1,4 +1,4 @@
--- What is there before anybody calls setup: the command and the names to map. Loads nothing else.
+-- Defines `:Weft` and the <Plug> mappings; other modules are loaded on use.
 
 if vim.g.loaded_weft then
   return

@@ -1,15 +1,15 @@
-// How long to wait before a server that ended is started again, and when to give up.
+// Exponential backoff between restarts of the server.
 //
-// Owns that rule. Knows no server and no clock: who asks says what time it is.
+// Owns the delays and the limit. Knows no server and no clock: callers pass the time.
 
 const FIRST_DELAY_MS = 1_000;
-const LONGEST_DELAY_MS = 30_000;
+const MAX_DELAY_MS = 30_000;
 
-/** A server that ran for so long was healthy: what happens next is a new story. */
+/** After this uptime the next failure counts as the first. */
 const HEALTHY_AFTER_MS = 60_000;
 
-/** With the delays above these are about two minutes. */
-const MOST_RESTARTS = 8;
+/** With the delays above, about two minutes of attempts. */
+const MAX_RESTARTS = 8;
 
 export class Backoff {
   private nFailures = 0;
@@ -19,15 +19,15 @@ export class Backoff {
     this.startedAt = nowMs;
   }
 
-  /** Milliseconds until the next try; undefined when it is time to give up. */
+  /** Milliseconds until the next start; undefined when the limit is reached. */
   failed(nowMs: number): number | undefined {
     if (this.startedAt !== undefined && nowMs - this.startedAt >= HEALTHY_AFTER_MS) this.nFailures = 0;
     this.startedAt = undefined;
-    if (this.nFailures >= MOST_RESTARTS) return undefined;
-    return Math.min(FIRST_DELAY_MS * 2 ** this.nFailures++, LONGEST_DELAY_MS);
+    if (this.nFailures >= MAX_RESTARTS) return undefined;
+    return Math.min(FIRST_DELAY_MS * 2 ** this.nFailures++, MAX_DELAY_MS);
   }
 
-  /** A person asked for a start: everything is forgiven. */
+  /** Forgets all failures, for a start that the user requests. */
   reset(): void {
     this.nFailures = 0;
     this.startedAt = undefined;

@@ -1,6 +1,6 @@
-// The language client as Weft wants it: quiet, told of the status, with a program that starts in a safe place.
+// The language client: vscode-languageclient with status notifications and without error popups.
 //
-// Owns what differs from the library. Knows nothing of when a server is started.
+// Owns the differences from the library. Does not decide when a server starts.
 
 import { type ChildProcess, spawn } from "node:child_process";
 import {
@@ -16,14 +16,14 @@ export class Client extends LanguageClient {
     this.registerFeature(CAPABILITIES);
   }
 
-  /** What goes wrong is in the log and in the status; a notice for each try would be a storm of them. */
+  /** Errors go to the log and the status bar; a notification for each failed attempt would be too many. */
   override error(message: string, data?: unknown): void {
     super.error(message, data, false);
   }
 }
 
-/** The program, once it runs. */
-export function started(command: string, args: readonly string[], cwd: string): Promise<ChildProcess> {
+/** Starts a process; resolves when it runs. */
+export function spawnProcess(command: string, args: readonly string[], cwd: string): Promise<ChildProcess> {
   return new Promise((resolve, reject) => {
     const child = spawn(command, args, { cwd, windowsHide: true });
     child.once("spawn", () => resolve(child));
@@ -34,7 +34,7 @@ export function started(command: string, args: readonly string[], cwd: string): 
 const CAPABILITIES: StaticFeature = {
   fillClientCapabilities(capabilities) {
     capabilities.experimental = { ...capabilities.experimental, weft: { status: true } };
-    // The status item shows the indexing; a second bar beside it would say the same.
+    // The status bar item already shows the progress of indexing.
     capabilities.window = { ...capabilities.window, workDoneProgress: false };
   },
   initialize() {},

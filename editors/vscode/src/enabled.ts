@@ -1,6 +1,6 @@
-// Whether Weft completes unasked, and where a person turned that off: everywhere, in a language, in a folder.
+// The setting `weft.enabled`: automatic completions for the user, for one language or for one folder.
 //
-// Owns the meaning of `weft.enabled`. Knows no server: what the setting forbids is never asked.
+// Owns reading and changing the setting. Knows no server.
 
 import * as vscode from "vscode";
 
@@ -14,20 +14,20 @@ interface Choice extends vscode.QuickPickItem {
   readonly turn: () => Thenable<void>;
 }
 
-/** Ask where, turn it, and say what it did. */
+/** Asks for the scope, changes the setting and confirms it. */
 export async function toggle(): Promise<void> {
   const document = vscode.window.activeTextEditor?.document;
   const picked = await vscode.window.showQuickPick(choices(document), {
-    title: "Weft: completions while you type",
-    placeHolder: document === undefined ? "" : `In this file they are ${isEnabled(document) ? "on" : "off"} now.`,
+    title: "Weft: Automatic Completions",
+    placeHolder: document === undefined ? "" : `Automatic completions are ${isEnabled(document) ? "on" : "off"} in this file.`,
   });
   if (picked === undefined) return;
   await picked.turn();
   const state = (isOn: boolean) => (isOn ? "on" : "off");
-  const stays = document !== undefined && isEnabled(document) !== picked.turnsOn;
-  const exception = stays ? ` In this file they stay ${state(!picked.turnsOn)}: a closer setting says so.` : "";
+  const isOverridden = document !== undefined && isEnabled(document) !== picked.turnsOn;
+  const exception = isOverridden ? ` In this file they are still ${state(!picked.turnsOn)}: a more specific setting overrides it.` : "";
   void vscode.window.showInformationMessage(
-    `Weft: completions are turned ${state(picked.turnsOn)} ${picked.where}.${exception}`,
+    `Weft: Automatic completions turned ${state(picked.turnsOn)} ${picked.where}.${exception}`,
   );
 }
 
@@ -52,7 +52,7 @@ function choices(document: vscode.TextDocument | undefined): Choice[] {
   if (folder !== undefined) {
     const inFolder = vscode.workspace.getConfiguration("weft", folder.uri);
     found.push(
-      choice(inFolder.get<boolean>("enabled", true), `in the folder ${folder.name}`, "folder", (on) =>
+      choice(inFolder.get<boolean>("enabled", true), `in folder ${folder.name}`, "folder", (on) =>
         inFolder.update("enabled", on, vscode.ConfigurationTarget.WorkspaceFolder),
       ),
     );
@@ -65,7 +65,7 @@ function choice(isOn: boolean, where: string, icon: string, turn: (on: boolean) 
     where,
     turnsOn: !isOn,
     label: `Turn ${isOn ? "off" : "on"} ${where}`,
-    description: isOn ? "on now" : "off now",
+    description: `currently ${isOn ? "on" : "off"}`,
     iconPath: new vscode.ThemeIcon(icon),
     turn: () => turn(!isOn),
   };

@@ -1,12 +1,13 @@
-// Weft in VS Code: what is started when the window opens, and how the parts know each other.
+// Entry point of the extension: activation, commands and wiring.
 //
-// Owns the wiring and the commands. Each part is a file of its own.
+// Each part has a file of its own.
 
 import * as vscode from "vscode";
 import { registerChat } from "./chat/index";
 import { toggle } from "./enabled";
+import { describe } from "./errors";
 import { Inline } from "./inline";
-import { choose, install, tellMissing } from "./install";
+import { choose, install, showNotFound } from "./install";
 import { Pages } from "./pages";
 import type { StatusResult } from "./protocol";
 import { Server } from "./server";
@@ -26,20 +27,20 @@ export function activate(context: vscode.ExtensionContext): void {
   context.subscriptions.push(log, server, inline, status, pages);
   context.subscriptions.push(...commands(context, { server, inline, status, pages }));
   context.subscriptions.push(
-    server.onMissing((located) => void tellMissing(located)),
-    server.onGaveUp((why) => void tellGaveUp(server, why)),
+    server.onNotFound((located) => void showNotFound(located)),
+    server.onGaveUp((reason) => void showGaveUp(server, reason)),
     vscode.workspace.onDidGrantWorkspaceTrust(() => {
       if (server.client === undefined) void server.restart();
     }),
     vscode.workspace.onDidChangeConfiguration((event) => {
-      const isOther = ["weft.server.command", "weft.server.shared"].some((key) => event.affectsConfiguration(key));
-      const isMore = event.affectsConfiguration("weft.server.package") && server.client === undefined;
-      if (isOther || isMore) void server.restart();
+      const isServerChanged = ["weft.server.command", "weft.server.shared"].some((key) => event.affectsConfiguration(key));
+      const isPackageChanged = event.affectsConfiguration("weft.server.package") && server.client === undefined;
+      if (isServerChanged || isPackageChanged) void server.restart();
     }),
   );
-  const tellRunning = () =>
+  const updateContext = () =>
     void vscode.commands.executeCommand("setContext", "weft.running", server.client?.isRunning() ?? false);
-  context.subscriptions.push(server.onStatus(tellRunning));
+  context.subscriptions.push(server.onStatus(updateContext));
   void server.start();
 }
 
@@ -82,16 +83,16 @@ async function pause(server: Server): Promise<void> {
     const { text } = await server.request<StatusResult>("weft/pause", { paused });
     vscode.window.setStatusBarMessage(`Weft: ${text}`, 5_000);
   } catch (error) {
-    void vscode.window.showWarningMessage(`Weft: ${error instanceof Error ? error.message : error}`);
+    void vscode.window.showWarningMessage(`Weft: ${describe(error)}`);
   }
 }
 
-async function tellGaveUp(server: Server, why: string): Promise<void> {
+async function showGaveUp(server: Server, reason: string): Promise<void> {
   const picked = await vscode.window.showErrorMessage(
-    `Weft: ${why} It ended several times and is not started again by itself.`,
-    "Restart",
+    `Weft: ${reason} It failed repeatedly, so automatic restarts have stopped. Show the log for the cause, then restart.`,
+    "Restart Server",
     "Show Log",
   );
-  if (picked === "Restart") await server.restart();
+  if (picked === "Restart Server") await server.restart();
   if (picked === "Show Log") server.log.show();
 }

@@ -1,58 +1,60 @@
-// Inline completions between the editor and the server: who is asked, what is still shown, what was taken of it.
+// Middleware for inline completions: enablement, alternative candidates and acceptance telemetry for the server.
 //
-// The language client speaks the protocol; this is what stands between it and the editor. Owns the settings' say
-// for completions unasked, further candidates, and the news about a completion's fate. Knows no server process.
+// The language client implements the protocol; this wraps it. Owns which suggestion is shown and what the server is told
+// of it. Knows no server process.
 
 import * as vscode from "vscode";
 import type { Middleware } from "vscode-languageclient/node";
 import { isEnabled } from "./enabled";
-import { Offer } from "./offer";
+import { ShownSuggestion } from "./suggestion";
 import type { CompleteResult } from "./protocol";
+import { toEditorRange } from "./ranges";
 import type { Server } from "./server";
 
 const N_CANDIDATES = 3;
 
-/** The argument of an item's command, which names the completion. */
-interface About {
+/** The argument of an item's command: identifies the completion. */
+interface CommandArgument {
   readonly id: string;
 }
 
-interface Place {
+interface RequestPosition {
   readonly uri: string;
   readonly version: number;
   readonly position: vscode.Position;
 }
 
-interface Given extends Place {
-  /** From where the text is inserted. */
+interface Shown extends RequestPosition {
+  /** Start of the replaced range. */
   readonly start: vscode.Position;
-  readonly offer: Offer;
+  readonly suggestion: ShownSuggestion;
 }
 
 export class Inline implements vscode.Disposable {
-  private given: Given | undefined;
-  private wanted: Place | undefined;
+  private shown: Shown | undefined;
+  /** Where the next explicit request asks for several candidates. */
+  private candidatesRequestedAt: RequestPosition | undefined;
   private nRunning = 0;
   private readonly busyEmitter = new vscode.EventEmitter<boolean>();
-  /** True while a completion is being written. */
+  /** Fires true while the server computes a completion. */
   readonly onBusy = this.busyEmitter.event;
-  private readonly listener = vscode.workspace.onDidChangeTextDocument((event) => this.follow(event));
+  private readonly listener = vscode.workspace.onDidChangeTextDocument((event) => this.updateShown(event));
 
   constructor(private readonly server: Server) {}
 
   readonly middleware: Middleware = {
     provideInlineCompletionItems: async (document, position, context, token, next) => {
-      const isAsked = context.triggerKind === vscode.InlineCompletionTriggerKind.Invoke;
-      if (!isAsked && !isEnabled(document)) return undefined;
-      const place = placeOf(document, position);
-      // Who asks again where there is a completion wants to see others.
-      const wantsMore = isAsked && (isSame(this.wanted, place) || isSame(this.given, place));
-      this.wanted = undefined;
+      const isInvoked = context.triggerKind === vscode.InlineCompletionTriggerKind.Invoke;
+      if (!isInvoked && !isEnabled(document)) return undefined;
+      const at = positionOf(document, position);
+      // A second explicit request at the same position asks for alternatives.
+      const wantsCandidates = isInvoked && (isSame(this.candidatesRequestedAt, at) || isSame(this.shown, at));
+      this.candidatesRequestedAt = undefined;
       const items = await this.whileBusy(() =>
-        wantsMore ? this.candidates(document, position, token) : this.first(next(document, position, context, token)),
+        wantsCandidates ? this.candidates(document, position, token) : this.first(next(document, position, context, token)),
       );
-      if (token.isCancellationRequested || document.isClosed || document.version !== place.version) return undefined;
-      return this.give(document, place, items);
+      if (token.isCancellationRequested || document.isClosed || document.version !== at.version) return undefined;
+      return this.show(document, at, items);
     },
     sendRequest: (type, params, token, next) => {
       const method = typeof type === "string" ? type : type.method;
@@ -64,7 +66,7 @@ export class Inline implements vscode.Disposable {
     },
   };
 
-  /** Several completions where the cursor stands, to go through with the editor's own keys. */
+  /** Requests several completions at the cursor; the editor's own keys cycle through them. */
   async showMore(): Promise<void> {
     const editor = vscode.window.activeTextEditor;
     if (editor === undefined) return;
@@ -72,8 +74,8 @@ export class Inline implements vscode.Disposable {
       void vscode.window.showWarningMessage(`Weft: ${this.server.status.text}`);
       return;
     }
-    this.wanted = placeOf(editor.document, editor.selection.active);
-    // The editor keeps what it got for a place until that is put away.
+    this.candidatesRequestedAt = positionOf(editor.document, editor.selection.active);
+    // The editor caches the items of a position until they are hidden.
     await vscode.commands.executeCommand("editor.action.inlineSuggest.hide");
     await vscode.commands.executeCommand("editor.action.inlineSuggest.trigger");
   }
@@ -100,57 +102,53 @@ export class Inline implements vscode.Disposable {
     const found = answer?.items.filter(({ text }) => text !== "") ?? [];
     const why = answer?.items[0]?.whyEmpty;
     if (found.length === 0 && why) vscode.window.setStatusBarMessage(`Weft: ${why}`, 5_000);
-    return found.map(({ id, text, range: { start, end } }) => {
-      const replaced = new vscode.Range(start.line, start.character, end.line, end.character);
-      return new vscode.InlineCompletionItem(text, replaced, {
-        title: "",
-        command: "weft.didAccept",
-        arguments: [{ id }],
-      });
+    return found.map(({ id, text, range }) => {
+      const command = { title: "", command: "weft.didAccept", arguments: [{ id }] };
+      return new vscode.InlineCompletionItem(text, toEditorRange(range), command);
     });
   }
 
-  /** Remember what is given, and tell the server that it is seen, where it is. */
-  private give(
+  /** Records the items as shown, and notifies the server when they are visible. */
+  private show(
     document: vscode.TextDocument,
-    place: Place,
+    at: RequestPosition,
     items: vscode.InlineCompletionItem[],
   ): vscode.InlineCompletionItem[] {
     const [first, ...others] = items;
-    const known = this.given?.uri === place.uri ? this.given : undefined;
-    const rest = first && known?.offer.restOf(textOf(first));
-    if (known !== undefined && others.length === 0 && (rest !== undefined || known.offer.staysShown)) {
-      // The rest of what is shown already is the same completion: it was seen once and is taken once.
-      const about = first?.command?.arguments?.[0] as About | undefined;
-      if (first?.command !== undefined && rest !== undefined) first.command.arguments = [{ ...about, id: rest.id }];
-      this.given = { ...known, ...place };
+    const known = this.shown?.uri === at.uri ? this.shown : undefined;
+    const rest = first && known?.suggestion.restOf(textOf(first));
+    if (known !== undefined && others.length === 0 && (rest !== undefined || known.suggestion.staysShown)) {
+      // The rest of the shown suggestion is the same completion: it counts as shown once and accepted once.
+      const argument = first?.command?.arguments?.[0] as CommandArgument | undefined;
+      if (first?.command !== undefined && rest !== undefined) first.command.arguments = [{ ...argument, id: rest.id }];
+      this.shown = { ...known, ...at };
       return items;
     }
     if (first === undefined) {
-      this.given = undefined;
+      this.shown = undefined;
       return items;
     }
-    const offered = items.map((item) => ({ id: idOf(item), text: textOf(item) }));
-    this.given = { ...place, start: first.range?.start ?? place.position, offer: new Offer(offered) };
+    const candidates = items.map((item) => ({ id: idOf(item), text: textOf(item) }));
+    this.shown = { ...at, start: first.range?.start ?? at.position, suggestion: new ShownSuggestion(candidates) };
     const editor = vscode.window.activeTextEditor;
-    if (editor?.document === document && editor.selection.active.isEqual(place.position)) {
+    if (editor?.document === document && editor.selection.active.isEqual(at.position)) {
       void this.server.notify("weft/didShow", { id: idOf(first) });
     }
     return items;
   }
 
-  private follow({ document, contentChanges }: vscode.TextDocumentChangeEvent): void {
-    const given = this.given;
-    if (given === undefined || contentChanges.length === 0 || document.uri.toString() !== given.uri) return;
+  private updateShown({ document, contentChanges }: vscode.TextDocumentChangeEvent): void {
+    const { shown } = this;
+    if (shown === undefined || contentChanges.length === 0 || document.uri.toString() !== shown.uri) return;
     const [change] = contentChanges;
-    if (change === undefined || contentChanges.length > 1 || change.range.start.isBefore(given.start)) {
-      this.given = undefined;
+    if (change === undefined || contentChanges.length > 1 || change.range.start.isBefore(shown.start)) {
+      this.shown = undefined;
       return;
     }
     const end = document.positionAt(change.rangeOffset + change.text.length);
-    const taken = given.offer.changed(document.getText(new vscode.Range(given.start, end)), change.text);
-    if (taken !== undefined) void this.server.notify("weft/didPartiallyAccept", taken);
-    if (!given.offer.isOpen) this.given = undefined;
+    const accepted = shown.suggestion.changed(document.getText(new vscode.Range(shown.start, end)), change.text);
+    if (accepted !== undefined) void this.server.notify("weft/didPartiallyAccept", accepted);
+    if (!shown.suggestion.isActive) this.shown = undefined;
   }
 
   private async whileBusy<T>(work: () => Promise<T[]>): Promise<T[]> {
@@ -158,7 +156,7 @@ export class Inline implements vscode.Disposable {
     try {
       return await work();
     } catch (error) {
-      // A server that ended, or a request that was overtaken: there is nothing to show, and the status says why.
+      // The server exited or a newer request replaced this one; the status bar shows the cause.
       this.server.log.debug(`No completion: ${error}`);
       return [];
     } finally {
@@ -167,11 +165,11 @@ export class Inline implements vscode.Disposable {
   }
 }
 
-function placeOf(document: vscode.TextDocument, position: vscode.Position): Place {
+function positionOf(document: vscode.TextDocument, position: vscode.Position): RequestPosition {
   return { uri: document.uri.toString(), version: document.version, position };
 }
 
-function isSame(left: Place | undefined, right: Place): boolean {
+function isSame(left: RequestPosition | undefined, right: RequestPosition): boolean {
   return left?.uri === right.uri && left.version === right.version && left.position.isEqual(right.position);
 }
 
@@ -180,10 +178,10 @@ function textOf(item: vscode.InlineCompletionItem): string {
 }
 
 function idOf(item: vscode.InlineCompletionItem): string {
-  return (item.command?.arguments?.[0] as About | undefined)?.id ?? "";
+  return (item.command?.arguments?.[0] as CommandArgument | undefined)?.id ?? "";
 }
 
-/** How the person's editor indents, so that a completion does too. */
+/** The indentation of the active editor. */
 function formatting(): object {
   const options = vscode.window.activeTextEditor?.options;
   return options === undefined

@@ -1,19 +1,19 @@
-// Which command runs the Weft server here.
+// Server discovery: finds the command that runs the Weft server.
 //
-// Candidates are asked for their version one after the other, and the first that answers as Weft is taken.
-// Nothing inside a workspace that is not trusted is ever run, be it named by a path, a link or an environment.
-// Owns the order, the questions and the refusals. Knows no editor: everything around it comes in as `Surroundings`.
+// Runs `--version` of each candidate in order and takes the first that is Weft. Nothing inside an untrusted workspace is
+// run, whether named by a path, a link or an environment. Owns the order, the checks and the reasons for rejection.
+// Knows no editor: `Host` is its only interface.
 
 import * as path from "node:path";
 
 export const OLDEST_SERVER = "0.1.0";
 
-/** On the Python package index, `weft` is another project. */
+/** On the Python Package Index, `weft` is an unrelated project. */
 export const DISTRIBUTION = "weft-lsp";
 
-/** A program on this machine answers at once; one that a tool has to fetch first takes its time. */
-const ANSWER_WITHIN_MS = 15_000;
-const FETCHED_WITHIN_MS = 120_000;
+/** An installed program answers at once; uvx and pipx may have to download it first. */
+const ANSWER_TIMEOUT_MS = 15_000;
+const DOWNLOAD_TIMEOUT_MS = 120_000;
 
 export interface Answer {
   readonly code: number | null;
@@ -21,14 +21,14 @@ export interface Answer {
   readonly stderr: string;
 }
 
-export interface Surroundings {
+export interface Host {
   /** The setting `weft.server.command`. */
   readonly command: readonly string[];
   /** The setting `weft.server.package`. */
   readonly package: string;
-  /** Python of the active environment, where an extension tells it. */
+  /** The interpreter that the Python extension has selected. */
   readonly interpreter: string | undefined;
-  /** Where the extension installs a server by itself. */
+  /** The virtual environment of `Weft: Install Server`. */
   readonly ownEnvironment: string;
   readonly searchPath: string;
   readonly home: string;
@@ -36,7 +36,7 @@ export interface Surroundings {
   readonly isTrusted: boolean;
   readonly folders: readonly string[];
   isProgram(file: string): boolean;
-  /** With links followed; the same path when it cannot be told. */
+  /** Resolves symbolic links; the same path on failure. */
   realPath(file: string): string;
   run(command: readonly string[], withinMs: number): Promise<Answer>;
 }
@@ -44,18 +44,18 @@ export interface Surroundings {
 export interface Found {
   readonly command: readonly string[];
   readonly version: string;
-  /** Where it was found, for people. */
+  /** Where it was found, for messages. */
   readonly source: string;
 }
 
-export interface Refused {
+export interface Rejected {
   readonly source: string;
   readonly reason: string;
 }
 
 export interface Located {
   readonly found: Found | undefined;
-  readonly refused: readonly Refused[];
+  readonly rejected: readonly Rejected[];
 }
 
 interface Candidate {
@@ -64,33 +64,33 @@ interface Candidate {
   readonly withinMs: number;
 }
 
-/** The server to start. Without one, `refused` says what was tried and what was wrong with it. */
-export async function locate(here: Surroundings): Promise<Located> {
-  const refused: Refused[] = [];
-  if (isOtherProject(here.package))
-    refused.push({ source: "the setting weft.server.package", reason: otherProject(here.package) });
-  for (const { source, command, withinMs } of candidates(here)) {
-    const program = resolveProgram(here, command[0] ?? "");
+/** The server to start, and the rejected candidates with reasons. */
+export async function locate(host: Host): Promise<Located> {
+  const rejected: Rejected[] = [];
+  if (isOtherProject(host.package))
+    rejected.push({ source: "the setting weft.server.package", reason: otherProjectMessage(host.package) });
+  for (const { source, command, withinMs } of candidates(host)) {
+    const program = resolveProgram(host, command[0] ?? "");
     if (program === undefined) {
-      refused.push({ source, reason: `There is no program ${command[0]}.` });
+      rejected.push({ source, reason: `The program ${command[0]} does not exist.` });
       continue;
     }
     const whole = [program, ...command.slice(1)];
-    if (!here.isTrusted && whole.some((part) => isInsideWorkspace(here, part))) {
-      refused.push({ source, reason: "It lies in this workspace, which is not trusted." });
+    if (!host.isTrusted && whole.some((part) => isInsideWorkspace(host, part))) {
+      rejected.push({ source, reason: "It is inside this workspace, which is not trusted." });
       continue;
     }
-    const answer = await here.run([...whole, "--version"], withinMs);
+    const answer = await host.run([...whole, "--version"], withinMs);
     const version = /^weft (\d+\.\d+\.\d+\S*)\s*$/m.exec(answer.stdout)?.[1];
     if (answer.code !== 0 || version === undefined) {
-      refused.push({ source, reason: whatWentWrong(answer) });
+      rejected.push({ source, reason: rejectionReason(answer) });
     } else if (isOlder(version, OLDEST_SERVER)) {
-      refused.push({ source, reason: `It is Weft ${version}; ${OLDEST_SERVER} or newer is needed.` });
+      rejected.push({ source, reason: `It is Weft ${version}; ${OLDEST_SERVER} or newer is required.` });
     } else {
-      return { found: { command: whole, version, source }, refused };
+      return { found: { command: whole, version, source }, rejected };
     }
   }
-  return { found: undefined, refused };
+  return { found: undefined, rejected };
 }
 
 /** True for a requirement that asks a package index for the project `weft`. */
@@ -98,79 +98,79 @@ export function isOtherProject(requirement: string): boolean {
   return /^weft\s*($|[[<>=!~;])/i.test(requirement.trim());
 }
 
-export function otherProject(requirement: string): string {
-  return `On the package index ${requirement.trim()} is another project. Write ${DISTRIBUTION}.`;
+export function otherProjectMessage(requirement: string): string {
+  return `On the Python Package Index, ${requirement.trim()} is another project. Use ${DISTRIBUTION}.`;
 }
 
-/** Full path of a program of the search path, for who installs. Never one of a workspace that is not trusted. */
-export function findProgram(here: Surroundings, ...names: string[]): string | undefined {
+/** Full path of a program on the search path; never one inside an untrusted workspace. */
+export function findProgram(host: Host, ...names: string[]): string | undefined {
   return names
-    .map((name) => resolveProgram(here, name))
-    .find((program) => program !== undefined && (here.isTrusted || !isInsideWorkspace(here, program)));
+    .map((name) => resolveProgram(host, name))
+    .find((program) => program !== undefined && (host.isTrusted || !isInsideWorkspace(host, program)));
 }
 
-function candidates(here: Surroundings): Candidate[] {
-  // Who names a command wants that one; another in its place would hide the mistake in it.
-  if (here.command.length > 0) {
-    return [{ source: "the setting weft.server.command", command: here.command, withinMs: FETCHED_WITHIN_MS }];
+function candidates(host: Host): Candidate[] {
+  // Falling back to another server would hide a mistake in the setting.
+  if (host.command.length > 0) {
+    return [{ source: "the setting weft.server.command", command: host.command, withinMs: DOWNLOAD_TIMEOUT_MS }];
   }
-  const local = (source: string, ...command: string[]): Candidate => ({ source, command, withinMs: ANSWER_WITHIN_MS });
-  const installed = (directory: string) => path.join(directory, here.isWindows ? "weft.exe" : "weft");
+  const local = (source: string, ...command: string[]): Candidate => ({ source, command, withinMs: ANSWER_TIMEOUT_MS });
+  const installed = (directory: string) => path.join(directory, host.isWindows ? "weft.exe" : "weft");
   const found: Candidate[] = [];
-  if (here.interpreter !== undefined)
-    found.push(local("the active Python environment", here.interpreter, "-m", "weft"));
-  const places = [...searchFolders(here), path.join(here.home, ".local", "bin")];
+  if (host.interpreter !== undefined)
+    found.push(local("the active Python environment", host.interpreter, "-m", "weft"));
+  const places = [...searchFolders(host), path.join(host.home, ".local", "bin")];
   for (const place of new Set(places)) {
-    if (here.isProgram(installed(place))) found.push(local(installed(place), installed(place)));
+    if (host.isProgram(installed(place))) found.push(local(installed(place), installed(place)));
   }
-  const own = installed(path.join(here.ownEnvironment, here.isWindows ? "Scripts" : "bin"));
-  if (here.isProgram(own)) found.push(local("what the extension installed", own));
-  if (here.package !== "" && !isOtherProject(here.package)) {
-    const fetched = (name: string, option: string, ...before: string[]) => {
-      const program = resolveProgram(here, name);
+  const own = installed(path.join(host.ownEnvironment, host.isWindows ? "Scripts" : "bin"));
+  if (host.isProgram(own)) found.push(local("the environment of the extension", own));
+  if (host.package !== "" && !isOtherProject(host.package)) {
+    const addRunner = (name: string, option: string, ...before: string[]) => {
+      const program = resolveProgram(host, name);
       if (program === undefined) return;
-      const command = [program, ...before, option, here.package, "weft"];
-      found.push({ source: `${name} ${option} ${here.package}`, command, withinMs: FETCHED_WITHIN_MS });
+      const command = [program, ...before, option, host.package, "weft"];
+      found.push({ source: `${name} ${option} ${host.package}`, command, withinMs: DOWNLOAD_TIMEOUT_MS });
     };
-    fetched("uvx", "--from");
-    fetched("pipx", "--spec", "run");
+    addRunner("uvx", "--from");
+    addRunner("pipx", "--spec", "run");
   }
   return found;
 }
 
-/** A name is looked for on the search path; relative paths are no answer, since they may lead into a workspace. */
-function resolveProgram(here: Surroundings, name: string): string | undefined {
-  if (name.startsWith("~/")) name = path.join(here.home, name.slice(2));
-  if (path.isAbsolute(name)) return here.isProgram(name) ? name : undefined;
+/** Looks up a name on the search path. Relative paths are rejected: they may point into a workspace. */
+function resolveProgram(host: Host, name: string): string | undefined {
+  if (name.startsWith("~/")) name = path.join(host.home, name.slice(2));
+  if (path.isAbsolute(name)) return host.isProgram(name) ? name : undefined;
   if (name === "" || name.includes("/") || name.includes("\\")) return undefined;
-  const file = here.isWindows && path.extname(name) === "" ? `${name}.exe` : name;
-  return searchFolders(here)
+  const file = host.isWindows && path.extname(name) === "" ? `${name}.exe` : name;
+  return searchFolders(host)
     .map((folder) => path.join(folder, file))
-    .find((program) => here.isProgram(program));
+    .find((program) => host.isProgram(program));
 }
 
-function searchFolders(here: Surroundings): string[] {
-  return here.searchPath.split(here.isWindows ? ";" : ":").filter((folder) => path.isAbsolute(folder));
+function searchFolders(host: Host): string[] {
+  return host.searchPath.split(host.isWindows ? ";" : ":").filter((folder) => path.isAbsolute(folder));
 }
 
-function isInsideWorkspace(here: Surroundings, file: string): boolean {
+function isInsideWorkspace(host: Host, file: string): boolean {
   if (!path.isAbsolute(file)) return false;
-  const names = [path.resolve(file), here.realPath(file)];
-  const folders = here.folders.flatMap((folder) => [path.resolve(folder), here.realPath(folder)]);
+  const names = [path.resolve(file), host.realPath(file)];
+  const folders = host.folders.flatMap((folder) => [path.resolve(folder), host.realPath(folder)]);
   return names.some((name) => folders.some((folder) => isBelow(folder, name)));
 }
 
 function isBelow(folder: string, file: string): boolean {
-  const way = path.relative(folder, file);
-  return way === "" || (way.split(path.sep)[0] !== ".." && !path.isAbsolute(way));
+  const relative = path.relative(folder, file);
+  return relative === "" || (relative.split(path.sep)[0] !== ".." && !path.isAbsolute(relative));
 }
 
-function whatWentWrong({ code, stdout, stderr }: Answer): string {
-  if (code === null) return "It did not answer in time.";
-  const said = (stderr.trim() || stdout.trim()).split("\n").at(-1)?.trim() ?? "";
-  return said === ""
+function rejectionReason({ code, stdout, stderr }: Answer): string {
+  if (code === null) return "It timed out.";
+  const lastLine = (stderr.trim() || stdout.trim()).split("\n").at(-1)?.trim() ?? "";
+  return lastLine === ""
     ? `It is not Weft (exit status ${code}).`
-    : `It did not answer as Weft does, but: ${said.slice(0, 200)}`;
+    : `Its output is not that of Weft: ${lastLine.slice(0, 200)}`;
 }
 
 function isOlder(version: string, than: string): boolean {

@@ -1,21 +1,23 @@
-// What the server writes for people, as read-only documents: why a completion, the status, the doctor's findings.
+// Virtual documents with reports of the server: explanation of a completion, status, doctor.
 //
-// The words and the links are the server's. Owns the documents and where a link leads. Being plain text they can be
-// read, searched and heard as any file can.
+// The text and the links come from the server. Owns the documents and opening their links. Plain text, so that search and
+// screen readers work as in any file.
 
 import * as vscode from "vscode";
+import { describe } from "./errors";
 import type { DoctorResult, ExplainResult, PageLine, StatusResult } from "./protocol";
+import { toEditorRange } from "./ranges";
 import type { Server } from "./server";
 
 const SCHEME = "weft";
 
-/** A language of its own, so that pages wrap their lines whatever else the user likes (`configurationDefaults`). */
+/** A language ID for `configurationDefaults` in package.json: pages wrap their lines. */
 const LANGUAGE = "weft-page";
 
-type Ask = () => Promise<readonly PageLine[]>;
+type Query = () => Promise<readonly PageLine[]>;
 
 interface Page {
-  readonly ask: Ask;
+  readonly query: Query;
   lines: readonly PageLine[];
 }
 
@@ -26,25 +28,25 @@ export class Pages implements vscode.TextDocumentContentProvider, vscode.Documen
   private readonly registrations = [
     vscode.workspace.registerTextDocumentContentProvider(SCHEME, this),
     vscode.languages.registerDocumentLinkProvider({ scheme: SCHEME }, this),
-    vscode.commands.registerCommand("weft.openPlace", openPlace),
+    vscode.commands.registerCommand("weft.openPlace", openLocation),
   ];
 
   constructor(private readonly server: Server) {}
 
-  /** Which fragments a completion at the cursor is given, and why. */
+  /** The fragments in the prompt of a completion at the cursor, with their scores. */
   async why(): Promise<void> {
     const isCode = (editor: vscode.TextEditor | undefined) => editor?.document.uri.scheme === "file";
     const editor = [vscode.window.activeTextEditor, ...vscode.window.visibleTextEditors].find(isCode);
     if (editor === undefined) {
-      void vscode.window.showInformationMessage("Weft: put the cursor where the completion is, then ask why.");
+      void vscode.window.showInformationMessage("Weft: No file is open. Put the cursor where the completion is, then run the command again.");
       return;
     }
     const params = { textDocument: { uri: editor.document.uri.toString() }, position: editor.selection.active };
-    await this.open("Why this completion", async () => {
+    await this.open("Completion explanation", async () => {
       const answer = await this.server.request<ExplainResult | null>("weft/explain", params);
       return (
         answer?.page ?? [
-          { text: "Weft does not know this document. It knows files on disk that are open in the editor." },
+          { text: "Weft does not index this document. It explains completions in files of the workspace." },
         ]
       );
     });
@@ -61,18 +63,18 @@ export class Pages implements vscode.TextDocumentContentProvider, vscode.Documen
     await this.open("Weft doctor", async () => (await this.server.request<DoctorResult>("weft/doctor")).page);
   }
 
-  /** Ask again for the page that is in front. */
+  /** Reloads the active page. */
   async refresh(): Promise<void> {
     const uri = vscode.window.activeTextEditor?.document.uri;
     const page = uri && this.pages.get(uri.toString());
     if (uri === undefined || page === undefined) return;
-    page.lines = await linesOf(page.ask);
+    page.lines = await linesOf(page.query);
     this.changeEmitter.fire(uri);
   }
 
   provideTextDocumentContent(uri: vscode.Uri): string {
     const lines = this.pages.get(uri.toString())?.lines ?? [
-      { text: "This page is from an earlier session. Ask for it again." },
+      { text: "This page is from an earlier session. Run its command again." },
     ];
     return lines.map(({ text }) => text).join("\n");
   }
@@ -86,7 +88,7 @@ export class Pages implements vscode.TextDocumentContentProvider, vscode.Documen
         .range.with(new vscode.Position(number, text.length - text.trimStart().length));
       const args = encodeURIComponent(JSON.stringify([uri, range ?? null]));
       const link = new vscode.DocumentLink(where, vscode.Uri.parse(`command:weft.openPlace?${args}`));
-      link.tooltip = "Open these lines";
+      link.tooltip = "Open lines";
       return [link];
     });
   }
@@ -96,13 +98,13 @@ export class Pages implements vscode.TextDocumentContentProvider, vscode.Documen
     this.changeEmitter.dispose();
   }
 
-  private async open(title: string, ask: Ask): Promise<void> {
+  private async open(title: string, query: Query): Promise<void> {
     const uri = vscode.Uri.from({ scheme: SCHEME, path: `/${title}` });
     const lines = await vscode.window.withProgress(
       { location: vscode.ProgressLocation.Window, title: `Weft: ${title}` },
-      () => linesOf(ask),
+      () => linesOf(query),
     );
-    this.pages.set(uri.toString(), { ask, lines });
+    this.pages.set(uri.toString(), { query, lines });
     const isShown = vscode.workspace.textDocuments.some((document) => document.uri.toString() === uri.toString());
     if (isShown) this.changeEmitter.fire(uri);
     const document = await vscode.workspace.openTextDocument(uri);
@@ -111,38 +113,36 @@ export class Pages implements vscode.TextDocumentContentProvider, vscode.Documen
   }
 }
 
-/** Pages share one place beside the code. */
+/** All pages open in one editor column beside the code. */
 function columnOfPages(): vscode.ViewColumn {
   const page = vscode.window.visibleTextEditors.find(({ document }) => document.uri.scheme === SCHEME);
   return page?.viewColumn ?? vscode.ViewColumn.Beside;
 }
 
-/** What went wrong is said where the page would stand. */
-async function linesOf(ask: Ask): Promise<readonly PageLine[]> {
+/** The lines of the page, or the error in their place. */
+async function linesOf(query: Query): Promise<readonly PageLine[]> {
   try {
-    return await ask();
+    return await query();
   } catch (error) {
-    const message = error instanceof Error ? error.message : String(error);
-    return [{ text: message }, { text: "`Weft: Show Menu` has what helps." }];
+    return [{ text: describe(error) }, { text: "Run `Weft: Show Menu` for the available actions." }];
   }
 }
 
-/** The lines that a link of a page leads to, beside the page. */
-async function openPlace(uri: string, range: PageLine["range"] | null): Promise<void> {
+/** Opens the target of a link beside the page. */
+async function openLocation(uri: string, range: PageLine["range"] | null): Promise<void> {
   const file = vscode.Uri.parse(uri);
   if (file.scheme !== "file") return;
   const page = vscode.window.activeTextEditor?.viewColumn;
   const other = vscode.window.visibleTextEditors.find(
     ({ viewColumn, document }) => viewColumn !== page && document.uri.scheme !== SCHEME,
   );
-  const selection =
-    range && new vscode.Range(range.start.line, range.start.character, range.end.line, range.end.character);
+  const selection = range && toEditorRange(range);
   const options = { viewColumn: other?.viewColumn ?? vscode.ViewColumn.Beside, ...(selection && { selection }) };
   try {
     await vscode.window.showTextDocument(await vscode.workspace.openTextDocument(file), options);
   } catch {
     void vscode.window.showWarningMessage(
-      `Weft: ${file.fsPath} can't be opened. It may be gone since; refresh the page.`,
+      `Weft: ${vscode.workspace.asRelativePath(file)} could not be opened. It may have been moved or deleted; refresh the page.`,
     );
   }
 }

@@ -1,12 +1,12 @@
-// Short programs: run one, wait for its end within a limit, hand back what it said.
+// Runs short programs with a time limit and returns their output.
 //
-// Each runs in a folder of the extension: Python and its tools look at the folder they are started in, and a
-// workspace may hold anything. Owns that care. Knows no program by name.
+// Callers pass a working directory outside the workspace: Python and its tools read files of the directory that they
+// start in.
 
 import { spawn } from "node:child_process";
 import type { Answer } from "./locate";
 
-const MOST_OUTPUT_CHARACTERS = 100_000;
+const MAX_OUTPUT_CHARACTERS = 100_000;
 
 export interface RunOptions {
   readonly cwd: string;
@@ -15,7 +15,7 @@ export interface RunOptions {
   readonly onLine?: (line: string) => void;
 }
 
-/** `code` is null for a program that did not start, took too long or was stopped. */
+/** `code` is null when the program did not start, timed out or was aborted. */
 export function run(command: readonly string[], { cwd, withinMs, signal, onLine }: RunOptions): Promise<Answer> {
   const [program = "", ...args] = command;
   return new Promise((resolve) => {
@@ -29,7 +29,7 @@ export function run(command: readonly string[], { cwd, withinMs, signal, onLine 
     const keep = (kept: string, more: Buffer) => {
       const text = more.toString();
       for (const line of text.split(/\r?\n/)) if (line.trim() !== "") onLine?.(line);
-      return (kept + text).slice(-MOST_OUTPUT_CHARACTERS);
+      return (kept + text).slice(-MAX_OUTPUT_CHARACTERS);
     };
     child.stdout.on("data", (more: Buffer) => (stdout = keep(stdout, more)));
     child.stderr.on("data", (more: Buffer) => (stderr = keep(stderr, more)));

@@ -1,8 +1,7 @@
-// The running Weft server and the connection to it: one for all folders of the window.
+// Lifecycle of the Weft server process and its client: one for all folders of the window.
 //
-// Owns finding, starting and restarting it, and what is known of its state. A server that ends is started again after
-// a pause that grows; after several times a person is asked. Knows no completion, no chat and no page: they ask
-// through `request`.
+// Owns discovery, start, restart and the last status. A server that exits is restarted with exponential backoff, up to a
+// limit. Knows no completions, chat or pages: they use `request`.
 
 import type { ChildProcess } from "node:child_process";
 import * as vscode from "vscode";
@@ -17,40 +16,42 @@ import {
   RevealOutputChannelOn,
 } from "vscode-languageclient/node";
 import { Backoff } from "./backoff";
-import { Client, started } from "./client";
+import { Client, spawnProcess } from "./client";
 import { type Located, locate } from "./locate";
 import type { SlashCommand, StatusResult } from "./protocol";
 import { explicitSettings, serverKeys } from "./settings";
-import { surroundings } from "./surroundings";
+import { readHost } from "./host";
 
-/** How long a server may take to answer its first message; it answers before it reads any file. */
-const START_WITHIN_MS = 60_000;
-const STOP_WITHIN_MS = 3_000;
-const LAST_WORDS_WITHIN_MS = 1_000;
+/** The server answers `initialize` before it reads any file. */
+const START_TIMEOUT_MS = 60_000;
+const STOP_TIMEOUT_MS = 3_000;
+/** Before its exit the server saves the index and the statistics. */
+const EXIT_TIMEOUT_MS = 30_000;
+const STDERR_TIMEOUT_MS = 1_000;
 
 export class Server implements vscode.Disposable {
-  /** What stands between the editor and the server; set before the first start. */
+  /** Set before the first start. */
   middleware: Middleware = {};
-  /** Of the running server; undefined while there is none. */
+  /** Undefined while no server runs. */
   client: LanguageClient | undefined;
-  status: StatusResult = ownStatus("starting", "Weft has not started yet.");
+  status: StatusResult = localStatus("starting", "The Weft server has not started yet.");
 
   private readonly statusEmitter = new vscode.EventEmitter<StatusResult>();
   readonly onStatus = this.statusEmitter.event;
-  private readonly missingEmitter = new vscode.EventEmitter<Located>();
-  /** No server was found; what was tried comes along. */
-  readonly onMissing = this.missingEmitter.event;
+  private readonly notFoundEmitter = new vscode.EventEmitter<Located>();
+  /** No server was found; the event has the rejected candidates. */
+  readonly onNotFound = this.notFoundEmitter.event;
   private readonly gaveUpEmitter = new vscode.EventEmitter<string>();
-  /** The server ended too often and is not started any more. */
+  /** The server exited too often and is not restarted; the event has the reason. */
   readonly onGaveUp = this.gaveUpEmitter.event;
 
   private readonly backoff = new Backoff();
   private process: ChildProcess | undefined;
   private processEnd: Promise<unknown> = Promise.resolve();
-  private lastWords = "";
-  private isUp = false;
+  private lastStderrLine = "";
+  private isInitialized = false;
   private pendingRestart: NodeJS.Timeout | undefined;
-  // Every stop and start by hand makes what an older start still does void.
+  // Increases with each start and stop, so that an older start that is still running has no effect.
   private attempt = 0;
 
   constructor(
@@ -64,32 +65,32 @@ export class Server implements vscode.Disposable {
 
   async start(): Promise<void> {
     const attempt = ++this.attempt;
-    const isOld = () => attempt !== this.attempt;
+    const isOutdated = () => attempt !== this.attempt;
     clearTimeout(this.pendingRestart);
-    this.tell(ownStatus("starting", "Looking for the Weft server."));
-    const located = await locate(await surroundings(this.context));
-    if (isOld()) return;
-    for (const { source, reason } of located.refused) this.log.info(`Not started: ${source}. ${reason}`);
+    this.setStatus(localStatus("starting", "Searching for the Weft server."));
+    const located = await locate(await readHost(this.context));
+    if (isOutdated()) return;
+    for (const { source, reason } of located.rejected) this.log.info(`Rejected ${source}: ${reason}`);
     const { found } = located;
     if (found === undefined) {
-      this.tell(ownStatus("error", "No Weft server was found. Install one, or choose one that is there."));
-      this.missingEmitter.fire(located);
+      this.setStatus(localStatus("error", "No Weft server was found. Install a server, or choose an installed one."));
+      this.notFoundEmitter.fire(located);
       return;
     }
-    this.log.info(`Starting Weft ${found.version}: ${found.source} (${found.command.join(" ")})`);
-    this.tell(ownStatus("starting", "The Weft server is starting."));
+    this.log.info(`Starting Weft ${found.version} from ${found.source}: ${found.command.join(" ")}`);
+    this.setStatus(localStatus("starting", "The Weft server is starting."));
     const client = this.connect(found.command);
     this.client = client;
     this.backoff.started(Date.now());
-    const tooLate = setTimeout(() => this.client === client && this.process?.kill("SIGKILL"), START_WITHIN_MS);
+    const timeout = setTimeout(() => this.client === client && this.process?.kill("SIGKILL"), START_TIMEOUT_MS);
     try {
       await client.start();
-      this.isUp = true;
+      this.isInitialized = true;
     } catch (error) {
       this.log.error(`The server did not start: ${error}`);
-      void this.ended(client);
+      void this.handleExit(client);
     } finally {
-      clearTimeout(tooLate);
+      clearTimeout(timeout);
     }
   }
 
@@ -99,47 +100,46 @@ export class Server implements vscode.Disposable {
     const { client, process } = this;
     this.client = undefined;
     if (client === undefined) return;
-    this.tell(ownStatus("starting", "The Weft server was stopped."));
+    this.setStatus(localStatus("starting", "The Weft server was stopped."));
+    setTimeout(() => process?.kill("SIGKILL"), EXIT_TIMEOUT_MS).unref();
     try {
-      await client.dispose(STOP_WITHIN_MS);
+      await client.dispose(STOP_TIMEOUT_MS);
     } catch (error) {
-      // It hangs, or has not answered its first message yet.
-      this.log.warn(`The server is ended by force: ${error}`);
-      process?.stdin?.destroy();
-      process?.kill("SIGKILL");
+      this.log.warn(`The server did not answer \`shutdown\` in time: ${error}`);
+      process?.stdin?.destroy(); // a server that only is slow exits at the end of its input
     }
   }
 
-  /** For a person who asks: at once, however often it failed before. */
+  /** Restarts at once, whatever the backoff. */
   async restart(): Promise<void> {
     this.backoff.reset();
     await this.stop();
     await this.start();
   }
 
-  /** Rejects with a sentence for people when no server runs. */
+  /** Rejects with the status text when no server runs. */
   async request<R>(method: string, params?: object, token?: CancellationToken): Promise<R> {
     const client = this.client;
     if (client === undefined) throw new Error(this.status.text);
     return client.sendRequest<R>(method, params, token);
   }
 
-  /** Without a server nothing is told, and nobody misses it. */
+  /** Does nothing when no server runs. */
   async notify(method: string, params: object): Promise<void> {
     if (this.client?.isRunning()) await this.client.sendNotification(method, params);
   }
 
-  /** What `$/progress` says with this token, until it is disposed. */
+  /** Listens to `$/progress` with this token. */
   onProgress(token: string | number, handler: (value: unknown) => void): vscode.Disposable {
     return this.client?.onProgress(new ProgressType<unknown>(), token, handler) ?? new vscode.Disposable(() => {});
   }
 
   dispose(): void {
     void this.stop();
-    for (const emitter of [this.statusEmitter, this.missingEmitter, this.gaveUpEmitter]) emitter.dispose();
+    for (const emitter of [this.statusEmitter, this.notFoundEmitter, this.gaveUpEmitter]) emitter.dispose();
   }
 
-  private tell(status: StatusResult): void {
+  private setStatus(status: StatusResult): void {
     this.status = status;
     this.statusEmitter.fire(status);
   }
@@ -148,17 +148,17 @@ export class Server implements vscode.Disposable {
     const isShared = vscode.workspace.getConfiguration("weft").get<boolean>("server.shared", false);
     const settings = () => this.settings();
     const options: LanguageClientOptions = {
-      // Not what only shows the past or another place, as the schemes of git and of comparisons do.
+      // Not the schemes of read-only documents, such as `git`.
       documentSelector: ["file", "untitled", "vscode-notebook-cell"].map((scheme) => ({ scheme })),
       outputChannel: this.log,
       revealOutputChannelOn: RevealOutputChannelOn.Never,
       initializationOptions: settings,
-      // Both are told to a person by `ended`, once.
+      // `handleExit` reports both.
       initializationFailedHandler: () => false,
       errorHandler: {
         error: () => ({ action: ErrorAction.Continue, handled: true }),
         closed: () => {
-          void this.ended(client);
+          void this.handleExit(client);
           return { action: CloseAction.DoNotRestart, handled: true };
         },
       },
@@ -172,19 +172,20 @@ export class Server implements vscode.Disposable {
       },
     };
     const serve = [...args, "serve", ...(isShared ? ["--shared"] : [])];
-    // Not in a workspace: Python would look for its modules there.
+    // Outside the workspace: Python would import modules from its working directory.
     const cwd = this.context.globalStorageUri.fsPath;
-    const client = new Client(() => this.run(command, serve, cwd), options);
+    // Detached, so that the library does not kill the process two seconds after `shutdown`; `stop` limits its exit.
+    const client = new Client(async () => ({ process: await this.run(command, serve, cwd), detached: true }), options);
     client.onNotification("weft/didChangeStatus", (status: StatusResult) => {
-      if (this.client === client) this.tell(status);
+      if (this.client === client) this.setStatus(status);
     });
     return client;
   }
 
   private async run(command: string, args: readonly string[], cwd: string): Promise<ChildProcess> {
-    [this.isUp, this.lastWords, this.process] = [false, "", undefined];
-    const child = await started(command, args, cwd);
-    child.stderr?.on("data", (more: Buffer) => (this.lastWords = more.toString().trim().split("\n").at(-1) ?? ""));
+    [this.isInitialized, this.lastStderrLine, this.process] = [false, "", undefined];
+    const child = await spawnProcess(command, args, cwd);
+    child.stderr?.on("data", (more: Buffer) => (this.lastStderrLine = more.toString().trim().split("\n").at(-1) ?? ""));
     this.processEnd = new Promise((resolve) => child.once("close", resolve));
     this.process = child;
     return child;
@@ -193,7 +194,7 @@ export class Server implements vscode.Disposable {
   private settings(): Record<string, unknown> {
     const sections: { properties?: object }[] = [this.context.extension.packageJSON.contributes.configuration].flat();
     const keys = serverKeys(sections.flatMap((section) => Object.keys(section.properties ?? {})));
-    // As with `weft.toml`, the first folder speaks for all.
+    // As with `weft.toml`, the settings of the first folder apply to all.
     const configuration = vscode.workspace.getConfiguration(
       "weft",
       vscode.workspace.workspaceFolders?.[0]?.uri ?? null,
@@ -201,37 +202,37 @@ export class Server implements vscode.Disposable {
     return explicitSettings(keys, (key) => configuration.inspect(key));
   }
 
-  private async ended(client: LanguageClient): Promise<void> {
-    if (this.client !== client) return; // It was told already, or the end was wanted.
+  private async handleExit(client: LanguageClient): Promise<void> {
+    if (this.client !== client) return; // Already handled, or stopped on purpose.
     this.client = undefined;
-    const { attempt, isUp } = this;
-    this.tell(ownStatus("starting", "The Weft server ended."));
-    // What it said last may still be on its way.
-    await Promise.race([this.processEnd, new Promise((resolve) => setTimeout(resolve, LAST_WORDS_WITHIN_MS))]);
-    if (attempt !== this.attempt) return; // A person asked for a start meanwhile.
-    const why = isUp
-      ? "The Weft server ended."
-      : `The Weft server did not start: ${this.lastWords || "it said nothing"}.`;
+    const { attempt, isInitialized } = this;
+    this.setStatus(localStatus("starting", "The Weft server exited."));
+    // Its last output may still arrive.
+    await Promise.race([this.processEnd, new Promise((resolve) => setTimeout(resolve, STDERR_TIMEOUT_MS))]);
+    if (attempt !== this.attempt) return; // Restarted meanwhile.
+    const reason = isInitialized
+      ? "The Weft server exited."
+      : `The Weft server failed to start: ${this.lastStderrLine || "no error output"}.`;
     const delayMs = this.backoff.failed(Date.now());
     if (delayMs === undefined) {
-      this.log.error(`${why} It ended too often and is not started again.`);
-      this.tell(ownStatus("error", `${why} It is not started again by itself.`));
-      this.gaveUpEmitter.fire(why);
+      this.log.error(`${reason} The restart limit is reached.`);
+      this.setStatus(localStatus("error", `${reason} Automatic restarts have stopped.`));
+      this.gaveUpEmitter.fire(reason);
       return;
     }
-    this.log.warn(`${why} It is started again in ${delayMs / 1000} s.`);
-    this.tell(ownStatus("starting", `${why} It is started again in ${delayMs / 1000} s.`));
+    this.log.warn(`${reason} Restarting in ${delayMs / 1000} s.`);
+    this.setStatus(localStatus("starting", `${reason} Restarting in ${delayMs / 1000} s.`));
     this.pendingRestart = setTimeout(() => void this.start(), delayMs);
   }
 }
 
-/** The status while there is no server to ask. */
-function ownStatus(kind: "starting" | "error", text: string): StatusResult {
+/** The status while no server runs. */
+function localStatus(kind: "starting" | "error", text: string): StatusResult {
   const actions =
     kind === "error"
       ? [
-          { title: "Restart the server", action: "restart" as const },
-          { title: "Show the log", action: "log" as const },
+          { title: "Restart Server", action: "restart" as const },
+          { title: "Show Log", action: "log" as const },
         ]
       : [];
   return {

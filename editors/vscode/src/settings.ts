@@ -1,19 +1,18 @@
-// Which of the settings go to the server: those that the user set, and no default.
+// The settings that are sent to the server: those that the user set, without defaults.
 //
-// A default that is sent would hide what the workspace's own `weft.toml` says. Owns the choice and the shape.
-// Knows no server; the editor's configuration comes in as a function.
+// A default would override the `weft.toml` of the workspace. Knows no server and no VS Code API.
 
-/** Settings of the extension alone, which the server does not know. */
+/** Settings of the extension that the server does not have. */
 const OWN_KEYS = /^(enabled|server\..*|trace\..*)$/;
 
-/** Where a setting may stand, as `WorkspaceConfiguration.inspect` tells. */
+/** The values of a setting by scope, as `WorkspaceConfiguration.inspect` returns them. */
 export interface Inspected {
   readonly globalValue?: unknown;
   readonly workspaceValue?: unknown;
   readonly workspaceFolderValue?: unknown;
 }
 
-/** The names of the server's settings, without `weft.`, from what package.json declares. */
+/** The names of the server's settings, without `weft.`, among those that package.json declares. */
 export function serverKeys(declared: Iterable<string>): string[] {
   return [...declared]
     .filter((name) => name.startsWith("weft."))
@@ -21,7 +20,7 @@ export function serverKeys(declared: Iterable<string>): string[] {
     .filter((name) => !OWN_KEYS.test(name));
 }
 
-/** What the user set, nested as in `weft.toml`. The innermost place wins. */
+/** The settings that the user set, nested as in `weft.toml`. The innermost scope wins. */
 export function explicitSettings(
   keys: Iterable<string>,
   inspect: (key: string) => Inspected | undefined,

@@ -1,6 +1,6 @@
-// The status item: what Weft does and what is the matter, and a menu of what to do about it.
+// The status bar item and the menu that it opens.
 //
-// Owns the item and the menu. Knows no server process; its words come with the status.
+// Owns the item and the menu. Knows no server process; the sentences come with the status.
 
 import * as vscode from "vscode";
 import { appearance } from "./appearance";
@@ -9,8 +9,8 @@ import type { Inline } from "./inline";
 import type { StatusAction } from "./protocol";
 import type { Server } from "./server";
 
-/** A completion that is there sooner shows no sign of work: it would only flicker. */
-const BUSY_AFTER_MS = 250;
+/** The busy icon appears after this delay, so that it does not flicker for fast completions. */
+const BUSY_DELAY_MS = 250;
 
 const BACKGROUNDS = {
   none: undefined,
@@ -24,7 +24,7 @@ interface Entry extends vscode.QuickPickItem {
 
 const SEPARATOR: Entry = { label: "", kind: vscode.QuickPickItemKind.Separator };
 
-const RUNS: Record<StatusAction["action"], NonNullable<Entry["run"]>> = {
+const COMMANDS: Record<StatusAction["action"], NonNullable<Entry["run"]>> = {
   doctor: { command: "weft.doctor" },
   log: { command: "weft.log" },
   settings: { command: "weft.openSettings" },
@@ -38,7 +38,7 @@ export class StatusItem implements vscode.Disposable {
   private readonly item = vscode.window.createStatusBarItem("weft.status", vscode.StatusBarAlignment.Right, 100);
   private readonly listeners: vscode.Disposable[];
   private isBusy = false;
-  private becomesBusy: NodeJS.Timeout | undefined;
+  private busyTimer: NodeJS.Timeout | undefined;
 
   constructor(
     private readonly server: Server,
@@ -48,7 +48,7 @@ export class StatusItem implements vscode.Disposable {
     this.item.command = "weft.menu";
     this.listeners = [
       server.onStatus(() => this.show()),
-      inline.onBusy((isBusy) => this.busy(isBusy)),
+      inline.onBusy((isBusy) => this.setBusy(isBusy)),
       vscode.window.onDidChangeActiveTextEditor(() => this.show()),
       vscode.workspace.onDidChangeConfiguration((event) => event.affectsConfiguration("weft.enabled") && this.show()),
     ];
@@ -56,46 +56,46 @@ export class StatusItem implements vscode.Disposable {
     this.item.show();
   }
 
-  /** What helps now first, then everything else. */
+  /** Shows the actions for the current status first, then all others. */
   async menu(): Promise<void> {
     const { text, actions, kind } = this.server.status;
-    const isMissing = this.server.client === undefined && kind === "error";
-    const helps: Entry[] = [
-      ...(isMissing ? [entry("Install the server", "weft.install"), entry("Choose the server", "weft.choose")] : []),
-      ...actions.map(({ title, action }) => ({ label: title, run: RUNS[action] })),
+    const isNotFound = this.server.client === undefined && kind === "error";
+    const suggested: Entry[] = [
+      ...(isNotFound ? [entry("Install Server", "weft.install"), entry("Choose Server", "weft.choose")] : []),
+      ...actions.map(({ title, action }) => ({ label: title, run: COMMANDS[action] })),
     ];
-    const known = new Set(helps.map(({ run }) => run?.command));
+    const known = new Set(suggested.map(({ run }) => run?.command));
     const others = [
-      entry("Turn completions on or off", "weft.toggle"),
+      entry("Toggle Automatic Completions", "weft.toggle"),
       entry(kind === "paused" ? "Resume" : "Pause", "weft.pause"),
-      entry("Why this completion", "weft.why"),
-      entry("More completions here", "weft.moreCompletions"),
-      entry("Ask about the repository", "weft.chat"),
+      entry("Explain Completion", "weft.why"),
+      entry("Show More Completions", "weft.moreCompletions"),
+      entry("Ask About This Repository", "weft.chat"),
       SEPARATOR,
       entry("Status", "weft.status"),
       entry("Doctor", "weft.doctor"),
-      entry("Show the log", "weft.log"),
-      entry("Restart the server", "weft.restart"),
-      entry("Open the settings", "weft.openSettings"),
+      entry("Show Log", "weft.log"),
+      entry("Restart Server", "weft.restart"),
+      entry("Open Settings", "weft.openSettings"),
     ].filter(({ run }) => run === undefined || !known.has(run.command));
-    const entries = helps.length > 0 ? [...helps, SEPARATOR, ...others] : others;
+    const entries = suggested.length > 0 ? [...suggested, SEPARATOR, ...others] : others;
     const picked = await vscode.window.showQuickPick(entries, { title: "Weft", placeHolder: text });
     if (picked?.run) await vscode.commands.executeCommand(picked.run.command, ...(picked.run.args ?? []));
   }
 
   dispose(): void {
-    clearTimeout(this.becomesBusy);
+    clearTimeout(this.busyTimer);
     for (const listener of this.listeners) listener.dispose();
     this.item.dispose();
   }
 
-  private busy(isBusy: boolean): void {
-    clearTimeout(this.becomesBusy);
+  private setBusy(isBusy: boolean): void {
+    clearTimeout(this.busyTimer);
     if (isBusy) {
-      this.becomesBusy = setTimeout(() => {
+      this.busyTimer = setTimeout(() => {
         this.isBusy = true;
         this.show();
-      }, BUSY_AFTER_MS);
+      }, BUSY_DELAY_MS);
     } else if (this.isBusy) {
       this.isBusy = false;
       this.show();

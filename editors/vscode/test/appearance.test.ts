@@ -4,7 +4,7 @@ import { appearance } from "../src/appearance";
 
 const status = { kind: "ready" as const, text: "Ready.", percent: null, model: "workspace model" };
 
-test("percent and cause are to be seen while it indexes", () => {
+test("indexing shows the percentage and the sentence of the server", () => {
   const { text, tooltip } = appearance({
     ...status,
     kind: "indexing",
@@ -15,23 +15,23 @@ test("percent and cause are to be seen while it indexes", () => {
   assert.match(tooltip, /^Indexing: 120 of 340 files\nModel: workspace model\n/);
 });
 
-test("a completion that is being written spins, and hides no trouble", () => {
+test("a busy completion shows a spinner, but hides no problem", () => {
   assert.equal(appearance(status, { isBusy: true }).text, "$(loading~spin) Weft");
   assert.equal(appearance({ ...status, kind: "degraded" }, { isBusy: true }).text, "$(warning) Weft degraded");
 });
 
-test("trouble has a colour", () => {
+test("problems have a severity", () => {
   const severities = (["ready", "paused", "off", "slow", "degraded", "error"] as const).map(
     (kind) => appearance({ ...status, kind }).severity,
   );
   assert.deepEqual(severities, ["none", "none", "none", "warning", "warning", "error"]);
 });
 
-test("a kind that a newer server may send is shown as it is", () => {
+test("an unknown kind of a newer server is shown unchanged", () => {
   assert.match(appearance({ ...status, kind: "dreaming" as "ready" }).text, /Weft dreaming/);
 });
 
-test("a file without completions says so", () => {
+test("a file with completions turned off is marked", () => {
   const { text, tooltip } = appearance(status, { isOffHere: true });
   assert.equal(text, "$(circle-slash) Weft off here");
   assert.match(tooltip, /turned off in this file/);

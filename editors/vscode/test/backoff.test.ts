@@ -11,7 +11,7 @@ test("waits longer after each failure, at most thirty seconds, and gives up", ()
   assert.deepEqual(delays, [1000, 2000, 4000, 8000, 16000, 30000, 30000, 30000, undefined]);
 });
 
-test("a minute of health makes the next failure the first", () => {
+test("after a minute of uptime the next failure counts as the first", () => {
   const backoff = new Backoff();
   for (let i = 0; i < 9; i++) backoff.failed(0);
   backoff.started(0);
@@ -20,7 +20,7 @@ test("a minute of health makes the next failure the first", () => {
   assert.equal(backoff.failed(60_000), 1000);
 });
 
-test("who asks for a restart gets one after it gave up", () => {
+test("reset allows a start after the limit", () => {
   const backoff = new Backoff();
   for (let i = 0; i < 9; i++) backoff.failed(0);
   backoff.reset();

@@ -1,13 +1,13 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { type Answer, findProgram, locate, type Surroundings } from "../src/locate";
+import { type Answer, findProgram, locate, type Host } from "../src/locate";
 
 const WEFT: Answer = { code: 0, stdout: "weft 1.2.3\n", stderr: "" };
 
-/** A machine with these programs, each with its answer; `asked` has every command that was run. */
-function machine(programs: Record<string, Answer>, more: Partial<Surroundings> = {}) {
+/** A host with these programs and their output; `asked` has the commands that were run. */
+function machine(programs: Record<string, Answer>, more: Partial<Host> = {}) {
   const asked: string[] = [];
-  const here: Surroundings = {
+  const here: Host = {
     command: [],
     package: "",
     interpreter: undefined,
@@ -28,17 +28,17 @@ function machine(programs: Record<string, Answer>, more: Partial<Surroundings> =
   return { here, asked };
 }
 
-const commandOf = async (here: Surroundings) => (await locate(here)).found?.command.join(" ");
+const commandOf = async (here: Host) => (await locate(here)).found?.command.join(" ");
 
-test("the setting wins, and a mistake in it is not hidden by another server", async () => {
+test("the setting has priority, without a fallback", async () => {
   const programs = { "/opt/weft": WEFT, "/usr/bin/weft": WEFT };
   assert.equal(await commandOf(machine(programs, { command: ["/opt/weft"] }).here), "/opt/weft");
-  const { found, refused } = await locate(machine(programs, { command: ["/opt/wfet"] }).here);
+  const { found, rejected } = await locate(machine(programs, { command: ["/opt/wfet"] }).here);
   assert.equal(found, undefined);
-  assert.deepEqual(refused, [{ source: "the setting weft.server.command", reason: "There is no program /opt/wfet." }]);
+  assert.deepEqual(rejected, [{ source: "the setting weft.server.command", reason: "The program /opt/wfet does not exist." }]);
 });
 
-test("then the active environment, the search path, the usual places, what the extension installed", async () => {
+test("the order: active environment, search path, ~/.local/bin, environment of the extension", async () => {
   const order: [string, string][] = [
     ["/venv/bin/python", "/venv/bin/python -m weft"],
     ["/usr/bin/weft", "/usr/bin/weft"],
@@ -52,15 +52,15 @@ test("then the active environment, the search path, the usual places, what the e
   }
 });
 
-test("an environment without Weft is passed over, and said", async () => {
+test("an environment without Weft is rejected with the reason", async () => {
   const none: Answer = { code: 1, stdout: "", stderr: "No module named weft" };
   const { here } = machine({ "/venv/bin/python": none, "/usr/bin/weft": WEFT }, { interpreter: "/venv/bin/python" });
-  const { found, refused } = await locate(here);
+  const { found, rejected } = await locate(here);
   assert.equal(found?.source, "/usr/bin/weft");
-  assert.match(refused[0]?.reason ?? "", /No module named weft/);
+  assert.match(rejected[0]?.reason ?? "", /No module named weft/);
 });
 
-test("tools that fetch are used only when it is set what they fetch", async () => {
+test("uvx and pipx are used only when the package is set", async () => {
   const programs = { "/usr/bin/uvx": WEFT, "/usr/bin/pipx": WEFT };
   const { here, asked } = machine(programs);
   assert.equal(await commandOf(here), undefined);
@@ -76,27 +76,27 @@ test("tools that fetch are used only when it is set what they fetch", async () =
 test("the other project called weft is never fetched from a package index", async () => {
   for (const requirement of ["weft", "weft[local]", "weft==1.0", " Weft >= 2"]) {
     const { here, asked } = machine({ "/usr/bin/uvx": WEFT, "/usr/bin/pipx": WEFT }, { package: requirement });
-    const { found, refused } = await locate(here);
+    const { found, rejected } = await locate(here);
     assert.equal(found, undefined);
     assert.deepEqual(asked, []);
-    assert.match(refused[0]?.reason ?? "", /another project. Write weft-lsp/);
+    assert.match(rejected[0]?.reason ?? "", /another project. Use weft-lsp/);
   }
   const ours = machine({ "/usr/bin/uvx": WEFT }, { package: "weft-lsp[onnx]" });
   assert.equal(await commandOf(ours.here), "/usr/bin/uvx --from weft-lsp[onnx] weft");
 });
 
-test("another program of this name, an old one and a silent one are refused with the reason", async () => {
+test("another program, an old version and a timeout are rejected with the reason", async () => {
   const reasonFor = async (answer: Answer) =>
-    (await locate(machine({ "/usr/bin/weft": answer }).here)).refused[0]?.reason;
+    (await locate(machine({ "/usr/bin/weft": answer }).here)).rejected[0]?.reason;
   assert.match(
     (await reasonFor({ code: 0, stdout: "Weft Loom 3.1\n", stderr: "" })) ?? "",
-    /did not answer as Weft does, but: Weft Loom/,
+    /output is not that of Weft: Weft Loom/,
   );
   assert.match((await reasonFor({ code: 0, stdout: "weft 0.0.9\n", stderr: "" })) ?? "", /Weft 0\.0\.9; .* or newer/);
-  assert.equal(await reasonFor({ code: null, stdout: "", stderr: "" }), "It did not answer in time.");
+  assert.equal(await reasonFor({ code: null, stdout: "", stderr: "" }), "It timed out.");
 });
 
-test("nothing inside a workspace that is not trusted is run", async () => {
+test("nothing inside an untrusted workspace is run", async () => {
   const inside = "/work/shop/.venv/bin";
   const everything = {
     interpreter: `${inside}/python`,
@@ -117,12 +117,12 @@ test("nothing inside a workspace that is not trusted is run", async () => {
   assert.equal(await commandOf({ ...here, isTrusted: true }), `${inside}/python -m weft`);
 });
 
-test("a folder whose name only begins like the workspace's is outside of it", async () => {
+test("a folder whose name starts with that of the workspace is outside", async () => {
   const { here } = machine({ "/work/shop2/bin/weft": WEFT }, { searchPath: "/work/shop2/bin", isTrusted: false });
   assert.equal(await commandOf(here), "/work/shop2/bin/weft");
 });
 
-test("on Windows programs have their own names", async () => {
+test("programs on Windows end in .exe", async () => {
   const { here } = machine({ "/tools/weft.exe": WEFT }, { isWindows: true, searchPath: "/nowhere;/tools" });
   assert.equal(await commandOf(here), "/tools/weft.exe");
 });

@@ -7,7 +7,7 @@ import { run } from "../src/run";
 const node = (script: string) => [process.execPath, "-e", script];
 const here = { cwd: realpathSync(tmpdir()), withinMs: 20_000 };
 
-test("what a program says and how it ended, run where it is told to", async () => {
+test("returns the output and the exit status of a program in its working directory", async () => {
   const lines: string[] = [];
   const script = "console.log(process.cwd()); console.error('oh'); process.exitCode = 3";
   const answer = await run(node(script), { ...here, onLine: (line) => lines.push(line) });
@@ -15,13 +15,13 @@ test("what a program says and how it ended, run where it is told to", async () =
   assert.deepEqual(lines.sort(), [here.cwd, "oh"].sort());
 });
 
-test("a program that is not there is an answer", async () => {
+test("a missing program is a result, not an error", async () => {
   const { code, stderr } = await run(["/nowhere/weft"], here);
   assert.equal(code, null);
   assert.match(stderr, /ENOENT/);
 });
 
-test("a program that does not end is ended, by the limit or by who waits", async () => {
+test("a program that does not exit is killed by the time limit or the abort signal", async () => {
   const forever = node("setInterval(() => {}, 1000)");
   assert.equal((await run(forever, { ...here, withinMs: 50 })).code, null);
   const stop = new AbortController();

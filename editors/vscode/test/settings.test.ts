@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { explicitSettings, type Inspected, serverKeys } from "../src/settings";
 
-test("the extension's own settings do not go to the server", () => {
+test("settings of the extension are not sent to the server", () => {
   const declared = [
     "weft.enabled",
     "weft.server.command",
@@ -14,7 +14,7 @@ test("the extension's own settings do not go to the server", () => {
   assert.deepEqual(serverKeys(declared), ["log_level", "completion.enabled"]);
 });
 
-test("only what was set is sent, nested, the innermost place winning", () => {
+test("only values that the user set are sent, nested; the innermost scope wins", () => {
   const inspected: Record<string, Inspected> = {
     log_level: {},
     "completion.target_ms": { globalValue: 900, workspaceValue: 700, workspaceFolderValue: 500 },

@@ -1,4 +1,4 @@
-"""The real Neovim with Weft's plugin, driven by RPC: keys go in as typed, and what is on the screen is read back.
+"""Drives the real Neovim with the plugin over RPC: types keys, and reads the screen.
 
 `shop` is one Neovim on a workspace whose lines the workspace model is sure of, for all tests; each test begins in a
 buffer of its own there. `neovim(...)` starts one more, for tests that need other settings or a server that dies.
@@ -96,11 +96,11 @@ class Neovim:
         self.wait(lambda: self.lua("return require('weft.client').get(0) ~= nil"), "the server in this buffer")
 
     def ready(self) -> None:
-        """Until the server says that its index is up to date."""
+        """Waits until the server reports that its index is up to date."""
         self.wait(lambda: self.status()["kind"] == "ready", "the status ready")
 
     def status(self) -> dict[str, Any]:
-        """The last that the server pushed."""
+        """The last status that the server sent."""
         status: dict[str, Any] = self.lua("return require('weft.status').get()")
         return status
 
@@ -109,12 +109,12 @@ class Neovim:
         self.keys("<Esc>GA" + text.replace("<", "<lt>"))
 
     def ghost(self) -> str | None:
-        """The grey text on the screen, its lines joined by line breaks."""
+        """The displayed ghost text, its lines joined by line breaks."""
         mark = self.lua(GHOST)
         return mark["text"] if mark else None
 
     def screen(self) -> list[str]:
-        """What stands on the screen, row by row, without blanks at the end."""
+        """The rows of the screen, without trailing spaces."""
         rows: list[str] = self.lua(
             """
             vim.cmd('redraw')
@@ -148,7 +148,7 @@ class Neovim:
         self.wait(lambda: self.text() == text, f"the text {text!r}, not {self.text()!r}")
 
     def notices(self) -> list[str]:
-        """What was said by vim.notify so far."""
+        """The messages of vim.notify so far."""
         notices: list[str] = self.lua("return _G.notices")
         return notices
 
@@ -269,7 +269,7 @@ def _shop(starting: Callable[..., Neovim]) -> Neovim:
 
 @pytest.fixture
 def shop(_shop: Neovim) -> Iterator[Neovim]:
-    """The Neovim that most tests share: no mapping, no notice and no order of an earlier test is left."""
+    """The shared Neovim, without mappings, notifications and orders of earlier tests."""
     yield _shop
     _shop.keys("<Esc>")
     _shop.wire.order(blank=None, hold=None, freeze=None)

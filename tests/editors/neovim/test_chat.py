@@ -165,7 +165,7 @@ def test_a_stopped_answer_stays_and_the_model_is_told(neovim, model):
     chat.shows("and then")
     assert place(nv)[0] == "shop/price.py"  # who asks from a file stays there
     nv.nv.command("Weft ask and who calls it?")
-    nv.wait(lambda: any("is being written" in notice for notice in nv.notices()), "the notice")
+    nv.wait(lambda: any("is being generated" in notice for notice in nv.notices()), "the notice")
     nv.nv.command("Weft chat")
     nv.keys("<C-c>")
     chat.shows("and then\n\n(The answer was stopped here.)\n\n## You")
@@ -308,13 +308,13 @@ def test_citations_open_the_right_lines_and_fill_the_quickfix_list(without_model
     chat.shows("is called at 1 location")
     nv.lua("vim.fn.search('^- shop/basket of goods.py:4-5', 'b')")
     nv.keys("gf")
-    nv.wait(lambda: any("is not there any more" in notice for notice in nv.notices()), "the notice")
+    nv.wait(lambda: any("does not exist any more" in notice for notice in nv.notices()), "the notice")
 
 
 def test_a_place_is_not_found_within_a_longer_one(without_model):
     find = """
     local line, found = ..., {}
-    for first, last in require('weft.transcript').places(line, 'a b/c.py:4-6') do
+    for first, last in require('weft.transcript').occurrences(line, 'a b/c.py:4-6') do
       table.insert(found, line:sub(first, last + 1))
     end
     return found
@@ -357,7 +357,7 @@ def test_an_empty_answer_and_a_missing_server_are_told_with_the_next_step(withou
     nv.wire.order(blank=["weft/ask"])
     nv.nv.command(f"Weft ask {QUESTION}")
     chat = Chat(nv)
-    chat.shows("> The server stopped before it had answered. :Weft restart, then ask again.")
+    chat.shows("> The server stopped before it answered. Run :Weft restart, then ask again.")
     missing = neovim(FILES, setup="{ cmd = { 'no-such-weft', 'serve' } }")
     missing.nv.command(f"Weft ask {QUESTION}")
     chat = Chat(missing)

@@ -289,7 +289,7 @@ def test_where_there_is_one_completion_another_is_not_made_up(shop):
     shop.shows(GHOST)
     plug(shop, "next")
     shop.wait(shop.notices, "a notice")
-    assert shop.notices() == ["Weft: there is no other completion here."]
+    assert shop.notices() == ["Weft: no other completion here."]
     shop.shows(GHOST)
 
 
@@ -395,7 +395,7 @@ def test_it_can_be_switched_off_and_asked_for_by_hand(shop):
     mark = shop.wire.now()
     shop.keys(TYPED)
     shop.wait(lambda: shop.text().endswith(TYPED), "the letters")
-    shop.wait(lambda: shop.notices() == ["Weft: Weft is off in this buffer."], "the notice")
+    shop.wait(lambda: shop.notices() == ["Weft: ghost text is off in this buffer."], "the notice")
     assert shop.ghost() is None
     assert not shop.wire.said(INLINE, after=mark)
     plug(shop, "trigger")

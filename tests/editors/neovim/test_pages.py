@@ -70,7 +70,7 @@ def test_status_and_doctor_are_the_servers_own_words(shop):
         told = shop.wire.wait(method, after=mark, sender="server")["message"]["result"]["page"]
         told = [line["text"] for line in told]
         assert lines[: len(told)] == told and any("shop" in line for line in lines)
-        helps = ["", "What helps", "  Pause: :Weft pause"] if name == "status" else []
+        helps = ["", "Actions", "  Pause: :Weft pause"] if name == "status" else []
         assert lines[len(told) :] == helps
         shop.nv.command(f"bdelete | Weft {name}")
         page(shop, name)
@@ -92,7 +92,7 @@ def test_why_in_a_buffer_that_weft_does_not_see_says_so(shop):
     shop.nv.command("enew")
     shop.nv.command("Weft why")
     shop.wait(shop.notices, "a notice")
-    assert "does not complete in this buffer" in shop.notices()[0]
+    assert "is not attached to this buffer" in shop.notices()[0]
 
 
 def test_places_count_in_the_units_of_the_client_and_broken_ones_are_harmless(shop):
@@ -125,7 +125,7 @@ def test_places_count_in_the_units_of_the_client_and_broken_ones_are_harmless(sh
         shop.wait(lambda: shop.nv.current.buffer.name.endswith("odd.py"), "the file")
         shop.wait(lambda cursor=cursor: tuple(shop.nv.current.window.cursor) == cursor, f"the cursor at {cursor}")
         shop.keys("G$")
-    for row, notice in ((7, "only files are opened"), (8, "is not there any more"), (1, "no place on this line")):
+    for row, notice in ((7, "only files can be opened"), (8, "does not exist any more"), (1, "no link on this line")):
         shop.lua("vim.fn.win_gotoid(vim.fn.bufwinid('weft://test'))")
         shop.nv.current.window.cursor = (row, 0)
         shop.keys("gf")

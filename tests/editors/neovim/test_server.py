@@ -58,7 +58,7 @@ def test_a_server_killed_in_the_middle_of_a_request_comes_back_and_completes(neo
     mark = nv.wire.now()
     nv.wire.kill(held["server"])
     problem = answer(nv)[0]
-    assert "ended" in problem and "before it answered" in problem
+    assert "exited" in problem and "before it answered" in problem
     started = nv.wire.wait("started", after=mark)
     assert started["message"]["params"]["pid"] != held["server"]
     nv.wire.wait(STATUS, lambda status: status["kind"] == "ready", after=mark)
@@ -67,7 +67,7 @@ def test_a_server_killed_in_the_middle_of_a_request_comes_back_and_completes(neo
     nv.keys("<BS>i")
     nv.shows(GHOST)
     (notice,) = ours(nv)
-    assert "is started again" in notice
+    assert "is restarting" in notice
 
 
 def test_a_server_that_always_ends_is_given_up_with_two_notices(neovim, tmp_path):
@@ -78,11 +78,11 @@ def test_a_server_that_always_ends_is_given_up_with_two_notices(neovim, tmp_path
     nv.nv.command("edit part_0.py")
     nv.wait(lambda: len(ours(nv)) >= 2, "the server to be given up")
     first, last = ours(nv)
-    assert "is started again" in first
-    assert "ended 4 times (exit status 3)" in last and ":Weft restart" in last
+    assert "is restarting" in first
+    assert "exited 4 times (exit status 3)" in last and ":Weft restart" in last
     assert line(nv) == "weft: error"
     asked(nv, "weft/status")
-    assert "ended 4 times" in answer(nv)[0]
+    assert "exited 4 times" in answer(nv)[0]
     assert len(ours(nv)) == 2
 
 
@@ -270,7 +270,7 @@ def test_checkhealth_says_what_works(shop):
     shop.nv.command("checkhealth weft")
     page = shop.text()
     assert "ERROR" not in page
-    for words in ("Neovim 0.", "It runs", "Workspace folder: " + str(shop.folder), "files indexed", "python: "):
+    for words in ("Neovim 0.", "Running", "Workspace folder: " + str(shop.folder), "files indexed", "python: "):
         assert words in page
     shop.nv.command("bwipeout!")
 

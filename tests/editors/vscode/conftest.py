@@ -1,4 +1,4 @@
-"""The real VS Code, driven: code-server with the built extension, headless Chromium, and windows as a person has them.
+"""Drives the real VS Code: code-server with the built extension, in windows of a headless Chromium.
 
 `vscode.open(folder)` gives a `Window`. A test types, presses keys, runs commands by their titles, and waits for what
 a person would see or for what goes over the wire (`vscode.wire`); nothing waits for seconds.
@@ -24,7 +24,7 @@ import pytest
 
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parent.parent.parent
-# Longer than the driver waits for anything: whoever waits here is told why by the driver.
+# Longer than the time limits of the driver, whose errors have the reason.
 ANSWER_S = 60
 
 SETTINGS = {
@@ -36,14 +36,14 @@ SETTINGS = {
     "extensions.autoUpdate": False,
     "extensions.autoCheckUpdates": False,
     "security.workspace.trust.enabled": False,
-    # Grey text has the keys for itself: words of the file are not offered beside it.
+    # The suggestion widget would take the keys from ghost text.
     "editor.wordBasedSuggestions": "off",
     "files.hotExit": "off",
     "files.autoSave": "off",
 }
 
 
-# VS Code has no key of its own for taking a line; a person gives it one.
+# VS Code has no default keybinding to accept a line.
 KEYS = [{"key": "ctrl+alt+l", "command": "editor.action.inlineSuggest.acceptNextLine"}]
 
 BEGUN = """\
@@ -56,7 +56,7 @@ def checkout(basket):
 
 
 class Driver:
-    """A browser in a process of its own (driver.mjs): one request, one answer."""
+    """The process that drives the browser (driver.mjs)."""
 
     def __init__(self, command: list[str], environment: dict[str, str], log: Path) -> None:
         self._process = subprocess.Popen(
@@ -102,7 +102,7 @@ class Driver:
 
 
 class Window:
-    """A window of VS Code, as a person at it sees it.
+    """A window of VS Code.
 
     Where something is looked for, `selector` is CSS, `text` a part of what it says, and `frame` a selector of
     something inside the webview that is meant.
@@ -115,13 +115,13 @@ class Window:
     def do(self, action: str, **details: Any) -> Any:
         return self._driver.ask(action, window=self._number, **{k: v for k, v in details.items() if v is not None})
 
-    # What a person does
+    # User actions
 
     def type(self, text: str) -> None:
         self.do("type", text=text)
 
     def press(self, *keys: str) -> None:
-        """Keys one after the other, as `Tab` or `Control+ArrowRight`."""
+        """Presses keys in sequence, such as `Tab` or `Control+ArrowRight`."""
         for key in keys:
             self.do("press", key=key)
 
@@ -132,53 +132,55 @@ class Window:
         self.do("fill", selector=selector, value=value, frame=frame)
 
     def command(self, title: str) -> None:
-        """Run a command from the palette by its title; `Weft: Pause`."""
+        """Runs a command of the Command Palette by its title, such as `Weft: Status`."""
         self._quick_input("F1", ">" + title)
         self.click(".quick-input-widget .monaco-list-row", title)
 
     def _quick_input(self, key: str, typed: str) -> None:
-        """Open the box in the middle of the top by its key, and write into it."""
-        # It fades out after use. A key pressed until then is lost: it goes to the box that is closing.
+        """Opens the quick input with its keybinding, and fills it."""
+        # While an earlier quick input closes, the keybinding would be lost.
         self.gone(".quick-input-widget")
         self.press(key)
         self.fill(".quick-input-widget input.input", typed)
 
     def open(self, name: str | Path) -> None:
-        """Open a file of the workspace and stand in it."""
-        # By its whole path: what the list of files knows may be older than the file.
+        """Opens a file of the workspace, with focus."""
+        # By full path: the file list may not have a new file yet.
         self._quick_input("Control+p", str((self.folder / name).resolve()))
         self.click(".quick-input-widget .monaco-list-row", Path(name).name)
         self.wait(".tab.active", Path(name).name)
         self.wait(".monaco-editor.focused .view-lines")
 
     def write(self, name: str, text: str) -> None:
-        """A new file on disk, opened."""
+        """Writes a file to disk and opens it."""
         (self.folder / name).write_bytes(text.encode())
         self.open(name)
 
     def begin(self, name: str, statement: str = "total = ", line_end: str = "\n") -> str:
-        """A new file of the shop with the cursor at its end, where `price_of(basket)` is due; its text."""
+        """Opens a new file with the cursor at its end, where `price_of(basket)` is expected; returns its text."""
         text = (BEGUN + statement).replace("\n", line_end)
         self.write(name, text)
         self.press("Control+End")
         return text
 
     def go(self, line: int, column: int) -> None:
-        """Put the cursor there; both from 1."""
+        """Moves the cursor; both are 1-based."""
         self._quick_input("Control+g", f":{line}:{column}")
+        # Enter has no effect before the item appears.
+        self.wait(".quick-input-widget .monaco-list-row", f"line {line} at column {column}.")
         self.press("Enter")
         self.wait("#status\\.editor\\.selection", f"Ln {line}, Col {column}")
         self.wait(".monaco-editor.focused")
 
     def save(self, name: str) -> str:
-        """Save what was changed, and what is on disk then."""
+        """Saves the file, and returns its content on disk."""
         self.wait(".tab.active.dirty")
         self.press("Control+s")
         self.gone(".tab.active.dirty")
         return (self.folder / name).read_bytes().decode()
 
     def close_editors(self) -> None:
-        """All of them, and nothing is saved."""
+        """Closes all editors without saving."""
         self.press("Escape")
         self.command("View: Close All Editors")
 
@@ -196,10 +198,10 @@ class Window:
     def close(self) -> None:
         self.do("close")
 
-    # What a person sees
+    # Visible state
 
     def wait(self, selector: str, text: str | None = None, frame: str | None = None) -> str:
-        """The text of the first visible element that fits, once there is one."""
+        """Waits for a visible element that matches, and returns its text."""
         found: str = self.do("wait", selector=selector, text=text, frame=frame)
         return found
 
@@ -207,7 +209,7 @@ class Window:
         self.do("gone", selector=selector, text=text, frame=frame)
 
     def texts(self, selector: str, text: str | None = None, frame: str | None = None) -> list[str]:
-        """The texts of all visible elements that fit now."""
+        """The texts of all visible elements that match now."""
         found: list[str] = self.do("texts", selector=selector, text=text, frame=frame)
         return found
 
@@ -216,31 +218,31 @@ class Window:
         return found
 
     def ghost(self) -> str | None:
-        """The grey text now, its lines joined; None without."""
+        """The current ghost text, or None."""
         lines = self.do("ghost")
         return None if lines is None else "\n".join(lines)
 
     def shows(self, ghost: str | None, **within: float) -> None:
-        """Wait until exactly this is the grey text."""
-        self._until(lambda: self.ghost() == ghost or None, f"the grey text {ghost!r}", **within)
+        """Waits until this is the ghost text."""
+        self._until(lambda: self.ghost() == ghost or None, f"the ghost text {ghost!r}", **within)
 
     def lines(self) -> str:
-        """The visible lines of the editor that has the focus."""
+        """The visible lines of the focused editor."""
         return self.wait(".monaco-editor.focused .view-lines")
 
     def reads(self, text: str) -> None:
-        """Wait until the focused editor holds this; where it breaks its lines is its own affair."""
+        """Waits until the focused editor contains this text, ignoring white space."""
         self._until(lambda: _run_on(text) in _run_on(self.lines()), f"an editor with {text!r}")
 
     def status(self) -> str:
-        """What Weft's status item says."""
+        """The accessible label of the status bar item."""
         return self.attribute(".statusbar-item[id^='weft.weft']", "aria-label") or ""
 
     def notices(self) -> list[str]:
         return self.texts(".notification-toast .notification-list-item-message")
 
     def accessibility(self, selector: str = "body", frame: str | None = None) -> str:
-        """Roles and names as assistive software reads them, in Playwright's notation."""
+        """The accessibility tree in Playwright's notation."""
         tree: str = self.do("accessibility", selector=selector, frame=frame)
         return tree
 
@@ -270,7 +272,7 @@ class VSCode:
         self.logs = logs
         self.windows: list[Window] = []
         self.kept: Window | None = None
-        """The window that tests share."""
+        """The window that the tests share."""
         self._url, self._driver, self._until = url, driver, until
         self.set()
         (home / "user" / "User" / "keybindings.json").write_text(json.dumps(KEYS))
@@ -281,19 +283,19 @@ class VSCode:
         What is not named is as tests have it; None leaves one out.
         """
         given = {"weft.server.command": self.wire.command, **(machine or {})}
-        # A setting that reaches out of the workspace is the machine's, as a person sets it in a remote window.
+        # Settings that reach outside the workspace have machine scope.
         for scope, settings in (("Machine", given), ("User", {**SETTINGS, **user})):
             file = self.home / "user" / scope / "settings.json"
             file.parent.mkdir(parents=True, exist_ok=True)
             text = json.dumps({name: value for name, value in settings.items() if value is not None})
             if not file.exists() or file.read_text() != text:
-                # At once: half a file would be read as other settings, and the server started anew for them.
+                # Atomically: a partial file would be read as changed settings, and restart the server.
                 new = file.with_suffix(".new")
                 new.write_text(text)
                 new.replace(file)
 
     def open(self, place: Path, file: str | None = None, *, ready: bool = True, **options: Any) -> Window:
-        """A window on a folder or a `.code-workspace` file, with a file opened and, if `ready`, indexed."""
+        """Opens a window on a folder or a `.code-workspace` file; waits for the index if `ready`."""
         host = self._url.removeprefix("http://")
         mark = self.wire.now()
         kind = "workspace" if place.suffix == ".code-workspace" else "folder"
@@ -313,6 +315,11 @@ class VSCode:
             self.wire.wait("weft/didChangeStatus", lambda status: status["kind"] == "ready", after=mark)
         return window
 
+    def wait_for_restart(self, mark: int) -> None:
+        """Waits until a server that started after `mark` is ready; the old one may still send its status."""
+        server = self.wire.wait("started", after=mark)["server"]
+        self.wire.wait("weft/didChangeStatus", lambda status: status["kind"] == "ready", after=mark, server=server)
+
     def close(self, window: Window) -> None:
         self.windows.remove(window)
         window.close()
@@ -326,7 +333,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 @pytest.fixture(scope="session")
 def vsix(editors_prefix: Path) -> Path:
-    """The extension as it is installed, built anew where a source is newer than it."""
+    """The package of the extension, rebuilt if a source is newer."""
     built = subprocess.run(
         ["make", "vsix", f"EDITORS_PREFIX={editors_prefix}"], cwd=ROOT, capture_output=True, text=True, timeout=300
     )
@@ -361,7 +368,7 @@ def vscode(
     logs.mkdir()
     homes = ("HOME", "XDG_CONFIG_HOME", "XDG_CACHE_HOME", "XDG_DATA_HOME", "WEFT_CACHE_DIR", "WEFT_DATA_DIR")
     environment = {**marked_environment, **dict.fromkeys(homes, str(home))}
-    # No server but the one that a test names is found.
+    # Only the server that a test configures is found.
     others = [folder for folder in environment["PATH"].split(os.pathsep) if not Path(folder, "weft").exists()]
     environment["PATH"] = os.pathsep.join([str(editors_prefix / "bin"), *others])
     (home / "config.yaml").write_text("")
@@ -378,7 +385,7 @@ def vscode(
     quiet = ["--disable-telemetry", "--disable-update-check", "--disable-getting-started-override"]
     with log.open("wb") as output:
         server = subprocess.Popen(
-            # A window that is closed takes its extension host along: nobody comes back to it.
+            # The extension host of a closed window ends at once.
             [*base, "--auth", "none", "--bind-addr", "127.0.0.1:0", "--reconnection-grace-time", "1", *quiet],
             env=environment,
             cwd=home,
@@ -425,7 +432,7 @@ def shop_workspace(shop_files: dict[str, str], tmp_path_factory: pytest.TempPath
 
 @pytest.fixture
 def shop(vscode: VSCode, shop_workspace: Path, shop_files: dict[str, str]) -> Iterator[Window]:
-    """A window on the shop that tests share; each leaves no order, setting, editor, file or notice behind."""
+    """The shared window on the shop; resets orders, settings, editors, files and notifications after each test."""
     window = vscode.kept
     if window is None or window not in vscode.windows:
         window = vscode.kept = vscode.open(shop_workspace)
@@ -443,7 +450,7 @@ def shop(vscode: VSCode, shop_workspace: Path, shop_files: dict[str, str]) -> It
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_makereport(item: pytest.Item) -> Any:
-    """Of a test that failed, what its windows showed is kept."""
+    """Keeps screenshots of the windows of a failed test."""
     report = yield
     vscode = getattr(item, "funcargs", {}).get("vscode")
     if report.when == "call" and report.failed and isinstance(vscode, VSCode):
@@ -454,5 +461,5 @@ def pytest_runtest_makereport(item: pytest.Item) -> Any:
 
 @pytest.fixture
 def picture(artefacts: Path, request: pytest.FixtureRequest) -> Callable[[Window, str], None]:
-    """`picture(window, name)`: a screenshot that is kept."""
+    """`picture(window, name)`: saves a screenshot."""
     return lambda window, name: window.screenshot(artefacts / "vscode" / f"{name}.png")

@@ -1,7 +1,7 @@
-// Drives windows of a browser for tests: one JSON request a line on stdin, one JSON answer a line on stdout.
+// Drives browser windows for the tests: JSON requests on stdin, JSON responses on stdout, one per line.
 //
-// Owns the browser and its pages. Knows the few things of VS Code's page that need a browser to be read (ghost text,
-// frames of webviews); what a test means by them stands in conftest.py. Ends, with the browser, when stdin ends.
+// Owns the browser and its pages. Knows the parts of VS Code's page that must be read in the browser (ghost text, frames
+// of webviews); conftest.py has the actions of the tests. Exits, with the browser, at the end of stdin.
 //
 //   PLAYWRIGHT=…/playwright-core/index.mjs CHROMIUM=/usr/bin/chromium node driver.mjs
 //   {"id": 1, "do": "open", "url": "http://127.0.0.1:…"}        {"id": 1, "value": 0}
@@ -10,10 +10,10 @@
 import readline from 'node:readline';
 
 const { chromium } = await import(process.env.PLAYWRIGHT);
-const WAIT_MS = 30_000; // only a test that fails waits this long
+const WAIT_MS = 30_000; // only a failing test waits this long
 const LOOK_AGAIN_MS = 40;
 
-// Without a sandbox, since tests run as root in containers. It opens nothing but a page on this machine.
+// Without a sandbox, because tests run as root in containers. It opens only pages on this machine.
 const browser = await chromium.launch({
   executablePath: process.env.CHROMIUM,
   headless: true,
@@ -23,7 +23,7 @@ const browser = await chromium.launch({
     '--disable-renderer-backgrounding',
   ],
 });
-// One person's browser: what it has loaded for one window it need not load for the next.
+// One context, so that the windows share the cache.
 const context = await browser.newContext();
 await context.grantPermissions(['clipboard-read', 'clipboard-write']);
 const windows = [];
@@ -37,7 +37,7 @@ const actions = {
     return windows.push(page) - 1;
   },
   async close(page) {
-    // Told to unload, the page says good-bye to the extension host, which ends at once.
+    // Unloading the page ends the extension host at once.
     await page.goto('about:blank');
     await page.close();
   },
@@ -77,7 +77,7 @@ const actions = {
   screenshot: (page, { path }) => page.screenshot({ path }),
 };
 
-/** Lines of the grey text of the focused editor: what goes on at the cursor, then the lines below; null without. */
+/** The lines of the ghost text in the focused editor, the first at the cursor; null without ghost text. */
 function ghostText() {
   const editor = document.querySelector('.monaco-editor.focused') ?? document.querySelector('.monaco-editor');
   const texts = (selector) =>

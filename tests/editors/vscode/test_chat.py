@@ -1,4 +1,4 @@
-"""Questions in the real VS Code: in the side bar with and without a model, and by @weft in VS Code's own chat."""
+"""Chat in the real VS Code: the view in the side bar with and without a model, and @weft in VS Code's own chat."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import pytest
 from weft.server.chat.commands import COMMANDS
 
 CHAT = "#composer"
-"""Something in the chat's frame, by which the frame is found."""
+"""An element by which the frame of the chat is found."""
 
 ANSWERED = "article[data-state=answered]:last-child"
 WAIT_S = 30
@@ -134,10 +134,10 @@ def test_stop_ends_the_model_and_keeps_what_was_written(chat, vscode, model, rem
     # A second question waits in the box, and the person is told why.
     chat.type("And then?")
     chat.press("Enter")
-    chat.wait(".hint", "An answer is being written", frame=CHAT)
+    chat.wait(".hint", "An answer is being generated", frame=CHAT)
     chat.press("Escape")
     assert "(part_3.py:5-6)" in answer_of(chat, state="stopped")
-    chat.wait(".stopped", "Stopped here.", frame=CHAT)
+    chat.wait(".stopped", "Stopped.", frame=CHAT)
     assert was_cut.wait(WAIT_S)
     assert chat.do("evaluate", frame=CHAT, script="document.querySelector('#question').value") == "And then?"
     remote_model()
@@ -151,10 +151,132 @@ def test_an_answer_of_somebody_else_is_text_and_does_nothing(chat, model):
     hostile = "`handle_3` <img src=x onerror=alert(1)> ![x](http://x/p.png) [y](command:weft.restart) (part_3.py:5-10)."
     model(lambda reply, say: say(hostile))
     ask(chat, QUESTION)
-    assert answer_of(chat) == hostile.replace("`", "")
+    # The server escapes the "!": a link remains, and no image is loaded.
+    assert answer_of(chat) == hostile.replace("`", "").replace("![x](http://x/p.png)", "!x")
     made = chat.do("evaluate", frame=CHAT, script="[...document.querySelectorAll('.answer *')].map(e => e.localName)")
     assert set(made) == {"p", "code", "a"}
-    assert chat.texts(".answer a", frame=CHAT) == ["part_3.py:5-10"]
+    assert chat.texts(".answer a", frame=CHAT) == ["x", "part_3.py:5-10"]
+
+
+def test_a_link_to_the_web_is_a_link_and_any_other_is_text(chat, model):
+    links = (
+        "`handle_3` [ok](https://weft.invalid/a) [j](javascript:alert(1)) <script>alert(1)</script> (part_3.py:5-10)."
+    )
+    model(lambda reply, say: say(links))
+    ask(chat, QUESTION)
+    assert "[j](javascript:alert(1)) <script>alert(1)</script>" in answer_of(chat)
+    assert chat.texts(".answer a:not(.place)", frame=CHAT) == ["ok"]
+    assert chat.attribute(".answer a:not(.place)", "title", frame=CHAT) == "https://weft.invalid/a"
+    assert chat.do("evaluate", frame=CHAT, script="document.querySelectorAll('.answer script').length") == 0
+
+
+CONTRAST = """(selectors) => {
+  const rgb = (colour) => {
+    const made = Object.assign(document.createElement("canvas"), { width: 1, height: 1 }).getContext("2d");
+    made.fillStyle = colour;
+    made.fillRect(0, 0, 1, 1);
+    return [...made.getImageData(0, 0, 1, 1).data];
+  };
+  const linear = (v) => (v <= 0.03928 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4);
+  const light = (colour) => [0.2126, 0.7152, 0.0722].reduce((sum, of, n) => sum + of * linear(colour[n] / 255), 0);
+  const behind = (element) => {
+    for (let at = element; at; at = at.parentElement) {
+      const colour = rgb(getComputedStyle(at).backgroundColor);
+      if (colour[3] > 200) return colour;
+    }
+    return rgb(getComputedStyle(document.documentElement).getPropertyValue("--vscode-sideBar-background"));
+  };
+  return selectors.map((selector) => {
+    const element = document.querySelector(selector);
+    const [a, b] = [light(rgb(getComputedStyle(element).color)), light(behind(element))];
+    return [selector, (Math.max(a, b) + 0.05) / (Math.min(a, b) + 0.05)];
+  });
+}"""
+
+CODE_TOKENS = [".hljs-comment", ".hljs-keyword", ".hljs-title", ".hljs-built_in", ".hljs-number", ".hljs-string"]
+THEMES = {
+    "Light Modern": "vscode-light",
+    "Dark High Contrast": "vscode-high-contrast",
+    "Light High Contrast": "vscode-high-contrast-light",
+    "Dark Modern": "vscode-dark",
+}
+
+
+def themes(window):
+    """Switches to each kind of theme; ends with the theme of the other tests."""
+    for theme, kind in THEMES.items():
+        window.command("Preferences: Color Theme")
+        # Not the input of the Command Palette, which is closing.
+        window.fill(".quick-input-widget input[placeholder*='Color Theme']", theme)
+        window.wait(".quick-input-widget .monaco-list-row.focused", theme)
+        window.press("Enter")
+        window.do("wait", selector=f"body.{kind}", frame=CHAT)
+        yield kind
+
+
+def hard_to_read(window, selectors):
+    """The selectors of texts with a contrast below 4.5:1, the minimum of WCAG AA."""
+    ratios = window.do("evaluate", frame=CHAT, script=f"({CONTRAST})({json.dumps(selectors)})")
+    return [(name, ratio) for name, ratio in ratios if ratio < 4.5]
+
+
+TABLE_AND_QUOTE = """\
+`handle_3` has these steps (part_3.py:5-10):
+
+| step | lines | cost |
+|---|---|--:|
+| take the price | part_3.py:6-6 | 1 |
+| write the total | part_3.py:7-9 | 12 |
+
+> The ledger closes the day.
+
+1. It opens the ledger
+   - with the `basket`
+   - and writes to it
+2. It returns
+
+"""
+FENCE = """\
+```python
+# The total of a basket, in whole cents.
+def handle_3(basket: Basket) -> int:
+    return price_of(basket) * 100 + len("cents")
+"""
+
+
+def test_tables_quotes_lists_and_code_are_rendered_while_they_stream(chat, model, picture, waiting):
+    go_on = threading.Event()
+
+    def answer(reply, say):
+        say(TABLE_AND_QUOTE)
+        say(FENCE)
+        assert go_on.wait(WAIT_S)
+        say("```\n\nThat is all.")
+
+    model(answer)
+    ask(chat, QUESTION)
+    writing = "article[data-state=writing]"
+    # The fence is still open: its code is shown, without highlighting.
+    chat.wait(f"{writing} pre code", "return price_of(basket)", frame=CHAT)
+    chat.gone(f"{writing} pre span", frame=CHAT)
+    assert chat.texts(f"{writing} th", frame=CHAT) == ["step", "lines", "cost"]
+    go_on.set()
+    assert "That is all." in answer_of(chat)
+    assert chat.texts(f"{ANSWERED} td", frame=CHAT)[:3] == ["take the price", "part_3.py:6-6", "1"]
+    assert chat.texts(f"{ANSWERED} td.right", frame=CHAT) == ["1", "12"]
+    assert chat.wait(f"{ANSWERED} blockquote", frame=CHAT) == "The ledger closes the day."
+    assert chat.texts(f"{ANSWERED} ol > li > ul > li", frame=CHAT) == ["with the basket", "and writes to it"]
+    assert chat.texts(f"{ANSWERED} pre .hljs-keyword", frame=CHAT) == ["def", "return"]
+    for theme in themes(chat):
+        picture(chat, f"chat-markdown-{theme}")
+        assert not hard_to_read(chat, ["th", "td", "td a", "blockquote p", "pre code", *CODE_TOKENS]), theme
+    # A citation in a table opens its lines, and a block is copied unchanged.
+    chat.click(f"{ANSWERED} td a.place", "part_3.py:7-9", frame=CHAT)
+    chat.wait("#status\\.editor\\.selection", "Ln 9, Col 27")
+    chat.click(f"{ANSWERED} button.copy", frame=CHAT)
+    chat.wait(f"{ANSWERED} button.copy", "Copied", frame=CHAT)
+    code = FENCE.partition("\n")[2].removesuffix("\n")
+    waiting(lambda: chat.do("evaluate", script="navigator.clipboard.readText()") == code, "the code in the clipboard")
 
 
 def test_an_answer_that_does_not_come_is_said(chat, vscode):
@@ -199,7 +321,7 @@ def test_a_selection_goes_along_and_can_be_taken_away(chat, vscode):
     chat.open("part_1.py")
     chat.go(6, 1)
     chat.press("Shift+ArrowDown", "Shift+ArrowDown")
-    chat.command("Weft: Ask About the Selection")
+    chat.command("Weft: Ask About Selection")
     chat.wait(".chip", "part_1.py:6-7", frame=CHAT)
     chat.click(".chip", "Remove", frame=CHAT)
     chat.gone(".chip", frame=CHAT)
@@ -228,10 +350,10 @@ def test_a_server_killed_in_an_answer_leaves_the_question_and_the_next_step(chat
     chat.wait("article[data-state=writing] a.place", frame=CHAT)
     vscode.set()
     vscode.wire.kill(vscode.wire.wait("weft/ask", after=mark)["server"])
-    chat.wait(".error", "started again by itself", frame=CHAT)
+    chat.wait(".error", "restarts automatically", frame=CHAT)
     assert chat.wait("article .question", frame=CHAT) == QUESTION
     # At once: a server that is being started is waited for.
-    chat.click(".error button", "Ask again", frame=CHAT)
+    chat.click(".error button", "Ask Again", frame=CHAT)
     assert "part_3.py:5-10" in answer_of(chat)
     assert len(chat.texts("article", frame=CHAT)) == 2
 
@@ -281,31 +403,6 @@ def search(window, text):
     window.wait("li:first-child .conversation", f"/where {text}", frame=CHAT)
 
 
-CONTRAST = """() => {
-  const rgb = (colour) => {
-    const made = Object.assign(document.createElement("canvas"), { width: 1, height: 1 }).getContext("2d");
-    made.fillStyle = colour;
-    made.fillRect(0, 0, 1, 1);
-    return [...made.getImageData(0, 0, 1, 1).data];
-  };
-  const linear = (v) => (v <= 0.03928 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4);
-  const light = (colour) => [0.2126, 0.7152, 0.0722].reduce((sum, of, n) => sum + of * linear(colour[n] / 255), 0);
-  const behind = (element) => {
-    for (let at = element; at; at = at.parentElement) {
-      const colour = rgb(getComputedStyle(at).backgroundColor);
-      if (colour[3] > 200) return colour;
-    }
-    return rgb(getComputedStyle(document.documentElement).getPropertyValue("--vscode-sideBar-background"));
-  };
-  const said = [".question", ".answer p", ".answer code", "a.place", ".notes li", "summary"];
-  return [...said, "#attach", "#send", "#question"].map((selector) => {
-    const element = document.querySelector(selector);
-    const [a, b] = [light(rgb(getComputedStyle(element).color)), light(behind(element))];
-    return [selector, (Math.max(a, b) + 0.05) / (Math.min(a, b) + 0.05)];
-  });
-}"""
-
-
 def test_it_can_be_read_in_every_theme_and_by_who_cannot_see(chat, picture):
     ask(chat, QUESTION)
     answer_of(chat)
@@ -319,25 +416,23 @@ def test_it_can_be_read_in_every_theme_and_by_who_cannot_see(chat, picture):
         '- button "Ask"',
         '- button "History"',
         '- button "New conversation"',
-        '- log "New in the answer"',
+        '- log "New text of the answer"',
     ):
         assert part in tree, tree
-    for theme, kind in (
-        ("Light Modern", "vscode-light"),
-        ("Dark High Contrast", "vscode-high-contrast"),
-        ("Light High Contrast", "vscode-high-contrast-light"),
-        ("Dark Modern", "vscode-dark"),
-    ):
-        chat.command("Preferences: Color Theme")
-        chat.fill(".quick-input-widget input.input", theme)
-        chat.wait(".quick-input-widget .monaco-list-row.focused", theme)
-        chat.press("Enter")
-        chat.do("wait", selector=f"body.{kind}", frame=CHAT)
-        picture(chat, f"chat-{kind}")
-        weak = [
-            (name, ratio) for name, ratio in chat.do("evaluate", frame=CHAT, script=f"({CONTRAST})()") if ratio < 4.5
-        ]
-        assert not weak, theme
+    texts = [
+        ".question",
+        ".answer p",
+        ".answer code",
+        "a.place",
+        ".notes li",
+        "summary",
+        "#attach",
+        "#send",
+        "#question",
+    ]
+    for theme in themes(chat):
+        picture(chat, f"chat-{theme}")
+        assert not hard_to_read(chat, texts), theme
     # As narrow as a side bar can be: nothing is cut off.
     chat.do("evaluate", frame=CHAT, script="document.documentElement.style.width = '170px'")
     picture(chat, "chat-narrow")

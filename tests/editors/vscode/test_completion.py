@@ -1,4 +1,4 @@
-"""Grey text in the real VS Code: seen, taken in whole or in part, typed along, refused, silenced."""
+"""Ghost text in the real VS Code: shown, accepted whole and in part, typed, dismissed, disabled."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def test_a_server_that_answers_blanks_is_noticed(shop, vscode):
     mark = vscode.wire.now()
     shop.type(TYPED)
     vscode.wire.wait("textDocument/inlineCompletion", after=mark, sender="server")
-    with pytest.raises(AssertionError, match="waited for the grey text"):
+    with pytest.raises(AssertionError, match="waited for the ghost text"):
         shop.shows(GHOST, within_s=1)
 
 
@@ -87,17 +87,19 @@ def test_a_line_can_be_taken(shop, vscode):
 
 
 def test_what_was_taken_stands_in_the_statistics(shop, vscode):
-    """The server writes them when it ends, which a restart makes it do."""
+    """The server writes the statistics at its exit, which a restart causes."""
+    before = taken(vscode)
     mark = vscode.wire.now()
     shop.begin("counted.py")
     shop.type(TYPED)
     shop.shows(GHOST)
-    before = taken(vscode)
     shop.press("Control+ArrowRight")
-    vscode.wire.wait("weft/didPartiallyAccept", after=mark)
+    counting = vscode.wire.wait("weft/didPartiallyAccept", after=mark)["server"]
+    mark = vscode.wire.now()
     shop.command("Weft: Restart Server")
-    vscode.wire.wait("ended", after=mark)
-    vscode.wire.wait("weft/didChangeStatus", lambda status: status["kind"] == "ready", after=mark)
+    # The exit of this server, not of one that an earlier test stopped.
+    vscode.wire.wait("ended", lambda process: process["pid"] == counting, after=mark)
+    vscode.wait_for_restart(mark)
     assert taken(vscode) > before
 
 
@@ -110,7 +112,7 @@ def taken(vscode):
 
 def test_turned_off_for_a_language_it_is_silent_and_answers_who_asks(shop, vscode):
     shop.begin("off.py")
-    shop.command("Weft: Turn Completions On or Off")
+    shop.command("Weft: Toggle Automatic Completions")
     shop.click(".quick-input-widget .monaco-list-row", "in python files")
     shop.wait(".notification-toast", "turned off in python files")
     mark = vscode.wire.now()
@@ -122,7 +124,7 @@ def test_turned_off_for_a_language_it_is_silent_and_answers_who_asks(shop, vscod
         for note in vscode.wire.said("textDocument/inlineCompletion", after=mark, sender="editor")
     }
     assert kinds == {1}, "only the one that was asked for, none for a key"
-    shop.command("Weft: Turn Completions On or Off")
+    shop.command("Weft: Toggle Automatic Completions")
     shop.click(".quick-input-widget .monaco-list-row", "in python files")
     shop.wait(".notification-toast", "turned on in python files")
 

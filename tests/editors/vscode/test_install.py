@@ -29,7 +29,7 @@ def write_wheel(folder, command):
 def test_a_server_is_installed_on_request_and_started(shop, vscode, tmp_path, picture):
     vscode.set({"weft.server.command": None})
     try:
-        shop.wait(".notification-toast", "no server was found")
+        shop.wait(".notification-toast", "No server was found")
         shop.click(".notification-toast .monaco-button", "Install")
         shop.fill(".quick-input-widget input.input", str(tmp_path / "nothing.whl"))
         shop.press("Enter")
@@ -47,6 +47,6 @@ def test_a_server_is_installed_on_request_and_started(shop, vscode, tmp_path, pi
     finally:
         mark = vscode.wire.now()
         vscode.set()
-        vscode.wire.wait("weft/didChangeStatus", lambda status: status["kind"] == "ready", after=mark)
+        vscode.wait_for_restart(mark)
         # Else it would be found by the tests of windows without a server.
         shutil.rmtree(vscode.home / "user/User/globalStorage/weft.weft/server")

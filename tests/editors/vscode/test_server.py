@@ -21,9 +21,7 @@ def test_a_server_killed_in_the_middle_of_a_request_comes_back_and_completes(sho
     vscode.wire.order(hold=None)
     mark = vscode.wire.now()
     vscode.wire.kill(held["server"])
-    started = vscode.wire.wait("started", after=mark)
-    ready(vscode, mark)
-    assert started["message"]["params"]["pid"] != held["server"]
+    vscode.wait_for_restart(mark)
     shop.press("Backspace")
     shop.type("i")
     shop.shows(GHOST)
@@ -96,18 +94,18 @@ def test_paused_it_is_silent_and_resumed_it_knows_what_changed(shop, vscode, pic
 
 
 def test_without_a_server_there_is_one_notice_with_a_way_out(shop, vscode, picture, waiting):
-    mark = vscode.wire.now()
     vscode.set({"weft.server.command": ["/nowhere/weft"]})
-    shop.wait(".notification-toast", "no server was found")
+    shop.wait(".notification-toast", "No server was found")
     shop.begin("none.py")
     shop.type("pri")
     assert len(shop.notices()) == 1
     assert "/nowhere/weft" in shop.notices()[0]
-    assert set(shop.texts(".notification-toast .monaco-button")) == {"Install", "Choose", "Guide"}
+    assert set(shop.texts(".notification-toast .monaco-button")) == {"Install", "Choose", "Get Started"}
     picture(shop, "no-server")
     shop.command("Notifications: Clear All Notifications")
+    mark = vscode.wire.now()
     vscode.set()
-    ready(vscode, mark)
+    vscode.wait_for_restart(mark)
     shop.press("Backspace")
     shop.type("i")
     shop.shows(GHOST)
@@ -116,9 +114,9 @@ def test_without_a_server_there_is_one_notice_with_a_way_out(shop, vscode, pictu
 def test_the_why_page_opens_and_its_link_opens_the_fragment(shop, vscode, picture):
     shop.begin("why.py")
     mark = vscode.wire.now()
-    shop.command("Weft: Why This Completion")
+    shop.command("Weft: Explain Completion")
     page = vscode.wire.wait("weft/explain", after=mark, sender="server")["message"]["result"]["page"]
-    shop.wait(".tab.active", "Why this completion")
+    shop.wait(".tab.active", "Completion explanation")
     linked = next(line for line in page if line.get("uri"))
     shop.reads(linked["text"])
     picture(shop, "why")

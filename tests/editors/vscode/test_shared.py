@@ -9,7 +9,7 @@ def test_two_windows_use_one_server_that_ends_with_the_last(vscode, shop, shop_w
 
     mark = vscode.wire.now()
     vscode.set({"weft.server.shared": True})
-    vscode.wire.wait("weft/didChangeStatus", lambda status: status["kind"] == "ready", after=mark)
+    vscode.wait_for_restart(mark)
     second = vscode.open(shop_workspace)
     second.folder = shop.folder
     for window, name in ((shop, "first.py"), (second, "second.py")):
@@ -26,5 +26,7 @@ def test_two_windows_use_one_server_that_ends_with_the_last(vscode, shop, shop_w
     assert str(server) in "".join(line["text"] for line in page)
     vscode.close(second)
     assert shared() == [server]
+    mark = vscode.wire.now()
     vscode.set()
+    vscode.wait_for_restart(mark)
     waiting(lambda: not shared(), "the end of the shared server")

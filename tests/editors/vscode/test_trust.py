@@ -43,7 +43,7 @@ def test_nothing_of_an_untrusted_workspace_is_run(vscode, tmp_path, picture):
     try:
         window.wait(".statusbar-item", "Restricted Mode")
         # Of all that is found there, nothing is taken.
-        assert "not trusted" in window.wait(".notification-toast", "no server was found")
+        assert "not trusted" in window.wait(".notification-toast", "No server was found")
         picture(window, "restricted")
         # The server that the user named works there, with the workspace as data.
         begun = vscode.wire.now()

@@ -1,6 +1,6 @@
--- Taking ghost text, all or a part of it, looking at others, and refusing it.
+-- Accepting ghost text whole or in part, cycling through candidates, and dismissing it.
 --
--- Owns the edit and what the server is told of it. The same for both displays, Weft's own and Neovim's.
+-- Owns the edit and the notifications to the server. Works with both displays, Weft's own and Neovim's.
 
 local client = require('weft.client')
 local compat = require('weft.compat')
@@ -11,19 +11,19 @@ local suggestions = require('weft.suggestion')
 
 local M = {}
 
--- The candidates for one place, and which of them is shown.
+-- The candidates at one position, and the index of the shown one.
 local cycling = nil
--- Ends the request for them.
+-- Cancels the request for candidates.
 local cancel = nil
 
---- What shows ghost text here: `ghost` or `builtin`, which both have visible, show, clear and trigger.
+--- The display module, `ghost` or `builtin`. Both have visible, show, clear, dismiss, taking and trigger.
 function M.display()
   local own = not compat.has_builtin_ghost or config.options.ghost.display == 'own'
   return own and ghost or require('weft.builtin')
 end
 
---- Takes what `part` makes of the rest (all of it, its first word, its first line). False when nothing is shown,
---- and then nothing is done: the caller may do what the key does otherwise.
+--- Accepts the ghost text, or the part that `part` returns: its first word or line. False, without an effect, when
+--- nothing is shown; then the mapping may fall back to the key itself.
 function M.accept(part)
   local display = M.display()
   local suggestion, rest = display.visible()
@@ -36,7 +36,7 @@ function M.accept(part)
   end)
 end
 
---- Shows the next candidate, or the one before with -1. The first time the server is asked for them.
+--- Shows the next candidate, or with -1 the previous one. Requests the candidates the first time.
 function M.cycle(step)
   local display = M.display()
   local suggestion = display.visible()
@@ -64,20 +64,20 @@ end
 
 function M.trigger()
   return M.display().trigger(function()
-    notice.info('nothing to suggest here. :Weft why says what was looked at.')
+    notice.info('no completion here. :Weft why shows the context that was used.')
   end)
 end
 
 function M._take(display, suggestion, rest, piece)
   local row, col, line = ghost.cursor()
-  -- Between the key and now something else may have been typed.
+  -- The text may have changed since the key was pressed.
   if suggestions.rest(suggestion, row, col, line) ~= rest then
     return
   end
   local left = rest:sub(#piece + 1)
   local stop = col + (left == '' and suggestion.n_replaced or 0)
   local lines = vim.split(piece, '\n', { plain = true })
-  -- One undo takes back what was accepted, and neither what was typed before nor what is typed after.
+  -- The accepted text is an undo step of its own.
   compat.break_undo()
   vim.api.nvim_buf_set_text(0, row, col, row, stop, lines)
   local last = #lines[#lines] + (#lines == 1 and col or 0)
@@ -126,14 +126,14 @@ function M._ask_for_candidates(display, step)
       end
     end
     if #list == 1 then
-      return notice.info('there is no other completion here.')
+      return notice.info('no other completion here.')
     end
     cycling = { list = list, index = 1 }
     M._show_candidate(display, step)
   end, 0)
 end
 
---- The candidate `step` further on, of those that still fit what was typed meanwhile.
+--- Shows the candidate at offset `step` among those that still match the text.
 function M._show_candidate(display, step)
   local current = cycling.list[cycling.index]
   local row, col, line = ghost.cursor()
@@ -151,7 +151,7 @@ function M._show_candidate(display, step)
   client.notify('weft/didShow', { id = fitting[index].id })
 end
 
---- As editors do it: the item's own command.
+--- Runs the command of the item, as LSP specifies.
 function M._tell_accepted(suggestion)
   if suggestion.command then
     local call = { command = suggestion.command.command, arguments = suggestion.command.arguments }

@@ -1,7 +1,6 @@
--- One question on its way to the server, and what comes back while it is answered.
+-- `weft/ask` requests with a streamed answer.
 --
--- Owns the stream of an answer: its token, who is told of each piece, and its end, which comes exactly once.
--- Knows no chat buffer.
+-- Owns the progress tokens and their callbacks; `finished` is called exactly once. Knows no chat buffer.
 
 local client = require('weft.client')
 local window = require('weft.window')
@@ -10,16 +9,16 @@ local M = {}
 
 local PREFIX = 'weft-ask-'
 
--- Who follows an answer that is being written, by the token of its stream.
+-- The callbacks of running requests, by progress token.
 local streams = {}
-local n_asked = 0
+local n_requests = 0
 
---- Asks. `about` is { bufnr, first, last }, the lines (from 1) that the question is about, or nil.
+--- Asks a question. `about` is { bufnr, first, last }, the 1-based lines that it is about, or nil.
 --- `follow` has text(piece), restart(), citation(citation), conversation(id), note(sentence), and
 --- finished(outcome) with one of { result =, error =, stopped = } set. The returned function stops the answer.
 function M.start(question, conversation_id, about, follow)
-  n_asked = n_asked + 1
-  local token, work_token = PREFIX .. n_asked, PREFIX .. n_asked .. '-work'
+  n_requests = n_requests + 1
+  local token, work_token = PREFIX .. n_requests, PREFIX .. n_requests .. '-work'
   local function finish(outcome)
     streams[token], streams[work_token] = nil, nil
     follow.finished(outcome)
@@ -42,7 +41,7 @@ function M.start(question, conversation_id, about, follow)
     if err then
       finish({ error = err.message })
     elseif not result or result == vim.NIL then
-      finish({ error = 'The server stopped before it had answered. :Weft restart, then ask again.' })
+      finish({ error = 'The server stopped before it answered. Run :Weft restart, then ask again.' })
     else
       finish({ result = result })
     end
@@ -55,17 +54,17 @@ function M.start(question, conversation_id, about, follow)
   end
 end
 
---- What the server is told of: the selected lines, else where the cursor of the file's window stands.
+--- The parameters of the request: the given lines, else the cursor of the last file window.
 function M._params(question, conversation_id, about)
   local params = { question = question, conversationId = conversation_id }
   local server = client.get()
   local encoding = server and server.offset_encoding or 'utf-16'
   if about then
     if server and not vim.lsp.buf_is_attached(about.bufnr, server.id) then
-      return nil, nil, 'Weft does not see this buffer, so its lines cannot be asked about. Save it as a file first.'
+      return nil, nil, 'Weft is not attached to this buffer. Save it to a file, then ask again.'
     end
     params.textDocument = { uri = vim.uri_from_bufnr(about.bufnr) }
-    -- The start of the line after: a selection that ends there holds the whole line before.
+    -- Ends at the start of the next line, so that the last line is included.
     params.selection = {
       start = { line = about.first - 1, character = 0 },
       ['end'] = { line = about.last, character = 0 },
@@ -101,7 +100,7 @@ client.on('$/progress', function(params)
   if type(token) ~= 'string' or token:sub(1, #PREFIX) ~= PREFIX then
     return false
   end
-  -- What comes late, after a stop, goes to nobody.
+  -- Progress after a stop is ignored.
   if streams[token] then
     streams[token](params.value)
   end

@@ -1,8 +1,8 @@
--- Ghost text by Neovim's own vim.lsp.inline_completion, which is there from 0.12 on.
+-- Ghost text displayed by vim.lsp.inline_completion (Neovim 0.12 and later).
 --
--- Neovim asks and shows; this module stands between it and the server. It asks for nothing where there should be no
--- ghost text, cancels what is superseded, drops answers that come too late, and knows what is shown, so that an
--- item which Neovim still shows at its old place is never taken there. Owns the last suggestion of each buffer.
+-- Neovim requests and displays; this module wraps the client's `request`. It sends no request where ghost text is
+-- disabled, cancels superseded requests, drops outdated answers, and tracks the displayed item, so that an item which
+-- Neovim still shows at an old position is never inserted there. Owns the last suggestion of each buffer.
 
 local client = require('weft.client')
 local ghost = require('weft.ghost')
@@ -17,34 +17,34 @@ local AUTOMATIC, INVOKED = 2, 1
 local cancel = nil
 local namespace = vim.api.nvim_create_namespace('nvim.lsp.inline_completion')
 
--- By buffer: how Neovim is given items, how the server is asked, and what Neovim was given last.
+-- By buffer: the server, the function that returns items to Neovim, and the last suggestion.
 local states = {}
--- By buffer: somebody asked by hand before Neovim did.
+-- By buffer: the `on_empty` of a trigger before the first request of Neovim.
 local pending = {}
 client.on('ended', function()
   states, pending = {}, {}
 end)
--- By the client's id: we stand between.
-local between = {}
+-- By client id: whether `request` is wrapped.
+local wrapped = {}
 
---- Has Neovim show what `server` completes in this buffer.
+--- Enables inline completion of `server` in this buffer.
 function M.attach(server, bufnr)
-  if not between[server.id] then
-    between[server.id] = true
+  if not wrapped[server.id] then
+    wrapped[server.id] = true
     local request = server.request
     server.request = function(self, method, params, handler, number)
-      -- Ours say how the text is indented, Neovim's do not.
+      -- Requests of this module have formattingOptions, those of Neovim do not.
       if method == METHOD and not params.formattingOptions then
-        return M._asked_by_neovim(self, handler, number)
+        return M._answer_neovim(self, handler, number)
       end
       return request(self, method, params, handler, number)
     end
   end
-  -- For one server alone Neovim would not notice that it ended, and go on asking it.
+  -- Not for this client alone: then Neovim would send requests to it after its exit.
   vim.lsp.inline_completion.enable(true, { bufnr = bufnr })
 end
 
---- The suggestion on the screen and what is left of it, or nil.
+--- The displayed suggestion and its remaining text, or nil.
 function M.visible()
   local bufnr = vim.api.nvim_get_current_buf()
   local suggestion = states[bufnr] and states[bufnr].suggestion
@@ -53,7 +53,7 @@ function M.visible()
   return rest and suggestion, rest
 end
 
---- Shows one of several suggestions, all of which fit here; Neovim says which of how many.
+--- Shows the suggestion at `index` of a list, all of which match here; Neovim shows the index and the count.
 function M.show(list, index)
   local state = states[vim.api.nvim_get_current_buf()]
   if not state then
@@ -78,13 +78,13 @@ function M.clear()
   end
 end
 
---- Takes it off the screen until something is typed.
+--- Hides the suggestion until the text changes.
 function M.dismiss()
   M.clear()
   states[vim.api.nvim_get_current_buf()].refused = ghost.now()
 end
 
---- Neovim lets go of its item, and then `take` edits the text. False when it has none.
+--- Removes the item from Neovim's display, then runs `take`, which edits the text. False when there is none.
 function M.taking(take)
   return vim.lsp.inline_completion.get({
     on_accept = function()
@@ -93,7 +93,7 @@ function M.taking(take)
   })
 end
 
---- Asks by hand. `on_empty` is called when there is nothing to show.
+--- Requests a completion explicitly. `on_empty` is called when there is none.
 function M.trigger(on_empty)
   local bufnr = vim.api.nvim_get_current_buf()
   if not client.get(bufnr) or not when.may_show(true) then
@@ -102,14 +102,14 @@ function M.trigger(on_empty)
   if states[bufnr] then
     M._request(states[bufnr], INVOKED, on_empty)
   else
-    -- Neovim shows only what it asked for; it does so a moment after insert mode began.
+    -- Neovim displays only the items of its own request, which follows shortly after the start of insert mode.
     pending[bufnr] = on_empty
   end
   return true
 end
 
---- Neovim waited for a pause and wants items.
-function M._asked_by_neovim(server, handler, bufnr)
+--- Answers a request of Neovim.
+function M._answer_neovim(server, handler, bufnr)
   bufnr = (bufnr or 0) == 0 and vim.api.nvim_get_current_buf() or bufnr
   local state = states[bufnr] or {}
   states[bufnr] = state
@@ -125,7 +125,7 @@ function M._asked_by_neovim(server, handler, bufnr)
   elseif on_empty then
     M._request(state, INVOKED, on_empty)
   elseif suggestion and suggestion.chosen then
-    -- What a person asked for stays: unasked the server may say something else, or nothing.
+    -- A triggered or chosen suggestion stays: an automatic request may return another or none.
     M.show({ suggestion }, 1)
   elseif when.may_show(false) then
     M._request(state, AUTOMATIC)

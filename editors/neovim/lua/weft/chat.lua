@@ -1,7 +1,7 @@
--- The chat: questions about the repository, asked and answered in one buffer, weft://chat.
+-- The chat buffer weft://chat: questions about the repository and their answers.
 --
--- Owns the conversation that is open, the answer that is being written, and the keys of the buffer.
--- The text is `transcript.lua`'s, the stream is `ask.lua`'s, old conversations are found in `history.lua`.
+-- Owns the open conversation, the running request and the keys of the buffer. `transcript.lua` owns the text, `ask.lua`
+-- the stream, `history.lua` the list of stored conversations.
 
 local ask = require('weft.ask')
 local config = require('weft.config')
@@ -12,22 +12,22 @@ local window = require('weft.window')
 
 local M = {}
 
--- The server ends what it keeps of such an answer with the same words.
+-- The server ends a stored answer that was stopped with the same text.
 local STOPPED = '(The answer was stopped here.)'
 
--- `bufnr` is the buffer and `text` its transcript, `id` the conversation that the next question goes on with, `stop`
--- ends the answer that is being written, `last` is the question, the citations and the evidence of the last answer.
+-- `bufnr` is the buffer and `text` its transcript, `id` the conversation of the next question, `stop` cancels the running
+-- request, `last` is the question, the citations and the evidence of the last answer.
 local chat = {}
 
---- Shows the chat and goes to where a question is typed.
+--- Opens the chat with the cursor in the input.
 function M.open()
   M._ensure()
   window.show(chat.bufnr, config.options.chat)
   vim.api.nvim_win_set_cursor(0, { vim.api.nvim_buf_line_count(chat.bufnr), 0 })
 end
 
---- Asks, about the lines from range[1] to range[2] of the current buffer where a range is given. Without a question
---- the chat opens. The cursor stays where it is.
+--- Asks a question, about the lines range[1] to range[2] of the current buffer if a range is given. Without a question,
+--- opens the chat. Does not move the cursor.
 function M.ask(question, range)
   if vim.trim(question or '') == '' then
     return M.open()
@@ -46,7 +46,7 @@ function M.ask(question, range)
   end
 end
 
---- Asks what is typed in the chat.
+--- Asks the question in the input.
 function M.send()
   M._ensure()
   local question = chat.text:typed()
@@ -56,7 +56,7 @@ function M.send()
   end
 end
 
---- Stops the answer that is being written; what is there stays. True when there was one.
+--- Stops the running answer and keeps its text. True when there was one.
 function M.stop()
   local stop = chat.stop
   if stop then
@@ -65,44 +65,44 @@ function M.stop()
   return stop ~= nil
 end
 
---- Begins a new conversation.
+--- Starts a new conversation.
 function M.new()
   M.forget()
   M.open()
 end
 
---- Leaves the conversation, shown or not.
+--- Closes the conversation without opening the chat.
 function M.forget()
   M.stop()
   M._ensure()
   M._begin()
 end
 
---- Goes on with a conversation: its id and its turns as the server has them.
+--- Continues a stored conversation.
 function M.resume(id, turns)
   M.forget()
   chat.id = id
   for _, turn in ipairs(turns) do
     local has_answer = turn.answer and turn.answer ~= vim.NIL
     chat.text:ask(turn.question)
-    local notes = has_answer and {} or { 'No answer was written.' }
+    local notes = has_answer and {} or { 'This question was not answered.' }
     chat.text:finish(has_answer and turn.answer or '', turn.citations, notes)
     chat.last = { question = turn.question, citations = turn.citations, exhibits = {} }
   end
   M.open()
 end
 
---- The conversation that is open; nil before its first question.
+--- The id of the open conversation; nil before its first question.
 function M.conversation()
   return chat.id
 end
 
---- Whether an answer is being written, for who draws a status line.
+--- Whether an answer streams; for status lines.
 function M.is_busy()
   return chat.stop ~= nil
 end
 
---- The citations and the evidence of the last answer in the quickfix window; from a page, its places.
+--- Lists the citations and the evidence of the last answer in the quickfix window; in a report, its links.
 function M.citations()
   if vim.bo.filetype == 'weftpage' then
     return jump.list()
@@ -110,12 +110,12 @@ function M.citations()
   local last = chat.last or { citations = {}, exhibits = {} }
   local found, seen = {}, {}
   for _, group in ipairs({ last.citations, last.exhibits }) do
-    for _, place in ipairs(group) do
-      local link = transcript.link(place)
+    for _, cited in ipairs(group) do
+      local link = transcript.link(cited)
       if link and not seen[link.uri .. link.place] then
         seen[link.uri .. link.place] = true
-        local line = vim.trim(vim.split(vim.trim(place.text), '\n')[1])
-        link.text = place.why and place.why ~= '' and place.why .. ': ' .. line or line
+        local line = vim.trim(vim.split(vim.trim(cited.text), '\n')[1])
+        link.text = cited.why and cited.why ~= '' and cited.why .. ': ' .. line or line
         table.insert(found, link)
       end
     end
@@ -123,17 +123,17 @@ function M.citations()
   jump.to_quickfix(last.question or 'citations', found)
 end
 
---- One answer at a time: the next question may lean on this one.
+--- False, with a message, while an answer streams: the next question may refer to it.
 function M._is_free()
   if chat.stop then
-    notice.info('an answer is being written. :Weft stop ends it, then ask again.')
+    notice.info('an answer is being generated. Run :Weft stop to stop it, then ask again.')
   end
   return not chat.stop
 end
 
 function M._start(question, about)
-  chat.text:ask(question, about and M._place(about))
-  chat.text:set_busy('is asked ...  <C-c> stops')
+  chat.text:ask(question, about and M._location(about))
+  chat.text:set_busy('waiting ...  <C-c> stops')
   -- An error may come before `start` returns.
   local is_over = false
   local text = chat.text
@@ -169,7 +169,7 @@ function M._finish(question, outcome)
   end
   local result = outcome.result
   if result then
-    -- A conversation that was forgotten has no id to go on with.
+    -- Empty after /forget.
     chat.id = result.conversationId ~= '' and result.conversationId or nil
     chat.text:finish(result.text, result.citations, M._notes(result))
     chat.last = { question = question, citations = result.citations, exhibits = result.exhibits }
@@ -181,17 +181,17 @@ function M._finish(question, outcome)
     local notes = { outcome.error }
     if chat.text:typed() == '' then
       chat.text:set_typed(question)
-      table.insert(notes, 'The question stands below, to be asked again.')
+      table.insert(notes, 'The question is in the input below; ask it again.')
     end
     chat.text:finish(nil, nil, notes)
   end
 end
 
---- What a person should know of an answer, below it.
+--- The notes below an answer.
 function M._notes(result)
   local notes = {}
   if vim.trim(result.text) == '' then
-    table.insert(notes, 'The answer is empty. :Weft status says whether something is wrong; else ask in other words.')
+    table.insert(notes, 'The answer is empty. Check :Weft status, or rephrase the question.')
   end
   if result.model ~= '' then
     table.insert(notes, 'Written by ' .. result.model .. '.')
@@ -199,7 +199,7 @@ function M._notes(result)
   return vim.list_extend(notes, result.notes)
 end
 
-function M._place(about)
+function M._location(about)
   local name = vim.fn.fnamemodify(vim.api.nvim_buf_get_name(about.bufnr), ':.')
   return {
     uri = vim.uri_from_bufnr(about.bufnr),
@@ -209,7 +209,7 @@ function M._place(about)
   }
 end
 
---- The buffer, with its keys, and a conversation in it.
+--- Creates the buffer with its keys and an empty conversation, unless it exists.
 function M._ensure()
   local bufnr, is_new = window.scratch('weft://chat')
   if is_new then
@@ -237,13 +237,13 @@ function M._prepare(bufnr)
     else
       jump.follow()
     end
-  end, 'ask what is typed, or open the place')
-  map('i', '<C-s>', M.send, 'ask what is typed')
+  end, 'ask the question, or open the location')
+  map('i', '<C-s>', M.send, 'ask the question')
   map('n', '<C-c>', M.stop, 'stop the answer')
   local function on(events, fn)
     vim.api.nvim_create_autocmd(events, { buffer = bufnr, callback = fn })
   end
-  -- What was said stays as it was said: only the question can be changed.
+  -- Only the input is modifiable.
   on({ 'CursorMoved', 'CursorMovedI', 'BufEnter', 'WinEnter' }, function()
     vim.bo[bufnr].modifiable = chat.text ~= nil and chat.text:is_input(vim.api.nvim_win_get_cursor(0)[1] - 1)
   end)
@@ -253,7 +253,7 @@ function M._prepare(bufnr)
     if stop then
       stop()
     end
-    -- `:bdelete` and `:edit` leave a buffer that is no chat.
+    -- `:bdelete` and `:edit` leave an unloaded buffer of this name.
     vim.schedule(function()
       pcall(vim.api.nvim_buf_delete, bufnr, { force = true })
     end)

@@ -1,7 +1,7 @@
--- The server's life: one process for this Neovim, started again when it ends by itself; and talking to it.
+-- Lifecycle of the server process and its LSP client: one for this Neovim, restarted with exponential backoff.
 --
--- Owns requests on their way, who listens to the server, and the waiting between two starts. How a server is started
--- is `launch.lua`'s. Knows nothing of what is asked, nor of what is shown.
+-- Owns pending requests, listeners and the restart timer. `launch.lua` starts the process. Knows no requests and no
+-- display.
 
 local compat = require('weft.compat')
 local config = require('weft.config')
@@ -12,17 +12,17 @@ local notice = require('weft.notice')
 
 local M = {}
 
--- What a request is answered with when there is no server to answer it.
+-- The error code of a request without a server.
 local NO_SERVER = -32001
--- A server that ran this long is well; the next end counts as the first.
-local WELL_AFTER_MS = 60000
+-- After this uptime the next exit counts as the first.
+local HEALTHY_AFTER_MS = 60000
 
 local listeners = {}
 local unanswered = {}
 local waiting = {}
 local life = { wanted = false, failure = nil, n_running = 0, n_ends = 0, started_at = 0, restarting = nil }
 
---- Attaches to every buffer there is and will be. Says once what is missing.
+--- Attaches to all current and future buffers. Warns once when no server is found.
 function M.enable()
   life.wanted, life.failure = true, nil
   local command, problem = locate.command()
@@ -32,7 +32,7 @@ function M.enable()
   launch.enable(command, M._hooks())
 end
 
---- Ends the server, and leaves it ended.
+--- Stops the server.
 function M.disable()
   life.wanted = false
   if life.restarting then
@@ -41,15 +41,15 @@ function M.disable()
     life.restarting = nil
   end
   launch.disable()
-  M._answer_all("Weft's server was ended before it answered.")
+  M._answer_all("The Weft server was stopped before it answered.")
 end
 
---- A new server, for whatever reason, with another chance for one that was given up.
+--- Restarts the server, also after the restart limit was reached.
 function M.restart()
   M.disable()
   notice.forget()
   life.n_ends = 0
-  -- The old one may still be saying goodbye.
+  -- Waits until the old process has exited, up to five seconds.
   local function when_gone(n_tries)
     if life.n_running == 0 or n_tries == 0 then
       return M.enable()
@@ -61,7 +61,7 @@ function M.restart()
   when_gone(100)
 end
 
---- The client that serves `bufnr`, or the one there is when no buffer is given; nil while there is none.
+--- The client attached to `bufnr`, or any client when no buffer is given; nil when there is none.
 function M.get(bufnr)
   for _, client in ipairs(launch.clients()) do
     if client.initialized and (not bufnr or vim.lsp.buf_is_attached(M._number(bufnr), client.id)) then
@@ -70,8 +70,8 @@ function M.get(bufnr)
   end
 end
 
---- Sends a request. `handler(err, result)` is called once, also when there is no server or it ends meanwhile;
---- not after the returned function, which cancels, was called. Waits for a server that is starting.
+--- Sends a request. `handler(err, result)` is called once, also without a server or when it exits meanwhile, unless the
+--- returned function cancels the request. Waits for a server that is starting.
 function M.request(method, params, handler, bufnr)
   local entry = { handler = handler }
   local function send(client)
@@ -110,7 +110,7 @@ function M.request(method, params, handler, bufnr)
   end
 end
 
---- Sends a notification; passed over while there is no server.
+--- Sends a notification; does nothing without a server.
 function M.notify(method, params)
   local client = M.get()
   if client then
@@ -118,9 +118,9 @@ function M.notify(method, params)
   end
 end
 
---- Calls `fn(params)` for each of the server's notifications of this kind, before Neovim's own handler, which
---- is left out when `fn` returns true. Four are ours: `attach` (client, bufnr), `ready` (client), `ended`
---- (how, whether it was asked to), and `failed` (why) when there will be no server. Returns a function that ends it.
+--- Calls `fn(params)` for each notification of this method, before Neovim's own handler, which is skipped when `fn`
+--- returns true. Four events are local: `attach` (client, bufnr), `ready` (client), `ended` (exit status, whether it was
+--- requested), and `failed` (message) when no server will start. Returns a function that removes the listener.
 function M.on(method, fn)
   listeners[method] = listeners[method] or {}
   table.insert(listeners[method], fn)
@@ -131,15 +131,15 @@ function M.on(method, fn)
   end
 end
 
---- Why there is no server, in a sentence with the next step.
+--- Why no server runs, with the next step.
 function M.why_not()
   if life.failure then
     return life.failure
   end
   if not life.wanted then
-    return "Weft is not running. :Weft restart starts it; require('weft').setup{} starts it with Neovim."
+    return "Weft is not running. Run :Weft restart to start it, or call require('weft').setup{} in your init.lua."
   end
-  return "Weft's server is not running yet."
+  return "The Weft server has not started yet."
 end
 
 function M._hooks()
@@ -172,7 +172,7 @@ function M._hooks()
   }
 end
 
---- Not while it rests between two tries, nor after it was given up, nor when the folder that was just opened holds it.
+--- False between two restarts, after the restart limit, and when the program is inside an open workspace.
 function M._may_start()
   if not life.wanted or life.failure or life.restarting then
     return false
@@ -189,7 +189,7 @@ end
 
 function M._ready(client)
   life.started_at = compat.uv.now()
-  log.add(3, 'The server answers.')
+  log.add(3, 'The server is initialized.')
   vim.schedule(function()
     local ready = waiting
     waiting = {}
@@ -217,41 +217,41 @@ function M._answer_all(message)
   end
 end
 
---- The process is gone: whoever waits is told, and it is started again unless it was meant to end.
+--- Handles the exit of the process: answers pending requests, and restarts it unless it was stopped.
 M._ended = vim.schedule_wrap(function(code, signal)
-  -- Neovim itself is going.
+  -- Neovim is exiting.
   if vim.v.exiting ~= vim.NIL then
     return
   end
   life.n_running = life.n_running - 1
   local how = signal ~= 0 and 'signal ' .. signal or 'exit status ' .. code
-  log.add(code == 0 and signal == 0 and 3 or 1, 'The server ended: ' .. how .. '.')
-  -- One that was slow to end, and its successor runs.
+  log.add(code == 0 and signal == 0 and 3 or 1, 'The server exited: ' .. how .. '.')
+  -- Its successor runs already.
   if life.n_running > 0 then
     return
   end
-  M._answer_all("Weft's server ended (" .. how .. ') before it answered.')
-  -- With status 0 it was asked to, by us or by somebody's vim.lsp.enable('weft', false).
+  M._answer_all("The Weft server exited (" .. how .. ') before it answered.')
+  -- Status 0 means that it was stopped, here or by vim.lsp.enable('weft', false).
   local was_asked = code == 0 and signal == 0
   M._tell('ended', how, was_asked)
   if life.wanted and not was_asked then
-    M._start_again(how)
+    M._restart_later(how)
   end
 end)
 
-function M._start_again(how)
+function M._restart_later(how)
   local options = config.options.restart
-  if life.started_at > 0 and compat.uv.now() - life.started_at > WELL_AFTER_MS then
+  if life.started_at > 0 and compat.uv.now() - life.started_at > HEALTHY_AFTER_MS then
     life.n_ends = 0
   end
   life.started_at = 0
   life.n_ends = life.n_ends + 1
   if life.n_ends > options.tries then
-    local message = "Weft's server ended %d times (%s). See :Weft log, then :Weft restart."
+    local message = "The Weft server exited %d times (%s) and is not restarted. See :Weft log for the cause, then run :Weft restart."
     return M._fail(string.format(message, life.n_ends, how))
   end
   if life.n_ends == 1 then
-    notice.warn('the server ended (' .. how .. ') and is started again. :Weft log says more.')
+    notice.warn('the server exited (' .. how .. ') and is restarting. See :Weft log for the cause.')
   end
   local delay_ms = math.min(options.first_ms * 2 ^ (life.n_ends - 1), options.longest_ms)
   life.restarting = vim.defer_fn(function()

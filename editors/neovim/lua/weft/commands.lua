@@ -1,6 +1,4 @@
--- `:Weft ...`: what each word does, and what may follow it.
---
--- Owns the words. What they do is elsewhere.
+-- The subcommands of `:Weft` and their completion.
 
 local client = require('weft.client')
 local log = require('weft.log')
@@ -11,23 +9,23 @@ local M = {}
 
 local SCOPES = { 'global', 'filetype', 'buffer' }
 
---- Runs one `:Weft` command, as nvim_create_user_command hands it over.
+--- Runs a `:Weft` command; `call` is the argument of the nvim_create_user_command callback.
 function M.run(call)
   local word, rest = call.args:match('^(%S*)%s*(.*)$')
   local command = M._commands[word == '' and 'status' or word]
   if not command then
     local nearest = require('weft.config').nearest(word, vim.tbl_keys(M._commands))
     local hint = nearest and ' Did you mean :Weft ' .. nearest .. '?' or ''
-    return notice.error('there is no command :Weft ' .. word .. '.' .. hint .. ' See :help :Weft.')
+    return notice.error('unknown subcommand :Weft ' .. word .. '.' .. hint .. ' See :help :Weft.')
   end
   if not require('weft').is_set_up() and word ~= 'restart' and word ~= 'log' then
-    local next_step = "Put require('weft').setup{} into your init.lua; :Weft restart starts it now."
+    local next_step = "Call require('weft').setup{} in your init.lua, or run :Weft restart to start it now."
     return notice.warn('Weft is not set up. ' .. next_step)
   end
   command.run(rest, call)
 end
 
---- What may stand at the cursor of a `:Weft` command line.
+--- Completes the command line of `:Weft`.
 function M.complete(lead, line, cursor)
   local before = line:sub(1, cursor)
   local word = before:match('Weft!?%s+(%S+)%s')
@@ -43,11 +41,11 @@ function M.complete(lead, line, cursor)
   end, words)
 end
 
---- A command without words of its own: `require('weft.MODULE').NAME()`.
+--- A subcommand that calls `require(module)[name]` with the text after it.
 local function calling(module, name)
   return {
-    run = function()
-      require(module)[name]()
+    run = function(text)
+      require(module)[name](text)
     end,
   }
 end
@@ -76,10 +74,10 @@ local function toggle(scope)
     end
   end
   if scope == '' then
-    return vim.ui.select(SCOPES, { prompt = 'Switch Weft on or off: ' }, switch)
+    return vim.ui.select(SCOPES, { prompt = 'Toggle Weft for: ' }, switch)
   end
   if not vim.tbl_contains(SCOPES, scope) then
-    return notice.error(':Weft toggle takes ' .. table.concat(SCOPES, ', ') .. ', or asks.')
+    return notice.error(':Weft toggle takes ' .. table.concat(SCOPES, ', ') .. ', or no argument.')
   end
   switch(scope)
 end
@@ -88,7 +86,7 @@ local function show_log()
   local lines = vim.tbl_map(function(line)
     return { text = line }
   end, log.lines())
-  table.insert(lines, 1, { text = "Neovim's own log of the protocol: " .. vim.lsp.get_log_path() })
+  table.insert(lines, 1, { text = "LSP log of Neovim: " .. vim.lsp.get_log_path() })
   require('weft.pages').open('log', lines)
 end
 
@@ -103,13 +101,9 @@ end
 local function accept(part)
   local call = ({ [''] = 'accept', word = 'accept_word', line = 'accept_line' })[part]
   if not call then
-    return notice.error(':Weft accept takes word, line, or nothing.')
+    return notice.error(':Weft accept takes word, line, or no argument.')
   end
   require('weft')[call]()
-end
-
-local function history(text)
-  require('weft.history').open(text)
 end
 
 M._commands = {
@@ -122,7 +116,7 @@ M._commands = {
   ask = { run = ask },
   stop = calling('weft.chat', 'stop'),
   citations = calling('weft.chat', 'citations'),
-  history = { run = history },
+  history = calling('weft.history', 'open'),
   pause = { run = pause(true) },
   resume = { run = pause(false) },
   toggle = { run = toggle, words = SCOPES },

@@ -1,7 +1,6 @@
--- What differs between Neovim 0.7 and 0.12, said once.
+-- Compatibility layer for Neovim 0.7 to 0.12.
 --
--- Owns every question about Neovim's version. The other modules call these functions and know no version,
--- but for `builtin.lua`, which is about one.
+-- Owns all version checks. The other modules use these functions; only `builtin.lua` requires a version.
 
 local M = {}
 
@@ -11,7 +10,7 @@ end
 
 M.uv = vim.uv or vim.loop
 
---- Text can be shown between two characters of a line; before, it can only be laid over what stands there.
+--- Inline virtual text; before 0.10 virtual text can only overlay the line.
 M.has_inline_text = has('0.10')
 --- `vim.lsp.config` and `vim.lsp.enable`.
 M.has_lsp_config = has('0.11')
@@ -33,7 +32,7 @@ end
 
 local started_ids = {}
 
---- The clients of this name that have not ended, those that are starting too.
+--- The clients of this name that have not stopped, including those that are starting.
 function M.clients(name)
   local known = {}
   if has('0.11') then
@@ -48,8 +47,8 @@ function M.clients(name)
   end, known)
 end
 
---- Starts a client unless `reuse(client, config)` is true of one there is, and attaches `bufnr` if given.
---- Its id, or nil.
+--- Starts a client unless `reuse(client, config)` is true for an existing one, and attaches `bufnr` if given. Returns its
+--- id, or nil.
 function M.start(config, bufnr, reuse)
   if has('0.11') then
     return vim.lsp.start(config, { bufnr = bufnr, attach = bufnr ~= nil, reuse_client = reuse })
@@ -68,21 +67,21 @@ function M.start(config, bufnr, reuse)
   return id
 end
 
---- Closes the step that undo takes back, in the middle of insert mode.
+--- Starts a new undo step in insert mode.
 function M.break_undo()
   vim.go.undolevels = vim.go.undolevels
 end
 
---- The same behind an edit of ours, so that what is typed next is a step of its own.
+--- The same after an edit, so that the next typed text is a step of its own.
 function M.break_undo_after()
   if has('0.11') then
     return M.break_undo()
   end
-  -- 0.7 goes on with the same step unless it is told by a key.
+  -- 0.7 starts a new step only for a key.
   vim.api.nvim_feedkeys(vim.api.nvim_replace_termcodes('<C-g>u', true, false, true), 'ni', false)
 end
 
---- The byte, from 0, of an LSP character of a line; never past its end.
+--- The 0-based byte of an LSP character of a line; at most its length.
 function M.byte_of(line, character, encoding)
   if encoding == 'utf-8' then
     return math.min(character, #line)
@@ -94,7 +93,7 @@ function M.byte_of(line, character, encoding)
   return ok and byte or #line
 end
 
---- The LSP character of a byte of a line, both from 0.
+--- The LSP character of a byte of a line, both 0-based.
 function M.character_of(line, byte, encoding)
   if encoding == 'utf-8' then
     return byte
@@ -106,7 +105,7 @@ function M.character_of(line, byte, encoding)
   return encoding == 'utf-16' and utf16 or utf32
 end
 
---- Length in UTF-16 units, as the protocol counts what was accepted.
+--- Length in UTF-16 units, the unit of `acceptedLength`.
 function M.utf16_length(text)
   if has('0.11') then
     return vim.str_utfindex(text, 'utf-16')
@@ -115,12 +114,12 @@ function M.utf16_length(text)
   return length
 end
 
---- Where the cursor of the current window stands, as a request's parameters.
+--- The cursor of the current window as TextDocumentPositionParams.
 function M.position_params(encoding)
   return vim.lsp.util.make_position_params(0, encoding)
 end
 
---- The nearest folder at or above `path` that holds one of `markers`, or nil.
+--- The nearest folder at or above `path` that contains one of `markers`, or nil.
 function M.root(path, markers)
   local folder = path
   while folder ~= '' do

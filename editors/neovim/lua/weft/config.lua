@@ -1,52 +1,52 @@
--- What a person may set in `require('weft').setup{}`, with its defaults, and what is said when it is set wrongly.
+-- The options of `require('weft').setup{}`: defaults and validation.
 --
--- Owns the table of settings. A mistake stops nothing: it is named, with the nearest right name, and the default
--- stays. What stands in `settings` belongs to the server, which checks it by itself. Knows no client and no buffer.
+-- Owns the options. An invalid option is reported, with the nearest valid name, and keeps its default. The server
+-- validates the content of `settings`. Knows no client and no buffer.
 
 local M = {}
 
 M.defaults = {
-  -- The server's command as a list. Without it `weft serve` is looked for on the PATH, outside of the workspace.
+  -- The command of the server, as a list. By default `weft serve`, searched on the PATH outside the workspace.
   cmd = nil,
-  -- More environment variables for the server.
+  -- Additional environment variables for the server.
   cmd_env = {},
-  -- One server for all Neovims and editors of this user.
+  -- Use one server process for all Neovim instances and editors of this user.
   shared = false,
   -- The server's settings, as in weft.toml: { completion = { multi_line = 'never' } }.
   settings = {},
-  -- Filetypes to complete in; nil is every one.
+  -- Filetypes to attach to; nil means all.
   filetypes = nil,
-  -- The folder that holds one of these, above the file, is the workspace folder.
+  -- The workspace folder is the nearest folder above the file that contains one of these.
   root_markers = { 'weft.toml', '.git', '.hg', '.svn', 'pyproject.toml', 'package.json', 'go.mod', 'Cargo.toml' },
-  -- Whether there is ghost text: true, false, or a function of the buffer.
+  -- Show ghost text: true, false, or a function of the buffer.
   enabled = true,
   ghost = {
-    -- Without being asked; false leaves it to <Plug>(weft-trigger).
+    -- Show ghost text while typing; false shows it only after <Plug>(weft-trigger).
     auto = true,
-    -- 'auto' takes vim.lsp.inline_completion where Neovim has it (0.12); 'own' never does.
+    -- 'auto' uses vim.lsp.inline_completion where available (Neovim 0.12); 'own' never does.
     display = 'auto',
-    -- A burst of keys is one request. The server itself waits longer where a model is slow.
+    -- Delay after the last key before a request. The server waits longer for a slow model.
     debounce_ms = 20,
-    -- Ghost text beside the visible popup menu.
+    -- Show ghost text while the popup menu is visible.
     popup_menu = false,
-    -- How many texts <Plug>(weft-next) asks for.
+    -- Number of candidates that <Plug>(weft-next) requests.
     candidates = 3,
-    -- function(bufnr): false shows nothing now, as while a completion plugin's menu is open.
+    -- function(bufnr) that returns false to hide ghost text, for example while a completion plugin's menu is open.
     when = nil,
   },
-  -- Highlight groups that Weft's own link to.
+  -- Highlight groups that WeftGhost and WeftGhostHint link to.
   highlights = { ghost = 'Comment', hint = 'NonText' },
-  -- Where the chat opens: 'vsplit', 'split', 'float' or 'tab'; its width or height in cells.
+  -- The window of the chat: 'vsplit', 'split', 'float' or 'tab'; its width or height in cells.
   chat = { window = 'vsplit', size = 72 },
-  -- The same for pages: why, status, doctor, history.
+  -- The window of the reports (why, status, doctor, log) and of the history.
   pages = { window = 'split', size = 15 },
-  -- A server that ended by itself is started again: after first_ms, then after twice as long, and so on.
+  -- A server that exits is restarted after first_ms; the delay doubles with each attempt, up to longest_ms.
   restart = { first_ms = 1000, longest_ms = 30000, tries = 6 },
-  -- Lines of the server's log that :Weft log shows.
+  -- Maximum number of lines that :Weft log shows.
   log = { lines = 2000 },
 }
 
--- Of settings whose default does not say it: the types, or the words, that are right.
+-- Valid types and values of options whose default does not show them.
 local TYPES = {
   cmd = { 'table', 'nil' },
   filetypes = { 'table', 'nil' },
@@ -59,12 +59,12 @@ local WORDS = {
   ['pages.window'] = { 'vsplit', 'split', 'float', 'tab' },
 }
 local LISTS = { cmd = true, filetypes = true, root_markers = true }
--- What is inside is not ours to check.
+-- Tables whose content is not validated here.
 local FREE = { settings = true, cmd_env = true }
 
 M.options = vim.deepcopy(M.defaults)
 
---- Takes the settings; a list of what is wrong with them, which then keeps its default.
+--- Sets the options; returns a list of problems. An invalid option keeps its default.
 function M.take(given)
   local problems = {}
   M.options = vim.deepcopy(M.defaults)
@@ -75,7 +75,7 @@ function M.take(given)
   return problems
 end
 
---- The defaults below `into` replaced by what is right in `given`.
+--- Replaces the defaults in `into` by the valid values of `given`.
 function M._merge(into, given, prefix, problems)
   local names = vim.tbl_keys(given)
   table.sort(names, function(a, b)
@@ -114,7 +114,7 @@ function M._problem(key, value, default)
   end
 end
 
---- Every setting's whole name.
+--- The full names of all options.
 function M._keys()
   local keys = vim.tbl_keys(TYPES)
   local function add(settings, prefix)
@@ -130,7 +130,7 @@ function M._keys()
   return keys
 end
 
---- Of `names` the one that differs from `name` in the fewest letters; nil when none is near.
+--- The name with the smallest edit distance to `name`; nil when none is close.
 function M.nearest(name, names)
   local best, fewest = nil, math.max(2, math.floor(#name / 3)) + 1
   for _, candidate in ipairs(names) do
@@ -143,7 +143,7 @@ function M.nearest(name, names)
   return best
 end
 
---- Letters to add, drop or change to make one of the other.
+--- Levenshtein distance.
 function M._distance(a, b)
   local row = {}
   for j = 0, #b do

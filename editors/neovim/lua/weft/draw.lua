@@ -1,7 +1,7 @@
--- Ghost text on the screen: one extmark a buffer.
+-- Draws ghost text: one extmark per buffer.
 --
--- Shows what the text will be when it is taken: what stands behind the cursor comes after the last line of it,
--- and what is replaced is not there. Owns the namespace and the highlight groups. Decides nothing.
+-- Shows the buffer as it will be after acceptance: the text behind the cursor follows the last line, and replaced text is
+-- hidden. Owns the namespace and the highlight groups.
 
 local compat = require('weft.compat')
 local config = require('weft.config')
@@ -10,18 +10,18 @@ local M = {}
 
 M.namespace = vim.api.nvim_create_namespace('weft.ghost')
 
--- Of the names a person may give in `highlights`.
+-- The highlight groups by their names in the option `highlights`.
 local GROUPS = { ghost = 'WeftGhost', hint = 'WeftGhostHint' }
 local MARK = 1
 
---- Colour schemes clear links, so this is done again after each.
+--- Colour schemes clear links, so this runs again after each ColorScheme event.
 function M.set_highlights()
   for name, group in pairs(GROUPS) do
     vim.cmd(string.format('highlight default link %s %s', group, config.options.highlights[name]))
   end
 end
 
---- Shows `text` at byte `col` of `row` in the current window; `n_replaced` bytes behind the cursor give way to it.
+--- Shows `text` at byte `col` of `row` in the current window, in place of `n_replaced` bytes behind the cursor.
 function M.show(bufnr, row, col, text, n_replaced, hint)
   local line = vim.api.nvim_buf_get_lines(bufnr, row, row + 1, false)[1] or ''
   local after = line:sub(col + 1)
@@ -31,23 +31,23 @@ function M.show(bufnr, row, col, text, n_replaced, hint)
   local mark = { id = MARK, hl_mode = 'combine', virt_text_pos = 'overlay' }
   local hints = hint and { { hint, GROUPS.hint } } or {}
   if #lines == 1 and compat.has_inline_text and vim.endswith(text, replaced) then
-    -- The line's own text moves aside and keeps its colours.
+    -- Inline: the text of the line moves and keeps its highlighting.
     mark.virt_text_pos = 'inline'
-    mark.virt_text = M._joined({ { M._spaced(text:sub(1, #text - #replaced), column), GROUPS.ghost } }, hints)
+    mark.virt_text = M._join({ { M._expand_tabs(text:sub(1, #text - #replaced), column), GROUPS.ghost } }, hints)
   elseif #lines == 1 then
-    local first = M._spaced(text, column)
-    local rest = M._spaced(kept, column + vim.fn.strdisplaywidth(first))
-    mark.virt_text = M._covering({ { first, GROUPS.ghost }, { rest, 'Normal' } }, after, column, hints)
+    local first = M._expand_tabs(text, column)
+    local rest = M._expand_tabs(kept, column + vim.fn.strdisplaywidth(first))
+    mark.virt_text = M._cover({ { first, GROUPS.ghost }, { rest, 'Normal' } }, after, column, hints)
   else
-    mark.virt_text = M._covering({ { M._spaced(lines[1], column), GROUPS.ghost } }, after, column, {})
+    mark.virt_text = M._cover({ { M._expand_tabs(lines[1], column), GROUPS.ghost } }, after, column, {})
     mark.virt_lines = {}
     for i = 2, #lines do
-      -- An empty line is drawn only when it holds something.
+      -- A virtual line needs at least one character to be drawn.
       local is_empty = lines[i] == '' and (i < #lines or kept == '')
-      mark.virt_lines[i - 1] = { { is_empty and ' ' or M._spaced(lines[i], 0), GROUPS.ghost } }
+      mark.virt_lines[i - 1] = { { is_empty and ' ' or M._expand_tabs(lines[i], 0), GROUPS.ghost } }
     end
     local last = mark.virt_lines[#mark.virt_lines]
-    table.insert(last, { M._spaced(kept, vim.fn.strdisplaywidth(last[1][1])), 'Normal' })
+    table.insert(last, { M._expand_tabs(kept, vim.fn.strdisplaywidth(last[1][1])), 'Normal' })
     vim.list_extend(last, hints)
   end
   vim.api.nvim_buf_set_extmark(bufnr, M.namespace, row, col, mark)
@@ -59,9 +59,9 @@ function M.clear(bufnr)
   end
 end
 
---- Chunks that hide all of `covered`, which stands below them.
-function M._covering(chunks, covered, column, more)
-  chunks = M._joined(chunks, more)
+--- Chunks that are at least as wide as the covered text.
+function M._cover(chunks, covered, column, more)
+  chunks = M._join(chunks, more)
   local width = 0
   for _, chunk in ipairs(chunks) do
     width = width + vim.fn.strdisplaywidth(chunk[1])
@@ -73,7 +73,7 @@ function M._covering(chunks, covered, column, more)
   return chunks
 end
 
-function M._joined(chunks, more)
+function M._join(chunks, more)
   local all = vim.list_extend({}, chunks)
   vim.list_extend(all, more)
   return vim.tbl_filter(function(chunk)
@@ -81,8 +81,8 @@ function M._joined(chunks, more)
   end, all)
 end
 
---- `text` with its tabs as the spaces they take from this column on.
-function M._spaced(text, column)
+--- Expands the tabs of `text`, which starts at this column.
+function M._expand_tabs(text, column)
   if not text:find('\t', 1, true) then
     return text
   end

@@ -1,8 +1,8 @@
--- Ghost text of our own: asked for while a person types, shown, followed, taken back.
+-- Ghost text displayed by Weft itself: requests while typing, display and update.
 --
--- Owns the one suggestion that is on the screen and the one request that is on its way. An answer is shown only
--- where it was asked for: same buffer, same text, same cursor. While a person types what is shown, the rest stays
--- without a gap, and the server confirms it. From 0.12 on `builtin.lua` does this unless told otherwise.
+-- Owns the displayed suggestion and the request in flight. An answer is shown only if buffer, text and cursor are the
+-- same as at the request. While the user types the suggested text, the rest stays displayed without a gap, and the
+-- server confirms it. From Neovim 0.12 on, `builtin.lua` does this unless `ghost.display` is 'own'.
 
 local client = require('weft.client')
 local compat = require('weft.compat')
@@ -17,31 +17,31 @@ local M = {}
 
 local AUTOMATIC, INVOKED = 2, 1
 
--- The suggestion on the screen: `bufnr`, `suggestion`, `hint`.
+-- The displayed suggestion: `bufnr`, `suggestion`, `hint`.
 local shown = nil
--- The request on its way: ends it. And the wait for the next key.
+-- Cancels the request in flight; the debounce timer.
 local cancel = nil
 local timer = nil
--- What `update` has dealt with, as `now` says it.
+-- The state (see `now`) that `update` handled last.
 local seen = nil
--- The last suggestion that the server knows to be seen.
-local told_id = nil
+-- The last suggestion that was reported as shown.
+local reported_id = nil
 
---- Follows what a person types, by autocommands in `group`.
+--- Creates the autocommands in `group`.
 function M.enable(group)
   local function on(events, fn)
     vim.api.nvim_create_autocmd(events, { group = group, callback = fn })
   end
   timer = timer or compat.uv.new_timer()
   on({ 'TextChangedI', 'CursorMovedI', 'TextChangedP' }, M.update)
-  -- These come just before insert mode, or the menu's end.
+  -- These events precede insert mode, or the end of the popup menu.
   on({ 'InsertEnter', 'CompleteDone' }, function()
     vim.schedule(M.update)
   end)
   on({ 'InsertLeave', 'BufLeave', 'CmdlineEnter' }, M.clear)
 end
 
---- The suggestion on the screen and what is left of it, or nil.
+--- The displayed suggestion and its remaining text, or nil.
 function M.visible()
   if not shown or shown.bufnr ~= vim.api.nvim_get_current_buf() then
     return nil
@@ -50,28 +50,28 @@ function M.visible()
   return rest and shown.suggestion, rest
 end
 
---- Shows one of several suggestions, all of which fit here, and says which of how many.
+--- Shows the suggestion at `index` of a list, all of which match here, with the index and the count.
 function M.show(list, index)
   M._draw(list[index], #list > 1 and string.format(' (%d/%d)', index, #list) or nil)
 end
 
---- Takes it off the screen; whatever was asked for is no longer wanted.
+--- Hides the suggestion and cancels the request.
 function M.clear()
   if shown then
     draw.clear(shown.bufnr)
     shown = nil
   end
   seen = nil
-  M._forget_request()
+  M._cancel_request()
 end
 
---- Takes it off the screen until something is typed.
+--- Hides the suggestion until the text changes.
 function M.dismiss()
   M.clear()
   seen = M.now()
 end
 
---- Runs `take`, which edits the text; a little later where a mapping with `expr` forbids that now.
+--- Runs `take`, which edits the text; scheduled where an `expr` mapping forbids edits.
 function M.taking(take)
   local ok, problem = pcall(take)
   local forbidden = tostring(problem):match('E%d+: Not allowed') or tostring(problem):match('Failed to save undo')
@@ -83,17 +83,18 @@ function M.taking(take)
   return true
 end
 
---- Asks by hand: at once, and also where Weft is switched off. `on_empty` is called when there is nothing to show.
+--- Requests a completion explicitly: without a delay, and also where ghost text is disabled. `on_empty` is called when
+--- there is none.
 function M.trigger(on_empty)
   if not when.may_show(true) or not client.get(0) then
     return false
   end
-  M._forget_request()
+  M._cancel_request()
   M._request(INVOKED, on_empty)
   return true
 end
 
---- Looks at the text and the cursor as they are now.
+--- Updates the display for the current text and cursor, and requests a completion.
 function M.update()
   if not when.may_show(shown ~= nil) then
     return M.clear()
@@ -104,13 +105,13 @@ function M.update()
   end
   local suggestion = M.visible()
   if suggestion then
-    M._forget_request()
+    M._cancel_request()
     M._draw(suggestion, shown.hint)
   else
     M.clear()
   end
   seen = now
-  -- What a person asked for stays: unasked the server may say something else, or nothing.
+  -- A triggered or chosen suggestion stays: an automatic request may return another or none.
   if (suggestion and suggestion.chosen) or not when.may_show(false) then
     return
   end
@@ -125,10 +126,10 @@ function M.update()
   )
 end
 
---- Asks the server at the cursor for what `display` may show. `show(suggestion or nil)` is called if buffer, text and
---- cursor are then as they are now. Returns a function that cancels.
+--- Requests a completion at the cursor for `display`. `show(suggestion or nil)` is called if buffer, text and cursor have
+--- not changed. Returns a function that cancels.
 function M.request(display, server, kind, show)
-  local asked = M.now()
+  local requested = M.now()
   local params = vim.tbl_extend('error', compat.position_params(server.offset_encoding), {
     context = { triggerKind = kind },
     formattingOptions = { tabSize = vim.fn.shiftwidth(), insertSpaces = vim.bo.expandtab },
@@ -136,17 +137,17 @@ function M.request(display, server, kind, show)
   return client.request('textDocument/inlineCompletion', params, function(err, result)
     if err then
       log.add(2, 'Inline completion: ' .. tostring(err.message))
-      -- Somebody who types is not told with every key.
+      -- Automatic requests show no errors: there would be one for each key.
       return kind == INVOKED and notice.warn(tostring(err.message))
     end
-    if not vim.deep_equal(asked, M.now()) or not when.may_show(kind == INVOKED) then
+    if not vim.deep_equal(requested, M.now()) or not when.may_show(kind == INVOKED) then
       return
     end
     local item = type(result) == 'table' and (result.items or result)[1]
     local row, col, line = M.cursor()
     local suggestion = item and suggestions.from_item(item, server.offset_encoding, row, col, line) or nil
     local known, rest = display.visible()
-    -- What says again what is shown is the same suggestion, also to whoever counts.
+    -- An answer that equals the displayed rest is the same suggestion, also in the statistics.
     if suggestion and known and rest == suggestion.text then
       suggestion = suggestions.rebased(known, rest, row, col, line)
     end
@@ -154,20 +155,20 @@ function M.request(display, server, kind, show)
       suggestion.chosen = true
     end
     show(suggestion)
-    if suggestion and suggestion.id ~= told_id then
-      told_id = suggestion.id
+    if suggestion and suggestion.id ~= reported_id then
+      reported_id = suggestion.id
       client.notify('weft/didShow', { id = suggestion.id })
     end
   end, 0)
 end
 
---- Row from 0, column in bytes from 0, and the text of the cursor's line.
+--- The 0-based row, the 0-based byte column, and the text of the cursor's line.
 function M.cursor()
   local at = vim.api.nvim_win_get_cursor(0)
   return at[1] - 1, at[2], vim.api.nvim_get_current_line()
 end
 
---- Buffer, text and cursor: what an answer must still find.
+--- Buffer, text version and cursor, which an answer must match.
 function M.now()
   local bufnr = vim.api.nvim_get_current_buf()
   return { bufnr, vim.api.nvim_buf_get_changedtick(bufnr), vim.api.nvim_win_get_cursor(0) }
@@ -199,7 +200,7 @@ function M._draw(suggestion, hint)
   seen = M.now()
 end
 
-function M._forget_request()
+function M._cancel_request()
   if timer then
     timer:stop()
   end

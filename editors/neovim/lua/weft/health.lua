@@ -1,6 +1,6 @@
--- `:checkhealth weft`: what works here, what does not, and the next step.
+-- `:checkhealth weft`: checks of Neovim and the server.
 --
--- Owns the order of the questions. The answers about models and the index are the server's own.
+-- The findings about models and the index come from the server.
 
 local client = require('weft.client')
 local compat = require('weft.compat')
@@ -8,10 +8,9 @@ local locate = require('weft.locate')
 
 local M = {}
 
--- How long the server may take to answer here; nobody types meanwhile.
-local WAIT_MS = 10000
+local TIMEOUT_MS = 10000
 
--- Their names before Neovim 0.10.
+-- The functions have other names before Neovim 0.10.
 local health = vim.health or require('health')
 local start = health.start or health.report_start
 local ok = health.ok or health.report_ok
@@ -22,7 +21,7 @@ local report_error = health.error or health.report_error
 function M.check()
   start('Neovim')
   M._neovim()
-  start("Weft's server")
+  start("Weft server")
   if M._server() then
     M._status()
     M._doctor()
@@ -32,26 +31,26 @@ end
 function M._neovim()
   local version = compat.version()
   if not compat.has_lsp_config then
-    local what = 'Neovim %s: ghost text, chat and pages work; 0.11 is the oldest that is tested with every change.'
+    local what = 'Neovim %s: ghost text, chat and reports work, but only 0.11 and newer are tested with every change.'
     warn(string.format(what, version), { 'Update Neovim to 0.11 or newer.' })
   else
     ok('Neovim ' .. version)
   end
   if require('weft.accept').display() ~= require('weft.ghost') then
-    info("Ghost text is shown by Neovim's vim.lsp.inline_completion (ghost.display = 'own' has Weft show it).")
+    info("Ghost text is displayed by vim.lsp.inline_completion (ghost.display = 'own' uses Weft's display).")
   elseif compat.has_inline_text then
-    info('Ghost text is shown by Weft.')
+    info('Ghost text is displayed by Weft.')
   else
-    info('Ghost text is shown by Weft; in the middle of a line it lies over the rest, which loses its colours.')
+    info('Ghost text is displayed by Weft. In the middle of a line it overlays the rest, without its highlighting.')
   end
   if require('weft').is_set_up() then
     ok("require('weft').setup was called.")
   else
-    warn("require('weft').setup was not called.", { "Put require('weft').setup{} into your init.lua." })
+    warn("require('weft').setup was not called.", { "Call require('weft').setup{} in your init.lua." })
   end
 end
 
---- Whether a server runs and answers.
+--- Whether a server runs.
 function M._server()
   local command, problem = locate.command()
   if not command then
@@ -65,7 +64,7 @@ function M._server()
     return false
   end
   local n_buffers = #vim.lsp.get_buffers_by_client_id(server.id)
-  ok(string.format('It runs; buffers that it serves: %d; columns are counted in %s.', n_buffers, server.offset_encoding))
+  ok(string.format('Running; attached buffers: %d; position encoding: %s.', n_buffers, server.offset_encoding))
   for _, folder in ipairs(server.workspace_folders or {}) do
     info('Workspace folder: ' .. folder.name)
   end
@@ -95,17 +94,17 @@ function M._doctor()
   end
 end
 
---- The server's answer, or nil when that is said to be missing.
+--- The answer of the server; nil after a reported error.
 function M._answer(method)
   local answer, problem
   client.request(method, vim.NIL, function(err, result)
     answer, problem = result or {}, err
   end)
-  vim.wait(WAIT_MS, function()
+  vim.wait(TIMEOUT_MS, function()
     return answer ~= nil
   end, 20)
   if problem or not answer then
-    report_error(problem and problem.message or 'The server does not answer.', { ':Weft restart', ':Weft log' })
+    report_error(problem and problem.message or 'The server did not answer in time.', { ':Weft restart', ':Weft log' })
     return nil
   end
   return answer

@@ -1,6 +1,6 @@
--- Earlier conversations of this workspace: listed, opened again, deleted.
+-- The list of stored conversations of this workspace: open, search, delete.
 --
--- Owns the buffer weft://history. The conversations are the server's, who keeps them; nothing is kept here.
+-- Owns the buffer weft://history. The server stores the conversations.
 
 local chat = require('weft.chat')
 local client = require('weft.client')
@@ -10,18 +10,18 @@ local window = require('weft.window')
 
 local M = {}
 
-local HELP = '<CR> opens  dd deletes  n new  r again  q closes'
-local QUESTION = 'dd again deletes it from this machine'
+local HELP = '<CR> open  dd delete  n new  r refresh  q close'
+local CONFIRMATION = 'Press dd again to delete this conversation'
 local NS = vim.api.nvim_create_namespace('weft.history')
-local DOOMED = vim.api.nvim_create_namespace('weft.doomed')
+local PENDING = vim.api.nvim_create_namespace('weft.delete')
 
--- The conversations by their row, the words that were looked for, and the conversation that dd was typed at.
-local shown, wanted, doomed = {}, '', nil
+-- The conversations by row, the search text, and the conversation whose deletion is to be confirmed.
+local shown, search, to_delete = {}, '', nil
 
---- Lists the conversations, the last first; those with these words, where some are given.
+--- Lists the conversations, newest first; only those that contain `text`, if given.
 function M.open(text)
-  wanted = text or ''
-  M._request({ action = 'list', text = wanted }, function(result)
+  search = text or ''
+  M._request({ action = 'list', text = search }, function(result)
     local bufnr = M._buffer()
     M._write(bufnr, result.conversations)
     window.show(bufnr, config.options.pages)
@@ -35,37 +35,37 @@ function M._resume()
   end
   M._request({ action = 'get', id = conversation.id }, function(result)
     if #result.turns == 0 then
-      return notice.info('this conversation is not there any more. r looks again.')
+      return notice.info('this conversation was deleted. Press r to refresh the list.')
     end
     chat.resume(conversation.id, result.turns)
   end)
 end
 
---- Deletes what was asked to be deleted just before: no prompt holds up an editor.
+--- Deletes the conversation under the cursor; the first call asks for confirmation, without a blocking prompt.
 function M._delete()
   local conversation = M._under_cursor()
   if not conversation then
     return
   end
-  if conversation.id ~= doomed then
-    M._doom(conversation.id)
+  if conversation.id ~= to_delete then
+    M._confirm(conversation.id)
     return
   end
   M._request({ action = 'delete', id = conversation.id }, function()
     if chat.conversation() == conversation.id then
       chat.forget()
     end
-    M.open(wanted)
+    M.open(search)
   end)
 end
 
---- Asks below the line whether this conversation is to go; nil takes the question back.
-function M._doom(id)
-  doomed = id
-  vim.api.nvim_buf_clear_namespace(0, DOOMED, 0, -1)
+--- Shows the confirmation below the line; nil removes it.
+function M._confirm(id)
+  to_delete = id
+  vim.api.nvim_buf_clear_namespace(0, PENDING, 0, -1)
   if id then
     local row = vim.api.nvim_win_get_cursor(0)[1] - 1
-    vim.api.nvim_buf_set_extmark(0, DOOMED, row, 0, { virt_lines = { { { QUESTION, 'WarningMsg' } } } })
+    vim.api.nvim_buf_set_extmark(0, PENDING, row, 0, { virt_lines = { { { CONFIRMATION, 'WarningMsg' } } } })
   end
 end
 
@@ -74,7 +74,7 @@ function M._request(params, use)
     if err then
       notice.warn(err.message)
     elseif not result or vim.tbl_isempty(result) then
-      notice.warn('the server stopped before it had answered. :Weft restart, then look again.')
+      notice.warn('the server stopped before it answered. Run :Weft restart, then try again.')
     else
       use(result)
     end
@@ -84,7 +84,7 @@ end
 function M._under_cursor()
   local conversation = shown[vim.api.nvim_win_get_cursor(0)[1]]
   if not conversation then
-    notice.info('there is no conversation on this line.')
+    notice.info('no conversation on this line.')
   end
   return conversation
 end
@@ -99,8 +99,8 @@ function M._write(bufnr, conversations)
     table.insert(lines, string.format('%s  %s  (%s)', when, M._title(conversation), turns))
   end
   if #lines == 0 then
-    local words = wanted == '' and '' or ' with "' .. wanted .. '"'
-    lines = { 'No conversation' .. words .. ' in this workspace yet. :Weft ask begins one.' }
+    local words = search == '' and '' or ' with "' .. search .. '"'
+    lines = { 'No conversation' .. words .. ' in this workspace. Run :Weft ask to start one.' }
   end
   vim.bo[bufnr].modifiable = true
   vim.api.nvim_buf_set_lines(bufnr, 0, -1, false, lines)
@@ -122,15 +122,15 @@ function M._buffer()
     end
     map('<CR>', M._resume, 'open the conversation')
     map('dd', M._delete, 'delete the conversation')
-    map('n', chat.new, 'begin a new conversation')
+    map('n', chat.new, 'start a new conversation')
     map('r', function()
-      M.open(wanted)
-    end, 'look again')
+      M.open(search)
+    end, 'refresh the list')
     map('q', window.close, 'close the list')
     vim.api.nvim_create_autocmd({ 'CursorMoved', 'BufLeave' }, {
       buffer = bufnr,
       callback = function()
-        M._doom(nil)
+        M._confirm(nil)
       end,
     })
     vim.bo[bufnr].filetype = 'wefthistory'

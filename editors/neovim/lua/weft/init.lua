@@ -1,6 +1,4 @@
--- Weft in Neovim: what a person's configuration calls.
---
--- Owns nothing; wires the parts. `setup` starts them, the functions below it are for mappings.
+-- Public API of the plugin: `setup`, and functions for mappings and status lines.
 
 local accept = require('weft.accept')
 local client = require('weft.client')
@@ -13,14 +11,14 @@ local suggestions = require('weft.suggestion')
 
 local M = {}
 
--- What the running server was started with.
+-- The options that the running server was started with.
 local started_with = nil
 
---- Starts Weft with these settings (|weft-settings|); again with others as well.
+--- Starts Weft with these options (|weft-settings|). Can be called again; changed server options restart the server.
 function M.setup(given)
   local problems = config.take(given)
   if #problems > 0 then
-    notice.error('in setup: ' .. table.concat(problems, ' ') .. ' See :help weft-settings.')
+    notice.error('invalid setup options: ' .. table.concat(problems, ' ') .. ' See :help weft-settings.')
   end
   draw.set_highlights()
   local group = vim.api.nvim_create_augroup('weft', { clear = true })
@@ -42,8 +40,8 @@ function M.is_set_up()
   return started_with ~= nil
 end
 
---- Each of these is true when it did something, and false when no ghost text is there: then a key may do what it
---- does otherwise.
+--- The functions for mappings return true when they had an effect, and false when no ghost text is visible: then the
+--- mapping may fall back to the key itself.
 function M.accept()
   return accept.accept()
 end
@@ -68,12 +66,12 @@ function M.dismiss()
   return accept.dismiss()
 end
 
---- Asks for ghost text now. True when the server was asked.
+--- Requests a completion explicitly. True when a request was sent.
 function M.trigger()
   return accept.trigger()
 end
 
---- Whether ghost text is on the screen.
+--- Whether ghost text is visible.
 function M.is_visible()
   return accept.display().visible() ~= nil
 end

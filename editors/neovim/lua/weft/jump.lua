@@ -1,7 +1,6 @@
--- Places named in a text that lead to lines of files: shown as links, followed with gf, listed in the quickfix window.
+-- Links to lines of files in the chat and in reports: highlighted, opened with gf, listed in the quickfix window.
 --
--- Owns the links of Weft's buffers and how one is followed. Guesses nothing: a link is { uri, range, text } as the
--- server gave it, and the text says what is there.
+-- Owns the links of Weft's buffers. A link is { uri, range, text } as the server sent it; no path is parsed from text.
 
 local client = require('weft.client')
 local compat = require('weft.compat')
@@ -13,10 +12,10 @@ local M = {}
 local MARKS = vim.api.nvim_create_namespace('weft.links')
 local ARRIVED = vim.api.nvim_create_namespace('weft.arrived')
 
--- By buffer, then by the number of the mark.
+-- By buffer, then by extmark id.
 local links = {}
 
---- Gives a buffer its keys: gf and <C-w>f follow a link, ]] and [[ go to the next and the one before, Q lists them.
+--- Maps the keys of a buffer: gf and <C-w>f open a link, ]] and [[ go to the next and the previous one, Q lists them.
 function M.attach(bufnr)
   vim.api.nvim_set_hl(0, 'WeftPlace', { default = true, link = 'Underlined' })
   links[bufnr] = {}
@@ -29,16 +28,16 @@ function M.attach(bufnr)
   local function map(keys, fn, description)
     vim.keymap.set('n', keys, fn, { buffer = bufnr, desc = 'Weft: ' .. description })
   end
-  map('gf', M.follow, 'open the place')
+  map('gf', M.follow, 'open the location')
   map('<C-w>f', function()
     M.follow('split')
-  end, 'open the place in a new window')
-  map(']]', M.next, 'next place')
-  map('[[', M.previous, 'previous place')
-  map('Q', M.list, 'places to the quickfix list')
+  end, 'open the location in a new window')
+  map(']]', M.next, 'next link')
+  map('[[', M.previous, 'previous link')
+  map('Q', M.list, 'list the links in the quickfix window')
 end
 
---- Makes a link of the bytes from `first` to before `last` in a row from 0.
+--- Adds a link for the bytes [first, last) of a 0-based row.
 function M.add(bufnr, row, first, last, link)
   local mark = vim.api.nvim_buf_set_extmark(bufnr, MARKS, row, first, {
     end_col = last,
@@ -47,7 +46,7 @@ function M.add(bufnr, row, first, last, link)
   links[bufnr][mark] = link
 end
 
---- Unlinks the rows from `first` to before `last`.
+--- Removes the links of the rows [first, last).
 function M.clear(bufnr, first, last)
   for _, mark in ipairs(M._marks(bufnr)) do
     if mark.row >= first and (last == -1 or mark.row < last) then
@@ -57,7 +56,7 @@ function M.clear(bufnr, first, last)
   end
 end
 
---- The link under the cursor, else the first of its line; nil where there is none.
+--- The link under the cursor, else the first one of the line, or nil.
 function M.under_cursor()
   local row, column = unpack(vim.api.nvim_win_get_cursor(0))
   local first
@@ -72,25 +71,25 @@ function M.under_cursor()
   return first
 end
 
---- Opens the place under the cursor; `how` may be 'split'. True when there was one.
+--- Opens the link under the cursor; `how` may be 'split'. True when there was one.
 function M.follow(how)
   local link = M.under_cursor()
   if link then
     M.open(link, how)
   else
-    notice.info('there is no place on this line. ]] goes to the next one.')
+    notice.info('no link on this line. ]] goes to the next one.')
   end
   return link ~= nil
 end
 
---- Shows the lines of a link in the window where files are edited, with the cursor on the first of them.
+--- Opens the lines of a link in a file window, with the cursor on the first line.
 function M.open(link, how)
   if not link.uri:match('^file:') then
-    return notice.warn('only files are opened, and this place is ' .. link.uri .. '.')
+    return notice.warn('only files can be opened, not ' .. link.uri .. '.')
   end
   local bufnr = vim.uri_to_bufnr(link.uri)
   if not vim.api.nvim_buf_is_loaded(bufnr) and not compat.uv.fs_stat(vim.uri_to_fname(link.uri)) then
-    return notice.warn(vim.uri_to_fname(link.uri) .. ' is not there any more. Ask again to see where it went.')
+    return notice.warn(vim.uri_to_fname(link.uri) .. ' does not exist any more. Ask again for its new location.')
   end
   local target = window.normal()
   window.leave_float()
@@ -104,7 +103,7 @@ function M.open(link, how)
   end
   vim.cmd("normal! m'")
   vim.bo[bufnr].buflisted = true
-  -- Of a file with a swap file Neovim asks the person, whose answer may be no.
+  -- Fails when the user aborts the dialog about a swap file.
   local ok, problem = pcall(vim.cmd, 'hide buffer ' .. bufnr)
   if not ok then
     return notice.warn(problem)
@@ -112,17 +111,17 @@ function M.open(link, how)
   M._select(bufnr, link)
 end
 
---- To the next link below the cursor, and from the last to the first.
+--- Moves to the next link; wraps around.
 function M.next()
   return M._step(1)
 end
 
---- To the next link above the cursor, and from the first to the last.
+--- Moves to the previous link; wraps around.
 function M.previous()
   return M._step(-1)
 end
 
---- Shows all links of the current buffer in the quickfix window.
+--- Lists all links of the current buffer in the quickfix window.
 function M.list()
   local found = vim.tbl_map(function(mark)
     return mark.link
@@ -130,13 +129,13 @@ function M.list()
   M.to_quickfix(vim.fn.fnamemodify(vim.api.nvim_buf_get_name(0), ':t'), found)
 end
 
---- Shows links in the quickfix window.
+--- Lists links in the quickfix window.
 function M.to_quickfix(title, found)
   if #found == 0 then
-    return notice.info('no place is named here.')
+    return notice.info('no links here.')
   end
   local items = vim.tbl_map(function(link)
-    -- Columns are those of a text that may not be loaded, and lines are enough to see what is meant.
+    -- Without columns: converting them needs the text, which may not be loaded.
     return {
       filename = vim.uri_to_fname(link.uri),
       lnum = link.range.start.line + 1,
@@ -170,7 +169,7 @@ function M._step(direction)
   return target ~= nil
 end
 
---- The links of a buffer in the order of its text.
+--- The links of a buffer in text order.
 function M._marks(bufnr)
   local known = links[bufnr == 0 and vim.api.nvim_get_current_buf() or bufnr]
   local marks = {}
@@ -181,7 +180,7 @@ function M._marks(bufnr)
   return marks
 end
 
---- The cursor to where the link begins, and its lines marked until the cursor goes on.
+--- Moves the cursor to the start of the link, and highlights its lines until the cursor moves.
 function M._select(bufnr, link)
   local n_lines = vim.api.nvim_buf_line_count(bufnr)
   local first = math.min(link.range.start.line, n_lines - 1)
@@ -199,7 +198,7 @@ function M._select(bufnr, link)
       strict = false,
     })
   end
-  -- The move to this place is still to be told when this runs.
+  -- Scheduled, because the CursorMoved of this jump is still pending.
   vim.schedule(function()
     vim.api.nvim_create_autocmd({ 'CursorMoved', 'InsertEnter', 'BufLeave' }, {
       buffer = bufnr,

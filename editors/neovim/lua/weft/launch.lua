@@ -1,8 +1,8 @@
--- How the server is started and handed to Neovim's LSP client, in each Neovim.
+-- Starts the server process and its LSP client.
 --
--- From 0.11 on by vim.lsp.config and vim.lsp.enable, before by an autocommand. One client serves all workspace folders.
--- Owns which folders a client was told of. When there may be a server, and what its end means, is `client.lua`'s: it
--- hands over `hooks` (before, ready, attached, ended, failed, may_start, handlers).
+-- With vim.lsp.config and vim.lsp.enable from Neovim 0.11 on, with an autocommand before. One client serves all workspace
+-- folders. Owns the workspace folders of a client. `client.lua` owns the lifecycle, and passes `hooks` (before, ready,
+-- attached, ended, failed, may_start, handlers).
 
 local compat = require('weft.compat')
 local config = require('weft.config')
@@ -12,13 +12,13 @@ local M = {}
 
 local NAME = 'weft'
 
--- By a client's id and a folder's uri: it knows. By a client's id: folders for when it is ready.
-local told, to_tell = {}, {}
+-- Folders that a client has, by client id and URI; folders to send once it is initialized, by client id.
+local sent, to_send = {}, {}
 
---- Attaches to every buffer there is and will be.
+--- Attaches to all current and future buffers.
 function M.enable(command, hooks)
   if compat.has_lsp_config then
-    -- The whole table at once: a call would mix it with that of an earlier setup.
+    -- An assignment: a call would merge the options of an earlier setup.
     vim.lsp.config[NAME] = M._config(command, hooks)
     vim.lsp.enable(NAME)
   else
@@ -35,13 +35,13 @@ function M.disable()
   end
 end
 
---- For who asks before any file is open.
+--- For requests before a file is open.
 function M.start_without_buffer(command, hooks)
   local started = vim.tbl_extend('force', M._config(command, hooks), { root_dir = locate.root(0) })
   M._start(started, nil, hooks)
 end
 
---- Our clients that have not ended, those that are starting too.
+--- The clients that have not stopped, including those that are starting.
 function M.clients()
   return compat.clients(NAME)
 end
@@ -50,22 +50,22 @@ function M._config(command, hooks)
   local capabilities = vim.lsp.protocol.make_client_capabilities()
   capabilities.textDocument.inlineCompletion = { dynamicRegistration = false }
   capabilities.experimental = vim.tbl_extend('force', capabilities.experimental or {}, { weft = { status = true } })
-  -- An empty table would be sent as a list.
+  -- An empty Lua table would be encoded as a list.
   local settings = next(config.options.settings) and config.options.settings or vim.empty_dict()
   local started = {
     name = NAME,
     cmd = command,
-    -- Not the workspace: `python -m weft` would import from there.
+    -- Not the workspace: `python -m weft` would import modules from there.
     cmd_cwd = vim.fn.fnamemodify(command[1], ':h'),
     cmd_env = config.options.cmd_env,
     capabilities = capabilities,
-    -- Only what was set: defaults sent along would hide the workspace's weft.toml.
+    -- Without defaults: they would override the weft.toml of the workspace.
     init_options = settings,
     settings = { weft = settings },
     handlers = hooks.handlers,
     before_init = hooks.before,
     on_init = function(client)
-      M._tell_folders(client)
+      M._send_folders(client)
       hooks.ready(client)
     end,
     on_attach = hooks.attached,
@@ -85,7 +85,7 @@ function M._config(command, hooks)
   return started
 end
 
---- Starts the process by ourselves, so that its end is ours to tell: Neovim would warn at every try to start it again.
+--- Starts the process and handles its exit status: Neovim would warn at each restart.
 function M._spawning(started, hooks)
   local command, spawn = started.cmd, { cwd = started.cmd_cwd, env = started.cmd_env }
   return function(dispatchers)
@@ -96,19 +96,19 @@ function M._spawning(started, hooks)
     end
     local ok, rpc = pcall(vim.lsp.rpc.start, command, dispatchers, spawn)
     if not ok then
-      hooks.failed("Weft's server could not be started: " .. tostring(rpc))
+      hooks.failed("The Weft server could not be started: " .. tostring(rpc))
       error(rpc, 0)
     end
     return rpc
   end
 end
 
---- Below 0.11: what vim.lsp.enable does.
+--- The equivalent of vim.lsp.enable for Neovim before 0.11.
 function M._attach_by_autocommand(command, hooks)
   local function attach(bufnr)
     local filetype, filetypes = vim.bo[bufnr].filetype, config.options.filetypes
-    local wanted = filetype ~= '' and (not filetypes or vim.tbl_contains(filetypes, filetype))
-    if wanted and M._is_served(bufnr) and hooks.may_start() then
+    local is_selected = filetype ~= '' and (not filetypes or vim.tbl_contains(filetypes, filetype))
+    if is_selected and M._is_served(bufnr) and hooks.may_start() then
       M._start(vim.tbl_extend('force', M._config(command, hooks), { root_dir = locate.root(bufnr) }), bufnr, hooks)
     end
   end
@@ -127,11 +127,11 @@ end
 
 function M._start(started, bufnr, hooks)
   if not compat.start(started, bufnr, M._reuse) then
-    hooks.failed("Weft's server could not be started. See :Weft log, then :Weft restart.")
+    hooks.failed("The Weft server could not be started. See :Weft log for the cause, then run :Weft restart.")
   end
 end
 
---- Neovim asks for each client whether it also serves this root: ours serves all, one folder after another.
+--- The `reuse_client` of vim.lsp.start: one client serves all roots; a new root becomes a workspace folder.
 function M._reuse(client, started)
   if client.name ~= NAME or compat.call(client, 'is_stopped') then
     return false
@@ -145,22 +145,22 @@ end
 function M._add_folder(client, root)
   local folder = { uri = vim.uri_from_fname(root), name = root }
   for _, known in ipairs(client.workspace_folders or {}) do
-    told[client.id .. known.uri] = true
+    sent[client.id .. known.uri] = true
   end
-  if told[client.id .. folder.uri] then
+  if sent[client.id .. folder.uri] then
     return
   end
-  told[client.id .. folder.uri] = true
-  to_tell[client.id] = to_tell[client.id] or {}
-  table.insert(to_tell[client.id], folder)
+  sent[client.id .. folder.uri] = true
+  to_send[client.id] = to_send[client.id] or {}
+  table.insert(to_send[client.id], folder)
   if client.initialized then
-    M._tell_folders(client)
+    M._send_folders(client)
   end
 end
 
-function M._tell_folders(client)
-  local folders = to_tell[client.id]
-  to_tell[client.id] = nil
+function M._send_folders(client)
+  local folders = to_send[client.id]
+  to_send[client.id] = nil
   if folders then
     client.workspace_folders = vim.list_extend(client.workspace_folders or {}, folders)
     local event = { added = folders, removed = {} }
@@ -168,7 +168,7 @@ function M._tell_folders(client)
   end
 end
 
---- Texts of files, by their name on disk: no terminal, no list of files, nothing that a plugin shows.
+--- True for buffers of files; not for terminals, directory listings and plugin buffers.
 function M._is_served(bufnr)
   local name = vim.api.nvim_buf_get_name(bufnr)
   return vim.bo[bufnr].buftype == '' and name ~= '' and not name:match('^%a[%w+.-]+://')

@@ -1,30 +1,30 @@
--- Which server is run, and which never: a workspace is somebody else's text, and nothing in it is executed.
+-- Server discovery: finds the command of the server and the workspace folder of a buffer.
 --
--- Owns finding the command and the workspace folder. Starts nothing.
+-- No program inside an open workspace is used, unless `cmd` has its full path. Starts nothing.
 
 local compat = require('weft.compat')
 local config = require('weft.config')
 
 local M = {}
 
-local INSTALL = 'Install it as its README says, or set cmd in require("weft").setup{}.'
+local INSTALL = 'Install the weft-lsp package, or set cmd in require("weft").setup{}.'
 
---- The command as a list with an absolute program, or nil and what to do about it.
+--- The command as a list with an absolute program, or nil and an error with the next step.
 function M.command()
   local options = config.options
   local command = options.cmd and vim.deepcopy(options.cmd) or { 'weft', 'serve' }
   local program = M._program(command[1])
   if not program then
-    return nil, string.format('"%s" was not found. %s Then :Weft restart.', command[1], INSTALL)
+    return nil, string.format('"%s" was not found. %s Then run :Weft restart.', command[1], INSTALL)
   end
-  -- Who writes a whole path means it; a name or a relative path may lead into whatever workspace is open.
+  -- A full path is trusted; a name or a relative path may resolve to a program in an open workspace.
   local is_whole = command[1]:match('^[/\\~]') or command[1]:match('^%a:[/\\]')
   local inside = not is_whole and M._workspace_of(program)
   if inside then
     return nil,
       string.format(
-        '%s lies in the workspace %s and is not run from there. Install Weft outside of it, or name this program in '
-          .. 'cmd = { "%s", "serve" } if you trust it.',
+        '%s is inside the workspace %s and is not run from there. Install Weft outside the workspace, or set '
+          .. 'cmd = { "%s", "serve" } if you trust this program.',
         program,
         inside,
         program
@@ -37,7 +37,7 @@ function M.command()
   return command
 end
 
---- The workspace folder of a buffer; nil for a file that is in none.
+--- The workspace folder of a buffer, or nil.
 function M.root(bufnr)
   local name = vim.api.nvim_buf_get_name(bufnr)
   if name == '' or name:match('^%a[%w+.-]+://') then
@@ -56,13 +56,13 @@ end
 function M._program(name)
   local found = vim.fn.exepath(name:match('^~') and vim.fn.expand(name) or name)
   if found == '' and name == 'weft' then
-    -- Where pipx and uv put programs, which a Neovim started from a desktop may not have on its PATH.
+    -- pipx and uv install here, but a Neovim that the desktop starts may not have it on its PATH.
     found = vim.fn.exepath(vim.fn.expand('~/.local/bin/weft'))
   end
   return found ~= '' and vim.fn.fnamemodify(found, ':p') or nil
 end
 
---- The folder that is open and holds the program, by its own path or where its links lead; nil when none does.
+--- The open folder that contains the program, with and without resolved links, or nil.
 function M._workspace_of(program)
   local folders = { M._plain_folder(compat.uv.cwd()) }
   for _, bufnr in ipairs(vim.api.nvim_list_bufs()) do
@@ -80,7 +80,7 @@ function M._workspace_of(program)
   end
 end
 
---- Neither a home folder nor the whole disk is a workspace.
+--- nil for the home folder and the root of the disk, which are no workspaces.
 function M._plain_folder(folder)
   if not folder or folder == '/' or folder == compat.uv.os_homedir() or folder:match('^%a:[/\\]?$') then
     return nil

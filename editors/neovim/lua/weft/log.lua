@@ -1,6 +1,6 @@
--- The server's log, and what became of the server: the last lines, for `:Weft log`.
+-- The last log messages of the server, in memory, for `:Weft log`.
 --
--- Owns these lines. They stay in memory; Neovim writes its own log of the protocol (`:lua =vim.lsp.get_log_path()`).
+-- Neovim writes its own LSP log (`:lua =vim.lsp.get_log_path()`).
 
 local config = require('weft.config')
 
@@ -10,7 +10,7 @@ local LEVELS = { 'error', 'warning', 'info', 'log', 'debug' }
 
 local lines = {}
 
---- `level` is a MessageType of the protocol, 1 to 5.
+--- `level` is an LSP MessageType, 1 to 5.
 function M.add(level, message)
   local head = os.date('%H:%M:%S') .. ' ' .. (LEVELS[level] or 'log') .. ': '
   for _, line in ipairs(vim.split(message, '\r?\n')) do

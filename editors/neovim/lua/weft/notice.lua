@@ -1,40 +1,40 @@
--- What Weft says to a person by itself: rarely, and each thing once.
+-- Notifications by vim.notify.
 --
--- Owns which notices were given. Knows nothing of what they are about.
+-- Owns which warnings were shown already.
 
 local M = {}
 
-local given = {}
+local shown = {}
 
-local function say(message, level)
+local function notify(message, level)
   vim.schedule(function()
     vim.notify('Weft: ' .. message, level)
   end)
 end
 
 function M.info(message)
-  say(message, vim.log.levels.INFO)
+  notify(message, vim.log.levels.INFO)
 end
 
 function M.warn(message)
-  say(message, vim.log.levels.WARN)
+  notify(message, vim.log.levels.WARN)
 end
 
 function M.error(message)
-  say(message, vim.log.levels.ERROR)
+  notify(message, vim.log.levels.ERROR)
 end
 
---- A warning that is given once, until `forget`: a person who types gets no second one with the next key.
+--- Shows a warning once, until `forget`; else each key would repeat it.
 function M.warn_once(message)
-  if not given[message] then
-    given[message] = true
+  if not shown[message] then
+    shown[message] = true
     M.warn(message)
   end
 end
 
---- Somebody did something about it, so it may be said again.
+--- Allows all warnings again, after a restart.
 function M.forget()
-  given = {}
+  shown = {}
 end
 
 return M

@@ -1,7 +1,7 @@
--- Pages that the server writes for a person: why this completion, the status, what the doctor found.
+-- Reports of the server: explanation of a completion, status, doctor.
 --
--- Owns how a page is shown: as it is, in a buffer of its own that can't be changed, with its places as links.
--- A page is a list of { text, uri?, range? }. Words and order are the server's; what helps is told as commands here.
+-- Shows a report in a buffer that is not modifiable, with links. A report is a list of { text, uri?, range? } from the
+-- server; its actions are shown as `:Weft` commands.
 
 local client = require('weft.client')
 local compat = require('weft.compat')
@@ -12,12 +12,12 @@ local window = require('weft.window')
 
 local M = {}
 
--- Actions of a status that are no word of `:Weft`.
-local HELP = { settings = ':help weft-settings', models = ':help weft-settings' }
+-- The commands for actions that are no subcommand of `:Weft`.
+local COMMANDS = { settings = ':help weft-settings', models = ':help weft-settings' }
 
 local refreshes = {}
 
---- Shows a page in the buffer weft://NAME, in place of what stood there. `refresh` asks for it anew, for the key r.
+--- Shows a report in the buffer weft://NAME. `refresh` requests it again, for the key r.
 function M.open(name, page, refresh)
   local bufnr, is_new = window.scratch('weft://' .. name)
   refreshes[bufnr] = refresh
@@ -28,24 +28,24 @@ function M.open(name, page, refresh)
   window.show(bufnr, config.options.pages)
 end
 
---- Why a completion at the cursor would be what it is: the fragments that it is given, and what was left out.
+--- Explains the completion at the cursor: the fragments in its prompt, and those that were left out.
 function M.why()
   local bufnr = vim.api.nvim_get_current_buf()
   local server = client.get(bufnr)
   if not server then
-    local reason = client.get() and 'Weft does not complete in this buffer. :Weft status says what it knows.'
+    local reason = client.get() and 'Weft is not attached to this buffer. See :Weft status.'
       or client.why_not()
     return notice.warn(reason)
   end
   M._report('why', 'weft/explain', compat.position_params(server.offset_encoding), bufnr)
 end
 
---- What the server is doing, and what helps.
+--- The state of the server, with the available actions.
 function M.status()
   M._report('status', 'weft/status')
 end
 
---- What is in the way of completions and answers, and the next step for each.
+--- Problems of the installation and configuration, with the next steps.
 function M.doctor()
   M._report('doctor', 'weft/doctor')
 end
@@ -56,36 +56,36 @@ function M._report(name, method, params, bufnr)
       if err then
         notice.warn(err.message)
       elseif not result or not result.page then
-        notice.warn('the server has nothing to say of this yet. Try again when it is ready: :Weft status.')
+        notice.warn('the server has no report yet. Try again when :Weft status says that it is ready.')
       else
-        M.open(name, vim.list_extend(result.page, M._helps(result.actions)), ask)
+        M.open(name, vim.list_extend(result.page, M._action_lines(result.actions)), ask)
       end
     end, bufnr)
   end
   ask()
 end
 
---- What helps, as the commands that do it; nothing for a page without actions.
-function M._helps(actions)
+--- The actions of a report as commands.
+function M._action_lines(actions)
   local lines = {}
   for _, each in ipairs(actions or {}) do
-    local command = HELP[each.action] or ':Weft ' .. each.action
+    local command = COMMANDS[each.action] or ':Weft ' .. each.action
     table.insert(lines, { text = string.format('  %s: %s', each.title, command) })
   end
-  return #lines > 0 and vim.list_extend({ { text = '' }, { text = 'What helps' } }, lines) or {}
+  return #lines > 0 and vim.list_extend({ { text = '' }, { text = 'Actions' } }, lines) or {}
 end
 
 function M._prepare(bufnr)
   vim.bo[bufnr].bufhidden = 'wipe'
   vim.bo[bufnr].modifiable = false
   jump.attach(bufnr)
-  vim.keymap.set('n', '<CR>', jump.follow, { buffer = bufnr, desc = 'Weft: open the place' })
-  vim.keymap.set('n', 'q', window.close, { buffer = bufnr, desc = 'Weft: close the page' })
+  vim.keymap.set('n', '<CR>', jump.follow, { buffer = bufnr, desc = 'Weft: open the location' })
+  vim.keymap.set('n', 'q', window.close, { buffer = bufnr, desc = 'Weft: close the report' })
   vim.keymap.set('n', 'r', function()
     if refreshes[bufnr] then
       refreshes[bufnr]()
     end
-  end, { buffer = bufnr, desc = 'Weft: ask for the page again' })
+  end, { buffer = bufnr, desc = 'Weft: refresh the report' })
   vim.api.nvim_create_autocmd('BufWipeout', {
     buffer = bufnr,
     callback = function()
@@ -114,7 +114,7 @@ function M._write(bufnr, page)
   end
 end
 
---- Where a line of a page leads; to the beginning of the file where it names no lines.
+--- The range of a link; the start of the file when it has none.
 function M._range(entry)
   if entry.range and entry.range ~= vim.NIL then
     return entry.range

@@ -1,6 +1,6 @@
--- The commands that a question may be, completed while they are typed: /where, /explain and their like.
+-- Completion of slash commands in the chat: /where, /explain and others.
 --
--- Owns when one is offered. Which there are, and what they mean, the server says when it starts.
+-- The server sends the list of commands when it starts.
 
 local client = require('weft.client')
 

@@ -1,6 +1,6 @@
--- What the server is doing, for the status line and for whoever listens to `User WeftStatus`.
+-- The server status for status lines and the event `User WeftStatus`.
 --
--- Owns the last status that came, and what is said while there is no server. The words are the server's own.
+-- Owns the last status, and the status while no server runs. The sentences come from the server.
 
 local client = require('weft.client')
 local when = require('weft.when')
@@ -9,26 +9,26 @@ local M = {}
 
 local last = nil
 
---- Follows the server; called twice it stays one.
+--- Subscribes to the status; a second call has no effect.
 function M.enable()
   if last then
     return
   end
-  M._set('starting', 'The server has not started yet.')
+  M._set('starting', 'The Weft server has not started yet.')
   client.on('weft/didChangeStatus', function(status)
     last = status
     M._announce()
     return true
   end)
   client.on('ready', function()
-    M._set('starting', 'The server starts.')
+    M._set('starting', 'The Weft server is starting.')
     M.refresh()
   end)
-  client.on('ended', function(how, was_asked)
-    if was_asked then
-      M._set('off', 'The server was ended. :Weft restart starts it.')
+  client.on('ended', function(how, was_requested)
+    if was_requested then
+      M._set('off', 'The Weft server is stopped. Run :Weft restart to start it.')
     else
-      M._set('error', 'The server ended (' .. how .. ').')
+      M._set('error', 'The Weft server exited (' .. how .. ').')
     end
   end)
   client.on('failed', function(message)
@@ -55,7 +55,7 @@ function M.line()
   return 'weft: ' .. kind .. detail
 end
 
---- Asks the server, for one that sends no news by itself.
+--- Requests the status, for servers that do not push it.
 function M.refresh()
   client.request('weft/status', vim.NIL, function(err, status)
     if not err and type(status) == 'table' then

@@ -1,13 +1,13 @@
--- A text that may be put in at the cursor: where it fits, how much of it is typed already, what a word of it is.
+-- Suggestions as values: conversion from and to LSP items, matching with the typed text, words and lines.
 --
--- Values and functions of lines and bytes. Knows no buffer, no window and no server.
+-- Pure functions of lines and bytes. Knows no buffer, no window and no server.
 
 local compat = require('weft.compat')
 
 local M = {}
 
---- The suggestion that `item` (of textDocument/inlineCompletion) makes at a cursor in `line`; `row` and `col` count
---- from 0, `col` in bytes. Nil when it does not fit there.
+--- Converts an item of textDocument/inlineCompletion for a cursor at the 0-based `row` and byte `col` in `line`. Nil when
+--- it does not match there.
 function M.from_item(item, encoding, row, col, line)
   local text = type(item.insertText) == 'table' and item.insertText.value or item.insertText
   if type(text) ~= 'string' or text == '' then
@@ -31,7 +31,7 @@ function M.from_item(item, encoding, row, col, line)
     row = row,
     start = start,
     before = line:sub(1, start),
-    -- What stands behind the cursor, and how many bytes of it go when the whole is taken.
+    -- The text behind the cursor, and how many bytes of it an acceptance replaces.
     after = line:sub(col + 1),
     n_replaced = stop - col,
   }
@@ -41,21 +41,21 @@ function M.from_item(item, encoding, row, col, line)
   return suggestion
 end
 
---- What is left to show at this cursor, or nil when the line is no longer one that the suggestion belongs to.
+--- The rest of the suggestion at this cursor, or nil when it does not match the line.
 function M.rest(suggestion, row, col, line)
   local start = suggestion.start
-  local belongs = row == suggestion.row
+  local matches = row == suggestion.row
     and col >= start
     and line:sub(1, start) == suggestion.before
     and line:sub(col + 1) == suggestion.after
   local n_typed = col - start
-  if not belongs or suggestion.text:sub(1, n_typed) ~= line:sub(start + 1, col) or n_typed >= #suggestion.text then
+  if not matches or suggestion.text:sub(1, n_typed) ~= line:sub(start + 1, col) or n_typed >= #suggestion.text then
     return nil
   end
   return suggestion.text:sub(n_typed + 1)
 end
 
---- The suggestion as it is when only `rest` of it is left and the cursor stands here.
+--- The suggestion with only `rest` left, at this cursor.
 function M.rebased(suggestion, rest, row, col, line)
   return vim.tbl_extend('force', suggestion, {
     text = rest,
@@ -65,12 +65,12 @@ function M.rebased(suggestion, rest, row, col, line)
   })
 end
 
---- How much of the whole is in the text when `rest` is left, in UTF-16 units.
+--- The accepted length when `rest` is left, in UTF-16 units.
 function M.accepted_length(suggestion, rest)
   return compat.utf16_length(suggestion.whole:sub(1, #suggestion.whole - #rest))
 end
 
---- As an item of textDocument/inlineCompletion for a cursor at `col` of `line`.
+--- Converts to an item of textDocument/inlineCompletion for a cursor at `col` of `line`.
 function M.to_item(suggestion, rest, encoding, col, line)
   local function position(byte)
     return { line = suggestion.row, character = compat.character_of(line, byte, encoding) }
@@ -82,12 +82,12 @@ function M.to_item(suggestion, rest, encoding, col, line)
   }
 end
 
---- The blanks and the word, or the run of signs, that `rest` begins with.
+--- The first word or run of punctuation of `rest`, with the spaces before it.
 function M.word(rest)
   return rest:match('^%s*[%w_\128-\255]+') or rest:match('^%s*[^%w_%s\128-\255]+') or rest
 end
 
---- `rest` up to the end of its first line; where it begins with line breaks, of the line below them.
+--- The first line of `rest` that is not empty, with the line breaks before it.
 function M.line(rest)
   return rest:match('^\n*[^\n]+') or rest
 end

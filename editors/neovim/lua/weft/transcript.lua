@@ -1,7 +1,7 @@
--- The text of the chat buffer: what was asked and answered, and below it the place where the next question is typed.
+-- The text of the chat buffer: the turns of the conversation, and the input for the next question.
 --
--- Owns this text, where in it an answer grows, and which of it can be changed: the question alone. Answers are linked
--- where they name a citation of the server. Nobody's cursor is moved. Knows no server.
+-- Owns the text, the position of the streaming answer and the links to cited locations. Only the input is modifiable.
+-- Moves no cursor. Knows no server.
 --
 --   ## You                 a question
 --   What does pay call?
@@ -9,7 +9,7 @@
 --   ## Weft                its answer
 --   `pay` calls ... (shop/basket.py:4-5).
 --
---   ## You                 `input`: the last heading, and below it what is being typed
+--   ## You                 `input`: the last heading, and below it the typed question
 
 local jump = require('weft.jump')
 
@@ -17,12 +17,12 @@ local M = {}
 
 local NS = vim.api.nvim_create_namespace('weft.transcript')
 local YOU, WEFT = '## You', '## Weft'
-local HINT = '<CR> asks, <C-c> stops, gf opens a place'
+local HINT = '<CR> ask  <C-c> stop  gf open location'
 
 local Transcript = {}
 Transcript.__index = Transcript
 
---- An empty conversation in a buffer.
+--- Creates an empty transcript in a buffer.
 function M.new(bufnr)
   local self = setmetatable({ bufnr = bufnr, citations = {} }, Transcript)
   self:_edit(function()
@@ -34,12 +34,12 @@ function M.new(bufnr)
   return self
 end
 
---- Whether a row, from 0, is where a question is typed.
+--- Whether a 0-based row is in the input.
 function Transcript:is_input(row)
   return row > self:_row(self.input)
 end
 
---- What is typed and not asked yet.
+--- The text of the input.
 function Transcript:typed()
   local lines = vim.api.nvim_buf_get_lines(self.bufnr, self:_row(self.input) + 1, -1, false)
   return vim.trim(table.concat(lines, '\n'))
@@ -52,7 +52,7 @@ function Transcript:set_typed(text)
   end)
 end
 
---- A question above the input, and room for its answer. `about` is a link with a `place`, or nil.
+--- Adds a question and an empty answer above the input. `about` is a link with a `place`, or nil.
 function Transcript:ask(question, about)
   local lines = { YOU }
   vim.list_extend(lines, vim.split(question, '\n'))
@@ -73,14 +73,14 @@ function Transcript:ask(question, about)
   end)
 end
 
---- What the answer is waiting for, beside its end; nil when it waits for nothing.
+--- Sets the progress message at the end of the answer; nil removes it.
 function Transcript:set_busy(sentence)
   local row, column = self:_position(self.tail)
   local text = sentence and { { ' ' .. sentence, 'Comment' } } or nil
   self.tail = self:_mark(row, column, { id = self.tail, virt_text = text })
 end
 
---- More of the answer.
+--- Appends text to the answer.
 function Transcript:append(text)
   local row, column = self:_position(self.tail)
   self:_edit(function()
@@ -89,18 +89,18 @@ function Transcript:append(text)
   self:_link(row)
 end
 
---- What came of the answer is void.
+--- Clears the answer.
 function Transcript:restart()
   self.citations = {}
   self:_replace({ '' })
 end
 
---- A citation that the answer is going to name, or names by now.
+--- Adds a citation; its location may precede or follow it in the text.
 function Transcript:cite(citation)
   table.insert(self.citations, citation)
 end
 
---- The answer is whole: `text` as the server has it, its citations, and sentences to read below it.
+--- Completes the answer with its final `text`, its citations and the notes below it.
 function Transcript:finish(text, citations, notes)
   local written = self:answer()
   text = (text or written):gsub('^%s*\n', ''):gsub('%s+$', '')
@@ -119,7 +119,7 @@ function Transcript:finish(text, citations, notes)
   self:set_busy(nil)
 end
 
---- The text of the answer so far.
+--- The text of the answer.
 function Transcript:answer()
   local first, column = self:_position(self.start)
   local last, last_column = self:_position(self.tail)
@@ -144,9 +144,9 @@ function Transcript:_link(first)
   jump.clear(self.bufnr, first, last + 1)
   for number, line in ipairs(vim.api.nvim_buf_get_lines(self.bufnr, first, last + 1, false)) do
     for _, citation in ipairs(self.citations) do
-      for from, to in M.places(line, citation.place) do
+      for from, to in M.occurrences(line, citation.place) do
         local link = M.link(citation)
-        if link and M.meant(self.citations, citation.place, line:sub(1, from - 1)) == citation then
+        if link and M.resolve(self.citations, citation.place, line:sub(1, from - 1)) == citation then
           jump.add(self.bufnr, first + number - 1, from - 1, to, link)
         end
       end
@@ -154,9 +154,9 @@ function Transcript:_link(first)
   end
 end
 
---- The citation that a place means: in several folders the same path may be there twice, and then the folder's name,
---- or its whole path, stands before it.
-function M.meant(citations, place, before)
+--- The citation of a location. Several folders may have the same path; then the name or the path of the folder precedes
+--- the location.
+function M.resolve(citations, place, before)
   local first, named
   for _, citation in ipairs(citations) do
     if citation.place == place and M.link(citation) then
@@ -172,21 +172,21 @@ function M.meant(citations, place, before)
   return named or first
 end
 
---- A citation or a piece of evidence of the server as a link; nil where no file is behind it.
-function M.link(place)
-  if not place.uri or place.uri == vim.NIL then
+--- The link of a citation or an evidence item; nil without a file.
+function M.link(cited)
+  if not cited.uri or cited.uri == vim.NIL then
     return nil
   end
-  local range = place.range
+  local range = cited.range
     or {
-      start = { line = place.startLine, character = 0 },
-      ['end'] = { line = math.max(place.startLine, place.endLine - 1), character = 0 },
+      start = { line = cited.startLine, character = 0 },
+      ['end'] = { line = math.max(cited.startLine, cited.endLine - 1), character = 0 },
     }
-  return { uri = place.uri, range = range, text = place.text, place = place.place }
+  return { uri = cited.uri, range = range, text = cited.text, place = cited.place }
 end
 
---- Iterates over the bytes, from 1, where a line names a place: not as the end or the beginning of a longer one.
-function M.places(line, place)
+--- Iterates over the 1-based byte ranges where a line contains a location, but not as part of a longer one.
+function M.occurrences(line, place)
   local from = 1
   return function()
     while true do
@@ -216,7 +216,7 @@ function Transcript:_row(mark)
   return (self:_position(mark))
 end
 
---- Changes the buffer. What an answer brings is not for `u` to take back.
+--- Changes the buffer without an undo step.
 function Transcript:_edit(change)
   local options = vim.bo[self.bufnr]
   local modifiable, levels = options.modifiable, options.undolevels

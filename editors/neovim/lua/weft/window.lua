@@ -1,18 +1,16 @@
--- Windows of Weft's own buffers, and the window in which a person edits files.
---
--- Owns where a chat or a page opens, and which window a place is opened in. Knows nothing of what is shown.
+-- Windows for the chat and reports, and the choice of a window for files.
 
 local M = {}
 
---- The buffer of this name, and whether it was made just now. It has no file, is in no list of buffers, and is never
---- saved. Its filetype is set when it has its keys, so that a person's own settings come last.
+--- The unlisted scratch buffer of this name, and whether it is new. Callers set its filetype after its mappings, so that
+--- autocommands of the user run last.
 function M.scratch(name)
   for _, bufnr in ipairs(vim.api.nvim_list_bufs()) do
     if vim.api.nvim_buf_get_name(bufnr) == name then
       if vim.api.nvim_buf_is_loaded(bufnr) then
         return bufnr, false
       end
-      -- What `:bdelete` leaves.
+      -- Unloaded by `:bdelete`.
       vim.api.nvim_buf_delete(bufnr, { force = true })
     end
   end
@@ -21,7 +19,7 @@ function M.scratch(name)
   return bufnr, true
 end
 
---- Goes to the window that shows the buffer, and opens one when none does: `where` is { window =, size = }.
+--- Goes to a window of the buffer, or opens one; `where` is { window =, size = }.
 function M.show(bufnr, where)
   local shown = vim.fn.win_findbuf(bufnr)
   for _, window in ipairs(shown) do
@@ -35,7 +33,7 @@ function M.show(bufnr, where)
   elseif where.window == 'tab' then
     vim.cmd('tab sbuffer ' .. bufnr)
   elseif where.window == 'split' then
-    -- Half of the screen stays for the file, however small the screen is.
+    -- At least half of the screen stays for the file.
     local height = math.min(where.size, math.floor(vim.o.lines / 2))
     vim.cmd('botright ' .. height .. 'split | buffer ' .. bufnr)
   else
@@ -50,21 +48,21 @@ function M.show(bufnr, where)
   vim.opt_local.spell = false
 end
 
---- Closes the current window; the last one shows another buffer instead.
+--- Closes the current window; the last window shows an empty buffer instead.
 function M.close()
   if not pcall(vim.cmd, 'close') then
     vim.cmd('enew')
   end
 end
 
---- Closes the current window where it lies over the others.
+--- Closes the current window if it is floating.
 function M.leave_float()
   if vim.api.nvim_win_get_config(0).relative ~= '' then
     vim.cmd('close')
   end
 end
 
---- The window in which a file was edited last, in this tab or the one before; nil when there is none.
+--- The last window with a file, in this or the previous tab page; nil when there is none.
 function M.normal()
   local seen = { vim.api.nvim_get_current_win(), vim.fn.win_getid(vim.fn.winnr('#')) }
   vim.list_extend(seen, vim.api.nvim_tabpage_list_wins(0))

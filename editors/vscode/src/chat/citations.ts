@@ -1,10 +1,8 @@
-// Places in a text (`path:first-last`) as links to what the server looked up, and nothing else as a link.
+// Finds the locations (`path:first-last`) in a text that the server cites.
 //
-// Owns how a place in the text finds its citation. Knows no document and no editor: a link is the citation's number.
+// Owns the matching of a location with its citation. Knows no document and no editor: a link is the index of a citation.
 
-import type { Block, Inline } from "./markdown";
-
-/** What of a citation matters here; `folder` is empty where there is one workspace folder. */
+/** The part of a citation that matching needs; `folder` is empty in a window with one folder. */
 export interface Cited {
   place: string;
   folder: string;
@@ -13,7 +11,7 @@ export interface Cited {
 
 export type Piece = string | { text: string; citation: number };
 
-/** The text in pieces: places that have a citation one can open, and what stands between them. */
+/** Splits the text into locations with a citation that can be opened, and the text between them. */
 export function split(text: string, citations: readonly Cited[]): Piece[] {
   const known = citations.filter((each) => each.uri != null).map((each) => each.place);
   if (!known.length) return text ? [text] : [];
@@ -30,34 +28,7 @@ export function split(text: string, citations: readonly Cited[]): Piece[] {
   return pieces;
 }
 
-/** The tree with its places as links. Blocks of code stay as they are. */
-export function withPlaces(blocks: readonly Block[], citations: readonly Cited[]): Block[] {
-  const inline = (children: readonly Inline[]): Inline[] => children.flatMap((each) => linked(each, citations));
-  return blocks.map((block) => {
-    switch (block.kind) {
-      case "paragraph":
-      case "heading":
-        return { ...block, children: inline(block.children) };
-      case "list":
-        return { ...block, items: block.items.map((item) => withPlaces(item, citations)) };
-      default:
-        return block;
-    }
-  });
-}
-
-function linked(child: Inline, citations: readonly Cited[]): Inline[] {
-  if (child.kind === "strong") {
-    return [{ kind: "strong", children: child.children.flatMap((each) => linked(each, citations)) }];
-  }
-  if (child.kind !== "text" && child.kind !== "code") return [child];
-  const { kind } = child;
-  return split(child.text, citations).map((piece) =>
-    typeof piece === "string" ? { kind, text: piece } : { kind: "place", ...piece },
-  );
-}
-
-/** In several folders the same path may be there twice; then the folder's name stands before it. */
+/** Several folders may have the same path; then the name or the path of the folder precedes the location. */
 function citationOf(place: string, before: string, citations: readonly Cited[]): number {
   const fits = (each: Cited): boolean => each.place === place && each.uri != null;
   const follows = (name: string | undefined): boolean => Boolean(name) && before.endsWith(`${name}: `);

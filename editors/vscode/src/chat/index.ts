@@ -1,4 +1,4 @@
-// Questions about the repository inside VS Code: the view in the side bar, and `@weft` in VS Code's own chat.
+// Registers the chat: the view in the side bar, and `@weft` in VS Code's own chat.
 
 import * as vscode from "vscode";
 import type { Server } from "../server";
@@ -12,7 +12,7 @@ export function registerChat(context: vscode.ExtensionContext, server: Server): 
     view,
     vscode.window.registerWebviewViewProvider(VIEW, view),
     vscode.commands.registerCommand("weft.chat", () => view.focus()),
-    vscode.commands.registerCommand("weft.newConversation", () => view.beginAnew()),
+    vscode.commands.registerCommand("weft.newConversation", () => view.newConversation()),
     vscode.commands.registerCommand("weft.askSelection", () => view.askSelection()),
     registerModel(server),
     registerParticipant(context, server),

@@ -1,12 +1,12 @@
-// A streamed answer as common Markdown: the lines of files that Weft quotes by number become fenced code.
+// Converts the numbered lines in which Weft quotes files to fenced code, while an answer streams.
 //
-// Owns the fence that is open. For hosts that render Markdown by themselves (VS Code's chat), where quoted lines would
-// flow together. Text goes on as soon as it cannot be such a line.
+// For VS Code's own chat, whose Markdown would join these lines to a paragraph. Owns the state of the open fence. Text is
+// passed on as soon as it cannot be a quoted line.
 
 const LISTING = /^ {4} *(?:\d+(?: {2}.*)?|\.\.\.)$/;
 const FENCE = /^(?:(`{3,})[^`]*|(~{3,}).*)$/;
 
-/** Signs that the server put a backslash before, so that nothing acts in Markdown: in code they stand alone. */
+/** Removes the backslashes with which the server escapes Markdown; code has none. */
 export function withoutEscapes(code: string): string {
   return code.replace(/\\(?=<[A-Za-z/!?]|!\[|`)|(?<=\])\\(?=[(:])/g, "");
 }
@@ -15,7 +15,7 @@ export class ListingFences {
   private line = "";
   private nShown = 0;
   private isOpen = false;
-  /** The marks of a fence of the answer itself, in which everything stays as it is. */
+  /** The marks of an open fence of the answer itself, whose content is unchanged. */
   private fence = "";
 
   feed(text: string): string {
@@ -23,7 +23,7 @@ export class ListingFences {
     const lines = (this.line + text).split("\n");
     this.line = lines.pop() ?? "";
     for (const line of lines) {
-      out += this.whole(line) + "\n";
+      out += this.convert(line) + "\n";
       this.nShown = 0;
     }
     if (this.fence || (!this.isOpen && !this.line.startsWith(" "))) {
@@ -34,11 +34,11 @@ export class ListingFences {
   }
 
   end(): string {
-    const out = this.line ? this.whole(this.line) : "";
+    const out = this.line ? this.convert(this.line) : "";
     return this.isOpen ? `${out}\n\`\`\`\n` : out;
   }
 
-  private whole(line: string): string {
+  private convert(line: string): string {
     const isListing = !this.fence && LISTING.test(line);
     if (this.fence) {
       const marks = line.trim();

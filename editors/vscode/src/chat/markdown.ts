@@ -1,238 +1,198 @@
-// The Markdown of answers as a tree: paragraphs, headings, lists, code, and nothing that could do something.
+// Markdown of answers to HTML, by markdown-it, block by block while an answer streams.
 //
-// Owns which marks are read. Any text gives a tree, half-written ones too, for an answer is parsed again with every
-// piece of it. Links, images and HTML stay the text that they are: answers are written by others. Knows no document to
-// render into and no citation.
+// Owns which Markdown is allowed: no HTML, no images, links to http and https only, and citations as links that the
+// page handles. Reads the numbered lines in which Weft quotes files. Knows no document to show the HTML in.
 
+import MarkdownIt, { type StateBlock, type StateCore, type Token } from "markdown-it";
+import { type Cited, split } from "./citations";
+import { highlight } from "./highlight";
 import { withoutEscapes } from "./listing";
 
-export type Inline =
-  | { kind: "text"; text: string }
-  | { kind: "code"; text: string }
-  | { kind: "strong"; children: Inline[] }
-  | { kind: "break" }
-  | { kind: "place"; text: string; citation: number };
+/** A top-level block of an answer: its HTML, and its text without markup for screen readers. */
+export interface Block {
+  html: string;
+  text: string;
+}
 
-export type Block =
-  | { kind: "paragraph"; children: Inline[] }
-  | { kind: "heading"; level: number; children: Inline[] }
-  | { kind: "code"; language: string; text: string }
-  | { kind: "listing"; lines: ListingLine[] }
-  | { kind: "list"; start: number | null; items: Block[][] }
-  | { kind: "rule" };
-
-/** A line of a file as Weft quotes it. `number` is empty where lines are left out. */
-export interface ListingLine {
+interface ListingLine {
+  /** Empty where lines are left out. */
   number: string;
   text: string;
 }
 
-const DEEPEST_LIST = 6;
+/** Headings of an answer are below the question, which is a heading of level 2. */
+const QUESTION_LEVEL = 2;
+const MAX_HEADING = 6;
 
-const FENCE = /^ {0,3}(`{3,}|~{3,})[ \t]*([^`\s]*)[^`]*$/;
-const HEADING = /^ {0,3}(#{1,6})[ \t]+(.*?)[ \t]*#*$/;
-const RULE = /^ {0,3}(?:-{3,}|\*{3,}|_{3,})[ \t]*$/;
-const ITEM = /^( *)(?:[-*+]|(\d{1,9})[.)])( +)(?=\S)/;
-/** What `server/chat/extractive.py` writes: four blanks, a right-aligned line number, two blanks, the line. */
+/** A quoted line of a file: four spaces, a right-aligned line number, two spaces, the line. */
 const LISTING = /^ {4} *(?:(\d+)(?: {2}(.*))?|(\.\.\.))$/;
-const INDENTED = /^ {4}/;
 
-export function parse(markdown: string): Block[] {
-  return blocksOf(markdown.replace(/\r\n?/g, "\n").split("\n"), 0);
-}
+const markdown = new MarkdownIt({ html: false, linkify: false, breaks: true });
+const { escapeHtml } = markdown.utils;
+const { block, inline, core, renderer } = markdown;
 
-/** The text without marks, for who listens instead of reading. */
-export function plainText(blocks: readonly Block[]): string {
-  return blocks.map(plainBlock).filter(Boolean).join("\n");
-}
+markdown.validateLink = (url) => /^https?:\/\//i.test(url);
+// A line of dashes would make a heading of the paragraph above: also the first dash of a list that is being written.
+// Definitions of links would let a later block change an earlier one.
+markdown.disable(["lheading", "reference"]);
 
-function plainBlock(block: Block): string {
-  switch (block.kind) {
-    case "paragraph":
-    case "heading":
-      return plainInline(block.children);
-    case "list":
-      return block.items.map(plainText).join("\n");
-    case "code":
-      return block.text;
-    case "listing":
-      return block.lines.map((line) => line.text).join("\n");
-    case "rule":
-      return "";
+const [paragraph, indentedCode] = [blockRule("paragraph"), blockRule("code")];
+block.ruler.before("table", "listing", listing, { alt: ["paragraph", "blockquote", "list"] });
+block.ruler.at("paragraph", (state, start, end, silent) => {
+  let next = start + 1;
+  while (next < end && !state.isEmpty(next) && !listingLine(state, next)) next += 1;
+  return paragraph(state, start, next, silent);
+});
+// Directly below other text, indented text is a paragraph: the line that explains a quotation.
+block.ruler.at("code", (state, start, end, silent) =>
+  (start === 0 || state.isEmpty(start - 1)) && indentedCode(state, start, end, silent));
+// Underscores belong to names, such as `__init__`.
+inline.ruler.before("emphasis", "underscores", (state, silent) => {
+  const start = state.pos;
+  while (state.pos < state.posMax && state.src[state.pos] === "_") state.pos += 1;
+  if (!silent) state.pending += state.src.slice(start, state.pos);
+  return state.pos > start;
+});
+core.ruler.push("headings", ({ tokens }) => {
+  for (const token of tokens.filter(({ type }) => type.startsWith("heading_"))) {
+    token.tag = `h${Math.min(Number(token.tag.slice(1)) + QUESTION_LEVEL, MAX_HEADING)}`;
   }
-}
+});
+core.ruler.push("citations", linkCitations);
 
-function plainInline(children: readonly Inline[]): string {
-  return children
-    .map((each) => (each.kind === "break" ? "\n" : each.kind === "strong" ? plainInline(each.children) : each.text))
-    .join("");
-}
+renderer.rules["fence"] = (tokens, n, _options, env) => {
+  const { content, info } = tokens[n]!;
+  const code = content.replace(/\n$/, "");
+  return codeBlock(`<code>${(env?.["isSettled"] && highlight(code, info)) || escapeHtml(code)}</code>`);
+};
+renderer.rules["code_block"] = renderer.rules["fence"];
+renderer.rules["listing"] = (tokens, n) => {
+  const lines = (tokens[n]!.meta!["lines"] as ListingLine[]).map(
+    ({ number, text }) => `<span class="number">${number || "…"}</span><code>${number && escapeHtml(text)}\n</code>`,
+  );
+  return codeBlock(lines.join(""), "listing");
+};
+renderer.rules["citation"] = (tokens, n) => {
+  const { content, meta } = tokens[n]!;
+  return `<a href="#" class="place" data-citation="${meta!["citation"]}" title="Open ${escapeHtml(content)}">${escapeHtml(content)}</a>`;
+};
+renderer.rules["image"] = (tokens, n) => escapeHtml(`![${tokens[n]!.content}](${tokens[n]!.attrGet("src")})`);
+renderer.rules["link_open"] = (tokens, n, options) => {
+  const token = tokens[n]!;
+  token.attrSet("title", token.attrGet("href") ?? ""); // the text of a link may name another address
+  return renderer.renderToken(tokens, n, options);
+};
+// Wider than the view, a table scrolls, by keys as well.
+renderer.rules["table_open"] = () => '<div class="table" tabindex="0" role="group" aria-label="Table"><table>';
+renderer.rules["table_close"] = () => "</table></div>";
+renderer.rules["th_open"] = renderer.rules["td_open"] = (tokens, n) => {
+  const { tag, attrs } = tokens[n]!;
+  const alignment = /\w+$/.exec(String(attrs?.[0]?.[1] ?? ""))?.[0]; // of `text-align:right`; the page allows no styles
+  return alignment ? `<${tag} class="${alignment}">` : `<${tag}>`;
+};
 
-function blocksOf(lines: readonly string[], depth: number): Block[] {
-  const blocks: Block[] = [];
-  let paragraph: string[] = [];
-  const endParagraph = (): void => {
-    if (paragraph.length) blocks.push({ kind: "paragraph", children: parseInline(paragraph.join("\n")) });
-    paragraph = [];
-  };
-  let at = 0;
-  while (at < lines.length) {
-    const line = lines[at]!;
-    const block = line.trim() ? blockAt(lines, at, depth) : null;
-    if (block) {
-      endParagraph();
-      blocks.push(block.block);
-      at = block.end;
-    } else {
-      if (line.trim()) paragraph.push(line.trim());
-      else endParagraph();
-      at += 1;
+/** Renders an answer that grows. What later text cannot change is parsed and highlighted once. */
+export class AnswerRenderer {
+  private settled = "";
+  private settledBlocks: Block[] = [];
+  private nCitations = 0;
+
+  /** The blocks of the answer so far; `isWhole` when no more text follows. */
+  render(answer: string, citations: readonly Cited[], isWhole: boolean): Block[] {
+    const text = answer.replace(/\r\n?/g, "\n");
+    if (isWhole || citations.length !== this.nCitations || !text.startsWith(this.settled)) {
+      this.settled = "";
+      this.settledBlocks = [];
+      this.nCitations = citations.length;
     }
+    const rest = text.slice(this.settled.length);
+    const lines = rest.split("\n");
+    const blocks = topLevelBlocks(markdown.parse(rest, { citations }));
+    // A block ends for good at an empty line with a block below it. The second line of that one makes a table or none.
+    const nSettled = isWhole
+      ? blocks.length
+      : Math.max(0, blocks.findLastIndex(({ start }) => start > 0 && start + 2 < lines.length && !lines[start - 1]!.trim()));
+    const rendered = blocks.map(({ tokens }, n) => ({
+      html: renderer.render(tokens, markdown.options, { isSettled: n < nSettled }).trimEnd(),
+      text: plainText(tokens),
+    }));
+    if (!isWhole && nSettled) {
+      this.settled += lines.slice(0, blocks[nSettled]!.start).join("\n") + "\n";
+      this.settledBlocks.push(...rendered.splice(0, nSettled));
+    }
+    return [...this.settledBlocks, ...rendered];
   }
-  endParagraph();
+}
+
+/** HTML of a sentence of the server, with its code as code. */
+export function sentenceHtml(text: string): string {
+  return markdown.renderInline(text);
+}
+
+function topLevelBlocks(tokens: readonly Token[]): { start: number; tokens: Token[] }[] {
+  const blocks: { start: number; tokens: Token[] }[] = [];
+  let depth = 0;
+  for (const token of tokens) {
+    if (!depth) blocks.push({ start: token.map?.[0] ?? 0, tokens: [] });
+    blocks.at(-1)!.tokens.push(token);
+    depth += token.nesting;
+  }
   return blocks;
 }
 
-/** The block that begins at a line, and the line after it; null for a line of a paragraph. */
-function blockAt(lines: readonly string[], at: number, depth: number): { block: Block; end: number } | null {
-  const line = lines[at]!;
-  const fence = FENCE.exec(line);
-  if (fence) return fenced(lines, at, fence[1]!, fence[2]!);
-  const heading = HEADING.exec(line);
-  if (heading) {
-    return { block: { kind: "heading", level: heading[1]!.length, children: parseInline(heading[2]!) }, end: at + 1 };
+function plainText(tokens: readonly Token[]): string {
+  const texts = tokens.map(({ children, content }) =>
+    children ? children.map(({ type, content }) => (type.endsWith("break") ? "\n" : content)).join("") : content.trimEnd(),
+  );
+  return texts.filter(Boolean).join("\n");
+}
+
+function codeBlock(content: string, kind = ""): string {
+  // Wider than the view, code scrolls, by keys as well.
+  const code = `<pre tabindex="0" role="group" aria-label="Code"${kind && ` class="${kind}"`}>${content}</pre>`;
+  return `<div class="block">${code}<button type="button" class="copy" aria-label="Copy code">Copy</button></div>`;
+}
+
+function blockRule(name: string): (state: StateBlock, start: number, end: number, silent: boolean) => boolean {
+  return block.ruler.__rules__.find((rule) => rule.name === name)!.fn;
+}
+
+function listing(state: StateBlock, start: number, end: number, silent: boolean): boolean {
+  const lines: ListingLine[] = [];
+  for (let n = start; n < end; n += 1) {
+    const line = listingLine(state, n);
+    if (!line) break;
+    lines.push(line);
+    if (silent) return true;
   }
-  if (RULE.test(line)) return { block: { kind: "rule" }, end: at + 1 };
-  if (LISTING.test(line)) {
-    const end = endOf(lines, at, (each) => LISTING.test(each));
-    return { block: { kind: "listing", lines: lines.slice(at, end).map(listingLine) }, end };
+  if (!lines.length) return false;
+  state.line = start + lines.length;
+  const token = state.push("listing", "", 0);
+  token.map = [start, state.line];
+  token.meta = { lines };
+  token.content = lines.map(({ text }) => text).join("\n");
+  return true;
+}
+
+function listingLine(state: StateBlock, n: number): ListingLine | null {
+  const found = LISTING.exec(state.src.slice(state.bMarks[n], state.eMarks[n]));
+  return found && { number: found[1] ?? "", text: found[3] ?? withoutEscapes(found[2] ?? "") };
+}
+
+/** Makes links of the lines that citations name, in text and in code spans, but not inside other links. */
+function linkCitations({ tokens, env, Token }: StateCore): void {
+  const citations = (env["citations"] ?? []) as readonly Cited[];
+  if (!citations.length) return;
+  for (const token of tokens) {
+    let linkDepth = 0;
+    token.children = token.children?.flatMap((child) => {
+      if (child.type === "link_open" || child.type === "link_close") linkDepth += child.nesting;
+      if (linkDepth || (child.type !== "text" && child.type !== "code_inline")) return [child];
+      return split(child.content, citations).map((piece) => {
+        if (typeof piece === "string") return Object.assign(new Token(child.type, child.tag, 0), { content: piece });
+        const { text, citation } = piece;
+        return Object.assign(new Token("citation", "a", 0), { content: text, meta: { citation } });
+      });
+    }) ?? null;
   }
-  if (depth < DEEPEST_LIST && ITEM.test(line)) return list(lines, at, depth);
-  if (!lines[at - 1]?.trim() && INDENTED.test(line)) {
-    const end = endOf(lines, at, (each) => INDENTED.test(each) && !LISTING.test(each));
-    const text = lines.slice(at, end).map((each) => each.slice(4));
-    return { block: { kind: "code", language: "", text: text.join("\n") }, end };
-  }
-  return null;
-}
-
-function fenced(lines: readonly string[], at: number, mark: string, language: string): { block: Block; end: number } {
-  const closes = (line: string): boolean => {
-    const found = line.trim();
-    return found.length >= mark.length && found === mark[0]!.repeat(found.length);
-  };
-  const indent = leadingBlanks(lines[at]!);
-  const end = endOf(lines, at + 1, (line) => !closes(line));
-  const text = lines.slice(at + 1, end).map((line) => line.slice(Math.min(indent, leadingBlanks(line))));
-  return { block: { kind: "code", language, text: text.join("\n") }, end: Math.min(end + 1, lines.length) };
-}
-
-function listingLine(line: string): ListingLine {
-  const found = LISTING.exec(line)!;
-  return { number: found[1] ?? "", text: found[3] ?? withoutEscapes(found[2] ?? "") };
-}
-
-function list(lines: readonly string[], at: number, depth: number): { block: Block; end: number } {
-  const first = ITEM.exec(lines[at]!)!;
-  const indent = first[1]!.length;
-  const isNumbered = first[2] !== undefined;
-  const items: Block[][] = [];
-  let end = at;
-  while (end < lines.length) {
-    const item = ITEM.exec(lines[end]!);
-    if (!item || item[1]!.length > indent + 3 || item[1]!.length < indent || (item[2] !== undefined) !== isNumbered) break;
-    const content = itemContent(lines, end, item[0].length);
-    items.push(blocksOf(content.lines, depth + 1));
-    end = content.end;
-  }
-  return { block: { kind: "list", start: isNumbered ? Number(first[2]) : null, items }, end };
-}
-
-/** The lines of one item without their indentation, and the line after it. A line of quoted code keeps its own. */
-function itemContent(lines: readonly string[], at: number, indent: number): { lines: string[]; end: number } {
-  const content = [lines[at]!.slice(indent)];
-  let end = at + 1;
-  for (; end < lines.length; end += 1) {
-    const line = lines[end]!;
-    if (LISTING.test(line)) {
-      content.push(line);
-    } else if (line.trim() === "") {
-      const next = endOf(lines, end, (each) => each.trim() === "");
-      if (next === lines.length || leadingBlanks(lines[next]!) < Math.min(indent, 2)) break;
-      content.push("");
-    } else if (leadingBlanks(line) >= Math.min(indent, 2)) {
-      content.push(line.slice(Math.min(indent, leadingBlanks(line))));
-    } else if (ITEM.test(line) || FENCE.test(line) || HEADING.test(line) || lines[end - 1]!.trim() === "") {
-      break;
-    } else {
-      content.push(line);
-    }
-  }
-  // A blank line between two items belongs to neither.
-  while (end < lines.length && lines[end]!.trim() === "" && ITEM.test(lines[end + 1] ?? "")) end += 1;
-  return { lines: content, end };
-}
-
-function endOf(lines: readonly string[], at: number, goesOn: (line: string) => boolean): number {
-  let end = at;
-  while (end < lines.length && goesOn(lines[end]!)) end += 1;
-  return end;
-}
-
-function leadingBlanks(line: string): number {
-  return line.length - line.trimStart().length;
-}
-
-/** Code in backticks, bold, line breaks, and signs behind a backslash. A mark that is not closed is text. */
-export function parseInline(text: string): Inline[] {
-  const children: Inline[] = [];
-  let plain = "";
-  const push = (child: Inline): void => {
-    if (plain) children.push({ kind: "text", text: plain });
-    plain = "";
-    children.push(child);
-  };
-  let at = 0;
-  while (at < text.length) {
-    if (text[at] === "\\" && /[\\`<![\]():]/.test(text[at + 1] ?? "")) {
-      plain += text[at + 1];
-      at += 2;
-      continue;
-    }
-    const ticks = /^`+/.exec(text.slice(at, at + 8))?.[0] ?? "";
-    const closing = ticks ? closingTicks(text, at + ticks.length, ticks.length) : -1;
-    if (closing >= 0) {
-      const code = text.slice(at + ticks.length, closing).replace(/\n/g, " ");
-      push({ kind: "code", text: /^ .*[^ ].* $/.test(code) ? code.slice(1, -1) : code });
-      at = closing + ticks.length;
-      continue;
-    }
-    const bold = !ticks && text.startsWith("**", at) && /\S/.test(text[at + 2] ?? " ") ? text.indexOf("**", at + 3) : -1;
-    if (bold > 0 && /\S/.test(text[bold - 1]!)) {
-      push({ kind: "strong", children: parseInline(text.slice(at + 2, bold)) });
-      at = bold + 2;
-      continue;
-    }
-    if (text[at] === "\n") {
-      push({ kind: "break" });
-      at += 1;
-      continue;
-    }
-    const length = Math.max(ticks.length, 1);
-    plain += text.slice(at, at + length);
-    at += length;
-  }
-  if (plain) children.push({ kind: "text", text: plain });
-  return children;
-}
-
-/** Where as many backticks stand as opened the code; -1 when nowhere. */
-function closingTicks(text: string, from: number, n: number): number {
-  for (let at = text.indexOf("`", from); at >= 0; ) {
-    let end = at;
-    while (text[end] === "`") end += 1;
-    if (end - at === n) return at;
-    at = text.indexOf("`", end);
-  }
-  return -1;
 }

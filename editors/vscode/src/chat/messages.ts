@@ -1,7 +1,6 @@
-// What the extension and the view in VS Code's frame say to each other.
+// Messages between the extension and the webview.
 //
-// Owns the two lists. The view names places by their numbers in the chat, never by a path, so it can open nothing that
-// the server has not named.
+// The webview names locations by their index in the chat, never by a path: it can open only what the server cited.
 
 import type { Conversation, SlashCommand } from "../protocol";
 import type { Chat, ChatEvent } from "./state";
@@ -17,7 +16,7 @@ export type ToExtension =
   | { type: "ready" }
   | { type: "ask"; question: string }
   | { type: "askAgain" | "stop" | "attach" | "detach" | "new" | "restart" | "log" }
-  | { type: "openPlace"; turn: number; list: "citations" | "evidence"; index: number }
+  | { type: "openLocation"; turn: number; list: "citations" | "evidence"; index: number }
   | { type: "openAttachment" }
   | { type: "copy"; text: string }
   | { type: "history"; text: string }

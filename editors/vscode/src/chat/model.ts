@@ -1,11 +1,10 @@
-// A language model of Weft's own for VS Code's chat, which refuses to ask a participant while it knows no model.
+// A language model provider for VS Code's own chat, which calls no participant while there is no model.
 //
-// It is no model of the world, and its name says so: it answers the last question from the repository. Owns nothing
-// but that. Does nothing where the host takes no models.
+// The model answers the last question from the repository alone. Registers nothing where VS Code has no API for it.
 
 import * as vscode from "vscode";
 import type { Server } from "../server";
-import { ServerAsker } from "./asker";
+import { RESTARTED, ServerChat } from "./service";
 
 const VENDOR = "weft";
 const MODEL = {
@@ -13,14 +12,14 @@ const MODEL = {
   name: "Weft (answers about this repository)",
   family: "weft",
   version: "1",
-  tooltip: "Questions are answered from this repository alone, as @weft does.",
+  tooltip: "Answers questions about this repository only, as @weft does.",
   maxInputTokens: 8000,
   maxOutputTokens: 2000,
-  // It calls no tools. But VS Code offers its agent mode, which the chat opens in, only models that say they do.
+  // It calls no tools, but agent mode, the default of the chat, lists only models that declare tool calling.
   capabilities: { toolCalling: true },
 };
 
-// Newer than the oldest VS Code that Weft runs in, so they are looked for.
+// Newer than the oldest supported VS Code, so their existence is checked.
 interface LanguageModels {
   registerLanguageModelChatProvider?(vendor: string, provider: Provider): vscode.Disposable;
 }
@@ -44,26 +43,26 @@ export function registerModel(server: Server): vscode.Disposable {
   const models = vscode.lm as LanguageModels & typeof vscode.lm;
   const TextPart = (vscode as unknown as { LanguageModelTextPart?: new (text: string) => unknown }).LanguageModelTextPart;
   if (!models?.registerLanguageModelChatProvider || !TextPart) return new vscode.Disposable(() => {});
-  const asker = new ServerAsker(server);
+  const chat = new ServerChat(server);
   const registered = models.registerLanguageModelChatProvider(VENDOR, {
     provideLanguageModelChatInformation: () => [MODEL],
     async provideLanguageModelChatResponse(_model, messages, _options, progress, token) {
       const question = textOf(messages.filter(({ role }) => role === vscode.LanguageModelChatMessageRole.User).at(-1));
-      const stopping = new AbortController();
-      token.onCancellationRequested(() => stopping.abort());
-      const say = (text: string): void => progress.report(new TextPart(text));
-      const listening = {
+      const abort = new AbortController();
+      token.onCancellationRequested(() => abort.abort());
+      const write = (text: string): void => progress.report(new TextPart(text));
+      const listener = {
         part({ text, restart }: { text?: string; restart?: true }): void {
-          if (restart) say("\n\nThe model broke off. The answer begins anew:\n\n");
-          if (text) say(text);
+          if (restart) write(RESTARTED);
+          if (text) write(text);
         },
         note(): void {},
       };
-      await asker.ask({ question, remember: false }, listening, stopping.signal);
+      await chat.ask({ question, remember: false }, listener, abort.signal);
     },
     provideTokenCount: async (_model, text) => Math.ceil((typeof text === "string" ? text : textOf(text)).length / 4),
   });
-  // VS Code asks for models only when they are wanted, and the first message would find none.
+  // VS Code resolves models lazily; without this the first message finds none.
   void models.selectChatModels({ vendor: VENDOR }).then(undefined, () => undefined);
   return registered;
 }

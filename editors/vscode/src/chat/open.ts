@@ -1,6 +1,7 @@
-// Opening the lines that an answer stands on, and naming the lines that are selected.
+// Opens cited lines, and reads the selection and the cursor of the editor.
 
 import * as vscode from "vscode";
+import { toLspRange } from "../ranges";
 import type { Attachment } from "./state";
 
 interface Lines {
@@ -9,7 +10,7 @@ interface Lines {
   endLine: number;
 }
 
-/** The lines selected and in sight. A file that is gone is said. */
+/** Selects and reveals the lines. Warns when the file cannot be opened. */
 export async function openLines({ uri, startLine, endLine }: Lines): Promise<void> {
   const file = vscode.Uri.parse(uri);
   try {
@@ -17,17 +18,17 @@ export async function openLines({ uri, startLine, endLine }: Lines): Promise<voi
     await vscode.window.showTextDocument(document, { selection: linesOf(document, startLine, endLine) });
   } catch {
     const path = vscode.workspace.asRelativePath(file);
-    void vscode.window.showWarningMessage(`${path} cannot be opened. It may have been moved since; ask again.`);
+    void vscode.window.showWarningMessage(`Weft: ${path} could not be opened. It may have been moved or deleted; ask again.`);
   }
 }
 
-/** From the first to the end of the last line. A file that has become shorter has its last lines selected. */
+/** From the first to the end of the last line, limited to the lines of the document. */
 function linesOf(document: vscode.TextDocument, startLine: number, endLine: number): vscode.Range {
   const last = Math.max(0, Math.min(endLine, document.lineCount) - 1);
   return new vscode.Range(new vscode.Position(Math.min(startLine, last), 0), document.lineAt(last).range.end);
 }
 
-/** What is selected in the editor that was used last; undefined when nothing is. */
+/** The selection of the active editor; undefined when it is empty. */
 export function selectedLines(): Attachment | undefined {
   const editor = vscode.window.activeTextEditor;
   if (!editor || editor.selection.isEmpty || editor.document.uri.scheme !== "file") return undefined;
@@ -37,14 +38,11 @@ export function selectedLines(): Attachment | undefined {
   return {
     label: `${path}:${start.line + 1}-${last + 1}`,
     uri: editor.document.uri.toString(),
-    range: {
-      start: { line: start.line, character: start.character },
-      end: { line: end.line, character: end.character },
-    },
+    range: toLspRange(editor.selection),
   };
 }
 
-/** Where the cursor is, for questions about "this". */
+/** The position of the cursor, for `/explain` without a selection. */
 export function cursor(): { textDocument?: { uri: string }; position?: { line: number; character: number } } {
   const editor = vscode.window.activeTextEditor;
   if (editor?.document.uri.scheme !== "file") return {};

@@ -1,14 +1,15 @@
-// `@weft` in VS Code's own chat: the same answers, with their places as links there.
+// The chat participant `@weft` in VS Code's own chat.
 //
-// Owns how an answer looks in that chat, and which of Weft's conversations a chat there goes on with. Does nothing
-// where the host has no chat.
+// Owns the rendering of an answer there, and which stored conversation a chat continues. Registers nothing where VS Code
+// has no chat.
 
 import * as vscode from "vscode";
 import type { AskParams, AskProgress, AskResult, Citation } from "../protocol";
+import { toEditorRange, toLspRange } from "../ranges";
 import type { Server } from "../server";
-import { ServerAsker } from "./asker";
+import { RESTARTED, ServerChat } from "./service";
 import { split } from "./citations";
-import { describe, isCancelled, isConversationGone } from "./errors";
+import { describe, isCancelled, isConversationGone, STOPPED } from "../errors";
 import { ListingFences } from "./listing";
 import { cursor } from "./open";
 
@@ -16,12 +17,12 @@ const ID = "weft.chat";
 
 export function registerParticipant(context: vscode.ExtensionContext, server: Server): vscode.Disposable {
   if (typeof vscode.chat?.createChatParticipant !== "function") return new vscode.Disposable(() => {});
-  const asker = new ServerAsker(server);
+  const chatService = new ServerChat(server);
   const participant = vscode.chat.createChatParticipant(ID, async (request, chat, stream, token) => {
-    const stopping = new AbortController();
-    token.onCancellationRequested(() => stopping.abort());
-    const answer = new AnswerInChat(stream);
-    const ask = (params: AskParams): Promise<AskResult | null> => asker.ask(params, answer, stopping.signal);
+    const abort = new AbortController();
+    token.onCancellationRequested(() => abort.abort());
+    const answer = new StreamedAnswer(stream);
+    const ask = (params: AskParams): Promise<AskResult | null> => chatService.ask(params, answer, abort.signal);
     const asked = { question: questionOf(request), ...(selectionOf(request) ?? cursor()) };
     const conversationId = conversationOf(chat);
     try {
@@ -29,7 +30,7 @@ export function registerParticipant(context: vscode.ExtensionContext, server: Se
         if (conversationId && isConversationGone(error)) return ask(asked);
         throw error;
       });
-      if (!result) return { errorDetails: { message: "The server stopped before it answered. Ask again." } };
+      if (!result) return { errorDetails: { message: STOPPED } };
       answer.end(result);
     } catch (error) {
       if (!isCancelled(error)) return { errorDetails: { message: describe(error) } };
@@ -41,34 +42,27 @@ export function registerParticipant(context: vscode.ExtensionContext, server: Se
 }
 
 function questionOf(request: vscode.ChatRequest): string {
-  // The name stays in the box for the next question; who types it again means no more than once.
+  // VS Code keeps `@weft` in the input for the next question; the user may type it again.
   const prompt = request.prompt.replace(/^@weft\b\s*/, "");
   return request.command ? `/${request.command} ${prompt}`.trim() : prompt;
 }
 
-/** Lines that the person added to the question. */
+/** The lines that the user attached to the question. */
 function selectionOf(request: vscode.ChatRequest): Pick<AskParams, "textDocument" | "selection"> | undefined {
   for (const { value } of request.references) {
     if (!(value instanceof vscode.Location) || value.uri.scheme !== "file") continue;
-    const { start, end } = value.range;
-    return {
-      textDocument: { uri: value.uri.toString() },
-      selection: {
-        start: { line: start.line, character: start.character },
-        end: { line: end.line, character: end.character },
-      },
-    };
+    return { textDocument: { uri: value.uri.toString() }, selection: toLspRange(value.range) };
   }
   return undefined;
 }
 
-/** Each answer remembers where it is kept; the last one leads on. */
+/** The conversation of the last answer. */
 function conversationOf(chat: vscode.ChatContext): string {
   const answers = chat.history.filter((turn) => "result" in turn);
   return answers.at(-1)?.result.metadata?.["conversationId"] ?? "";
 }
 
-class AnswerInChat {
+class StreamedAnswer {
   conversationId = "";
   private fences = new ListingFences();
   private citations: Citation[] = [];
@@ -80,7 +74,7 @@ class AnswerInChat {
     if (part.citation) this.citations.push(part.citation);
     if (part.restart) {
       this.show(this.fences.end());
-      this.stream.markdown("\n\nThe model broke off. The answer begins anew:\n\n");
+      this.stream.markdown(RESTARTED);
       this.fences = new ListingFences();
       this.citations = [];
     }
@@ -95,7 +89,7 @@ class AnswerInChat {
     this.show(this.fences.end());
     this.conversationId = result.conversationId;
     for (const note of result.notes) {
-      this.stream.markdown(`\n\n${asPlainText(note)}`);
+      this.stream.markdown(`\n\n${escapeMarkdown(note)}`);
     }
     for (const citation of result.citations) {
       const location = locationOf(citation);
@@ -116,14 +110,12 @@ class AnswerInChat {
   }
 }
 
-/** Names of files and models hold marks of Markdown. */
-function asPlainText(text: string): string {
+/** Escapes Markdown in names of files and models. */
+function escapeMarkdown(text: string): string {
   return text.replace(/[\\`*_[\]#<>~|!&]/g, "\\$&");
 }
 
 function locationOf(citation: Citation | undefined): vscode.Location | undefined {
   if (!citation?.uri) return undefined;
-  const { start, end } = citation.range;
-  const range = new vscode.Range(start.line, start.character, end.line, end.character);
-  return new vscode.Location(vscode.Uri.parse(citation.uri), range);
+  return new vscode.Location(vscode.Uri.parse(citation.uri), toEditorRange(citation.range));
 }

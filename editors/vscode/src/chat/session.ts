@@ -1,61 +1,61 @@
-// One conversation as a person has it: a question, its answer on the way, stop, go on with an old one, begin anew.
+// One conversation: asks, stops, opens a stored conversation, starts a new one.
 //
-// Owns the chat's value and which answer is waited for; one at a time. Knows no VS Code: the server is an `Asker`, and
-// whoever shows the chat listens to its events.
+// Owns the chat state and the request in flight; one at a time. Knows no VS Code: the server is a `ChatService`, and views
+// listen to the events.
 
 import type { AskParams, AskProgress, AskResult, ConversationsParams, ConversationsResult } from "../protocol";
-import { describe, isCancelled, isConversationGone } from "./errors";
+import { describe, isCancelled, isConversationGone, STOPPED } from "../errors";
 import { type Attachment, type Chat, type ChatEvent, EMPTY, isBusy, reduce, turnOf } from "./state";
 
-/** What is told while an answer is written: pieces of it, and what the server says about its work. */
-export interface Listening {
+/** Receives the parts of an answer, and the progress messages of the server. */
+export interface AnswerListener {
   part(part: AskProgress): void;
   note(text: string): void;
 }
 
-export interface Asker {
-  ask(params: AskParams, listening: Listening, signal: AbortSignal): Promise<AskResult | null>;
+export interface ChatService {
+  ask(params: AskParams, listener: AnswerListener, signal: AbortSignal): Promise<AskResult | null>;
   conversations(params: ConversationsParams): Promise<ConversationsResult>;
 }
 
-/** Where a question is asked: the cursor, for `/explain` without a selection. */
+/** The position of the cursor, for `/explain` without a selection. */
 export type Cursor = Pick<AskParams, "textDocument" | "position">;
 
 export class Session {
   private current: Chat = EMPTY;
-  private answering: AbortController | undefined;
+  private request: AbortController | undefined;
 
   constructor(
-    private readonly asker: Asker,
-    private readonly tell: (event: ChatEvent) => void,
+    private readonly service: ChatService,
+    private readonly emit: (event: ChatEvent) => void,
   ) {}
 
   get chat(): Chat {
     return this.current;
   }
 
-  /** Asks in this conversation. False while another answer is on its way: nothing is asked then. */
+  /** Asks in this conversation. Returns false, without asking, while another answer streams. */
   async ask(question: string, cursor: Cursor = {}): Promise<boolean> {
     if (isBusy(this.current) || !question.trim()) return false;
     const { conversationId, attachment } = this.current;
-    const stopping = new AbortController();
-    this.answering = stopping;
-    this.happen({ type: "asked", question, attachment });
+    const request = new AbortController();
+    this.request = request;
+    this.dispatch({ type: "asked", question, attachment });
     const selected = attachment ? { textDocument: { uri: attachment.uri }, selection: attachment.range } : cursor;
     const params: AskParams = { question, ...(conversationId ? { conversationId } : {}), ...selected };
-    const happen = (event: ChatEvent): void => {
-      if (this.answering === stopping) this.happen(event);
+    const dispatch = (event: ChatEvent): void => {
+      if (this.request === request) this.dispatch(event);
     };
-    const listening: Listening = {
-      part: (part) => eventsOf(part).forEach(happen),
-      note: (note) => happen({ type: "progressed", note }),
+    const listener: AnswerListener = {
+      part: (part) => eventsOf(part).forEach(dispatch),
+      note: (note) => dispatch({ type: "progressed", note }),
     };
     try {
-      const result = await this.asker.ask(params, listening, stopping.signal);
-      happen(result ? { type: "answered", result } : stoppedServer());
+      const result = await this.service.ask(params, listener, request.signal);
+      dispatch(result ? { type: "answered", result } : { type: "failed", message: STOPPED, isConversationGone: false });
     } catch (error) {
       const isGone = isConversationGone(error);
-      happen(isCancelled(error) ? { type: "stopped" } : { type: "failed", message: describe(error), isConversationGone: isGone });
+      dispatch(isCancelled(error) ? { type: "stopped" } : { type: "failed", message: describe(error), isConversationGone: isGone });
     }
     return true;
   }
@@ -64,42 +64,38 @@ export class Session {
   async askAgain(cursor: Cursor = {}): Promise<void> {
     const last = this.current.turns.at(-1);
     if (!last || isBusy(this.current)) return;
-    this.happen({ type: "attached", attachment: last.attachment });
+    this.dispatch({ type: "attached", attachment: last.attachment });
     await this.ask(last.question, cursor);
   }
 
-  /** What was written stays. Does not wait for the server, which may be gone. */
+  /** Cancels the request and keeps the text so far. Does not wait for the server. */
   stop(): void {
     if (!isBusy(this.current)) return;
-    this.happen({ type: "stopped" });
-    this.leave();
+    this.dispatch({ type: "stopped" });
+    this.request?.abort();
+    this.request = undefined;
   }
 
   attach(attachment: Attachment | null): void {
-    this.happen({ type: "attached", attachment });
+    this.dispatch({ type: "attached", attachment });
   }
 
-  beginAnew(): void {
+  newConversation(): void {
     this.stop();
-    this.happen({ type: "opened", conversationId: "", turns: [] });
+    this.dispatch({ type: "opened", conversationId: "", turns: [] });
   }
 
-  /** Goes on with a conversation of the history. Raises what the server says. */
+  /** Opens a stored conversation. Rejects with the error of the server. */
   async open(id: string): Promise<void> {
     this.stop();
-    const { turns } = await this.asker.conversations({ action: "get", id });
-    if (isBusy(this.current)) return; // somebody asked meanwhile: that is what they want to see
-    this.happen({ type: "opened", conversationId: turns?.length ? id : "", turns: (turns ?? []).map(turnOf) });
+    const { turns } = await this.service.conversations({ action: "get", id });
+    if (isBusy(this.current)) return; // a question was asked meanwhile
+    this.dispatch({ type: "opened", conversationId: turns?.length ? id : "", turns: (turns ?? []).map(turnOf) });
   }
 
-  private leave(): void {
-    this.answering?.abort();
-    this.answering = undefined;
-  }
-
-  private happen(event: ChatEvent): void {
+  private dispatch(event: ChatEvent): void {
     this.current = reduce(this.current, event);
-    this.tell(event);
+    this.emit(event);
   }
 }
 
@@ -110,8 +106,4 @@ function eventsOf(part: AskProgress): ChatEvent[] {
   if (part.citation) events.push({ type: "cited", citation: part.citation });
   if (part.text) events.push({ type: "written", text: part.text });
   return events;
-}
-
-function stoppedServer(): ChatEvent {
-  return { type: "failed", message: "The server stopped before it answered. Ask again.", isConversationGone: false };
 }

@@ -1,16 +1,15 @@
-// What the chat view shows, as a value, and what each event makes of it.
+// The state of the chat and its reducer.
 //
-// Owns the course of a turn: asked, written, then answered, stopped or failed. The extension and the view inside VS
-// Code's frame both hold this value and apply the same events, so the view can be closed and come back at any moment.
-// Values are replaced, never changed. Knows no server and no screen.
+// Owns the states of a turn: writing, then answered, stopped or failed. The extension and the webview hold the same state
+// and apply the same events, so that the webview can be closed and restored. Immutable. Knows no server and no page.
 
-import type { AskResult, Citation, EvidenceItem, Turn as KeptTurn } from "../protocol";
+import type { AskResult, Citation, EvidenceItem, Range, Turn as StoredTurn } from "../protocol";
 
-/** Selected lines that a question is about. */
+/** The selected lines that a question is about. */
 export interface Attachment {
   label: string;
   uri: string;
-  range: { start: { line: number; character: number }; end: { line: number; character: number } };
+  range: Range;
 }
 
 export type Evidence = Pick<EvidenceItem, "kind" | "folder" | "place" | "symbol" | "why"> &
@@ -26,11 +25,11 @@ export interface Turn {
   evidence: readonly Evidence[];
   notes: readonly string[];
   model: string;
-  /** The question as it was taken, where that is another: with the name that "it" stands for put in. */
-  takenAs: string;
-  /** What the server says of its work. */
+  /** The question with its references ("it") resolved; empty when it is the same. */
+  resolvedQuestion: string;
+  /** The progress message of the server. */
   progress: string;
-  /** Why there is no answer, and the next step. */
+  /** The error, with the next step. */
   error: string;
 }
 
@@ -55,7 +54,7 @@ export type ChatEvent =
 
 export const EMPTY: Chat = { conversationId: "", turns: [], attachment: null };
 
-/** What the server writes below an answer that was stopped, in the history. */
+/** The server ends a stored answer that was stopped with this text. */
 const STOPPED_MARK = "\n\n(The answer was stopped here.)";
 
 export function reduce(chat: Chat, event: ChatEvent): Chat {
@@ -69,42 +68,42 @@ export function reduce(chat: Chat, event: ChatEvent): Chat {
     case "began":
       return { ...chat, conversationId: event.conversationId };
     case "progressed":
-      return writing(chat, () => ({ progress: event.note }));
+      return updateWriting(chat, () => ({ progress: event.note }));
     case "written":
-      return writing(chat, (turn) => ({ answer: turn.answer + event.text }));
+      return updateWriting(chat, (turn) => ({ answer: turn.answer + event.text }));
     case "cited":
-      return writing(chat, (turn) => ({ citations: [...turn.citations, event.citation] }));
+      return updateWriting(chat, (turn) => ({ citations: [...turn.citations, event.citation] }));
     case "restarted":
-      return writing(chat, () => ({ answer: "", citations: [] }));
+      return updateWriting(chat, () => ({ answer: "", citations: [] }));
     case "answered":
-      // Nothing is kept of a conversation that was forgotten, or with history switched off: then the next one is new.
-      return { ...writing(chat, (turn) => answered(turn.question, event.result)), conversationId: event.result.conversationId };
+      // Empty after `/forget` or with the history disabled: the next question starts a new conversation.
+      return { ...updateWriting(chat, (turn) => answered(turn.question, event.result)), conversationId: event.result.conversationId };
     case "stopped":
-      return writing(chat, () => ({ state: "stopped", progress: "" }));
+      return updateWriting(chat, () => ({ state: "stopped", progress: "" }));
     case "failed": {
-      const failed = writing(chat, () => ({ state: "failed", progress: "", error: event.message }));
+      const failed = updateWriting(chat, () => ({ state: "failed", progress: "", error: event.message }));
       return event.isConversationGone ? { ...failed, conversationId: "" } : failed;
     }
   }
 }
 
-/** Whether an answer is on its way. */
+/** Whether an answer streams. */
 export function isBusy(chat: Chat): boolean {
   return chat.turns.at(-1)?.state === "writing";
 }
 
-/** A turn of the history as it is shown. */
-export function turnOf(kept: KeptTurn): Turn {
-  const text = kept.answer ?? "";
+/** The state of a stored turn. */
+export function turnOf(stored: StoredTurn): Turn {
+  const text = stored.answer ?? "";
   const isStopped = text.endsWith(STOPPED_MARK);
   return {
-    ...newTurn(kept.question, null),
-    state: kept.answer === null ? "failed" : isStopped ? "stopped" : "answered",
+    ...newTurn(stored.question, null),
+    state: stored.answer === null ? "failed" : isStopped ? "stopped" : "answered",
     answer: isStopped ? text.slice(0, -STOPPED_MARK.length) : text,
-    citations: kept.citations,
-    evidence: kept.evidence,
-    model: kept.model,
-    error: kept.answer === null ? "This was not answered. Ask again." : "",
+    citations: stored.citations,
+    evidence: stored.evidence,
+    model: stored.model,
+    error: stored.answer === null ? "This question was not answered. Ask again." : "",
   };
 }
 
@@ -119,7 +118,7 @@ function newTurn(question: string, attachment: Attachment | null): Turn {
     evidence: [],
     notes: [],
     model: "",
-    takenAs: "",
+    resolvedQuestion: "",
     progress: "",
     error: "",
   };
@@ -134,13 +133,13 @@ function answered(question: string, result: AskResult): Partial<Turn> {
     evidence: result.exhibits,
     notes: result.notes,
     model: result.model,
-    takenAs: question.startsWith("/") || result.question === question ? "" : result.question,
+    resolvedQuestion: question.startsWith("/") || result.question === question ? "" : result.question,
     progress: "",
   };
 }
 
-/** The chat with its last turn changed. What comes late for one that was stopped changes nothing. */
-function writing(chat: Chat, change: (turn: Turn) => Partial<Turn>): Chat {
+/** Changes the last turn while its answer streams; events after a stop have no effect. */
+function updateWriting(chat: Chat, change: (turn: Turn) => Partial<Turn>): Chat {
   const last = chat.turns.at(-1);
   if (last?.state !== "writing") return chat;
   return { ...chat, turns: [...chat.turns.slice(0, -1), { ...last, ...change(last) }] };

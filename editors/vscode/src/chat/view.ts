@@ -1,55 +1,55 @@
-// The chat in the side bar: what a person does there becomes questions, and what happens is told to the page.
+// The chat view in the side bar: handles the messages of its webview, and posts the events of the session.
 //
-// Owns the webview, its safety (no script but ours, nothing from outside) and the conversation that is open. The page
-// may be closed and opened at any time; the conversation stays here and, across windows, in the server's history.
+// Owns the webview, its content security policy and the session. The webview may be closed and restored at any time; the
+// session stays here, and the conversation is stored by the server.
 
 import { randomBytes } from "node:crypto";
 import * as vscode from "vscode";
 import type { SlashCommand } from "../protocol";
 import type { Server } from "../server";
-import { ServerAsker } from "./asker";
-import { describe } from "./errors";
+import { ServerChat } from "./service";
+import { describe } from "../errors";
 import type { ToExtension, ToView } from "./messages";
 import { cursor, openLines, selectedLines } from "./open";
 import { Session } from "./session";
 
 export const VIEW = "weft.chat";
 
-/** Which conversation goes on when the window is opened again. */
-const KEPT_CONVERSATION = "weft.chat.conversation";
+/** Key of the workspace state: the conversation to reopen with the window. */
+const LAST_CONVERSATION = "weft.chat.conversation";
 
 export class ChatView implements vscode.WebviewViewProvider, vscode.Disposable {
-  private readonly asker: ServerAsker;
+  private readonly service: ServerChat;
   private readonly session: Session;
-  private readonly listening: vscode.Disposable;
+  private readonly statusListener: vscode.Disposable;
   private view: vscode.WebviewView | undefined;
-  /** The page listens; one that is hidden is gone and begins anew. */
+  /** The page has loaded. VS Code discards a hidden page, and loads it again. */
   private isReady = false;
-  private wantsFocus = false;
-  /** From the history, until the server is there to ask for it. */
-  private toReopen: string;
-  private searched = "";
-  /** As the page knows them. */
+  private focusWhenReady = false;
+  /** The conversation to reopen once a server runs. */
+  private lastConversation: string;
+  private historySearch = "";
+  /** As last posted to the page. */
   private commands: readonly SlashCommand[] = [];
 
   constructor(
     private readonly context: vscode.ExtensionContext,
     private readonly server: Server,
   ) {
-    this.asker = new ServerAsker(server);
-    this.session = new Session(this.asker, (event) => {
+    this.service = new ServerChat(server);
+    this.session = new Session(this.service, (event) => {
       this.post({ type: "event", event });
-      this.keep();
+      this.saveConversation();
     });
-    this.toReopen = context.workspaceState.get<string>(KEPT_CONVERSATION, "");
-    this.listening = server.onStatus(() => {
-      if (server.slashCommands !== this.commands) this.tellCommands();
+    this.lastConversation = context.workspaceState.get<string>(LAST_CONVERSATION, "");
+    this.statusListener = server.onStatus(() => {
+      if (server.slashCommands !== this.commands) this.postCommands();
       void this.reopen();
     });
   }
 
   dispose(): void {
-    this.listening.dispose();
+    this.statusListener.dispose();
     this.session.stop();
   }
 
@@ -67,14 +67,14 @@ export class ChatView implements vscode.WebviewViewProvider, vscode.Disposable {
   }
 
   async focus(): Promise<void> {
-    this.wantsFocus = true;
+    this.focusWhenReady = true;
     await vscode.commands.executeCommand(`${VIEW}.focus`);
     this.focusPage();
   }
 
-  async beginAnew(): Promise<void> {
-    this.toReopen = "";
-    this.session.beginAnew();
+  async newConversation(): Promise<void> {
+    this.lastConversation = "";
+    this.session.newConversation();
     await this.focus();
   }
 
@@ -86,7 +86,7 @@ export class ChatView implements vscode.WebviewViewProvider, vscode.Disposable {
   private attach(): void {
     const selected = selectedLines();
     if (selected) this.session.attach(selected);
-    else void vscode.window.showInformationMessage("Select some lines of a file first, then add them to the question.");
+    else void vscode.window.showInformationMessage("Weft: No lines are selected. Select lines in an editor, then add them to the question.");
   }
 
   private async handle(message: ToExtension): Promise<void> {
@@ -94,11 +94,11 @@ export class ChatView implements vscode.WebviewViewProvider, vscode.Disposable {
       case "ready":
         this.isReady = true;
         this.post({ type: "chat", chat: this.session.chat });
-        this.tellCommands();
+        this.postCommands();
         this.focusPage();
         return this.reopen();
       case "ask":
-        this.toReopen = "";
+        this.lastConversation = "";
         await this.session.ask(message.question, cursor());
         return;
       case "askAgain":
@@ -110,10 +110,10 @@ export class ChatView implements vscode.WebviewViewProvider, vscode.Disposable {
       case "detach":
         return this.session.attach(null);
       case "new":
-        this.toReopen = "";
-        return this.session.beginAnew();
-      case "openPlace":
-        return this.openPlace(message.turn, message.list, message.index);
+        this.lastConversation = "";
+        return this.session.newConversation();
+      case "openLocation":
+        return this.openLocation(message.turn, message.list, message.index);
       case "openAttachment":
         return this.openAttachment();
       case "copy":
@@ -131,33 +131,33 @@ export class ChatView implements vscode.WebviewViewProvider, vscode.Disposable {
     }
   }
 
-  private tellCommands(): void {
+  private postCommands(): void {
     this.commands = this.server.slashCommands;
     this.post({ type: "commands", commands: this.commands });
   }
 
   private focusPage(): void {
-    if (!this.isReady || !this.wantsFocus) return;
-    this.wantsFocus = false;
+    if (!this.isReady || !this.focusWhenReady) return;
+    this.focusWhenReady = false;
     this.post({ type: "focus" });
   }
 
-  /** Goes on where the window was closed, as soon as a server is there. */
+  /** Reopens the last conversation once a server runs. */
   private async reopen(): Promise<void> {
-    const id = this.toReopen;
+    const id = this.lastConversation;
     if (!id || !this.view || !this.server.client?.isRunning()) return;
-    this.toReopen = "";
+    this.lastConversation = "";
     try {
       await this.session.open(id);
     } catch {
-      this.keep(); // it is in the history, or gone: neither is worth a message at start
+      this.saveConversation(); // deleted, or still in the history: no message at startup
     }
   }
 
-  private async openPlace(turn: number, list: "citations" | "evidence", index: number): Promise<void> {
-    const place = this.session.chat.turns[turn]?.[list][index];
-    if (place?.uri == null || place.startLine === undefined || place.endLine === undefined) return;
-    await openLines({ uri: place.uri, startLine: place.startLine, endLine: place.endLine });
+  private async openLocation(turn: number, list: "citations" | "evidence", index: number): Promise<void> {
+    const location = this.session.chat.turns[turn]?.[list][index];
+    if (location?.uri == null || location.startLine === undefined || location.endLine === undefined) return;
+    await openLines({ uri: location.uri, startLine: location.startLine, endLine: location.endLine });
   }
 
   private async openAttachment(): Promise<void> {
@@ -168,9 +168,9 @@ export class ChatView implements vscode.WebviewViewProvider, vscode.Disposable {
   }
 
   private async showHistory(text: string): Promise<void> {
-    this.searched = text;
+    this.historySearch = text;
     try {
-      const { conversations } = await this.asker.conversations({ action: "list", text });
+      const { conversations } = await this.service.conversations({ action: "list", text });
       this.post({ type: "history", conversations: conversations ?? [], text, error: "" });
     } catch (error) {
       this.post({ type: "history", conversations: [], text, error: describe(error) });
@@ -181,26 +181,26 @@ export class ChatView implements vscode.WebviewViewProvider, vscode.Disposable {
     try {
       await this.session.open(id);
     } catch (error) {
-      void vscode.window.showErrorMessage(`The conversation could not be opened. ${describe(error)}`);
+      void vscode.window.showErrorMessage(`Weft: The conversation could not be opened. ${describe(error)}`);
     }
   }
 
   private async deleteConversation(id: string, title: string): Promise<void> {
-    const question = `Delete the conversation “${title}”? It cannot be brought back.`;
+    const question = `Delete the conversation “${title}”? This cannot be undone.`;
     if ((await vscode.window.showWarningMessage(question, { modal: true }, "Delete")) !== "Delete") return;
     try {
-      await this.asker.conversations({ action: "delete", id });
-      if (this.session.chat.conversationId === id) this.session.beginAnew();
+      await this.service.conversations({ action: "delete", id });
+      if (this.session.chat.conversationId === id) this.session.newConversation();
     } catch (error) {
-      void vscode.window.showErrorMessage(`The conversation could not be deleted. ${describe(error)}`);
+      void vscode.window.showErrorMessage(`Weft: The conversation could not be deleted. ${describe(error)}`);
     }
-    await this.showHistory(this.searched);
+    await this.showHistory(this.historySearch);
   }
 
-  private keep(): void {
+  private saveConversation(): void {
     const { conversationId } = this.session.chat;
-    if (this.context.workspaceState.get(KEPT_CONVERSATION, "") === conversationId) return;
-    void this.context.workspaceState.update(KEPT_CONVERSATION, conversationId || undefined);
+    if (this.context.workspaceState.get(LAST_CONVERSATION, "") === conversationId) return;
+    void this.context.workspaceState.update(LAST_CONVERSATION, conversationId || undefined);
   }
 
   private post(message: ToView): void {

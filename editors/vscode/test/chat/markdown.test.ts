@@ -1,128 +1,161 @@
-// Answers as trees: what models write, what Weft itself writes, and what is still being written.
+// Answers as HTML: what models write, what Weft itself writes, and what is still being written.
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { withPlaces } from "../../src/chat/citations";
+import { type Cited } from "../../src/chat/citations";
 import { ListingFences } from "../../src/chat/listing";
-import { type Block, parse, plainText } from "../../src/chat/markdown";
+import { AnswerRenderer, sentenceHtml } from "../../src/chat/markdown";
 
-const text = (text: string) => ({ kind: "text", text });
-const code = (text: string) => ({ kind: "code", text });
-const paragraph = (...children: object[]) => ({ kind: "paragraph", children });
+const render = (answer: string, citations: readonly Cited[] = []) => new AnswerRenderer().render(answer, citations, true);
+/** The HTML without what is the same for all blocks of code, and without line breaks between elements. */
+const html = (answer: string, citations: readonly Cited[] = []): string =>
+  render(answer, citations)
+    .map((block) => block.html)
+    .join("")
+    .replaceAll(' tabindex="0" role="group" aria-label="Code"', "")
+    .replaceAll('<button type="button" class="copy" aria-label="Copy code">Copy</button>', "")
+    .replace(/(?<=>)(?<!<code>)\n/g, "");
+const plain = (answer: string): string =>
+  render(answer)
+    .map((block) => block.text)
+    .join("\n");
+const code = (content: string): string => `<div class="block"><pre><code>${content}</code></pre></div>`;
+const listing = (...lines: [number: string, text: string][]): string => {
+  const content = lines.map(([number, text]) => `<span class="number">${number}</span><code>${text}\n</code>`);
+  return `<div class="block"><pre class="listing">${content.join("")}</pre></div>`;
+};
+const cited = (place: string, folder = "", uri: string | null = "file:///x"): Cited => ({ place, folder, uri });
+const link = (place: string, citation: number): string =>
+  `<a href="#" class="place" data-citation="${citation}" title="Open ${place}">${place}</a>`;
 
 test("paragraphs, bold, code and line breaks", () => {
-  assert.deepEqual(parse("**Both** call `pay`.\nTwice.\n\nEnd"), [
-    paragraph({ kind: "strong", children: [text("Both")] }, text(" call "), code("pay"), text("."), { kind: "break" }, text("Twice.")),
-    paragraph(text("End")),
-  ]);
+  assert.equal(html("**Both** call `pay`.\nTwice.\n\nEnd"), "<p><strong>Both</strong> call <code>pay</code>.<br>Twice.</p><p>End</p>");
+  assert.equal(html("`` a ` b `` and `half"), "<p><code>a ` b</code> and `half</p>");
+  assert.equal(sentenceHtml("`a` <b> [x](y)"), "<code>a</code> &lt;b&gt; [x](y)");
 });
 
 test("names with underscores and stars that multiply are plain text", () => {
-  assert.deepEqual(parse("__init__ is 2 * 3 ** 4"), [paragraph(text("__init__ is 2 * 3 ** 4"))]);
+  assert.equal(html("__init__ of _x_ is 2 * 3 ** 4"), "<p>__init__ of _x_ is 2 * 3 ** 4</p>");
 });
 
-test("code in code: as many backticks close as opened", () => {
-  assert.deepEqual(parse("`` a ` b `` and `half"), [paragraph(code("a ` b"), text(" and `half"))]);
+test("headings are below the question, and a rule below a paragraph makes no heading", () => {
+  assert.equal(html("## Why\n---\n###### So\na\n---"), "<h4>Why</h4><hr><h6>So</h6><p>a</p><hr>");
 });
 
-test("a heading, a rule and a fence with its language", () => {
-  assert.deepEqual(parse("## Why\n---\n```py\nx = 1\n\n# no heading\n```\nafter"), [
-    { kind: "heading", level: 2, children: [text("Why")] },
-    { kind: "rule" },
-    { kind: "code", language: "py", text: "x = 1\n\n# no heading" },
-    paragraph(text("after")),
-  ]);
+test("a table, with its alignment as classes: styles are not allowed", () => {
+  assert.equal(
+    html("| a | b |\n|---|--:|\n| `1` | <b> |"),
+    '<div class="table" tabindex="0" role="group" aria-label="Table"><table><thead><tr><th>a</th><th class="right">b</th></tr></thead>' +
+      '<tbody><tr><td><code>1</code></td><td class="right">&lt;b&gt;</td></tr></tbody></table></div>',
+  );
 });
 
-test("a fence that is still open holds what came so far", () => {
-  assert.deepEqual(parse("So:\n```\nx ="), [paragraph(text("So:")), { kind: "code", language: "", text: "x =" }]);
+test("a quote, with a list in it", () => {
+  assert.equal(html("> It says\n> - so\n\nYes"), "<blockquote><p>It says</p><ul><li>so</li></ul></blockquote><p>Yes</p>");
 });
 
 test("lists nest, are numbered from where they begin, and end", () => {
-  const tree = parse("3. first\n   more\n4. second\n   - inner\n\nAfter");
-  assert.deepEqual(tree, [
-    {
-      kind: "list",
-      start: 3,
-      items: [
-        [paragraph(text("first"), { kind: "break" }, text("more"))],
-        [paragraph(text("second")), { kind: "list", start: null, items: [[paragraph(text("inner"))]] }],
-      ],
-    },
-    paragraph(text("After")),
-  ]);
+  assert.equal(
+    html("3. first\n   more\n4. second\n   - inner\n\nAfter"),
+    '<ol start="3"><li>first<br>more</li><li>second\n<ul><li>inner</li></ul></li></ol><p>After</p>',
+  );
 });
 
-test("a fence inside a list item stays in it", () => {
-  const [list] = parse("- so:\n  ```\n  x = 1\n    y\n  ```\n- next") as [Block & { kind: "list" }];
-  assert.deepEqual(list.items, [
-    [paragraph(text("so:")), { kind: "code", language: "", text: "x = 1\n  y" }],
-    [paragraph(text("next"))],
-  ]);
+test("code is highlighted in the language that its fence names, and is text in any other", () => {
+  const keyword = (word: string): string => `<span class="hljs-keyword">${word}</span>`;
+  assert.equal(html("```py\nif x:\n\n    pass\n```"), code(`${keyword("if")} x:\n\n    ${keyword("pass")}`));
+  assert.match(html("```tsx\nconst a: A = b;\n```"), /hljs-keyword/);
+  for (const info of ["", "nonsense", "<b>", "constructor"]) assert.equal(html(`~~~${info}\nif <b>:\n~~~`), code("if &lt;b&gt;:"));
+  assert.equal(html("- so:\n  ```\n  x = 1\n    y\n  ```\n- next"), `<ul><li>so:${code("x = 1\n  y")}</li><li>next</li></ul>`);
+  assert.equal(html("a\n\n    x = 1\n      y"), `<p>a</p>${code("x = 1\n  y")}`);
+  for (const long of ["if x: pass\n".repeat(3000), `if ${"x".repeat(500)}: pass\n`]) assert.doesNotMatch(html("```py\n" + long), /hljs/);
 });
 
-test("lines that Weft quotes are a listing, below a place and inside a list", () => {
-  const quoted = "    4  def total(a):\n       ...\n   10      return a\n    reached by b.py:5";
-  assert.deepEqual(parse(`shop/price.py:4-10 \`total\`\n${quoted.replace("\n   10", "\n    10")}`), [
-    paragraph(text("shop/price.py:4-10 "), code("total")),
-    {
-      kind: "listing",
-      lines: [
-        { number: "4", text: "def total(a):" },
-        { number: "", text: "..." },
-        { number: "10", text: "    return a" },
-      ],
-    },
-    paragraph(text("reached by b.py:5")),
-  ]);
-  assert.deepEqual(parse("One place.\n- a.py:5-5: calls it\n    5  return 1\n\nNext."), [
-    paragraph(text("One place.")),
-    { kind: "list", start: null, items: [[paragraph(text("a.py:5-5: calls it")), { kind: "listing", lines: [{ number: "5", text: "return 1" }] }]] },
-    paragraph(text("Next.")),
-  ]);
+test("lines that Weft quotes are a listing, below a location and inside a list", () => {
+  assert.equal(
+    html("shop/price.py:4-10 `total`\n     4  def total(a):\n        ...\n    10      return a\n    reached by b.py:5"),
+    `<p>shop/price.py:4-10 <code>total</code></p>${listing(["4", "def total(a):"], ["…", ""], ["10", "    return a"])}<p>reached by b.py:5</p>`,
+  );
+  assert.equal(
+    html("One place.\n- a.py:5-5: calls it\n    5  return 1\n- b.py:6-6\n    6  b\n\nNext."),
+    `<p>One place.</p><ul><li>a.py:5-5: calls it${listing(["5", "return 1"])}</li><li>b.py:6-6${listing(["6", "b"])}</li></ul><p>Next.</p>`,
+  );
+  assert.equal(html("    12  vector\\<int> a = f[0]\\(x) // \\\\n"), listing(["12", "vector&lt;int&gt; a = f[0](x) // \\\\n"]));
 });
 
-test("links, images and HTML stay text", () => {
-  const hostile = "[x](command:evil) ![p](http://h/p.png) <img src=x onerror=alert(1)> <https://h>";
-  assert.deepEqual(parse(hostile), [paragraph(text(hostile))]);
+test("HTML, images and links to anything but http and https are text", () => {
+  const hostile = [
+    "[x](command:evil) [x](javascript:alert(1)) [x](JaVaScRiPt:alert(1)) [x](data:text/html,x) [x](file:///x) [x](/x)",
+    "![p](http://h/p.png) [![p](http://h/p.png)](command:x)",
+    "<img src=x onerror=alert(1)> <a href=\"http://x\">x</a> <javascript:alert(1)> <vscode:x>",
+    "[x]: http://h/x",
+  ];
+  const escaped = (text: string): string => text.replaceAll("<", "&lt;").replaceAll(">", "&gt;").replaceAll('"', "&quot;");
+  for (const text of hostile) assert.equal(html(text), `<p>${escaped(text)}</p>`);
+  assert.equal(html("<script>\nalert(1)\n</script>"), "<p>&lt;script&gt;<br>alert(1)<br>&lt;/script&gt;</p>");
+  assert.equal(html("```\n</code><script>\n```"), code("&lt;/code&gt;&lt;script&gt;"));
+  // A link shows its address, whatever its text says.
+  const address = '<a href="https://a.b/?c&amp;%22" title="https://a.b/?c&amp;%22">';
+  assert.equal(html('[http://other](https://a.b/?c&" "t")'.replace('"', "%22")), `<p>${address}http://other</a></p>`);
+  assert.equal(html("see \\![a]\\(command:b) and \\<b>, `\\<c>`"), "<p>see ![a](command:b) and &lt;b&gt;, <code>\\&lt;c&gt;</code></p>");
 });
 
-test("places become links, the longest first, in code as well, never in part", () => {
-  const cited = (place: string, folder = "", uri: string | null = "file:///x") => ({ place, folder, uri });
-  const link = (text: string, citation: number) => ({ kind: "place", text, citation });
+test("cited locations become links, the longest first, in code as well, never in part", () => {
   const citations = [cited("b.py:1-2"), cited("a/b.py:1-2"), cited("gone.py:1-1", "", null)];
-  assert.deepEqual(withPlaces(parse("See a/b.py:1-2, `b.py:1-2` (b.py:1-23, c/b.py:1-2, gone.py:1-1)."), citations), [
-    paragraph(text("See "), link("a/b.py:1-2", 1), text(", "), link("b.py:1-2", 0), text(" (b.py:1-23, c/b.py:1-2, gone.py:1-1).")),
-  ]);
+  assert.equal(
+    html("See a/b.py:1-2, `b.py:1-2` (b.py:1-23, c/b.py:1-2, gone.py:1-1).", citations),
+    `<p>See ${link("a/b.py:1-2", 1)}, ${link("b.py:1-2", 0)} (b.py:1-23, c/b.py:1-2, gone.py:1-1).</p>`,
+  );
   const folders = [cited("b.py:1-2", "/shop/one"), cited("b.py:1-2", "/shop/two")];
-  for (const name of ["two: ", "/shop/two: "]) {
-    assert.deepEqual(withPlaces(parse(`${name}b.py:1-2`), folders), [paragraph(text(name), link("b.py:1-2", 1))]);
+  for (const name of ["two: ", "/shop/two: "]) assert.equal(html(`${name}b.py:1-2`, folders), `<p>${name}${link("b.py:1-2", 1)}</p>`);
+  assert.equal(html("- **b.py:1-2**", citations), `<ul><li><strong>${link("b.py:1-2", 0)}</strong></li></ul>`);
+  assert.match(html("| a |\n|---|\n| b.py:1-2 |", citations), new RegExp(`<td>${link("b.py:1-2", 0)}</td>`));
+  assert.equal(html("```\nb.py:1-2\n```", citations), code("b.py:1-2"));
+  assert.doesNotMatch(html("[b.py:1-2](https://a.b)", citations), /data-citation/);
+  assert.equal(html('_".py:1-2', [cited('_".py:1-2')]), `<p>${link("_&quot;.py:1-2", 0)}</p>`);
+});
+
+test("plain text is what a screen reader reads out", () => {
+  assert.equal(plain("# A **b**\n- `c`\n- d\n\n```\ne\n```\n    1  f\n\n| g |\n|---|\n| h |"), "A b\nc\nd\ne\nf\ng\nh");
+});
+
+test("a fence that is still open holds what came so far, and is highlighted once it is whole", () => {
+  const renderer = new AnswerRenderer();
+  const shown = (answer: string, isWhole = false): string => renderer.render(answer, [], isWhole).map((block) => block.html).join("");
+  assert.match(shown("So:\n```py\nif x"), /<p>So:<\/p><div.*<code>if x<\/code>/s);
+  assert.doesNotMatch(shown("So:\n```py\nif x\n"), /hljs/);
+  assert.match(shown("So:\n```py\nif x\n", true), /hljs-keyword/);
+  assert.match(shown("So:\n```py\nif x\n```\n\nThen\nthat\nis"), /hljs-keyword/);
+});
+
+test("streamed in any pieces, an answer is shown as it would be in whole", () => {
+  const answer =
+    "## A\na.py:1-2\n- **b** `c`\n\n  d\n- e\n     4  x\n\ntext\n| a | b |\n|---|---|\n| c | d |\n\n> q\n> r\n\n" +
+    "```py\nif y\n\n# z\n```\n\n1. d\n   - e\n\n        f\n\na.py:1-2\r\n    4  g\n    reached by\n\n***\n[h](https://i.j)\n\n- k\n*l* m";
+  const citations = [cited("a.py:1-2")];
+  const content = (blocks: { html: string; text: string }[]): unknown =>
+    blocks.map(({ html, text }) => [html.replace(/<\/?span( class="hljs[^>]*)?>/g, ""), text]);
+  for (const size of [1, 2, 5]) {
+    const renderer = new AnswerRenderer();
+    for (let end = 0; end < answer.length + size; end += size) {
+      const known = end > 30 ? citations : [];
+      const streamed = renderer.render(answer.slice(0, end), known, false);
+      assert.deepEqual(content(streamed), content(render(answer.slice(0, end), known)), JSON.stringify(answer.slice(0, end)));
+    }
+    assert.deepEqual(renderer.render(answer, citations, true), render(answer, citations));
+    assert.deepEqual(renderer.render("Anew", [], false).map(({ html }) => html), ["<p>Anew</p>"]);
   }
-  assert.deepEqual(withPlaces(parse("- **b.py:1-2**"), citations), [
-    { kind: "list", start: null, items: [[paragraph({ kind: "strong", children: [link("b.py:1-2", 0)] })]] },
-  ]);
-  assert.deepEqual(withPlaces(parse("```\nb.py:1-2\n```"), citations), [{ kind: "code", language: "", text: "b.py:1-2" }]);
 });
 
-test("plain text is what a person would read out", () => {
-  assert.equal(plainText(parse("# A **b**\n- `c`\n- d\n\n```\ne\n```\n    1  f")), "A b\nc\nd\ne\nf");
-});
-
-test("any beginning of a text is a tree, and hostile texts take no time", () => {
-  const answer = "## A\n- **b** `c`\n    4  x\n```py\ny\n```\n1. d\n   - e\n";
-  for (let end = 0; end <= answer.length; end += 1) assert.ok(Array.isArray(parse(answer.slice(0, end))));
-  for (const piece of ["- ", "`", "**a", "> ", "#", "1. ", " ", "```\n"]) parse(piece.repeat(3000));
-});
-
-test("signs behind a backslash are the signs, and nothing of a link or of HTML is one", () => {
-  const written = "see \\![a]\\(command:b) and \\<b>, `\\<c>`";
-  assert.deepEqual(parse(written), [paragraph(text("see ![a](command:b) and <b>, "), code("\\<c>"))]);
-});
-
-test("quoted lines of files are shown as they are in the file", () => {
-  assert.deepEqual(parse("    12  vector\\<int> a = f[0]\\(x) // \\\\n"), [
-    { kind: "listing", lines: [{ number: "12", text: "vector<int> a = f[0](x) // \\\\n" }] },
-  ]);
+test("a long answer costs no more for each piece than a short one, and hostile texts take no time", () => {
+  const renderer = new AnswerRenderer();
+  const paragraph = "A paragraph with `code` and more words.\n\n";
+  let first = renderer.render(paragraph.repeat(1000), [], false)[0];
+  for (let n = 1000; n < 1100; n += 1) {
+    const blocks = renderer.render(paragraph.repeat(n) + "x", [], false);
+    assert.equal(blocks[0], first); // not rendered again
+  }
+  for (const piece of ["- ", "`", "**a", "> ", "#", "1. ", " ", "```\n", "[", "![", "_", "|", "| a |\n|---|\n", "<"]) render(piece.repeat(3000));
 });
 
 test("in VS Code's chat quoted lines are fenced, and no fence of the answer is closed by that", () => {

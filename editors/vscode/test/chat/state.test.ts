@@ -1,31 +1,31 @@
-// The course of a conversation: events and what the chat is after them, with a server that is played.
+// The session and the reducer of the chat, with a fake server.
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { ListingFences } from "../../src/chat/listing";
 import { Sentences } from "../../src/chat/sentences";
-import { type Asker, type Listening, Session } from "../../src/chat/session";
+import { type ChatService, type AnswerListener, Session } from "../../src/chat/session";
 import { type ChatEvent, isBusy, turnOf } from "../../src/chat/state";
-import type { AskParams, AskResult, Citation, ConversationsResult, Turn as KeptTurn } from "../../src/protocol";
+import type { AskParams, AskResult, Citation, ConversationsResult, Turn as StoredTurn } from "../../src/protocol";
 
 const CITATION = { place: "a.py:1-2", uri: "file:///a.py" } as Citation;
-const kept = (turn: Partial<KeptTurn>): KeptTurn =>
-  ({ question: "q", answer: "a", citations: [], evidence: [], model: "", ...turn }) as KeptTurn;
+const kept = (turn: Partial<StoredTurn>): StoredTurn =>
+  ({ question: "q", answer: "a", citations: [], evidence: [], model: "", ...turn }) as StoredTurn;
 const result = (answer: Partial<AskResult>): AskResult =>
   ({ text: "", found: true, citations: [], exhibits: [], notes: [], model: "m", conversationId: "c1", ...answer }) as AskResult;
 
 /** A server that answers when the test says so. */
-class Played implements Asker {
+class FakeServer implements ChatService {
   asked: AskParams[] = [];
   signal!: AbortSignal;
-  listening!: Listening;
+  listener!: AnswerListener;
   answer!: (result: AskResult | null) => void;
   fail!: (error: unknown) => void;
   history: ConversationsResult = {};
 
-  ask(params: AskParams, listening: Listening, signal: AbortSignal): Promise<AskResult | null> {
+  ask(params: AskParams, listener: AnswerListener, signal: AbortSignal): Promise<AskResult | null> {
     this.asked.push(params);
-    Object.assign(this, { listening, signal });
+    Object.assign(this, { listener, signal });
     return new Promise((answer, fail) => Object.assign(this, { answer, fail }));
   }
 
@@ -34,19 +34,19 @@ class Played implements Asker {
   }
 }
 
-function begin(): { server: Played; session: Session; events: ChatEvent[] } {
-  const server = new Played();
+function begin(): { server: FakeServer; session: Session; events: ChatEvent[] } {
+  const server = new FakeServer();
   const events: ChatEvent[] = [];
   return { server, session: new Session(server, (event) => events.push(event)), events };
 }
 
-test("an answer comes in pieces, and the next question goes on with its conversation", async () => {
+test("an answer streams, and the next question continues its conversation", async () => {
   const { server, session } = begin();
   const asking = session.ask("What?");
-  server.listening.note("interpreted as: what");
+  server.listener.note("interpreted as: what");
   assert.equal(session.chat.turns[0]!.progress, "interpreted as: what");
   for (const part of [{ conversationId: "c1" }, { text: "It " }, { citation: CITATION }, { text: "is a.py:1-2." }]) {
-    server.listening.part(part as never);
+    server.listener.part(part as never);
   }
   assert.deepEqual([session.chat.turns[0]!.answer, session.chat.turns[0]!.citations], ["It is a.py:1-2.", [CITATION]]);
   server.answer(result({ text: "It is a.py:1-2.", citations: [CITATION] }));
@@ -56,32 +56,32 @@ test("an answer comes in pieces, and the next question goes on with its conversa
   assert.deepEqual(server.asked, [{ question: "What?" }, { question: "And?", conversationId: "c1" }]);
 });
 
-test("a restart voids what came, citations too", () => {
+test("a restart clears the text and the citations", () => {
   const { server, session } = begin();
   void session.ask("What?");
-  server.listening.part({ citation: CITATION, text: "wrong" });
-  server.listening.part({ restart: true });
-  server.listening.part({ text: "right" });
+  server.listener.part({ citation: CITATION, text: "wrong" });
+  server.listener.part({ restart: true });
+  server.listener.part({ text: "right" });
   assert.deepEqual([session.chat.turns[0]!.answer, session.chat.turns[0]!.citations], ["right", []]);
 });
 
-test("one question at a time; the second is refused and not lost", async () => {
+test("a second question is rejected while an answer streams", async () => {
   const { server, session } = begin();
   void session.ask("One?");
   assert.equal(await session.ask("Two?"), false);
   assert.equal(server.asked.length, 1);
 });
 
-test("stop cancels, keeps what was written, and what comes late changes nothing", async () => {
+test("stop cancels the request and keeps the text; later events have no effect", async () => {
   const { server, session } = begin();
   const first = session.ask("What?");
-  const { listening, fail } = server;
-  listening.part({ conversationId: "c1", text: "Half" });
+  const { listener, fail } = server;
+  listener.part({ conversationId: "c1", text: "Half" });
   session.stop();
   assert.ok(server.signal.aborted);
-  listening.part({ text: " more" });
+  listener.part({ text: " more" });
   const second = session.ask("Next?");
-  server.listening.part({ text: "Next." });
+  server.listener.part({ text: "Next." });
   fail({ code: -32800 });
   await first;
   assert.deepEqual(session.chat.turns.map(({ state, answer }) => [state, answer]), [["stopped", "Half"], ["writing", "Next."]]);
@@ -90,7 +90,7 @@ test("stop cancels, keeps what was written, and what comes late changes nothing"
   await second;
 });
 
-test("an answer to the stopped question is not taken for that to the next one", async () => {
+test("a late answer to a stopped question does not answer the next one", async () => {
   const { server, session } = begin();
   const first = session.ask("One?");
   const answerFirst = server.answer;
@@ -101,23 +101,23 @@ test("an answer to the stopped question is not taken for that to the next one", 
   assert.deepEqual(session.chat.turns.map(({ state }) => state), ["stopped", "writing"]);
 });
 
-test("a server that ends leaves an error with the next step, and the question can be asked again with its selection", async () => {
+test("a server exit fails the turn with the next step, and the question can be asked again with its selection", async () => {
   const { server, session } = begin();
   const attachment = { label: "a.py:1-2", uri: "file:///a.py", range: { start: { line: 0, character: 0 }, end: { line: 2, character: 0 } } };
   session.attach(attachment);
   const asking = session.ask("What?");
   assert.equal(session.chat.attachment, null);
-  server.listening.part({ text: "Half" });
+  server.listener.part({ text: "Half" });
   server.fail({ code: -32097, message: "Pending response rejected" });
   await asking;
   const [turn] = session.chat.turns;
   assert.equal(turn!.state, "failed");
-  assert.match(turn!.error, /started again by itself.*ask again/);
+  assert.match(turn!.error, /restarts automatically.*try again/);
   void session.askAgain();
   assert.deepEqual(server.asked[1], { question: "What?", textDocument: { uri: "file:///a.py" }, selection: attachment.range });
 });
 
-test("a server that stops answers null, which is no answer", async () => {
+test("a null answer of a server that shuts down fails the turn", async () => {
   const { server, session } = begin();
   const asking = session.ask("What?");
   server.answer(null);
@@ -125,7 +125,7 @@ test("a server that stops answers null, which is no answer", async () => {
   assert.equal(session.chat.turns[0]!.state, "failed");
 });
 
-test("where the conversation is gone the next question begins a new one", async () => {
+test("after its conversation was deleted, the next question starts a new one", async () => {
   const { server, session } = begin();
   server.history = { turns: [kept({})] };
   await session.open("c1");
@@ -137,7 +137,7 @@ test("where the conversation is gone the next question begins a new one", async 
   assert.equal(server.asked[1]!.conversationId, undefined);
 });
 
-test("a forgotten conversation does not go on", async () => {
+test("a forgotten conversation is not continued", async () => {
   const { server, session } = begin();
   server.history = { turns: [kept({})] };
   await session.open("c1");
@@ -147,14 +147,14 @@ test("a forgotten conversation does not go on", async () => {
   assert.equal(session.chat.conversationId, "");
 });
 
-test("the history brings turns back: answered, stopped, never answered", () => {
+test("stored turns are answered, stopped or failed", () => {
   const stopped = turnOf(kept({ answer: "Half\n\n(The answer was stopped here.)" }));
   assert.deepEqual([stopped.state, stopped.answer], ["stopped", "Half"]);
   assert.equal(turnOf(kept({ answer: null })).state, "failed");
   assert.deepEqual(turnOf(kept({ citations: [CITATION] })).citations, [CITATION]);
 });
 
-test("opening another conversation stops the answer that is being written", async () => {
+test("opening another conversation stops the streaming answer", async () => {
   const { server, session, events } = begin();
   void session.ask("What?");
   server.history = { turns: [kept({ question: "old" })] };
@@ -164,7 +164,7 @@ test("opening another conversation stops the answer that is being written", asyn
   assert.deepEqual(events.map(({ type }) => type), ["asked", "stopped", "opened"]);
 });
 
-test("a screen reader is told whole sentences, each once", () => {
+test("whole sentences are announced, each once", () => {
   const sentences = new Sentences();
   assert.equal(sentences.next("It adds", false), "");
   assert.equal(sentences.next("It adds. See a.py:1", false), "It adds.");
@@ -173,7 +173,15 @@ test("a screen reader is told whole sentences, each once", () => {
   assert.equal(sentences.next("Anew", true), "Anew");
 });
 
-test("quoted lines become fenced code, however the text is cut", () => {
+test("markup that becomes complete does not repeat earlier announcements", () => {
+  const sentences = new Sentences();
+  assert.equal(sentences.next("It adds.\n| a | b |\n|--", false), "It adds.\n| a | b |");
+  assert.equal(sentences.next("It adds.\na\nb\nand", false), "a\nb");
+  assert.equal(sentences.next("It adds.\na\nb\nand **mo", false), "");
+  assert.equal(sentences.next("It adds.\na\nb\nand more", true), "and more");
+});
+
+test("quoted lines become fenced code, in any chunks", () => {
   const answer = "See a.py:4-5 `f`\n    4  def f():\n    5\n    reached by b.py\n\n```\n    7  mine\n```\nEnd\n    9  x";
   const expected =
     "See a.py:4-5 `f`\n\n```\n4  def f():\n5\n```\n\n    reached by b.py\n\n```\n    7  mine\n```\nEnd\n\n```\n9  x\n```\n";
@@ -185,7 +193,7 @@ test("quoted lines become fenced code, however the text is cut", () => {
   }
 });
 
-test("text that is no quoted line goes on at once", () => {
+test("text that is not a quoted line is passed on at once", () => {
   const fences = new ListingFences();
   assert.equal(fences.feed("It mul"), "It mul");
   assert.equal(fences.feed("tiplies"), "tiplies");

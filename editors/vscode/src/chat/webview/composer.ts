@@ -1,8 +1,7 @@
-// Where a question is written: Enter asks, Shift+Enter begins a line, Escape stops, the arrow up brings the last
-// question back, and a slash at the beginning offers the commands.
+// The input of the chat: Enter asks, Shift+Enter inserts a line break, Escape stops, Up recalls earlier questions, and a
+// slash at the start lists the commands.
 //
-// Owns the text box, the list of commands and what is attached. Knows no conversation: it is told what was asked
-// before and whether an answer is on its way.
+// Owns the text box, the list of commands and the attachment. Knows no conversation.
 
 import type { SlashCommand } from "../../protocol";
 import type { Attachment } from "../state";
@@ -17,7 +16,7 @@ export interface ComposerActions {
   draftChanged(text: string): void;
 }
 
-const BUSY_HINT = "An answer is being written. Stop it (Escape), or wait for its end.";
+const BUSY_HINT = "An answer is being generated. Stop it with Escape, or wait until it ends.";
 
 export class Composer {
   readonly root: HTMLElement;
@@ -27,10 +26,10 @@ export class Composer {
   private readonly hint: HTMLElement;
   private readonly send: HTMLButtonElement;
   private commands: readonly SlashCommand[] = [];
-  private offered: readonly SlashCommand[] = [];
+  private shownCommands: readonly SlashCommand[] = [];
   private active = -1;
   private asked: readonly string[] = [];
-  /** How far back the arrow went; 0 is the text of now. */
+  /** How many questions back; 0 is the current text. */
   private recalled = 0;
   private isBusy = false;
 
@@ -45,14 +44,14 @@ export class Composer {
       "aria-autocomplete": "list",
       "aria-controls": "commands",
       "aria-expanded": "false",
-      oninput: () => this.changed(),
-      onkeydown: (event: KeyboardEvent) => this.pressed(event),
-      onblur: () => this.offer([]),
+      oninput: () => this.onInput(),
+      onkeydown: (event: KeyboardEvent) => this.onKeydown(event),
+      onblur: () => this.showCommands([]),
     });
     this.attached = element("div", { class: "attached" });
     this.hint = element("p", { class: "hint", role: "status" });
     this.send = button("Ask", () => this.sendOrStop(), { id: "send" });
-    const add = button("Add selection", actions.attach, { id: "attach", class: "secondary" });
+    const add = button("Add Selection", actions.attach, { id: "attach", class: "secondary" });
     const row = element("div", { class: "buttons" }, add, this.send);
     this.root = element("section", { id: "composer", "aria-label": "Ask" }, this.attached, this.list, this.box, this.hint, row);
   }
@@ -63,15 +62,15 @@ export class Composer {
 
   write(text: string): void {
     this.box.value = text;
-    this.fit();
+    this.resize();
   }
 
   setCommands(commands: readonly SlashCommand[]): void {
     this.commands = commands;
-    if (document.activeElement === this.box) this.offer(this.matching());
+    if (document.activeElement === this.box) this.showCommands(this.matching());
   }
 
-  /** `asked` are the questions before, the oldest first. */
+  /** `asked` are the earlier questions, oldest first. */
   show(asked: readonly string[], attachment: Attachment | null, isBusy: boolean): void {
     this.asked = asked;
     if (isBusy !== this.isBusy) this.hint.textContent = "";
@@ -100,41 +99,41 @@ export class Composer {
     }
     this.recalled = 0;
     this.write("");
-    this.offer([]);
+    this.showCommands([]);
     this.actions.draftChanged("");
     this.actions.ask(question);
   }
 
-  private changed(): void {
+  private onInput(): void {
     this.recalled = 0;
     this.hint.textContent = "";
-    this.fit();
-    this.offer(this.matching());
+    this.resize();
+    this.showCommands(this.matching());
     this.actions.draftChanged(this.box.value);
   }
 
-  private pressed(event: KeyboardEvent): void {
+  private onKeydown(event: KeyboardEvent): void {
     if (event.isComposing) return;
     const isPlain = !event.shiftKey && !event.ctrlKey && !event.altKey && !event.metaKey;
-    const done = isPlain && (this.pressedInList(event.key) || this.pressedInBox(event.key));
-    if (done) {
+    const isHandled = isPlain && (this.handleListKey(event.key) || this.handleBoxKey(event.key));
+    if (isHandled) {
       event.preventDefault();
       event.stopPropagation();
     }
   }
 
-  private pressedInList(key: string): boolean {
-    const n = this.offered.length;
+  private handleListKey(key: string): boolean {
+    const n = this.shownCommands.length;
     if (!n) return false;
     if (key === "ArrowDown") this.activate((this.active + 1) % n);
     else if (key === "ArrowUp") this.activate((this.active - 1 + n) % n);
-    else if (key === "Escape") this.offer([]);
-    else if (key === "Enter" && this.active >= 0) this.take(this.active);
+    else if (key === "Escape") this.showCommands([]);
+    else if (key === "Enter" && this.active >= 0) this.insertCommand(this.active);
     else return false;
     return true;
   }
 
-  private pressedInBox(key: string): boolean {
+  private handleBoxKey(key: string): boolean {
     if (key === "Enter") {
       this.ask();
       return true;
@@ -144,7 +143,7 @@ export class Composer {
     return false;
   }
 
-  /** Only in an empty box, or one that still holds what was brought back: arrows move the cursor otherwise. */
+  /** Only while the box is empty or holds a recalled question; otherwise arrows move the cursor. */
   private recall(steps: number): boolean {
     const before = this.asked[this.asked.length - this.recalled];
     if (this.box.value !== (this.recalled ? before : "")) return false;
@@ -161,42 +160,42 @@ export class Composer {
     return typed === undefined ? [] : this.commands.filter(({ name }) => name.startsWith(typed));
   }
 
-  private offer(commands: readonly SlashCommand[]): void {
-    this.offered = commands;
+  private showCommands(commands: readonly SlashCommand[]): void {
+    this.shownCommands = commands;
     this.list.hidden = !commands.length;
     this.box.setAttribute("aria-expanded", String(commands.length > 0));
     const items = commands.map(({ name, argument, meaning }, n) =>
       element(
         "li",
-        // The box keeps the focus: a click must not take it away before it counts.
-        { id: `command-${n}`, role: "option", onmousedown: (event: Event) => event.preventDefault(), onclick: () => this.take(n) },
+        // Keeps the focus in the box: its blur would hide the list before the click.
+        { id: `command-${n}`, role: "option", onmousedown: (event: Event) => event.preventDefault(), onclick: () => this.insertCommand(n) },
         element("span", { class: "name" }, `/${name}${argument && ` ${argument}`}`),
         element("span", { class: "meaning" }, meaning),
       ),
     );
     this.list.replaceChildren(...items);
-    // A command that is typed in full is asked by Enter.
+    // Enter asks a command that is typed in full.
     this.activate(this.box.value === `/${commands[0]?.name}` ? -1 : 0);
   }
 
   private activate(n: number): void {
-    this.active = this.offered[n] ? n : -1;
+    this.active = this.shownCommands[n] ? n : -1;
     [...this.list.children].forEach((item, each) => item.setAttribute("aria-selected", String(each === this.active)));
     if (this.active >= 0) this.box.setAttribute("aria-activedescendant", `command-${this.active}`);
     else this.box.removeAttribute("aria-activedescendant");
     this.list.children[this.active]?.scrollIntoView({ block: "nearest" });
   }
 
-  private take(n: number): void {
-    const command = this.offered[n];
+  private insertCommand(n: number): void {
+    const command = this.shownCommands[n];
     if (!command) return;
     this.write(`/${command.name}${command.argument ? " " : ""}`);
-    this.offer([]);
+    this.showCommands([]);
     this.actions.draftChanged(this.box.value);
   }
 
-  /** As high as its text, up to a part of the view. */
-  private fit(): void {
+  /** Grows with its text, up to the maximum height. */
+  private resize(): void {
     this.box.style.height = "auto";
     this.box.style.height = `${this.box.scrollHeight}px`;
   }

@@ -1,4 +1,4 @@
-// Making elements. Text is only ever set as text, never read as HTML.
+// Creates elements. Text is set as text; only the Markdown renderer writes HTML, for `elementsOf`.
 
 type Attributes = Record<string, string | boolean | ((event: never) => void) | undefined>;
 
@@ -19,4 +19,11 @@ export function element<K extends keyof HTMLElementTagNameMap>(
 
 export function button(title: string, onclick: () => void, attributes: Attributes = {}): HTMLButtonElement {
   return element("button", { type: "button", onclick, ...attributes }, title);
+}
+
+/** The nodes of HTML that the Markdown renderer wrote. */
+export function elementsOf(html: string): Node[] {
+  const template = element("template");
+  template.innerHTML = html;
+  return [...template.content.childNodes];
 }

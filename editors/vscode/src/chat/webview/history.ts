@@ -1,7 +1,6 @@
-// The conversations of before: searched, opened and deleted, by keys as well.
+// The list of stored conversations: search, open, delete, all by keyboard too.
 //
-// Owns the list and which entry has the focus. Knows no server: searching and deleting are asked for, and the list
-// comes when it is there.
+// Owns the list and its focus. Knows no server: `HistoryActions` request the changes, and `show` receives the list.
 
 import type { Conversation } from "../../protocol";
 import { button, element } from "./dom";
@@ -13,20 +12,20 @@ export interface HistoryActions {
   close(): void;
 }
 
-const SEARCH_AFTER_MS = 150;
+const SEARCH_DELAY_MS = 150;
 
 export class History {
   readonly root: HTMLElement;
   private readonly box: HTMLInputElement;
   private readonly list: HTMLElement;
   private readonly state: HTMLElement;
-  private waiting = 0;
+  private searchTimer = 0;
 
   constructor(private readonly actions: HistoryActions) {
     this.box = element("input", {
       type: "search",
       id: "search",
-      placeholder: "Search what was asked and answered",
+      placeholder: "Search conversations",
       "aria-label": "Search the history",
       oninput: () => this.searchSoon(),
     });
@@ -34,7 +33,7 @@ export class History {
     this.list = element("ul", { class: "conversations", "aria-label": "Conversations" });
     this.root = element(
       "section",
-      { id: "history", "aria-label": "History", hidden: true, onkeydown: (event: KeyboardEvent) => this.pressed(event) },
+      { id: "history", "aria-label": "History", hidden: true, onkeydown: (event: KeyboardEvent) => this.onKeydown(event) },
       this.box,
       this.state,
       this.list,
@@ -57,7 +56,7 @@ export class History {
   }
 
   show(conversations: readonly Conversation[], text: string, error: string): void {
-    if (text !== this.box.value) return; // of a search that is over
+    if (text !== this.box.value) return; // of an earlier search
     const nth = this.entries().indexOf(document.activeElement as HTMLElement);
     this.list.replaceChildren(...conversations.map((each) => this.entry(each)));
     this.state.textContent = error || countOf(conversations.length, text);
@@ -71,7 +70,7 @@ export class History {
     const open = element(
       "button",
       { type: "button", class: "conversation", onclick: () => this.actions.open(id) },
-      element("span", { class: "title" }, title || "Without a title"),
+      element("span", { class: "title" }, title || "Untitled"),
       element("span", { class: "detail" }, detail),
     );
     const remove = button("Delete", () => this.removeAt(open, conversation), {
@@ -85,7 +84,7 @@ export class History {
   }
 
   private removeAt(entry: HTMLElement, conversation: Conversation): void {
-    entry.focus(); // where the list is when it comes back
+    entry.focus(); // restored when the list is updated
     this.actions.remove(conversation);
   }
 
@@ -93,7 +92,7 @@ export class History {
     return [...this.list.querySelectorAll<HTMLElement>(".conversation")];
   }
 
-  private pressed(event: KeyboardEvent): void {
+  private onKeydown(event: KeyboardEvent): void {
     const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
     if (step) {
       const stops = [this.box, ...this.entries()];
@@ -108,12 +107,12 @@ export class History {
   }
 
   private searchSoon(): void {
-    clearTimeout(this.waiting);
-    this.waiting = setTimeout(() => this.actions.search(this.box.value), SEARCH_AFTER_MS) as unknown as number;
+    clearTimeout(this.searchTimer);
+    this.searchTimer = setTimeout(() => this.actions.search(this.box.value), SEARCH_DELAY_MS) as unknown as number;
   }
 }
 
 function countOf(n: number, text: string): string {
   if (n) return `${n} ${n === 1 ? "conversation" : "conversations"}`;
-  return text ? `Nothing that was said holds “${text}”.` : "Nothing was asked yet.";
+  return text ? `No conversation contains “${text}”.` : "No conversations yet.";
 }

@@ -1,7 +1,6 @@
-// The chat as a page: puts its parts together, tells the extension what a person does, shows what it answers.
+// The page of the chat: creates its parts, posts user actions to the extension, and shows the chat state.
 //
-// Owns the page's own state (the draft, whether the history is open). The conversation belongs to the extension; here
-// is a copy that the same events keep up to date.
+// Owns the state of the page: the draft, and whether the history is open. The chat state is a copy of the extension's.
 
 import type { ToExtension, ToView } from "../messages";
 import { type Chat, EMPTY, isBusy, reduce } from "../state";
@@ -10,66 +9,66 @@ import { button, element } from "./dom";
 import { History } from "./history";
 import { TurnList } from "./turns";
 
-interface Kept {
+interface PageState {
   draft: string;
 }
 declare function acquireVsCodeApi(): {
   postMessage(message: ToExtension): void;
-  getState(): Kept | undefined;
-  setState(state: Kept): void;
+  getState(): PageState | undefined;
+  setState(state: PageState): void;
 };
 
 const host = acquireVsCodeApi();
-const tell = (message: ToExtension): void => host.postMessage(message);
+const post = (message: ToExtension): void => host.postMessage(message);
 
 const log = element("div", { id: "log" });
-const announcer = element("div", { id: "announcer", class: "unseen", role: "log", "aria-live": "polite", "aria-label": "New in the answer" });
+const announcer = element("div", { id: "announcer", class: "unseen", role: "log", "aria-live": "polite", "aria-label": "New text of the answer" });
 const intro = element(
   "div",
   { id: "intro" },
-  element("p", {}, "Ask about the code of this workspace. An answer names the lines that it stands on; they open with a click or Enter."),
-  element("p", {}, "Without a model you get the lines themselves. Your questions are kept on this machine."),
+  element("p", {}, "Ask about the code of this workspace. Answers cite lines; open them with a click or Enter."),
+  element("p", {}, "Without a chat model, an answer is the cited lines themselves. Conversations are stored on this machine."),
 );
 const conversation = element("main", { id: "conversation", "aria-label": "Conversation" }, intro, log);
-const historyButton = button("History", () => (past.isOpen ? closeHistory() : openHistory()), {
+const historyButton = button("History", () => (history.isOpen ? closeHistory() : openHistory()), {
   id: "show-history",
   class: "secondary",
   "aria-expanded": "false",
   "aria-controls": "history",
 });
-const newButton = button("New", () => begin(), { id: "new", class: "secondary", "aria-label": "New conversation" });
+const newButton = button("New", () => newConversation(), { id: "new", class: "secondary", "aria-label": "New conversation" });
 const bar = element("header", {}, element("h1", { class: "unseen" }, "Weft"), historyButton, newButton);
 
 const turns = new TurnList(log, announcer, {
-  openPlace: (turn, list, index) => tell({ type: "openPlace", turn, list, index }),
-  copy: (text) => tell({ type: "copy", text }),
-  askAgain: () => tell({ type: "askAgain" }),
-  restart: () => tell({ type: "restart" }),
-  showLog: () => tell({ type: "log" }),
+  openLocation: (turn, list, index) => post({ type: "openLocation", turn, list, index }),
+  copy: (text) => post({ type: "copy", text }),
+  askAgain: () => post({ type: "askAgain" }),
+  restart: () => post({ type: "restart" }),
+  showLog: () => post({ type: "log" }),
 });
 const composer = new Composer({
   ask: (question) => {
     closeHistory();
-    tell({ type: "ask", question });
+    post({ type: "ask", question });
   },
-  stop: () => tell({ type: "stop" }),
-  attach: () => tell({ type: "attach" }),
-  detach: () => tell({ type: "detach" }),
-  openAttachment: () => tell({ type: "openAttachment" }),
+  stop: () => post({ type: "stop" }),
+  attach: () => post({ type: "attach" }),
+  detach: () => post({ type: "detach" }),
+  openAttachment: () => post({ type: "openAttachment" }),
   draftChanged: (draft) => host.setState({ draft }),
 });
-const past = new History({
-  search: (text) => tell({ type: "history", text }),
+const history = new History({
+  search: (text) => post({ type: "history", text }),
   open: (id) => {
-    tell({ type: "openConversation", id });
+    post({ type: "openConversation", id });
     closeHistory();
   },
-  remove: ({ id, title }) => tell({ type: "deleteConversation", id, title }),
+  remove: ({ id, title }) => post({ type: "deleteConversation", id, title }),
   close: closeHistory,
 });
 
 let chat: Chat = EMPTY;
-let isDue = false;
+let isScheduled = false;
 
 window.addEventListener("message", ({ data }: MessageEvent<ToView>) => {
   switch (data.type) {
@@ -78,36 +77,36 @@ window.addEventListener("message", ({ data }: MessageEvent<ToView>) => {
       return show(true);
     case "event":
       chat = reduce(chat, data.event);
-      return data.event.type === "opened" ? show(true) : showSoon();
+      return data.event.type === "opened" ? show(true) : scheduleShow();
     case "commands":
       return composer.setCommands(data.commands);
     case "history":
-      return past.show(data.conversations, data.text, data.error);
+      return history.show(data.conversations, data.text, data.error);
     case "focus":
       closeHistory();
   }
 });
 document.addEventListener("keydown", (event) => {
-  if (event.key === "Escape" && isBusy(chat)) tell({ type: "stop" });
+  if (event.key === "Escape" && isBusy(chat)) post({ type: "stop" });
 });
 
-document.body.append(bar, past.root, conversation, composer.root, announcer);
+document.body.append(bar, history.root, conversation, composer.root, announcer);
 composer.write(host.getState()?.draft ?? "");
 show(true);
-tell({ type: "ready" });
+post({ type: "ready" });
 
-/** Many pieces of an answer in one frame are drawn once. */
-function showSoon(): void {
-  if (isDue) return;
-  isDue = true;
+/** Shows the events of one frame together. */
+function scheduleShow(): void {
+  if (isScheduled) return;
+  isScheduled = true;
   requestAnimationFrame(() => {
-    isDue = false;
+    isScheduled = false;
     show(false);
   });
 }
 
 function show(isOther: boolean): void {
-  // Who scrolled up to read is left there.
+  // Follows the answer unless the user scrolled up.
   const isAtEnd = conversation.scrollHeight - conversation.scrollTop - conversation.clientHeight < 40;
   intro.hidden = chat.turns.length > 0;
   turns.show(chat.turns, isOther);
@@ -115,19 +114,19 @@ function show(isOther: boolean): void {
   if (isAtEnd || isOther || chat.turns.at(-1)?.answer === "") conversation.scrollTop = conversation.scrollHeight;
 }
 
-function begin(): void {
-  tell({ type: "new" });
+function newConversation(): void {
+  post({ type: "new" });
   closeHistory();
 }
 
 function openHistory(): void {
   conversation.hidden = true;
   historyButton.setAttribute("aria-expanded", "true");
-  past.open();
+  history.open();
 }
 
 function closeHistory(): void {
-  past.close();
+  history.close();
   conversation.hidden = false;
   historyButton.setAttribute("aria-expanded", "false");
   composer.focus();

@@ -1,26 +1,24 @@
-// The turns of a conversation: the question, the answer as it is written, what it stands on, and how it ended.
+// The turns of a conversation: question, answer, evidence, notes and errors.
 //
-// Owns the elements of each turn and what a screen reader is told of an answer. Knows no server: what a person does
-// goes to `Actions`.
+// Owns the elements of each turn and the announcements for screen readers. Knows no server: `Actions` handle the clicks.
 
-import { withPlaces } from "../citations";
-import { parse, plainText } from "../markdown";
+import { AnswerRenderer } from "../markdown";
 import { Sentences } from "../sentences";
 import type { Evidence, Turn } from "../state";
-import { BlockList, placeLink, sentence } from "./blocks";
+import { BlockList, locationLink, sentence } from "./blocks";
 import { button, element } from "./dom";
 
 export interface Actions {
-  openPlace(turn: number, list: "citations" | "evidence", index: number): void;
+  openLocation(turn: number, list: "citations" | "evidence", index: number): void;
   copy(text: string): void;
   askAgain(): void;
   restart(): void;
   showLog(): void;
 }
 
-const NOT_YET = "Weft is looking…";
-/** So many announcements stay: a reader of the log can go back a little. */
-const MOST_ANNOUNCED = 20;
+const SEARCHING = "Searching the repository…";
+/** Older announcements are removed from the live region. */
+const MAX_ANNOUNCEMENTS = 20;
 
 export class TurnList {
   private views: TurnView[] = [];
@@ -31,7 +29,7 @@ export class TurnList {
     private readonly actions: Actions,
   ) {}
 
-  /** Turns of another conversation are not read aloud, answers that come are. */
+  /** Announces new text, but not the turns of another conversation. */
   show(turns: readonly Turn[], isOther: boolean): void {
     if (isOther) {
       this.views = [];
@@ -40,8 +38,8 @@ export class TurnList {
     }
     turns.forEach((turn, n) => {
       const view = (this.views[n] ??= this.add(n, turn));
-      const said = view.show(turn, n === turns.length - 1);
-      if (said && !isOther) this.announce(said);
+      const announcement = view.show(turn, n === turns.length - 1);
+      if (announcement && !isOther) this.announce(announcement);
     });
   }
 
@@ -53,12 +51,13 @@ export class TurnList {
 
   private announce(text: string): void {
     this.announcer.append(element("p", {}, text));
-    while (this.announcer.children.length > MOST_ANNOUNCED) this.announcer.firstElementChild?.remove();
+    while (this.announcer.children.length > MAX_ANNOUNCEMENTS) this.announcer.firstElementChild?.remove();
   }
 }
 
 class TurnView {
   readonly root: HTMLElement;
+  private readonly renderer = new AnswerRenderer();
   private readonly blocks: BlockList;
   private readonly head = element("p", { class: "about" });
   private readonly foot = element("div", { class: "foot" });
@@ -78,13 +77,13 @@ class TurnView {
     this.root = element("article", { "aria-labelledby": id }, question, ...about, this.head, answer, this.foot);
     const openCitation = (index: number): void => {
       const nCitations = this.shown?.citations.length ?? 0;
-      if (index < nCitations) actions.openPlace(number, "citations", index);
-      else actions.openPlace(number, "evidence", index - nCitations);
+      if (index < nCitations) actions.openLocation(number, "citations", index);
+      else actions.openLocation(number, "evidence", index - nCitations);
     };
     this.blocks = new BlockList(answer, { openCitation, copy: actions.copy });
   }
 
-  /** What has to be said of this turn to somebody who does not see it. */
+  /** Shows the turn; returns the text to announce to screen readers. */
   show(turn: Turn, isLast: boolean): string {
     if (turn === this.shown && isLast === this.wasLast) return "";
     const isChanged = turn !== this.shown;
@@ -92,20 +91,20 @@ class TurnView {
     this.shown = turn;
     this.root.dataset["state"] = turn.isFound ? turn.state : "not-found";
     this.root.setAttribute("aria-busy", String(turn.state === "writing"));
-    const blocks = parse(turn.answer);
-    // An answer that cites nothing names places of its evidence.
-    this.blocks.show(withPlaces(blocks, [...turn.citations, ...turn.evidence]));
+    const isWhole = turn.state !== "writing";
+    // An answer without citations may name locations of its evidence.
+    const blocks = this.renderer.render(turn.answer, [...turn.citations, ...turn.evidence], isWhole);
+    this.blocks.show(blocks.map(({ html }) => html));
     this.head.replaceChildren(...sentence(headOf(turn)));
     this.foot.replaceChildren(...this.footOf(turn, isLast));
     if (!isChanged) return "";
-    const isWhole = turn.state !== "writing";
-    const said = [this.sentences.next(plainText(blocks), isWhole), isWhole ? endOf(turn) : ""];
-    return said.filter(Boolean).join(" ");
+    const announced = [this.sentences.next(blocks.map(({ text }) => text).join("\n"), isWhole), isWhole ? endOf(turn) : ""];
+    return announced.filter(Boolean).join(" ");
   }
 
   private footOf(turn: Turn, isLast: boolean): Node[] {
     const parts: Node[] = [];
-    if (turn.state === "stopped") parts.push(element("p", { class: "stopped" }, "Stopped here."));
+    if (turn.state === "stopped") parts.push(element("p", { class: "stopped" }, "Stopped."));
     if (turn.state === "failed") parts.push(this.failed(turn, isLast));
     if (turn.notes.length) {
       const notes = turn.notes.map((note) => element("li", {}, ...sentence(note)));
@@ -119,9 +118,9 @@ class TurnView {
   private failed(turn: Turn, isLast: boolean): HTMLElement {
     const { askAgain, restart, showLog } = this.actions;
     const buttons = [
-      button("Ask again", askAgain),
-      button("Restart server", restart, { class: "secondary" }),
-      button("Show log", showLog, { class: "secondary" }),
+      button("Ask Again", askAgain),
+      button("Restart Server", restart, { class: "secondary" }),
+      button("Show Log", showLog, { class: "secondary" }),
     ];
     const row = isLast ? [element("div", { class: "buttons" }, ...buttons)] : [];
     return element("div", { class: "error" }, element("p", {}, turn.error), ...row);
@@ -130,20 +129,20 @@ class TurnView {
   private evidence(all: readonly Evidence[]): HTMLElement {
     const items = all.map((each, index) => {
       const folder = each.folder.split(/[\\/]/).pop();
-      const place = folder ? `${folder}: ${each.place}` : each.place;
-      const open = (): void => this.actions.openPlace(this.number, "evidence", index);
-      const head = each.uri ? placeLink(place, open) : element("span", { class: "place" }, place);
+      const location = folder ? `${folder}: ${each.place}` : each.place;
+      const open = (): void => this.actions.openLocation(this.number, "evidence", index);
+      const head = each.uri ? locationLink(location, open) : element("span", { class: "place" }, location);
       const why = [each.why, ...(each.way?.length ? [`reached by ${each.way.join("; ")}`] : [])].filter(Boolean);
       return element("li", {}, head, ...why.map((text) => element("p", { class: "why" }, ...sentence(text))));
     });
-    const summary = element("summary", {}, `Evidence: ${all.length} ${all.length === 1 ? "place" : "places"}, best first`);
+    const summary = element("summary", {}, `Evidence: ${all.length} ${all.length === 1 ? "location" : "locations"}, best first`);
     return element("details", { class: "evidence" }, summary, element("ol", {}, ...items));
   }
 }
 
 function headOf(turn: Turn): string {
-  if (turn.state !== "writing") return turn.takenAs && `Asked as: ${turn.takenAs}`;
-  return turn.progress || (turn.answer ? "" : NOT_YET);
+  if (turn.state !== "writing") return turn.resolvedQuestion && `Interpreted as: ${turn.resolvedQuestion}`;
+  return turn.progress || (turn.answer ? "" : SEARCHING);
 }
 
 function endOf(turn: Turn): string {

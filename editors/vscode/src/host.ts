@@ -1,18 +1,16 @@
-// What this machine, this window and its settings say about where a server may be, for `locate`.
-//
-// Owns the questions to the editor and the disk. Decides nothing.
+// Reads the settings, the workspace and the environment that server discovery (`locate`) needs.
 
 import { accessSync, constants, mkdirSync, realpathSync, statSync } from "node:fs";
 import { homedir } from "node:os";
 import * as path from "node:path";
 import * as vscode from "vscode";
-import type { Surroundings } from "./locate";
+import type { Host } from "./locate";
 import { run } from "./run";
 
-/** The Python extension may be busy for long; a completion is worth more than the better environment. */
-const INTERPRETER_WITHIN_MS = 5_000;
+/** The Python extension may be slow to activate; a late start of Weft would be worse than another interpreter. */
+const INTERPRETER_TIMEOUT_MS = 5_000;
 
-export async function surroundings(context: vscode.ExtensionContext): Promise<Surroundings> {
+export async function readHost(context: vscode.ExtensionContext): Promise<Host> {
   const settings = vscode.workspace.getConfiguration("weft");
   const cwd = context.globalStorageUri.fsPath;
   mkdirSync(cwd, { recursive: true });
@@ -38,7 +36,7 @@ export async function surroundings(context: vscode.ExtensionContext): Promise<Su
   };
 }
 
-/** The virtual environment that `Weft: Install Server` makes. */
+/** The virtual environment that `Weft: Install Server` creates. */
 export function ownEnvironment(context: vscode.ExtensionContext): string {
   return path.join(context.globalStorageUri.fsPath, "server");
 }
@@ -52,7 +50,7 @@ function isProgram(file: string): boolean {
   }
 }
 
-/** The little of the Python extension's interface that is needed. */
+/** The part of the Python extension's API that Weft uses. */
 interface PythonExtension {
   readonly environments?: {
     getActiveEnvironmentPath(resource?: vscode.Uri): { readonly path: string };
@@ -65,12 +63,12 @@ interface PythonExtension {
 async function activeInterpreter(): Promise<string | undefined> {
   const extension = vscode.extensions.getExtension<PythonExtension>("ms-python.python");
   if (extension === undefined) return undefined;
-  const asked = async () => {
+  const query = async () => {
     const { environments } = await extension.activate();
     const active = environments?.getActiveEnvironmentPath(vscode.workspace.workspaceFolders?.[0]?.uri);
     if (active === undefined) return undefined;
     return (await environments?.resolveEnvironment(active))?.executable.uri?.fsPath;
   };
-  const tooLate = new Promise<undefined>((resolve) => setTimeout(resolve, INTERPRETER_WITHIN_MS, undefined));
-  return Promise.race([asked().catch(() => undefined), tooLate]);
+  const timeout = new Promise<undefined>((resolve) => setTimeout(resolve, INTERPRETER_TIMEOUT_MS, undefined));
+  return Promise.race([query().catch(() => undefined), timeout]);
 }

@@ -1,36 +1,36 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { Offer } from "../src/offer";
+import { ShownSuggestion } from "../src/suggestion";
 
-const offer = (...texts: string[]) => new Offer(texts.map((text, i) => ({ id: `${i}`, text })));
+const offer = (...texts: string[]) => new ShownSuggestion(texts.map((text, i) => ({ id: `${i}`, text })));
 
-test("a word taken is told with how much was taken in all", () => {
+test("accepting a word reports the total accepted length", () => {
   const shown = offer("price_of(basket)");
   assert.deepEqual(shown.changed("price_of", "price_of"), { id: "0", acceptedLength: 8 });
   assert.equal(shown.changed("price_of(", "("), undefined);
   assert.deepEqual(shown.changed("price_of(basket", "basket"), { id: "0", acceptedLength: 15 });
 });
 
-test("typing along is not taking, and the rest is the same suggestion", () => {
+test("typing is not acceptance, and the rest is the same suggestion", () => {
   const shown = offer("price_of(basket)");
   for (const typed of ["p", "pr", "pri"]) assert.equal(shown.changed(typed, typed.slice(-1)), undefined);
   assert.deepEqual(shown.restOf("ce_of(basket)"), { id: "0", text: "price_of(basket)" });
   assert.equal(shown.restOf("ces"), undefined);
 });
 
-test("backspace gives back what was typed", () => {
+test("backspace extends the rest", () => {
   const shown = offer("price_of");
   shown.changed("pr", "r");
   shown.changed("p", "");
   assert.equal(shown.restOf("rice_of")?.id, "0");
 });
 
-test("a pair that the editor closes, and a line with its indentation, are typed", () => {
+test("closed pairs and indented line breaks are typing", () => {
   assert.equal(offer("()\nnext").changed("()", "()"), undefined);
   assert.equal(offer("\n    return total").changed("\n    ", "\n    "), undefined);
 });
 
-test("a line taken in a file with carriage returns counts as the text does", () => {
+test("accepting a line in a file with CRLF counts LF", () => {
   const shown = offer("if total:\n    pay()");
   assert.deepEqual(shown.changed("if total:\r\n", "if total:\r\n"), { id: "0", acceptedLength: 10 });
   assert.equal(shown.restOf("    pay()")?.id, "0");
@@ -40,21 +40,21 @@ test("lengths are UTF-16 units", () => {
   assert.deepEqual(offer('"🧺 basket"').changed('"🧺 ', '"🧺 '), { id: "0", acceptedLength: 4 });
 });
 
-test("other text, and the whole, end it", () => {
+test("other text and full acceptance end the suggestion", () => {
   const other = offer("price_of");
   assert.equal(other.changed("total", "total"), undefined);
-  assert.equal(other.isOpen, false);
+  assert.equal(other.isActive, false);
   const whole = offer("price_of");
-  assert.equal(whole.changed("price_of", "price_of"), undefined, "the editor tells by itself that all was taken");
-  assert.equal(whole.isOpen, false);
+  assert.equal(whole.changed("price_of", "price_of"), undefined, "the editor reports full acceptance itself");
+  assert.equal(whole.isActive, false);
 });
 
-test("of several candidates the one that is taken is told", () => {
+test("the accepted one of several candidates is reported", () => {
   const shown = offer("price_of(basket)", "print(basket)");
   assert.deepEqual(shown.changed("print", "print"), { id: "1", acceptedLength: 5 });
 });
 
-test("who takes a piece keeps seeing the rest, who types sees what comes", () => {
+test("the rest stays shown after a partial acceptance, but not after typing", () => {
   const shown = offer("total = price_of(basket)");
   assert.equal(shown.staysShown, false);
   shown.changed("total", "total");
