@@ -228,7 +228,7 @@ def test_a_model_that_breaks_off_is_told_to_all_who_wait(desk):
     writing.write("tot", ModelUnreachable("It broke off."))
     assert {first.result(WAIT_S).why_empty, second.result(WAIT_S).why_empty} <= {
         "It broke off.",
-        "the model had nothing to say",  # came when the model was down already
+        "the model generated no text",  # came when the model was down already
     }
     assert at.models.states[0].state == "down"
 

@@ -21,7 +21,7 @@ from weft.llm.prompting.prompts import build_prompt
 from weft.llm.protocol import Speed
 from weft.llm.streaming import LastPrompts
 from weft.server.completion import Cursor, model_request
-from weft.server.completion.debounce import LONGEST_PAUSE_S, TypingPace, is_promising, wait_for
+from weft.server.completion.debounce import MAX_PAUSE_S, TypingPace, debounce_s, is_promising
 from weft.server.completion.model_request import graph_above
 from weft.server.completion.prefetch import cursor_after
 from weft.server.completion.service import Position
@@ -107,7 +107,7 @@ def test_while_a_line_is_typed_its_prompts_are_the_same_up_to_that_line(folder):
 
 
 def test_without_fragments_that_stay_it_would_not_be_so(folder, monkeypatch):
-    monkeypatch.setattr(model_request, "STICKY", False)
+    monkeypatch.setattr(model_request, "STABLE_FRAGMENTS", False)
     model = Served()
     typed(folder, model)
     assert len(heads(model.prompts)) > 1
@@ -145,7 +145,7 @@ def test_prompts_are_warmed_with_the_fragments_that_the_request_will_show(folder
     with Workspace([folder], config, model=model, cache=False) as workspace:  # type: ignore[arg-type]
         workspace.index()
         workspace.edit_buffer(folder / "shop.py", ABOVE + "    inv")
-        workspace.completion._read_ahead(Position(folder / "shop.py", 5, 7), Cancel())
+        workspace.completion._warm_up(Position(folder / "shop.py", 5, 7), Cancel())
         workspace.edit_buffer(folder / "shop.py", ABOVE + "    invoice = or")
         workspace.complete(folder / "shop.py", 5, 99)
     assert warmed[0].fragments == model.requests[0].fragments
@@ -202,23 +202,23 @@ FILE = ("", "a.py")
 def pace(*keys_s: float, answers_s: float = 0.0) -> TypingPace:
     made = TypingPace()
     for at_s in keys_s:
-        made.key(FILE, at_s)
+        made.key_typed(FILE, at_s)
     if answers_s:
-        made.answered("slow", answers_s)
+        made.model_answered("slow", answers_s)
     return made
 
 
 def test_who_types_fast_is_waited_for_shortly_and_never_longer_than_is_set():
-    assert wait_for(0.1, 0.0, 0.15) == pytest.approx(0.12)
-    assert wait_for(0.5, 0.0, 0.15) == 0.15
-    assert wait_for(0.0, 0.0, 0.15) == 0.15
-    assert wait_for(0.2, 0.19, 0.15) == 0.0  # a quick model may be asked in vain
-    assert 0.0 < wait_for(0.2, 0.3, 0.15) < wait_for(0.2, 2.0, 0.15)
+    assert debounce_s(0.1, 0.0, 0.15) == pytest.approx(0.12)
+    assert debounce_s(0.5, 0.0, 0.15) == 0.15
+    assert debounce_s(0.0, 0.0, 0.15) == 0.15
+    assert debounce_s(0.2, 0.19, 0.15) == 0.0  # a quick model may be asked in vain
+    assert 0.0 < debounce_s(0.2, 0.3, 0.15) < debounce_s(0.2, 2.0, 0.15)
 
 
 @given(st.floats(0, 10), st.floats(0, 100), st.floats(0, 10))
-def test_the_wait_is_bounded(between_keys_s, answer_s, longest_s):
-    assert 0 <= wait_for(between_keys_s, answer_s, longest_s) <= longest_s
+def test_the_wait_is_bounded(between_keys_s, answer_s, max_s):
+    assert 0 <= debounce_s(between_keys_s, answer_s, max_s) <= max_s
 
 
 def test_the_wait_counts_from_the_last_key():
@@ -230,8 +230,8 @@ def test_the_wait_counts_from_the_last_key():
 
 
 def test_a_pause_is_no_pace_and_another_file_neither():
-    typing = pace(10.0, 10.1, 10.1 + LONGEST_PAUSE_S + 1)
-    typing.key(("", "other.py"), 11.9)
+    typing = pace(10.0, 10.1, 10.1 + MAX_PAUSE_S + 1)
+    typing.key_typed(("", "other.py"), 11.9)
     assert typing.wait_until(FILE, 20.0, "slow", 1.0, is_promising=False) == pytest.approx(20.12)
 
 
@@ -304,7 +304,7 @@ def test_what_follows_a_shown_completion_is_written_while_nobody_asks(speculatin
     workspace.edit_buffer(path, ABOVE + "    invoice = order_total(")
     second = ask(workspace, path)
     assert second.text == "cart)" and len(model.requests) == 2
-    assert second.source in ("speculated", "joined")
+    assert second.source in ("prefetched", "joined")
 
 
 def test_a_request_ends_what_is_written_ahead(speculating):
@@ -327,7 +327,7 @@ def test_nothing_is_written_ahead_unless_it_is_wanted(folder):
         workspace.index()
         workspace.edit_buffer(folder / "shop.py", ABOVE + "    invoice = ")
         workspace.completion.shown(ask(workspace, folder / "shop.py").id)
-        assert workspace._idle._wanted is None and workspace._idle._thread is None
+        assert workspace._idle._pending is None and workspace._idle._thread is None
 
 
 def several(folder: Path, n: int, *says: str) -> list[Completion]:

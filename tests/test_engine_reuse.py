@@ -17,11 +17,11 @@ from weft.retrieval import RepositoryIndex, RetrievalSettings
 from weft.retrieval.fragments import slice_file
 from weft.server.completion import Completion, Cursor, Engine, Request
 from weft.server.completion.cache import (
-    MOST_ANSWERS,
+    MAX_ENTRIES,
     CachedCompletion,
-    Changes,
     CompletionCache,
     CursorContext,
+    IndexChanges,
     Validity,
 )
 from weft.server.completion.values import Trigger, Written
@@ -125,7 +125,7 @@ def test_after_something_else_was_typed_and_rubbed_out_the_answer_still_holds():
     desk.rub_out(1)
     assert desk.ask().text == "items, discount_of(customer))"
     desk.type("x")
-    assert (desk.ask().why_empty, len(desk.model.asked)) == ("the model had nothing to say", 2)
+    assert (desk.ask().why_empty, len(desk.model.asked)) == ("the model generated no text", 2)
 
 
 def test_several_lines_are_taken_one_by_one_without_the_model():
@@ -195,7 +195,7 @@ def test_who_asks_for_several_lines_is_not_served_one():
 def test_other_models_and_settings_forget_what_was_written():
     desk = Desk(until("items, discount"))
     desk.ask()
-    desk.engine.forget()
+    desk.engine.reset()
     desk.ask()
     desk.models = ModelChain((), TrueModel(FILE))  # type: ignore[arg-type]
     desk.models._entries[0].model.info = replace(desk.model.info, name="another")  # type: ignore[union-attr]
@@ -255,7 +255,7 @@ def test_what_is_not_shown_unasked_is_shown_to_whoever_asks_without_another_call
     shy = replace(ONLY_THE_MODEL, completion=replace(OPTIONS, min_confidence=1.0))
     desk = Desk(until("items, discount"), config=shy)
     unasked = desk.ask()
-    assert unasked.text == "" and "not sure enough" in unasked.why_empty
+    assert unasked.text == "" and "low confidence" in unasked.why_empty
     assert desk.ask("invoked").text == "items, discount_of(customer))"
     assert len(desk.model.asked) == 1
 
@@ -271,11 +271,11 @@ def test_what_one_model_is_not_sure_of_another_may_be():
 
 def test_answers_that_nobody_wants_go_first():
     reuse, written = CompletionCache(), Written((("x", 0.9),), "true")
-    cursors = [Cursor("a.py", TextLines("y" * n), 0, n) for n in range(MOST_ANSWERS + 2)]
+    cursors = [Cursor("a.py", TextLines("y" * n), 0, n) for n in range(MAX_ENTRIES + 2)]
     epoch = reuse.epoch_of("", {})
     validity = Validity(epoch, "true")
     for cursor in cursors:
-        reuse.keep(CachedCompletion(CursorContext.of(cursor), written, validity, True))
+        reuse.put(CachedCompletion(CursorContext.of(cursor), written, validity, True))
         assert reuse.find(cursors[0], validity, 0.0) is not None
     assert reuse.find(cursors[1], validity, 0.0) is None
     assert reuse.find(cursors[-1], validity, 0.0) is not None
@@ -322,15 +322,15 @@ def test_what_was_typed_is_known_when_nothing_else_changed(before, after, now, t
 
 
 def test_changes_are_told_from_the_texts_of_two_snapshots():
-    changes, a, b = Changes(), b"a", b"b"
+    changes, a, b = IndexChanges(), b"a", b"b"
     first = changes.epoch_of({"a.py": a, "b.py": b})
-    assert changes.only_in("a.py", first)
+    assert changes.others_unchanged("a.py", first)
     second = changes.epoch_of({"a.py": b"other", "b.py": b})
-    assert second > first and changes.only_in("a.py", first) and not changes.only_in("b.py", first)
+    assert second > first and changes.others_unchanged("a.py", first) and not changes.others_unchanged("b.py", first)
     changes.epoch_of({"a.py": b"other"})
-    assert not changes.only_in("a.py", first) and changes.only_in("b.py", second)
+    assert not changes.others_unchanged("a.py", first) and changes.others_unchanged("b.py", second)
     many = changes.epoch_of({f"{n}.py": b"x" for n in range(1000)})
-    assert not changes.only_in("1.py", second) and changes.only_in("1.py", many)
+    assert not changes.others_unchanged("1.py", second) and changes.others_unchanged("1.py", many)
 
 
 MOVES = st.lists(

@@ -258,7 +258,7 @@ def test_a_line_of_a_megabyte_is_judged_by_its_part_at_the_cursor(language):
     text = unit * 40_000
     at = len(unit) * 20_000 + len("if(a){b(")
     draft = Draft("c[0]);}", Cursor(FILES[language], TextLines(text), 0, at))
-    assert len(draft.place.above) + len(draft.place.below) < 10_000
+    assert len(draft.window.above) + len(draft.window.below) < 10_000
     repair(draft)
 
 

@@ -27,18 +27,20 @@ def counted(*answers, **ends):
 
 def test_every_answer_is_counted_with_its_source_or_its_reason():
     stats = counted(
-        answer(), answer(source="cache"), answer("", why_empty="not sure enough: 12%, and 30% is asked for")
+        answer(),
+        answer(source="cache"),
+        answer("", why_empty="low confidence: 12% is below completion.min_confidence (30%)"),
     )
     stats.answered(answer(), "invoked", "go")
     told = summary_json(stats.summary())
     assert told["asked"] == {"automatic": 3, "invoked": 1}
     assert told["offered"] == {"model": 2, "cache": 1}
-    assert told["empty"] == {"not sure enough": 1}
+    assert told["empty"] == {"low confidence": 1}
 
 
 def test_the_texts_beside_the_first_can_be_taken_too():
     stats = counted()
-    stats.offered_beside(answer("sum(items)", "a2"), "python")
+    stats.offered_alternative(answer("sum(items)", "a2"), "python")
     stats.accepted("a2")
     told = summary_json(stats.summary())
     assert (told["asked"], told["offered"], told["accepted"]) == ({"automatic": 1}, {"model": 2}, {"python": 1})
@@ -140,7 +142,7 @@ def test_counters_are_forgotten_when_asked_or_old(tmp_path):
 
 
 def test_like_reasons_add_up():
-    assert reason_kind("not sure enough: 12%, and 30% is asked for") == "not sure enough"
+    assert reason_kind("low confidence: 12% is below completion.min_confidence (30%)") == "low confidence"
     assert reason_kind("coder-7b wrote nothing in 2000 ms") == "coder-Nb wrote nothing in N ms"
     assert reason_kind("") == "no reason given"
     assert summarise([]).accepted_share is None

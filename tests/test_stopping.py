@@ -6,7 +6,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 from weft.server.completion import Cursor
-from weft.server.completion.stopping import MOST_LINES, Stopping
+from weft.server.completion.stopping import MAX_LINES, Stopping
 from weft.server.completion.syntax_context import syntax_context_at
 from weft.server.workspace.text import TextLines
 
@@ -178,11 +178,11 @@ def test_a_closing_bracket_that_stands_below_ends_a_block_at_once():
 
 
 def test_a_text_without_an_end_is_cut_at_a_statement():
-    lines = [f"x{number} = [\n        1]\n    " for number in range(MOST_LINES)]
+    lines = [f"x{number} = [\n        1]\n    " for number in range(MAX_LINES)]
     found = kept("a.py", "def f():\n    <CURSOR>\n", "".join(lines))
     assert found is not None
     assert found.endswith("1]")
-    assert MOST_LINES - 3 < found.count("\n") + 1 <= MOST_LINES
+    assert MAX_LINES - 3 < found.count("\n") + 1 <= MAX_LINES
 
 
 PLACES = (

@@ -16,7 +16,7 @@ from .replay import Asked, Session
 HITS = ("cache", "typed-through")
 """Answers that ask no model."""
 
-KINDS = ("model", "joined", "speculated", *HITS, "empty")
+KINDS = ("model", "joined", "prefetched", *HITS, "empty")
 """Of answers in time: where a text comes from, or that there is none."""
 
 Figures = dict[str, Any]

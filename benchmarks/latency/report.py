@@ -32,7 +32,7 @@ COLUMNS: dict[str, Callable[[Figures], str]] = {
     "characters saved": lambda row: _percent(row["saved_share"]),
 }
 
-KIND_COLUMNS = ("model", "joined", "speculated", "cache", "typed-through", "empty")
+KIND_COLUMNS = ("model", "joined", "prefetched", "cache", "typed-through", "empty")
 
 TOKEN_COLUMNS: dict[str, Callable[[Figures], str]] = {
     "requests": lambda tokens: f"{tokens['requests']:,}",

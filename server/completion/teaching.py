@@ -1,7 +1,7 @@
-"""What would Weft show at this place of a package? The fragments of training samples for a model of our own.
+"""Retrieval for training samples: the fragments that a prompt would contain at a cursor in a package.
 
-Owns a `Retrieve` of `llm/training` over the default retrieval, so that a model learns from what it will be shown.
-Used by name, `--retrieval weft.server.completion.teaching:ShownByWeft`; knows no token and no sample.
+Owns an implementation of `Retrieve` of `llm/training` by the default retrieval, so that prompts in training equal those
+in use. Selected by name: `--retrieval weft.server.completion.teaching:ShownByWeft`. Knows no token and no sample.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from .model_request import for_prompt, retrieve_at
 
 
 class ShownByWeft:
-    """Each package is a repository, indexed when it is first asked about. Of the file itself nothing is shown."""
+    """Retrieves from one index for each package, built at its first sample. Excludes fragments of the sample's file."""
 
     def __init__(self, documents: Sequence[Document]) -> None:
         self._documents: dict[str, list[Document]] = defaultdict(list)

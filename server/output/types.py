@@ -206,9 +206,9 @@ class CompletionAnswer(TypedDict):
     model: Annotated[str, "Who wrote it."]
     id: Annotated[str, "Names it in the messages about what became of it."]
     source: Annotated[
-        Literal["model", "cache", "typed-through", "joined", "speculated"],
-        "Written for this request; written before for this place; the rest of one that is typed; written by a request "
-        "that was running; written before anybody asked.",
+        Literal["model", "cache", "typed-through", "joined", "prefetched"],
+        "Generated for this request; from the cache; the remainder of a cached one that is being typed; from a running "
+        "request that this one joined; prefetched.",
     ]
     repairs: Annotated[list[str], "The rules that changed the model's text."]
     whyEmpty: Annotated[str, "The reason when `text` is empty."]
@@ -234,7 +234,7 @@ class AcceptArgument(TypedDict):
 
     id: Annotated[str, "Names the completion in the messages about what became of it."]
     source: Annotated[
-        Literal["model", "cache", "typed-through", "joined", "speculated"], "Where the text comes from, as above."
+        Literal["model", "cache", "typed-through", "joined", "prefetched"], "Where the text comes from, as above."
     ]
     model: Annotated[str, "Who wrote it."]
     confidence: Annotated[float | None, "How probable it is to be right; null when the model gives no probabilities."]

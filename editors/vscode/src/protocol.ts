@@ -251,8 +251,8 @@ export interface CompleteItem {
   model: string;
   /** Names it in the messages about what became of it. */
   id: string;
-  /** Written for this request; written before for this place; the rest of one that is typed; written by a request that was running; written before anybody asked. */
-  source: "model" | "cache" | "typed-through" | "joined" | "speculated";
+  /** Generated for this request; from the cache; the remainder of a cached one that is being typed; from a running request that this one joined; prefetched. */
+  source: "model" | "cache" | "typed-through" | "joined" | "prefetched";
   /** The rules that changed the model's text. */
   repairs: string[];
   /** The reason when `text` is empty. */
@@ -534,7 +534,7 @@ export interface AcceptArgument {
   /** Names the completion in the messages about what became of it. */
   id: string;
   /** Where the text comes from, as above. */
-  source: "model" | "cache" | "typed-through" | "joined" | "speculated";
+  source: "model" | "cache" | "typed-through" | "joined" | "prefetched";
   /** Who wrote it. */
   model: string;
   /** How probable it is to be right; null when the model gives no probabilities. */

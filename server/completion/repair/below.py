@@ -8,9 +8,9 @@ from __future__ import annotations
 import re
 
 from .draft import Draft
-from .place import Place
+from .window import CursorWindow
 
-MOST_LINES = 12
+MAX_LINES = 12
 _SAYS_SOMETHING = re.compile(r"[\w)\]}]|\*/")
 # Single spaces, the comma behind the last element, and semicolons that a language does not need.
 _FREE = re.compile(r"(?<!\s)\s(?!\s)|[,;]+\Z")
@@ -18,24 +18,24 @@ _FREE = re.compile(r"(?<!\s)\s(?!\s)|[,;]+\Z")
 
 def without_lines_below(draft: Draft) -> Draft:
     """The text without the lines, at its end, that follow the cursor's line anyway."""
-    place = draft.place
-    below = [line.rstrip() for line in place.lines_below if line.strip()][:MOST_LINES]
-    if not below or (place.after.strip() and "\n" not in draft.text):
+    window = draft.window
+    below = [line.rstrip() for line in window.lines_below if line.strip()][:MAX_LINES]
+    if not below or (window.after.strip() and "\n" not in draft.text):
         return draft
     lines = draft.text.rstrip().split("\n")
-    whole = [line.rstrip() for line in (place.before + lines[0], *lines[1:])]
-    start = _repeated_from(whole, below, place)
+    whole = [line.rstrip() for line in (window.before + lines[0], *lines[1:])]
+    start = _repeated_from(whole, below, window)
     if start is None:
         return draft
     kept = "\n".join(lines[:start]).rstrip("\n")
     if not kept.strip():
         return draft.refused("the model only repeated the lines below")
     # What the text opened itself it must close itself.
-    n_open = len(place.scan_after(kept).stack)
-    return draft.rewritten(kept) if n_open <= len(place.scan.stack) else draft
+    n_open = len(window.scan_after(kept).stack)
+    return draft.rewritten(kept) if n_open <= len(window.scan.stack) else draft
 
 
-def _repeated_from(lines: list[str], below: list[str], place: Place) -> int | None:
+def _repeated_from(lines: list[str], below: list[str], window: CursorWindow) -> int | None:
     """The first of the lines, up to the end, that stand below; blank lines do not count."""
     written = [(n, line) for n, line in enumerate(lines) if line.strip()]
     for first in range(max(0, len(written) - len(below)), len(written)):

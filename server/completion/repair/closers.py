@@ -13,33 +13,33 @@ from dataclasses import replace
 
 from ....languages import Closing, Open, Scan
 from .draft import Draft
-from .place import Place
+from .window import CursorWindow
 
 _CLOSING = " \t)]}>\"'`;:,"
-_LEAST_CODE = 8  # characters; less may stand in a text by chance
+_MIN_CODE = 8  # characters; less may stand in a text by chance
 _ARROW_OR_ANGLE = re.compile(r"[-=]>|<=|>=|[<>]")
 
 
 def closes_once(draft: Draft) -> Draft:
     """The text, with the characters right of the cursor that it replaces; cut where it must not replace them."""
-    place = draft.place
-    rest = place.after.rstrip()
-    text, n = _fitted(draft.text, rest, place) if rest else (_without_closers_below(draft.text, place), 0)
+    window = draft.window
+    rest = window.after.rstrip()
+    text, n = _fitted(draft.text, rest, window) if rest else (_without_closers_below(draft.text, window), 0)
     if draft.text.strip() and (not text.strip() or (n and text.rstrip() == rest[:n].strip())):
         return draft.refused("the model only repeated what follows the cursor")
     return replace(draft, text=text, n_replaced=n)
 
 
-def _fitted(text: str, rest: str, place: Place) -> tuple[str, int]:
+def _fitted(text: str, rest: str, window: CursorWindow) -> tuple[str, int]:
     """The text and how much of the rest of the line it replaces."""
     first_sign = rest.lstrip()[0]
-    closing = _first_extra_closing(text, place)
+    closing = _first_extra_closing(text, window)
     extra = closing.start if closing and text[closing.start] == first_sign else None
     if extra is None and first_sign == ">":
-        extra = _first_open_angle(text, place)
+        extra = _first_open_angle(text, window)
     if extra is not None:
         fitted, n = _aligned(text, extra, rest)
-    elif (place.scan.inside == "comment" or first_sign not in ")]}") and _ends_with(place.before, text, rest.strip()):
+    elif (window.scan.inside == "comment" or first_sign not in ")]}") and _ends_with(window.before, text, rest.strip()):
         fitted, n = text, len(rest)
     else:
         cut = _rest_in(text, rest)
@@ -51,16 +51,16 @@ def _fitted(text: str, rest: str, place: Place) -> tuple[str, int]:
     return (text[:cut] if cut >= 0 and not text[cut:].strip(_CLOSING) else text), 0
 
 
-def _first_extra_closing(text: str, place: Place) -> Closing | None:
+def _first_extra_closing(text: str, window: CursorWindow) -> Closing | None:
     """Where the text begins to close what the code behind the cursor closes."""
-    stack = place.scan.stack
-    scanned = place.scan_after(text, len(place.indent))
+    stack = window.scan.stack
+    scanned = window.scan_after(text, len(window.indent))
     closings = scanned.closings
     if not closings:
         return None
     # What the text opens and leaves open is closed behind it as well, unless the rest of the line opens it once more.
-    n_opened = _n_left_open(scanned, stack) - _n_left_open(place.scan_after(place.after), stack)
-    n_needed = len(stack) + max(0, n_opened) - place.n_closed_below
+    n_opened = _n_left_open(scanned, stack) - _n_left_open(window.scan_after(window.after), stack)
+    n_needed = len(stack) + max(0, n_opened) - window.n_closed_below
     return closings[max(0, n_needed)] if len(closings) > max(0, n_needed) else None
 
 
@@ -68,9 +68,9 @@ def _n_left_open(scanned: Scan, stack: Sequence[Open]) -> int:
     return len(scanned.stack) - len(stack) + sum(closing.opened is not None for closing in scanned.closings)
 
 
-def _first_open_angle(text: str, place: Place) -> int | None:
+def _first_open_angle(text: str, window: CursorWindow) -> int | None:
     """Where the text closes an angle bracket that it did not open, as in `List<|>`."""
-    if "<" not in place.before:
+    if "<" not in window.before:
         return None
     depth = 0
     for found in _ARROW_OR_ANGLE.finditer(text.split("\n", 1)[0]):
@@ -110,7 +110,7 @@ def _ends_with(before: str, text: str, rest: str) -> bool:
 def _rest_in(text: str, rest: str) -> int | None:
     """Where the first line of the text goes on with the rest of the line, and then further."""
     rest = rest.strip()
-    if len(rest) < _LEAST_CODE or not rest.strip(_CLOSING):
+    if len(rest) < _MIN_CODE or not rest.strip(_CLOSING):
         return None
     start = text.split("\n", 1)[0].find(rest)
     end = start + len(rest)
@@ -127,9 +127,9 @@ def _in_order(signs: str, text: str) -> bool:
     return all(sign in remaining for sign in signs)
 
 
-def _without_closers_below(text: str, place: Place) -> str:
+def _without_closers_below(text: str, window: CursorWindow) -> str:
     """The text without closers, at its end, that stand on the next line already."""
-    closing = _first_extra_closing(text, place)
+    closing = _first_extra_closing(text, window)
     # One whose opener is further above than the window may be needed.
     if closing is None or closing.opened is None or text[closing.start :].strip(_CLOSING + "\n"):
         return text

@@ -8,8 +8,8 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from ...workspace.text import Cursor
-from .place import Place, place_of
 from .style import IndentStyle
+from .window import CursorWindow, window_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,9 +35,9 @@ class Draft:
     project_style: IndentStyle | None = None
 
     @property
-    def place(self) -> Place:
+    def window(self) -> CursorWindow:
         """What stands around the cursor."""
-        return place_of(self.cursor)
+        return window_of(self.cursor)
 
     def ruled(self, name: str) -> Draft:
         return replace(self, rules=(*self.rules, name))

@@ -12,10 +12,10 @@ from .draft import Draft
 
 # A block of so many lines, at most, is looked for; it is a loop when it stands so often in a row.
 LONGEST_BLOCK = 6
-LEAST_BLOCKS = 3
+MIN_BLOCKS = 3
 # The same characters with a word in them, at the end of a line: short ones so often, longer ones less.
-SHORT_RUN, LEAST_SHORT_RUNS = 3, 5
-LONG_RUN, LEAST_LONG_RUNS = 10, 3
+SHORT_RUN, MIN_SHORT_RUNS = 3, 5
+LONG_RUN, MIN_LONG_RUNS = 10, 3
 LONGEST_RUN = 80
 
 
@@ -33,7 +33,7 @@ def without_loops(draft: Draft) -> Draft:
 def _without_repeated_lines(text: str) -> str:
     lines = text.rstrip("\n").split("\n")
     shortest = len(lines)
-    for size in range(1, min(LONGEST_BLOCK, len(lines) // LEAST_BLOCKS) + 1):
+    for size in range(1, min(LONGEST_BLOCK, len(lines) // MIN_BLOCKS) + 1):
         for n_partial in range(size):  # the last round may be begun
             end = len(lines) - n_partial
             block = lines[end - size : end]
@@ -42,7 +42,7 @@ def _without_repeated_lines(text: str) -> str:
             start = end
             while start >= size and _same(lines[start - size : start], block, start == size):
                 start -= size
-            if end - start >= LEAST_BLOCKS * size:
+            if end - start >= MIN_BLOCKS * size:
                 shortest = min(shortest, start + size)
     return "\n".join(lines[:shortest]) if shortest < len(lines) else text
 
@@ -54,8 +54,8 @@ def _same(lines: list[str], block: list[str], at_cursor: bool) -> bool:
 
 def _is_run(line: str) -> bool:
     """Whether the line ends with the same characters again and again."""
-    for size in range(SHORT_RUN, min(LONGEST_RUN, len(line) // LEAST_LONG_RUNS) + 1):
-        n_rounds = LEAST_SHORT_RUNS if size < LONG_RUN else LEAST_LONG_RUNS
+    for size in range(SHORT_RUN, min(LONGEST_RUN, len(line) // MIN_LONG_RUNS) + 1):
+        n_rounds = MIN_SHORT_RUNS if size < LONG_RUN else MIN_LONG_RUNS
         n_same = size * (n_rounds - 1)
         if line[-n_same:] == line[-n_same - size : -size] and re.search(r"[^\W\d_]", line[-size:]):
             return True

@@ -16,24 +16,24 @@ _LITTLE = " \t\n)]}>\"'`;:,"
 
 def is_worth_showing(draft: Draft) -> Draft:
     """The draft, or the reason why its text is too little."""
-    place, text = draft.place, draft.text.strip()
-    if draft.n_replaced >= len(draft.text) and place.after.startswith(draft.text):
+    window, text = draft.window, draft.text.strip()
+    if draft.n_replaced >= len(draft.text) and window.after.startswith(draft.text):
         return draft.refused("the text is there already")
     if draft.invoked:
         return draft
     # github.com/TabbyML/tabby/issues/2674
     if not text.strip(_LITTLE) and not _has_a_string(draft):
         return draft.refused("only closing punctuation")
-    if _is_comment_mark(text, place.language) and not place.scan.inside:
+    if _is_comment_mark(text, window.language) and not window.scan.inside:
         return draft.refused("only the mark of a comment")
-    if len(text) == 1 and not _completes_a_word(draft.text, place.before):
+    if len(text) == 1 and not _completes_a_word(draft.text, window.before):
         return draft.refused("only one character")
     return draft
 
 
 def _has_a_string(draft: Draft) -> bool:
     """Whether the text begins a string and ends it."""
-    spans = draft.place.scan_after(draft.text).protected
+    spans = draft.window.scan_after(draft.text).protected
     return any(start >= 0 and end <= len(draft.text) for start, end in spans)
 
 

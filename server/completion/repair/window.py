@@ -18,7 +18,7 @@ WINDOW_BELOW = 2000
 
 
 @dataclass(frozen=True)
-class Place:
+class CursorWindow:
     """The syntax of one cursor. Line breaks are "\\n"; what is further away than the windows is left out."""
 
     cursor: Cursor
@@ -103,13 +103,13 @@ class Place:
 
 
 @lru_cache(maxsize=8)
-def place_of(cursor: Cursor) -> Place:
+def window_of(cursor: Cursor) -> CursorWindow:
     """The syntax of a cursor; the last ones are kept, because every rule asks."""
     text, offset = cursor.lines.text, cursor.offset
     start = max(0, offset - WINDOW_ABOVE)
     if start:
         start = text.find("\n", start, offset) + 1 or start
-    return Place(
+    return CursorWindow(
         cursor,
         unified(text[start:offset]),
         unified(text[offset : offset + WINDOW_BELOW]),
