@@ -16,7 +16,7 @@ from weft.server.config import CompletionOptions, ModelOptions
 
 
 @pytest.mark.parametrize(("rest", "closes"), [("", True), (")", True), ("]):  ", True), ('")', True), ("x)", False)])
-def test_only_closing_punctuation_lets_a_completion_come_unasked(rest, closes):
+def test_only_closing_punctuation_allows_an_automatic_completion(rest, closes):
     assert only_closes(rest) is closes
 
 

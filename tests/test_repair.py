@@ -269,4 +269,4 @@ def test_an_empty_file_and_one_of_no_text():
 
 def test_the_rules_that_changed_a_text_are_named():
     case = next(case for case in CASES if case.name == "arguments and the bracket that the editor closed")
-    assert repair(case.draft()).rules == ("closes_once",)
+    assert repair(case.draft()).rules == ("remove_duplicate_closers",)

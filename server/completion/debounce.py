@@ -32,7 +32,7 @@ class TypingPace:
         self._lock = threading.Lock()
         self._last_key: dict[tuple[str, str], float] = {}
         self._between_keys_s = 0.0
-        self._answer_s: dict[str, float] = {}
+        self._generation_s: dict[str, float] = {}
 
     def key_typed(self, file: tuple[str, str], at_s: float) -> None:
         """The user typed a key."""
@@ -45,7 +45,7 @@ class TypingPace:
     def model_answered(self, model: str, took_s: float) -> None:
         """A model completed a generation."""
         with self._lock:
-            self._answer_s[model] = _moving_average(self._answer_s.get(model, 0.0), took_s)
+            self._generation_s[model] = _moving_average(self._generation_s.get(model, 0.0), took_s)
 
     def wait_until(
         self, file: tuple[str, str], arrived_s: float, model: str, max_s: float, *, is_promising: bool
@@ -57,19 +57,20 @@ class TypingPace:
         """
         with self._lock:
             since_s = min(arrived_s, self._last_key.get(file, arrived_s))
-            wait_s = debounce_s(self._between_keys_s, self._answer_s.get(model, 0.0), max_s)
+            wait_s = debounce_s(self._between_keys_s, self._generation_s.get(model, 0.0), max_s)
         return since_s + wait_s * (PROMISING_SHARE if is_promising else 1.0)
 
 
-def debounce_s(between_keys_s: float, answer_s: float, max_s: float) -> float:
-    """The debounce for a key every `between_keys_s` and a model that takes `answer_s`; 0 stands for unknown, i.e. slow.
+def debounce_s(between_keys_s: float, generation_s: float, max_s: float) -> float:
+    """The debounce for the average times between two keys and of a generation.
 
     A model that completes before the next key is not debounced: an unwanted completion costs little, and typing along
-    a wanted one needs no other. For slower models the debounce approaches the time between two keys.
+    a wanted one needs no other. For slower models the debounce approaches the time between two keys. 0 stands for an
+    unknown time: without that of the keys the result is `max_s`, without that of the model it counts as slow.
     """
     if not between_keys_s:
         return max_s
-    share = max(0.0, 1.0 - between_keys_s / answer_s) if answer_s else 1.0
+    share = max(0.0, 1.0 - between_keys_s / generation_s) if generation_s else 1.0
     return min(max_s, WAIT_FACTOR * between_keys_s * share)
 
 

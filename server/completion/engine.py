@@ -29,7 +29,7 @@ from .model_request import PromptStableFragments, request_for, retrieve_at
 from .postprocess import NO_TEXT, postprocess
 from .prefetch import RecentCompletions
 from .stopping import stopping_for
-from .trigger import why_not
+from .trigger import refusal_for
 from .values import Completion, Request, Source, Written
 from .writing import write
 
@@ -54,8 +54,8 @@ class Engine:
 
     def complete(self, request: Request) -> Completion:
         """The completion at the cursor; empty, with the reason, if there is none."""
-        reason = why_not(request.cursor, request.syntax, request.trigger, request.config.completion)
-        completion = _with_id(request, request.nothing(reason) if reason else self._complete(request))
+        reason = refusal_for(request.cursor, request.syntax, request.trigger, request.config.completion)
+        completion = _with_id(request, request.empty_completion(reason) if reason else self._complete(request))
         if request.config.completion.speculate:
             self._recent.add(request, completion)
         return completion
@@ -95,7 +95,7 @@ class Engine:
 
     def prefetch(self, request: Request) -> None:
         """Generate and cache a completion for a cursor before it is requested."""
-        if why_not(request.cursor, request.syntax, request.trigger, request.config.completion):
+        if refusal_for(request.cursor, request.syntax, request.trigger, request.config.completion):
             return
         validity = self._validity(request)
         model = next(request.models.usable(), None)
@@ -112,7 +112,7 @@ class Engine:
     def _complete(self, request: Request) -> Completion:
         validity = self._validity(request)
         # In this order: a generation is cached before it stops being joinable, so none is missed in between.
-        joined = self._generations.joinable(request.cursor, request.wanted_single_line)
+        joined = self._generations.joinable(request.cursor, request.requested_single_line)
         if joined is None and (cached := self._from_cache(request, validity)) is not None:
             return cached
         with self._busy():
@@ -120,7 +120,7 @@ class Engine:
 
     def _from_cache(self, request: Request, validity: Validity) -> Completion | None:
         """The completion of the valid cache entry, None without one."""
-        found = self._cache.find(request.cursor, validity, request.min_confidence, request.wanted_single_line)
+        found = self._cache.find(request.cursor, validity, request.min_confidence, request.requested_single_line)
         if found is None:
             return None
         entry, rest = found
@@ -132,8 +132,8 @@ class Engine:
         return completion
 
     def _generate(self, request: Request, validity: Validity, joined: tuple[Generation, str] | None) -> Completion:
-        """The completion of the first model that responds; the workspace model's if nothing of it can be shown."""
-        empty = request.nothing(NO_TEXT)
+        """The completion of the first model that responds; of the workspace model if postprocessing leaves no text."""
+        empty = request.empty_completion(NO_TEXT)
         is_late = False
         for model in request.models.usable():
             if request.cancel.cancelled or request.is_late:
@@ -142,14 +142,14 @@ class Engine:
             if request.cancel.cancelled:
                 break
             if result.is_superseded or generation is None:
-                return request.nothing(SUPERSEDED)
+                return request.empty_completion(SUPERSEDED)
             if result.error is not None:
-                empty, joined = request.nothing(str(result.error)), None
+                empty, joined = request.empty_completion(str(result.error)), None
                 continue
             if result.written is None:
                 is_late = True
                 request.models.late(generation.model, *request.limit)
-                empty = request.nothing(_no_text_in_time(request, generation.model))
+                empty = request.empty_completion(_no_text_in_time(request, generation.model))
                 break
             completion = self._postprocess_and_cache(
                 request, result.written, generation.validity, generation.single_line, source
@@ -159,7 +159,7 @@ class Engine:
             empty = completion
             break
         if request.cancel.cancelled:
-            return request.nothing(CANCELLED)
+            return request.empty_completion(CANCELLED)
         return self._from_workspace_model(request, validity, empty, is_cacheable=not is_late)
 
     def _await_result(
@@ -218,7 +218,7 @@ class Engine:
         """The completion of the workspace model, if it is enabled; `fallback` if that is empty too.
 
         It takes some milliseconds and runs in the thread of the request. The model reads the index and no fragments;
-        they are retrieved only to be shown with invoked completions.
+        they are retrieved only for display with invoked completions.
         """
         if not uses_workspace_model(request.config) or request.cancel.cancelled:
             return fallback
@@ -232,7 +232,7 @@ class Engine:
         written = write(model, prompt, stopping_for(request), request.cancel)
         request.timings_ms["model"] = 1e3 * (time.monotonic() - started) + request.timings_ms.get("model", 0.0)
         if request.cancel.cancelled:
-            return request.nothing(CANCELLED)
+            return request.empty_completion(CANCELLED)
         # Read again: a model may have failed during this request.
         answering = request.models.answering[0]
         validity = replace(
@@ -274,7 +274,7 @@ class Engine:
         source: Source,
         reason: str = NO_TEXT,
     ) -> Completion:
-        """The completion to show. If repair changed the text, the result is cached too, for partial acceptance."""
+        """The completion after postprocessing. Text that this changed is cached too, for partial acceptance."""
         completion = _postprocess(request, written, validity, single_line, source, reason)
         text = normalise(completion.text)
         if text not in ("", written.text) and not written.cut_by_limit:

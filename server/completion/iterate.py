@@ -135,13 +135,13 @@ def complete_in_rounds(
                 reason = str(error)
                 continue
             if request.cancel.cancelled:
-                return request.nothing("cancelled")
+                return request.empty_completion("cancelled")
             if limit.is_reached:
                 cut = f"cut after {max_seconds:g} s (completion.max_seconds for each round)"
-                return replace(_postprocess(request, done), note=cut) if done else request.nothing(cut)
+                return replace(_postprocess(request, done), note=cut) if done else request.empty_completion(cut)
             request.models.worked(model)
             return _postprocess(request, done)
-    return request.nothing(reason)
+    return request.empty_completion(reason)
 
 
 class _NoStop(Stopping):

@@ -105,7 +105,7 @@ def request_for(
         language=cursor.language.name,
         prefix=cursor.prefix,
         suffix=cursor.suffix,
-        fragments=for_prompt(fragments),
+        fragments=to_prompt_fragments(fragments),
         repository=snapshot.index.name,
         max_new_tokens=max_new_tokens,
         single_line=single_line,
@@ -113,7 +113,7 @@ def request_for(
     return replace(request, draft_source=partial(_draft, snapshot.model.with_threshold(0.0), request, cancel))
 
 
-def for_prompt(fragments: Iterable[RankedFragment]) -> tuple[PromptFragment, ...]:
+def to_prompt_fragments(fragments: Iterable[RankedFragment]) -> tuple[PromptFragment, ...]:
     """Fragments in the form of prompts."""
     return tuple(
         PromptFragment(

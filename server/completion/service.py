@@ -240,9 +240,9 @@ class CompletionService:
             self._idle.submit(partial(self._warm_up, position))
 
     def _warm_up(self, position: Position, cancel: Cancel) -> None:
-        wanted = self._config.completion.warm_up
-        model = None if wanted == "off" else next(self._models.chain.usable(), None)
-        if model is None or not (model.info.local or wanted == "all"):
+        setting = self._config.completion.warm_up
+        model = None if setting == "off" else next(self._models.chain.usable(), None)
+        if model is None or not (model.info.local or setting == "all"):
             return
         request = self.request_at(position.path, position.line, position.character, cancel=cancel)
         if not request.refusal and request.cursor.lines is not self._last_text_read and not cancel.cancelled:
@@ -295,7 +295,7 @@ class CompletionService:
 
     def _run(self, request: Request, complete: Callable[[Request], Completion]) -> Completion:
         if request.refusal:
-            completion = request.nothing(request.refusal)
+            completion = request.empty_completion(request.refusal)
         else:
             unsubscribe = self._closed.on_cancel(request.cancel.cancel)
             try:

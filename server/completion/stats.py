@@ -202,7 +202,7 @@ class Summary:
         return (self.day.n_accepted.total() + self.day.n_partly.total()) / n_shown if n_shown else None
 
 
-NOTHING = Summary(Day(), {})
+EMPTY_SUMMARY = Summary(Day(), {})
 
 
 def summarise(days: Iterable[Day]) -> Summary:

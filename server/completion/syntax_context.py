@@ -70,7 +70,7 @@ def only_closes(rest: str, language: Language = UNKNOWN) -> bool:
     return _CLOSES.fullmatch(rest) is not None
 
 
-def wants_several_lines(syntax: SyntaxContext, setting: str) -> bool:
+def allows_multi_line(syntax: SyntaxContext, setting: str) -> bool:
     """Whether a completion here may have several lines. `setting` is `completion.multi_line`."""
     return setting == "always" or (setting == "auto" and syntax.multi_line)
 

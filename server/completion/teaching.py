@@ -17,7 +17,7 @@ from ..config.options import index_settings
 from ..workspace.analysis import analyse
 from ..workspace.snapshot import FolderSnapshot
 from ..workspace.text import Cursor, TextLines
-from .model_request import for_prompt, retrieve_at
+from .model_request import retrieve_at, to_prompt_fragments
 
 
 class ShownByWeft:
@@ -33,10 +33,11 @@ class ShownByWeft:
         lines = TextLines(before)
         cursor = Cursor(document.path, lines, *lines.position(len(before)))
         found = retrieve_at(self._snapshot(document.package), cursor, RetrievalOptions())
-        others = (
-            each for each in found.fragments if all(place.path != document.path for place in each.fragment.locations)
+        return to_prompt_fragments(
+            ranked
+            for ranked in found.fragments
+            if all(location.path != document.path for location in ranked.fragment.locations)
         )
-        return for_prompt(others)
 
     def _snapshot(self, package: str) -> FolderSnapshot:
         if package not in self._snapshots:

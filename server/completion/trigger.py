@@ -26,7 +26,7 @@ REFUSALS = MappingProxyType(
 """Reasons to refuse an automatic request: a stable short name, and the message."""
 
 
-def why_not(cursor: Cursor, syntax: SyntaxContext, trigger: Trigger, options: CompletionOptions) -> str:
+def refusal_for(cursor: Cursor, syntax: SyntaxContext, trigger: Trigger, options: CompletionOptions) -> str:
     """The message of `REFUSALS` that applies, "" if none does. Invoked requests are never refused."""
     return "" if trigger == "invoked" else REFUSALS.get(_refusal(cursor, syntax, options), "")
 

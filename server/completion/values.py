@@ -17,7 +17,7 @@ from ..models.chain import ModelChain
 from ..workspace.snapshot import FolderSnapshot
 from ..workspace.text import Cursor
 from .repair import IndentStyle
-from .syntax_context import SyntaxContext, syntax_context_at, wants_several_lines
+from .syntax_context import SyntaxContext, allows_multi_line, syntax_context_at
 
 Trigger = Literal["invoked", "automatic"]
 """Requested by the user, or by the editor after a key."""
@@ -47,13 +47,13 @@ class Written:
 
     def cut(self, n: int) -> Written:
         """The first `n` characters; a shorter text no longer counts as cut by a limit."""
-        kept: list[tuple[str, float | None]] = []
+        pieces: list[tuple[str, float | None]] = []
         for text, probability in self.pieces:
             if n <= 0:
                 break
-            kept.append((text[:n], probability))
+            pieces.append((text[:n], probability))
             n -= len(text)
-        return replace(self, pieces=tuple(kept), cut_by_limit=self.cut_by_limit and n >= 0)
+        return replace(self, pieces=tuple(pieces), cut_by_limit=self.cut_by_limit and n >= 0)
 
     def after(self, n: int) -> Written:
         """The text after the first `n` characters; a partial piece keeps its probability."""
@@ -140,22 +140,22 @@ class Request:
         return time.monotonic() >= self.deadline_s
 
     @property
-    def wanted_single_line(self) -> bool | None:
+    def requested_single_line(self) -> bool | None:
         """The length that the caller requested; None without a preference."""
         return None if self.multi_line is None else not self.multi_line
 
     @cached_property
     def single_line(self) -> bool:
         """Whether a new generation is limited to one line."""
-        if self.wanted_single_line is not None:
-            return self.wanted_single_line
-        return not wants_several_lines(self.syntax, self.config.completion.multi_line)
+        if self.requested_single_line is not None:
+            return self.requested_single_line
+        return not allows_multi_line(self.syntax, self.config.completion.multi_line)
 
     @cached_property
     def syntax(self) -> SyntaxContext:
         return syntax_context_at(self.cursor)
 
-    def nothing(self, reason: str) -> Completion:
+    def empty_completion(self, reason: str) -> Completion:
         """An empty completion with a reason."""
         here = (self.cursor.line, self.cursor.character)
         return Completion("", here, here, why_empty=reason, timings_ms=self.timings_ms)

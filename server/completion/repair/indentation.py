@@ -1,7 +1,7 @@
-"""Lines are indented as the file's are: by its unit, from the cursor's column on, level by level.
+"""Fixes indentation: unit and width of the file, the column of the cursor, nesting by block headers.
 
-Owns the indentation of a text's lines. Nothing is touched inside strings and comments, and no line that may stand
-where it is on purpose: most languages let a line be indented at will, so it takes evidence to move one.
+Owns the indentation of a text's lines. Lines inside strings and comments are unchanged, as are lines whose indentation
+may be intended: most languages allow any indentation, so a line moves only on evidence.
 """
 
 from __future__ import annotations
@@ -17,16 +17,16 @@ _ENDS_BLOCK = re.compile(r"(?:return|raise|pass|break|continue)\b")
 _LEAVES_BLOCK = re.compile(
     r"(?:async\s+)?(?:def|class|if|elif|else|except|finally|import|from|for|while|with|try|case)\b|[@#)\]}\"']"
 )
-_STANDS_APART = re.compile(
+_HAS_OWN_LEVEL = re.compile(
     r"[)\]}#@*/<.?:&|+-]|(?:case|default|public|private|protected|end|else|elsif|when|rescue|ensure|\w+:)(?!\w)"
 )
 _ENDS_STATEMENT = re.compile(r"(?:[;{}]|\*/)\s*\Z")
-_GOES_ON = re.compile(r"(?:[,\\(\[{=+*/%&|<>?:.-]|\b(?:and|or|not|in|is))\s*\Z")
+_CONTINUES = re.compile(r"(?:[,\\(\[{=+*/%&|<>?:.-]|\b(?:and|or|not|in|is))\s*\Z")
 _WIDTHS = (8, 4, 3, 2)
 
 
-def indented_like_the_file(draft: Draft) -> Draft:
-    """The text with its lines at the file's indentation."""
+def fix_indentation(draft: Draft) -> Draft:
+    """The text with the indentation of the file."""
     window = draft.window
     if window.scan.inside or not (window.at_line_start or "\n" in draft.text):
         return draft
@@ -35,16 +35,16 @@ def indented_like_the_file(draft: Draft) -> Draft:
     if known:
         _use_unit(lines, known, window)
         _use_width(lines, known, window)
-    was_at = style.columns(lines[0].white)  # where the model believes its first line to begin
+    was_at = style.columns(lines[0].white)  # the column that the model assumes for its first line
     if window.at_line_start and not lines[0].fixed:
         _put_first_line(lines[0], style, window)
     _put_later_lines(lines, was_at, style, window)
-    return draft.rewritten("\n".join(line.white + line.code for line in lines))
+    return draft.with_text("\n".join(line.white + line.code for line in lines))
 
 
 @dataclass(slots=True)
 class _Line:
-    """A line of the text while it is moved. A blank one, and one inside a string or a comment, is fixed."""
+    """A line of the text. Blank lines and lines inside a string or comment are `fixed` and do not move."""
 
     white: str
     code: str
@@ -63,7 +63,7 @@ def _split(text: str, window: CursorWindow) -> list[_Line]:
 
 
 def _styles(draft: Draft) -> tuple[IndentStyle | None, IndentStyle]:
-    """The style that is known, and the one to write. What the lines at the cursor do wins over what others say."""
+    """The known style, if any, and the style to use. The lines at the cursor take precedence over settings."""
     window = draft.window
     known = draft.style or window.style or draft.project_style
     white = window.indent or leading(window.line_above)
@@ -85,7 +85,7 @@ def _use_unit(lines: list[_Line], style: IndentStyle, window: CursorWindow) -> N
     whites = [line.white for line in lines if line.white and not line.fixed]
     if not whites or any("\t" in white for white in whites):
         return
-    # The first line of a body tells how wide the model's levels are, else what divides all of them.
+    # The model's width is that of the first line of a body, else the largest width that divides all indentations.
     n_levels = len(window.indent) + 1
     width = len(whites[0]) // n_levels if window.language.opens_body(window.before or window.line_above) else 0
     if width not in _WIDTHS:
@@ -97,7 +97,7 @@ def _use_unit(lines: list[_Line], style: IndentStyle, window: CursorWindow) -> N
 
 
 def _use_width(lines: list[_Line], style: IndentStyle, window: CursorWindow) -> None:
-    """Levels as wide as the file's, where every body in the text says that the model's are not."""
+    """Scale levels to the file's width, if all bodies in the text agree on another width."""
     if style.tabs:
         return
     base = len(window.indent) + len(lines[0].white)
@@ -122,7 +122,7 @@ def _use_width(lines: list[_Line], style: IndentStyle, window: CursorWindow) -> 
 
 
 def _put_first_line(line: _Line, style: IndentStyle, window: CursorWindow) -> None:
-    """The first line where it belongs; the cursor stands in its indentation already."""
+    """Move the first line to its level; the cursor is already inside its indentation."""
     cursor, own = style.columns(window.indent), style.columns(line.white)
     statement = _statement_above(window)
     if statement is None:
@@ -136,36 +136,36 @@ def _put_first_line(line: _Line, style: IndentStyle, window: CursorWindow) -> No
     if now == due or line.code.startswith("#"):
         return
     python = window.language.blocks == "indentation"
-    wanted = now
-    if opens and (python or not _STANDS_APART.match(line.code)):
+    target = now
+    if opens and (python or not _HAS_OWN_LEVEL.match(line.code)):
         if now <= column or (own and own in (cursor, due)):
-            wanted = due
-    # Python wants it no further in than the statement above. Elsewhere it may be the rest of that statement.
+            target = due
+    # In Python it cannot be deeper than the statement above; in other languages it may continue that statement.
     elif now > due and (python or (own and own in (cursor, due) and _ENDS_STATEMENT.search(above))):
-        wanted = due
-    if wanted != now:
-        line.white = style.white(max(0, wanted - cursor))
+        target = due
+    if target != now:
+        line.white = style.white(max(0, target - cursor))
 
 
 def _statement_above(window: CursorWindow) -> tuple[str, str] | None:
-    """The last line of the statement above, and the white space of its first; None when its level can't be told."""
+    """The last line of the statement above, and the indentation of its first; None if its level is unknown."""
     lines = [line for line in window.lines_above if line.strip() and not line.lstrip().startswith("#")]
     if not lines:
         return None
     line, code = lines[0], lines[0].strip()
     python = window.language.blocks == "indentation"
     if not window.language.opens_body(line):
-        goes_on = _GOES_ON.search(code) or '"""' in code or "'''" in code or code[0] in ")]"
+        is_continued = _CONTINUES.search(code) or '"""' in code or "'''" in code or code[0] in ")]"
         brackets = [opened for opened in window.scan.stack if opened.is_code]
         in_list = brackets and (python or brackets[-1].closer != "}")
-        return None if goes_on or in_list else (line, leading(line))
+        return None if is_continued or in_list else (line, leading(line))
     if python and line.count(")") > line.count("("):
         header = next(
             (line for line in lines if line.lstrip()[0].isalpha() and window.language.opens_body(line + ":")), None
         )
         return None if header is None else (line, leading(header))
     if not python and window.scan.stack:
-        # Members that a constructor sets stand further in than it does.
+        # The initializers of a constructor are deeper than the constructor.
         wrapped = line.count(")") > line.count("(")
         sets_members = not wrapped and len(lines) > 1 and lines[1].rstrip().endswith((",", ":"))
         return None if sets_members else (line, leading(line)[:1] * window.scan.stack[-1].indent)
@@ -173,48 +173,48 @@ def _statement_above(window: CursorWindow) -> tuple[str, str] | None:
 
 
 def _put_later_lines(lines: list[_Line], was_at: int, style: IndentStyle, window: CursorWindow) -> None:
-    """The lines below the first one moved together, where the next line shows that they count from another column."""
+    """Shift all lines after the first, if the next line shows that the model counts from another column."""
     n = next((n for n, line in enumerate(lines) if n and not line.fixed), None)
     if n is None or window.scan_after(lines[0].code).closings:
-        # A line that ends what was begun above says nothing about the next one's level.
+        # After a line that closes a bracket from above, the level of the next line is unknown.
         return
     first = style.columns(window.indent) + (style.columns(lines[0].white) if window.at_line_start else 0)
     head = window.before.strip() + lines[0].code
     column = style.columns(lines[n].white)
     opens = window.language.opens_body(head.rstrip())
-    if _is_right(lines, n, first, column, opens, window):
+    if _is_plausible(lines, n, first, column, opens, window):
         return
     shift = first - was_at
-    if not shift or not _is_right(lines, n, first, column + shift, opens, window):
+    if not shift or not _is_plausible(lines, n, first, column + shift, opens, window):
         shift = (first + style.width if opens else first) - column
     for line in lines[n:]:
         if not line.fixed:
             line.white = style.white(max(0, style.columns(line.white) + shift))
 
 
-def _is_right(lines: list[_Line], n: int, first: int, column: int, opens: bool, window: CursorWindow) -> bool:
-    """Whether line `n`, the next with code, may stand at `column` below a line at `first`."""
+def _is_plausible(lines: list[_Line], n: int, first: int, column: int, opens: bool, window: CursorWindow) -> bool:
+    """Whether line `n`, the next with code, may be at `column` below a line at `first`."""
     code = lines[n].code
     if opens:
-        return column > first or (window.language.blocks != "indentation" and _STANDS_APART.match(code) is not None)
+        return column > first or (window.language.blocks != "indentation" and _HAS_OWN_LEVEL.match(code) is not None)
     if not first and window.language.blocks != "indentation":
         return True
     above = window.before + "\n".join(line.white + line.code for line in lines[:n])
     stack = window.scan_after("\n".join(line.code for line in lines[:n])).stack
     in_block = bool(stack) and stack[-1].closer == "}"
     if window.language.blocks == "indentation":
-        if stack or _GOES_ON.search(above.rstrip()):
+        if stack or _CONTINUES.search(above.rstrip()):
             return True
         if column > first or (n == 1 and (window.before.lstrip() + lines[0].code).startswith("@")):
             return column == first or code.startswith("#")
         return column > 0 or not first or not _leaves_a_function_by_mistake(lines, n, first, window)
-    if not in_block or column or _STANDS_APART.match(code):
+    if not in_block or column or _HAS_OWN_LEVEL.match(code):
         return True
     return not _ENDS_STATEMENT.search(above.rstrip())
 
 
 def _leaves_a_function_by_mistake(lines: list[_Line], n: int, first: int, window: CursorWindow) -> bool:
-    """Whether a Python line at column 0 was meant at the level of the line right above it, in a body."""
+    """Whether a Python line at column 0 belongs to the body of the line right above it."""
     blank = any(not line.code.strip() for line in lines[1:n])
     if blank or _LEAVES_BLOCK.match(lines[n].code) or _ENDS_BLOCK.match(window.before.lstrip() + lines[0].code):
         return False

@@ -1,6 +1,6 @@
-"""What is too little to be shown: it costs a look, and comes in the way of a key.
+"""Refuses trivial text: only punctuation, a comment marker, or a single character.
 
-Owns that measure. Who asks for a completion gets it all the same, unless it changes nothing.
+Owns the criteria. Invoked completions are refused only if they change nothing.
 """
 
 from __future__ import annotations
@@ -10,34 +10,34 @@ import re
 from ....languages import Language
 from .draft import Draft
 
-# Closers, quotes and what ends a statement. Brackets that open say more: `x = []`.
-_LITTLE = " \t\n)]}>\"'`;:,"
+# Closers, quotes and statement ends. Opening brackets are content: `x = []`.
+_TRIVIAL = " \t\n)]}>\"'`;:,"
 
 
-def is_worth_showing(draft: Draft) -> Draft:
-    """The draft, or the reason why its text is too little."""
+def refuse_trivial_text(draft: Draft) -> Draft:
+    """The draft, refused with a reason if its text is trivial."""
     window, text = draft.window, draft.text.strip()
     if draft.n_replaced >= len(draft.text) and window.after.startswith(draft.text):
-        return draft.refused("the text is there already")
+        return draft.refused("the text is already present")
     if draft.invoked:
         return draft
     # github.com/TabbyML/tabby/issues/2674
-    if not text.strip(_LITTLE) and not _has_a_string(draft):
+    if not text.strip(_TRIVIAL) and not _has_a_string(draft):
         return draft.refused("only closing punctuation")
-    if _is_comment_mark(text, window.language) and not window.scan.inside:
-        return draft.refused("only the mark of a comment")
+    if _is_comment_marker(text, window.language) and not window.scan.inside:
+        return draft.refused("only a comment marker")
     if len(text) == 1 and not _completes_a_word(draft.text, window.before):
         return draft.refused("only one character")
     return draft
 
 
 def _has_a_string(draft: Draft) -> bool:
-    """Whether the text begins a string and ends it."""
+    """Whether the text contains a complete string."""
     spans = draft.window.scan_after(draft.text).protected
     return any(start >= 0 and end <= len(draft.text) for start, end in spans)
 
 
-def _is_comment_mark(text: str, language: Language) -> bool:
+def _is_comment_marker(text: str, language: Language) -> bool:
     marks = language.lexer.comment_marks
     return any(text.startswith(mark) and not text[len(mark) :].strip("/*!# ") for mark in marks)
 

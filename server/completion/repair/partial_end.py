@@ -1,6 +1,6 @@
-"""A model that was stopped in the middle of a word has not said the word.
+"""Removes the partial line or word at the end of a text that a token limit or time limit cut.
 
-Owns where a text that its token limit cut, or time, ends well.
+Owns the choice of the last complete position.
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ _NUMBER = re.compile(r"(?:\d[\w.]*|\d*\.\d+)\Z")
 _WHOLE_LINE = re.compile(r"[;})\]:,]\s*\Z")
 
 
-def without_a_half_end(draft: Draft) -> Draft:
-    """The text up to its last whole line, in one line up to the last whole word."""
+def remove_partial_end(draft: Draft) -> Draft:
+    """The text up to its last complete line; of a single line, up to the last complete word."""
     if not draft.cut_by_limit:
         return draft
     text = draft.text.rstrip(" \t")
@@ -27,8 +27,8 @@ def without_a_half_end(draft: Draft) -> Draft:
     elif last.strip():
         text = head + line_break + _whole_words(last, head + line_break, draft.window)
     if not text.strip():
-        return draft.refused("the model was stopped before its first word was whole")
-    # Whoever looks at the rest again finds whole words.
+        return draft.refused("a limit stopped the model before its first word was complete")
+    # The text now ends at a complete word.
     return replace(draft, text=text, cut_by_limit=False)
 
 
@@ -37,7 +37,7 @@ def _whole_words(line: str, before: str, window: CursorWindow) -> str:
     if any(opened.kind == "string" for opened in scanned.stack) and scanned.protected:
         start, _ = scanned.protected[-1]
         if start >= len(before):
-            # A string that the text began and did not end.
+            # A string that the text opens and does not close.
             return line[: start - len(before)].rstrip(" \t")
     number = _NUMBER.search(line)
     if number and not scanned.inside:
@@ -51,7 +51,7 @@ def _whole_words(line: str, before: str, window: CursorWindow) -> str:
 
 
 def _is_known(word: re.Match[str], line: str, window: CursorWindow) -> bool:
-    """Whether a word at the end of a line stands elsewhere near the cursor as well, so that it may be whole."""
+    """Whether the last word of a line occurs elsewhere near the cursor, so it is probably complete."""
     name = word.group()
     if not word.start():
         name = (re.search(r"\w*\Z", window.before) or word).group() + name

@@ -1,6 +1,6 @@
-"""What a model writes around code: carriage returns, the fences of an answer, the tokens that its format ends with.
+"""Removes artifacts of models: carriage returns, Markdown fences, special tokens of FIM and chat formats.
 
-Owns what is provably no code. In strings, comments and files of no known language nothing of it is.
+Owns the detection of text that cannot be code. It removes nothing in strings, comments and unknown languages.
 """
 
 from __future__ import annotations
@@ -11,26 +11,26 @@ from .draft import Draft
 from .window import CursorWindow, unified
 
 _FENCE = re.compile(r"^[ \t]*```[^\n`]*$", re.MULTILINE)
-# Tokens by which formats mark the parts of a prompt; no known language has such a sign outside of strings.
+# Special tokens of prompt formats; in no known language are they valid outside of strings.
 _SPECIAL = re.compile(r"<[|｜][a-zA-Z_▁]{1,40}[|｜]>|<(?:fim|file|repo)_\w{1,20}>|[▁ ]?<(?:EOT|PRE|SUF|MID|END)>\s*\Z")
 
 
-def without_leftovers(draft: Draft) -> Draft:
-    """The code of the text alone, with line breaks "\\n"."""
+def remove_artifacts(draft: Draft) -> Draft:
+    """The text without artifacts, with line breaks "\\n"."""
     window = draft.window
     text = unified(draft.text)
     if not window.language.is_code or window.scan.inside:
-        return draft.rewritten(text)
-    # What is cut may lay bare another fence, or a token that stood in what looked like a string.
+        return draft.with_text(text)
+    # Repeated, because a cut can expose another fence, or a token that seemed to be in a string.
     left = ""
     while left != text:
         left = text
         text = _before_special(_unfenced(text, window), window)
-    return draft.rewritten(text)
+    return draft.with_text(text)
 
 
 def _before_special(text: str, window: CursorWindow) -> str:
-    """What stands before the first token of a prompt's format."""
+    """The text before the first special token."""
     found = _SPECIAL.search(text) if "<" in text else None
     if found is None:
         return text
@@ -41,7 +41,7 @@ def _before_special(text: str, window: CursorWindow) -> str:
 
 
 def _unfenced(text: str, window: CursorWindow) -> str:
-    """What stands between the first fence and the next; before the only one, when no text begins with it."""
+    """The text between the first two fences; before the only one, unless the text begins with it."""
     first = _FENCE.search(text) if "```" in text else None
     if first is None:
         return text
@@ -51,5 +51,5 @@ def _unfenced(text: str, window: CursorWindow) -> str:
     if first is None:
         return text
     before = text[: first.start()]
-    # In a string or a comment of the text it may be meant.
+    # In a string or a comment a fence may be intended.
     return text if window.scan_after(before).inside else before.rstrip("\n")
