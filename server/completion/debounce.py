@@ -65,8 +65,8 @@ def debounce_s(between_keys_s: float, generation_s: float, max_s: float) -> floa
     """The debounce for the average times between two keys and of a generation.
 
     A model that completes before the next key is not debounced: an unwanted completion costs little, and typing along
-    a wanted one needs no other. For slower models the debounce approaches the time between two keys. 0 stands for an
-    unknown time: without that of the keys the result is `max_s`, without that of the model it counts as slow.
+    a wanted one needs no other. For slower models the debounce approaches the time between two keys. 0 means
+    unknown: an unknown time between keys results in `max_s`, and a model of unknown speed counts as slow.
     """
     if not between_keys_s:
         return max_s

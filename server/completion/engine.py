@@ -124,8 +124,8 @@ class Engine:
         if found is None:
             return None
         entry, rest = found
-        is_same_place = entry.context.offset == request.cursor.offset
-        source: Source = "typed-through" if not is_same_place else "prefetched" if entry.is_prefetch else "cache"
+        is_same_offset = entry.context.offset == request.cursor.offset
+        source: Source = "typed-through" if not is_same_offset else "prefetched" if entry.is_prefetch else "cache"
         completion = self._postprocess_and_cache(request, rest, entry.validity, entry.single_line, source)
         if not completion.text and not entry.validity.reads_all:
             return self._from_workspace_model(request, validity, completion)
@@ -134,6 +134,7 @@ class Engine:
     def _generate(self, request: Request, validity: Validity, joined: tuple[Generation, str] | None) -> Completion:
         """The completion of the first model that responds; of the workspace model if postprocessing leaves no text."""
         empty = request.empty_completion(NO_TEXT)
+        max_seconds, setting = request.limit
         is_late = False
         for model in request.models.usable():
             if request.cancel.cancelled or request.is_late:
@@ -148,14 +149,16 @@ class Engine:
                 continue
             if result.written is None:
                 is_late = True
-                request.models.late(generation.model, *request.limit)
-                empty = request.empty_completion(_no_text_in_time(request, generation.model))
+                request.models.late(generation.model, max_seconds, setting)
+                name, advice = generation.model.info.name, f"use a faster model, or raise {setting}"
+                empty = request.empty_completion(f"{name} wrote nothing in time; {advice} (now {max_seconds:g} s)")
                 break
             completion = self._postprocess_and_cache(
                 request, result.written, generation.validity, generation.single_line, source
             )
             if completion.text:
-                return replace(completion, note=_cut_after(request)) if result.is_late else completion
+                note = f"cut after {max_seconds:g} s ({setting})" if result.is_late else ""
+                return replace(completion, note=note)
             empty = completion
             break
         if request.cancel.cancelled:
@@ -339,16 +342,6 @@ def _with_id(request: Request, completion: Completion) -> Completion:
     """The completion with its id and its total time."""
     request.timings_ms["total"] = 1e3 * (time.monotonic() - request.arrived_s)
     return replace(completion, id=f"{next(_ids):x}")
-
-
-def _no_text_in_time(request: Request, model: CodeModel) -> str:
-    seconds, setting = request.limit
-    return f"{model.info.name} wrote nothing in time; use a faster model, or raise {setting} (now {seconds:g} s)"
-
-
-def _cut_after(request: Request) -> str:
-    seconds, setting = request.limit
-    return f"cut after {seconds:g} s ({setting})"
 
 
 def _report_latency(request: Request, model: CodeModel, seconds: float, *, is_aborted: bool) -> None:

@@ -82,7 +82,7 @@ def _first_open_angle(text: str, window: CursorWindow) -> int | None:
 
 
 def _aligned(text: str, start: int, rest: str) -> tuple[str, int]:
-    """`_fitted` for a text that equals the rest of the line from `start` on."""
+    """`_fitted` for a text whose end, from `start` on, is aligned with the rest of the line."""
     tail, white = text[start:], len(rest) - len(rest.lstrip())
     code = rest[white:]
     common = 0
