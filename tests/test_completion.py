@@ -16,7 +16,7 @@ from weft.server.config import CompletionOptions
 
 
 @pytest.mark.parametrize(("rest", "closes"), [("", True), (")", True), ("]):  ", True), ('")', True), ("x)", False)])
-def test_only_closing_punctuation_lets_a_completion_come_unasked(rest, closes):
+def test_only_closing_punctuation_allows_an_automatic_completion(rest, closes):
     assert only_closes(rest) is closes
 
 
@@ -157,14 +157,14 @@ def test_a_model_is_told_what_the_repository_would_go_on_with(folder):
     assert (request.draft_source(""), request.draft_source("ite")) == ("items)", "ms)")
 
 
-def test_the_very_prompt_of_the_next_completion_is_read_ahead(folder):
+def test_warm_up_prefills_the_prompt_of_the_next_completion(folder):
     model = Scripted("items)")
     with Workspace([folder], Config(), model=model, cache=False) as workspace:
         workspace.index()
         workspace.keep_models_ready(lambda news: None)
         text = (folder / "shop.py").read_text()
         workspace.open_buffer(folder / "shop.py", text)
-        assert model.warmed.get(timeout=30).prefix == text  # nobody said where the cursor is
+        assert model.warmed.get(timeout=30).prefix == text  # the cursor is unknown
         text = text.replace("def pay(items)", "def pay(many_items)")
         workspace.edit_buffer(folder / "shop.py", text)
         warmed = model.warmed.get(timeout=30)
@@ -178,11 +178,11 @@ def test_the_very_prompt_of_the_next_completion_is_read_ahead(folder):
     ("warm_up", "local", "is_warmed"),
     [("local", True, True), ("local", False, False), ("all", False, True), ("off", True, False)],
 )
-def test_who_reads_ahead_is_the_user_s_choice(folder, warm_up, local, is_warmed):
+def test_warm_up_follows_the_setting(folder, warm_up, local, is_warmed):
     model = Scripted("items)", local=local)
     config = Config(completion=CompletionOptions(warm_up=warm_up))
     with Workspace([folder], config, model=model, cache=False) as workspace:
-        workspace.completion._read_ahead(Position(folder / "shop.py", 0, 0), Cancel())
+        workspace.completion._warm_up(Position(folder / "shop.py", 0, 0), Cancel())
     assert model.warmed.empty() is not is_warmed
 
 

@@ -12,9 +12,9 @@ from weft.server.completion.confidence import (
     Curve,
     confidence_from,
     confidence_of,
+    confident_part,
     joint_probability,
-    least_probability,
-    sure_part,
+    min_probability,
 )
 from weft.server.completion.curves import FITTED, MEASURED_ON
 from weft.server.completion.values import Written
@@ -40,16 +40,16 @@ def test_a_curve_is_constant_beyond_its_knots() -> None:
 def test_with_a_length_power_of_one_the_length_of_a_text_does_not_matter() -> None:
     curve = Curve(1.0, ((0.0, 0.0), (1.0, 1.0)))
     assert curve.share_right(math.log(0.5) * 7, 7) == pytest.approx(0.5)
-    assert curve.least_probability(0.5) == 0
+    assert curve.min_probability(0.5) == 0
 
 
 @given(st.floats(0.001, 0.499))
 def test_the_least_probability_is_where_a_confidence_is_reached(share: float) -> None:
-    assert HALF_AS_SURE.share_right(math.log(HALF_AS_SURE.least_probability(share)), 1) == pytest.approx(share)
+    assert HALF_AS_SURE.share_right(math.log(HALF_AS_SURE.min_probability(share)), 1) == pytest.approx(share)
 
 
 def test_what_a_model_never_reaches_needs_certainty_and_what_it_always_has_nothing() -> None:
-    assert (HALF_AS_SURE.least_probability(0.6), HALF_AS_SURE.least_probability(0.0)) == (1, 0)
+    assert (HALF_AS_SURE.min_probability(0.6), HALF_AS_SURE.min_probability(0.0)) == (1, 0)
 
 
 @pytest.mark.parametrize("backend", BACKENDS)
@@ -61,7 +61,7 @@ def test_a_more_probable_text_is_at_least_as_sure(backend: str, first: float, se
 
 @given(st.floats(0.01, 1))
 def test_the_workspace_model_need_not_write_what_is_not_sure_enough(confidence: float) -> None:
-    least = least_probability("workspace", confidence)
+    least = min_probability("workspace", confidence)
     assume(0 < least < 1)
     assert confidence_from("workspace", math.log(least), 1) == pytest.approx(confidence)
     assert confidence_from("workspace", math.log(least * 0.9), 1) < confidence
@@ -90,20 +90,20 @@ def test_an_impossible_piece_is_no_error() -> None:
 @pytest.mark.parametrize("backend", BACKENDS)
 def test_of_several_lines_the_sure_ones_are_kept(backend: str) -> None:
     text = written(("a = 1", 1.0), ("\nb = 2", 1.0), ("\nc = 3", 1e-6), backend=backend)
-    assert sure_part(text, 0.5).text == "a = 1\nb = 2"
+    assert confident_part(text, 0.5).text == "a = 1\nb = 2"
 
 
 def test_a_piece_that_goes_over_a_line_break_is_cut_there() -> None:
-    assert sure_part(written(("f(", 1.0), (")\n", 1.0), ("g()", 1e-9)), 0.5).text == "f()"
+    assert confident_part(written(("f(", 1.0), (")\n", 1.0), ("g()", 1e-9)), 0.5).text == "f()"
 
 
 def test_no_part_of_a_line_is_sure_on_its_own() -> None:
-    assert sure_part(written(("a = ", 1.0), ("1", 1e-9)), 0.5).text == ""
+    assert confident_part(written(("a = ", 1.0), ("1", 1e-9)), 0.5).text == ""
 
 
 def test_leading_line_breaks_are_no_line() -> None:
-    assert sure_part(written(("\n\n", 1.0), ("a", 1e-9)), 0.5).text == ""
+    assert confident_part(written(("\n\n", 1.0), ("a", 1e-9)), 0.5).text == ""
 
 
 def test_without_probabilities_everything_is_kept() -> None:
-    assert sure_part(written(("a\nb", None)), 0.9).text == "a\nb"
+    assert confident_part(written(("a\nb", None)), 0.9).text == "a\nb"

@@ -110,7 +110,7 @@ def shown(answer: Future[Completion]) -> str:
     return answer.result(WAIT_S).text
 
 
-def test_who_types_along_with_what_is_written_joins_it(desk):
+def test_a_request_that_agrees_with_the_generated_text_joins_it(desk):
     at = desk(NEVER_S)
     first = at.ask()
     writing = at.model.asked()
@@ -126,7 +126,7 @@ def test_who_types_along_with_what_is_written_joins_it(desk):
     assert at.model.answers.empty() and writing.end() == "done"
 
 
-def test_what_was_typed_before_the_model_wrote_it_joins_too(desk):
+def test_text_typed_before_the_model_generates_it_joins_too(desk):
     at = desk(NEVER_S)
     at.ask()
     writing = at.model.asked()
@@ -137,7 +137,7 @@ def test_what_was_typed_before_the_model_wrote_it_joins_too(desk):
     assert at.model.answers.empty()
 
 
-def test_what_is_typed_otherwise_ends_the_answer_at_once(desk):
+def test_typed_text_that_disagrees_cancels_the_generation_at_once(desk):
     at = desk(NEVER_S)
     at.ask()
     writing = at.model.asked()
@@ -151,7 +151,7 @@ def test_what_is_typed_otherwise_ends_the_answer_at_once(desk):
     assert shown(answer) == "ip(a)"
 
 
-def test_who_joined_and_turns_out_to_have_typed_something_else_asks_anew(desk):
+def test_a_joined_request_that_turns_out_to_disagree_starts_another_generation(desk):
     at = desk(NEVER_S)
     at.ask()
     writing = at.model.asked()
@@ -165,7 +165,7 @@ def test_who_joined_and_turns_out_to_have_typed_something_else_asks_anew(desk):
     assert writing.end() == "cancelled"
 
 
-def test_an_edit_elsewhere_in_the_file_ends_the_answer(desk):
+def test_an_edit_elsewhere_in_the_file_cancels_the_generation(desk):
     at = desk(NEVER_S)
     answer = at.ask()
     writing = at.model.asked()
@@ -175,7 +175,7 @@ def test_an_edit_elsewhere_in_the_file_ends_the_answer(desk):
     assert answer.result(WAIT_S).why_empty
 
 
-def test_an_answer_that_nobody_comes_back_for_ends_after_a_moment(desk):
+def test_an_abandoned_generation_is_cancelled_after_the_grace_period(desk):
     at = desk(AT_ONCE_S)
     at.ask()
     writing = at.model.asked()
@@ -183,7 +183,7 @@ def test_an_answer_that_nobody_comes_back_for_ends_after_a_moment(desk):
     assert writing.end() == "cancelled"
 
 
-def test_an_answer_that_ends_while_nobody_waits_is_kept_for_the_next_request(desk):
+def test_a_generation_that_completes_in_the_grace_period_is_cached(desk):
     at = desk(NEVER_S)
     at.ask()
     writing = at.model.asked()
@@ -198,7 +198,7 @@ def test_an_answer_that_ends_while_nobody_waits_is_kept_for_the_next_request(des
     assert at.model.answers.empty()
 
 
-def test_the_same_place_asked_twice_is_written_once(desk):
+def test_two_requests_at_one_cursor_share_a_generation(desk):
     at = desk(NEVER_S)
     first = at.ask()
     writing = at.model.asked()
@@ -209,7 +209,7 @@ def test_the_same_place_asked_twice_is_written_once(desk):
     assert at.model.answers.empty()
 
 
-def test_a_newer_request_elsewhere_in_the_file_takes_the_model(desk):
+def test_a_newer_request_elsewhere_in_the_file_supersedes_the_generation(desk):
     at = desk(NEVER_S)
     first = at.ask()
     writing = at.model.asked()
@@ -220,7 +220,7 @@ def test_a_newer_request_elsewhere_in_the_file_takes_the_model(desk):
     assert shown(second) == "total(items)" and first.result(WAIT_S).why_empty
 
 
-def test_a_model_that_breaks_off_is_told_to_all_who_wait(desk):
+def test_a_model_error_reaches_all_waiting_requests(desk):
     at = desk(NEVER_S)
     first = at.ask()
     writing = at.model.asked()
@@ -228,12 +228,12 @@ def test_a_model_that_breaks_off_is_told_to_all_who_wait(desk):
     writing.write("tot", ModelUnreachable("It broke off."))
     assert {first.result(WAIT_S).why_empty, second.result(WAIT_S).why_empty} <= {
         "It broke off.",
-        "the model had nothing to say",  # came when the model was down already
+        "the model generated no text",  # came when the model was down already
     }
     assert at.models.states[0].state == "down"
 
 
-def test_what_was_written_when_time_is_up_is_taken_and_the_model_ends(desk):
+def test_at_the_deadline_the_text_so_far_is_used_and_the_model_is_cancelled(desk):
     at = desk(NEVER_S)
     config = Config(
         completion=CompletionOptions(min_confidence=0.0, debounce_ms=0, deadline_ms=300), model=CONFIG.model
@@ -245,7 +245,7 @@ def test_what_was_written_when_time_is_up_is_taken_and_the_model_ends(desk):
     assert writing.end() == "cancelled"
 
 
-def test_a_model_of_this_machine_writes_one_answer_at_a_time(desk):
+def test_a_local_model_runs_one_generation_at_a_time(desk):
     at = desk(NEVER_S)
     first = at.ask()
     writing = at.model.asked()
@@ -258,7 +258,7 @@ def test_a_model_of_this_machine_writes_one_answer_at_a_time(desk):
     assert (shown(first), shown(second)) == ("total(items)", "other(things)")
 
 
-def test_a_model_elsewhere_may_write_for_two_files(desk):
+def test_a_remote_model_may_generate_for_two_files(desk):
     at = desk(NEVER_S)
     at.model.info = ModelInfo("far", "test", 4096, True, False, local=False)
     first = at.ask()
@@ -272,7 +272,7 @@ def test_a_model_elsewhere_may_write_for_two_files(desk):
     assert shown(first) == "total(items)"
 
 
-def test_closing_ends_what_is_written_and_answers_who_waits(desk):
+def test_closing_cancels_generations_and_answers_their_requests(desk):
     at = desk(NEVER_S)
     answer = at.ask()
     writing = at.model.asked()
@@ -281,7 +281,7 @@ def test_closing_ends_what_is_written_and_answers_who_waits(desk):
     assert answer.result(WAIT_S).text == ""
 
 
-def test_a_bug_in_a_model_costs_that_answer_only(desk):
+def test_a_bug_in_a_model_affects_that_request_only(desk):
     at = desk(NEVER_S)
     answer = at.ask()
     at.model.asked().write(ZeroDivisionError("bug"))

@@ -21,7 +21,7 @@ from weft.llm.prompting.prompts import build_prompt
 from weft.llm.protocol import Speed
 from weft.llm.streaming import LastPrompts
 from weft.server.completion import Cursor, model_request
-from weft.server.completion.debounce import LONGEST_PAUSE_S, TypingPace, is_promising, wait_for
+from weft.server.completion.debounce import MAX_PAUSE_S, TypingPace, debounce_s, is_promising
 from weft.server.completion.model_request import graph_above
 from weft.server.completion.prefetch import cursor_after
 from weft.server.completion.service import Position
@@ -106,8 +106,8 @@ def test_while_a_line_is_typed_its_prompts_are_the_same_up_to_that_line(folder):
     assert "return" in head  # there are fragments in it
 
 
-def test_without_fragments_that_stay_it_would_not_be_so(folder, monkeypatch):
-    monkeypatch.setattr(model_request, "STICKY", False)
+def test_without_prompt_stable_fragments_the_prompts_differ(folder, monkeypatch):
+    monkeypatch.setattr(model_request, "STABLE_FRAGMENTS", False)
     model = Served()
     typed(folder, model)
     assert len(heads(model.prompts)) > 1
@@ -137,7 +137,7 @@ def test_another_line_another_edit_above_and_another_file_bring_other_fragments(
         assert shown() != before
 
 
-def test_prompts_are_warmed_with_the_fragments_that_the_request_will_show(folder):
+def test_warm_up_uses_the_fragments_of_the_later_request(folder):
     warmed: list[CompletionRequest] = []
     model = Served()
     model.warm = lambda request, cancel: warmed.append(request)  # type: ignore[method-assign]
@@ -145,7 +145,7 @@ def test_prompts_are_warmed_with_the_fragments_that_the_request_will_show(folder
     with Workspace([folder], config, model=model, cache=False) as workspace:  # type: ignore[arg-type]
         workspace.index()
         workspace.edit_buffer(folder / "shop.py", ABOVE + "    inv")
-        workspace.completion._read_ahead(Position(folder / "shop.py", 5, 7), Cancel())
+        workspace.completion._warm_up(Position(folder / "shop.py", 5, 7), Cancel())
         workspace.edit_buffer(folder / "shop.py", ABOVE + "    invoice = or")
         workspace.complete(folder / "shop.py", 5, 99)
     assert warmed[0].fragments == model.requests[0].fragments
@@ -164,12 +164,12 @@ def test_prompts_are_warmed_with_the_fragments_that_the_request_will_show(folder
         (100.0, 6000, 256, 128),
     ],
 )
-def test_a_slow_model_writes_less(decode, target_ms, limit, tokens):
+def test_a_slow_model_gets_fewer_tokens(decode, target_ms, limit, tokens):
     assert new_tokens(Speed(500.0, decode), target_ms, limit) == tokens
 
 
 @given(st.floats(0, 1e5), st.integers(50, 600_000), st.integers(1, 4096))
-def test_the_budget_is_never_more_than_asked_for_and_changes_seldom(decode, target_ms, limit):
+def test_the_budget_never_exceeds_the_limit_and_changes_rarely(decode, target_ms, limit):
     tokens = new_tokens(Speed(0.0, decode), target_ms, limit)
     assert 1 <= tokens <= limit
     if decode:
@@ -183,7 +183,7 @@ def test_the_target_is_the_one_setting_unless_a_model_has_its_own():
     assert (first.prompt_ms, second.prompt_ms) == (prompt_ms(3000), 77) == (2000, 77)
 
 
-def test_who_invokes_gets_the_whole_length(folder):
+def test_an_invoked_request_gets_the_full_length(folder):
     model = Served()
     model.speed = Speed(100.0, 10.0)
     config = Config(completion=OPTIONS)
@@ -202,26 +202,26 @@ FILE = ("", "a.py")
 def pace(*keys_s: float, answers_s: float = 0.0) -> TypingPace:
     made = TypingPace()
     for at_s in keys_s:
-        made.key(FILE, at_s)
+        made.key_typed(FILE, at_s)
     if answers_s:
-        made.answered("slow", answers_s)
+        made.model_answered("slow", answers_s)
     return made
 
 
-def test_who_types_fast_is_waited_for_shortly_and_never_longer_than_is_set():
-    assert wait_for(0.1, 0.0, 0.15) == pytest.approx(0.12)
-    assert wait_for(0.5, 0.0, 0.15) == 0.15
-    assert wait_for(0.0, 0.0, 0.15) == 0.15
-    assert wait_for(0.2, 0.19, 0.15) == 0.0  # a quick model may be asked in vain
-    assert 0.0 < wait_for(0.2, 0.3, 0.15) < wait_for(0.2, 2.0, 0.15)
+def test_fast_typing_shortens_the_debounce_and_the_setting_bounds_it():
+    assert debounce_s(0.1, 0.0, 0.15) == pytest.approx(0.12)
+    assert debounce_s(0.5, 0.0, 0.15) == 0.15
+    assert debounce_s(0.0, 0.0, 0.15) == 0.15
+    assert debounce_s(0.2, 0.19, 0.15) == 0.0  # a quick model may be asked in vain
+    assert 0.0 < debounce_s(0.2, 0.3, 0.15) < debounce_s(0.2, 2.0, 0.15)
 
 
 @given(st.floats(0, 10), st.floats(0, 100), st.floats(0, 10))
-def test_the_wait_is_bounded(between_keys_s, answer_s, longest_s):
-    assert 0 <= wait_for(between_keys_s, answer_s, longest_s) <= longest_s
+def test_the_debounce_is_bounded(between_keys_s, answer_s, max_s):
+    assert 0 <= debounce_s(between_keys_s, answer_s, max_s) <= max_s
 
 
-def test_the_wait_counts_from_the_last_key():
+def test_the_debounce_counts_from_the_last_key():
     typing = pace(10.0, 10.1, 10.2)
     assert typing.wait_until(FILE, 10.2, "slow", 0.15, is_promising=False) == pytest.approx(10.32)
     # Neovim has waited 200 ms by itself.
@@ -229,13 +229,13 @@ def test_the_wait_counts_from_the_last_key():
     assert typing.wait_until(("", "other.py"), 10.4, "slow", 0.15, is_promising=False) > 10.4
 
 
-def test_a_pause_is_no_pace_and_another_file_neither():
-    typing = pace(10.0, 10.1, 10.1 + LONGEST_PAUSE_S + 1)
-    typing.key(("", "other.py"), 11.9)
+def test_a_pause_and_another_file_do_not_change_the_typing_pace():
+    typing = pace(10.0, 10.1, 10.1 + MAX_PAUSE_S + 1)
+    typing.key_typed(("", "other.py"), 11.9)
     assert typing.wait_until(FILE, 20.0, "slow", 1.0, is_promising=False) == pytest.approx(20.12)
 
 
-def test_the_wait_is_shorter_where_a_completion_is_wanted_more_often():
+def test_the_debounce_is_shorter_at_promising_positions():
     typing = pace(10.0, 10.1)
     waits = [typing.wait_until(FILE, 10.1, "slow", 1.0, is_promising=promising) - 10.1 for promising in (True, False)]
     assert waits[0] < waits[1]
@@ -253,12 +253,12 @@ def test_the_wait_is_shorter_where_a_completion_is_wanted_more_often():
         ("a = |", True),
     ],
 )
-def test_where_a_completion_is_wanted_more_often(line, promising):
+def test_promising_positions(line, promising):
     start, _, rest = line.partition("|")
     assert is_promising(start, rest) is promising
 
 
-def test_the_wait_ends_at_once_for_a_request_that_is_cancelled_and_is_none_for_what_is_kept(folder):
+def test_cancellation_ends_the_debounce_and_cached_completions_have_none(folder):
     model = Served(lambda request: "order_total(cart)")
     config = Config(completion=replace(OPTIONS, debounce_ms=10_000), model=(ModelConfig(backend="none"),))
     with Workspace([folder], config, model=model, cache=False) as workspace:  # type: ignore[arg-type]
@@ -272,14 +272,14 @@ def test_the_wait_ends_at_once_for_a_request_that_is_cancelled_and_is_none_for_w
         assert workspace.complete(folder / "shop.py", 5, 99).source == "cache"
 
 
-def test_the_cursor_behind_a_completion_stands_in_the_text_that_holds_it():
+def test_the_cursor_after_a_completion_is_in_the_text_that_contains_it():
     cursor = Cursor("a.py", TextLines("x = f()\n"), 0, 6)
     after = cursor_after(cursor, Completion("a,\n  b)", (0, 6), (0, 7)))
     assert (after.lines.text, after.line, after.character) == ("x = f(a,\n  b)\n", 1, 4)
 
 
 @pytest.fixture
-def speculating(folder: Path) -> Iterator[tuple[Workspace, Served, Path]]:
+def prefetching(folder: Path) -> Iterator[tuple[Workspace, Served, Path]]:
     model = Served(lambda request: "order_total(" if request.prefix.endswith("= ") else "cart)")
     options = replace(OPTIONS, prefetch_next=True, warm_up="off")
     config = Config(completion=options, model=(ModelConfig(backend="none"),))
@@ -293,8 +293,8 @@ def ask(workspace: Workspace, path: Path) -> Completion:
     return workspace.complete(path, 5, 999)
 
 
-def test_what_follows_a_shown_completion_is_written_while_nobody_asks(speculating):
-    workspace, model, path = speculating
+def test_the_completion_after_a_shown_one_is_prefetched_between_requests(prefetching):
+    workspace, model, path = prefetching
     first = ask(workspace, path)
     assert first.text == "order_total("
     assert model.asked.get(timeout=WAIT_S)
@@ -304,11 +304,11 @@ def test_what_follows_a_shown_completion_is_written_while_nobody_asks(speculatin
     workspace.edit_buffer(path, ABOVE + "    invoice = order_total(")
     second = ask(workspace, path)
     assert second.text == "cart)" and len(model.requests) == 2
-    assert second.source in ("speculated", "joined")
+    assert second.source in ("prefetched", "joined")
 
 
-def test_a_request_ends_what_is_written_ahead(speculating):
-    workspace, model, path = speculating
+def test_a_request_preempts_prefetching(prefetching):
+    workspace, model, path = prefetching
     first = ask(workspace, path)
     assert model.asked.get(timeout=WAIT_S)
     model.may_write.clear()
@@ -320,14 +320,14 @@ def test_a_request_ends_what_is_written_ahead(speculating):
     model.may_write.set()
 
 
-def test_nothing_is_written_ahead_unless_it_is_wanted(folder):
+def test_nothing_is_prefetched_unless_it_is_configured(folder):
     model = Served(lambda request: "order_total(cart)")
     config = Config(completion=OPTIONS, model=(ModelConfig(backend="none"),))
     with Workspace([folder], config, model=model, cache=False) as workspace:  # type: ignore[arg-type]
         workspace.index()
         workspace.edit_buffer(folder / "shop.py", ABOVE + "    invoice = ")
         workspace.completion.shown(ask(workspace, folder / "shop.py").id)
-        assert workspace._idle._wanted is None and workspace._idle._thread is None
+        assert workspace._idle._pending is None and workspace._idle._thread is None
 
 
 def several(folder: Path, n: int, *says: str) -> list[Completion]:
@@ -349,7 +349,7 @@ def test_candidates_are_different_texts_of_different_models(folder):
     assert len({completion.id for completion in found}) == len(found) <= 3
 
 
-def test_of_candidates_no_more_are_made_than_are_wanted(folder):
+def test_no_more_candidates_are_generated_than_requested(folder):
     assert [completion.text for completion in several(folder, 1, "cart)", "owner)")] == ["cart)"]
 
 
@@ -358,7 +358,7 @@ def test_without_any_completion_there_is_one_empty_candidate(folder):
     assert empty.text == "" and empty.why_empty
 
 
-def test_what_was_written_is_cut_between_and_within_pieces():
+def test_a_text_is_cut_between_and_within_pieces():
     written = Written((("ab", 0.5), ("cd", 0.25), ("e", None)), "m", "test", cut_by_limit=True)
     assert written.cut(3).pieces == (("ab", 0.5), ("c", 0.25)) and not written.cut(3).cut_by_limit
     assert written.after(3).pieces == (("d", 0.25), ("e", None)) and written.after(3).cut_by_limit

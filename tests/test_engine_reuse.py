@@ -17,11 +17,11 @@ from weft.retrieval import RepositoryIndex, RetrievalSettings
 from weft.retrieval.fragments import slice_file
 from weft.server.completion import Completion, Cursor, Engine, Request
 from weft.server.completion.cache import (
-    MOST_ANSWERS,
+    MAX_ENTRIES,
     CachedCompletion,
-    Changes,
     CompletionCache,
     CursorContext,
+    IndexChanges,
     Validity,
 )
 from weft.server.completion.values import Trigger, Written
@@ -96,7 +96,7 @@ def until(text: str) -> str:
     return FILE[: FILE.index(text)]
 
 
-def test_what_is_typed_through_needs_no_model_however_long_it_is():
+def test_typing_through_a_cached_text_of_any_length_calls_no_model():
     desk = Desk(until("items, discount"))
     whole = desk.ask()
     assert (whole.text, whole.source) == ("items, discount_of(customer))", "model")
@@ -107,7 +107,7 @@ def test_what_is_typed_through_needs_no_model_however_long_it_is():
     assert len(desk.model.asked) == 1
 
 
-def test_what_is_rubbed_out_again_comes_back_without_the_model():
+def test_a_completion_after_backspace_calls_no_model():
     desk = Desk(until("items, discount"))
     desk.ask()
     desk.type("items")
@@ -117,7 +117,7 @@ def test_what_is_rubbed_out_again_comes_back_without_the_model():
     assert (desk.ask().source, len(desk.model.asked)) == ("cache", 1)
 
 
-def test_after_something_else_was_typed_and_rubbed_out_the_answer_still_holds():
+def test_a_cached_text_is_valid_again_after_other_text_was_typed_and_deleted():
     desk = Desk(until("items, discount"))
     desk.ask()
     desk.type("x")
@@ -125,10 +125,10 @@ def test_after_something_else_was_typed_and_rubbed_out_the_answer_still_holds():
     desk.rub_out(1)
     assert desk.ask().text == "items, discount_of(customer))"
     desk.type("x")
-    assert (desk.ask().why_empty, len(desk.model.asked)) == ("the model had nothing to say", 2)
+    assert (desk.ask().why_empty, len(desk.model.asked)) == ("the model generated no text", 2)
 
 
-def test_several_lines_are_taken_one_by_one_without_the_model():
+def test_accepting_line_by_line_calls_no_model():
     config = replace(ONLY_THE_MODEL, completion=replace(OPTIONS, multi_line="always"))
     desk = Desk(until("    total = "), config=config)
     first = desk.ask().text
@@ -151,7 +151,7 @@ def test_windows_line_breaks_are_typed_through():
     assert (desk.ask().text.strip(), len(desk.model.asked)) == (rest.strip(), 1)
 
 
-def test_a_bracket_that_the_editor_closes_is_part_of_what_was_typed():
+def test_a_bracket_that_the_editor_closes_counts_as_typed():
     desk = Desk(until("(items, discount"))
     assert desk.ask().text == "(items, discount_of(customer))"
     desk.text, desk.below = desk.text + "(", ")"
@@ -161,7 +161,7 @@ def test_a_bracket_that_the_editor_closes_is_part_of_what_was_typed():
     assert answer.text + ")"[end - start :] == "items, discount_of(customer))"
 
 
-def test_another_suffix_or_another_file_is_another_question():
+def test_another_suffix_or_another_file_misses_the_cache():
     desk = Desk(until("items, discount"))
     desk.ask()
     desk.below = "\nmore = 1\n"
@@ -175,7 +175,7 @@ def test_another_suffix_or_another_file_is_another_question():
     assert len(desk.model.asked) == 4
 
 
-def test_a_change_above_the_cursor_is_another_question():
+def test_a_change_above_the_cursor_misses_the_cache():
     desk = Desk(until("items, discount"))
     desk.ask()
     desk.text = desk.text.replace("pay", "owe")
@@ -185,17 +185,17 @@ def test_a_change_above_the_cursor_is_another_question():
     assert len(desk.model.asked) == 3
 
 
-def test_who_asks_for_several_lines_is_not_served_one():
+def test_a_request_for_several_lines_gets_no_cached_single_line():
     desk = Desk(until("    total = "))
     assert "\n" not in desk.ask("invoked", multi_line=False).text
     assert "\n" in desk.ask("invoked", multi_line=True).text
     assert "\n" not in desk.ask("invoked").text.strip("\n") or len(desk.model.asked) == 2
 
 
-def test_other_models_and_settings_forget_what_was_written():
+def test_other_models_and_settings_clear_the_cache():
     desk = Desk(until("items, discount"))
     desk.ask()
-    desk.engine.forget()
+    desk.engine.reset()
     desk.ask()
     desk.models = ModelChain((), TrueModel(FILE))  # type: ignore[arg-type]
     desk.models._entries[0].model.info = replace(desk.model.info, name="another")  # type: ignore[union-attr]
@@ -203,7 +203,7 @@ def test_other_models_and_settings_forget_what_was_written():
     assert len(desk.model.asked) == 2
 
 
-def test_every_answer_has_a_name_of_its_own_and_its_times():
+def test_every_completion_has_an_id_and_its_times():
     desk = Desk(until("items, discount"))
     answers = [desk.ask(), desk.ask(), desk.ask("invoked")]
     assert len({answer.id for answer in answers}) == 3
@@ -225,7 +225,7 @@ PRICE = "def total_price(items, discount):\n    return sum(items) - discount\n"
 NOISE = "def noise_of(engine):\n    return engine.noise\n"
 
 
-def test_only_an_edit_of_what_the_prompt_showed_makes_an_answer_old():
+def test_only_an_edit_of_a_fragment_of_the_prompt_invalidates_an_entry():
     desk = Desk(until("items, discount"))
     desk.snapshot = snapshot_of({"price.py": PRICE, "noise.py": NOISE})
     assert any("def total_price" in fragment.fragment.text for fragment in desk.ask().fragments)
@@ -236,7 +236,7 @@ def test_only_an_edit_of_what_the_prompt_showed_makes_an_answer_old():
     assert desk.ask().source == "model"
 
 
-def test_the_workspace_model_reads_everything_so_any_other_file_makes_its_answers_old():
+def test_a_change_of_any_other_file_invalidates_entries_of_the_workspace_model():
     config = Config(completion=OPTIONS)
     call = "from price import total_price\n\n\ndef owe(items):\n    return total_price(items, 0)\n"
     desk = Desk(until("items, discount"), config=config)
@@ -251,16 +251,16 @@ def test_the_workspace_model_reads_everything_so_any_other_file_makes_its_answer
     assert desk.ask().source == "model"
 
 
-def test_what_is_not_shown_unasked_is_shown_to_whoever_asks_without_another_call():
+def test_a_cached_completion_below_the_threshold_answers_an_invoked_request():
     shy = replace(ONLY_THE_MODEL, completion=replace(OPTIONS, min_confidence=1.0))
     desk = Desk(until("items, discount"), config=shy)
-    unasked = desk.ask()
-    assert unasked.text == "" and "not sure enough" in unasked.why_empty
+    automatic = desk.ask()
+    assert automatic.text == "" and "low confidence" in automatic.why_empty
     assert desk.ask("invoked").text == "items, discount_of(customer))"
     assert len(desk.model.asked) == 1
 
 
-def test_what_one_model_is_not_sure_of_another_may_be():
+def test_a_text_below_the_threshold_of_one_model_leaves_the_request_to_another():
     config = Config(completion=replace(OPTIONS, min_confidence=0.05))
     desk = Desk(until("items, discount"), config=config)
     desk.model.stream = lambda request, cancel: iter([Piece("guess)", 0.0001)])  # type: ignore[method-assign]
@@ -269,13 +269,13 @@ def test_what_one_model_is_not_sure_of_another_may_be():
     assert (desk.ask().model, desk.ask().text) == ("workspace", "items, discount_of(customer))")
 
 
-def test_answers_that_nobody_wants_go_first():
+def test_the_least_recently_used_entry_is_evicted_first():
     reuse, written = CompletionCache(), Written((("x", 0.9),), "true")
-    cursors = [Cursor("a.py", TextLines("y" * n), 0, n) for n in range(MOST_ANSWERS + 2)]
+    cursors = [Cursor("a.py", TextLines("y" * n), 0, n) for n in range(MAX_ENTRIES + 2)]
     epoch = reuse.epoch_of("", {})
     validity = Validity(epoch, "true")
     for cursor in cursors:
-        reuse.keep(CachedCompletion(CursorContext.of(cursor), written, validity, True))
+        reuse.put(CachedCompletion(CursorContext.of(cursor), written, validity, True))
         assert reuse.find(cursors[0], validity, 0.0) is not None
     assert reuse.find(cursors[1], validity, 0.0) is None
     assert reuse.find(cursors[-1], validity, 0.0) is not None
@@ -311,7 +311,7 @@ def test_a_large_file_is_compared_near_the_cursor_only():
         ("a", "\nmore", "a|", None),
     ],
 )
-def test_what_was_typed_is_known_when_nothing_else_changed(before, after, now, typed):
+def test_the_typed_text_is_known_when_nothing_else_changed(before, after, now, typed):
     then = TextLines(before + after)
     context = CursorContext.of(Cursor("a.py", then, *then.position(len(before))))
     start, _, rest = now.partition("|")
@@ -321,16 +321,16 @@ def test_what_was_typed_is_known_when_nothing_else_changed(before, after, now, t
         assert typed in context.typed_in(lines)
 
 
-def test_changes_are_told_from_the_texts_of_two_snapshots():
-    changes, a, b = Changes(), b"a", b"b"
+def test_index_changes_are_derived_from_two_snapshots():
+    changes, a, b = IndexChanges(), b"a", b"b"
     first = changes.epoch_of({"a.py": a, "b.py": b})
-    assert changes.only_in("a.py", first)
+    assert changes.others_unchanged("a.py", first)
     second = changes.epoch_of({"a.py": b"other", "b.py": b})
-    assert second > first and changes.only_in("a.py", first) and not changes.only_in("b.py", first)
+    assert second > first and changes.others_unchanged("a.py", first) and not changes.others_unchanged("b.py", first)
     changes.epoch_of({"a.py": b"other"})
-    assert not changes.only_in("a.py", first) and changes.only_in("b.py", second)
+    assert not changes.others_unchanged("a.py", first) and changes.others_unchanged("b.py", second)
     many = changes.epoch_of({f"{n}.py": b"x" for n in range(1000)})
-    assert not changes.only_in("1.py", second) and changes.only_in("1.py", many)
+    assert not changes.others_unchanged("1.py", second) and changes.others_unchanged("1.py", many)
 
 
 MOVES = st.lists(
@@ -382,7 +382,7 @@ def covers(place: str, written: str, text: str) -> bool:
     return (place + written).startswith(text) and len(text) > len(place) and bool(rest.strip())
 
 
-def test_the_rest_of_a_text_that_was_repaired_goes_on_as_it_was_shown():
+def test_the_remainder_of_a_repaired_text_continues_the_displayed_text():
     config = replace(ONLY_THE_MODEL, completion=replace(OPTIONS, multi_line="always"))
     text = "package shop\n\nfunc Owe() {\n\tpay()\n\tsend()\n}\n\nfunc Pay() {"
     desk = Desk(text, config=config, path="shop.go")

@@ -76,7 +76,7 @@ def test_the_workspace_model_s_lines_are_counted_in_its_tokens():
     assert not write(model, asked(64), NEVER, Cancel()).cut_by_limit
 
 
-def test_who_listens_hears_what_is_written_so_far():
+def test_progress_reports_the_text_so_far():
     heard: list[Written] = []
     write(Spoken("a", "b", "c"), asked(), StopAt(2, 3), Cancel(), heard.append)  # type: ignore[arg-type]
     assert [(so_far.text, so_far.complete) for so_far in heard] == [("a", False), ("ab", False)]
@@ -88,6 +88,6 @@ def test_a_cancelled_text_was_cut():
     assert done.text in ("a", "ab") and done.cut_by_limit
 
 
-def test_a_model_that_breaks_off_is_an_error():
+def test_a_broken_stream_is_an_error():
     with pytest.raises(ModelUnreachable):
         written(Spoken("a", ModelUnreachable("gone")))

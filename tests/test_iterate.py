@@ -208,7 +208,7 @@ def test_when_a_model_fails_in_a_later_round_the_next_one_begins_anew():
 
 def test_without_a_model_the_reason_is_said():
     config = Config(model=(ModelConfig(backend="none"),))
-    assert complete(config=config)[0].why_empty == "there is no model to ask"
+    assert complete(config=config)[0].why_empty == "no model is available; configure one, or enable the workspace model"
     gone = ModelUnreachable("Nothing answers. Start it.")
     assert complete(Scripted(gone), config=config)[0].why_empty == "Nothing answers. Start it."
 
@@ -221,7 +221,7 @@ def test_a_cancelled_loop_shows_nothing():
 
 
 def test_less_than_one_round_is_refused():
-    with pytest.raises(ValueError, match="at least one"):
+    with pytest.raises(ValueError, match="at least 1"):
         complete(n_rounds=0)
 
 

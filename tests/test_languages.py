@@ -103,7 +103,7 @@ def test_a_string_hides_brackets_where_the_lexer_knows_strings(record: Language)
 def test_trigger_and_repair_agree_on_a_bracket_in_a_comment(path: str, line: str):
     cursor = cursor_in(path, f"{line}\n<CURSOR>")
     assert opened_at(cursor) == ()
-    assert Draft("y", cursor).place.scan.stack == ()
+    assert Draft("y", cursor).window.scan.stack == ()
 
 
 @pytest.mark.parametrize(("path", "mark"), [("a.lua", "--"), ("a.sh", "#"), ("a.kt", "//"), ("a.py", "#")])

@@ -323,7 +323,7 @@ def idling() -> Iterator[Callable[..., tuple[Callable[[str], None], IdleWorker, 
                 if error is not None:
                     raise error
 
-            idle.want(job)
+            idle.submit(job)
 
         return want, idle, events
 

@@ -258,7 +258,7 @@ def test_a_line_of_a_megabyte_is_judged_by_its_part_at_the_cursor(language):
     text = unit * 40_000
     at = len(unit) * 20_000 + len("if(a){b(")
     draft = Draft("c[0]);}", Cursor(FILES[language], TextLines(text), 0, at))
-    assert len(draft.place.above) + len(draft.place.below) < 10_000
+    assert len(draft.window.above) + len(draft.window.below) < 10_000
     repair(draft)
 
 
@@ -269,4 +269,4 @@ def test_an_empty_file_and_one_of_no_text():
 
 def test_the_rules_that_changed_a_text_are_named():
     case = next(case for case in CASES if case.name == "arguments and the bracket that the editor closed")
-    assert repair(case.draft()).rules == ("closes_once",)
+    assert repair(case.draft()).rules == ("remove_duplicate_closers",)

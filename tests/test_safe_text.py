@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
-from weft.server.completion.postprocess import show
+from weft.server.completion.postprocess import postprocess
 from weft.server.completion.values import Completion, Cursor, Written
 from weft.server.output.safe_text import (
     MarkdownStream,
@@ -202,4 +202,4 @@ def test_a_completion_in_any_script_is_offered(text: str):
 
 def shown(text: str) -> Completion:
     cursor = Cursor("a.py", TextLines("name = "), 0, 7)
-    return show(Written(((text, None),), "model"), cursor, single_line=True, invoked=True)
+    return postprocess(Written(((text, None),), "model"), cursor, single_line=True, invoked=True)

@@ -27,18 +27,20 @@ def counted(*answers, **ends):
 
 def test_every_answer_is_counted_with_its_source_or_its_reason():
     stats = counted(
-        answer(), answer(source="cache"), answer("", why_empty="not sure enough: 12%, and 30% is asked for")
+        answer(),
+        answer(source="cache"),
+        answer("", why_empty="low confidence: 12% is below completion.min_confidence (30%)"),
     )
     stats.answered(answer(), "invoked", "go")
     told = summary_json(stats.summary())
     assert told["asked"] == {"automatic": 3, "invoked": 1}
     assert told["offered"] == {"model": 2, "cache": 1}
-    assert told["empty"] == {"not sure enough": 1}
+    assert told["empty"] == {"low confidence": 1}
 
 
-def test_the_texts_beside_the_first_can_be_taken_too():
+def test_alternatives_can_be_accepted_too():
     stats = counted()
-    stats.offered_beside(answer("sum(items)", "a2"), "python")
+    stats.offered_alternative(answer("sum(items)", "a2"), "python")
     stats.accepted("a2")
     told = summary_json(stats.summary())
     assert (told["asked"], told["offered"], told["accepted"]) == ({"automatic": 1}, {"model": 2}, {"python": 1})
@@ -57,7 +59,7 @@ def test_what_is_accepted_was_shown_and_counts_once():
     assert told["acceptedShare"] == 1.0
 
 
-def test_a_text_taken_bit_by_bit_counts_as_one_and_every_character_once():
+def test_partial_acceptance_counts_one_completion_and_every_character_once():
     stats = counted()
     stats.partially_accepted("a1", 5)
     stats.partially_accepted("a1", 6)
@@ -69,14 +71,14 @@ def test_a_text_taken_bit_by_bit_counts_as_one_and_every_character_once():
     assert told["charactersTaken"] == {"coder": len("total(items)")}
 
 
-def test_a_refused_rest_of_a_text_that_was_taken_in_part_is_no_refusal():
+def test_rejecting_the_remainder_of_a_partly_accepted_text_is_no_rejection():
     stats = counted()
     stats.partially_accepted("a1", 5)
     stats.rejected("a1")
     assert not summary_json(stats.summary())["rejected"]
 
 
-def test_messages_about_unknown_completions_are_passed_over():
+def test_messages_about_unknown_completions_are_ignored():
     stats = counted()
     for tell in (stats.shown, stats.accepted, stats.rejected):
         tell("nobody knows")
@@ -120,7 +122,7 @@ def test_a_folder_that_cannot_be_written_is_no_error(tmp_path):
     assert read_stats(tmp_path / "stats", 1).accepted_share is None
 
 
-def test_nothing_of_the_workspace_is_kept(tmp_path):
+def test_nothing_of_the_workspace_is_stored(tmp_path):
     stats = Stats(tmp_path)
     stats.answered(answer("secret_text"), "automatic", "python")
     stats.accepted("a1")
@@ -129,7 +131,7 @@ def test_nothing_of_the_workspace_is_kept(tmp_path):
     assert "secret_text" not in file.read_text()
 
 
-def test_counters_are_forgotten_when_asked_or_old(tmp_path):
+def test_counters_are_removed_on_request_or_by_age(tmp_path):
     stats = Stats(tmp_path)
     stats.answered(answer(), "automatic", "python")
     stats.save()
@@ -139,8 +141,8 @@ def test_counters_are_forgotten_when_asked_or_old(tmp_path):
     assert forget_stats(tmp_path, older_than_days=90) == 1
 
 
-def test_like_reasons_add_up():
-    assert reason_kind("not sure enough: 12%, and 30% is asked for") == "not sure enough"
+def test_reasons_are_grouped_by_their_first_clause():
+    assert reason_kind("low confidence: 12% is below completion.min_confidence (30%)") == "low confidence"
     assert reason_kind("coder-7b wrote nothing in 2000 ms") == "coder-Nb wrote nothing in N ms"
     assert reason_kind("") == "no reason given"
     assert summarise([]).accepted_share is None

@@ -139,14 +139,14 @@ def test_a_pause_ends_what_is_done_ahead_and_lets_nothing_new_begin():
 
     with Workspace([], Config(), cache=False) as workspace:
         idle = workspace._idle
-        idle.want(job)
+        idle.submit(job)
         assert begun.wait(30)
         workspace.pause()
         assert ended.wait(30)
-        idle.want(lambda _: ran.set())
+        idle.submit(lambda _: ran.set())
         workspace.resume()
         assert not ran.is_set()
-        idle.want(lambda _: ran.set())
+        idle.submit(lambda _: ran.set())
         assert ran.wait(30)
 
 

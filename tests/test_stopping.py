@@ -6,7 +6,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 from weft.server.completion import Cursor
-from weft.server.completion.stopping import MOST_LINES, Stopping
+from weft.server.completion.stopping import MAX_LINES, Stopping
 from weft.server.completion.syntax_context import syntax_context_at
 from weft.server.workspace.text import TextLines
 
@@ -93,7 +93,7 @@ BLOCKS = [
 
 
 @pytest.mark.parametrize(("path", "document", "text"), BLOCKS)
-def test_a_block_ends_where_it_is_whole(path, document, text):
+def test_a_block_ends_where_it_is_complete(path, document, text):
     assert_kept(path, document, text)
 
 
@@ -113,7 +113,7 @@ STATEMENTS = [
 
 
 @pytest.mark.parametrize(("path", "document", "text"), STATEMENTS)
-def test_what_was_announced_ends_with_its_statement_or_paragraph(path, document, text):
+def test_code_after_a_comment_or_decorator_ends_with_its_statement_or_paragraph(path, document, text):
     assert_kept(path, document, text)
 
 
@@ -156,12 +156,12 @@ def test_one_line_ends_with_the_line(text, wanted):
     assert kept("a.py", "def f():\n    <CURSOR>", text, single_line=True) == wanted
 
 
-def test_nothing_is_left_when_the_text_begins_with_what_stands_below():
+def test_nothing_is_left_when_the_text_begins_with_the_lines_below():
     assert kept("a.py", "<CURSOR>\nx = f(1)\n", "x = f(1)\ny = 2\n", single_line=False) == ""
 
 
 @pytest.mark.parametrize("word", ["els", "else", "elsewhere"])
-def test_a_word_that_may_go_on_is_waited_for(word):
+def test_a_word_that_may_continue_is_not_judged_yet(word):
     stopping = stopping_at("a.py", "# Add both.\n<CURSOR>\n")
     text = "if x:\n    y()\n\n"
     assert stopping.end_of(text + word) is None
@@ -173,16 +173,16 @@ def test_a_smaller_indentation_ends_a_block_before_its_line_is_written():
     assert stopping.end_of("return 1\n\ndef ") == len("return 1")
 
 
-def test_a_closing_bracket_that_stands_below_ends_a_block_at_once():
+def test_a_closing_bracket_that_is_already_below_ends_a_block_at_once():
     assert stopping_at("a.js", "function f() {\n  <CURSOR>\n}\n").end_of("g();\n}") == len("g();")
 
 
 def test_a_text_without_an_end_is_cut_at_a_statement():
-    lines = [f"x{number} = [\n        1]\n    " for number in range(MOST_LINES)]
+    lines = [f"x{number} = [\n        1]\n    " for number in range(MAX_LINES)]
     found = kept("a.py", "def f():\n    <CURSOR>\n", "".join(lines))
     assert found is not None
     assert found.endswith("1]")
-    assert MOST_LINES - 3 < found.count("\n") + 1 <= MOST_LINES
+    assert MAX_LINES - 3 < found.count("\n") + 1 <= MAX_LINES
 
 
 PLACES = (

@@ -10,7 +10,7 @@ from weft.languages import LANGUAGES, PARSED, language_named, language_of
 from weft.languages.lexer import CHECKPOINT_CHARACTERS, MAX_CHARACTERS, Lexer
 from weft.server.completion import Cursor
 from weft.server.completion.blocks import Block
-from weft.server.completion.syntax_context import MOST_OF_LINE, SyntaxContext, only_closes, syntax_context_at
+from weft.server.completion.syntax_context import MAX_LINE_CHARACTERS, SyntaxContext, only_closes, syntax_context_at
 from weft.server.workspace.text import TextLines
 
 CURSOR = "<CURSOR>"
@@ -338,7 +338,7 @@ def test_of_a_huge_file_only_what_is_near_is_read():
 
 
 def test_of_a_huge_line_only_what_is_near_is_read():
-    assert around("a.min.js", "'" + "a=1;" * MOST_OF_LINE + CURSOR).kind == "code"
+    assert around("a.min.js", "'" + "a=1;" * MAX_LINE_CHARACTERS + CURSOR).kind == "code"
 
 
 @pytest.mark.parametrize("path", ["a.py", "a.js", "a.rb", "a.lua"])

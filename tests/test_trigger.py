@@ -1,4 +1,4 @@
-"""What an editor's unasked request is refused for."""
+"""Trigger rules: positions at which automatic requests are refused."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ from dataclasses import replace
 
 import pytest
 from weft.server.completion import Cursor
-from weft.server.completion.syntax_context import SyntaxContext, syntax_context_at, wants_several_lines
-from weft.server.completion.trigger import REFUSALS, why_not
+from weft.server.completion.syntax_context import SyntaxContext, allows_multi_line, syntax_context_at
+from weft.server.completion.trigger import REFUSALS, refusal_for
 from weft.server.config import CompletionOptions
 from weft.server.workspace.text import TextLines
 
@@ -19,7 +19,7 @@ def refusal(path: str, text: str, trigger: str = "automatic", **options: bool) -
     before, _, after = text.partition(CURSOR)
     lines = TextLines(before + after)
     cursor = Cursor(path, lines, *lines.position(len(before)))
-    reason = why_not(cursor, syntax_context_at(cursor), trigger, replace(CompletionOptions(), **options))
+    reason = refusal_for(cursor, syntax_context_at(cursor), trigger, replace(CompletionOptions(), **options))
     return {sentence: name for name, sentence in REFUSALS.items()}[reason] if reason else ""
 
 
@@ -46,12 +46,12 @@ REFUSED = [
 
 
 @pytest.mark.parametrize(("path", "text", "reason"), REFUSED)
-def test_unasked_there_is_nothing(path, text, reason):
+def test_automatic_requests_are_refused(path, text, reason):
     assert refusal(path, text) == reason
 
 
 @pytest.mark.parametrize(("path", "text", "reason"), REFUSED)
-def test_who_asks_is_never_refused(path, text, reason):
+def test_invoked_requests_are_never_refused(path, text, reason):
     assert refusal(path, text, "invoked", in_comments=False, in_strings=False) == ""
 
 
@@ -86,7 +86,7 @@ def test_who_asks_is_never_refused(path, text, reason):
         ("a.js", "f();\n<CURSOR>\n"),
     ],
 )
-def test_unasked_there_may_be_something(path, text):
+def test_automatic_requests_are_accepted(path, text):
     assert refusal(path, text) == ""
 
 
@@ -119,7 +119,7 @@ def test_comments_and_strings_may_be_left_alone(text, options, reason):
     ],
 )
 def test_several_lines_come_where_they_are_due_or_always_or_never(setting, due, several):
-    assert wants_several_lines(SyntaxContext(multi_line=due), setting) is several
+    assert allows_multi_line(SyntaxContext(multi_line=due), setting) is several
 
 
 def test_each_reason_is_a_sentence_of_its_own():

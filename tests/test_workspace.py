@@ -227,10 +227,10 @@ def test_what_is_switched_off_says_so(folder, options, reason):
         assert reason in workspace.complete(folder / "shop.py", 4, 4).why_empty
 
 
-def test_code_right_of_the_cursor_waits_for_an_invitation(folder):
+def test_code_right_of_the_cursor_refuses_automatic_requests(folder):
     with opened(folder) as workspace:
         completion = workspace.complete(folder / "shop.py", 4, 11)
-        assert "invoke" in completion.why_empty
+        assert "by hand" in completion.why_empty
 
 
 def test_windows_line_breaks_are_kept_in_the_text_and_the_range(folder):

@@ -20,7 +20,7 @@ from ...server.completion import Cursor
 from ...server.completion.confidence import joint_probability
 from ...server.completion.iterate import LINES_4K, Loop, Round, best_of, oracle, rounds
 from ...server.completion.model_request import request_for, retrieve_at
-from ...server.completion.postprocess import show
+from ...server.completion.postprocess import postprocess
 from ...server.completion.stopping import Stopping
 from ...server.completion.syntax_context import syntax_context_at
 from ...server.completion.writing import write
@@ -91,7 +91,7 @@ def answer(
     loop = loop_at(snapshot, cursor, model, setting.retrieval, single_line=single_line)
     started = time.perf_counter()
     done = _run_mode(loop, setting, task, source)
-    completion = show(done.written, cursor, single_line=single_line)
+    completion = postprocess(done.written, cursor, single_line=single_line)
     seconds = time.perf_counter() - started
     score = score_completion(task.ground_truth, completion.text)
     log_probability, n_pieces = joint_probability(done.written)

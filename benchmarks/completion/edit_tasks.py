@@ -19,7 +19,7 @@ from pathlib import Path
 
 from ...llm import CodeModel
 from ...server.completion import Cursor
-from ...server.completion.postprocess import show
+from ...server.completion.postprocess import postprocess
 from ...server.config import Config
 from ...server.config.options import index_settings
 from ...server.models.model_argument import MODEL_SYNTAX
@@ -166,7 +166,7 @@ def _row(edit: EditTask, snapshot: FolderSnapshot, recent: RecentEdits, model: C
     cursor = Cursor(task.path, lines, *lines.position(len(edit.prefix)), recent_hunks=recent.hunks)
     options = Config().retrieval
     done = as_server(loop_at(snapshot, cursor, model, options, single_line=True, max_new_tokens=MAX_NEW_TOKENS))
-    completion = score_completion(task.ground_truth, show(done.written, cursor, single_line=True).text)
+    completion = score_completion(task.ground_truth, postprocess(done.written, cursor, single_line=True).text)
     retrieval = score_retrieval(task, [ranked.fragment for ranked in done.fragments])
     return EditScore(
         identifiers=100 * retrieval.identifiers,

@@ -16,7 +16,7 @@ from .replay import Session, TracedRequest
 HITS = ("cache", "typed-through")
 """Answers without a model call."""
 
-KINDS = ("model", "joined", "speculated", *HITS, "empty")
+KINDS = ("model", "joined", "prefetched", *HITS, "empty")
 """Sources of answers in time; "empty" is an answer without a text."""
 
 Figures = dict[str, Any]

@@ -1,6 +1,6 @@
-"""Completions worth accepting: when to ask, what to reuse, where to stop, what to show.
+"""Code completion: trigger rules, cache, generation, stop rules, repair, confidence, statistics.
 
-The engine works on plain values: a cursor in a text, a snapshot of the repository, models. No editor protocol in it.
+Works on plain values: a cursor in a text, a snapshot of the repository, models. Knows no editor protocol.
 """
 
 from ..workspace.text import Cursor

@@ -1,8 +1,8 @@
-"""What opens a block: the line above or at a cursor, read by the grammar as if the block were already written.
+"""Block headers: whether a line opens a block, decided by parsing it with a placeholder body.
 
-Owns that question. A header such as `def f(x):` or `if (x) {` is an error to a grammar as long as nothing follows, so
-it is closed first, with the headers of what encloses it, and these few lines are parsed alone: whatever stands around
-them, finished or not, however large the file. Knows no cursor.
+Owns this detection. A grammar reports an error for a header such as `def f(x):` or `if (x) {` without a body. So the
+header is completed with a placeholder and the headers of its enclosing blocks, and these few lines are parsed alone,
+independently of the rest of the file and its size. Knows no cursor.
 """
 
 from __future__ import annotations
@@ -19,23 +19,23 @@ from ...languages.lexer import CLOSING_BRACKETS
 from ..workspace.text import TextLines
 
 TAB_COLUMNS = 4
-MOST_HEADER_LINES = 30
-MOST_HEADER_CHARACTERS = 2000
-"""What is longer is no header, and costs a grammar more than 20 ms when it is but brackets."""
+MAX_HEADER_LINES = 30
+MAX_HEADER_CHARACTERS = 2000
+"""A longer text is not a header; parsing one of brackets alone takes more than 20 ms."""
 
 HEADER_LIMIT_S = 0.1
-"""Processor time to parse a header: a hundred times what an ordinary one takes."""
+"""CPU time limit to parse a header, a hundred times the usual time."""
 
-MOST_ENCLOSING = 3
-"""Headers around a header that are parsed with it: a method is none without its class."""
+MAX_ENCLOSING = 3
+"""Enclosing headers to parse with a header, because a method without its class is a syntax error."""
 
 
 @dataclass(frozen=True, slots=True)
 class Block:
-    """A block to be filled: the column of the line that opens it, and what closes it.
+    """A block to fill: the column of its header, and its closing token.
 
-    `closer` is a bracket or a word, "" where a smaller indentation does it. `statements`: it holds statements or
-    declarations, and not the elements of an expression.
+    `closer` is a bracket or a word, "" if a smaller indentation closes the block. `statements`: it contains statements
+    or declarations, not the elements of an expression.
     """
 
     indent: int
@@ -44,16 +44,16 @@ class Block:
 
 
 def columns(line: str) -> int:
-    """How far a line is indented."""
+    """The indentation of a line in columns."""
     return len(line[: len(line) - len(line.lstrip(" \t"))].expandtabs(TAB_COLUMNS))
 
 
 def block_opened_by(language: Language, lines: TextLines, line: int, text: str, opened: OpenStack) -> Block | None:
-    """The block that `text`, the beginning or the whole of a line, opens at its end.
+    """The block that `text`, a prefix of a line or the whole, opens at its end.
 
-    `opened` is what is open behind it.
+    `opened` are the constructs that are open after it.
     """
-    if len(text) > MOST_HEADER_CHARACTERS:
+    if len(text) > MAX_HEADER_CHARACTERS:
         return None
     code = code_of(language, text).rstrip()
     if language.blocks == "end":
@@ -65,7 +65,7 @@ def block_opened_by(language: Language, lines: TextLines, line: int, text: str, 
         first = _first_line(language, lines, line, code)
         indent = columns(text if first == line or code.strip() == last else lines.line(first))
         header = _joined(lines, first, line, code)
-        if header.strip() == "{":  # a block of its own, unless it is an element of something
+        if header.strip() == "{":  # a nested block, unless it is an element of an expression
             statements = len(opened) < 2 or opened[-2].text == "{"
         else:
             statements = last == "{" and _is_statements(language, header, _enclosing(language, lines, opened))
@@ -80,7 +80,7 @@ def block_opened_by(language: Language, lines: TextLines, line: int, text: str, 
         return None
     first = _first_line(language, lines, line, code)
     indent = columns(text if first == line else lines.line(first))
-    if language.grammar and not _is_whole(language, _joined(lines, first, line, code).strip(), filler):
+    if language.grammar and not _is_complete(language, _joined(lines, first, line, code).strip(), filler):
         return None
     return Block(indent, closer)
 
@@ -89,23 +89,23 @@ _PARAMETERS_OF_BLOCK = re.compile(r"(?<=\{)[ \t]*\|[^|]*\|$")
 
 
 def code_of(language: Language, line: str) -> str:
-    """A line without the comment at its end."""
+    """A line without its trailing comment."""
     opened, _ = language.lexer.read(line, (), 0, len(line))
     comment = next((found for found in opened if found.kind == "comment"), None)
     return line if comment is None else line[: comment.at]
 
 
-# One bracket of each kind: what closes one of them was opened further up.
+# One open bracket of each kind, to detect closers of brackets that are opened further up.
 _ABOVE = tuple(Open("bracket", bracket) for bracket in CLOSING_BRACKETS)
 
 
 def _first_line(language: Language, lines: TextLines, line: int, code: str) -> int:
-    """The line in which the header that ends with `code` begins: brackets may spread it over several."""
+    """The first line of the header that ends with `code`; brackets may spread it over several lines."""
     first, header = line, code
     is_alone = code.strip() == "{"
-    while first > max(0, line - MOST_HEADER_LINES) and len(header) <= MOST_HEADER_CHARACTERS:
-        goes_on = is_alone and (first == line or columns(header) > columns(code))
-        if not goes_on and not _closes_more(language, header):
+    while first > max(0, line - MAX_HEADER_LINES) and len(header) <= MAX_HEADER_CHARACTERS:
+        is_continued = is_alone and (first == line or columns(header) > columns(code))
+        if not is_continued and not _closes_more(language, header):
             break
         above = lines.line(first - 1)
         if is_alone and code_of(language, above).rstrip()[-1:] in ("", ";", "{", "}", ","):
@@ -126,7 +126,7 @@ def _joined(lines: TextLines, first: int, line: int, code: str) -> str:
 
 def _enclosing(language: Language, lines: TextLines, opened: OpenStack) -> tuple[str, ...]:
     """The headers of the blocks around the innermost one, outermost first."""
-    around = [found for found in opened[:-1] if found.kind == "bracket" and found.text == "{"][-MOST_ENCLOSING:]
+    around = [found for found in opened[:-1] if found.kind == "bracket" and found.text == "{"][-MAX_ENCLOSING:]
     headers = []
     for bracket in around:
         line, character = lines.position(bracket.at)
@@ -144,7 +144,7 @@ _EXPRESSIONS = frozenset(
         *("export_clause", "named_imports", "object_pattern", "struct_pattern", "use_list"),
     )
 )
-"""Kinds of nodes in braces that are no block."""
+"""Kinds of nodes in braces that are not blocks."""
 
 _CLAUSES = re.compile(r"[\s}]*(?:else|catch|finally|do|try)\b")
 _EXPRESSION_BEFORE = re.compile(r"(?:[=(,:\[?&|+]|\breturn)\s*\{$")
@@ -152,11 +152,11 @@ _EXPRESSION_BEFORE = re.compile(r"(?:[=(,:\[?&|+]|\breturn)\s*\{$")
 
 @lru_cache(maxsize=256)
 def _is_statements(language: Language, header: str, enclosing: Sequence[str]) -> bool:
-    """Whether the brace at the end of `header` opens a block, and not an expression."""
+    """Whether the brace at the end of `header` opens a block, not an expression."""
     if _CLAUSES.match(header):
         return True
     text = "\n".join([*enclosing, header.lstrip().lstrip("}")])
-    if not language.grammar or len(text) > MOST_HEADER_CHARACTERS:
+    if not language.grammar or len(text) > MAX_HEADER_CHARACTERS:
         return _EXPRESSION_BEFORE.search(header) is None
     text = language.code_prefix + text
     opened, _ = language.lexer.read(text, (), 0, len(text))
@@ -170,9 +170,9 @@ def _is_statements(language: Language, header: str, enclosing: Sequence[str]) ->
 
 
 @lru_cache(maxsize=256)
-def _is_whole(language: Language, header: str, filler: str) -> bool:
-    """Whether `header` is whole once its block is there."""
-    if len(header) > MOST_HEADER_CHARACTERS:
+def _is_complete(language: Language, header: str, filler: str) -> bool:
+    """Whether `header` is syntactically complete with a placeholder body."""
+    if len(header) > MAX_HEADER_CHARACTERS:
         return False
     word = "".join(takewhile(str.isalpha, header))
     before = language.clauses.get(word, "")
@@ -181,5 +181,5 @@ def _is_whole(language: Language, header: str, filler: str) -> bool:
     except TimeLimitExceeded:
         return False
     kinds = tree.kinds_at(len(before + header) + filler.index(filler.split()[0]))
-    # A lone `end` is a name to Ruby's grammar: then what should be the body stands in the file itself.
+    # Ruby's grammar reads a lone `end` as a name; the placeholder is then at the top level of the file.
     return not tree.has_errors and kinds[1] != kinds[-1]

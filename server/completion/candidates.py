@@ -1,10 +1,10 @@
-"""Several completions for one place, for whoever wants to choose.
+"""Alternative completions for one cursor: other models, other lengths.
 
-Owns who is asked after the first answer: every other model of the order, then each of them for several lines instead
-of one, or one instead of several. Knows no cache.
+Owns the order of the requests after the first completion: all other models, then all models with the other length,
+one line or several. Knows no cache.
 
-Each costs a model's whole answer, so this is done on request only. Second choices for a model's first token are not
-among them: a stream is a model's best text and no other.
+Each alternative costs a full generation, so they are made for explicit requests only. A model contributes only its
+greedy text for each length.
 """
 
 from __future__ import annotations
@@ -16,16 +16,16 @@ from ...llm import CodeModel
 from .values import Completion, Request
 
 
-def further_ways(request: Request, models: Sequence[CodeModel], first: str) -> Iterator[tuple[Request, CodeModel]]:
-    """Whom to ask, and what, after the model called `first` has answered; the likeliest to be wanted first."""
-    for asked in (request, replace(request, multi_line=request.single_line)):
+def further_requests(request: Request, models: Sequence[CodeModel], first: str) -> Iterator[tuple[Request, CodeModel]]:
+    """Requests and models for alternatives, after a completion by the model named `first`; most useful first."""
+    for further in (request, replace(request, multi_line=request.single_line)):
         for model in models:
-            if asked is not request or model.info.name != first:
-                yield replace(asked, timings_ms={}), model
+            if further is not request or model.info.name != first:
+                yield replace(further, timings_ms={}), model
 
 
-def different(completions: Iterable[Completion], n: int) -> list[Completion]:
-    """The first `n` completions that leave different texts, in their order; none of them empty."""
+def distinct(completions: Iterable[Completion], n: int) -> list[Completion]:
+    """The first `n` non-empty completions that result in different texts, in their order."""
     found: dict[tuple[str, tuple[int, int]], Completion] = {}
     for completion in completions:
         if completion.text:

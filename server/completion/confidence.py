@@ -1,7 +1,7 @@
-"""How sure a completion is: a model's own probabilities, turned into the share of such texts that are right.
+"""Confidence calibration: from a model's probability of a text to the probability that the text is right.
 
-Owns the form of the calibration; its figures are in `curves.py`, measured by `weft bench completion --fit-confidence`.
-Knows no text but its pieces, and no editor.
+Owns the calibration function and the confidence threshold; the parameters are in `curves.py`, fitted by
+`weft bench completion --fit-confidence`. Knows no editor.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from .values import Written
 
 @dataclass(frozen=True, slots=True)
 class Curve:
-    """The share of texts that are right, by the model's probability of the text: linear between `knots`.
+    """A calibration curve: the share of texts that are right by their probability, linear between `knots`.
 
     Knots are pairs of probability and share, both ascending. The probability is the joint one to the power of
     1 / (number of pieces ** `length_power`): with 0 as it is, with 1 the geometric mean of the pieces.
@@ -28,15 +28,15 @@ class Curve:
     knots: Sequence[tuple[float, float]]
 
     def share_right(self, log_probability: float, n_pieces: int) -> float:
-        """By the joint probability and the number of pieces; constant beyond the knots."""
+        """The calibrated probability for a joint probability and a number of pieces; constant beyond the knots."""
         x = math.exp(log_probability / n_pieces**self.length_power)
         for (x0, y0), (x1, y1) in pairwise(self.knots):
             if x <= x1:
                 return y0 + (y1 - y0) * (max(x, x0) - x0) / (x1 - x0)
         return self.knots[-1][1]
 
-    def least_probability(self, share: float) -> float:
-        """The joint probability at which `share` is reached: 0 where that depends on the length, 1 when never."""
+    def min_probability(self, share: float) -> float:
+        """The joint probability at which `share` is reached; 0 if that depends on the length, 1 if it is never."""
         above = bisect_left(self.knots, share, key=lambda knot: knot[1])
         if self.length_power or above == 0:
             return 0.0
@@ -53,28 +53,28 @@ def confidence_of(written: Written) -> float | None:
 
 
 def joint_probability(written: Written) -> tuple[float, int]:
-    """Logarithm of the model's own probability of the text, and of how many pieces; 0.0 and 0 when it gives none."""
+    """Log probability of the text, and the number of pieces with a probability; 0.0 and 0 without any."""
     logs = [math.log(max(own, 1e-300)) for _, own in written.pieces if own is not None]
     return sum(logs), len(logs)
 
 
 def confidence_from(backend: str, log_probability: float, n_pieces: int) -> float:
-    """`confidence_of` a text whose `joint_probability` was kept; it must have been given."""
+    """`confidence_of` from a stored `joint_probability`, whose number of pieces must not be 0."""
     return _curve(backend).share_right(log_probability, n_pieces)
 
 
-def least_probability(backend: str, confidence: float) -> float:
-    """The model's own joint probability at which it reaches `confidence`: below it need not be written.
+def min_probability(backend: str, confidence: float) -> float:
+    """The joint probability at which a text reaches `confidence`; generation can stop below it.
 
-    0 where that depends on the length of a text. 1 for a confidence that the model never has.
+    0 if that depends on the length of the text, 1 for a confidence that the model never reaches.
     """
-    return _curve(backend).least_probability(confidence)
+    return _curve(backend).min_probability(confidence)
 
 
-def sure_part(written: Written, least_confidence: float) -> Written:
-    """The longest part in whole lines that is sure enough: of a text of several lines the last ones may be guesses.
+def confident_part(written: Written, min_confidence: float) -> Written:
+    """The longest prefix of whole lines with at least this confidence, which decreases with each line.
 
-    All of it when the model gives no probabilities; nothing when already the first line is not sure enough.
+    The whole text if the model gives no probabilities; nothing if the first line is below the threshold.
     """
     if confidence_of(written) is None:
         return written
@@ -82,7 +82,7 @@ def sure_part(written: Written, least_confidence: float) -> Written:
     ends = [at for at, letter in enumerate(text) if letter == "\n" and text[:at].strip()]
     for end in (len(text), *reversed(ends)):
         part = written.cut(end)
-        if (confidence_of(part) or 0.0) >= least_confidence:
+        if (confidence_of(part) or 0.0) >= min_confidence:
             return part
     return replace(written, pieces=())
 

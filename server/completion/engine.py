@@ -1,8 +1,8 @@
-"""A cursor in, a completion out: reuse it, else join what is being written, else retrieve, ask, and show what is
-worth it.
+"""Completion engine: trigger rules, running generation, cache, retrieval, debounce, generation, postprocessing.
 
-Owns the course of a request, and what lives longer than one: the answers that are kept, those that are being written,
-and the pace of whoever types. Knows no editor protocol and no file on disk: a request brings one snapshot and one text.
+Owns the order of these steps in a request, and the state that outlives it: the cache, the running generations, the
+fragments of the last prompt, and the typing pace. Knows no editor protocol and no file on disk; a request brings one
+snapshot and one text.
 """
 
 from __future__ import annotations
@@ -21,29 +21,28 @@ from ..config.options import uses_workspace_model
 from ..models.budget import new_tokens
 from ..workspace.text import Cursor, TextLines
 from .cache import CachedCompletion, CompletionCache, CursorContext, Validity
-from .candidates import different, further_ways
-from .confidence import least_probability
+from .candidates import distinct, further_requests
+from .confidence import min_probability
 from .debounce import TypingPace, is_promising
-from .generations import GRACE_S, Generation, GenerationResult, Generations, Tell
+from .generations import GRACE_S, Generation, GenerationResult, Generations, OnProgress
 from .iterate import Round, complete_in_rounds
 from .model_request import PromptStableFragments, request_for, retrieve_at
-from .postprocess import show
+from .postprocess import NO_TEXT, postprocess
 from .prefetch import RecentCompletions
 from .stopping import stopping_for
 from .trace import confidence_detail, fragments_detail, outcome_detail
-from .trigger import why_not
+from .trigger import refusal_for
 from .values import Completion, Request, Source, Written
 from .writing import write
 
 CANCELLED = "cancelled"
-OUTDATED = "the text changed, or a newer request came"
-NOTHING_TO_SAY = "the model had nothing to say"
+SUPERSEDED = "superseded by an edit or a newer request"
 
 _ids = count(1)
 
 
 class Engine:
-    """One for a workspace; thread-safe. `busy` is entered while a completion is made; `grace_s` as in `running`."""
+    """One for each workspace. Thread-safe. `busy` is entered during generation; `grace_s` as in `generations.py`."""
 
     def __init__(
         self, busy: Callable[[], AbstractContextManager[None]] = nullcontext, *, grace_s: float = GRACE_S
@@ -56,241 +55,250 @@ class Engine:
         self._recent = RecentCompletions()
 
     def complete(self, request: Request) -> Completion:
-        """The completion at the cursor; empty, with the reason, when there is nothing worth showing."""
-        reason = why_not(request.cursor, request.syntax, request.trigger, request.config.completion)
+        """The completion at the cursor; empty, with the reason, if there is none."""
+        reason = refusal_for(request.cursor, request.syntax, request.trigger, request.config.completion)
         request.trace.step("trigger", f"{request.trigger} request, {'refused' if reason else 'accepted'}")
-        completion = _answered(request, request.nothing(reason) if reason else self._answer(request))
+        completion = _with_id(request, request.empty_completion(reason) if reason else self._complete(request))
         if request.config.completion.prefetch_next:
-            self._recent.remember(request, completion)
+            self._recent.add(request, completion)
         return completion
 
     def complete_in_rounds(self, request: Request, n_rounds: int, on_round: Callable[[Round], None]) -> Completion:
-        """What RepoCoder's loop arrives at; nothing of it is kept for other requests."""
+        """The completion by RepoCoder's loop; it is not cached."""
         with self._busy():
-            return _answered(request, complete_in_rounds(request, n_rounds, on_round))
+            return _with_id(request, complete_in_rounds(request, n_rounds, on_round))
 
     def complete_several(self, request: Request, n: int) -> list[Completion]:
-        """Up to `n` different completions, the one that `complete` gives first; that one alone when it is empty."""
+        """Up to `n` distinct completions, first the one of `complete`; if that is empty, no others."""
         first = self.complete(request)
-        others = self._others(request, first) if first.text else iter(())
-        return different(chain([first], others), n) or [first]
+        alternatives = self._alternatives(request, first) if first.text else iter(())
+        return distinct(chain([first], alternatives), n) or [first]
 
     def edited(self, file: tuple[str, str], lines: TextLines, at_s: float | None = None) -> None:
-        """A text changed. An answer that is being written for it goes on only if it may still fit."""
-        self._typing_pace.key(file, time.monotonic() if at_s is None else at_s)
+        """A text changed. Its running generation continues only if it may agree with the edit."""
+        self._typing_pace.key_typed(file, time.monotonic() if at_s is None else at_s)
         self._generations.edited(file, lines)
 
-    def forget(self) -> None:
-        """Models or settings changed: what was written, or is being written, does not count any more."""
-        self._generations.end_all()
-        self._cache.forget_all()
-        self._stable_fragments.forget()
+    def reset(self) -> None:
+        """Models or settings changed: cancel all generations and clear the caches."""
+        self._generations.cancel_all()
+        self._cache.clear()
+        self._stable_fragments.clear()
 
-    def read_ahead(self, request: Request, model: CodeModel) -> None:
-        """Have `model` read the very prompt that a completion at the cursor would need. Raises ModelError."""
-        fragments = self._fragments_for_prompt(request, self._basis(request))
+    def warm_up(self, request: Request, model: CodeModel) -> None:
+        """Prefill `model` with the prompt of a completion at the cursor. Raises ModelError."""
+        fragments = self._fragments_for_prompt(request, self._validity(request))
         with TimeLimit(request.cancel, request.config.completion.max_seconds) as limit:
             if not limit.cancelled:
-                model.warm(self._asked(request, model, fragments, limit), limit)
+                model.warm(self._model_request(request, model, fragments, limit), limit)
 
     def cursor_after(self, item_id: str) -> Cursor | None:
-        """Where the cursor stands when a completion was taken; None for one that is old, or was asked for before."""
+        """The cursor after a recent completion is accepted; None for an unknown id, and from the second call on."""
         return self._recent.cursor_after(item_id)
 
     def prefetch(self, request: Request) -> None:
-        """Have the first model write for a cursor at which nobody has asked yet, and keep that."""
-        if why_not(request.cursor, request.syntax, request.trigger, request.config.completion):
+        """Generate and cache a completion for a cursor before it is requested."""
+        if refusal_for(request.cursor, request.syntax, request.trigger, request.config.completion):
             return
-        validity = self._basis(request)
+        validity = self._validity(request)
         model = next(request.models.usable(), None)
-        if model is None or self._cache.find(request.cursor, validity, request.least_confidence) is not None:
+        if model is None or self._cache.find(request.cursor, validity, request.min_confidence) is not None:
             return
-        validity = replace(validity, fragments=self._retrieved(request))
+        validity = replace(validity, fragments=self._retrieve(request))
         if not request.cancel.cancelled:
-            self._started(request, validity, model).follow("", request.cancel, request.deadline_s)
+            self._start_generation(request, validity, model).wait("", request.cancel, request.deadline_s)
 
     def close(self) -> None:
-        """End everything that is being written."""
+        """Cancel all generations."""
         self._generations.close()
 
-    def _answer(self, request: Request) -> Completion:
-        validity = self._basis(request)
-        # What has been written is kept before it stops being joinable, so it is looked for in this order.
-        joined = self._generations.joinable(request.cursor, request.wanted_single_line)
-        if joined is None and (kept := self._kept(request, validity)) is not None:
-            return kept
+    def _complete(self, request: Request) -> Completion:
+        validity = self._validity(request)
+        # In this order: a generation is cached before it stops being joinable, so none is missed in between.
+        joined = self._generations.joinable(request.cursor, request.requested_single_line)
+        if joined is None and (cached := self._from_cache(request, validity)) is not None:
+            return cached
         with self._busy():
-            return self._new(request, validity, joined)
+            return self._generate(request, validity, joined)
 
-    def _kept(self, request: Request, validity: Validity) -> Completion | None:
-        """What was written before and holds here; None when nothing does."""
-        found = self._cache.find(request.cursor, validity, request.least_confidence, request.wanted_single_line)
+    def _from_cache(self, request: Request, validity: Validity) -> Completion | None:
+        """The completion of the valid cache entry, None without one."""
+        found = self._cache.find(request.cursor, validity, request.min_confidence, request.requested_single_line)
         if found is None:
             request.trace.step("cache", "miss")
             return None
-        answer, rest = found
-        request.trace.step("cache", f"hit: {answer.written.model}, {len(rest.text)} of its characters are left")
-        is_same_place = answer.context.offset == request.cursor.offset
-        source: Source = "typed-through" if not is_same_place else "speculated" if answer.is_prefetch else "cache"
-        completion = self._shown(request, rest, answer.validity, answer.single_line, source)
-        if not completion.text and not answer.validity.reads_all:
+        entry, rest = found
+        request.trace.step("cache", f"hit: {entry.written.model}, {len(rest.text)} of its characters are left")
+        is_same_offset = entry.context.offset == request.cursor.offset
+        source: Source = "typed-through" if not is_same_offset else "prefetched" if entry.is_prefetch else "cache"
+        completion = self._postprocess_and_cache(request, rest, entry.validity, entry.single_line, source)
+        if not completion.text and not entry.validity.reads_all:
             return self._from_workspace_model(request, validity, completion)
         return completion
 
-    def _new(self, request: Request, validity: Validity, joined: tuple[Generation, str] | None) -> Completion:
-        """From the first model that answers; what it wrote and is not shown leaves it to the workspace model."""
-        empty = request.nothing(NOTHING_TO_SAY)
+    def _generate(self, request: Request, validity: Validity, joined: tuple[Generation, str] | None) -> Completion:
+        """The completion of the first model that responds; of the workspace model if postprocessing leaves no text."""
+        empty = request.empty_completion(NO_TEXT)
+        max_seconds, setting = request.limit
         is_late = False
         for model in request.models.usable():
             if request.cancel.cancelled or request.is_late:
                 break
-            followed, generation, source = self._followed(request, validity, model, joined)
+            result, generation, source = self._await_result(request, validity, model, joined)
             if request.cancel.cancelled:
                 break
-            request.trace.step("model", partial(outcome_detail, model.info.name, followed))
-            if followed.is_outdated or generation is None:
-                return request.nothing(OUTDATED)
-            if followed.error is not None:
-                empty, joined = request.nothing(str(followed.error)), None
+            request.trace.step("model", partial(outcome_detail, model.info.name, result))
+            if result.is_superseded or generation is None:
+                return request.empty_completion(SUPERSEDED)
+            if result.error is not None:
+                empty, joined = request.empty_completion(str(result.error)), None
                 continue
-            if followed.written is None:
+            if result.written is None:
                 is_late = True
-                request.models.late(generation.model, *request.limit)
-                empty = request.nothing(f"{generation.model.info.name} wrote nothing in time")
+                request.models.late(generation.model, max_seconds, setting)
+                name, advice = generation.model.info.name, f"use a faster model, or raise {setting}"
+                empty = request.empty_completion(f"{name} wrote nothing in time; {advice} (now {max_seconds:g} s)")
                 break
-            completion = self._shown(request, followed.written, generation.validity, generation.single_line, source)
+            completion = self._postprocess_and_cache(
+                request, result.written, generation.validity, generation.single_line, source
+            )
             if completion.text:
-                return replace(completion, note=_cut_after(request)) if followed.is_late else completion
+                note = f"cut after {max_seconds:g} s ({setting})" if result.is_late else ""
+                return replace(completion, note=note)
             empty = completion
             break
         if request.cancel.cancelled:
-            return request.nothing(CANCELLED)
-        return self._from_workspace_model(request, validity, empty, keep=not is_late)
+            return request.empty_completion(CANCELLED)
+        return self._from_workspace_model(request, validity, empty, is_cacheable=not is_late)
 
-    def _followed(
+    def _await_result(
         self, request: Request, validity: Validity, model: CodeModel, joined: tuple[Generation, str] | None
     ) -> tuple[GenerationResult, Generation | None, Source]:
-        """What comes of waiting for `model`, or for the answer that the request joins while it agrees with the text."""
+        """Wait for the joined generation; without one, or if it turns out to disagree with the text, for a new one."""
         source: Source = "joined"
         while True:
             if joined is None:
                 fragments = self._fragments_for_prompt(request, validity)
-                self._wait_for_next_key(request, model)
+                self._debounce(request, model)
                 if request.cancel.cancelled:
                     return GenerationResult(), None, "model"
                 source = "model"
                 request.trace.step("model", f"calling {model.info.name}, fragments: {len(fragments)}")
-                joined = self._started(request, replace(validity, fragments=fragments), model), ""
+                joined = self._start_generation(request, replace(validity, fragments=fragments), model), ""
             else:
                 request.trace.step("cache", f"joined the running request of {joined[0].model.info.name}")
             generation, typed = joined
             started = time.monotonic()
-            followed = generation.follow(typed, request.cancel, request.deadline_s)
+            result = generation.wait(typed, request.cancel, request.deadline_s)
             request.timings_ms["model"] = 1e3 * (time.monotonic() - started)
-            if followed != GenerationResult() or request.cancel.cancelled:
-                return followed, generation, source
+            if result != GenerationResult() or request.cancel.cancelled:
+                return result, generation, source
             joined = None
 
-    def _started(self, request: Request, validity: Validity, model: CodeModel) -> Generation:
-        """An answer that `model` begins to write for the request, kept when it is done."""
+    def _start_generation(self, request: Request, validity: Validity, model: CodeModel) -> Generation:
+        """Start a generation for the request; its text is cached when it is complete."""
         context = CursorContext.of(request.cursor)
 
-        def write_and_keep(cancel: Cancel, tell: Tell) -> Written:
+        def write_and_cache(cancel: Cancel, on_progress: OnProgress) -> Written:
             started = time.monotonic()
-            most_seconds = request.config.completion.max_seconds
-            with nullcontext() if request.is_prefetch else self._busy(), TimeLimit(cancel, most_seconds) as limit:
-                asked = self._asked(request, model, validity.fragments, limit)
+            max_seconds = request.config.completion.max_seconds
+            with nullcontext() if request.is_prefetch else self._busy(), TimeLimit(cancel, max_seconds) as limit:
+                prompt = self._model_request(request, model, validity.fragments, limit)
                 try:
-                    written = write(model, asked, stopping_for(request), limit, tell)
+                    written = write(model, prompt, stopping_for(request), limit, on_progress)
                     if limit.is_reached and not written.text:
                         raise ModelUnreachable(
-                            f"{model.info.name} wrote nothing within {most_seconds:g} s. Use a faster model."
+                            f"{model.info.name} wrote nothing within {max_seconds:g} s. Use a faster model."
                         )
                 except ModelError as error:
                     request.models.failed(model, error)
                     raise
             seconds = time.monotonic() - started
             if not request.is_invoked and not request.is_prefetch:
-                _tell_time(request, model, seconds, is_given_up=cancel.cancelled)
+                _report_latency(request, model, seconds, is_aborted=cancel.cancelled)
             if not cancel.cancelled:
                 request.models.worked(model)
-                self._typing_pace.answered(model.info.name, seconds)
-                self._cache.keep(
+                self._typing_pace.model_answered(model.info.name, seconds)
+                self._cache.put(
                     CachedCompletion(context, written, validity, request.single_line, is_prefetch=request.is_prefetch)
                 )
             return written
 
-        return self._generations.start(context, model, validity, write_and_keep, single_line=request.single_line)
+        return self._generations.start(context, model, validity, write_and_cache, single_line=request.single_line)
 
     def _from_workspace_model(
-        self, request: Request, validity: Validity, instead_of: Completion, *, keep: bool = True
+        self, request: Request, validity: Validity, fallback: Completion, *, is_cacheable: bool = True
     ) -> Completion:
-        """From the repository's own model, if there may be one; `instead_of` when that has nothing to say either.
+        """The completion of the workspace model, if it is enabled; `fallback` if that is empty too.
 
-        It takes some milliseconds, and is asked in the request's own thread. It reads the index and no fragments:
-        those are for a person who asked, and wants to see what the repository holds.
+        It takes some milliseconds and runs in the thread of the request. The model reads the index and no fragments;
+        they are retrieved only for display with invoked completions.
         """
         if not uses_workspace_model(request.config) or request.cancel.cancelled:
-            return instead_of
-        least = request.least_confidence
-        model = request.snapshot.model.with_threshold(least_probability("workspace", least) if least else 0.0)
-        fragments = self._retrieved(request) if request.is_invoked else ()
+            return fallback
+        min_confidence = request.min_confidence
+        model = request.snapshot.model.with_threshold(
+            min_probability("workspace", min_confidence) if min_confidence else 0.0
+        )
+        fragments = self._retrieve(request) if request.is_invoked else ()
         started = time.monotonic()
-        asked = self._asked(request, model, fragments, request.cancel)
-        written = write(model, asked, stopping_for(request), request.cancel)
+        prompt = self._model_request(request, model, fragments, request.cancel)
+        written = write(model, prompt, stopping_for(request), request.cancel)
         request.timings_ms["model"] = 1e3 * (time.monotonic() - started) + request.timings_ms.get("model", 0.0)
         request.trace.step("model", f"{model.info.name} wrote {written.text!r}")
         if request.cancel.cancelled:
-            return request.nothing(CANCELLED)
-        # Who would be asked first is known better now: a model may have failed just before.
+            return request.empty_completion(CANCELLED)
+        # Read again: a model may have failed during this request.
         answering = request.models.answering[0]
-        validity = replace(validity, fragments=fragments, answering=answering, least_confidence=least, reads_all=True)
-        if keep and (written.text or not instead_of.model):
-            self._cache.keep(CachedCompletion(CursorContext.of(request.cursor), written, validity, request.single_line))
-        reason = instead_of.why_empty or NOTHING_TO_SAY
-        shown = self._shown if keep else _worth_showing
-        completion = shown(request, written, validity, request.single_line, "model", reason)
-        return completion if completion.text or not instead_of.model else instead_of
+        validity = replace(
+            validity, fragments=fragments, model=answering, min_confidence=min_confidence, reads_all=True
+        )
+        if is_cacheable and (written.text or not fallback.model):
+            self._cache.put(CachedCompletion(CursorContext.of(request.cursor), written, validity, request.single_line))
+        reason = fallback.why_empty or NO_TEXT
+        finish = self._postprocess_and_cache if is_cacheable else _postprocess
+        completion = finish(request, written, validity, request.single_line, "model", reason)
+        return completion if completion.text or not fallback.model else fallback
 
-    def _others(self, request: Request, first: Completion) -> Iterator[Completion]:
-        """What other models write at the cursor, and what all of them do for more lines or fewer."""
+    def _alternatives(self, request: Request, first: Completion) -> Iterator[Completion]:
+        """Completions by the other models, then by all models with the other length."""
         models = list(request.models.usable())
         if uses_workspace_model(request.config):
             models.append(request.snapshot.model.with_threshold(0.0))
-        validity = self._basis(request)
+        validity = self._validity(request)
         fragments = self._fragments_for_prompt(request, validity)
-        for asked, model in further_ways(request, models, first.model):
+        for further, model in further_requests(request, models, first.model):
             if request.cancel.cancelled or request.is_late:
                 return
-            with self._busy(), TimeLimit(asked.cancel, request.left_s) as limit:
-                prompt = self._asked(asked, model, fragments, limit)
+            with self._busy(), TimeLimit(further.cancel, request.left_s) as limit:
+                prompt = self._model_request(further, model, fragments, limit)
                 try:
-                    written = write(model, prompt, stopping_for(asked), limit)
+                    written = write(model, prompt, stopping_for(further), limit)
                 except ModelError as error:
                     request.models.failed(model, error)
                     continue
-            # What they were shown is the first one's to tell.
-            yield _answered(asked, _worth_showing(asked, written, validity, asked.single_line, "model"))
+            # Without fragments, which the first completion reports.
+            yield _with_id(further, _postprocess(further, written, validity, further.single_line, "model"))
 
-    def _shown(
+    def _postprocess_and_cache(
         self,
         request: Request,
         written: Written,
         validity: Validity,
         single_line: bool,
         source: Source,
-        reason: str = NOTHING_TO_SAY,
+        reason: str = NO_TEXT,
     ) -> Completion:
-        """What is worth showing of `written`; where that is another text, it is kept as well: a part may be taken."""
-        completion = _worth_showing(request, written, validity, single_line, source, reason)
+        """The completion after postprocessing. Text that this changed is cached too, for partial acceptance."""
+        completion = _postprocess(request, written, validity, single_line, source, reason)
         text = normalise(completion.text)
         if text not in ("", written.text) and not written.cut_by_limit:
-            self._cache.keep(
-                CachedCompletion(CursorContext.of(request.cursor), written, validity, single_line, shown=text)
+            self._cache.put(
+                CachedCompletion(CursorContext.of(request.cursor), written, validity, single_line, displayed=text)
             )
         return completion
 
-    def _asked(
+    def _model_request(
         self, request: Request, model: CodeModel, fragments: tuple[RankedFragment, ...], cancel: Cancel
     ) -> CompletionRequest:
         options = request.config.completion
@@ -306,39 +314,39 @@ class Engine:
             cancel=cancel,
         )
 
-    def _basis(self, request: Request) -> Validity:
+    def _validity(self, request: Request) -> Validity:
         epoch = self._cache.epoch_of(request.cursor.folder, request.snapshot.index.texts)
         return Validity(epoch, request.models.answering[0])
 
     def _fragments_for_prompt(self, request: Request, validity: Validity) -> tuple[RankedFragment, ...]:
-        """What a prompt at the cursor shows: the same as long as the cursor stays on its line."""
+        """The fragments of a prompt at the cursor, unchanged while the cursor stays on its line."""
         cursor = request.cursor
-        fragments = self._stable_fragments.find(cursor, lambda epoch: self._cache.only_own_changed(cursor, epoch))
+        fragments = self._stable_fragments.find(cursor, lambda epoch: self._cache.others_unchanged(cursor, epoch))
         if fragments is None:
-            fragments = self._retrieved(request)
-            self._stable_fragments.keep(cursor, validity.epoch, fragments)
+            fragments = self._retrieve(request)
+            self._stable_fragments.put(cursor, validity.epoch, fragments)
         else:
             request.trace.step("retrieval", f"{len(fragments)} fragments of the last prompt on this line")
         return fragments
 
-    def _retrieved(self, request: Request) -> tuple[RankedFragment, ...]:
+    def _retrieve(self, request: Request) -> tuple[RankedFragment, ...]:
         started = time.monotonic()
         retrieved = retrieve_at(request.snapshot, request.cursor, request.config.retrieval)
         request.timings_ms.update(retrieved.timings_ms, retrieval=1e3 * (time.monotonic() - started))
         request.trace.step("retrieval", partial(fragments_detail, retrieved.fragments))
         return retrieved.fragments
 
-    def _wait_for_next_key(self, request: Request, model: CodeModel) -> None:
-        """Who types on is not answered for each key. What was done since the key counts towards the wait."""
-        longest_s = request.config.completion.debounce_ms / 1e3
-        if request.is_invoked or request.is_prefetch or not longest_s:
+    def _debounce(self, request: Request, model: CodeModel) -> None:
+        """Wait for the next key before generation. Time spent since the last key counts towards the wait."""
+        max_s = request.config.completion.debounce_ms / 1e3
+        if request.is_invoked or request.is_prefetch or not max_s:
             return
         cursor, started = request.cursor, time.monotonic()
         until = self._typing_pace.wait_until(
             cursor.file,
             request.arrived_s,
             model.info.name,
-            longest_s,
+            max_s,
             is_promising=is_promising(cursor.start_of_line, cursor.rest_of_line),
         )
         request.cancel.wait(max(0.0, until - started))
@@ -346,41 +354,36 @@ class Engine:
         request.trace.step("debounce", f"waited {request.timings_ms['debounce']:.0f} ms")
 
 
-def _answered(request: Request, completion: Completion) -> Completion:
-    """The answer with its number and the time that it took."""
+def _with_id(request: Request, completion: Completion) -> Completion:
+    """The completion with its id and its total time."""
     request.timings_ms["total"] = 1e3 * (time.monotonic() - request.arrived_s)
     request.trace.step("result", f"shown: {completion.text!r}" if completion.text else f"empty: {completion.why_empty}")
     return replace(completion, id=f"{next(_ids):x}")
 
 
-def _cut_after(request: Request) -> str:
-    seconds, setting = request.limit
-    return f"cut after {seconds:g} s ({setting})"
-
-
-def _tell_time(request: Request, model: CodeModel, seconds: float, *, is_given_up: bool) -> None:
-    """For the verdict whether a model is too slow here. One that was ended early, by the next key, says nothing."""
+def _report_latency(request: Request, model: CodeModel, seconds: float, *, is_aborted: bool) -> None:
+    """Record the time of a generation, to detect slow models. One that the next key aborted early is no measurement."""
     options = request.config.completion
-    if not is_given_up or seconds * 1e3 > min(options.target_ms, options.deadline_ms):
-        request.models.took(model, seconds, options.target_ms / 1e3, timed_out=is_given_up)
+    if not is_aborted or seconds * 1e3 > min(options.target_ms, options.deadline_ms):
+        request.models.took(model, seconds, options.target_ms / 1e3, timed_out=is_aborted)
 
 
-def _worth_showing(
+def _postprocess(
     request: Request,
     written: Written,
     validity: Validity,
     single_line: bool,
     source: Source,
-    reason: str = NOTHING_TO_SAY,
+    reason: str = NO_TEXT,
 ) -> Completion:
-    completion = show(
+    completion = postprocess(
         written,
         request.cursor,
         single_line=single_line,
         fragments=validity.fragments,
         timings_ms=request.timings_ms,
         source=source,
-        least_confidence=request.least_confidence,
+        min_confidence=request.min_confidence,
         invoked=request.is_invoked,
         style=request.style,
         project_style=request.project_style,
@@ -388,5 +391,5 @@ def _worth_showing(
     )
     if written.text:
         request.trace.step("repair", f"rules: {', '.join(completion.repairs)}" if completion.repairs else "unchanged")
-        request.trace.step("confidence", confidence_detail(completion.confidence, request.least_confidence))
+        request.trace.step("confidence", confidence_detail(completion.confidence, request.min_confidence))
     return completion

@@ -1,10 +1,11 @@
-"""Answers while they are written: who waits for one, who may join it, and when nobody wants it any more.
+"""Running generations: joining, cancellation, and one model at a time.
 
-Owns the threads in which models write for requests, one at a time in a file, and one at a time of a model on this
-machine, where several would only slow each other down. Knows no retrieval and no cache.
+Owns the threads in which models generate for requests: one generation in a file, and one for each local model, because
+concurrent generations on one machine slow each other down. Knows no retrieval and no cache.
 
-Who types along with what is written keeps the answer going: the next request joins it. What is typed otherwise ends
-it at once. An answer that its last request has left goes on for a moment, since a successor may come.
+A request joins the running generation of its file if the text typed since agrees with the generated text. Typed text
+that disagrees cancels the generation at once. A generation without waiting requests continues for a grace period, in
+which the next request can join it.
 """
 
 from __future__ import annotations
@@ -23,69 +24,71 @@ from .values import Written
 log = logging.getLogger("weft")
 
 GRACE_S = 0.3
-"""How long an answer that nobody waits for goes on. Neovim asks 200 ms after a key, other editors at once."""
+"""Grace period of a generation without waiting requests. Neovim sends a request 200 ms after a key, other editors
+immediately."""
 
 CLOSE_WITHIN_S = 1.0
 
-Tell = Callable[[Written], None]
-Write = Callable[[Cancel, Tell], Written]
-"""Writes until its Cancel says no, tells on the way what is written so far, and raises ModelError."""
+OnProgress = Callable[[Written], None]
+Write = Callable[[Cancel, OnProgress], Written]
+"""Generates until it is done or cancelled, and reports the text so far after each piece. Raises ModelError."""
 
 
 @dataclass(frozen=True, slots=True)
 class GenerationResult:
-    """What came of waiting: the text from the cursor on, an error, or neither.
+    """What waiting for a generation returned: the text from the cursor on, an error, or neither.
 
-    Neither is for whoever was cancelled, had typed something else than is written, or saw nothing written in time.
+    Neither means that the request was cancelled, that the typed text disagrees, or that the deadline passed without
+    any text.
     """
 
     written: Written | None = None
     error: ModelError | None = None
     is_late: bool = False
-    is_outdated: bool = False  # the text changed, or a newer request in the file took the model
+    is_superseded: bool = False  # the text changed, or a newer request in the file took the model
 
 
 class Generation:
-    """One answer while it is written. Thread-safe."""
+    """One running generation and its waiting requests. Thread-safe."""
 
     def __init__(
         self, context: CursorContext, model: CodeModel, validity: Validity, *, single_line: bool, grace_s: float
     ) -> None:
         self.context, self.model, self.validity, self.single_line = context, model, validity, single_line
         self.cancel = Cancel()
-        self.has_turn = False  # its model writes for it now; owned by `Generations`
+        self.holds_model = False  # guarded by the lock of `Generations`
         self._grace_s = grace_s
         self._changed = threading.Condition()
         self._written = Written(complete=False)
         self._error: ModelError | None = None
         self._is_done = False
         self._n_waiting = 0
-        self._leaving: threading.Timer | None = None
-        self._is_outdated = False
-        self._typed: tuple[str, ...] = ()  # what the latest text may have behind the context; empty when nobody said
+        self._grace_timer: threading.Timer | None = None
+        self._is_superseded = False
+        self._typed: tuple[str, ...] = ()  # candidates from the latest edit; empty before one
         self.cancel.on_cancel(self._wake)
 
-    def tell(self, written: Written) -> None:
+    def publish(self, written: Written) -> None:
         with self._changed:
             self._written = written
             self._changed.notify_all()
         if self._typed and not any(map(self.agrees_with, self._typed)):
-            self.cancel.cancel()  # who waits may have typed something else, and asks anew
+            self.cancel.cancel()  # waiting requests start another generation
 
     def edited(self, lines: TextLines) -> None:
-        """The text is another one now; an answer that can't go on from there ends, now or when it shows."""
+        """The text changed. A generation that disagrees with it is cancelled, now or as soon as that is known."""
         self._typed = self.context.typed_in(lines)
         if not any(map(self.agrees_with, self._typed)):
-            self.outdate()
+            self.supersede()
 
-    def end(self, written: Written | None, error: ModelError | None) -> None:
+    def finish(self, written: Written | None, error: ModelError | None) -> None:
         with self._changed:
             self._written = written or self._written
             self._error, self._is_done = error, True
             self._changed.notify_all()
 
     def agrees_with(self, typed: str) -> bool:
-        """Whether the text may turn out to begin with what was typed, and to go on after it."""
+        """Whether the final text may still begin with the typed text and continue after it."""
         text = self._written.text
         if self._is_done:
             return self._error is None and text.startswith(typed) and (not typed or bool(text[len(typed) :].strip()))
@@ -93,22 +96,22 @@ class Generation:
 
     @property
     def is_abandoned(self) -> bool:
-        """Whether all who waited have left."""
-        return self._leaving is not None
+        """Whether every request has stopped waiting, and the grace period runs."""
+        return self._grace_timer is not None
 
-    def outdate(self) -> None:
-        """The text went another way: end it, and send away who waits."""
-        self._is_outdated = True
+    def supersede(self) -> None:
+        """An edit or a newer request replaces this generation: cancel it, and release its requests."""
+        self._is_superseded = True
         self.cancel.cancel()
 
-    def follow(self, typed: str, cancel: Cancel, until: float | None) -> GenerationResult:
-        """Wait for the text after `typed`; at the time `until` of the monotonic clock take what there is."""
+    def wait(self, typed: str, cancel: Cancel, until: float | None) -> GenerationResult:
+        """Wait for the text after `typed`; at `until`, in monotonic time, return the text so far."""
         with self._changed:
             self._n_waiting += 1
-            if self._leaving is not None:
-                self._leaving.cancel()
-                self._leaving = None
-        forget = cancel.on_cancel(self._wake)
+            if self._grace_timer is not None:
+                self._grace_timer.cancel()
+                self._grace_timer = None
+        unsubscribe = cancel.on_cancel(self._wake)
         is_late = False
         try:
             with self._changed:
@@ -118,16 +121,16 @@ class Generation:
                         is_late = True
                         break
                     self._changed.wait(left_s)
-                return self._followed(typed, is_late)
+                return self._result(typed, is_late)
         finally:
-            forget()
+            unsubscribe()
             self._leave(at_once=is_late)
 
-    def _followed(self, typed: str, is_late: bool) -> GenerationResult:
+    def _result(self, typed: str, is_late: bool) -> GenerationResult:
         if self._error is not None:
             return GenerationResult(error=self._error)
-        if self._is_outdated:
-            return GenerationResult(is_outdated=True)
+        if self._is_superseded:
+            return GenerationResult(is_superseded=True)
         if not self.agrees_with(typed) or (self.cancel.cancelled and not is_late):
             return GenerationResult()
         if self._is_done:
@@ -144,9 +147,9 @@ class Generation:
             if self._n_waiting or self._is_done or self.cancel.cancelled:
                 return
             if not at_once:
-                self._leaving = threading.Timer(self._grace_s, self._end_abandoned)
-                self._leaving.daemon = True
-                self._leaving.start()
+                self._grace_timer = threading.Timer(self._grace_s, self._end_abandoned)
+                self._grace_timer.daemon = True
+                self._grace_timer.start()
                 return
         self.cancel.cancel()
 
@@ -160,7 +163,7 @@ class Generation:
 
 
 class Generations:
-    """The answers that are being written. Thread-safe."""
+    """The running generations of all files. Thread-safe."""
 
     def __init__(self, grace_s: float = GRACE_S) -> None:
         self._grace_s = grace_s
@@ -170,9 +173,9 @@ class Generations:
         self._is_closed = False
 
     def joinable(self, cursor: Cursor, single_line: bool | None) -> tuple[Generation, str] | None:
-        """The answer that a request at the cursor may wait for, and what was typed since it was asked for.
+        """The generation that a request at the cursor can join, with the text typed since it started.
 
-        One that does not fit the cursor any more is ended. `single_line` None takes what there is.
+        A generation that no longer fits the cursor is cancelled. `single_line` None accepts any length.
         """
         with self._changed:
             generation = self._generations.get(cursor.file)
@@ -181,48 +184,48 @@ class Generations:
         typed = generation.context.typed_until(cursor)
         if typed is not None and single_line in (None, generation.single_line) and generation.agrees_with(typed):
             return generation, typed
-        generation.outdate()
+        generation.supersede()
         return None
 
     def start(
         self, context: CursorContext, model: CodeModel, validity: Validity, write: Write, *, single_line: bool
     ) -> Generation:
-        """Have an answer written; what is written in the same file, or for nobody, is ended."""
+        """Start a generation; cancel the one of the same file, and all abandoned ones."""
         generation = Generation(context, model, validity, single_line=single_line, grace_s=self._grace_s)
         thread = threading.Thread(target=self._run, args=(generation, write), name="weft-writing", daemon=True)
         with self._changed:
-            known = self._generations.values()
-            others = [other for other in known if other.context.file == context.file or other.is_abandoned]
+            running = self._generations.values()
+            others = [other for other in running if other.context.file == context.file or other.is_abandoned]
             self._generations[context.file] = generation
             self._threads.add(thread)
             is_closed = self._is_closed
         for other in others:
-            other.outdate()
+            other.supersede()
         if is_closed:
-            generation.outdate()
+            generation.supersede()
         thread.start()
         return generation
 
     def edited(self, file: tuple[str, str], lines: TextLines) -> None:
-        """A text changed. What is written for it ends when it does not go on from there."""
+        """A text changed. Its generation is cancelled unless the edit agrees with it."""
         with self._changed:
             generation = self._generations.get(file)
         if generation is not None:
             generation.edited(lines)
 
-    def end_all(self) -> None:
-        """End everything; who waits is sent away."""
+    def cancel_all(self) -> None:
+        """Cancel all generations, and release their requests."""
         with self._changed:
             generations = list(self._generations.values())
         for generation in generations:
-            generation.outdate()
+            generation.supersede()
 
     def close(self) -> None:
-        """End everything for good, and wait a little for the models to notice."""
+        """Cancel all generations, reject new ones, and wait up to `CLOSE_WITHIN_S` for the threads."""
         with self._changed:
             self._is_closed = True
             threads = list(self._threads)
-        self.end_all()
+        self.cancel_all()
         until = time.monotonic() + CLOSE_WITHIN_S
         for thread in threads:
             thread.join(max(0.0, until - time.monotonic()))
@@ -231,37 +234,37 @@ class Generations:
         written: Written | None = None
         error: ModelError | None = None
         try:
-            self._wait_for_turn(generation)
+            self._acquire_model(generation)
             if not generation.cancel.cancelled:
-                written = write(generation.cancel, generation.tell)
-        except ModelError as told:
-            error = told
+                written = write(generation.cancel, generation.publish)
+        except ModelError as model_error:
+            error = model_error
         except Exception as bug:
-            log.exception("%s failed in an unforeseen way.", generation.model.info.name)
-            error = ModelError(f"{generation.model.info.name} failed: {bug}. Look at the log.")
+            log.exception("Unexpected error in model `%s`.", generation.model.info.name)
+            error = ModelError(f"{generation.model.info.name} failed: {bug}. See the log for the traceback.")
         finally:
             with self._changed:
                 if self._generations.get(generation.context.file) is generation:
                     del self._generations[generation.context.file]
                 self._threads.discard(threading.current_thread())
                 self._changed.notify_all()
-            generation.end(written, error)
+            generation.finish(written, error)
 
-    def _wait_for_turn(self, generation: Generation) -> None:
-        """Until the model is free, where it is one of this machine."""
+    def _acquire_model(self, generation: Generation) -> None:
+        """Wait until no other generation uses the model, if the model is local."""
         if not generation.model.info.local:
             return
-        forget = generation.cancel.on_cancel(self._wake)
+        unsubscribe = generation.cancel.on_cancel(self._wake)
         with self._changed:
             while not generation.cancel.cancelled and self._is_busy(generation):
                 self._changed.wait()
-            generation.has_turn = True
-        forget()
+            generation.holds_model = True
+        unsubscribe()
 
     def _is_busy(self, generation: Generation) -> bool:
-        """Whether another answer has the model. One that was cancelled gives way by itself."""
+        """Whether another generation holds the model; a cancelled one releases it by itself."""
         return any(
-            other.has_turn and other.model is generation.model and not other.cancel.cancelled
+            other.holds_model and other.model is generation.model and not other.cancel.cancelled
             for other in self._generations.values()
             if other is not generation
         )

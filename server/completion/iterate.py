@@ -1,10 +1,10 @@
-"""RepoCoder's loop: what a model wrote is asked for, and what that finds is what it writes with next.
+"""Iterative retrieval (RepoCoder): each round retrieves with the text generated in the round before.
 
-Owns the course of the rounds (papers' spec 1.6 and 2): in-file, single retrieval, n rounds, and for measurements the
-oracle and the best round. Any strategy, any model. Knows no formula of a window and no prompt.
+Owns the rounds (papers' spec 1.6 and 2): in-file, single retrieval, n rounds, and for measurements the oracle and the
+best round. Works with any strategy and any model. Knows no formula of a window and no prompt.
 
-A loop is slow, so rounds are yielded as they are done and end soon after `cancel`. They end early when a round writes
-what the last one wrote: the next would be asked the same.
+Rounds are slow, so they are yielded one by one and end soon after `cancel`. They end early when a round generates the
+same text as the one before, because the next query would be the same.
 """
 
 from __future__ import annotations
@@ -22,35 +22,35 @@ from ..config.options import uses_workspace_model
 from ..workspace.snapshot import FolderSnapshot
 from ..workspace.text import Cursor
 from .model_request import request_for, retrieve_at
-from .postprocess import show
+from .postprocess import postprocess
 from .stopping import Stopping, stopping_for
 from .values import Completion, Request, Written
 from .writing import write
 
 
 @dataclass(frozen=True, slots=True)
-class Protocol:
-    """What RepoEval fixes besides the ranking: how much is written, and how long prompt and answer may be together.
+class EvaluationLimits:
+    """Limits of RepoEval: tokens to generate, and tokens of prompt and completion together.
 
-    Half of the prompt is for fragments, ten at most, whatever the protocol (`llm/prompting/prompts.py`).
+    Fragments get half of the prompt, ten at most, under all limits (`llm/prompting/prompts.py`).
     """
 
     max_new_tokens: int = 100
     context_tokens: int = 4096
 
 
-LINES_4K, LINES_2K = Protocol(), Protocol(context_tokens=2048)
-FUNCTIONS_4K, FUNCTIONS_2K = Protocol(500), Protocol(500, 2048)
+LINES_4K, LINES_2K = EvaluationLimits(), EvaluationLimits(context_tokens=2048)
+FUNCTIONS_4K, FUNCTIONS_2K = EvaluationLimits(500), EvaluationLimits(500, 2048)
 """Papers' spec 2.3. Line and API tasks have the first two."""
 
 
 @dataclass(frozen=True, slots=True)
 class Loop:
-    """A cursor, the model that writes there, and how.
+    """The parameters of a loop.
 
-    `retrieval.shift` holds for the first round alone. `stopping` makes the stop rules of one round; None lets the model
-    write up to its token limit, as RepoCoder does: the lines that follow are asked for too, and whoever shows the text
-    cuts it.
+    `retrieval.shift` applies to the first round only. `stopping` creates the stop rules of a round; with None the model
+    generates up to its token limit, as in RepoCoder: the query then has the following lines too, and the caller cuts
+    the text.
     """
 
     snapshot: FolderSnapshot
@@ -66,7 +66,7 @@ class Loop:
 
 @dataclass(frozen=True, slots=True)
 class Round:
-    """What was asked (None: nothing), what that found, best first, and what was written with it."""
+    """The query (None without retrieval), the retrieved fragments, best first, and the generated text."""
 
     query: QueryLines | None
     fragments: tuple[RankedFragment, ...]
@@ -75,14 +75,14 @@ class Round:
 
 
 def in_file(loop: Loop) -> Round:
-    """What the model writes with the file alone. Raises ModelError."""
+    """Generation without retrieval. Raises ModelError."""
     return _round(loop, None, loop.retrieval)
 
 
 def rounds(loop: Loop, n: int) -> Iterator[Round]:
-    """Up to `n` rounds as they are done; one is single retrieval. Raises ModelError.
+    """Yields up to `n` rounds; with `n` 1 this is single retrieval. Raises ModelError.
 
-    A round that `cancel` ended is not among them.
+    A cancelled round is not yielded.
     """
     prefix, shown_from = loop.cursor.prefix, loop.cursor.shown_from_line
     query = vanilla_query(prefix, shown_from, loop.retrieval.query_lines)
@@ -100,31 +100,30 @@ def rounds(loop: Loop, n: int) -> Iterator[Round]:
 
 
 def oracle(loop: Loop, truth: str) -> Round:
-    """What is written when what truly follows the cursor was asked for. For measurements alone. Raises ModelError."""
+    """Generation after retrieval with the true continuation, for measurements only. Raises ModelError."""
     cursor = loop.cursor
     query = oracle_query(cursor.prefix, cursor.shown_from_line, truth, loop.retrieval.query_lines)
     return _round(loop, query, replace(loop.retrieval, shift=False))
 
 
 def best_of(done: Iterable[Round], score: Callable[[Round], float]) -> Round:
-    """The round with the highest score, of equals the first. With a score that knows the truth, for measurements."""
+    """The first round with the highest score; for measurements, with a score that knows the true continuation."""
     return max(done, key=score)
 
 
 def complete_in_rounds(
     request: Request, n_rounds: int, on_round: Callable[[Round], None] = lambda done: None
 ) -> Completion:
-    """The completion that the first model which answers arrives at; the snapshot's own model comes last.
+    """The completion after `n_rounds`, at least 1, by the first model that completes them; the workspace model is last.
 
-    For whoever asked and waits: `request` is an invoked one. A model that fails in any round is as good as one that
-    never began. `on_round` hears of each round as it is done. `n_rounds` is at least 1.
+    `request` is an invoked one. The rounds of a model that fails are discarded. `on_round` is called after each round.
     """
     if n_rounds < 1:
-        raise ValueError(f"{n_rounds} rounds write nothing; ask for at least one")
+        raise ValueError(f"The number of rounds must be at least 1, not {n_rounds}.")
     last = (request.snapshot.model.with_threshold(0.0),) if uses_workspace_model(request.config) else ()
-    reason = "there is no model to ask"
-    most_seconds = n_rounds * request.config.completion.max_seconds
-    with TimeLimit(request.cancel, most_seconds) as limit:
+    reason = "no model is available; configure one, or enable the workspace model"
+    max_seconds = n_rounds * request.config.completion.max_seconds
+    with TimeLimit(request.cancel, max_seconds) as limit:
         for model in chain(request.models.usable(), last):
             done: list[Round] = []
             try:
@@ -136,20 +135,20 @@ def complete_in_rounds(
                 reason = str(error)
                 continue
             if request.cancel.cancelled:
-                return request.nothing("cancelled")
+                return request.empty_completion("cancelled")
             if limit.is_reached:
-                cut = f"cut after {most_seconds:g} s (completion.max_seconds for each round)"
-                return replace(_shown(request, done), note=cut) if done else request.nothing(cut)
+                cut = f"cut after {max_seconds:g} s (completion.max_seconds for each round)"
+                return replace(_postprocess(request, done), note=cut) if done else request.empty_completion(cut)
             request.models.worked(model)
-            return _shown(request, done)
-    return request.nothing(reason)
+            return _postprocess(request, done)
+    return request.empty_completion(reason)
 
 
 class _NoStop(Stopping):
-    """Writes on to the token limit."""
+    """No stop rules: generation ends at the token limit."""
 
     def __init__(self) -> None:
-        """Needs no cursor."""
+        """Takes no cursor."""
 
     def end_of(self, text: str) -> int | None:
         return None
@@ -191,13 +190,13 @@ def _loop(request: Request, model: CodeModel, cancel: Cancel) -> Loop:
     )
 
 
-def _shown(request: Request, done: Sequence[Round]) -> Completion:
-    """The completion of the last round that wrote something. Times are those of all rounds."""
+def _postprocess(request: Request, done: Sequence[Round]) -> Completion:
+    """The completion of the last round with a text; times are sums over all rounds."""
     final = next((finished for finished in reversed(done) if finished.written.text.strip()), done[-1])
     for finished in done:
         for name, ms in finished.timings_ms.items():
             request.timings_ms[name] = request.timings_ms.get(name, 0.0) + ms
-    return show(
+    return postprocess(
         final.written,
         request.cursor,
         single_line=request.single_line,

@@ -1,6 +1,6 @@
-"""From what a model wrote to what is shown: repaired, and only when sure enough.
+"""Postprocessing of generated text: repair, confidence threshold, check for hidden characters.
 
-Owns the last steps of every completion, whether just written or kept from before. Knows no model and no thread.
+Owns the last steps of every completion, generated or cached. Knows no model and no thread.
 """
 
 from __future__ import annotations
@@ -10,12 +10,14 @@ from dataclasses import replace
 from ...retrieval import RankedFragment
 from ..output.safe_text import hidden_character
 from ..workspace.text import Cursor
-from .confidence import confidence_of, sure_part
+from .confidence import confidence_of, confident_part
 from .repair import Draft, IndentStyle, repair
 from .values import Completion, Source, Written
 
+NO_TEXT = "the model generated no text"
 
-def show(
+
+def postprocess(
     written: Written,
     cursor: Cursor,
     *,
@@ -23,23 +25,23 @@ def show(
     fragments: tuple[RankedFragment, ...] = (),
     timings_ms: dict[str, float] | None = None,
     source: Source = "model",
-    least_confidence: float = 0.0,
+    min_confidence: float = 0.0,
     invoked: bool = False,
     style: IndentStyle | None = None,
     project_style: IndentStyle | None = None,
-    reason: str = "the model had nothing to say",
+    reason: str = NO_TEXT,
 ) -> Completion:
-    """The completion to show for `written` at `cursor`; with less than `least_confidence` it is empty, and says so.
+    """The completion for `written` at `cursor`; empty, with the reason, if its confidence is below `min_confidence`.
 
-    Of several lines those are shown that are sure enough. `reason` is why there is nothing when the model wrote
-    nothing; `invoked` shows what is worth little, too. `style` is how the editor indents, `project_style`
-    how the project's settings say.
+    Text of several lines is cut to the lines that reach the threshold. `reason` is the reason for an empty text.
+    `invoked` also accepts text of little content. `style` is the indentation of the editor, `project_style` that of
+    the project's settings.
     """
     here = (cursor.line, cursor.character)
     confidence = confidence_of(written)
-    is_sure = confidence is None or confidence >= least_confidence
-    if not is_sure and (part := sure_part(written, least_confidence)).text.strip():
-        written, confidence, is_sure = replace(part, cut_by_limit=False), confidence_of(part), True
+    is_confident = confidence is None or confidence >= min_confidence
+    if not is_confident and (part := confident_part(written, min_confidence)).text.strip():
+        written, confidence, is_confident = replace(part, cut_by_limit=False), confidence_of(part), True
     draft = repair(
         Draft(
             written.text,
@@ -55,10 +57,11 @@ def show(
     if not text.strip():
         text, why_empty = "", why_empty or reason
     elif not _is_plain(text) and (hidden := hidden_character(text)):
-        # Nobody sees it in ghost text, and in source code it may hide what the code does (CVE-2021-42574).
-        text, why_empty = "", f"the text holds a control or invisible character ({hidden})"
-    elif not is_sure:
-        text, why_empty = "", f"not sure enough: {confidence:.0%}, and {least_confidence:.0%} is asked for"
+        # Invisible in ghost text; in source code it can disguise what the code does (CVE-2021-42574).
+        text, why_empty = "", f"the text contains a control or invisible character ({hidden})"
+    elif not is_confident:
+        why_empty = f"low confidence: {confidence:.0%} is below completion.min_confidence ({min_confidence:.0%})"
+        text = ""
     return Completion(
         text.replace("\n", cursor.lines.line_break),
         here,
@@ -74,7 +77,7 @@ def show(
 
 
 def _is_plain(text: str) -> bool:
-    """Whether a text is ASCII without control characters: nothing is hidden in most code."""
+    """Whether a text is printable ASCII, which is a fast check that most code passes."""
     return text.isascii() and text.translate(_WHITE_SPACE).isprintable()
 
 

@@ -1,7 +1,7 @@
-"""The next completion before anybody asks: at the place where the cursor will stand when a shown one is taken.
+"""Prefetch: the cursor after a completion is accepted, where the next completion will be requested.
 
-Owns which completions were shown lately and where, and that place. Knows no model and no thread: when it is idle
-enough is its caller's matter.
+Owns the recent completions with their requests, and the computation of that cursor. Knows no model and no thread; the
+caller decides when to prefetch.
 """
 
 from __future__ import annotations
@@ -13,33 +13,33 @@ from dataclasses import replace
 from ..workspace.text import Cursor, TextLines
 from .values import Completion, Request
 
-REMEMBERED = 16
-"""Completions of the last moments; what a person sees is one of them."""
+MAX_RECENT = 16
+"""Number of completions to remember; the one on the screen is among them."""
 
 
 class RecentCompletions:
-    """The requests of the latest completions by the completions' ids. Thread-safe."""
+    """Recent completions with their requests, by the id of the completion. Thread-safe."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._answered: OrderedDict[str, tuple[Request, Completion]] = OrderedDict()
+        self._recent: OrderedDict[str, tuple[Request, Completion]] = OrderedDict()
 
-    def remember(self, request: Request, completion: Completion) -> None:
+    def add(self, request: Request, completion: Completion) -> None:
         if completion.text:
             with self._lock:
-                self._answered[completion.id] = (request, completion)
-                if len(self._answered) > REMEMBERED:
-                    self._answered.popitem(last=False)
+                self._recent[completion.id] = (request, completion)
+                if len(self._recent) > MAX_RECENT:
+                    self._recent.popitem(last=False)
 
     def cursor_after(self, item_id: str) -> Cursor | None:
-        """Where the cursor stands when this completion was taken; once only, None when it is not known any more."""
+        """The cursor after the completion is accepted; None for an unknown id, and from the second call on."""
         with self._lock:
-            request, completion = self._answered.pop(item_id, (None, None))
+            request, completion = self._recent.pop(item_id, (None, None))
         return None if request is None or completion is None else cursor_after(request.cursor, completion)
 
 
 def cursor_after(cursor: Cursor, completion: Completion) -> Cursor:
-    """The cursor behind the completion's text, in the text that holds it."""
+    """The cursor at the end of the completion, in the text with the completion inserted."""
     text = cursor.lines.text
     start, end = (cursor.lines.offset(*position) for position in (completion.start, completion.end))
     lines = TextLines(text[:start] + completion.text + text[end:])

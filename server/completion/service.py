@@ -1,7 +1,7 @@
-"""The completion service of a workspace: requests made from cursors, answers counted, work done ahead of requests.
+"""Completion service of a workspace: requests from cursors, statistics, warm-up and prefetch between requests.
 
-Owns which files get completions, what a request is made of, and what is prefetched while no request runs. The engine
-answers requests; this knows folders, buffers and models. Knows no protocol.
+Owns the rules on files without completion, the construction of requests, and the background work. Connects the engine
+with folders, buffers and models. Knows no protocol.
 """
 
 from __future__ import annotations
@@ -32,19 +32,19 @@ from .values import Completion, Request, RequestOptions, Trigger
 READ_AHEAD_AFTER_S = 0.15
 """A model reads ahead this long after the last edit."""
 
-PAUSED_NOTE = "Weft is paused: changes since then are not indexed."
+PAUSED_NOTE = "Weft is paused: later changes are not indexed. Resume Weft to index them."
 
 AUTOMATIC = RequestOptions()
 
 _BY_MODEL = ("model", "joined")
-"""Sources of a completion for which a model has just read the code before the cursor."""
+"""Sources of a completion for which a model has just prefilled the code before the cursor."""
 
 
 @dataclass(frozen=True, slots=True)
 class Explanation:
-    """Why these fragments: the scores in parts, what was left out and why, and what the prompt shows anyway."""
+    """Retrieval at a cursor: fragments with the parts of their scores, and omitted ones with the reasons."""
 
-    folder: str  # whose index it is, "" for none
+    folder: str  # of the index, "" without one
     path: str
     shown_from_line: int
     fragments: tuple[RankedFragment, ...]
@@ -56,7 +56,7 @@ class Explanation:
 
 @dataclass(frozen=True, slots=True)
 class Position:
-    """Where a person is in a file, as far as an editor tells."""
+    """The last known position of the user in a file."""
 
     path: Path
     line: int
@@ -64,7 +64,7 @@ class Position:
 
 
 class CompletionService:
-    """Thread-safe. `idle` runs work between requests, `closed` ends all requests."""
+    """Thread-safe. `idle` runs background work between requests; `closed` cancels all requests."""
 
     def __init__(
         self,
@@ -85,12 +85,12 @@ class CompletionService:
         self._is_paused = False
         self._last_edited: Position | None = None
         self._last_requested: dict[Path, tuple[int, int]] = {}  # position by file
-        self._answered: TextLines | None = None  # the text of the last request that a model answered
+        self._last_text_read: TextLines | None = None  # that a model prefilled for a completion
 
     # Requests.
 
     def request(self, cursor: Cursor, cancel: Cancel, options: RequestOptions = AUTOMATIC) -> Request:
-        """A request at a cursor, whose `path` is a path on disk. What was edited before in other files is indexed."""
+        """A request at a cursor, whose `path` is a path on disk. Pending edits of other files are indexed first."""
         facts = self._buffers.facts(Path(cursor.path))
         refusal = self._refusal(Path(cursor.path), facts, cursor.lines, options.trigger)
         return self._request(cursor, facts, refusal, cancel, options)
@@ -105,34 +105,34 @@ class CompletionService:
         text: str | None = None,
         cancel: Cancel | None = None,
     ) -> Request:
-        """A request at a position of a file; `text` None takes the open buffer, else the file on disk.
+        """A request at a position of a file; `text` None reads the open buffer, else the file on disk.
 
-        Raises OSError for a file that cannot be read, ValueError for one that is no text.
+        Raises OSError for an unreadable file, ValueError for one that is not text.
         """
         facts = self._buffers.facts(path)
         given = None if text is None else TextLines(text)
         refusal = self._refusal(path, facts, given, options.trigger)
         lines = given or (TextLines("") if refusal else self._buffers.lines(path))
-        # A file that is not open is read from disk only now.
+        # Checked again, because a file without a buffer is only now read from disk.
         refusal = refusal or self._refusal(path, facts, lines, options.trigger)
         cursor = Cursor(str(path), lines, line, character)
         return self._request(cursor, facts, refusal, cancel or Cancel(), options)
 
     def complete(self, request: Request) -> Completion:
-        """The completion for a request; empty, with the reason, when there is nothing worth showing."""
-        return self._counted(request, self._engine.complete)
+        """The completion for a request; empty, with the reason, if there is none."""
+        return self._run(request, self._engine.complete)
 
     def complete_in_rounds(
         self, request: Request, n_rounds: int, on_round: Callable[[Round], None] = lambda done: None
     ) -> Completion:
-        """The completion after RepoCoder's loop: each round retrieves with what the last one wrote.
+        """The completion after RepoCoder's loop: each round retrieves with the text of the round before.
 
-        Slow: as many answers of the model as rounds.
+        Slow: one generation for each round.
         """
-        return self._counted(request, partial(self._engine.complete_in_rounds, n_rounds=n_rounds, on_round=on_round))
+        return self._run(request, partial(self._engine.complete_in_rounds, n_rounds=n_rounds, on_round=on_round))
 
     def complete_several(self, request: Request, n: int) -> list[Completion]:
-        """Up to `n` different completions, the best first; one that is empty when there is none.
+        """Up to `n` different completions, the best first; a single empty one if there is none.
 
         As slow as all models together.
         """
@@ -142,24 +142,24 @@ class CompletionService:
             several.extend(self._engine.complete_several(request, n))
             return several[0]
 
-        first = self._counted(request, first_of_several)
+        first = self._run(request, first_of_several)
         for other in several[1:]:
-            self._stats.offered_beside(other, request.cursor.language.name)
+            self._stats.offered_alternative(other, request.cursor.language.name)
         return several or [first]
 
     def retrieve(self, path: Path, line: int, character: int, options: RetrievalOptions | None = None) -> Retrieved:
         """Fragments of the repository for the code at a position, best first."""
         request = self.request_at(path, line, character)
-        if _is_barred(request):
+        if _is_excluded(request):
             return Retrieved((), ())
         return retrieve_at(request.snapshot, request.cursor, options or self._config.retrieval)
 
     def explain(self, path: Path, line: int, character: int, *, text: str | None = None) -> Explanation:
-        """The fragments that `complete` would be given at a position, and why."""
+        """The fragments that a completion at a position would use, with the reasons."""
         request = self.request_at(path, line, character, text=text)
         paused = (PAUSED_NOTE,) if self._is_paused else ()
         model, notes = self._models.name, (*paused, *self._models.chain.notes)
-        if _is_barred(request):
+        if _is_excluded(request):
             return Explanation("", str(path), 0, (), (), {}, model, (request.refusal, *notes))
         cursor = request.cursor
         found = retrieve_at(request.snapshot, cursor, replace(self._config.retrieval, explain=True))
@@ -177,33 +177,33 @@ class CompletionService:
     # Events.
 
     def opened(self, path: Path, lines: TextLines) -> None:
-        """A text was opened. The editor does not say where its cursor is: where it was last, else at the end."""
+        """A text was opened. The cursor is unknown and assumed to be at its last position, else at the end."""
         at = self._last_requested.get(path) or lines.position(len(lines.text))
         self._last_edited = Position(path, *at)
 
     def edited(self, path: Path, lines: TextLines, changed: TextChange) -> None:
-        """A text changed. A running answer for it goes on only if it may still fit."""
+        """A text changed. Its running generation continues only if it may agree with the edit."""
         self._last_edited = Position(path, *lines.position(changed.end_after))
         facts = self._buffers.facts(path)
         self._engine.edited((facts.root, facts.key), lines)
 
     def shown(self, item_id: str) -> None:
-        """A person sees this completion."""
+        """The editor displayed this completion."""
         self._stats.shown(item_id)
         self._prefetch_after(item_id)
 
     def accepted(self, item_id: str) -> None:
-        """A person accepted this completion."""
+        """The user accepted this completion."""
         self._stats.accepted(item_id)
         self._prefetch_after(item_id)
 
     def configure(self, config: Config) -> None:
-        """Use another configuration; cached completions and running answers are dropped."""
+        """Use another configuration; clears the cache and cancels running generations."""
         self._config = config
-        self._engine.forget()
+        self._engine.reset()
 
     def pause(self) -> None:
-        """Refuse automatic requests, and do nothing ahead, until `resume`."""
+        """Refuse automatic requests and stop background work until `resume`."""
         self._is_paused = True
         self._idle.pause()
 
@@ -212,34 +212,34 @@ class CompletionService:
         self._idle.resume()
 
     def close(self) -> None:
-        """End everything that is being written."""
+        """Cancel background work and all generations."""
         self._idle.close()
         self._engine.close()
 
-    # Work ahead of requests.
+    # Background work.
 
-    def read_ahead(self) -> None:
-        """Have the model read the prompt for the position of the last edit, when no request runs."""
+    def warm_up(self) -> None:
+        """Prefill the model with the prompt at the position of the last edit, when no request runs."""
         position = self._last_edited
         if not self._models.is_attended or position is None:
             return
         lines = self._buffers.open_lines(position.path)
-        if lines is None or lines is not self._answered:
-            self._idle.want(partial(self._read_ahead, position))
+        if lines is None or lines is not self._last_text_read:
+            self._idle.submit(partial(self._warm_up, position))
 
-    def _read_ahead(self, position: Position, cancel: Cancel) -> None:
-        wanted = self._config.completion.warm_up
-        model = None if wanted == "off" else next(self._models.chain.usable(), None)
-        if model is None or not (model.info.local or wanted == "all"):
+    def _warm_up(self, position: Position, cancel: Cancel) -> None:
+        setting = self._config.completion.warm_up
+        model = None if setting == "off" else next(self._models.chain.usable(), None)
+        if model is None or not (model.info.local or setting == "all"):
             return
         request = self.request_at(position.path, position.line, position.character, cancel=cancel)
-        if not request.refusal and request.cursor.lines is not self._answered and not cancel.cancelled:
-            self._engine.read_ahead(request, model)
+        if not request.refusal and request.cursor.lines is not self._last_text_read and not cancel.cancelled:
+            self._engine.warm_up(request, model)
 
     def _prefetch_after(self, item_id: str) -> None:
-        """The completion after this one, when no request runs."""
+        """Generate the completion that follows this one, when no request runs."""
         if self._config.completion.prefetch_next:
-            self._idle.want(partial(self._prefetch, item_id))
+            self._idle.submit(partial(self._prefetch, item_id))
 
     def _prefetch(self, item_id: str, cancel: Cancel) -> None:
         cursor = self._engine.cursor_after(item_id)
@@ -275,39 +275,39 @@ class CompletionService:
             trace=options.trace,
         )
 
-    def _counted(self, request: Request, complete: Callable[[Request], Completion]) -> Completion:
+    def _run(self, request: Request, complete: Callable[[Request], Completion]) -> Completion:
         if request.refusal:
-            completion = request.nothing(request.refusal)
+            completion = request.empty_completion(request.refusal)
             request.trace.step("file", f"refused: {request.refusal}")
         else:
-            forget = self._closed.on_cancel(request.cancel.cancel)
+            unsubscribe = self._closed.on_cancel(request.cancel.cancel)
             try:
                 completion = complete(request)
             finally:
-                forget()
+                unsubscribe()
             if completion.model not in ("", request.snapshot.model.info.name) and completion.source in _BY_MODEL:
-                self._answered = request.cursor.lines
+                self._last_text_read = request.cursor.lines
         self._stats.answered(completion, request.trigger, request.cursor.language.name)
         return completion
 
     def _refusal(self, path: Path, facts: FileFacts, lines: TextLines | None, trigger: Trigger) -> str:
-        """Why this document gets no completion, "" when it may have one."""
+        """The reason why this file gets no completion, else ""."""
         uses_server = facts.access.is_ignored and self._models.chain.asks_servers
         withheld = self._buffers.withheld(path, lines, is_invoked=trigger == "invoked", uses_server=uses_server)
         if withheld:
-            return f"{withheld}; completion in it is off"
+            return f"{withheld}; completion is off for this file"
         options = self._config.completion
         if not options.enabled:
-            return "completion is switched off (completion.enabled)"
+            return "completion is off; set completion.enabled to true"
         language = facts.language
         names = {language.name} if language.grammar else {language.name or "text", "text"}
         if names.isdisjoint(options.languages) and "*" not in options.languages:
-            return f"completion is off for {language.name or 'text'} (completion.languages)"
+            return f"completion is off for {language.name or 'text'}; add it to completion.languages"
         if options.exclude and any(matches(options.exclude, name) for name in facts.access.index_names):
-            return "completion is off for this file (completion.exclude)"
+            return "completion is off for this file; a pattern of completion.exclude matches it"
         return ""
 
 
-def _is_barred(request: Request) -> bool:
-    """Whether the file of a request is not for completions; a pause alone does not make it so."""
+def _is_excluded(request: Request) -> bool:
+    """Whether the file of a request gets no completion; a pause does not exclude it."""
     return request.refusal not in ("", PAUSED)

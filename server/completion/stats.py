@@ -1,9 +1,9 @@
-"""How completions fare: what was asked, shown, taken and refused, and how long it took. Stays on this machine.
+"""Completion statistics: requests, displayed, accepted and rejected completions, latency. Local to this machine.
 
-Owns the counters, the file each process keeps them in, and the sum over all files (`weft stats`). Nothing of a
-workspace is in them: no text, no path, no name of a file; only counts by day, language, model and reason.
+Owns the counters, their file for each process, and the sum over all files (`weft stats`). Counters contain no text and
+no path, only counts by day, language, model and reason.
 
-Each process writes a file of its own, whole and at once, so no two ever write the same one.
+Each process replaces a file of its own atomically, so no two processes write the same file.
 """
 
 from __future__ import annotations
@@ -35,12 +35,11 @@ log = logging.getLogger("weft")
 VERSION = 1
 """1: days of counters, latency in buckets."""
 
-KEPT_DAYS = 90
-KEPT_ITEMS = 256
-"""Of the completions answered last it is remembered what they were, for the messages that name them."""
+MAX_ITEMS = 256
+"""Number of recent completions to remember, for messages that refer to them."""
 
 BUCKET_GROWTH = 1.1
-"""Latencies are kept in buckets that grow by this factor: a percentile is off by 5 % at most."""
+"""Growth factor of the latency buckets; a percentile is off by at most 5 %."""
 
 
 @dataclass
@@ -48,14 +47,14 @@ class Day:
     """The counters of one day."""
 
     n_asked: Counter[str] = field(default_factory=Counter)  # by trigger
-    n_offered: Counter[str] = field(default_factory=Counter)  # answers with a text, by source
-    n_empty: Counter[str] = field(default_factory=Counter)  # answers without, by reason
-    n_shown: Counter[str] = field(default_factory=Counter)  # seen by a person, by language
+    n_offered: Counter[str] = field(default_factory=Counter)  # completions with a text, by source
+    n_empty: Counter[str] = field(default_factory=Counter)  # completions without a text, by reason
+    n_shown: Counter[str] = field(default_factory=Counter)  # displayed, by language
     n_accepted: Counter[str] = field(default_factory=Counter)
     n_partly: Counter[str] = field(default_factory=Counter)
     n_rejected: Counter[str] = field(default_factory=Counter)
-    n_characters: Counter[str] = field(default_factory=Counter)  # taken, by model
-    latency: dict[str, Counter[int]] = field(default_factory=dict)  # by source: bucket -> answers
+    n_characters: Counter[str] = field(default_factory=Counter)  # accepted, by model
+    latency: dict[str, Counter[int]] = field(default_factory=dict)  # by source: bucket -> completions
 
     def add(self, other: Day) -> None:
         for name in _COUNTERS:
@@ -78,7 +77,7 @@ class _Item:
 
 
 class Stats:
-    """The counters of one process. Thread-safe. `folder` None keeps nothing on disk."""
+    """The counters of one process. Thread-safe. `folder` None stores nothing on disk."""
 
     def __init__(self, folder: Path | None) -> None:
         self._file = folder / f"{os.getpid()}-{uuid.uuid4().hex[:8]}.json" if folder is not None else None
@@ -89,7 +88,7 @@ class Stats:
         self._items: OrderedDict[str, _Item] = OrderedDict()
 
     def answered(self, completion: Completion, trigger: Trigger, language: str) -> None:
-        """A request was answered, be it with nothing."""
+        """A request was answered, with a text or without."""
         with self._lock:
             day = self._today()
             day.n_asked[trigger] += 1
@@ -100,16 +99,16 @@ class Stats:
             total_ms = completion.timings_ms.get("total")
             if total_ms is not None:
                 day.latency.setdefault(completion.source, Counter())[_bucket(total_ms)] += 1
-            self._know(completion, language)
+            self._add_item(completion, language)
 
-    def offered_beside(self, completion: Completion, language: str) -> None:
-        """One more text of an answer that was counted."""
+    def offered_alternative(self, completion: Completion, language: str) -> None:
+        """A further completion for a request that was counted already."""
         with self._lock:
             self._today().n_offered[completion.source] += 1
-            self._know(completion, language)
+            self._add_item(completion, language)
 
     def text(self, item_id: str) -> str | None:
-        """The text of a completion that was answered lately."""
+        """The text of a recent completion, None for an unknown id."""
         item = self._items.get(item_id)
         return None if item is None else item.text
 
@@ -117,28 +116,28 @@ class Stats:
         with self._lock:
             item = self._items.get(item_id)
             if item is not None:
-                self._show(item)
+                self._count_shown(item)
 
     def accepted(self, item_id: str) -> None:
-        """The whole text, or what was left of it, was taken."""
+        """The user accepted the whole text, or its remainder."""
         with self._lock:
             item = self._items.get(item_id)
             if item is not None and not item.ended:
-                self._show(item)
+                self._count_shown(item)
                 item.ended = True
                 day = self._today()
                 day.n_accepted[item.language] += 1
-                if item.n_taken:  # no longer a part: it counts once
+                if item.n_taken:  # counted once, as accepted
                     day.n_partly[item.language] -= 1
                 day.n_characters[item.model] += len(item.text) - item.n_taken
 
     def partially_accepted(self, item_id: str, n_characters: int) -> None:
-        """The first `n_characters` were taken by now, in all."""
+        """The user accepted `n_characters` so far, in total."""
         with self._lock:
             item = self._items.get(item_id)
             if item is None or item.ended or n_characters <= item.n_taken:
                 return
-            self._show(item)
+            self._count_shown(item)
             day = self._today()
             if not item.n_taken:
                 day.n_partly[item.language] += 1
@@ -150,18 +149,18 @@ class Stats:
         with self._lock:
             item = self._items.get(item_id)
             if item is not None and not item.ended:
-                self._show(item)
+                self._count_shown(item)
                 item.ended = True
                 if not item.n_taken:
                     self._today().n_rejected[item.language] += 1
 
     def summary(self) -> Summary:
-        """What this process has counted."""
+        """The counters of this process."""
         with self._lock:
             return summarise(self._days.values())
 
     def save(self) -> None:
-        """Keep the counters. A disk that refuses them costs a line in the log and nothing else."""
+        """Store the counters on disk; an error is logged and not raised."""
         if self._file is None:
             return
         with self._lock:
@@ -172,15 +171,15 @@ class Stats:
             private_folder(self._file.parent, is_ours=True)
             replace_file(self._file, text.encode())
         except OSError as error:
-            log.info("The statistics are not kept: %s", error)
+            log.info("Could not store the statistics: %s", error)
 
-    def _know(self, completion: Completion, language: str) -> None:
+    def _add_item(self, completion: Completion, language: str) -> None:
         self._items[completion.id] = _Item(completion.text, language, completion.model)
-        while len(self._items) > KEPT_ITEMS:
+        while len(self._items) > MAX_ITEMS:
             self._items.popitem(last=False)
 
-    def _show(self, item: _Item) -> None:
-        """What is taken or refused has been seen, said or not."""
+    def _count_shown(self, item: _Item) -> None:
+        """Count an item as shown once; an accepted or rejected one was shown, even without a message."""
         if not item.shown:
             item.shown = True
             self._today().n_shown[item.language] += 1
@@ -191,19 +190,19 @@ class Stats:
 
 @dataclass(frozen=True, slots=True)
 class Summary:
-    """The sum of some days. Percentiles are in milliseconds, by source: (median, 95th percentile, answers)."""
+    """The sum of several days. Latency in milliseconds by source: (median, 95th percentile, completions)."""
 
     day: Day
     latency_ms: Mapping[str, tuple[float, float, int]]
 
     @property
     def accepted_share(self) -> float | None:
-        """Of what was shown, the share that was taken, in whole or in part; None when nothing was shown."""
+        """The share of displayed completions that were accepted, in whole or in part; None without any."""
         n_shown = self.day.n_shown.total()
         return (self.day.n_accepted.total() + self.day.n_partly.total()) / n_shown if n_shown else None
 
 
-NOTHING = Summary(Day(), {})
+EMPTY_SUMMARY = Summary(Day(), {})
 
 
 def summarise(days: Iterable[Day]) -> Summary:
@@ -218,7 +217,7 @@ def summarise(days: Iterable[Day]) -> Summary:
 
 
 def summary_json(summary: Summary) -> StatsResult:
-    """The same for machines; `weft stats --json` and `weft/stats` say it."""
+    """A summary in the form of `weft stats --json` and `weft/stats`."""
     day = summary.day
     return {
         "asked": dict(day.n_asked),
@@ -238,12 +237,12 @@ def summary_json(summary: Summary) -> StatsResult:
 
 
 def stats_folder(cache_dir: str = "") -> Path:
-    """Where the counters of this user stand."""
+    """The folder of this user's statistics."""
     return (Path(cache_dir).expanduser() if cache_dir else cache_folder()) / "stats"
 
 
 def read_stats(folder: Path, n_days: int) -> Summary:
-    """The sum of the last days over all processes. A file that cannot be read is passed over."""
+    """The sum of the last `n_days` over all processes. Unreadable files are skipped."""
     first = (date.today() - timedelta(days=n_days - 1)).isoformat()
     days = []
     for path in sorted(folder.glob("*.json")) if folder.is_dir() else ():
@@ -252,7 +251,7 @@ def read_stats(folder: Path, n_days: int) -> Summary:
 
 
 def forget_stats(folder: Path, older_than_days: int = 0) -> int:
-    """Remove the counters, or those of processes that ended so long ago; returns how many files went."""
+    """Remove the files not written for `older_than_days`; returns the number of removed files."""
     n_removed = 0
     for path in folder.glob("*.json") if folder.is_dir() else ():
         with suppress(OSError):
@@ -263,7 +262,7 @@ def forget_stats(folder: Path, older_than_days: int = 0) -> int:
 
 
 def reason_kind(why_empty: str) -> str:
-    """A reason without what differs from one time to the next, so that like reasons add up."""
+    """A reason reduced to its first clause, with `N` for numbers, as a key to count by."""
     head = re.split(r"[:;.]", why_empty, maxsplit=1)[0]
     return re.sub(r"\d+([.,]\d+)?", "N", head).strip() or "no reason given"
 
@@ -273,10 +272,10 @@ def _bucket(milliseconds: float) -> int:
 
 
 def _percentile(buckets: Counter[int], share: float) -> float:
-    wanted, seen = share * buckets.total(), 0
+    rank, n_seen = share * buckets.total(), 0
     for bucket in sorted(buckets):
-        seen += buckets[bucket]
-        if seen >= wanted:
+        n_seen += buckets[bucket]
+        if n_seen >= rank:
             return float(BUCKET_GROWTH ** (bucket - 0.5))
     return math.nan
 
@@ -290,12 +289,12 @@ def _day_json(day: Day) -> dict[str, Any]:
 
 def _read(path: Path) -> dict[str, Day]:
     try:
-        kept = json.loads(read_text(path))
-        if kept["version"] != VERSION:
+        stored = json.loads(read_text(path))
+        if stored["version"] != VERSION:
             return {}
-        return {str(name): _day_of(values) for name, values in kept["days"].items()}
+        return {str(name): _day_of(values) for name, values in stored["days"].items()}
     except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
-        log.info("The statistics in %s are passed over: %s", path.name, error)
+        log.info("Skipped the unreadable statistics file %s: %s", path.name, error)
         return {}
 
 

@@ -1,8 +1,7 @@
-"""Where a text ends by its structure: the statement, the paragraph, the block, the next definition.
+"""Structural stop rules: the end of the statement, the paragraph or the block, and the next definition.
 
-Owns the stop rules, which look at a text while it is written: line by line, each once. A line that is not finished yet
-is judged by its indentation and its first word alone, which do not change any more; that saves a model the line that
-would only show that the block is over. Knows no model.
+Owns the rules, which read a text while it is generated, each line once. Of an incomplete line they read the indentation
+and the first word, which are final; so generation stops at the start of the first line after the block. Knows no model.
 """
 
 from __future__ import annotations
@@ -14,38 +13,38 @@ from .blocks import Block, code_of, columns
 from .syntax_context import SyntaxContext, line_below, opened_at
 from .values import Request
 
-MOST_LINES = 60
-"""Nobody reads more ghost text than a screen."""
+MAX_LINES = 60
+"""More lines than fit on a screen are of no use as ghost text."""
 
 BLANK_LINES = 2
-"""So many blank lines in a row end every text."""
+"""Consecutive blank lines that end every text."""
 
 
 class Stopping:
-    """The stop rules at one cursor, for one stream: each text begins with the one before."""
+    """The stop rules at one cursor, for one stream: each text extends the one before."""
 
     def __init__(self, cursor: Cursor, syntax: SyntaxContext, *, single_line: bool) -> None:
-        # A comment goes on to the end of its line; what follows is another thing.
+        # In a comment only the rest of the line is completed.
         self._lines = None if single_line or syntax.kind == "comment" else _Lines(cursor, syntax)
 
     def end_of(self, text: str) -> int | None:
-        """How much of `text`, written so far with "\\n" breaks, is wanted; None while it may go on."""
+        """The length at which to stop, for the text so far with "\\n" line breaks; None to continue."""
         return _end_of_line(text) if self._lines is None else self._lines.end_of(text)
 
 
 def stopping_for(request: Request) -> Stopping:
-    """The stop rules for one answer to a request."""
+    """The stop rules for one generation of a request."""
     return Stopping(request.cursor, request.syntax, single_line=request.single_line)
 
 
 def _end_of_line(text: str) -> int | None:
-    """The end of the first line that is not empty."""
+    """The end of the first non-empty line."""
     end = text.find("\n", len(text) - len(text.lstrip("\n")))
     return end if end >= 0 else None
 
 
 class _Lines:
-    """Reads a text of several lines, and remembers how far."""
+    """Stop rules for several lines; stores its position in the text."""
 
     def __init__(self, cursor: Cursor, syntax: SyntaxContext) -> None:
         self._language = cursor.language
@@ -54,7 +53,7 @@ class _Lines:
         self._before = cursor.start_of_line
         below = line_below(cursor)
         self._below = columns(below), below.strip()
-        # The end of the block stands below the cursor. One right of the cursor is written anew, in its own place.
+        # The closer of the block is below the cursor. A closer right of the cursor belongs to the completion.
         self._is_closed_below = (
             self._block is not None
             and self._block.closer != ""
@@ -62,18 +61,18 @@ class _Lines:
             and self._below[0] == self._block.indent
             and self._below[1].startswith(tuple(_RUBY_CLAUSES) if self._block.closer == "end" else self._block.closer)
         )
-        # A statement ends outside of all that its line opens; the content of a block ends inside the block.
+        # A statement ends outside of all constructs that its line opens; the content of a block ends inside the block.
         self._opened = self._base = opened_at(cursor)
         if self._block is None and self._before.strip():
             line_start = cursor.offset - cursor.character
             self._base = tuple(found for found in self._opened if found.at < line_start)
         self._end: int | None = None
-        self._at = 0  # start of the first line that is not finished
-        self._content_end = 0  # end of the last line that is not blank
-        self._code_end = 0  # end of the last line that is code, and no comment or decorator
-        self._last_statement_end = 0  # end of the last statement that another one follows
+        self._at = 0  # start of the first incomplete line
+        self._content_end = 0  # end of the last non-blank line
+        self._code_end = 0  # end of the last line of code, without comments and decorators
+        self._last_statement_end = 0  # end of the last statement with a successor
         self._n_lines = self._n_blank = 0
-        self._column = columns(self._before)  # of the first line that is no part of a header
+        self._column = columns(self._before)  # of the first line after a header
         self._has_content = self._has_code = self._block is None and bool(self._before.strip())
         self._has_definition = False
         self._is_compound = False  # the statement has a block
@@ -83,10 +82,10 @@ class _Lines:
         while self._end is None:
             line_end = text.find("\n", self._at)
             if line_end < 0:
-                self._end = self._end_before(text[self._at :], is_whole=False)
+                self._end = self._end_before(text[self._at :], is_complete=False)
                 break
             line = text[self._at : line_end]
-            self._end = self._end_before(line, is_whole=True)
+            self._end = self._end_before(line, is_complete=True)
             if self._end is None:
                 self._end = self._end_in(text, line, line_end)
             self._at = line_end + 1
@@ -94,17 +93,17 @@ class _Lines:
 
     @property
     def _continues_cursor(self) -> bool:
-        """Whether the line now read begins behind code that stands before the cursor."""
+        """Whether the current line continues code before the cursor."""
         return self._at == 0 and bool(self._before.strip())
 
     @property
     def _is_at_base(self) -> bool:
-        """Whether nothing is open that was opened by the text, or by the statement that it continues."""
+        """Whether nothing is open that the text, or the statement that it continues, has opened."""
         return len(self._opened) == len(self._base)
 
     @property
     def _is_in_brackets(self) -> bool:
-        """Whether the statement that the cursor stands in ends only behind a bracket that is still open."""
+        """Whether the cursor is inside parentheses or brackets, which its statement must close first."""
         return bool(self._base) and self._base[-1].text in ("(", "[")
 
     @property
@@ -114,17 +113,17 @@ class _Lines:
     def _column_of(self, line: str) -> int:
         return columns(self._before + line if self._at == 0 else line)
 
-    def _end_before(self, line: str, *, is_whole: bool) -> int | None:
-        """The end of the text when it ends before this line, of which perhaps only the beginning is written."""
+    def _end_before(self, line: str, *, is_complete: bool) -> int | None:
+        """The end of the text if it ends before this line, which may be incomplete."""
         found = _FIRST_WORD.match(line)
         if found is None or self._continues_cursor or self._is_continued or not self._is_at_base or not self._is_code:
             return None
         first, column = found[1], self._column_of(line)
-        if not is_whole and first not in _CLOSERS and (not first[0].isidentifier() or found.end() == len(line)):
-            return None  # it may become another word, or a sign that says something else
-        is_definition = is_whole and _is_definition(line)
+        if not is_complete and first not in _CLOSERS and (not first[0].isidentifier() or found.end() == len(line)):
+            return None  # may become another word or operator
+        is_definition = is_complete and _is_definition(line)
         end = self._end_by_structure(column, first, is_definition) if self._has_content else None
-        if end is None and is_whole and (column, line.strip()) == self._below:
+        if end is None and is_complete and (column, line.strip()) == self._below:
             return self._content_end
         return end
 
@@ -135,7 +134,7 @@ class _Lines:
             return None
         if column < self._column:
             return self._content_end
-        if column > self._column or first in _GOES_ON:
+        if column > self._column or first in _CONTINUES:
             return None
         if self._scope == "paragraph":
             is_over = self._n_blank > 0 or (self._has_definition and is_definition)
@@ -151,7 +150,7 @@ class _Lines:
                 return self._content_end
         elif first == block.closer:
             return self._content_end if self._is_closed_below else None
-        # Labels stand as far left as the block's header, and what is no code further left.
+        # Labels are at the column of the block's header; preprocessor lines may be further left.
         elif is_outside and first not in ")]}#" and (column < block.indent or is_definition):
             return self._content_end
         if self._has_definition and column == self._column and (first == "@" or is_definition):
@@ -159,7 +158,7 @@ class _Lines:
         return None
 
     def _end_in(self, text: str, line: str, line_end: int) -> int | None:
-        """The end of the text when it ends in or behind this line, which is whole."""
+        """The end of the text if it ends in or after this line, which is complete."""
         starts_statement = self._is_at_base and self._is_code and not self._continues_cursor
         closed = self._read(text, line_end)
         if closed is not None:
@@ -183,19 +182,19 @@ class _Lines:
         self._content_end = line_end
         self._n_blank = 0
         self._n_lines += 1
-        if self._n_lines >= MOST_LINES:
+        if self._n_lines >= MAX_LINES:
             return self._last_statement_end or line_end
-        return line_end if self._is_over(line, code) else None
+        return line_end if self._is_last_line(line, code) else None
 
-    def _is_over(self, line: str, code: str) -> bool:
-        """Whether a line that was just read is known to be the last one."""
+    def _is_last_line(self, line: str, code: str) -> bool:
+        """Whether the line just read is the last one."""
         if not self._is_at_base or not self._is_code:
             self._is_compound |= code.endswith("{")
             return False
         if self._block is not None:
             if self._block.closer == "end" and line.strip() == "end":
                 return columns(line) == self._block.indent
-            # What follows the header on its line is the whole block.
+            # Code after the header on the same line is the whole block.
             return self._block.closer == "" and self._continues_cursor
         if self._scope != "statement" or self._is_in_brackets or self._is_continued or not self._has_code or not code:
             return False
@@ -205,12 +204,12 @@ class _Lines:
         return code.endswith(";") and not self._is_compound
 
     def _read(self, text: str, line_end: int) -> int | None:
-        """Read the line; the end of the text when the line closes what was open before the cursor."""
+        """Read the line; the end of the text if the line closes a construct from before the cursor."""
         opened, at = self._lexer.read(text, self._opened, self._at, line_end + 1, len(self._base))
         while len(opened) < len(self._base):
             if self._block is not None or (text[at] == "}" and not self._continues_cursor):
                 return self._end_at_closer(text, at, line_end)
-            # The statement goes on outside of the bracket that it stood in.
+            # The statement continues outside of the bracket.
             self._base = opened
             opened, at = self._lexer.read(text, opened, at + 1, line_end + 1, len(opened))
         self._opened = opened
@@ -240,5 +239,5 @@ _DEFINITION = re.compile(
 
 _RUBY_CLAUSES = frozenset(("end", "else", "elsif", "when", "in", "rescue", "ensure"))
 _CLAUSES = ("elif", "except", "finally", "catch", "case", "default", "then", "do", "and", "or")
-_GOES_ON = frozenset((*_RUBY_CLAUSES, *_CLAUSES, *")]}{.?:&|+-*/%=<>,"))
-"""First words and signs of lines that belong to the statement above although they are not indented further."""
+_CONTINUES = frozenset((*_RUBY_CLAUSES, *_CLAUSES, *")]}{.?:&|+-*/%=<>,"))
+"""First words and characters of lines that continue the statement above without a deeper indentation."""

@@ -1,7 +1,7 @@
-"""What stands around a cursor: code, comment or string, and whether one line is wanted there or more.
+"""Syntax context of a cursor: code, comment or string, and the scope of a completion there.
 
-Owns that reading of the text, which is cheap enough for every key: lexical for what is open at the cursor, the grammar
-for whether a block is due (`blocks.py`). Knows no model and no setting.
+Owns this analysis, which is fast enough for every key: the lexer finds the constructs that are open at the cursor, the
+grammar whether a block is expected (`blocks.py`). Knows no model and no setting.
 """
 
 from __future__ import annotations
@@ -17,21 +17,21 @@ from .blocks import Block, block_opened_by, columns
 Kind = Literal["code", "comment", "string"]
 
 Scope = Literal["statement", "paragraph", "block"]
-"""How far a completion of several lines goes: one statement with all that hangs on it, statements up to a blank line,
-or the rest of a block."""
+"""Extent of a completion of several lines: a statement with its block, statements up to a blank line, or the rest of a
+block."""
 
-MOST_OF_LINE = 10_000
-"""Characters of the cursor's line that are read: a minified file is one line."""
+MAX_LINE_CHARACTERS = 10_000
+"""Characters of the cursor's line to read, because a minified file is one line."""
 
-MOST_LINES_AWAY = 60
-"""How far above and below what belongs to the cursor is looked for."""
+MAX_LINES_AWAY = 60
+"""Lines above and below the cursor to search."""
 
 
 @dataclass(frozen=True, slots=True)
 class SyntaxContext:
-    """`multi_line`: an empty body or a block is due here, so a completion may have several lines.
+    """`multi_line`: an empty body or a block is expected here, so a completion may have several lines.
 
-    `block` is the one to be filled, with scope "block" only.
+    `block` is the block to fill, with scope "block" only.
     """
 
     kind: Kind = "code"
@@ -41,7 +41,7 @@ class SyntaxContext:
 
 
 def syntax_context_at(cursor: Cursor) -> SyntaxContext:
-    """The syntax of a cursor; never raises, whatever the text."""
+    """The syntax context of a cursor; never raises."""
     opened = opened_at(cursor)
     kind = _kind_of(opened)
     if kind != "code" or not only_closes(cursor.rest_of_line, cursor.language):
@@ -52,11 +52,11 @@ def syntax_context_at(cursor: Cursor) -> SyntaxContext:
 
 
 def opened_at(cursor: Cursor) -> OpenStack:
-    """What is open at the cursor."""
+    """The brackets, strings and comments that are open at the cursor."""
     lexer = cursor.language.lexer
     text, start = cursor.lines.text, cursor.lines.offset(cursor.line, 0)
     above = lexer.open_above(cursor.path, text[:start])
-    opened, _ = lexer.read(text, above, max(start, cursor.offset - MOST_OF_LINE), cursor.offset)
+    opened, _ = lexer.read(text, above, max(start, cursor.offset - MAX_LINE_CHARACTERS), cursor.offset)
     return opened
 
 
@@ -64,20 +64,20 @@ _CLOSES = re.compile(r"""(?:[)\]}>"'`;:,\s]|\*/|/>|</[\w.:-]*>|-->|\?>|(?<=[)>])
 
 
 def only_closes(rest: str, language: Language = UNKNOWN) -> bool:
-    """Whether nothing but closing punctuation, and a comment, stands right of the cursor."""
+    """Whether only closing punctuation and a comment follow the cursor on its line."""
     found = [at for mark in language.line_comments if (at := rest.find(mark)) >= 0]
     rest = rest[: min(found, default=len(rest))]
     return _CLOSES.fullmatch(rest) is not None
 
 
-def wants_several_lines(syntax: SyntaxContext, setting: str) -> bool:
+def allows_multi_line(syntax: SyntaxContext, setting: str) -> bool:
     """Whether a completion here may have several lines. `setting` is `completion.multi_line`."""
     return setting == "always" or (setting == "auto" and syntax.multi_line)
 
 
 def line_below(cursor: Cursor) -> str:
-    """The next line below the cursor's that is not blank; "" when there is none near."""
-    last = min(cursor.lines.n_lines, cursor.line + 1 + MOST_LINES_AWAY)
+    """The next non-blank line below the cursor's; "" if none is near."""
+    last = min(cursor.lines.n_lines, cursor.line + 1 + MAX_LINES_AWAY)
     found = (cursor.lines.line(number) for number in range(cursor.line + 1, last))
     return next((line for line in found if line.strip()), "")
 
@@ -90,11 +90,11 @@ def _kind_of(opened: OpenStack) -> Kind:
 
 
 def _behind_code(cursor: Cursor, opened: OpenStack) -> SyntaxContext:
-    """A block is due right behind its header, when that ends the line and nothing is in the block yet."""
+    """After code: a block is expected if its header ends the line and the block is empty."""
     block = block_opened_by(cursor.language, cursor.lines, cursor.line, cursor.start_of_line, opened)
     if block is None or not block.statements or _is_filled(cursor, block):
         return SyntaxContext()
-    # A line of Ruby may go on, and whether a colon opens something only a grammar can tell, or the next line.
+    # A line of Ruby may continue; and without a grammar a colon at the end is ambiguous.
     if block.closer == "end" or not (block.closer or cursor.language.grammar):
         return SyntaxContext()
     return SyntaxContext("code", True, "block", block)
@@ -125,13 +125,13 @@ def _on_blank_line(cursor: Cursor, opened: OpenStack) -> SyntaxContext:
 
 
 def _deeper(cursor: Cursor, block: Block) -> bool:
-    """Whether the blank line is indented as a part of the block; one without any indentation may become one."""
+    """Whether the indentation of the blank line is inside the block."""
     return columns(cursor.start_of_line) > block.indent
 
 
 def _line_above(cursor: Cursor, line: int) -> int:
-    """The nearest line above that is not blank, -1 when there is none near."""
-    first = max(0, line - MOST_LINES_AWAY)
+    """The number of the nearest non-blank line above, -1 if none is near."""
+    first = max(0, line - MAX_LINES_AWAY)
     return next((number for number in range(line - 1, first - 1, -1) if cursor.lines.line(number).strip()), -1)
 
 
@@ -139,14 +139,14 @@ _DOCSTRING_START = re.compile(r"""\s*[rRuU]?(\"\"\"|''')""")
 
 
 def _block_with_docstring(cursor: Cursor, last: int, opened: OpenStack) -> Block | None:
-    """The block of which nothing but the docstring is written, which ends in line `last`."""
+    """The block that contains only a docstring so far, which ends in line `last`."""
     end = cursor.lines.line(last).rstrip()
     if not cursor.language.docstring_in_body or not end.endswith(('"""', "'''")):
         return None
     one_line = _DOCSTRING_START.match(end)
     first = last
     if not (one_line and len(end) >= one_line.end() + 3):
-        above = range(last - 1, max(-1, last - 1 - MOST_LINES_AWAY), -1)
+        above = range(last - 1, max(-1, last - 1 - MAX_LINES_AWAY), -1)
         first = next((number for number in above if _DOCSTRING_START.match(cursor.lines.line(number))), 0)
     header = _line_above(cursor, first)
     if header < 0:
@@ -155,14 +155,14 @@ def _block_with_docstring(cursor: Cursor, last: int, opened: OpenStack) -> Block
 
 
 def _is_filled(cursor: Cursor, block: Block) -> bool:
-    """Whether something stands in the block below the cursor."""
+    """Whether the block has content below the cursor."""
     if block.closer and cursor.rest_of_line.lstrip().startswith(block.closer):
         return False
     return columns(line_below(cursor)) > block.indent
 
 
 def _continues_below(cursor: Cursor) -> bool:
-    """Whether what the line above announces stands below the cursor already."""
+    """Whether the code that the line above introduces already follows below the cursor."""
     if cursor.line + 1 >= cursor.lines.n_lines:
         return False
     below = cursor.lines.line(cursor.line + 1)
@@ -177,7 +177,7 @@ _DOC_COMMENT = re.compile(r"\s*(?:/\*\*|\*|///|//!)")
 
 
 def _is_comment(line: str, language: Language) -> bool:
-    """Whether the line is a comment that says something, and so announces code."""
+    """Whether the line is a comment with words, which introduces code."""
     line = line.strip()
     marks = (*language.lexer.comment_marks, "*") if "/*" in language.lexer.comment_marks else language.line_comments
     if line.startswith("#!") or not line.startswith(marks):

@@ -1,7 +1,7 @@
-"""What would Weft show at this place of a package? The fragments of training samples for a model of our own.
+"""Retrieval for training samples: the fragments that a prompt would contain at a cursor in a package.
 
-Owns a `Retrieve` of `llm/training` over the default retrieval, so that a model learns from what it will be shown.
-Used by name, `--retrieval weft.server.completion.teaching:ShownByWeft`; knows no token and no sample.
+Owns an implementation of `Retrieve` of `llm/training` by the default retrieval, so that prompts in training equal those
+in use. Selected by name: `--retrieval weft.server.completion.teaching:ShownByWeft`. Knows no token and no sample.
 """
 
 from __future__ import annotations
@@ -17,11 +17,11 @@ from ..config.options import index_settings
 from ..workspace.analysis import analyse
 from ..workspace.snapshot import FolderSnapshot
 from ..workspace.text import Cursor, TextLines
-from .model_request import for_prompt, retrieve_at
+from .model_request import retrieve_at, to_prompt_fragments
 
 
 class ShownByWeft:
-    """Each package is a repository, indexed when it is first asked about. Of the file itself nothing is shown."""
+    """Retrieves from one index for each package, built at its first sample. Excludes fragments of the sample's file."""
 
     def __init__(self, documents: Sequence[Document]) -> None:
         self._documents: dict[str, list[Document]] = defaultdict(list)
@@ -33,10 +33,11 @@ class ShownByWeft:
         lines = TextLines(before)
         cursor = Cursor(document.path, lines, *lines.position(len(before)))
         found = retrieve_at(self._snapshot(document.package), cursor, RetrievalOptions())
-        others = (
-            each for each in found.fragments if all(place.path != document.path for place in each.fragment.locations)
+        return to_prompt_fragments(
+            ranked
+            for ranked in found.fragments
+            if all(location.path != document.path for location in ranked.fragment.locations)
         )
-        return for_prompt(others)
 
     def _snapshot(self, package: str) -> FolderSnapshot:
         if package not in self._snapshots:

@@ -24,7 +24,7 @@ def fragments_detail(fragments: Sequence[RankedFragment]) -> str:
 
 def outcome_detail(model: str, result: GenerationResult) -> str:
     """What came of waiting for a model."""
-    if result.is_outdated:
+    if result.is_superseded:
         return f"{model} was cancelled: the text changed, or a newer request came"
     if result.error is not None:
         return f"{model} failed: {result.error}"

@@ -1,6 +1,6 @@
-"""Whether to ask at all: what an editor's unasked request is refused for, with the reason a person reads.
+"""Trigger rules: the positions at which automatic requests are refused, with the reasons.
 
-Owns these rules. Knows no model; files that are never completed (secrets, excluded ones) are the workspace's matter.
+Owns these rules. Knows no model, and no rules on files: those for secret and excluded files are in `service.py`.
 """
 
 from __future__ import annotations
@@ -15,19 +15,19 @@ from .values import Trigger
 
 REFUSALS = MappingProxyType(
     {
-        "comment": "the cursor is in a comment, and completion.in_comments is off",
-        "string": "the cursor is in a string, and completion.in_strings is off",
-        "word": "the cursor is inside a word; invoke it to complete here",
-        "mid-line": "code follows the cursor on its line; invoke it to complete here",
-        "finished": "the statement before the cursor is finished; the next line is completed",
-        "empty": "the file is empty; invoke it to complete here",
+        "comment": "the cursor is in a comment; set completion.in_comments to true, or request a completion by hand",
+        "string": "the cursor is in a string; set completion.in_strings to true, or request a completion by hand",
+        "word": "the cursor is inside a word; request a completion by hand",
+        "mid-line": "code follows the cursor on its line; request a completion by hand",
+        "finished": "the statement before the cursor is complete; continue on the next line",
+        "empty": "the file is empty; request a completion by hand",
     }
 )
-"""Why an unasked request is refused: a short name that stays, for counting, and the sentence for a person."""
+"""Reasons to refuse an automatic request: a stable short name, and the message."""
 
 
-def why_not(cursor: Cursor, syntax: SyntaxContext, trigger: Trigger, options: CompletionOptions) -> str:
-    """The reason not to complete here, one of `REFUSALS`; "" when there is none. Who asks is never refused."""
+def refusal_for(cursor: Cursor, syntax: SyntaxContext, trigger: Trigger, options: CompletionOptions) -> str:
+    """The message of `REFUSALS` that applies, "" if none does. Invoked requests are never refused."""
     return "" if trigger == "invoked" else REFUSALS.get(_refusal(cursor, syntax, options), "")
 
 
@@ -43,7 +43,7 @@ def _refusal(cursor: Cursor, syntax: SyntaxContext, options: CompletionOptions) 
         return "mid-line"
     if syntax.kind == "code" and not syntax.multi_line and _is_finished(cursor):
         return "finished"
-    # A model would have nothing to go by but the file's name, and nearly never guesses right.
+    # The only context would be the name of the file, and such completions are nearly always wrong.
     if not before.strip() and not cursor.lines.text.strip():
         return "empty"
     return ""
@@ -57,9 +57,9 @@ _ONLY_CLOSERS = re.compile(r"\s*(?:[)\]]*\}[)\]};,]*|end)\s*")
 
 
 def _is_finished(cursor: Cursor) -> bool:
-    """Whether a statement ends right before the cursor: with its semicolon, or with the end of its block.
+    """Whether a statement ends right before the cursor, at its semicolon or at the end of its block.
 
-    A call that is closed may go on with a dot, and a literal on its line with anything.
+    A closing parenthesis does not end it, because a dot may follow; nor does the end of a literal.
     """
     before = cursor.start_of_line
     if cursor.rest_of_line.strip() or cursor.language.blocks == "indentation":

@@ -1,6 +1,6 @@
-"""The values of the completion engine: a request, what a model wrote for it, and the completion to show.
+"""Values of the completion engine: the request, the generated text, and the completion.
 
-Owns these types and what follows from them alone. Knows no editor protocol, no thread and no disk.
+Owns these types and their derived properties. Knows no editor protocol, no thread and no disk.
 """
 
 from __future__ import annotations
@@ -18,22 +18,22 @@ from ..models.chain import ModelChain
 from ..workspace.snapshot import FolderSnapshot
 from ..workspace.text import Cursor
 from .repair import IndentStyle
-from .syntax_context import SyntaxContext, syntax_context_at, wants_several_lines
+from .syntax_context import SyntaxContext, allows_multi_line, syntax_context_at
 
 Trigger = Literal["invoked", "automatic"]
-"""Whether a person asked for the completion, or an editor asks after a key."""
+"""Requested by the user, or by the editor after a key."""
 
-Source = Literal["model", "cache", "typed-through", "joined", "speculated"]
-"""Where a completion comes from: written for this request; written before for this very place; the rest of one that
-is being typed; a request that was still running when its text was typed; asked for before anybody did."""
+Source = Literal["model", "cache", "typed-through", "joined", "prefetched"]
+"""Origin of a completion: generated for this request; cached at this cursor; remainder of a cached one that is being
+typed; running generation that the request joined; prefetched before the request."""
 
 
 @dataclass(frozen=True, slots=True)
 class Written:
-    """What a model wrote at a place, as it wrote it: line breaks "\\n", nothing repaired.
+    """The text that a model generated, before repair; line breaks "\\n".
 
-    `pieces` are its text and the probability of each piece, None where the model gives none. `cut_by_limit`: it was
-    stopped by its token limit or by time, and would have gone on. `complete` False: it is still writing.
+    `pieces` are its parts with their probabilities, None without one. `cut_by_limit`: the token limit or the time
+    limit ended the generation. `complete` False: the generation is running.
     """
 
     pieces: tuple[tuple[str, float | None], ...] = ()
@@ -47,17 +47,17 @@ class Written:
         return "".join(text for text, _ in self.pieces)
 
     def cut(self, n: int) -> Written:
-        """The first `n` characters; nobody stopped what is cut here."""
-        kept: list[tuple[str, float | None]] = []
+        """The first `n` characters; a shorter text no longer counts as cut by a limit."""
+        pieces: list[tuple[str, float | None]] = []
         for text, probability in self.pieces:
             if n <= 0:
                 break
-            kept.append((text[:n], probability))
+            pieces.append((text[:n], probability))
             n -= len(text)
-        return replace(self, pieces=tuple(kept), cut_by_limit=self.cut_by_limit and n >= 0)
+        return replace(self, pieces=tuple(pieces), cut_by_limit=self.cut_by_limit and n >= 0)
 
     def after(self, n: int) -> Written:
-        """What follows the first `n` characters; a piece that is begun keeps its probability."""
+        """The text after the first `n` characters; a partial piece keeps its probability."""
         left: list[tuple[str, float | None]] = []
         for text, probability in self.pieces:
             if len(text) > n:
@@ -68,11 +68,11 @@ class Written:
 
 @dataclass(frozen=True, slots=True)
 class Completion:
-    """What to show at the cursor; empty text when there is nothing worth showing, with the reason in `why_empty`.
+    """The text to show at the cursor; if it is empty, `why_empty` is the reason.
 
     `start` and `end` are the range the text replaces: 0-based (line, character) in Python characters, on one
     line, never past its end. `confidence` is the calibrated probability that the text is what its author
-    would write, None when the model gives no probabilities. `id` names this item in `weft/didShow` and its kin.
+    would write, None when the model gives no probabilities. `id` identifies it in `weft/didShow` and similar messages.
     """
 
     text: str
@@ -86,7 +86,7 @@ class Completion:
     id: str = ""
     source: Source = "model"
     repairs: tuple[str, ...] = ()  # names of the rules that changed the model's text
-    note: str = ""  # why the text is not whole, where the time was up
+    note: str = ""  # the time limit that cut the text, if one did
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,9 +139,9 @@ class RequestOptions:
 class Request:
     """One completion request. `multi_line` None leaves the length to the configuration and the syntax.
 
-    An automatic completion is hidden below the configured confidence. No request waits beyond its deadline.
-    `is_prefetch`: made before an editor asks. `refusal` is why this file gets no completion, "" when it may have one.
-    `timings_ms` is filled while the request runs.
+    Automatic completions below the configured confidence are hidden. No request waits beyond its deadline.
+    `is_prefetch`: made by Weft, before an editor requests it. `refusal` is the reason why this file gets no
+    completion, else "". `timings_ms` is filled while the request runs.
     """
 
     snapshot: FolderSnapshot
@@ -153,8 +153,8 @@ class Request:
     multi_line: bool | None = None
     is_prefetch: bool = False
     refusal: str = ""
-    style: IndentStyle | None = None  # how the editor indents; it has the last word
-    project_style: IndentStyle | None = None  # how the project's settings want lines indented
+    style: IndentStyle | None = None  # of the editor; takes precedence
+    project_style: IndentStyle | None = None  # of the project's settings
     arrived_s: float = field(default_factory=time.monotonic)
     timings_ms: dict[str, float] = field(default_factory=dict)
     trace: Trace = NO_TRACE
@@ -164,19 +164,19 @@ class Request:
         return self.trigger == "invoked"
 
     @property
-    def least_confidence(self) -> float:
+    def min_confidence(self) -> float:
         return 0.0 if self.is_invoked else self.config.completion.min_confidence
 
     @property
     def limit(self) -> tuple[float, str]:
-        """The seconds that the request may take in all, and the setting that says so."""
+        """The time limit of the request in seconds, and the setting that it comes from."""
         options = self.config.completion
         most = options.max_seconds, "completion.max_seconds"
         return most if self.is_invoked else min(most, (options.deadline_ms / 1e3, "completion.deadline_ms"))
 
     @property
     def deadline_s(self) -> float:
-        """By the monotonic clock."""
+        """In monotonic time."""
         return self.arrived_s + self.limit[0]
 
     @property
@@ -188,22 +188,22 @@ class Request:
         return time.monotonic() >= self.deadline_s
 
     @property
-    def wanted_single_line(self) -> bool | None:
-        """What the caller wants; None when it did not say."""
+    def requested_single_line(self) -> bool | None:
+        """The length that the caller requested; None without a preference."""
         return None if self.multi_line is None else not self.multi_line
 
     @cached_property
     def single_line(self) -> bool:
-        """Whether a model that begins to write here is asked for one line."""
-        if self.wanted_single_line is not None:
-            return self.wanted_single_line
-        return not wants_several_lines(self.syntax, self.config.completion.multi_line)
+        """Whether a new generation is limited to one line."""
+        if self.requested_single_line is not None:
+            return self.requested_single_line
+        return not allows_multi_line(self.syntax, self.config.completion.multi_line)
 
     @cached_property
     def syntax(self) -> SyntaxContext:
         return syntax_context_at(self.cursor)
 
-    def nothing(self, reason: str) -> Completion:
-        """The empty answer."""
+    def empty_completion(self, reason: str) -> Completion:
+        """An empty completion with a reason."""
         here = (self.cursor.line, self.cursor.character)
         return Completion("", here, here, why_empty=reason, timings_ms=self.timings_ms)

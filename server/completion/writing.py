@@ -1,6 +1,6 @@
-"""One model's answer to one request, cut where the stop rules end it.
+"""One generation: a model's stream, read until its end or a stop rule.
 
-Owns the reading of a model's stream. Knows no cache, no other request and no thread.
+Owns the reading of the stream and the detection of the token limit. Knows no cache, no other request and no thread.
 """
 
 from __future__ import annotations
@@ -17,11 +17,11 @@ def write(
     request: CompletionRequest,
     stopping: Stopping,
     cancel: Cancel,
-    tell: Callable[[Written], None] = lambda written: None,
+    on_progress: Callable[[Written], None] = lambda written: None,
 ) -> Written:
-    """What the model writes until its end, the stop rules' or `cancel`. Raises ModelError.
+    """The text that the model generates until its end, a stop rule, or `cancel`. Raises ModelError.
 
-    `tell` hears after each piece what is written so far.
+    `on_progress` is called after each piece with the text so far.
     """
     written = Written((), model.info.name, model.info.backend, complete=False)
     text = ""
@@ -35,11 +35,11 @@ def write(
             if end is not None:
                 written = written.cut(end)
             elif not cancel.cancelled:
-                tell(written)
+                on_progress(written)
                 continue
             break
     finally:
-        # A server is told now that no more is wanted, not when the memory is collected.
+        # Closes the connection now, which stops the server; otherwise that waits for garbage collection.
         if isinstance(stream, Generator):
             stream.close()
     limited = end is None and (cancel.cancelled or _reached_limit(model, request, written))
@@ -52,9 +52,10 @@ def _with(written: Written, text: str, probability: float | None) -> Written:
 
 
 def _reached_limit(model: CodeModel, request: CompletionRequest, written: Written) -> bool:
-    """Whether the model ended for its token limit, not because it was done.
+    """Whether the token limit ended the generation.
 
-    No stream says so. A piece is a token, rarely several; only the workspace model's are lines, and it counts exactly.
+    Streams do not report it, so pieces are counted as tokens. Pieces of the workspace model are lines; its tokens are
+    counted exactly.
     """
     n_tokens = len(written.pieces)
     if written.backend == "workspace":

@@ -205,10 +205,10 @@ class CompletionAnswer(TypedDict):
     model: Annotated[str, "The model that wrote it."]
     id: Annotated[str, "Identifies the completion in feedback messages."]
     source: Annotated[
-        Literal["model", "cache", "typed-through", "joined", "speculated"],
+        Literal["model", "cache", "typed-through", "joined", "prefetched"],
         "`model`: generated for this request. `cache`: from an earlier request at this position. `typed-through`: the "
-        "rest of a completion that the user types. `joined`: from a request that was still running. `speculated`: "
-        "prefetched.",
+        "rest of a completion that the user types. `joined`: from a request that was still running. `prefetched`: "
+        "generated before an editor asked.",
     ]
     repairs: Annotated[list[str], "The repair rules that changed the text of the model."]
     whyEmpty: Annotated[str, "The reason if `text` is empty."]
@@ -233,7 +233,7 @@ class AcceptArgument(TypedDict):
     """The argument of the command `weft.didAccept` of an inline completion item."""
 
     id: Annotated[str, "Names the completion in the messages about what became of it."]
-    source: Annotated[Literal["model", "cache", "typed-through", "joined", "speculated"], "As in `CompletionAnswer`."]
+    source: Annotated[Literal["model", "cache", "typed-through", "joined", "prefetched"], "As in `CompletionAnswer`."]
     model: Annotated[str, "The model that wrote it."]
     confidence: Annotated[
         float | None, "Calibrated probability that it is right; null if the model reports no probabilities."

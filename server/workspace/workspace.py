@@ -75,7 +75,7 @@ class Workspace(WorkspaceIndex):
             self._folders, self._buffers, self._models, config, self.stats, self._idle, self._closed
         )
         self._quiet_timer = QuietTimer(
-            (READ_AHEAD_AFTER_S, self.completion.read_ahead),
+            (READ_AHEAD_AFTER_S, self.completion.warm_up),
             (INDEX_AFTER_S, self._buffers.index_pending),
             (SAVE_STATS_AFTER_S, self.stats.save),
         )
@@ -267,7 +267,7 @@ class Workspace(WorkspaceIndex):
         For processes that live with an editor. Requests no longer wait for weights to be loaded: the next model
         answers meanwhile. `report` gets a sentence, from any thread, when a model goes down and when it is back.
         """
-        self._models.attend(report, self.completion.read_ahead)
+        self._models.attend(report, self.completion.warm_up)
 
     def status(self) -> Status:
         snapshots = [folder.snapshot.index for folder in self._folders]

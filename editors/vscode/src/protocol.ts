@@ -251,8 +251,8 @@ export interface CompleteItem {
   model: string;
   /** Identifies the completion in feedback messages. */
   id: string;
-  /** `model`: generated for this request. `cache`: from an earlier request at this position. `typed-through`: the rest of a completion that the user types. `joined`: from a request that was still running. `speculated`: prefetched. */
-  source: "model" | "cache" | "typed-through" | "joined" | "speculated";
+  /** `model`: generated for this request. `cache`: from an earlier request at this position. `typed-through`: the rest of a completion that the user types. `joined`: from a request that was still running. `prefetched`: generated before an editor asked. */
+  source: "model" | "cache" | "typed-through" | "joined" | "prefetched";
   /** The repair rules that changed the text of the model. */
   repairs: string[];
   /** The reason if `text` is empty. */
@@ -534,7 +534,7 @@ export interface AcceptArgument {
   /** Names the completion in the messages about what became of it. */
   id: string;
   /** As in `CompletionAnswer`. */
-  source: "model" | "cache" | "typed-through" | "joined" | "speculated";
+  source: "model" | "cache" | "typed-through" | "joined" | "prefetched";
   /** The model that wrote it. */
   model: string;
   /** Calibrated probability that it is right; null if the model reports no probabilities. */

@@ -1,8 +1,8 @@
-"""What stands right of the cursor is not written twice: closing brackets and quotes, and the rest of the line.
+"""Prevents duplicates of the code right of the cursor: closing brackets, quotes, the rest of the line.
 
-Owns the range that a text replaces. A text that closes what is open before the cursor replaces the closers that an
-editor has set there already, so that the document is right and the cursor stands behind them; a text that closes
-nothing leaves them. Which closers are one too many is counted, over the lines around and not over this line alone.
+Owns the range that a text replaces. A text that closes a bracket from before the cursor replaces the closer that the
+editor inserted, so the document is correct and the cursor ends up after the closer; a text that closes nothing leaves
+it. Surplus closers are found by balancing brackets over the surrounding lines, not over this line alone.
 """
 
 from __future__ import annotations
@@ -13,54 +13,55 @@ from dataclasses import replace
 
 from ....languages import Closing, Open, Scan
 from .draft import Draft
-from .place import Place
+from .window import CursorWindow
 
 _CLOSING = " \t)]}>\"'`;:,"
-_LEAST_CODE = 8  # characters; less may stand in a text by chance
+_MIN_CODE = 8  # characters; a shorter match may be a coincidence
 _ARROW_OR_ANGLE = re.compile(r"[-=]>|<=|>=|[<>]")
 
 
-def closes_once(draft: Draft) -> Draft:
-    """The text, with the characters right of the cursor that it replaces; cut where it must not replace them."""
-    place = draft.place
-    rest = place.after.rstrip()
-    text, n = _fitted(draft.text, rest, place) if rest else (_without_closers_below(draft.text, place), 0)
+def remove_duplicate_closers(draft: Draft) -> Draft:
+    """The text with the number of characters right of the cursor that it replaces; cut where it cannot replace them."""
+    window = draft.window
+    rest = window.after.rstrip()
+    text, n = _fitted(draft.text, rest, window) if rest else (_without_closers_below(draft.text, window), 0)
     if draft.text.strip() and (not text.strip() or (n and text.rstrip() == rest[:n].strip())):
         return draft.refused("the model only repeated what follows the cursor")
     return replace(draft, text=text, n_replaced=n)
 
 
-def _fitted(text: str, rest: str, place: Place) -> tuple[str, int]:
-    """The text and how much of the rest of the line it replaces."""
-    first_sign = rest.lstrip()[0]
-    closing = _first_extra_closing(text, place)
-    extra = closing.start if closing and text[closing.start] == first_sign else None
-    if extra is None and first_sign == ">":
-        extra = _first_open_angle(text, place)
+def _fitted(text: str, rest: str, window: CursorWindow) -> tuple[str, int]:
+    """The text, and the number of characters of the rest of the line that it replaces."""
+    next_character = rest.lstrip()[0]
+    closing = _first_extra_closing(text, window)
+    extra = closing.start if closing and text[closing.start] == next_character else None
+    if extra is None and next_character == ">":
+        extra = _first_open_angle(text, window)
+    is_replaceable = window.scan.inside == "comment" or next_character not in ")]}"
     if extra is not None:
         fitted, n = _aligned(text, extra, rest)
-    elif (place.scan.inside == "comment" or first_sign not in ")]}") and _ends_with(place.before, text, rest.strip()):
+    elif is_replaceable and _ends_with(window.before, text, rest.strip()):
         fitted, n = text, len(rest)
     else:
         cut = _rest_in(text, rest)
         fitted, n = text[:cut], 0
-    if not n or _in_order(rest[:n], fitted):
+    if not n or _is_subsequence(rest[:n], fitted):
         return fitted, n
-    # An editor shows nothing then. What stands there stays, and the text ends before it.
-    cut = text.rfind(first_sign, extra or 0)
+    # An editor would display nothing then. The rest of the line stays, and the text ends before it.
+    cut = text.rfind(next_character, extra or 0)
     return (text[:cut] if cut >= 0 and not text[cut:].strip(_CLOSING) else text), 0
 
 
-def _first_extra_closing(text: str, place: Place) -> Closing | None:
-    """Where the text begins to close what the code behind the cursor closes."""
-    stack = place.scan.stack
-    scanned = place.scan_after(text, len(place.indent))
+def _first_extra_closing(text: str, window: CursorWindow) -> Closing | None:
+    """The first closer in the text that the code after the cursor has too."""
+    stack = window.scan.stack
+    scanned = window.scan_after(text, len(window.indent))
     closings = scanned.closings
     if not closings:
         return None
-    # What the text opens and leaves open is closed behind it as well, unless the rest of the line opens it once more.
-    n_opened = _n_left_open(scanned, stack) - _n_left_open(place.scan_after(place.after), stack)
-    n_needed = len(stack) + max(0, n_opened) - place.n_closed_below
+    # Brackets that the text leaves open are closed after it too, unless the rest of the line opens them again.
+    n_opened = _n_left_open(scanned, stack) - _n_left_open(window.scan_after(window.after), stack)
+    n_needed = len(stack) + max(0, n_opened) - window.n_closed_below
     return closings[max(0, n_needed)] if len(closings) > max(0, n_needed) else None
 
 
@@ -68,9 +69,9 @@ def _n_left_open(scanned: Scan, stack: Sequence[Open]) -> int:
     return len(scanned.stack) - len(stack) + sum(closing.opened is not None for closing in scanned.closings)
 
 
-def _first_open_angle(text: str, place: Place) -> int | None:
-    """Where the text closes an angle bracket that it did not open, as in `List<|>`."""
-    if "<" not in place.before:
+def _first_open_angle(text: str, window: CursorWindow) -> int | None:
+    """The position at which the text closes an angle bracket that it did not open, as in `List<|>`."""
+    if "<" not in window.before:
         return None
     depth = 0
     for found in _ARROW_OR_ANGLE.finditer(text.split("\n", 1)[0]):
@@ -81,7 +82,7 @@ def _first_open_angle(text: str, place: Place) -> int | None:
 
 
 def _aligned(text: str, start: int, rest: str) -> tuple[str, int]:
-    """The text and how much of the rest of the line it replaces; both say the same from `start` on."""
+    """`_fitted` for a text whose end, from `start` on, is aligned with the rest of the line."""
     tail, white = text[start:], len(rest) - len(rest.lstrip())
     code = rest[white:]
     common = 0
@@ -94,13 +95,13 @@ def _aligned(text: str, start: int, rest: str) -> tuple[str, int]:
         return text, len(rest)
     if not code_further.strip(_CLOSING):
         # `foo(a|);` and `).then(b)`: the bracket is replaced, the semicolon stays.
-        n_signs = len(code[:common].rstrip(" \t"))
-        return text, white + n_signs
+        n_characters = len(code[:common].rstrip(" \t"))
+        return text, white + n_characters
     return text[:start], 0
 
 
 def _ends_with(before: str, text: str, rest: str) -> bool:
-    """Whether the text ends with the rest of the line, by whole words."""
+    """Whether the text ends with the rest of the line, at a word boundary."""
     text = text.rstrip()
     if not text.endswith(rest):
         return False
@@ -108,9 +109,9 @@ def _ends_with(before: str, text: str, rest: str) -> bool:
 
 
 def _rest_in(text: str, rest: str) -> int | None:
-    """Where the first line of the text goes on with the rest of the line, and then further."""
+    """The position of the rest of the line inside the first line of the text."""
     rest = rest.strip()
-    if len(rest) < _LEAST_CODE or not rest.strip(_CLOSING):
+    if len(rest) < _MIN_CODE or not rest.strip(_CLOSING):
         return None
     start = text.split("\n", 1)[0].find(rest)
     end = start + len(rest)
@@ -118,19 +119,19 @@ def _rest_in(text: str, rest: str) -> int | None:
     return start if start > 0 and is_apart and not (_is_word(rest[-1]) and _is_word(text[end : end + 1])) else None
 
 
-def _is_word(sign: str) -> bool:
-    return sign.isalnum() or sign == "_"
+def _is_word(character: str) -> bool:
+    return character.isalnum() or character == "_"
 
 
-def _in_order(signs: str, text: str) -> bool:
+def _is_subsequence(characters: str, text: str) -> bool:
     remaining = iter(text)
-    return all(sign in remaining for sign in signs)
+    return all(character in remaining for character in characters)
 
 
-def _without_closers_below(text: str, place: Place) -> str:
-    """The text without closers, at its end, that stand on the next line already."""
-    closing = _first_extra_closing(text, place)
-    # One whose opener is further above than the window may be needed.
+def _without_closers_below(text: str, window: CursorWindow) -> str:
+    """The text without the closers at its end that are already on the next lines."""
+    closing = _first_extra_closing(text, window)
+    # A closer whose opener is above the window may be needed.
     if closing is None or closing.opened is None or text[closing.start :].strip(_CLOSING + "\n"):
         return text
     return text[: closing.start].rstrip()

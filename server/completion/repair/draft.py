@@ -1,6 +1,6 @@
-"""The value that repair rules pass on.
+"""The value that repair rules transform: a text with its cursor, its replaced range and its options.
 
-Owns its form. Knows no rule.
+Knows no rule.
 """
 
 from __future__ import annotations
@@ -8,19 +8,18 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from ...workspace.text import Cursor
-from .place import Place, place_of
 from .style import IndentStyle
+from .window import CursorWindow, window_of
 
 
 @dataclass(frozen=True, slots=True)
 class Draft:
-    """A text that may be shown at a cursor. Line breaks are "\\n" until the very end.
+    """A generated text during repair. Line breaks are "\\n".
 
-    `n_replaced` counts characters right of the cursor, on its line, that the text replaces: they are always found in
-    the text again, in their order, because editors show nothing else. `cut_by_limit`: the model was stopped by its
-    token limit or by time. `invoked`: somebody asked for it. `style`: how the editor says that lines are indented;
-    `project_style`: how the project's settings do, which counts less than the file itself. `why_empty` says why nothing
-    is left.
+    `n_replaced` counts the characters right of the cursor, on its line, that the text replaces. They always are a
+    subsequence of the text, because editors display no other completions. `cut_by_limit`: the token limit or the time
+    limit ended the generation. `invoked`: requested by the user. `style`: indentation of the editor. `project_style`:
+    indentation of the project's settings; the file itself takes precedence. `why_empty`: the reason for an empty text.
     """
 
     text: str
@@ -35,16 +34,16 @@ class Draft:
     project_style: IndentStyle | None = None
 
     @property
-    def place(self) -> Place:
-        """What stands around the cursor."""
-        return place_of(self.cursor)
+    def window(self) -> CursorWindow:
+        """The text around the cursor."""
+        return window_of(self.cursor)
 
-    def ruled(self, name: str) -> Draft:
+    def with_rule(self, name: str) -> Draft:
         return replace(self, rules=(*self.rules, name))
 
     def refused(self, why: str) -> Draft:
-        """Nothing is shown, for this reason."""
+        """The empty draft with a reason."""
         return replace(self, text="", n_replaced=0, why_empty=why)
 
-    def rewritten(self, text: str) -> Draft:
+    def with_text(self, text: str) -> Draft:
         return replace(self, text=text)

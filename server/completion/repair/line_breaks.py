@@ -1,7 +1,6 @@
-"""Where a text begins: on the cursor's line, or on a new one.
+"""Fixes the line break at the start of the text: on the cursor's line, or on a new line after a block header.
 
-Owns line breaks at the start of a text, a missing one behind the header of a body, and that a completion of one line
-has no more.
+Owns surplus and missing line breaks at the start, and the cut of single-line completions.
 """
 
 from __future__ import annotations
@@ -10,26 +9,26 @@ from .draft import Draft
 from .style import default_style
 
 
-def begins_on_its_line(draft: Draft) -> Draft:
-    """The text with the line break that it needs at its start, and without those that the file has already."""
-    place = draft.place
+def fix_first_line_break(draft: Draft) -> Draft:
+    """The text with the necessary line break at its start, without those that the file has already."""
+    window = draft.window
     body = draft.text.lstrip(" \t\n")
     lead = draft.text[: len(draft.text) - len(body)]
     if "\n" in lead:
-        if place.at_line_start and (place.before or place.language.opens_body(place.line_above)):
-            # The cursor stands on the new line already.
+        if window.at_line_start and (window.before or window.language.opens_body(window.line_above)):
+            # The cursor is on the new line already.
             lead = lead[lead.rfind("\n") + 1 :]
-        elif not place.at_line_start:
-            if not _may_break(place.after):
-                return draft.refused("the model began a new line where code follows on this one")
+        elif not window.at_line_start:
+            if not _may_break(window.after):
+                return draft.refused("the model began a new line, but code follows on this one")
             lead = lead.lstrip(" \t")
     elif body and _misses_line_break(draft, lead, body):
         # github.com/milanglacier/minuet-ai.nvim/issues/68
-        unit = (draft.style or place.style or draft.project_style or default_style(place.language)).unit
-        lead = "\n" + (lead if len(lead) > len(place.indent) else place.indent + unit)
+        unit = (draft.style or window.style or draft.project_style or default_style(window.language)).unit
+        lead = "\n" + (lead if len(lead) > len(window.indent) else window.indent + unit)
     if draft.single_line:
         body = body.split("\n", 1)[0]
-    return draft.rewritten(lead + body)
+    return draft.with_text(lead + body)
 
 
 def _may_break(after: str) -> bool:
@@ -38,14 +37,14 @@ def _may_break(after: str) -> bool:
 
 
 def _misses_line_break(draft: Draft, lead: str, body: str) -> bool:
-    place = draft.place
-    if len(lead) == 1 and lead != "\t":  # one line on purpose: `if x: return`
+    window = draft.window
+    if len(lead) == 1 and lead != "\t":  # intended on one line: `if x: return`
         return False
-    if place.at_line_start or place.after.strip() or not place.language.opens_body(place.before):
+    if window.at_line_start or window.after.strip() or not window.language.opens_body(window.before):
         return False
-    if place.language.blocks == "indentation":
-        return place.before.endswith(":") and not place.scan.stack
-    if place.language.blocks == "end" or not place.before.endswith("{") or place.scan.inside:
+    if window.language.blocks == "indentation":
+        return window.before.endswith(":") and not window.scan.stack
+    if window.language.blocks == "end" or not window.before.endswith("{") or window.scan.inside:
         return False
     first_line = body.split("\n", 1)[0]
-    return not place.scan_after(first_line).closings
+    return not window.scan_after(first_line).closings

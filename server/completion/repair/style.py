@@ -1,7 +1,6 @@
-"""How a file is indented: by what, and how wide.
+"""Indentation style: detection of the unit and the width from lines, `.editorconfig`, and defaults of languages.
 
-Owns the reading of that from the lines around a cursor, and the defaults of languages. Knows no disk: what an editor
-or an `.editorconfig` says comes as plain values.
+Knows no disk: options of the editor and properties of `.editorconfig` are plain values.
 """
 
 from __future__ import annotations
@@ -17,7 +16,7 @@ from ....languages import Language
 
 @dataclass(frozen=True, slots=True)
 class IndentStyle:
-    """One level of indentation, a tab or some spaces, and the columns of a level."""
+    """One level of indentation, a tab or spaces, and its width in columns."""
 
     unit: str
     width: int
@@ -33,18 +32,18 @@ class IndentStyle:
         return self.unit == "\t"
 
     def columns(self, white: str) -> int:
-        """How far in a line is that begins with this white space."""
+        """The width of leading white space in columns."""
         return len(white) + white.count("\t") * (self.width - 1)
 
     def white(self, columns: int) -> str:
-        """The white space of a line that is so far in."""
+        """The leading white space of a line at a column."""
         if not self.tabs:
             return " " * columns
         return "\t" * (columns // self.width) + " " * (columns % self.width)
 
 
 def style_of_properties(properties: Mapping[str, str]) -> IndentStyle | None:
-    """What `.editorconfig` says; None when it says too little. A level of tabs is `tab_width` columns, else 4."""
+    """The style in properties of `.editorconfig`; None if incomplete. A tab has `tab_width` columns, else 4."""
     size, tab_width = properties.get("indent_size", ""), properties.get("tab_width", "")
     width = _number(tab_width if size == "tab" else size) or _number(tab_width)
     style = properties.get("indent_style", "")
@@ -54,9 +53,9 @@ def style_of_properties(properties: Mapping[str, str]) -> IndentStyle | None:
 
 
 def style_of_lines(lines: Sequence[str]) -> IndentStyle | None:
-    """What the lines agree on; None when there are too few, when tabs and spaces mix, or when no width fits most.
+    """The style of most lines; None for too few lines, mixed tabs and spaces, or no dominant width.
 
-    The width is the step by which bodies are indented further than their headers.
+    The width is the difference in indentation between bodies and their headers.
     """
     indents = [line[: len(line) - len(line.lstrip(" \t"))] for line in lines if line.strip()]
     n_tabs = sum(indent.startswith("\t") for indent in indents)
@@ -69,7 +68,7 @@ def style_of_lines(lines: Sequence[str]) -> IndentStyle | None:
     steps: Counter[int] = Counter()
     for n, (above, below) in enumerate(pairwise(indents)):
         step = len(below) - len(above)
-        # Lines within brackets are indented at will.
+        # The indentation of lines within brackets is arbitrary.
         if step in _STEPS and codes[n][-1] not in "([,\\":
             steps[step] += 4 if codes[n][-1] in ":{" else 1
     if not steps:
@@ -80,7 +79,7 @@ def style_of_lines(lines: Sequence[str]) -> IndentStyle | None:
 
 
 def default_style(language: Language) -> IndentStyle:
-    """What most files of a language do."""
+    """The usual style of a language."""
     return IndentStyle(language.indent, 4 if language.indent == "\t" else len(language.indent))
 
 

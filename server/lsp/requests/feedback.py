@@ -5,7 +5,7 @@ from __future__ import annotations
 from lsprotocol import types
 from pygls.exceptions import JsonRpcInvalidParams
 
-from ...completion.stats import NOTHING, summary_json
+from ...completion.stats import EMPTY_SUMMARY, summary_json
 from ...output.types import StatsResult
 from ...workspace.workspace import Workspace
 from ..documents import from_lsp_column
@@ -37,7 +37,7 @@ def handle_did_reject(session: Session, params: ItemParams) -> None:
 async def handle_stats(session: Session, _: object) -> StatsResult:
     """What this server has counted since it started; `weft stats` adds up all days and servers."""
     told = await session.look(lambda workspace: summary_json(workspace.stats.summary()))
-    return told or summary_json(NOTHING)
+    return told or summary_json(EMPTY_SUMMARY)
 
 
 def handle_execute_command(session: Session, params: types.ExecuteCommandParams) -> None:

@@ -1,6 +1,6 @@
-"""What stands around a cursor, as far as repair looks: its line, some lines above and below, and what is open.
+"""Text window around a cursor: its line, lines above and below, open brackets, strings and comments.
 
-Owns the windows, which keep every rule quick in files of any size and in lines of a megabyte. Knows no rule.
+Owns the size of the window, which bounds the time of every rule in files and lines of any length. Knows no rule.
 """
 
 from __future__ import annotations
@@ -12,14 +12,14 @@ from ....languages import Language, Open, Scan
 from ...workspace.text import Cursor
 from .style import IndentStyle, style_of_lines
 
-# Characters. A statement and its function, mostly.
+# Characters; mostly enough for a statement and its function.
 WINDOW_ABOVE = 3000
 WINDOW_BELOW = 2000
 
 
 @dataclass(frozen=True)
-class Place:
-    """The syntax of one cursor. Line breaks are "\\n"; what is further away than the windows is left out."""
+class CursorWindow:
+    """The text and the syntax around one cursor. Line breaks are "\\n"."""
 
     cursor: Cursor
     above: str  # up to the cursor
@@ -42,12 +42,12 @@ class Place:
 
     @cached_property
     def indent(self) -> str:
-        """The white space that the cursor's line begins with, up to the cursor."""
+        """The indentation of the cursor's line, up to the cursor."""
         return leading(self.before)
 
     @property
     def at_line_start(self) -> bool:
-        """Whether only white space stands before the cursor on its line."""
+        """Whether only white space is before the cursor on its line."""
         return len(self.indent) == len(self.before)
 
     @cached_property
@@ -62,26 +62,26 @@ class Place:
 
     @cached_property
     def line_above(self) -> str:
-        """The nearest line above that is not blank, "" when there is none."""
+        """The nearest non-blank line above, "" without one."""
         return next((line for line in self.lines_above if line.strip()), "")
 
     @cached_property
     def line_below(self) -> str:
-        """The nearest line below that is not blank, "" when there is none."""
+        """The nearest non-blank line below, "" without one."""
         return next((line for line in self.lines_below if line.strip()), "")
 
     @cached_property
     def scan(self) -> Scan:
-        """What is open at the cursor."""
+        """The scan up to the cursor, with the constructs that are open there."""
         return self.language.lexer.scan(self.above, self.open_above)
 
     def scan_after(self, text: str, first_indent: int = 0) -> Scan:
-        """What a text opens and closes that stands behind the cursor."""
+        """The scan of a text that follows the cursor."""
         return self.language.lexer.scan(text, self.scan.stack, first_indent)
 
     @cached_property
     def n_closed_below(self) -> int:
-        """How many of the brackets and strings that are open at the cursor the text below closes."""
+        """The number of brackets and strings open at the cursor that the text below closes."""
         stack = self.scan.stack
         if self.scan.inside == "string" and not self._ends_string(stack[-1]):
             stack = stack[:-1]
@@ -89,27 +89,27 @@ class Place:
         return sum(closing.opened is not None for closing in closings)
 
     def _ends_string(self, string: Open) -> bool:
-        """Whether the string that is being typed has its end: an editor may have set it, or not."""
+        """Whether the string at the cursor is closed, which editors do on their own or not."""
         if string.lines:
             return self.cursor.lines.text.count(string.closer, self.cursor.offset) % 2 == 1
         rest = self.language.lexer.scan(self.after, [string])
-        # With a quote too many the first of the rest opens a string: `"a|, "b"`.
+        # With an odd number of quotes, the first one in the rest opens a string: `"a|, "b"`.
         return rest.inside != "string" and any(closing.opened is string for closing in rest.closings)
 
     @cached_property
     def style(self) -> IndentStyle | None:
-        """How the lines around are indented; None when they do not say."""
+        """The indentation of the lines around, None if it is unclear."""
         return style_of_lines([*self.lines_above[::-1], self.before + self.after, *self.lines_below])
 
 
 @lru_cache(maxsize=8)
-def place_of(cursor: Cursor) -> Place:
-    """The syntax of a cursor; the last ones are kept, because every rule asks."""
+def window_of(cursor: Cursor) -> CursorWindow:
+    """The window of a cursor; cached, because every rule uses it."""
     text, offset = cursor.lines.text, cursor.offset
     start = max(0, offset - WINDOW_ABOVE)
     if start:
         start = text.find("\n", start, offset) + 1 or start
-    return Place(
+    return CursorWindow(
         cursor,
         unified(text[start:offset]),
         unified(text[offset : offset + WINDOW_BELOW]),
@@ -118,7 +118,7 @@ def place_of(cursor: Cursor) -> Place:
 
 
 def _string_around(cursor: Cursor, start: int) -> tuple[Open, ...]:
-    """The string or comment over several lines that the window begins in, if any."""
+    """The multi-line string or comment in which the window begins, if any."""
     opened = cursor.language.lexer.open_above(cursor.path, cursor.lines.text[:start]) if start else ()
     return tuple(open_ for open_ in opened[-1:] if not open_.is_code)
 
@@ -129,5 +129,5 @@ def unified(text: str) -> str:
 
 
 def leading(line: str) -> str:
-    """The white space that a line begins with."""
+    """The indentation of a line."""
     return line[: len(line) - len(line.lstrip(" \t"))]
