@@ -1,4 +1,4 @@
-"""What git ignores, Weft ignores; what `.weftignore` says, counts more. The judge of the first half is git itself."""
+"""What git ignores, Weft ignores; what `.weftignore` says, counts more. The reference of the first half is git itself."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 from weft.server.config import IndexOptions
 from weft.server.workspace.files import Membership, walk
-from weft.server.workspace.ignore import Folder, RuleFile, open_root, rule_names
+from weft.server.workspace.ignore import FolderRules, RuleFile, open_root, rule_names
 
 PATHS = """
     a b ab a.c x/a x/b x/y/a x/y/z/a.c x/a.log keep/a.log keep/b.py build/a build/x/b docs/build/a docs/x/build/b
@@ -331,12 +331,12 @@ def make(folder: Path, files: dict[str, str]) -> Path:
 def kept(folder: Path, exclude: tuple[str, ...] = (), include: tuple[str, ...] = ()) -> set[str]:
     """Every file that the rules keep, whatever its kind."""
 
-    def below(rules: Folder, disk: Path, path: str) -> Iterator[str]:
+    def below(rules: FolderRules, disk: Path, path: str) -> Iterator[str]:
         for name in sorted(os.listdir(disk)):
             place = disk / name
             is_folder = place.is_dir() and not place.is_symlink()
-            verdict = rules.judge(name, is_folder)
-            if is_folder and verdict.worth_entering:
+            verdict = rules.evaluate(name, is_folder)
+            if is_folder and verdict.must_enter:
                 inner = rules.enter(str(place), name, verdict, rule_names(str(place)))
                 yield from below(inner, place, f"{path}{name}/")
             elif not is_folder and verdict.included:

@@ -10,7 +10,14 @@ import pytest
 from weft.benchmarks.reliability import connections
 from weft.benchmarks.reliability.campaign import Settings, failures
 from weft.server.lsp import authentication
-from weft.server.lsp.authentication import Admission, UnsafeTokenFile, close, is_loopback, new_token, token_in
+from weft.server.lsp.authentication import (
+    Authenticator,
+    UnsafeTokenFile,
+    close,
+    is_loopback,
+    load_or_create_token,
+    new_token,
+)
 
 
 def test_nobody_is_let_in_and_nobody_is_hurt(tmp_path: Path):
@@ -36,11 +43,11 @@ def admit(*pieces: bytes, keep_open: bool = False):
     """What a port with TOKEN hands on of a connection that sends this, and what it answers."""
 
     async def talk():
-        rules = Admission(TOKEN)
+        rules = Authenticator(TOKEN)
         handed = asyncio.get_running_loop().create_future()
 
         async def attend(reader, writer):
-            handed.set_result(await rules.first_message(reader, writer))
+            handed.set_result(await rules.authenticate(reader, writer))
             await close(writer)
 
         async with await asyncio.start_server(attend, "127.0.0.1", 0) as listening:
@@ -95,14 +102,14 @@ def test_who_says_nothing_is_not_waited_for(monkeypatch):
 
 
 def test_a_crowd_that_says_nothing_gives_way_to_who_has_the_token(monkeypatch):
-    monkeypatch.setattr(authentication, "MAX_UNADMITTED", 3)
+    monkeypatch.setattr(authentication, "MAX_UNAUTHENTICATED", 3)
 
     async def talk():
-        rules, waiting = Admission(TOKEN), []
+        rules, waiting = Authenticator(TOKEN), []
 
         async def attend(reader, writer):
-            if await rules.first_message(reader, writer):
-                waiting.append(len(rules._unadmitted))
+            if await rules.authenticate(reader, writer):
+                waiting.append(len(rules._unauthenticated))
             await close(writer)
 
         async with await asyncio.start_server(attend, "127.0.0.1", 0) as listening:
@@ -121,18 +128,18 @@ def test_a_crowd_that_says_nothing_gives_way_to_who_has_the_token(monkeypatch):
 
 def test_a_token_file_is_made_for_its_owner_alone_and_read_again(tmp_path: Path):
     file = tmp_path / "token"
-    token = token_in(file)
-    assert len(token) >= 43 and token_in(file) == token
+    token = load_or_create_token(file)
+    assert len(token) >= 43 and load_or_create_token(file) == token
     assert file.stat().st_mode & 0o777 == 0o600
 
 
 @pytest.mark.skipif(os.name == "nt", reason="POSIX permissions")
 def test_a_token_file_that_others_can_read_or_place_is_refused(tmp_path: Path):
     file = tmp_path / "token"
-    token_in(file)
+    load_or_create_token(file)
     file.chmod(0o640)
     with pytest.raises(UnsafeTokenFile, match="chmod 600"):
-        token_in(file)
+        load_or_create_token(file)
     file.chmod(0o600)
     link = tmp_path / "link"
     link.symlink_to(file)
@@ -140,10 +147,10 @@ def test_a_token_file_that_others_can_read_or_place_is_refused(tmp_path: Path):
     os.mkfifo(fifo, 0o600)
     for odd in (link, fifo):
         with pytest.raises(UnsafeTokenFile, match="not a regular file"):
-            token_in(odd)
+            load_or_create_token(odd)
     file.write_text("short")
     with pytest.raises(UnsafeTokenFile, match="no token"):
-        token_in(file)
+        load_or_create_token(file)
 
 
 def test_addresses_that_only_this_machine_reaches():

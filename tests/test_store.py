@@ -18,7 +18,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
-from weft.server.workspace.store import CACHE_VARIABLE, FileRecord, NotStorable, Store, Stored, cache_folder
+from weft.server.workspace.store import CACHE_VARIABLE, FileRecord, Store, StoredIndex, UnsupportedClass, cache_folder
 
 
 @dataclass(frozen=True, slots=True)
@@ -236,7 +236,7 @@ def test_a_hostile_index_is_refused(
 @pytest.mark.parametrize("value", [Stranger(), [Stranger], {"a": os.system}, Path("x"), Row("a", Stranger())])  # type: ignore[arg-type]
 def test_a_class_that_could_not_come_back_is_refused_when_saved(tmp_path: Path, value: object) -> None:
     store = make_store(tmp_path)
-    with pytest.raises(NotStorable, match="add it"):
+    with pytest.raises(UnsupportedClass, match="add it"):
         store.save(tmp_path, value, ())
     assert store.load(tmp_path) is None
 
@@ -334,7 +334,7 @@ def test_what_a_crash_left_behind_is_removed_at_once(tmp_path: Path) -> None:
 def test_servers_that_share_a_cache_always_read_a_whole_index(tmp_path: Path) -> None:
     stores = [make_store(tmp_path) for _ in range(3)]
     stores[0].save(tmp_path, make_state(0), RECORDS)
-    seen: list[Stored | None] = []
+    seen: list[StoredIndex | None] = []
 
     def serve(number: int) -> None:
         for _ in range(8):
@@ -362,7 +362,7 @@ def make_state(seed: int, size: int = 40) -> list[object]:
     return [Value(f"v{seed}", numbers), Row("a", None), Row("b", Value("w", numbers[:3])), Kind.CODE, {"seed": seed}]
 
 
-def same(stored: Stored | None, state: list[object]) -> bool:
+def same(stored: StoredIndex | None, state: list[object]) -> bool:
     """Whether what came back is `state` and `RECORDS`."""
     if stored is None or stored.files != RECORDS:
         return False

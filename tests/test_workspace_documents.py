@@ -204,14 +204,14 @@ def test_the_next_start_reads_and_writes_only_what_changed(opened, folder, monke
 
 def test_what_the_index_of_code_does_not_hold_can_be_asked_for_alone(opened, folder):
     workspace = opened(folder)
-    assert [s.place for s in workspace.documents(folder).beside_code()] == ["run.ipynb:6-6"]
+    assert [s.place for s in workspace.documents(folder).files_outside_index()] == ["run.ipynb:6-6"]
     assert kept(workspace) == ["run.ipynb"]
     read(workspace, folder)
     assert kept(workspace) == ["guide.md", "run.ipynb", "shop.py"]
     workspace.close()
     (folder / "run.ipynb").unlink()
     workspace = opened(folder)
-    assert workspace.documents(folder).beside_code() == ()
+    assert workspace.documents(folder).files_outside_index() == ()
     assert kept(workspace) == ["guide.md", "shop.py"]
 
 
@@ -357,7 +357,7 @@ def test_documents_need_no_library_of_the_extras(folder):
 
 
 def test_a_job_that_fails_costs_itself_alone():
-    done, worker = [], background.Background("test")
+    done, worker = [], background.BackgroundWorker("test")
     failed = worker.submit(lambda: done[0])
     worker.submit(lambda: done.append(1))
     worker.flush()
@@ -367,8 +367,8 @@ def test_a_job_that_fails_costs_itself_alone():
 
 
 def test_a_job_that_hangs_keeps_no_process_alive(monkeypatch):
-    monkeypatch.setattr(background, "ENDS_WITHIN_S", 0.01)
-    worker, started, never = background.Background("test"), threading.Event(), threading.Event()
+    monkeypatch.setattr(background, "JOIN_WITHIN_S", 0.01)
+    worker, started, never = background.BackgroundWorker("test"), threading.Event(), threading.Event()
     worker.submit(lambda: started.set() or (never.wait(60) and None))
     started.wait(30)
     waiting = worker.submit(lambda: None)

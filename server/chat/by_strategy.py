@@ -104,7 +104,7 @@ def _items(shelf: Shelf) -> list[Item]:
         texts = {path: text.decode("utf-8", "replace") for path, text in index.texts.items() if is_document(path)}
         items += [Item(path, text) for path, text in sorted(texts.items())]
         beside: dict[str, list[str]] = {}
-        for segment in shelf.documents(folder).beside_code():
+        for segment in shelf.documents(folder).files_outside_index():
             lines = beside.setdefault(segment.source, [])
             # So that each stands on the lines that it has in its file.
             lines += [""] * (segment.first_line - len(lines))

@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from ...retrieval import Location, RepositoryIndex
 from ...retrieval.definition_index import NamedDefinition, ValueBinding
 from ...retrieval.questions import is_document
-from ..workspace.recent_edits import RecentEdits, stands_in
+from ..workspace.recent_edits import RecentEdits, matches_text
 from .exhibits import around
 from .symbols import Site, callees, callers, callers_by_name, importers, subclasses
 from .values import Case, Exhibit, Finding
@@ -183,7 +183,7 @@ def recent_case(indexes: Mapping[str, RepositoryIndex], recent: Mapping[str, Rec
         shown: list[Exhibit] = []
         for hunk in recent.get(folder, RecentEdits()).hunks:
             n_lines = index.n_lines_of(hunk.path)
-            if hunk.path not in index or hunk.start_line >= n_lines or not stands_in(hunk, _lines(index, hunk.path)):
+            if hunk.path not in index or hunk.start_line >= n_lines or not matches_text(hunk, _lines(index, hunk.path)):
                 continue
             end = min(max(hunk.end_line, hunk.start_line + 1), n_lines)
             ago = _ago(now - hunk.at)

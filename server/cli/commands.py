@@ -336,12 +336,12 @@ def _serve(options: argparse.Namespace) -> int:
     import logging
 
     if options.shared:
-        from ..shared.endpoint import NotShared
+        from ..shared.endpoint import SharedServerUnavailable
         from ..shared.relay import relay
 
         try:
             return relay()
-        except NotShared as reason:
+        except SharedServerUnavailable as reason:
             print(f"weft: this window has a server of its own. {reason}", file=sys.stderr)
     elif options.stop:
         return _stop_shared()
@@ -366,11 +366,11 @@ def _serve(options: argparse.Namespace) -> int:
 
 
 def _serve_tcp(address: str, token_file: Path | None) -> int:
-    from ..lsp import UnsafeTokenFile, is_loopback, new_token, serve_tcp, token_in
+    from ..lsp import UnsafeTokenFile, is_loopback, load_or_create_token, new_token, serve_tcp
 
     host, port = _address(address)
     try:
-        token = new_token() if token_file is None else token_in(token_file)
+        token = new_token() if token_file is None else load_or_create_token(token_file)
     except UnsafeTokenFile as error:
         raise UserError(f"--token-file: {error}") from error
     except OSError as error:
@@ -396,11 +396,11 @@ def _serve_tcp(address: str, token_file: Path | None) -> int:
 
 def _stop_shared() -> int:
     from ..shared.control import stop_server
-    from ..shared.endpoint import NotShared
+    from ..shared.endpoint import SharedServerUnavailable
 
     try:
         stopped = stop_server()
-    except NotShared as error:
+    except SharedServerUnavailable as error:
         raise UserError(str(error)) from error
     if stopped is None:
         print("No shared server runs.")

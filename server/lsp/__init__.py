@@ -4,8 +4,16 @@ Owns the protocol, the open documents as the client counts them, and the order o
 imports the LSP library. Knows no graph, no ranking and no model: those are behind `Workspace`.
 """
 
-from .authentication import UnsafeTokenFile, is_loopback, new_token, token_in
+from .authentication import UnsafeTokenFile, is_loopback, load_or_create_token, new_token
 from .host import serve_shared
 from .serve import serve_stdio, serve_tcp
 
-__all__ = ["UnsafeTokenFile", "is_loopback", "new_token", "serve_shared", "serve_stdio", "serve_tcp", "token_in"]
+__all__ = [
+    "UnsafeTokenFile",
+    "is_loopback",
+    "load_or_create_token",
+    "new_token",
+    "serve_shared",
+    "serve_stdio",
+    "serve_tcp",
+]

@@ -1,7 +1,7 @@
 """Authentication of TCP clients by a token, and the limits of a connection until then.
 
 Owns the first message of a connection: it is `initialize` with the token, within a time and a size, or the connection
-is refused and closed. Also the file that hands the token to clients of the same user. A local port can be reached by
+is rejected and closed. Also the file that hands the token to clients of the same user. A local port can be reached by
 every user of a machine and by every page in its browsers. Knows no session.
 """
 
@@ -30,7 +30,7 @@ log = logging.getLogger("weft.lsp")
 MAX_FIRST_MESSAGE_BYTES = 1 << 20
 FIRST_MESSAGE_WITHIN_S = 10.0
 
-MAX_UNADMITTED = 64
+MAX_UNAUTHENTICATED = 64
 """Connections that have not sent the token; one more closes the oldest of them, so that no crowd keeps a client out."""
 
 CLOSED_WITHIN_S = 2.0
@@ -52,7 +52,7 @@ _HTTP_TEXT = b"This is a language server. It does not speak HTTP.\n"
 _INVALID_REQUEST, _NOT_INITIALIZED = -32600, -32002
 
 
-class _Refused(Exception):
+class _Rejected(Exception):
     """The connection is answered with these bytes and closed. The message is for the log."""
 
     def __init__(self, why: str, answer: bytes) -> None:
@@ -68,7 +68,7 @@ def new_token() -> str:
     return secrets.token_urlsafe(TOKEN_BYTES)
 
 
-def token_in(path: Path) -> str:
+def load_or_create_token(path: Path) -> str:
     """The token in a file that only its owner can read; a new one where there is no file.
 
     Raises UnsafeTokenFile for a file that others can read or replace, OSError for one that cannot be written or read.
@@ -104,58 +104,58 @@ def is_loopback(host: str) -> bool:
         return host == "localhost"
 
 
-class Admission:
+class Authenticator:
     """Of the connections to one port."""
 
     def __init__(self, token: str) -> None:
         self._token = token.encode()
-        self._unadmitted: dict[asyncio.StreamWriter, None] = {}  # the oldest first
+        self._unauthenticated: dict[asyncio.StreamWriter, None] = {}  # the oldest first
 
-    async def first_message(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> bytes | None:
+    async def authenticate(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> bytes | None:
         """`initialize` of a client with the token, and without it; None for any other, which was told why."""
-        if len(self._unadmitted) >= MAX_UNADMITTED:
-            oldest = next(iter(self._unadmitted))
-            del self._unadmitted[oldest]
+        if len(self._unauthenticated) >= MAX_UNAUTHENTICATED:
+            oldest = next(iter(self._unauthenticated))
+            del self._unauthenticated[oldest]
             oldest.transport.abort()
-        self._unadmitted[writer] = None
+        self._unauthenticated[writer] = None
         try:
             return await asyncio.wait_for(self._read(reader), FIRST_MESSAGE_WITHIN_S)
-        except _Refused as refused:
-            log.warning("Refused a connection: %s", one_line(refused))
-            await _refuse(reader, writer, refused.answer)
+        except _Rejected as rejected:
+            log.warning("Refused a connection: %s", one_line(rejected))
+            await _reject(reader, writer, rejected.answer)
         except asyncio.TimeoutError:
             log.warning("Refused a connection: no initialize within %g s.", FIRST_MESSAGE_WITHIN_S)
             why = f"No initialize came within {FIRST_MESSAGE_WITHIN_S:g} s."
-            await _refuse(reader, writer, _error(None, _NOT_INITIALIZED, why))
+            await _reject(reader, writer, _error(None, _NOT_INITIALIZED, why))
         except (asyncio.IncompleteReadError, OSError):
             pass  # it was closed
         finally:
-            self._unadmitted.pop(writer, None)
+            self._unauthenticated.pop(writer, None)
         return None
 
     async def _read(self, reader: asyncio.StreamReader) -> bytes:
-        length = await read_length(reader, MAX_HEADER_BYTES, _refuse_http)
+        length = await read_length(reader, MAX_HEADER_BYTES, _reject_http)
         if length is None:
-            raise _refusal(None, f"The header is longer than {MAX_HEADER_BYTES} bytes.")
+            raise _rejection(None, f"The header is longer than {MAX_HEADER_BYTES} bytes.")
         if length > MAX_FIRST_MESSAGE_BYTES:
-            raise _refusal(None, f"The first message may have {MAX_FIRST_MESSAGE_BYTES} bytes, not {length}.")
+            raise _rejection(None, f"The first message may have {MAX_FIRST_MESSAGE_BYTES} bytes, not {length}.")
         return self._checked(await reader.readexactly(length))
 
     def _checked(self, body: bytes) -> bytes:
         try:
             message = read_json(body)
         except (ValueError, RecursionError):
-            raise _refusal(None, "The first message is no JSON.") from None
+            raise _rejection(None, "The first message is no JSON.") from None
         if not isinstance(message, dict) or message.get("method") != "initialize" or "id" not in message:
-            raise _refusal(message, "The first message is the request initialize.", _NOT_INITIALIZED)
+            raise _rejection(message, "The first message is the request initialize.", _NOT_INITIALIZED)
         given = _take_token(message.get("params"))
         if not hmac.compare_digest(given.encode("utf-8", "surrogatepass"), self._token):
             state = "wrong" if given else "missing"
-            raise _refusal(message, f"The token is {state}. Send it in initializationOptions.token.")
+            raise _rejection(message, f"The token is {state}. Send it in initializationOptions.token.")
         return json.dumps(message).encode()
 
 
-async def _refuse(reader: asyncio.StreamReader, writer: asyncio.StreamWriter, answer: bytes) -> None:
+async def _reject(reader: asyncio.StreamReader, writer: asyncio.StreamWriter, answer: bytes) -> None:
     """Answer and end. What still comes is read and dropped for a moment: else the system drops the answer as well."""
     with contextlib.suppress(OSError, asyncio.TimeoutError):
         writer.write(answer)
@@ -188,15 +188,15 @@ def _take_token(params: Any) -> str:
     return found
 
 
-def _refuse_http(line: bytes) -> None:
+def _reject_http(line: bytes) -> None:
     if _HTTP.match(line):
-        raise _Refused("it speaks HTTP", _HTTP_ANSWER % (len(_HTTP_TEXT), _HTTP_TEXT))
+        raise _Rejected("it speaks HTTP", _HTTP_ANSWER % (len(_HTTP_TEXT), _HTTP_TEXT))
 
 
-def _refusal(message: Any, why: str, code: int = _INVALID_REQUEST) -> _Refused:
+def _rejection(message: Any, why: str, code: int = _INVALID_REQUEST) -> _Rejected:
     given = message.get("id") if isinstance(message, dict) else None
     is_id = isinstance(given, str | int | float) and not isinstance(given, bool)
-    return _Refused(why, _error(given if is_id else None, code, why))
+    return _Rejected(why, _error(given if is_id else None, code, why))
 
 
 def _error(message_id: Any, code: int, text: str) -> bytes:

@@ -15,7 +15,7 @@ from typing import Any
 from .. import config
 from ..output import types as answers
 from .messages import OWN_MESSAGES, OwnMessage
-from .schema import reachable, spelled, table, typescript
+from .schema import reachable, table, typescript, typescript_type
 
 ROOT = Path(__file__).resolve().parents[2]
 PROTOCOL = ROOT / "docs" / "protocol.md"
@@ -92,7 +92,7 @@ def _kind(own: OwnMessage) -> str:
 
 
 def _name(kind: Any) -> str:
-    return "" if kind is None else f"`{spelled(kind)}`".replace("|", "\\|")
+    return "" if kind is None else f"`{typescript_type(kind)}`".replace("|", "\\|")
 
 
 def _sections() -> Iterator[tuple[str, Mapping[str, Mapping[str, Any]]]]:

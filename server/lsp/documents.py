@@ -35,7 +35,7 @@ class Edit:
 
 @dataclass(frozen=True, slots=True)
 class Document:
-    """One text at one version. `in_step` is False when an edit was lost: then the text is a guess and asks nothing.
+    """One text at one version. `in_sync` is False when an edit was lost: then the text is a guess and asks nothing.
 
     `changed` is the range that the last message replaced; None where it sent a whole text.
     """
@@ -46,7 +46,7 @@ class Document:
     version: int
     lines: TextLines
     encoding: Encoding = DEFAULT_ENCODING
-    in_step: bool = True
+    in_sync: bool = True
     changed: TextChange | None = None
 
     @property
@@ -97,25 +97,25 @@ class Documents:
         if document is None:
             log.warning("An edit of %s was ignored: the document is not open.", uri)
             return None
-        in_step = document.in_step
+        in_sync = document.in_sync
         if version < document.version:
             log.warning("Version %d of %s came after version %d.", version, uri, document.version)
-            in_step = False
+            in_sync = False
         lines = document.lines
-        changed: TextChange | None = TextChange(0, 0, 0) if in_step else None
+        changed: TextChange | None = TextChange(0, 0, 0) if in_sync else None
         for edit in edits:
             if edit.start is None or edit.end is None:
-                lines, changed, in_step = TextLines(edit.text), None, True
-            elif in_step:
+                lines, changed, in_sync = TextLines(edit.text), None, True
+            elif in_sync:
                 lines, replaced = apply_edit(lines, edit.text, edit.start, edit.end, document.encoding)
                 changed = changed and (replaced if changed == TextChange(0, 0, 0) else changed.then(replaced))
-        return self._keep(replace(document, version=version, lines=lines, in_step=in_step, changed=changed))
+        return self._keep(replace(document, version=version, lines=lines, in_sync=in_sync, changed=changed))
 
-    def lose_step(self, uri: str) -> None:
+    def mark_out_of_sync(self, uri: str) -> None:
         """An edit could not be read: the text is a guess from here on."""
         document = self.get(uri)
         if document is not None:
-            self._keep(replace(document, in_step=False))
+            self._keep(replace(document, in_sync=False))
 
     def close(self, uri: str) -> Document | None:
         return self._documents.pop(document_key(uri), None)

@@ -16,67 +16,69 @@ import time
 from collections.abc import Callable
 
 from ..shared.control import STATUS, STOP, SharedServer, log_file
-from ..shared.endpoint import SharedPlace, file_at, is_of_this_user, locked, shared_place
+from ..shared.endpoint import SharedEndpoint, file_id_at, is_same_user, locked, shared_endpoint
 from ..shared.log_file import log_to
 from ..shared.relay import READY, SERVE
 from ..shared.workspaces import Workspaces
 from ..workspace.process import memory_mb, share_interpreter
-from .serve import DRAIN_WITHIN_S, converse
+from .serve import DRAIN_WITHIN_S, serve_connection
 from .server import WeftServer
 from .transport import PipeReader, PipeWriter
 
 log = logging.getLogger("weft.lsp")
 
-ALONE_FOR_S = 5.0
+IDLE_SHUTDOWN_AFTER_S = 5.0
 """How long the server waits for another window after the last: an editor that reloads comes back sooner."""
 
-TRY_AGAIN_AFTER_S = 1.0
+RETRY_ACCEPT_AFTER_S = 1.0
 
-WORD_WITHIN_S = 5.0
+COMMAND_WITHIN_S = 5.0
 """A connection that says nothing for so long is closed."""
 
 
 def serve_shared(listening: int) -> int:
     """Serve all windows that come to this listening socket, until none is left. Returns the exit status."""
-    place = shared_place()
-    log_to(log_file(place))
+    endpoint = shared_endpoint()
+    log_to(log_file(endpoint))
     share_interpreter()
     with socket.socket(fileno=listening) as listener:
         listener.setblocking(False)
-        asyncio.run(_Host(place, listener).run())
+        asyncio.run(_SharedServerHost(endpoint, listener).run())
     return 0
 
 
-class _Host:
+class _SharedServerHost:
     """Lives on the event loop."""
 
-    def __init__(self, place: SharedPlace, listener: socket.socket) -> None:
-        self._place, self._listener = place, listener
+    def __init__(self, endpoint: SharedEndpoint, listener: socket.socket) -> None:
+        self._endpoint, self._listener = endpoint, listener
         self._workspaces = Workspaces()
         self._servers: set[WeftServer] = set()
-        self._attending: set[asyncio.Task[None]] = set()
-        self._socket_file = file_at(place.socket)
+        self._connections: set[asyncio.Task[None]] = set()
+        self._socket_file = file_id_at(endpoint.socket)
         self._started_s = time.monotonic()
-        self._ended = asyncio.Event()
-        self._told_by: list[socket.socket] = []  # who told it to end sees the end of the process by the end of these
-        self._alone: asyncio.TimerHandle | None = None
+        self._stopping = asyncio.Event()
+        self._stop_connections: list[
+            socket.socket
+        ] = []  # who told it to end sees the end of the process by the end of these
+        self._idle_timer: asyncio.TimerHandle | None = None
 
     async def run(self) -> None:
         loop = asyncio.get_running_loop()
-        self._place.lock.write_text(str(os.getpid()))
+        self._endpoint.lock.write_text(str(os.getpid()))
         loop.add_signal_handler(signal.SIGTERM, self._stop)
         log.info("The shared server is process %d.", os.getpid())
-        self._wait_for_windows()
+        self._start_idle_timer()
         accepting = asyncio.ensure_future(self._accept())
-        await self._ended.wait()
+        await self._stopping.wait()
         accepting.cancel()
         self._listener.close()
         for server in self._servers:
-            server.leave(1)
-        if self._attending:
-            await asyncio.wait(self._attending)
+            server.disconnect(1)
+        if self._connections:
+            await asyncio.wait(self._connections)
         log.info("The shared server ends.")
-        self._clear_up()
+        self._remove_files()
 
     async def _accept(self) -> None:
         loop = asyncio.get_running_loop()
@@ -85,31 +87,31 @@ class _Host:
                 connection, _ = await loop.sock_accept(self._listener)
             except OSError as error:
                 log.error("No window can come: %s", error)  # too many open files, as a rule; some will be closed
-                await asyncio.sleep(TRY_AGAIN_AFTER_S)
+                await asyncio.sleep(RETRY_ACCEPT_AFTER_S)
                 continue
-            task = asyncio.ensure_future(self._attend(connection))
-            self._attending.add(task)
-            task.add_done_callback(self._left)
-            if self._alone is not None:
-                self._alone.cancel()
+            task = asyncio.ensure_future(self._handle_connection(connection))
+            self._connections.add(task)
+            task.add_done_callback(self._connection_closed)
+            if self._idle_timer is not None:
+                self._idle_timer.cancel()
 
-    async def _attend(self, connection: socket.socket) -> None:
+    async def _handle_connection(self, connection: socket.socket) -> None:
         loop = asyncio.get_running_loop()
         with connection, contextlib.suppress(OSError, asyncio.TimeoutError):
-            if not is_of_this_user(connection):
+            if not is_same_user(connection):
                 log.warning("Rejected a connection from another user.")
                 return
-            word = await asyncio.wait_for(loop.sock_recv(connection, 64), WORD_WITHIN_S)
-            if word == SERVE:
+            command = await asyncio.wait_for(loop.sock_recv(connection, 64), COMMAND_WITHIN_S)
+            if command == SERVE:
                 await loop.sock_sendall(connection, READY)
-                files = await asyncio.wait_for(_received_files(connection), WORD_WITHIN_S)
+                files = await asyncio.wait_for(_receive_descriptors(connection), COMMAND_WITHIN_S)
                 if len(files) == 2:
                     await self._serve(connection, *files)
-            elif word in (STATUS, STOP):
+            elif command in (STATUS, STOP):
                 await loop.sock_sendall(connection, self._status().line())
-                if word == STOP:
+                if command == STOP:
                     log.info("The shared server was told to end.")
-                    self._told_by.append(connection.dup())
+                    self._stop_connections.append(connection.dup())
                     self._stop()
 
     async def _serve(self, connection: socket.socket, stdin: int, stdout: int) -> None:
@@ -120,11 +122,11 @@ class _Host:
         server = WeftServer(self._workspaces)
         server.protocol.set_writer(writer)
         self._servers.add(server)
-        if self._ended.is_set():  # it came in the moment in which we were told to end
-            server.leave(1)
-        watching = asyncio.ensure_future(_when_closed(connection, lambda: server.leave(1)))
+        if self._stopping.is_set():  # it came in the moment in which we were told to end
+            server.disconnect(1)
+        watching = asyncio.ensure_future(_when_closed(connection, lambda: server.disconnect(1)))
         try:
-            await converse(server, reader)
+            await serve_connection(server, reader)
         except Exception:
             log.exception("A window could not be served any more.")
         finally:
@@ -138,36 +140,38 @@ class _Host:
         uptime_s = time.monotonic() - self._started_s
         return SharedServer(os.getpid(), len(self._servers), len(self._workspaces), uptime_s, memory_mb())
 
-    def _left(self, task: asyncio.Task[None]) -> None:
-        self._attending.discard(task)
-        if not self._attending:
-            self._wait_for_windows()
+    def _connection_closed(self, task: asyncio.Task[None]) -> None:
+        self._connections.discard(task)
+        if not self._connections:
+            self._start_idle_timer()
 
-    def _wait_for_windows(self) -> None:
-        if self._alone is not None:
-            self._alone.cancel()
-        self._alone = asyncio.get_running_loop().call_later(ALONE_FOR_S, self._end_alone)
+    def _start_idle_timer(self) -> None:
+        if self._idle_timer is not None:
+            self._idle_timer.cancel()
+        self._idle_timer = asyncio.get_running_loop().call_later(IDLE_SHUTDOWN_AFTER_S, self._stop_if_idle)
 
-    def _end_alone(self) -> None:
-        if not self._attending:
+    def _stop_if_idle(self) -> None:
+        if not self._connections:
             self._stop()
 
     def _stop(self) -> None:
         """From here on who connects finds nobody, and starts another server."""
-        if not self._ended.is_set():
-            self._ended.set()
-            if file_at(self._place.socket) == self._socket_file:  # else it was removed, and another server has come
-                self._place.socket.unlink(missing_ok=True)
+        if not self._stopping.is_set():
+            self._stopping.set()
+            if (
+                file_id_at(self._endpoint.socket) == self._socket_file
+            ):  # else it was removed, and another server has come
+                self._endpoint.socket.unlink(missing_ok=True)
 
-    def _clear_up(self) -> None:
+    def _remove_files(self) -> None:
         """Leave nothing behind but the log, unless another server is there already."""
-        with locked(self._place):
-            if file_at(self._place.socket) is None:
-                self._place.last_words.unlink(missing_ok=True)
-                self._place.lock.unlink(missing_ok=True)
+        with locked(self._endpoint):
+            if file_id_at(self._endpoint.socket) is None:
+                self._endpoint.startup_log.unlink(missing_ok=True)
+                self._endpoint.lock.unlink(missing_ok=True)
 
 
-async def _received_files(connection: socket.socket) -> list[int]:
+async def _receive_descriptors(connection: socket.socket) -> list[int]:
     """The open files that come next; none when the other side has gone."""
     loop = asyncio.get_running_loop()
     readable = asyncio.Event()

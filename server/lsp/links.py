@@ -17,7 +17,7 @@ PathOf = Callable[[str, str], "Path | None"]
 """The file of a folder and a path in it; None where that folder is gone."""
 
 
-def linked(cited: answers.CitedLines, path_of: PathOf, encoding: Encoding) -> answers.Citation:
+def with_location(cited: answers.CitedLines, path_of: PathOf, encoding: Encoding) -> answers.Citation:
     last = cited["text"].rpartition("\n")[2]
     end_line = max(cited["startLine"], cited["endLine"] - 1)
     return {

@@ -193,19 +193,19 @@ def converter() -> Converter:
     # the collector of cycles would free those.
     made = get_converter(Converter(detailed_validation=False))
     for kind in (bool, int, float, str):
-        made.register_structure_hook(kind, _exact)
+        made.register_structure_hook(kind, _strict)
     for params in {InlineCompletionParams, *(own.params for own in OWN_MESSAGES)} - {None}:
         made.register_structure_hook(params, _reader(params, made))
     return made
 
 
-def on_the_wire(name: str) -> str:
+def json_name(name: str) -> str:
     """A field's name in JSON."""
     first, *others = name.split("_")
     return first + "".join(map(str.capitalize, others))
 
 
-def _exact(value: Any, kind: type[Any]) -> Any:
+def _strict(value: Any, kind: type[Any]) -> Any:
     """A value of a plain type, as JSON has it. The library's converter would make a text of anything.
 
     It is also asked for enumerations of numbers and texts.
@@ -223,7 +223,7 @@ def _exact(value: Any, kind: type[Any]) -> Any:
 
 
 def _reader(params: Any, made: Converter) -> Callable[..., Any]:
-    renamed: dict[str, Any] = {field.name: override(rename=on_the_wire(field.name)) for field in attrs.fields(params)}
+    renamed: dict[str, Any] = {field.name: override(rename=json_name(field.name)) for field in attrs.fields(params)}
     read = make_dict_structure_fn(params, made, **renamed)
     # Parameters may be left out where all of them may be.
     return lambda given, kind: read({} if given is None else given, kind)

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 REPORT_EVERY_S = 0.1
 
-ANSWER_WITHIN_S = 5.0
+RESPONSE_WITHIN_S = 5.0
 """A client that has not agreed to a bar by then does not get one."""
 
 
@@ -58,7 +58,7 @@ class ProgressBar:
 
     async def _begin(self) -> None:
         try:
-            await asyncio.wait_for(self._bars.create_async(self._token), ANSWER_WITHIN_S)
+            await asyncio.wait_for(self._bars.create_async(self._token), RESPONSE_WITHIN_S)
         except (JsonRpcException, asyncio.TimeoutError):
             return
         self._bars.tokens[self._token].add_done_callback(lambda _: self._cancel.cancel())

@@ -60,7 +60,7 @@ class WeftProtocol(LanguageServerProtocol):
     def __init__(self, server: WeftServer, converter: Any) -> None:
         super().__init__(server, converter)
         self._initialized = False
-        self._out: Writer | None = None
+        self._writer: Writer | None = None
         self._running: dict[MessageId, asyncio.Future[Any]] = {}  # the client's requests
         self.handlers: dict[str, Handler] = {
             types.INITIALIZE: self._initialize,
@@ -80,20 +80,20 @@ class WeftProtocol(LanguageServerProtocol):
         return types.METHOD_TO_TYPES.get(method, (None, None))[1]
 
     def set_writer(self, writer: Writer, include_headers: bool = True) -> None:  # type: ignore[override]
-        self._out = writer
+        self._writer = writer
 
-    def n_waiting_bytes(self) -> int:
+    def n_unsent_bytes(self) -> int:
         """What the client has not read yet."""
-        return 0 if self._out is None else self._out.n_waiting_bytes()
+        return 0 if self._writer is None else self._writer.n_unsent_bytes()
 
     # What comes in.
 
-    def refuse_too_long(self, n_bytes: int) -> None:
+    def reject_too_long(self, n_bytes: int) -> None:
         """A message that was not read. It may have been an edit of any document."""
         log.warning("A message of %d bytes was not read; the limit is %d.", n_bytes, MAX_MESSAGE_BYTES)
         error = JsonRpcInvalidRequest(f"A message may have {MAX_MESSAGE_BYTES} bytes, and this one has {n_bytes}.")
         self._answer_error(None, error)
-        self._server.session.lost_edits()
+        self._server.session.desynchronize_all()
 
     def receive(self, body: bytes) -> None:
         """Handle one message body. Never raises; if it holds a request, that request gets its answer."""
@@ -105,7 +105,7 @@ class WeftProtocol(LanguageServerProtocol):
             return
         if not isinstance(data, dict):
             self._answer_error(None, JsonRpcInvalidRequest("A message is one JSON object."))
-        elif "method" not in data and ("result" in data or "error" in data or self._is_ours(data.get("id"))):
+        elif "method" not in data and ("result" in data or "error" in data or self._is_pending(data.get("id"))):
             self._receive_response(data)
         else:
             self._receive_call(data)
@@ -119,16 +119,16 @@ class WeftProtocol(LanguageServerProtocol):
             params = self._read_params(str(method), data.get("params"))
         except JsonRpcException as error:
             if method == types.TEXT_DOCUMENT_DID_CHANGE and isinstance(error, JsonRpcInvalidParams):
-                self._server.session.lost_edit(_identifier_of(data.get("params")))
+                self._server.session.desynchronize(_identifier_of(data.get("params")))
             if is_request:
                 self._answer_error(message_id, error)
             elif not str(method).startswith("$/"):  # those may be ignored by who does not know them
                 log.warning("%s was ignored: %s", one_line(method, 80), one_line(error))
             return
         if is_request:
-            self._handle_call(str(method), handler, params, message_id)
+            self._run_request(str(method), handler, params, message_id)
         else:
-            self._handle_notice(str(method), handler, params)
+            self._run_notification(str(method), handler, params)
 
     def _handler_for(self, data: dict[str, Any], is_request: bool) -> Handler:
         """Raises JsonRpcException for a message that may not be handled, or not in the state we are in."""
@@ -170,34 +170,34 @@ class WeftProtocol(LanguageServerProtocol):
     def _receive_response(self, data: dict[str, Any]) -> None:
         """The client's answer to a request of ours; any other is ignored."""
         message_id: Any = data.get("id")
-        if not self._is_ours(message_id):
+        if not self._is_pending(message_id):
             log.warning("An answer to no request of the server was ignored: id %s", one_line(repr(message_id), 80))
             return
-        asked, kind = self._request_futures.pop(message_id), self._result_types.pop(message_id, None)
-        if asked.done():  # given up
+        pending, kind = self._request_futures.pop(message_id), self._result_types.pop(message_id, None)
+        if pending.done():  # given up
             return
         try:
             if data.get("error") is not None:
                 error = self._converter.structure(data["error"], types.ResponseError)
-                asked.set_exception(JsonRpcException.from_error(error))
+                pending.set_exception(JsonRpcException.from_error(error))
             else:
                 message = {"jsonrpc": "2.0", "id": message_id, "result": data.get("result")}
                 read = self._converter.structure(message, kind) if kind is not None else None
-                asked.set_result(getattr(read, "result", data.get("result")))
+                pending.set_result(getattr(read, "result", data.get("result")))
         except Exception:  # whoever waits for it must not wait for ever
-            asked.set_exception(JsonRpcInternalError("The client's answer could not be read."))
+            pending.set_exception(JsonRpcInternalError("The client's answer could not be read."))
 
-    def _is_ours(self, message_id: Any) -> bool:
+    def _is_pending(self, message_id: Any) -> bool:
         """Whether it is the identifier of a request of ours that waits for its answer."""
         return isinstance(message_id, str) and message_id in self._request_futures
 
     # What is done about it.
 
-    def _handle_call(self, method: str, handler: Handler, params: Any, message_id: Any) -> None:
+    def _run_request(self, method: str, handler: Handler, params: Any, message_id: Any) -> None:
         try:
             result = handler(params)
         except Exception as error:
-            self._answer_error(message_id, self._failure(method, error))
+            self._answer_error(message_id, self._to_error(method, error))
             return
         if not inspect.isawaitable(result):
             self._answer(message_id, method, result)
@@ -210,24 +210,24 @@ class WeftProtocol(LanguageServerProtocol):
         if task.cancelled():
             self._answer_error(message_id, JsonRpcRequestCancelled("The request was cancelled."))
         elif (error := task.exception()) is not None:
-            self._answer_error(message_id, self._failure(method, error))
+            self._answer_error(message_id, self._to_error(method, error))
         else:
             self._answer(message_id, method, task.result())
 
-    def _handle_notice(self, method: str, handler: Handler, params: Any) -> None:
+    def _run_notification(self, method: str, handler: Handler, params: Any) -> None:
         try:
             result = handler(params)
         except Exception as error:
-            self._failure(method, error)
+            self._to_error(method, error)
             return
         if inspect.isawaitable(result):
-            asyncio.ensure_future(result).add_done_callback(partial(self._noticed, method))
+            asyncio.ensure_future(result).add_done_callback(partial(self._notification_done, method))
 
-    def _noticed(self, method: str, task: asyncio.Future[Any]) -> None:
+    def _notification_done(self, method: str, task: asyncio.Future[Any]) -> None:
         if not task.cancelled() and (error := task.exception()) is not None:
-            self._failure(method, error)
+            self._to_error(method, error)
 
-    def _failure(self, method: str, error: BaseException) -> JsonRpcException:
+    def _to_error(self, method: str, error: BaseException) -> JsonRpcException:
         """What the client is told. The log has one line for an expected error, and the traceback of any other."""
         if isinstance(error, JsonRpcException):
             log.warning("%s: %s", method, one_line(error))
@@ -244,14 +244,14 @@ class WeftProtocol(LanguageServerProtocol):
         callback: Callable[[Any], None] | None = None,
         msg_id: Any = None,
     ) -> Future[Any]:
-        asked: Future[Any] = super().send_request(method, params, callback, msg_id)
-        asked.add_done_callback(self._forget)
-        return asked
+        pending: Future[Any] = super().send_request(method, params, callback, msg_id)
+        pending.add_done_callback(self._discard_cancelled)
+        return pending
 
-    def _forget(self, asked: Future[Any]) -> None:
+    def _discard_cancelled(self, pending: Future[Any]) -> None:
         """A request of ours that was answered, or that nobody waits for any more."""
-        if asked.cancelled():
-            for message_id in [each for each, future in self._request_futures.items() if future is asked]:
+        if pending.cancelled():
+            for message_id in [each for each, future in self._request_futures.items() if future is pending]:
                 del self._request_futures[message_id]
                 self._result_types.pop(message_id, None)
 
@@ -259,7 +259,7 @@ class WeftProtocol(LanguageServerProtocol):
         try:
             self._write({"jsonrpc": "2.0", "id": message_id, "result": result})
         except Exception as error:  # a result that is no JSON
-            self._answer_error(message_id, self._failure(method, error))
+            self._answer_error(message_id, self._to_error(method, error))
 
     def _answer_error(self, message_id: Any, error: JsonRpcException) -> None:
         """An error for a request, or for whatever it was when it has no identifier that could be read."""
@@ -271,12 +271,12 @@ class WeftProtocol(LanguageServerProtocol):
         try:
             self._write(data)
         except (TypeError, ValueError) as error:
-            self._failure("A message to the client", error)
+            self._to_error("A message to the client", error)
 
     def _write(self, data: Any) -> None:
         body = json.dumps(data, default=self._serialize_message, allow_nan=False).encode()
-        if self._out is not None:
-            self._out.write(b"Content-Length: %d\r\n\r\n%b" % (len(body), body))
+        if self._writer is not None:
+            self._writer.write(b"Content-Length: %d\r\n\r\n%b" % (len(body), body))
 
     # The life cycle.
 
@@ -292,7 +292,7 @@ class WeftProtocol(LanguageServerProtocol):
         self._server.session.stop()
 
     def _exit(self, _: Any = None) -> None:
-        self._server.leave(0 if self._shutdown else 1)
+        self._server.disconnect(0 if self._shutdown else 1)
 
     def _cancel(self, params: types.CancelParams) -> None:
         if not _is_id(params.id):

@@ -15,7 +15,7 @@ import attrs
 from lsprotocol import types
 
 from ..output import types as answers
-from .messages import on_the_wire
+from .messages import json_name
 
 _STANDARD: dict[Any, type] = {
     types.Position: answers.Position,
@@ -44,7 +44,7 @@ def members(kind: type) -> list[Member]:
         optional = frozenset(getattr(kind, "__optional_keys__", ()))
         return [_member(name, name in optional, hint) for name, hint in hints.items()]
     return [
-        _member(on_the_wire(field.name), field.default is not attrs.NOTHING, hints[field.name])
+        _member(json_name(field.name), field.default is not attrs.NOTHING, hints[field.name])
         for field in attrs.fields(kind)
     ]
 
@@ -68,27 +68,27 @@ def reachable(kinds: Iterable[Any]) -> list[type]:
     return list(found)
 
 
-def spelled(hint: Any) -> str:
+def typescript_type(hint: Any) -> str:
     """A type as in TypeScript."""
     hint = _STANDARD.get(hint, hint)
     origin, arguments = get_origin(hint), get_args(hint)
     if origin is Annotated:
-        return spelled(arguments[0])
+        return typescript_type(arguments[0])
     if origin in (Union, UnionType):
-        return " | ".join(dict.fromkeys(map(spelled, arguments)))
+        return " | ".join(dict.fromkeys(map(typescript_type, arguments)))
     if origin is Literal:
         return " | ".join(json.dumps(choice) for choice in arguments)
     if origin is list:
-        inner = spelled(arguments[0])
+        inner = typescript_type(arguments[0])
         return f"({inner})[]" if " | " in inner else f"{inner}[]"
     if origin is dict:
-        return f"Record<string, {spelled(arguments[1])}>"
+        return f"Record<string, {typescript_type(arguments[1])}>"
     return _PLAIN.get(hint) or str(hint.__name__)
 
 
 def _member(name: str, is_optional: bool, hint: Any) -> Member:
     kind, meaning = get_args(hint)
-    return Member(name, is_optional, spelled(kind), meaning)
+    return Member(name, is_optional, typescript_type(kind), meaning)
 
 
 def _interface(kind: type) -> str:

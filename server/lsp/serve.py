@@ -1,7 +1,7 @@
-"""Serve over stdin and stdout, or over TCP: one conversation from its first message to the end of its session.
+"""Serve over stdin and stdout, or over TCP: one reading from its first message to the end of its session.
 
-Owns what ends a conversation: exit, the end of the stream, the death of the client's process. Who may talk over TCP is
-in `admission.py`. Knows no message.
+Owns what ends a reading: exit, the end of the stream, the death of the client's process. Who may talk over TCP is
+in `authenticator.py`. Knows no message.
 """
 
 from __future__ import annotations
@@ -17,22 +17,22 @@ from contextvars import ContextVar
 
 from ..shared.workspaces import Workspaces
 from ..workspace.process import share_interpreter
-from .authentication import Admission, close
+from .authentication import Authenticator, close
 from .log_limit import one_line
 from .server import WeftServer
-from .transport import MAX_WAITING_BYTES, PipeReader, PipeWriter, SocketWriter, TooLong, claim_stdio, read_message
+from .transport import MAX_UNSENT_BYTES, PipeReader, PipeWriter, SocketWriter, TooLong, claim_stdio, read_message
 
 log = logging.getLogger("weft.lsp")
 
 DRAIN_WITHIN_S = 2.0
 """How long a client may take to read our last messages."""
 
-LOOK_FOR_CLIENT_EVERY_S = 1.0
+CHECK_CLIENT_EVERY_S = 1.0
 
-LOOK_FOR_ROOM_EVERY_S = 0.01
+CHECK_BACKLOG_EVERY_S = 0.01
 """For a client that does not read what it is sent."""
 
-_CONVERSING: ContextVar[WeftServer | None] = ContextVar("weft-conversing", default=None)
+_current_server: ContextVar[WeftServer | None] = ContextVar("weft-conversing", default=None)
 """Whose messages are being handled."""
 
 
@@ -56,16 +56,16 @@ def serve_tcp(host: str, port: int, token: str, on_listening: Callable[[str, int
     return 0
 
 
-async def converse(server: WeftServer, reader: asyncio.StreamReader, first: bytes | None = None) -> None:
+async def serve_connection(server: WeftServer, reader: asyncio.StreamReader, first: bytes | None = None) -> None:
     """Hand on messages until the server leaves or the stream ends, then close the session. `first` was read already."""
-    _CONVERSING.set(server)
+    _current_server.set(server)
     handler = _ClientLog(server)
     logging.getLogger("weft").addHandler(handler)
-    conversation = asyncio.ensure_future(_hand_on_messages(server, reader, first))
-    server.converse_in(conversation)
+    reading = asyncio.ensure_future(_read_messages(server, reader, first))
+    server.set_reader_task(reading)
     try:
         with contextlib.suppress(asyncio.CancelledError):
-            await conversation
+            await reading
         await server.session.close()
     finally:
         server.is_closed.set()
@@ -78,22 +78,22 @@ async def _serve_stdio() -> int:
     server = WeftServer(Workspaces())
     server.protocol.set_writer(writer)
     try:
-        await converse(server, PipeReader(protocol_in, asyncio.get_running_loop()))
+        await serve_connection(server, PipeReader(protocol_in, asyncio.get_running_loop()))
     finally:
         writer.drain(DRAIN_WITHIN_S)
     return 1 if server.exit_code is None else server.exit_code
 
 
 async def _serve_tcp(host: str, port: int, token: str, on_listening: Callable[[str, int], None]) -> None:
-    workspaces, admission = Workspaces(), Admission(token)
+    workspaces, authenticator = Workspaces(), Authenticator(token)
 
     async def attend(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         try:
-            first = await admission.first_message(reader, writer)
+            first = await authenticator.authenticate(reader, writer)
             if first is not None:
                 server = WeftServer(workspaces)
                 server.protocol.set_writer(SocketWriter(writer))
-                await converse(server, reader, first)
+                await serve_connection(server, reader, first)
         except Exception:
             log.exception("A connection could not be served any more.")
         finally:
@@ -105,23 +105,23 @@ async def _serve_tcp(host: str, port: int, token: str, on_listening: Callable[[s
         await listening.serve_forever()
 
 
-async def _hand_on_messages(server: WeftServer, reader: asyncio.StreamReader, first: bytes | None) -> None:
+async def _read_messages(server: WeftServer, reader: asyncio.StreamReader, first: bytes | None) -> None:
     protocol = server.protocol
     if first is not None:
         protocol.receive(first)
     while server.exit_code is None and (message := await read_message(reader)) is not None:
         if isinstance(message, TooLong):
-            protocol.refuse_too_long(message.n_bytes)
+            protocol.reject_too_long(message.n_bytes)
         else:
             protocol.receive(message)
         del message
         if server.process_id is not None:
-            _watch_process(server.process_id, lambda: server.on_loop(server.leave, 1), server.is_closed)
+            _watch_process(server.process_id, lambda: server.on_loop(server.disconnect, 1), server.is_closed)
             server.process_id = None
         # A request takes hold of its document before the next message may change it.
         await asyncio.sleep(0)
-        while protocol.n_waiting_bytes() > MAX_WAITING_BYTES:
-            await asyncio.sleep(LOOK_FOR_ROOM_EVERY_S)
+        while protocol.n_unsent_bytes() > MAX_UNSENT_BYTES:
+            await asyncio.sleep(CHECK_BACKLOG_EVERY_S)
 
 
 class _ClientLog(logging.Handler):
@@ -133,7 +133,7 @@ class _ClientLog(logging.Handler):
         self._server = server
 
     def emit(self, record: logging.LogRecord) -> None:
-        if _CONVERSING.get() not in (self._server, None):
+        if _current_server.get() not in (self._server, None):
             return
         try:
             message = one_line(record.getMessage(), 1_000)
@@ -155,7 +155,7 @@ def _watch_process(process_id: int, on_death: Callable[[], None], is_closed: thr
 
     def watch() -> None:
         while _is_alive(process_id):
-            if is_closed.wait(LOOK_FOR_CLIENT_EVERY_S):
+            if is_closed.wait(CHECK_CLIENT_EVERY_S):
                 return
         on_death()
 

@@ -72,20 +72,20 @@ class WeftServer(LanguageServer):
         self.exit_code: int | None = None
         self.is_closed = threading.Event()
         self._loop = asyncio.get_running_loop()
-        self._conversation: asyncio.Task[None] | None = None
+        self._reader_task: asyncio.Task[None] | None = None
         for method, handler in HANDLERS.items():
             self.protocol.handlers[method] = _bound(handler, self.session)
 
-    def converse_in(self, task: asyncio.Task[None]) -> None:
+    def set_reader_task(self, task: asyncio.Task[None]) -> None:
         """`task` reads the client's messages; leaving ends it."""
-        self._conversation = task
+        self._reader_task = task
 
-    def leave(self, exit_code: int) -> None:
+    def disconnect(self, exit_code: int) -> None:
         """End the conversation."""
         if self.exit_code is None:
             self.exit_code = exit_code
-            if self._conversation is not None:
-                self._conversation.cancel()
+            if self._reader_task is not None:
+                self._reader_task.cancel()
 
     def on_loop(self, call: Callable[..., object], *arguments: object) -> None:
         """Run `call` on the event loop soon; from any thread, and without a word once the loop has ended."""
@@ -98,11 +98,11 @@ def _bound(handler: Callable[..., Any], session: Session) -> Callable[[Any], Any
     if not asyncio.iscoroutinefunction(handler):
         return partial(handler, session)
 
-    async def handle_beside(params: Any) -> Any:
+    async def handle_async(params: Any) -> Any:
         task = asyncio.current_task()
         assert task is not None
-        session.answering.add(task)
-        task.add_done_callback(session.answering.discard)
+        session.running_handlers.add(task)
+        task.add_done_callback(session.running_handlers.discard)
         return await handler(session, params)
 
-    return handle_beside
+    return handle_async

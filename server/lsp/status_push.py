@@ -11,7 +11,7 @@ from collections.abc import Awaitable, Callable
 
 from ..output.types import StatusResult
 
-AT_MOST_EVERY_S = 0.2
+MIN_INTERVAL_S = 0.2
 
 
 class StatusPush:
@@ -41,7 +41,7 @@ class StatusPush:
                 if self._sent is None or _without_memory(status) != _without_memory(self._sent):
                     self._sent = status
                     self._send(status)
-                await asyncio.sleep(AT_MOST_EVERY_S)
+                await asyncio.sleep(MIN_INTERVAL_S)
         finally:
             self._task = None
 

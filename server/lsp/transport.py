@@ -24,7 +24,7 @@ MAX_MESSAGE_BYTES = 128 << 20
 
 MAX_HEADER_BYTES = 8 << 10
 
-MAX_WAITING_BYTES = 64 << 20
+MAX_UNSENT_BYTES = 64 << 20
 """While so much of what we wrote is not read by the client, none of its messages are handled."""
 
 _LONGEST_LENGTH_LINE = 64
@@ -162,7 +162,7 @@ class Writer(Protocol):
 
     def write(self, data: bytes) -> None: ...
 
-    def n_waiting_bytes(self) -> int:
+    def n_unsent_bytes(self) -> int:
         """What the client has not read yet."""
         ...
 
@@ -177,7 +177,7 @@ class SocketWriter:
         if not self._stream.is_closing():
             self._stream.write(data)
 
-    def n_waiting_bytes(self) -> int:
+    def n_unsent_bytes(self) -> int:
         return 0 if self._stream.is_closing() else self._stream.transport.get_write_buffer_size()
 
 
@@ -188,7 +188,7 @@ class PipeWriter:
         self._pipe = pipe
         self._waiting: queue.SimpleQueue[bytes | None] = queue.SimpleQueue()
         self._lock = threading.Lock()
-        self._n_waiting_bytes = 0
+        self._n_unsent_bytes = 0
         self._is_over = False
         self._thread = threading.Thread(target=self._write_all, name="weft-stdout", daemon=True)
         self._thread.start()
@@ -196,11 +196,11 @@ class PipeWriter:
     def write(self, data: bytes) -> None:
         if not self._is_over:
             with self._lock:
-                self._n_waiting_bytes += len(data)
+                self._n_unsent_bytes += len(data)
             self._waiting.put(data)
 
-    def n_waiting_bytes(self) -> int:
-        return 0 if self._is_over else self._n_waiting_bytes
+    def n_unsent_bytes(self) -> int:
+        return 0 if self._is_over else self._n_unsent_bytes
 
     def close(self) -> None:
         """Nothing is written after what has been handed over."""
@@ -219,5 +219,5 @@ class PipeWriter:
                 while view:
                     view = view[os.write(self._pipe.fileno(), view) :]
                 with self._lock:
-                    self._n_waiting_bytes -= len(data)
+                    self._n_unsent_bytes -= len(data)
         self._is_over = True

@@ -37,7 +37,7 @@ def to_path(uri: str) -> Path | None:
     return Path(path)
 
 
-def stand_in_path(uri: str, language_id: str) -> Path:
+def virtual_document_path(uri: str, language_id: str) -> Path:
     """A path for a document that is no file (`untitled:Untitled-1`, a notebook cell, `git:/shop/a.py?{…}`).
 
     It lies outside every folder, so the text is completed but never indexed, and ends as files of its language do. It

@@ -11,7 +11,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from ..workspace.store import cache_folder
-from .endpoint import NotShared, SharedPlace, connect, how_to_end, shared_place
+from .endpoint import SharedEndpoint, SharedServerUnavailable, connect, kill_hint, shared_endpoint
 
 STATUS, STOP = b"status\n", b"stop\n"
 
@@ -35,46 +35,46 @@ class SharedServer:
 
 
 def running_server() -> SharedServer | None:
-    """The server of this user and installation; None when there is none. Raises NotShared when it can't be told."""
-    place = shared_place()
-    connection = connect(place)
+    """The server of this user and installation; None when there is none. Raises SharedServerUnavailable when it can't be status."""
+    endpoint = shared_endpoint()
+    connection = connect(endpoint)
     if connection is None:
         return None
     with connection:
-        return _asked(connection, STATUS, place)
+        return _query(connection, STATUS, endpoint)
 
 
 def stop_server() -> SharedServer | None:
-    """Have the server end, and wait until it has; None when there was none. Raises NotShared when it does not end."""
-    place = shared_place()
-    connection = connect(place)
+    """Have the server end, and wait until it has; None when there was none. Raises SharedServerUnavailable when it does not end."""
+    endpoint = shared_endpoint()
+    connection = connect(endpoint)
     if connection is None:
         return None
     with connection:
-        told = _asked(connection, STOP, place)
+        status = _query(connection, STOP, endpoint)
         connection.settimeout(GONE_WITHIN_S)
         try:
             connection.recv(1)  # nothing comes: the server holds its side until its process ends
         except TimeoutError:
-            raise NotShared(f"The shared server is still there. {how_to_end(place)}") from None
+            raise SharedServerUnavailable(f"The shared server is still there. {kill_hint(endpoint)}") from None
         except ConnectionError:
             pass
-    return told
+    return status
 
 
-def log_file(place: SharedPlace) -> Path:
-    return log_folder() / f"shared-{place.identity}.log"
+def log_file(endpoint: SharedEndpoint) -> Path:
+    return log_folder() / f"shared-{endpoint.identity}.log"
 
 
 def log_folder() -> Path:
     return cache_folder() / "log"
 
 
-def _asked(connection: socket.socket, word: bytes, place: SharedPlace) -> SharedServer:
+def _query(connection: socket.socket, command: bytes, endpoint: SharedEndpoint) -> SharedServer:
     connection.settimeout(ANSWER_WITHIN_S)
     try:
-        connection.sendall(word)
+        connection.sendall(command)
         with connection.makefile("rb") as lines:
             return SharedServer(**json.loads(lines.readline(1 << 16)))
     except (OSError, ValueError, TypeError) as error:
-        raise NotShared(f"The shared server does not answer. {how_to_end(place)}") from error
+        raise SharedServerUnavailable(f"The shared server does not answer. {kill_hint(endpoint)}") from error

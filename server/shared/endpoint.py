@@ -3,7 +3,7 @@
 Owns the folder and the names in it, and who may be talked to. Knows no message. Imports little: a process for each
 editor window imports this.
 
-Who meets there agrees on everything that a server has from its start: the version and place of Weft, the interpreter,
+Who meets there agrees on everything that a server has from its start: the version and endpoint of Weft, the interpreter,
 and the environment as far as it changes what Weft does. Others have another name and never meet.
 """
 
@@ -45,12 +45,12 @@ _OF_DESKTOPS = ("XDG_", "VSCODE_")
 """Whose tokens are new for each window and of no use to a model."""
 
 
-class NotShared(Exception):
+class SharedServerUnavailable(Exception):
     """There can be no shared server here. The message says why, and the next step where there is one."""
 
 
 @dataclass(frozen=True)
-class SharedPlace:
+class SharedEndpoint:
     """The files of one shared server. `identity` names it among those of this user."""
 
     identity: str
@@ -66,16 +66,16 @@ class SharedPlace:
         return self.folder / f"{__version__}-{self.identity}.lock"
 
     @property
-    def last_words(self) -> Path:
+    def startup_log(self) -> Path:
         """What a server wrote on its stderr before it had a log, so that a failed start can be explained."""
         return self.folder / f"{__version__}-{self.identity}.stderr"
 
 
-def shared_place() -> SharedPlace:
-    """Of this installation and this user, in a folder that only this user can enter. Raises NotShared."""
+def shared_endpoint() -> SharedEndpoint:
+    """Of this installation and this user, in a folder that only this user can enter. Raises SharedServerUnavailable."""
     if not can_share():
-        raise NotShared("This system has no local sockets that pass on open files.")
-    return SharedPlace(_identity(), _private_folder())
+        raise SharedServerUnavailable("This system has no local sockets that pass on open files.")
+    return SharedEndpoint(_identity(), _private_folder())
 
 
 def can_share() -> bool:
@@ -83,25 +83,27 @@ def can_share() -> bool:
     return hasattr(socket, "AF_UNIX") and hasattr(socket, "send_fds")
 
 
-def connect(place: SharedPlace) -> socket.socket | None:
-    """A connection to the server; None when there is none. Raises NotShared when it is not ours or does not answer."""
+def connect(endpoint: SharedEndpoint) -> socket.socket | None:
+    """A connection to the server; None when there is none. Raises SharedServerUnavailable when it is not ours or does not answer."""
     connection = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
     connection.settimeout(CONNECT_WITHIN_S)
     try:
-        connection.connect(str(place.socket))
+        connection.connect(str(endpoint.socket))
     except (FileNotFoundError, ConnectionError):
         connection.close()
         return None
     except OSError as error:
         connection.close()
-        raise NotShared(f"The shared server takes no connection ({error}). {how_to_end(place)}") from error
-    if not is_of_this_user(connection):
+        raise SharedServerUnavailable(
+            f"The shared server takes no connection ({error}). {kill_hint(endpoint)}"
+        ) from error
+    if not is_same_user(connection):
         connection.close()
-        raise NotShared(f"{place.socket} belongs to somebody else. Remove it.")
+        raise SharedServerUnavailable(f"{endpoint.socket} belongs to somebody else. Remove it.")
     return connection
 
 
-def is_of_this_user(connection: socket.socket) -> bool:
+def is_same_user(connection: socket.socket) -> bool:
     """Whether the other side is; True where the system does not tell, since nobody else can enter the folder."""
     if sys.platform != "linux":
         return True
@@ -109,29 +111,29 @@ def is_of_this_user(connection: socket.socket) -> bool:
     return bool(user == os.getuid())
 
 
-def how_to_end(place: SharedPlace) -> str:
+def kill_hint(endpoint: SharedEndpoint) -> str:
     """The next step when a server is there and of no use."""
     try:
-        return f"End its process: kill {int(place.lock.read_text())}"
+        return f"End its process: kill {int(endpoint.lock.read_text())}"
     except (OSError, ValueError):
         return "End its process."
 
 
 @contextmanager
-def locked(place: SharedPlace) -> Iterator[None]:
+def locked(endpoint: SharedEndpoint) -> Iterator[None]:
     """Alone in starting the server; waits for who does that now."""
     import fcntl
 
     while True:
-        with open(os.open(place.lock, os.O_RDWR | os.O_CREAT, 0o600), "rb") as file:
+        with open(os.open(endpoint.lock, os.O_RDWR | os.O_CREAT, 0o600), "rb") as file:
             fcntl.flock(file, fcntl.LOCK_EX)
-            if file_at(place.lock) == file_id(os.fstat(file.fileno())):
+            if file_id_at(endpoint.lock) == file_id(os.fstat(file.fileno())):
                 yield
                 return
             # A server that ended has removed it meanwhile; who comes now locks another one.
 
 
-def file_at(path: Path) -> tuple[int, int] | None:
+def file_id_at(path: Path) -> tuple[int, int] | None:
     """What stands at a path, whatever its name; None when nothing does."""
     try:
         return file_id(os.lstat(path))
@@ -160,22 +162,22 @@ def _private_folder() -> Path:
     """In the system's folder for such things; below /tmp where there is none, or its name is too long for sockets."""
     user = os.getuid()
     named = Path(os.environ.get("XDG_RUNTIME_DIR") or f"/run/user/{user}", "weft")
-    longest = len(os.fsencode(SharedPlace("x" * 16, named).socket))
+    longest = len(os.fsencode(SharedEndpoint("x" * 16, named).socket))
     folder = named if named.parent.is_dir() and longest <= LONGEST_SOCKET_NAME else Path(f"/tmp/weft-{user}")
     try:
         _make_private(folder)
     except OSError as error:
-        raise NotShared(
+        raise SharedServerUnavailable(
             f"{folder} cannot be made: {error.strerror}. Set XDG_RUNTIME_DIR to a folder of yours."
         ) from error
     return folder
 
 
 def _make_private(folder: Path) -> None:
-    """Raises OSError, or NotShared for a folder that others own or can enter."""
+    """Raises OSError, or SharedServerUnavailable for a folder that others own or can enter."""
     if os.lstat(folder.parent).st_uid not in (0, os.getuid()):
-        raise NotShared(f"{folder.parent} belongs to somebody else.")
+        raise SharedServerUnavailable(f"{folder.parent} belongs to somebody else.")
     folder.mkdir(mode=0o700, exist_ok=True)
     found = os.lstat(folder)
     if not stat.S_ISDIR(found.st_mode) or found.st_uid != os.getuid() or found.st_mode & 0o077:
-        raise NotShared(f"{folder} is not a folder of yours alone. Remove it, or: chmod 700 {folder}")
+        raise SharedServerUnavailable(f"{folder} is not a folder of yours alone. Remove it, or: chmod 700 {folder}")

@@ -21,7 +21,7 @@ from ...llm.private_files import private_file, private_folder
 LIMIT_BYTES = 1_000_000
 """Of the file, and of the one before it, which is kept as well."""
 
-KEPT_S = 30 * 24 * 3600.0
+MAX_AGE_S = 30 * 24 * 3600.0
 """Logs of servers that were not started for so long are removed."""
 
 
@@ -50,5 +50,5 @@ class _Log(RotatingFileHandler):
 def _remove_old(folder: Path) -> None:
     with contextlib.suppress(OSError):
         for path in folder.glob("shared-*.log*"):
-            if time.time() - path.stat().st_mtime > KEPT_S:
+            if time.time() - path.stat().st_mtime > MAX_AGE_S:
                 path.unlink()

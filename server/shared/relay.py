@@ -16,12 +16,12 @@ import socket
 import sys
 from contextlib import suppress
 
-from .endpoint import NotShared, SharedPlace, connect, how_to_end, locked, shared_place
+from .endpoint import SharedEndpoint, SharedServerUnavailable, connect, kill_hint, locked, shared_endpoint
 
 READY_WITHIN_S = 30.0
 """A server that starts loads its libraries first."""
 
-LAST_WORD_WITHIN_S = 10.0
+EXIT_STATUS_WITHIN_S = 10.0
 """How long the server may take to end the session of an editor that is gone."""
 
 ATTEMPTS = 3
@@ -31,24 +31,24 @@ SERVE, READY = b"serve\n", b"ready\n"
 
 
 def relay() -> int:
-    """The exit status for this window. Raises NotShared as long as nothing was handed over."""
-    place = shared_place()
+    """The exit status for this window. Raises SharedServerUnavailable as long as nothing was handed over."""
+    endpoint = shared_endpoint()
     for _ in range(ATTEMPTS):
-        connection = connect(place) or _start(place)
-        if _is_ready(connection, place):
+        connection = connect(endpoint) or _start(endpoint)
+        if _is_ready(connection, endpoint):
             socket.send_fds(connection, [b"."], [0, 1])
             return _exit_status(connection)
         connection.close()
-    raise NotShared(f"The shared server does not start.{_last_words(place)}")
+    raise SharedServerUnavailable(f"The shared server does not start.{_startup_error(endpoint)}")
 
 
-def _is_ready(connection: socket.socket, place: SharedPlace) -> bool:
+def _is_ready(connection: socket.socket, endpoint: SharedEndpoint) -> bool:
     connection.settimeout(READY_WITHIN_S)
     try:
         connection.sendall(SERVE)
         return connection.recv(len(READY)) == READY
     except TimeoutError:
-        raise NotShared(f"The shared server does not answer. {how_to_end(place)}") from None
+        raise SharedServerUnavailable(f"The shared server does not answer. {kill_hint(endpoint)}") from None
     except ConnectionError:
         return False
 
@@ -60,47 +60,47 @@ def _exit_status(connection: socket.socket) -> int:
     waiting = select.poll()
     waiting.register(connection, select.POLLIN)
     waiting.register(0, 0)  # says only when the editor is gone; what it writes is the server's
-    connection.settimeout(LAST_WORD_WITHIN_S)
+    connection.settimeout(EXIT_STATUS_WITHIN_S)
     if not any(source == connection.fileno() for source, _ in waiting.poll()):
         waiting.unregister(0)
-        if not waiting.poll(1e3 * LAST_WORD_WITHIN_S):
+        if not waiting.poll(1e3 * EXIT_STATUS_WITHIN_S):
             return 1
     with suppress(OSError, ValueError):
         return int(connection.recv(16))
     return 1
 
 
-def _start(place: SharedPlace) -> socket.socket:
+def _start(endpoint: SharedEndpoint) -> socket.socket:
     """A connection to a server that is started now, unless somebody else did that in this moment."""
     try:
-        with locked(place):
-            connection = connect(place)
+        with locked(endpoint):
+            connection = connect(endpoint)
             if connection is not None:
                 return connection
-            place.socket.unlink(missing_ok=True)  # a server that was killed leaves it
+            endpoint.socket.unlink(missing_ok=True)  # a server that was killed leaves it
             with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as listening:
                 # It listens before there is a server: who connects waits for it, and sees the end of one that fails.
-                listening.bind(str(place.socket))
-                os.chmod(place.socket, 0o600)
+                listening.bind(str(endpoint.socket))
+                os.chmod(endpoint.socket, 0o600)
                 listening.listen(64)
-                _launch(listening.fileno(), place)
-                connection = connect(place)
+                _launch(listening.fileno(), endpoint)
+                connection = connect(endpoint)
     except OSError as error:
-        raise NotShared(f"The shared server cannot be started: {error}") from error
+        raise SharedServerUnavailable(f"The shared server cannot be started: {error}") from error
     if connection is None:
-        raise NotShared(f"The shared server does not start.{_last_words(place)}")
+        raise SharedServerUnavailable(f"The shared server does not start.{_startup_error(endpoint)}")
     return connection
 
 
-def _launch(listening: int, place: SharedPlace) -> None:
+def _launch(listening: int, endpoint: SharedEndpoint) -> None:
     """The server's process, which is no child of ours: an editor that ends us with all our children spares it."""
     flags = ["-I"] if sys.flags.isolated else []
     package = __name__.partition(".")[0]
     command = [sys.executable, *flags, "-m", package, "serve", "--listener", str(listening)]
-    last_words = os.open(place.last_words, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+    startup_log = os.open(endpoint.startup_log, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
     child = os.fork()
     if child:
-        os.close(last_words)
+        os.close(startup_log)
         os.waitpid(child, 0)
         return
     try:
@@ -109,8 +109,8 @@ def _launch(listening: int, place: SharedPlace) -> None:
             os._exit(0)
         os.chdir("/")  # no folder is held, and none that an editor is in is searched for modules
         os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
-        os.dup2(last_words, 1)
-        os.dup2(last_words, 2)
+        os.dup2(startup_log, 1)
+        os.dup2(startup_log, 2)
         os.set_inheritable(listening, True)
         os.closerange(3, listening)
         os.closerange(listening + 1, 1024)
@@ -119,9 +119,9 @@ def _launch(listening: int, place: SharedPlace) -> None:
         os._exit(127)
 
 
-def _last_words(place: SharedPlace) -> str:
+def _startup_error(endpoint: SharedEndpoint) -> str:
     try:
-        said = place.last_words.read_text(encoding="utf-8", errors="replace").strip()
+        said = endpoint.startup_log.read_text(encoding="utf-8", errors="replace").strip()
     except OSError:
         return ""
     return f" It said: {said[-500:]}" if said else ""

@@ -22,23 +22,23 @@ class Buffers(Protocol):
     def close_buffer(self, path: Path) -> None: ...
 
 
-class SharedTexts:
+class SharedBuffers:
     """The open texts of one workspace. `window` is whatever stands for a window; it is compared by identity."""
 
     def __init__(self, buffers: Buffers) -> None:
         self._buffers = buffers
         self._lock = threading.Lock()
-        self._held: dict[Path, dict[object, tuple[TextLines, int]]] = {}  # who wrote last comes last
+        self._texts: dict[Path, dict[object, tuple[TextLines, int]]] = {}  # who wrote last comes last
 
     def open(self, window: object, path: Path, text: TextLines, version: int, language_id: str = "") -> None:
         """A window shows a file. Reading it is not writing: the text of a window that has it open already stays."""
         with self._lock:
-            held = self._held.setdefault(path, {})
-            if window in held:
-                held[window] = (text, version)
+            texts = self._texts.setdefault(path, {})
+            if window in texts:
+                texts[window] = (text, version)
             else:
-                self._held[path] = held = {window: (text, version), **held}
-            if next(reversed(held)) is window:
+                self._texts[path] = texts = {window: (text, version), **texts}
+            if next(reversed(texts)) is window:
                 self._buffers.open_buffer(path, text, version, language_id)
 
     def edit(
@@ -46,49 +46,49 @@ class SharedTexts:
     ) -> None:
         """A window's whole new text, with the range that is new in it: it counts from now on."""
         with self._lock:
-            held = self._held.get(path, {})
-            if window not in held:
+            texts = self._texts.get(path, {})
+            if window not in texts:
                 return
-            before = held[window]
-            if _counting(held) != before[0].text:
+            before = texts[window]
+            if _active_text(texts) != before[0].text:
                 self._buffers.open_buffer(path, *before)  # what was typed is what lies between this window's two texts
-            del held[window]
-            held[window] = (text, version)
+            del texts[window]
+            texts[window] = (text, version)
             self._buffers.edit_buffer(path, text, version, changed)
 
-    def count_again(self, window: object, path: Path) -> None:
+    def activate(self, window: object, path: Path) -> None:
         """The window asks about its file: its text counts from now on, although nothing was typed."""
         with self._lock:
-            held = self._held.get(path, {})
-            if window in held:
-                is_other = _counting(held) != held[window][0].text
-                held[window] = held.pop(window)
+            texts = self._texts.get(path, {})
+            if window in texts:
+                is_other = _active_text(texts) != texts[window][0].text
+                texts[window] = texts.pop(window)
                 if is_other:
-                    self._buffers.open_buffer(path, *held[window])
+                    self._buffers.open_buffer(path, *texts[window])
 
     def close(self, window: object, path: Path) -> None:
         """The text of the window that wrote before counts again, and without one what is on disk."""
         with self._lock:
             self._close(window, path)
 
-    def leave(self, window: object) -> None:
+    def remove_window(self, window: object) -> None:
         """The window is gone, with all it had open."""
         with self._lock:
-            for path in [path for path, held in self._held.items() if window in held]:
+            for path in [path for path, texts in self._texts.items() if window in texts]:
                 self._close(window, path)
 
     def _close(self, window: object, path: Path) -> None:
-        held = self._held.get(path, {})
-        if window not in held:
+        texts = self._texts.get(path, {})
+        if window not in texts:
             return
-        counted = _counting(held)
-        del held[window]
-        if not held:
-            del self._held[path]
+        active_before = _active_text(texts)
+        del texts[window]
+        if not texts:
+            del self._texts[path]
             self._buffers.close_buffer(path)
-        elif _counting(held) != counted:
-            self._buffers.open_buffer(path, *next(reversed(held.values())))
+        elif _active_text(texts) != active_before:
+            self._buffers.open_buffer(path, *next(reversed(texts.values())))
 
 
-def _counting(held: dict[object, tuple[TextLines, int]]) -> str:
-    return next(reversed(held.values()))[0].text
+def _active_text(texts: dict[object, tuple[TextLines, int]]) -> str:
+    return next(reversed(texts.values()))[0].text

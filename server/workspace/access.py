@@ -31,7 +31,7 @@ class FileAccess:
             path.name,
             tuple(key for _, key in located),
             any(is_secret_path(name.as_posix()) for name in names),
-            any(folder is not None and folder.refuses(key) == "ignored" for folder, key in located),
+            any(folder is not None and folder.exclusion_reason(key) == "ignored" for folder, key in located),
         )
 
     def withheld(self, text: str | None = None, *, is_invoked: bool = False, uses_server: bool = False) -> str:

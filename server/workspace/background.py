@@ -13,13 +13,13 @@ from concurrent.futures import Future
 
 log = logging.getLogger("weft")
 
-ENDS_WITHIN_S = 2.0
+JOIN_WITHIN_S = 2.0
 """A job that is asked to end and takes longer is left behind."""
 
 _Job = tuple[Callable[[], None], "Future[None]"]
 
 
-class Background:
+class BackgroundWorker:
     """Runs jobs one after another; an exception costs its own job only. Thread-safe; the thread starts when needed."""
 
     def __init__(self, name: str) -> None:
@@ -51,7 +51,7 @@ class Background:
             thread = self._thread
         self._jobs.put(None)
         if thread is not None:
-            thread.join(ENDS_WITHIN_S)
+            thread.join(JOIN_WITHIN_S)
 
     def _work(self) -> None:
         while (waiting := self._jobs.get()) is not None:

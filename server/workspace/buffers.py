@@ -100,7 +100,7 @@ class OpenBuffers:
 
         `language_id` is what the editor calls the language of the text; None keeps what it said before.
         """
-        if self._set_aside(path, text.text):
+        if self._exclude_if_too_large(path, text.text):
             return False
         if language_id is None:
             language_id = self.language_id(path)
@@ -120,7 +120,7 @@ class OpenBuffers:
 
         Returns that range; None for a text that is too large. Cheap: the index follows on the writer thread.
         """
-        if self._set_aside(path, lines.text):
+        if self._exclude_if_too_large(path, lines.text):
             return None
         facts = self.facts(path)
         is_withheld = bool(facts.access.withheld(lines.text))
@@ -247,7 +247,7 @@ class OpenBuffers:
         text = lines.text
         if not folder.includes(key) or len(text) > self.config.index.max_file_bytes or is_secret_text(text):
             return
-        folder.hold_open(key)
+        folder.mark_open(key)
         language = language_of(key, buffer.language_id)
         if folder.has_indexed(key, text, language.name) or buffer.too_slow_until_s > time.monotonic():
             return
@@ -297,7 +297,7 @@ class OpenBuffers:
     def _is_too_large(self, text: str) -> bool:
         return len(text) > self._max_characters
 
-    def _set_aside(self, path: Path, text: str) -> bool:
+    def _exclude_if_too_large(self, path: Path, text: str) -> bool:
         """Whether an open text is too large to be analysed; then the index has the file as it is on disk."""
         is_too_large = self._is_too_large(text)
         if is_too_large == (path in self._too_large):

@@ -29,7 +29,7 @@ from ...memory.documents import (
 from ...memory.storage import MemoryStore, StoredDocument, StoreError
 from ...retrieval import RepositoryIndex
 from ..config import Config
-from .background import Background
+from .background import BackgroundWorker
 from .files import FoundFile, Membership, content_hash, decode, read_bytes
 from .folder import Folder
 
@@ -38,14 +38,14 @@ log = logging.getLogger("weft")
 ON_DISK = frozenset({"ipynb", "pdf"})
 """Suffixes of documents that the index of code leaves out."""
 
-_READ_FROM_DISK = ("notebook", "pdf")
+_SCANNED_KINDS = ("notebook", "pdf")
 
 FIRST_WAIT_S = 5.0
-"""Who asks first waits this long for notebooks and PDF files; later ones come in when they are read."""
+"""Who asks first is_scanning this long for notebooks and PDF files; later ones come in when they are read."""
 
 
 @dataclass(frozen=True, slots=True)
-class _Read:
+class _ParsedDocument:
     """A document as it was read last. `stamp` is what it was read from: a text of the index, or size and time."""
 
     stamp: object
@@ -57,7 +57,9 @@ class _Read:
 class FolderDocuments:
     """The documents of one folder. Thread-safe; nothing is read before somebody asks."""
 
-    def __init__(self, folder: Folder, config: Config, memory: Callable[[], MemoryStore], worker: Background) -> None:
+    def __init__(
+        self, folder: Folder, config: Config, memory: Callable[[], MemoryStore], worker: BackgroundWorker
+    ) -> None:
         limit = config.memory.max_document_bytes
         self._folder = folder
         self._is_on = config.memory.documents
@@ -68,12 +70,12 @@ class FolderDocuments:
         self._closed = Cancel()
         self._lock = threading.Lock()
         self._index: RepositoryIndex | None = None  # that `_texts` was read from
-        self._texts: dict[str, _Read] = {}
-        self._files: dict[str, _Read] = {}  # replaced whole
+        self._texts: dict[str, _ParsedDocument] = {}
+        self._files: dict[str, _ParsedDocument] = {}  # replaced whole
         self._segments: tuple[Segment, ...] | None = None  # of both
         self._stored: dict[str, StoredDocument] = {}  # what the last start has kept
-        self._kept: dict[str, str] = {}  # hashes of what is kept now
-        self._first_look: Future[None] | None = None
+        self._persisted: dict[str, str] = {}  # hashes of what is kept now
+        self._first_scan: Future[None] | None = None
 
     def segments(self, wait_s: float = FIRST_WAIT_S) -> tuple[Segment, ...]:
         """All segments, by path, of this moment; empty when documents are switched off.
@@ -87,13 +89,15 @@ class FolderDocuments:
             snapshot = self._folder.snapshot
             if snapshot.index is not self._index:
                 self._read_texts(snapshot.index)
-                self._worker.submit(self._keep)
+                self._worker.submit(self._persist)
             if self._segments is None:
-                everything = {**self._texts, **self._files}
-                self._segments = tuple(s for path in sorted(everything) for s in everything[path].segments)
+                documents_by_path = {**self._texts, **self._files}
+                self._segments = tuple(
+                    s for path in sorted(documents_by_path) for s in documents_by_path[path].segments
+                )
             return self._segments
 
-    def beside_code(self, wait_s: float = FIRST_WAIT_S) -> tuple[Segment, ...]:
+    def files_outside_index(self, wait_s: float = FIRST_WAIT_S) -> tuple[Segment, ...]:
         """The segments of notebooks and PDF files alone, by path: the index of code holds all other texts."""
         if not self._is_on:
             return ()
@@ -105,63 +109,63 @@ class FolderDocuments:
     def notes(self) -> tuple[str, ...]:
         """What a person should know: which files could not be read, and why."""
         files = self._files
-        waits = self._first_look is not None and not self._first_look.done()
-        more = ("Notebooks and PDF files are still being read.",) if waits else ()
+        is_scanning = self._first_scan is not None and not self._first_scan.done()
+        more = ("Notebooks and PDF files are still being read.",) if is_scanning else ()
         return (*(note for path in sorted(files) for note in files[path].notes), *more)
 
     def files_changed(self, keys: Iterable[str]) -> None:
         """Notebooks and PDF files among these, and below folders among them, are read again in the background."""
-        if self._first_look is None:
+        if self._first_scan is None:
             return
-        mine = {key for key in keys if document_kind(key) in _READ_FROM_DISK}
+        scanned = {key for key in keys if document_kind(key) in _SCANNED_KINDS}
         if any(self._membership.changes_rules(key) or self._is_folder(key) for key in keys):
-            self._worker.submit(self._look)
-        elif mine:
-            self._worker.submit(lambda: self._look(mine))
+            self._worker.submit(self._scan)
+        elif scanned:
+            self._worker.submit(lambda: self._scan(scanned))
 
     def close(self) -> None:
         self._closed.cancel()
 
     def _wait_for_files(self, wait_s: float) -> None:
         with self._lock:
-            if self._first_look is None:
+            if self._first_scan is None:
                 self._load()
-                self._first_look = self._worker.submit(self._look)
-            first_look = self._first_look
-        wait([first_look], timeout=wait_s)
+                self._first_scan = self._worker.submit(self._scan)
+            first_scan = self._first_scan
+        wait([first_scan], timeout=wait_s)
 
     def _is_folder(self, key: str) -> bool:
         return any(path.startswith(f"{key}/") for path in self._files) or (self._folder.path / key).is_dir()
 
     def _read_texts(self, index: RepositoryIndex) -> None:
         """Bring `_texts` up to date with an index. Under the lock."""
-        texts: dict[str, _Read] = {}
+        texts: dict[str, _ParsedDocument] = {}
         for path, data in index.texts.items():
             known = self._texts.get(path)
             if known is not None and known.stamp is data:
                 texts[path] = known
-            elif document_kind(path) not in ("", *_READ_FROM_DISK):
+            elif document_kind(path) not in ("", *_SCANNED_KINDS):
                 texts[path] = self._read(path, data, index)
         self._index, self._texts, self._segments = index, texts, None
 
-    def _read(self, path: str, data: bytes, index: RepositoryIndex) -> _Read:
+    def _read(self, path: str, data: bytes, index: RepositoryIndex) -> _ParsedDocument:
         hash = _hash(data)
         stored = self._stored.get(path)
         if stored is not None and stored.hash == hash:
-            return _Read(data, hash, stored.segments)
+            return _ParsedDocument(data, hash, stored.segments)
         file = index.graph.files.get(path)
         sections = read_sections(path, data.decode("utf-8", "surrogatepass"), file.definitions if file else ())
-        return _Read(data, hash, tuple(segments_of_sections(sections)))
+        return _ParsedDocument(data, hash, tuple(segments_of_sections(sections)))
 
-    def _look(self, keys: Iterable[str] | None = None) -> None:
+    def _scan(self, keys: Iterable[str] | None = None) -> None:
         """Bring `_files` up to date with the disk: these, or all. On the worker."""
         if keys is None:
             self._membership = Membership(self._folder.path, self._rules, ON_DISK)
-            found = {f.path: f for f in self._membership.walk(self._closed) if document_kind(f.path) in _READ_FROM_DISK}
+            found = {f.path: f for f in self._membership.walk(self._closed) if document_kind(f.path) in _SCANNED_KINDS}
             files = {path: read for path, read in self._files.items() if path in found}
         else:
-            looked_at = [self._membership.find(key) for key in keys]
-            found = {file.path: file for file in looked_at if isinstance(file, FoundFile)}
+            candidates = [self._membership.find(key) for key in keys]
+            found = {file.path: file for file in candidates if isinstance(file, FoundFile)}
             files = {path: read for path, read in self._files.items() if path in found or path not in keys}
         for path, file in found.items():
             if self._closed.cancelled:
@@ -170,44 +174,44 @@ class FolderDocuments:
                 files[path] = self._read_file(file)
         with self._lock:
             self._files, self._segments = files, None
-        self._keep()
+        self._persist()
 
-    def _read_file(self, file: FoundFile) -> _Read:
+    def _read_file(self, file: FoundFile) -> _ParsedDocument:
         path = file.path
         try:
             data, size, mtime_ns = read_bytes(self._folder.path / path, self._rules.max_file_bytes)
         except (OSError, ValueError) as error:
-            return _Read(None, "", (), (f"{path} is not read: {error}.",))
+            return _ParsedDocument(None, "", (), (f"{path} is not read: {error}.",))
         stamp, hash = (size, mtime_ns), _hash(data)
         stored = self._stored.get(path)
         if stored is not None and stored.hash == hash:
-            return _Read(stamp, hash, stored.segments)
+            return _ParsedDocument(stamp, hash, stored.segments)
         if document_kind(path) == "pdf":
             pages = pdf_pages(path, data, self._closed)
-            return _Read(stamp, hash, tuple(segments_of_sections(pages.sections)), pages.notes)
+            return _ParsedDocument(stamp, hash, tuple(segments_of_sections(pages.sections)), pages.notes)
         try:
             decoded = decode(data)
             sections = read_sections(path, decoded[0] if decoded else "")
         except ValueError as error:
-            return _Read(stamp, hash, (), (f"{path} is not read: {error}.",))
-        return _Read(stamp, hash, tuple(segments_of_sections(sections)))
+            return _ParsedDocument(stamp, hash, (), (f"{path} is not read: {error}.",))
+        return _ParsedDocument(stamp, hash, tuple(segments_of_sections(sections)))
 
     def _load(self) -> None:
         start = self._name("")
         documents = self._memory().documents.all()
         self._stored = {d.source[len(start) :]: d for d in documents if d.source.startswith(start)}
-        self._kept = {path: document.hash for path, document in self._stored.items()}
+        self._persisted = {path: document.hash for path, document in self._stored.items()}
 
-    def _keep(self) -> None:
+    def _persist(self) -> None:
         """Keep for the next start what is read now, but for unsaved texts. On the worker."""
         with self._lock:
             are_texts_read = self._index is not None
-            known = {p: h for p, h in self._kept.items() if are_texts_read or document_kind(p) in _READ_FROM_DISK}
+            known = {p: h for p, h in self._persisted.items() if are_texts_read or document_kind(p) in _SCANNED_KINDS}
             saved = self._folder.snapshot.records
             texts = {path: read for path, read in self._texts.items() if path in saved}
-            everything = {**texts, **{path: read for path, read in self._files.items() if not read.notes}}
-            gone = [path for path in known if path not in everything]
-            new = {path: read for path, read in everything.items() if known.get(path) != read.hash}
+            documents_by_path = {**texts, **{path: read for path, read in self._files.items() if not read.notes}}
+            gone = [path for path in known if path not in documents_by_path]
+            new = {path: read for path, read in documents_by_path.items() if known.get(path) != read.hash}
         if self._closed.cancelled:
             return
         now, documents = time.time(), self._memory().documents
@@ -220,8 +224,8 @@ class FolderDocuments:
         except StoreError as error:
             log.warning("documents of %s are not kept: %s", self._folder.path, error)
             return
-        others = {path: hash for path, hash in self._kept.items() if path not in known}
-        self._kept = {**others, **{path: read.hash for path, read in everything.items()}}
+        others = {path: hash for path, hash in self._persisted.items() if path not in known}
+        self._persisted = {**others, **{path: read.hash for path, read in documents_by_path.items()}}
         if are_texts_read:
             self._stored = {}  # all of it is read by now
 

@@ -20,7 +20,7 @@ from ...llm.disk import open_regular
 
 NAME = ".editorconfig"
 MAX_BYTES = 100_000
-MAX_KEPT = 1000
+MAX_CACHED = 1000
 
 
 class EditorConfigs:
@@ -30,26 +30,26 @@ class EditorConfigs:
         self._folder = folder
         # Replaced whole when a file changes; two threads that read the same file at once find the same.
         self._files: dict[str, _File | None] = {}
-        self._answers: dict[str, Mapping[str, str]] = {}
+        self._properties: dict[str, Mapping[str, str]] = {}
 
     def properties(self, path: str) -> Mapping[str, str]:
         """What holds for the file at `path` (relative, forward slashes): names and values in lower case.
 
         Nearer files win over those further up, and later sections over earlier ones. Never raises.
         """
-        answers = self._answers
-        known = answers.get(path)
+        cache = self._properties
+        known = cache.get(path)
         if known is None:
             known = self._read(path)
-            if len(answers) >= MAX_KEPT:
-                answers.clear()
-            answers[path] = known
+            if len(cache) >= MAX_CACHED:
+                cache.clear()
+            cache[path] = known
         return known
 
     def changed(self, path: str) -> None:
         """A file was created, changed or removed; others than `.editorconfig` files do not matter here."""
         if path.rpartition("/")[2] == NAME:
-            self._files, self._answers = {}, {}
+            self._files, self._properties = {}, {}
 
     def _read(self, path: str) -> Mapping[str, str]:
         files = self._files
@@ -65,7 +65,7 @@ class EditorConfigs:
         merged: dict[str, str] = {}
         for name, file in reversed(found):
             for section in file.sections:
-                if section.holds_for(name):
+                if section.matches(name):
                     merged.update(section.values)
         return {name: value for name, value in merged.items() if value != "unset"}
 
@@ -75,7 +75,7 @@ class _Section(NamedTuple):
     ranges: tuple[tuple[int, int], ...]  # of the numbers that the pattern's named groups hold
     values: dict[str, str]
 
-    def holds_for(self, name: str) -> bool:
+    def matches(self, name: str) -> bool:
         found = self.pattern.fullmatch(name)
         if found is None:
             return False
@@ -95,7 +95,7 @@ _HEADER = re.compile(r"\[(.+)\]")
 _PAIR = re.compile(r"([^=:\s][^=:]*?)\s*[=:]\s*(.*)")
 _RANGE = re.compile(r"\{([+-]?\d{1,9})\.\.([+-]?\d{1,9})\}")
 _MEMBERS = re.compile(r"\[(!?)([^]/]+)\]")
-_LONGEST_GLOB = 1000
+_MAX_GLOB_LENGTH = 1000
 
 
 def _folders_above(path: str) -> Iterator[str]:
@@ -140,7 +140,7 @@ def parse(text: str) -> _File:
 @lru_cache(maxsize=256)
 def _compiled(glob: str) -> tuple[re.Pattern[str], tuple[tuple[int, int], ...]] | None:
     """A section's glob, matched against paths relative to its file; None when it is beyond reason."""
-    if len(glob) > _LONGEST_GLOB:
+    if len(glob) > _MAX_GLOB_LENGTH:
         return None
     # Without a slash it is a name at any depth.
     start = "" if "/" in glob else "(?:.*/)?"

@@ -22,7 +22,7 @@ from typing import Literal, NamedTuple
 from ...llm.protocol import Cancel
 from ..config import IndexOptions
 from ..secrets import is_secret_path, is_secret_text
-from .ignore import MAX_RULES_BYTES, RULE_NAMES, Folder, Verdict, open_root, rule_names
+from .ignore import MAX_RULES_BYTES, RULE_NAMES, FolderRules, Verdict, open_root, rule_names
 
 NOT_UTF_8: Literal["its name is not UTF-8"] = "its name is not UTF-8"
 
@@ -68,7 +68,7 @@ class SourceText(NamedTuple):
     identity: int = 0
 
 
-class Skipped(NamedTuple):
+class ExcludedFile(NamedTuple):
     """A file that is not indexed, and why."""
 
     path: str
@@ -88,7 +88,7 @@ class Membership:
         self.options = options
         self._also = also
         self._root = open_root(self.folder, options.exclude, options.include)
-        self._folders: dict[str, Folder] = {"": self._root}
+        self._folders: dict[str, FolderRules] = {"": self._root}
         self.unusable_rules: dict[str, str] = {}
         """Ignore files that are too large to be used, as the walk found them: nothing of their folders belongs here."""
 
@@ -100,7 +100,7 @@ class Membership:
         A folder that cannot be listed counts as empty. `unnamed` is told of files and folders that would belong, but
         whose names are not UTF-8.
         """
-        pending: list[tuple[Folder | None, str, str, Verdict | None]] = [(None, "", "", None)]
+        pending: list[tuple[FolderRules | None, str, str, Verdict | None]] = [(None, "", "", None)]
         while pending and not (cancel and cancel.cancelled):
             above, name, path, verdict = pending.pop()
             disk_path = os.path.join(self.folder, path)
@@ -113,7 +113,7 @@ class Membership:
                 self.unusable_rules[f"{path}{rules.unusable}"] = RULES_TOO_LARGE
             if not rules.worth_walking:
                 continue
-            inner: list[tuple[Folder | None, str, str, Verdict | None]] = []
+            inner: list[tuple[FolderRules | None, str, str, Verdict | None]] = []
             for entry in entries:
                 try:
                     is_link, is_dir = _is_link(entry), entry.is_dir(follow_symlinks=False)
@@ -122,13 +122,13 @@ class Membership:
                 if is_link:
                     continue
                 if is_dir:
-                    verdict = rules.judge(entry.name, True)
-                    if verdict.worth_entering:
+                    verdict = rules.evaluate(entry.name, True)
+                    if verdict.must_enter:
                         if _is_utf8(entry.name):
                             inner.append((rules, entry.name, f"{path}{entry.name}/", verdict))
                         else:
                             unnamed(f"{path}{entry.name}/")
-                elif (verdict := rules.judge(entry.name, False)).included:
+                elif (verdict := rules.evaluate(entry.name, False)).included:
                     found = self._found(f"{path}{entry.name}", verdict, entry)
                     if isinstance(found, FoundFile):
                         yield found
@@ -136,23 +136,23 @@ class Membership:
                         unnamed(found.path)
             pending += reversed(inner)
 
-    def find(self, path: str) -> FoundFile | Skipped:
+    def find(self, path: str) -> FoundFile | ExcludedFile:
         """The file at `path` (relative, forward slashes) as it is on disk now: one change, judged without a walk."""
-        reason, verdict = self._judge(path)
+        reason, verdict = self._evaluate(path)
         if reason is not None:
-            return Skipped(path, reason)
+            return ExcludedFile(path, reason)
         return self._found(path, verdict, Path(self.folder, path))
 
-    def refuses(self, path: str) -> Reason | None:
+    def exclusion_reason(self, path: str) -> Reason | None:
         """Why a file of this name would not be indexed, None when it would: for a buffer that is not on disk yet."""
-        return self._judge(path)[0]
+        return self._evaluate(path)[0]
 
     def changes_rules(self, path: str) -> bool:
         """Whether a change of `path` may change what belongs: walk again with a new `Membership`."""
         name = path.rpartition("/")[2]
         return name in RULE_NAMES or path.endswith(".git/info/exclude")
 
-    def _judge(self, path: str) -> tuple[Reason | None, Verdict]:
+    def _evaluate(self, path: str) -> tuple[Reason | None, Verdict]:
         *folders, name = path.split("/")
         rules, here, disk_path = self._root, "", os.fspath(self.folder)
         for folder in folders:
@@ -164,36 +164,36 @@ class Membership:
             if os.path.islink(disk_path):
                 return "link", _NO_VERDICT
             if here not in self._folders:
-                verdict = rules.judge(folder, True)
-                if not verdict.worth_entering:
+                verdict = rules.evaluate(folder, True)
+                if not verdict.must_enter:
                     return "ignored", verdict
                 self._folders[here] = rules.enter(disk_path, folder, verdict, rule_names(disk_path))
             rules = self._folders[here]
         if name in ("", ".", ".."):
             return "missing", _NO_VERDICT
-        verdict = rules.judge(name, False)
+        verdict = rules.evaluate(name, False)
         if not verdict.included:
             return "ignored", verdict
         return _reason_by_name(path, verdict.named, self._also), verdict
 
-    def _found(self, path: str, verdict: Verdict, entry: os.DirEntry[str] | Path) -> FoundFile | Skipped:
+    def _found(self, path: str, verdict: Verdict, entry: os.DirEntry[str] | Path) -> FoundFile | ExcludedFile:
         reason = _reason_by_name(path, verdict.named, self._also)
         if reason is not None:
-            return Skipped(path, reason)
+            return ExcludedFile(path, reason)
         try:
             found = entry.stat(follow_symlinks=False)
         except (OSError, ValueError):
-            return Skipped(path, "missing")
+            return ExcludedFile(path, "missing")
         if stat.S_ISLNK(found.st_mode):
-            return Skipped(path, "link")
+            return ExcludedFile(path, "link")
         if not stat.S_ISREG(found.st_mode):
-            return Skipped(path, "missing")
+            return ExcludedFile(path, "missing")
         if found.st_size > self.options.max_file_bytes:
-            return Skipped(path, "too large")
+            return ExcludedFile(path, "too large")
         if found.st_size > self.options.max_data_bytes and not verdict.named and _suffix(path) in _LIMITED_DATA:
-            return Skipped(path, "data")
+            return ExcludedFile(path, "data")
         if self.options.skip_generated and not verdict.named and _GENERATED_NAME.search(path):
-            return Skipped(path, "generated")
+            return ExcludedFile(path, "generated")
         return FoundFile(path, found.st_size, found.st_mtime_ns, verdict.named, identity_of(found))
 
 
@@ -202,25 +202,25 @@ def walk(folder: Path, options: IndexOptions, cancel: Cancel | None = None) -> I
     return Membership(folder, options).walk(cancel)
 
 
-def read_source(folder: Path, found: FoundFile, options: IndexOptions) -> SourceText | Skipped:
+def read_source(folder: Path, found: FoundFile, options: IndexOptions) -> SourceText | ExcludedFile:
     """The text of a found file, or why its content keeps it out of the index."""
     try:
         data, status = read_with_status(Path(folder, found.path), options.max_file_bytes)
     except (OSError, ValueError):
-        return Skipped(found.path, "missing")
+        return ExcludedFile(found.path, "missing")
     if len(data) > options.max_file_bytes:
-        return Skipped(found.path, "too large")
+        return ExcludedFile(found.path, "too large")
     decoded = decode(data)
     if decoded is None:
-        return Skipped(found.path, "binary")
+        return ExcludedFile(found.path, "binary")
     text, encoding = decoded
     if is_secret_text(text):
-        return Skipped(found.path, "secret")
+        return ExcludedFile(found.path, "secret")
     if options.skip_generated and not found.named:
         if is_minified(text):
-            return Skipped(found.path, "minified")
+            return ExcludedFile(found.path, "minified")
         if is_generated(text):
-            return Skipped(found.path, "generated")
+            return ExcludedFile(found.path, "generated")
     stamp = (status.st_size, status.st_mtime_ns)
     return SourceText(found.path, text, content_hash(data), *stamp, encoding, identity_of(status))
 

@@ -25,7 +25,7 @@ from ..config import Config
 from ..config.options import index_settings
 from .analysis import Analysis
 from .files import NOT_UTF_8, RULES_TOO_LARGE, FoundFile, Membership, Reason
-from .reconcile import Outcome
+from .reconcile import ComparisonResult
 from .snapshot import FolderSnapshot
 from .store import FileRecord, Store
 from .workers import RACY_NS, BatchResult, analyse_here, analyse_in_processes, into_batches, is_racy
@@ -80,17 +80,17 @@ PUBLISH_FACTOR = 3
 """While the first index is built, a snapshot is published when this many times as many new files wait as are in,
 and this many times as many are still to come."""
 
-MOST_PROCESSES = 8
+MAX_PROCESSES = 8
 """More workers than this wait for the writer."""
 
-MOST_REPORTED = 50
+MAX_REPORTED_FILES = 50
 """More changed files than this are found by a comparison with the disk instead of one by one."""
 
 FILES_BETWEEN_PAUSES = 100
 """A comparison lets requests go first after so many files: about 2 ms of work."""
 
 
-class LeftOut(NamedTuple):
+class SkippedFile(NamedTuple):
     """Why a file is not indexed, and which file that was: another one in its place is read again."""
 
     reason: str
@@ -113,8 +113,8 @@ class Folder:
     def __init__(self, path: Path, config: Config, writer: Writer, store: Store | None) -> None:
         self.path = path
         self.is_indexed = False  # a look at the folder went through
-        self._left_out: dict[str, LeftOut] = {}  # changed on the writer only
-        self._unnamed: tuple[str, ...] = ()  # paths whose names are not UTF-8, of the last look
+        self._skipped: dict[str, SkippedFile] = {}  # changed on the writer only
+        self._non_utf8: tuple[str, ...] = ()  # paths whose names are not UTF-8, of the last look
         self._reported: set[str] | None = None  # what changed on disk since the present look began; None without one
         self._closed = Cancel()
         self._config = config
@@ -129,11 +129,11 @@ class Folder:
         self.snapshot = FolderSnapshot.empty(index_settings(config, name=path.name))
 
     @property
-    def left_out(self) -> dict[str, LeftOut]:
+    def skipped_files(self) -> dict[str, SkippedFile]:
         """Files that are not indexed although no rule ignores them; a name that is not UTF-8 is shown with escapes."""
-        unnamed = {_shown(path): LeftOut(NOT_UTF_8, True, None) for path in self._unnamed}
-        rules = {path: LeftOut(RULES_TOO_LARGE, True, None) for path in dict(self._membership.unusable_rules)}
-        return {**dict(self._left_out), **unnamed, **rules}
+        non_utf8 = {_shown(path): SkippedFile(NOT_UTF_8, True, None) for path in self._non_utf8}
+        rules = {path: SkippedFile(RULES_TOO_LARGE, True, None) for path in dict(self._membership.unusable_rules)}
+        return {**dict(self._skipped), **non_utf8, **rules}
 
     def close(self) -> None:
         """End the looks that run; the folder is of no use to anybody any more."""
@@ -148,11 +148,11 @@ class Folder:
 
     def includes(self, key: str) -> bool:
         """Whether a file of this name is indexed when it exists."""
-        return self._membership.refuses(key) is None
+        return self._membership.exclusion_reason(key) is None
 
-    def refuses(self, key: str) -> Reason | None:
+    def exclusion_reason(self, key: str) -> Reason | None:
         """Why a file of this name is not indexed when it exists, by its name and the rules; None when it is."""
-        return self._membership.refuses(key)
+        return self._membership.exclusion_reason(key)
 
     def index(
         self,
@@ -165,35 +165,35 @@ class Folder:
 
         `first` names directories to begin with: those somebody has open. A second call waits for the first.
         """
-        with self._indexing, self._collecting_reports():
+        with self._indexing, self._recording_reports():
             return self._index(progress, cancel, first, niceness)
 
     def reconcile(
         self,
         cancel: Cancel,
-        give_way: Callable[[], None] = lambda: None,
+        preempt: Callable[[], None] = lambda: None,
         begin: Callable[[], None] = lambda: None,
         niceness: int = 0,
-    ) -> Outcome:
+    ) -> ComparisonResult:
         """Compare the index with the disk, and bring in what differs: by stat first, then by content.
 
-        `give_way` is called every few milliseconds, `begin` when there is something to read.
+        `preempt` is called every few milliseconds, `begin` when there is something to read.
         """
-        with self._indexing, self._collecting_reports():
+        with self._indexing, self._recording_reports():
             forget = self._closed.on_cancel(cancel.cancel)
             try:
                 started_s = time.thread_time()
-                difference = self._compare(cancel, give_way)
+                difference = self._compare(cancel, preempt)
                 compare_s = time.thread_time() - started_s
                 if cancel.cancelled or not (difference.todo or difference.gone):
-                    return Outcome(compare_s=compare_s)
+                    return ComparisonResult(compare_s=compare_s)
                 begin()
-                before, left_out = self.snapshot, len(self._left_out)
-                self._bring_in(difference, cancel, niceness, lambda n_done: None)
-                changed = before.index is not self.snapshot.index or left_out != len(self._left_out)
+                before, skipped_files = self.snapshot, len(self._skipped)
+                self._index_difference(difference, cancel, niceness, lambda n_done: None)
+                changed = before.index is not self.snapshot.index or skipped_files != len(self._skipped)
                 # What was racy is read once more when it no longer is, which gives it a time that can be compared.
                 racy = any(is_racy(file) for file in difference.todo)
-                return Outcome(int(changed), RACY_NS / 1e9 if racy else None, compare_s)
+                return ComparisonResult(int(changed), RACY_NS / 1e9 if racy else None, compare_s)
             finally:
                 forget()
 
@@ -227,13 +227,13 @@ class Folder:
                 difference.todo.sort(key=lambda file: os.path.dirname(file.path) not in hot)
             n_reused = difference.n_found - len(difference.todo)
             report(Progress(n_reused, difference.n_found))
-            self._bring_in(
+            self._index_difference(
                 difference, cancel, niceness, lambda n_done: report(Progress(n_reused + n_done, difference.n_found))
             )
         finally:
             forget()
         self.is_indexed = self.is_indexed or not cancel.cancelled
-        skipped = Counter(left_out.reason for left_out in self.left_out.values())
+        skipped = Counter(skipped_file.reason for skipped_file in self.skipped_files.values())
         snapshot = self.snapshot
         return IndexReport(
             n_files=snapshot.index.n_files,
@@ -246,55 +246,55 @@ class Folder:
             cancelled=cancel.cancelled,
         )
 
-    def changed_on_disk(self, keys: Iterable[str], doubt: Callable[[bool], None]) -> None:
-        """Read these files again. `doubt` is called, on any thread, when files of this folder changed: with True when
+    def changed_on_disk(self, keys: Iterable[str], on_change: Callable[[bool], None]) -> None:
+        """Read these files again. `on_change` is called, on any thread, when files of this folder changed: with True when
         a comparison with the disk is needed to know which (directories, ignore rules, errors, too many)."""
         try:
             keys = self._without_ignored(keys)
         except OSError as error:
             log.warning("Changes below %s could not be handled; it is compared with the disk: %s", self.path, error)
-            doubt(True)
+            on_change(True)
             return
         if not keys:
             return
-        if len(keys) > MOST_REPORTED:
-            doubt(True)
+        if len(keys) > MAX_REPORTED_FILES:
+            on_change(True)
             return
         reported = self._reported
         if reported is not None:
             reported.update(keys)
         # All of it on the writer: what is read last is published last.
-        self._writer.submit(lambda: doubt(self._read_again(keys)))
+        self._writer.submit(lambda: on_change(self._read_again(keys)))
 
     def _read_again(self, keys: Iterable[str]) -> bool:
-        """On the writer: these files as they are on disk now; whether that leaves a doubt."""
+        """On the writer: these files as they are on disk now; whether that leaves a on_change."""
         found: list[FoundFile] = []
         gone: list[str] = []
-        is_in_doubt = False
+        needs_comparison = False
         for key in keys:
             try:
-                is_in_doubt |= self._membership.changes_rules(key)
+                needs_comparison |= self._membership.changes_rules(key)
                 file = self._membership.find(key)
             except (OSError, ValueError) as error:
                 log.warning("A change of %s could not be handled; the folder is compared with the disk: %s", key, error)
-                is_in_doubt = True
+                needs_comparison = True
                 continue
             if isinstance(file, FoundFile):
                 found.append(file)
             else:
                 gone.append(key)
-        is_in_doubt |= self._are_folders([key for key in keys if key not in self.snapshot.records])
-        todo = [file for file in found if self._is_new(file)]
+        needs_comparison |= self._are_folders([key for key in keys if key not in self.snapshot.records])
+        todo = [file for file in found if self._needs_reading(file)]
         try:
             for batch in into_batches(self.path, todo, self._config.index, self.snapshot.records):
-                self._take(analyse_here(batch), stamps=_stamps(todo))
+                self._merge_results(analyse_here(batch), stamps=_stamps(todo))
             self._remove(gone)
         except Exception as error:
             log.error("Changes below %s could not be indexed; it is compared with the disk: %s", self.path, error)
             return True
-        return is_in_doubt
+        return needs_comparison
 
-    def hold_open(self, key: str) -> None:
+    def mark_open(self, key: str) -> None:
         """From now on a file is what the editor says, whatever the disk says. On the writer."""
         self._open.add(key)
 
@@ -305,18 +305,18 @@ class Folder:
 
     def overlay(self, analysis: Analysis) -> None:
         """Put an unsaved text in the place of the file on disk. On the writer."""
-        self._left_out.pop(analysis.path, None)
+        self._skipped.pop(analysis.path, None)
         self._replace(self.snapshot.with_changes([analysis]))
 
     def fail_overlay(self, key: str, reason: str) -> None:
         """An unsaved text cannot be analysed: the file is left out until that changes. On the writer."""
-        self._left_out[key] = LeftOut(reason, True, None)
+        self._skipped[key] = SkippedFile(reason, True, None)
         self._replace(self.snapshot.with_changes([], [key]))
 
     def drop_overlay(self, key: str) -> None:
         """Back to what is on disk. On the writer."""
         self._open.discard(key)
-        self._left_out.pop(key, None)
+        self._skipped.pop(key, None)
         self._read_again([key])
 
     def save(self) -> None:
@@ -331,7 +331,9 @@ class Folder:
         inside = tuple(f"{key}/" for key in keys)
         if inside and any(path.startswith(inside) for path in self.snapshot.records):
             return True
-        return any((self.path / key).is_dir() and self._membership.refuses(f"{key}/any") != "ignored" for key in keys)
+        return any(
+            (self.path / key).is_dir() and self._membership.exclusion_reason(f"{key}/any") != "ignored" for key in keys
+        )
 
     def _without_ignored(self, keys: Iterable[str]) -> list[str]:
         """Without those below folders that are ignored, where changes come by the thousand."""
@@ -341,12 +343,12 @@ class Folder:
         return [
             key
             for folder, inside in by_folder.items()
-            if not folder or self._membership.refuses(f"{folder}/any") != "ignored"
+            if not folder or self._membership.exclusion_reason(f"{folder}/any") != "ignored"
             for key in inside
         ]
 
     @contextmanager
-    def _collecting_reports(self) -> Iterator[None]:
+    def _recording_reports(self) -> Iterator[None]:
         """While a look runs: what it read of a file that was reported since is not published."""
         self._reported = set()
         try:
@@ -354,26 +356,28 @@ class Folder:
         finally:
             self._reported = None
 
-    def _compare(self, cancel: Cancel, give_way: Callable[[], None] = lambda: None) -> _Difference:
+    def _compare(self, cancel: Cancel, preempt: Callable[[], None] = lambda: None) -> _Difference:
         """Walk the folder, under its rules as they are now."""
-        unnamed: list[str] = []
+        non_utf8: list[str] = []
         membership = Membership(self.path, self._config.index)
         names: set[str] = set()
         todo: list[FoundFile] = []
-        for file in membership.walk(cancel, unnamed.append):
+        for file in membership.walk(cancel, non_utf8.append):
             names.add(file.path)
-            if file.path not in self._open and self._is_new(file):
+            if file.path not in self._open and self._needs_reading(file):
                 todo.append(file)
             if not len(names) % FILES_BETWEEN_PAUSES:
-                give_way()
+                preempt()
         if cancel.cancelled:  # an unfinished walk says nothing of what is gone
             return _Difference(len(names), todo, [])
-        self._membership, self._unnamed = membership, tuple(unnamed)
+        self._membership, self._non_utf8 = membership, tuple(non_utf8)
         # A kept index may hold texts that were only in an editor: they have no record of a file.
-        known = (*self.snapshot.index.texts, *dict(self._left_out))
+        known = (*self.snapshot.index.texts, *dict(self._skipped))
         return _Difference(len(names), todo, [path for path in known if path not in names and path not in self._open])
 
-    def _bring_in(self, difference: _Difference, cancel: Cancel, niceness: int, report: Callable[[int], None]) -> None:
+    def _index_difference(
+        self, difference: _Difference, cancel: Cancel, niceness: int, report: Callable[[int], None]
+    ) -> None:
         """Read and publish what differs; `report` is told how many files are done."""
         todo, waiting = difference.todo, list[BatchResult]()
         n_done = n_waiting = n_published = 0
@@ -392,11 +396,11 @@ class Folder:
                 report(n_done)
             self._publish(waiting, todo)
 
-    def _is_new(self, file: FoundFile) -> bool:
+    def _needs_reading(self, file: FoundFile) -> bool:
         """Whether a file may hold something else than when it was last read."""
-        left_out = self._left_out.get(file.path)
-        if left_out is not None:
-            return left_out.stamp != _stamp(file)
+        skipped_file = self._skipped.get(file.path)
+        if skipped_file is not None:
+            return skipped_file.stamp != _stamp(file)
         record = self.snapshot.records.get(file.path)
         return record is None or _stamp(record) != _stamp(file)
 
@@ -408,7 +412,7 @@ class Folder:
         self, todo: list[FoundFile], known: Mapping[str, FileRecord], cancel: Cancel, niceness: int
     ) -> Iterator[BatchResult]:
         batches = into_batches(self.path, todo, self._config.index, known)
-        n_processes = min(os.cpu_count() or 1, MOST_PROCESSES)
+        n_processes = min(os.cpu_count() or 1, MAX_PROCESSES)
         if sum(file.size for file in todo) >= INLINE_BYTES:
             yield from analyse_in_processes(batches, n_processes, cancel, niceness)
             return
@@ -421,9 +425,9 @@ class Folder:
         """What a look read, except of files that were reported as changed since it began: those are read again."""
         if results:
             stamps = _stamps(todo)
-            self._writer.run(lambda: self._take(*results, stamps=stamps, but=self._reported or ()))
+            self._writer.run(lambda: self._merge_results(*results, stamps=stamps, but=self._reported or ()))
 
-    def _take(
+    def _merge_results(
         self,
         *results: BatchResult,
         stamps: Mapping[str, tuple[int, ...] | None],
@@ -434,11 +438,11 @@ class Folder:
         `stamps` are those of the files when they were found.
         """
         passed = {*but, *self._open}
-        left_out: dict[str, LeftOut] = {}
+        skipped_files: dict[str, SkippedFile] = {}
         for result in results:
             for path, reason in (*result.skipped.items(), *result.failed.items()):
-                left_out[path] = LeftOut(reason, path in result.failed, stamps.get(path))
-        left_out = {path: why for path, why in left_out.items() if path not in passed}
+                skipped_files[path] = SkippedFile(reason, path in result.failed, stamps.get(path))
+        skipped_files = {path: why for path, why in skipped_files.items() if path not in passed}
         analyses = [a for result in results for a in result.analyses if a.path not in passed]
         records = self.snapshot.records
         touched = [
@@ -450,16 +454,16 @@ class Folder:
         if touched:
             self._replace(self.snapshot.with_records(touched))
         for analysis in analyses:
-            self._left_out.pop(analysis.path, None)
+            self._skipped.pop(analysis.path, None)
         # What is not there any more has nothing to be told of.
-        self._left_out.update({path: why for path, why in left_out.items() if why.reason != "missing"})
-        self._replace(self.snapshot.with_changes(analyses, list(left_out)))
+        self._skipped.update({path: why for path, why in skipped_files.items() if why.reason != "missing"})
+        self._replace(self.snapshot.with_changes(analyses, list(skipped_files)))
 
     def _remove(self, keys: Iterable[str]) -> None:
         """On the writer: these files are gone, but for what an editor has open."""
         gone = [key for key in keys if key not in self._open]
         for key in gone:
-            self._left_out.pop(key, None)
+            self._skipped.pop(key, None)
         self._replace(self.snapshot.with_changes([], gone))
 
     def _replace(self, snapshot: FolderSnapshot, *, dirty: bool = True) -> None:

@@ -18,7 +18,7 @@ from ..config import Config
 from ..config.options import index_settings
 from .editorconfig import EditorConfigs
 from .folder import Folder
-from .reconcile import Outcome, Reconciler
+from .reconcile import ComparisonResult, Reconciler
 from .snapshot import FolderSnapshot
 from .store import Store
 from .virtual_path import shown_file
@@ -88,7 +88,7 @@ class Folders:
         if self._watcher is not None:
             self._watcher.remove(root)
         if gone is not None:
-            self._let_go(gone)
+            self._release(gone)
             gone.save()
         return gone
 
@@ -99,7 +99,7 @@ class Folders:
             old, self._all = self._all, tuple(self._new_folder(folder.path) for folder in self._all)
             self.version += 1
         for folder in old:
-            self._let_go(folder)
+            self._release(folder)
         return old
 
     def at(self, root: Path) -> Folder | None:
@@ -152,10 +152,10 @@ class Folders:
         """Files that could not be analysed, each with the reason."""
         return tuple(
             sorted(
-                f"{key}: {left_out.reason}"
+                f"{key}: {skipped_file.reason}"
                 for folder in self._all
-                for key, left_out in folder.left_out.items()
-                if left_out.has_failed
+                for key, skipped_file in folder.skipped_files.items()
+                if skipped_file.has_failed
             )
         )
 
@@ -167,7 +167,7 @@ class Folders:
         """Follow changes on disk from now on, and report them; None where an editor reports them."""
         self._follows_disk = True
         if self._watcher is None and report is not None:
-            self._watcher = Watcher(report, self._lost_events)
+            self._watcher = Watcher(report, self._events_lost)
             for folder in self._all:
                 self._watch(folder)
         self.reconcile()
@@ -238,7 +238,7 @@ class Folders:
     def _new_folder(self, root: Path) -> Folder:
         return Folder(root, self._config, self._writer, self._store)
 
-    def _let_go(self, folder: Folder) -> None:
+    def _release(self, folder: Folder) -> None:
         self._reconciler.forget(folder)
         folder.close()
 
@@ -249,22 +249,22 @@ class Folders:
         if self._watcher is not None and not self._watcher.renew(folder.path):
             self._reconciler.poll(folder)
 
-    def _lost_events(self) -> None:
+    def _events_lost(self) -> None:
         """The watcher may have missed changes, and folders that were made meanwhile."""
         self._to_renew = frozenset(self._all)
         self.reconcile()
 
-    def _changed_on_disk(self, folder: Folder, is_in_doubt: bool) -> None:
+    def _changed_on_disk(self, folder: Folder, needs_comparison: bool) -> None:
         self.version += 1
-        if is_in_doubt:
+        if needs_comparison:
             self._reconciler.request(folder)
         else:
-            self._reconciler.request_calm(folder)
+            self._reconciler.request_precaution(folder)
 
-    def _reconcile(self, folder: Folder, cancel: Cancel) -> Outcome:
+    def _reconcile(self, folder: Folder, cancel: Cancel) -> ComparisonResult:
         """Compare a folder with the disk: the reconciler's work."""
         if folder not in self._all or not folder.is_indexed:
-            return Outcome()  # a first look has yet to end, and a comparison follows it
+            return ComparisonResult()  # a first look has yet to end, and a comparison follows it
         if self._watcher is not None and (folder in self._to_renew or not self._watcher.watches(folder.path)):
             self._to_renew -= {folder}
             self._watch(folder)

@@ -3,7 +3,7 @@
 Layers, weakest first: what nobody wants indexed (`SKIPPED_FOLDERS`), `.git/info/exclude`, `.gitignore` files
 from the repository's root down, the settings' own patterns, `.weftignore` files from the workspace's root down.
 In a layer the last matching line wins. A rule judges the very entry that it names; everything below follows
-its folder. So far this is git's way, and as in git a git rule cannot re-include below an ignored folder.
+its folder. So far this is git's pattern, and as in git a git rule cannot re-include below an ignored folder.
 A `.weftignore` rule can, if it says where: `!vendor/schema/*.py` finds its files although `vendor/` is ignored,
 while a bare `!*.py` does not send anybody searching through `node_modules`.
 
@@ -66,12 +66,12 @@ class Verdict:
 
     included: bool
     named: bool = False  # a `.weftignore` line or a setting re-includes exactly this entry
-    worth_entering: bool = False  # a folder that is included, or that a rule may re-include something below
+    must_enter: bool = False  # a folder that is included, or that a rule may re-include something below
 
 
 @dataclass(frozen=True)
-class Folder:
-    """The rules as they stand in one folder. Immutable: judge its entries, then step into a sub-folder."""
+class FolderRules:
+    """The rules as they stand in one folder. Immutable: evaluate its entries, then step into a sub-folder."""
 
     path: str  # from the top, the root of the repository around the workspace; "" or with a slash at the end
     included: bool
@@ -84,17 +84,17 @@ class Folder:
         """Whether anything in here can belong to the workspace."""
         return self.included or any(rules.may_include_below(self.path[:-1]) for rules in self.weft)
 
-    def judge(self, name: str, is_folder: bool) -> Verdict:
+    def evaluate(self, name: str, is_folder: bool) -> Verdict:
         """Whether the entry `name` of this folder belongs to the workspace."""
         if name == REPOSITORY or (is_folder and name in VERSION_CONTROL_FOLDERS):
             return _NEVER
         path = self.path + name
         for rules in self.weft:
-            rule = rules.last_match(path, name, is_folder, reaching=not self.included)
+            rule = rules.last_match(path, name, is_folder, anchored_only=not self.included)
             if rule is None:
                 continue
             # `!*/` undoes other lines of `.weftignore`; it names nothing that git's or the built-in rules exclude.
-            if rule.negated and rule.blanket:
+            if rule.negated and rule.is_only_wildcards:
                 break
             return _NAMED if rule.negated else self._excluded(path, is_folder)
         if not self.included:
@@ -102,12 +102,12 @@ class Folder:
         if is_folder and (name in SKIPPED_FOLDERS or name.endswith(SKIPPED_FOLDER_SUFFIXES)):
             return self._excluded(path, is_folder)
         for rules in self.git:
-            rule = rules.last_match(path, name, is_folder, reaching=False)
+            rule = rules.last_match(path, name, is_folder, anchored_only=False)
             if rule is not None:
                 return _INCLUDED if rule.negated else self._excluded(path, is_folder)
         return _INCLUDED
 
-    def enter(self, disk_path: str, name: str, verdict: Verdict, names: Collection[str]) -> Folder:
+    def enter(self, disk_path: str, name: str, verdict: Verdict, names: Collection[str]) -> FolderRules:
         """The rules inside the sub-folder `name`, which stands at `disk_path` and holds `names`.
 
         Of `names` only `RULE_NAMES` matter. Ignore files inside an excluded folder are not read.
@@ -115,14 +115,14 @@ class Folder:
         path = f"{self.path}{name}/"
         included = verdict.included and (verdict.named or not (ENVIRONMENT_MARK in names or CACHE_MARK in names))
         if not included:
-            return Folder(path, False, self.git, self.weft)
+            return FolderRules(path, False, self.git, self.weft)
         # A repository inside the repository answers to its own rules, as it does for git.
         git = () if REPOSITORY in names else self.git
         try:
             git, weft = _git_rules(disk_path, path, names) + git, _weft_rules(disk_path, path, names) + self.weft
         except _TooLarge as error:
-            return Folder(path, False, (), (), unusable=error.name)
-        return Folder(path, True, git, weft)
+            return FolderRules(path, False, (), (), unusable=error.name)
+        return FolderRules(path, True, git, weft)
 
     def _excluded(self, path: str, is_folder: bool) -> Verdict:
         if is_folder and any(rules.may_include_below(path) for rules in self.weft):
@@ -130,14 +130,14 @@ class Folder:
         return _EXCLUDED
 
 
-_INCLUDED = Verdict(True, worth_entering=True)
-_NAMED = Verdict(True, named=True, worth_entering=True)
+_INCLUDED = Verdict(True, must_enter=True)
+_NAMED = Verdict(True, named=True, must_enter=True)
 _EXCLUDED = Verdict(False)
-_EXCLUDED_BUT_ENTER = Verdict(False, worth_entering=True)
+_EXCLUDED_BUT_ENTER = Verdict(False, must_enter=True)
 _NEVER = Verdict(False)
 
 
-def open_root(root: Path, exclude: Sequence[str] = (), include: Sequence[str] = ()) -> Folder:
+def open_root(root: Path, exclude: Sequence[str] = (), include: Sequence[str] = ()) -> FolderRules:
     """The rules at the root of a workspace folder, which always belongs to itself.
 
     When the folder lies inside a repository, the rules from that repository's root down to it count too.
@@ -148,9 +148,9 @@ def open_root(root: Path, exclude: Sequence[str] = (), include: Sequence[str] = 
         path, git = ("", ()) if REPOSITORY in names else _rules_above(root)
         settings = RuleFile.parse(path, [*exclude, *(f"!{pattern}" for pattern in include)])
         weft = _weft_rules(str(root), path, names) + ((settings,) if settings.rules else ())
-        return Folder(path, True, _git_rules(str(root), path, names) + git, weft)
+        return FolderRules(path, True, _git_rules(str(root), path, names) + git, weft)
     except _TooLarge as error:
-        return Folder("", False, (), (), unusable=error.name)
+        return FolderRules("", False, (), (), unusable=error.name)
 
 
 def matches(patterns: Sequence[str], path: str) -> bool:
@@ -158,7 +158,7 @@ def matches(patterns: Sequence[str], path: str) -> bool:
     rules = RuleFile.parse("", patterns)
     parts = path.split("/")
     for depth in range(1, len(parts) + 1):
-        rule = rules.last_match("/".join(parts[:depth]), parts[depth - 1], depth < len(parts), reaching=False)
+        rule = rules.last_match("/".join(parts[:depth]), parts[depth - 1], depth < len(parts), anchored_only=False)
         if rule is not None and not rule.negated:
             return True
     return False
@@ -180,14 +180,14 @@ class Rule:
     parsed: PathPattern
 
     @property
-    def blanket(self) -> bool:
+    def is_only_wildcards(self) -> bool:
         """Made of wildcards alone."""
         return not self.pattern.strip("*?./")
 
     @property
-    def reaches(self) -> bool:
+    def is_anchored_negation(self) -> bool:
         """Says where its entries are, so that looking for them below an excluded folder has an end."""
-        return self.negated and self.whole_path and not self.pattern.startswith("**/") and not self.blanket
+        return self.negated and self.whole_path and not self.pattern.startswith("**/") and not self.is_only_wildcards
 
 
 @dataclass(frozen=True)
@@ -203,14 +203,14 @@ class RuleFile:
         rules = [rule for line in dict.fromkeys(reversed(list(lines))) if (rule := _parse(line)) is not None]
         return cls(base, tuple(rules))
 
-    def last_match(self, path: str, name: str, is_folder: bool, *, reaching: bool) -> Rule | None:
-        """The strongest rule that names the entry itself. `reaching`: below an excluded folder, where few count."""
+    def last_match(self, path: str, name: str, is_folder: bool, *, anchored_only: bool) -> Rule | None:
+        """The strongest rule that names the entry itself. `anchored_only`: below an excluded folder, where few count."""
         below = path[len(self.base) :]
         for number in self._candidates(below, name):
             rule = self.rules[number]
             if rule.folders_only and not is_folder:
                 continue
-            if reaching and rule.negated and not rule.reaches:
+            if anchored_only and rule.negated and not rule.is_anchored_negation:
                 continue
             if rule.parsed.matches(below if rule.whole_path else name):
                 return rule
@@ -219,7 +219,7 @@ class RuleFile:
     def may_include_below(self, path: str) -> bool:
         """Whether a rule that says where its entries are could name one below the folder `path`."""
         below = path[len(self.base) :].split("/")
-        return any(_leads_into(way, below) for way in self._ways)
+        return any(_may_match_below(pattern, below) for pattern in self._anchored_patterns)
 
     def _candidates(self, below: str, name: str) -> Sequence[int]:
         """The numbers of the rules that may match, in order: all that do, and few that do not."""
@@ -257,9 +257,9 @@ class RuleFile:
         return LiteralIndex({number: rule.parsed.literals for number, rule in enumerate(self.rules) if rule.whole_path})
 
     @cached_property
-    def _ways(self) -> list[tuple[Segment | None, ...]]:
-        """For each reaching rule, its path segment by segment; None stands for `**`."""
-        return [rule.parsed.segments for rule in self.rules if rule.reaches]
+    def _anchored_patterns(self) -> list[tuple[Segment | None, ...]]:
+        """For each anchored_only rule, its path segment by segment; None stands for `**`."""
+        return [rule.parsed.segments for rule in self.rules if rule.is_anchored_negation]
 
 
 class LiteralIndex:
@@ -319,13 +319,13 @@ def _by(pairs: Iterable[tuple[str, int]]) -> dict[str, list[int]]:
     return found
 
 
-def _leads_into(way: Sequence[Segment | None], below: Sequence[str]) -> bool:
-    for segment, name in zip(way, below, strict=False):
+def _may_match_below(pattern: Sequence[Segment | None], below: Sequence[str]) -> bool:
+    for segment, name in zip(pattern, below, strict=False):
         if segment is None:
             return True
         if not segment.matches(name):
             return False
-    return len(below) < len(way)
+    return len(below) < len(pattern)
 
 
 def _rules_above(root: Path) -> tuple[str, tuple[RuleFile, ...]]:
@@ -337,13 +337,13 @@ def _rules_above(root: Path) -> tuple[str, tuple[RuleFile, ...]]:
     top = next((folder for folder in root.parents if (folder / REPOSITORY).exists()), None)
     if top is None:
         return "", ()
-    here = Folder("", True, _git_rules(str(top), "", rule_names(str(top))), ())
+    here = FolderRules("", True, _git_rules(str(top), "", rule_names(str(top))), ())
     disk_path = top
-    *way, last = root.relative_to(top).parts
-    for name in way:
+    *pattern, last = root.relative_to(top).parts
+    for name in pattern:
         disk_path /= name
-        here = here.enter(str(disk_path), name, here.judge(name, True), rule_names(str(disk_path)) - {WEFT_RULES})
-    return (f"{here.path}{last}/", here.git) if here.judge(last, True).included else ("", ())
+        here = here.enter(str(disk_path), name, here.evaluate(name, True), rule_names(str(disk_path)) - {WEFT_RULES})
+    return (f"{here.path}{last}/", here.git) if here.evaluate(last, True).included else ("", ())
 
 
 def _git_rules(disk_path: str, base: str, names: Collection[str]) -> tuple[RuleFile, ...]:

@@ -74,7 +74,7 @@ class Piece:
 class Segment:
     """The pattern of one name: pieces, and a star between each two."""
 
-    __slots__ = ("_first", "_last", "_middle", "least", "literals")
+    __slots__ = ("_first", "_last", "_middle", "literals", "min_length")
 
     def __init__(self, tokens: Sequence[_Token]) -> None:
         groups: list[list[_Token]] = [[]]
@@ -84,14 +84,14 @@ class Segment:
         self._first, *others = pieces
         self._last = others.pop() if others else None  # None: there is no star
         self._middle = [piece for piece in others if piece.length]
-        self.least = sum(piece.length for piece in pieces)
+        self.min_length = sum(piece.length for piece in pieces)
         """The fewest characters of a name that matches."""
         self.literals = [run for piece in pieces for run in piece.literals]
 
     def matches(self, name: str) -> bool:
         if self._last is None:
-            return len(name) == self.least and self._first.at(name, 0)
-        if len(name) < self.least:
+            return len(name) == self.min_length and self._first.at(name, 0)
+        if len(name) < self.min_length:
             return False
         end = len(name) - self._last.length
         if not (self._first.at(name, 0) and self._last.at(name, end)):
@@ -185,7 +185,7 @@ def _tokens(pattern: str) -> list[_Token] | None:
                 end += 1
             bounded = at == 0 or pattern[at - 1] == "/"
             if end - at > 1 and bounded and pattern.startswith("\\/", end):
-                tokens += [_ANY_FOLDERS, _STAR]  # to git one folder at least, for the slash is no plain one
+                tokens += [_ANY_FOLDERS, _STAR]  # to git one folder at min_length, for the slash is no plain one
             elif end - at == 1 or not bounded or pattern[end : end + 1] not in ("", "/"):
                 tokens.append(_STAR)
             elif end < len(pattern):

@@ -65,7 +65,7 @@ class WorkspaceIndex:
         The report adds up all folders.
         """
         started = time.perf_counter()
-        with self._indexing.whole():
+        with self._indexing.run_all():
             reports = [self._index_folder(folder, progress, cancel, niceness) for folder in self._folders]
         report = replace(IndexReport.sum(reports), seconds=time.perf_counter() - started)
         if not report.cancelled:
@@ -153,9 +153,9 @@ class WorkspaceIndex:
     def skipped(self) -> dict[str, str]:
         """Files that are not indexed although no rule ignores them, with the reason."""
         return {
-            str(folder.path / key): left_out.reason
+            str(folder.path / key): skipped_file.reason
             for folder in self._folders
-            for key, left_out in folder.left_out.items()
+            for key, skipped_file in folder.skipped_files.items()
         }
 
     def on_status_change(self, listener: Callable[[], None]) -> Callable[[], None]:
@@ -207,7 +207,7 @@ class WorkspaceIndex:
         niceness: int = 0,
     ) -> IndexReport:
         """Read a folder: the stored index first, then what is open in an editor, then the disk."""
-        with self._indexing.look(cancel) as (report, ended):
+        with self._indexing.run(cancel) as (report, ended):
 
             def report_both(at: Progress) -> None:
                 report(at)

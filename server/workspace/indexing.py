@@ -1,6 +1,6 @@
 """Whether files are being read, how far that is, and whether it may go on: indexing can be paused.
 
-Owns the looks at folders that run at this moment and the words for their state. Knows no folder and no file.
+Owns the runs at folders that run at this moment and the words for their state. Knows no folder and no file.
 """
 
 from __future__ import annotations
@@ -17,15 +17,15 @@ from .folder import Progress
 State = Literal["starting", "indexing", "ready", "error"]
 
 
-_NOTHING_YET = Progress(0, 0)
+_NO_PROGRESS = Progress(0, 0)
 
 
 @dataclass
-class _Look:
+class _IndexRun:
     """One folder that is looked at; one that is done counts until all are, so that the sum does not go back."""
 
     cancel: Cancel
-    progress: Progress = _NOTHING_YET
+    progress: Progress = _NO_PROGRESS
     is_done: bool = False
 
 
@@ -36,7 +36,7 @@ class Indexing:
         self._closed = closed
         self._changed = changed
         self._lock = threading.Lock()
-        self._looks: list[_Look] = []
+        self._runs: list[_IndexRun] = []
         self._is_expected = False
         self._has_begun = False
         self._is_paused = False
@@ -52,12 +52,12 @@ class Indexing:
 
     @property
     def problem(self) -> str:
-        """Why the last look failed; "" when it did not."""
+        """Why the last run failed; "" when it did not."""
         return self._problem
 
     @property
     def is_running(self) -> bool:
-        return not self._is_paused and (self._is_expected or bool(self._looks))
+        return not self._is_paused and (self._is_expected or bool(self._runs))
 
     @property
     def progress(self) -> Progress | None:
@@ -65,7 +65,7 @@ class Indexing:
         if not self.is_running:
             return None
         with self._lock:
-            known = [look.progress for look in self._looks]
+            known = [run.progress for run in self._runs]
         return Progress(sum(each.done for each in known), sum(each.total for each in known))
 
     @property
@@ -73,13 +73,13 @@ class Indexing:
         return self._is_paused
 
     def expect(self) -> None:
-        """A look is about to begin: whoever needs its results waits from now on."""
+        """A run is about to begin: whoever needs its results waits from now on."""
         with self._lock:
             self._is_expected, self._has_begun, self._problem = True, True, ""
         self._changed()
 
     @contextmanager
-    def whole(self) -> Iterator[None]:
+    def run_all(self) -> Iterator[None]:
         """While all folders are looked at, one after the other."""
         self.expect()
         try:
@@ -90,42 +90,42 @@ class Indexing:
             self._changed()
 
     @contextmanager
-    def look(self, cancel: Cancel | None) -> Iterator[tuple[Callable[[Progress], None], Cancel]]:
+    def run(self, cancel: Cancel | None) -> Iterator[tuple[Callable[[Progress], None], Cancel]]:
         """While one folder is looked at: whom to tell how far it is, and what ends it: `cancel`, a pause, the end."""
-        look = _Look(Cancel())
-        forget = [asked.on_cancel(look.cancel.cancel) for asked in (self._closed, cancel) if asked is not None]
+        run = _IndexRun(Cancel())
+        unsubscribe = [asked.on_cancel(run.cancel.cancel) for asked in (self._closed, cancel) if asked is not None]
         with self._lock:
-            self._looks.append(look)
+            self._runs.append(run)
             self._has_begun, self._problem = True, ""
             is_paused = self._is_paused
         if is_paused:
-            look.cancel.cancel()
+            run.cancel.cancel()
 
         def report(progress: Progress) -> None:
-            look.progress = progress
+            run.progress = progress
             self._changed()
 
         try:
-            yield report, look.cancel
+            yield report, run.cancel
         except Exception as error:
             self._problem = str(error) or type(error).__name__
             raise
         finally:
-            look.is_done = True
+            run.is_done = True
             with self._lock:
-                if all(each.is_done for each in self._looks):
-                    self._looks = []
-            for take_back in forget:
-                take_back()
+                if all(each.is_done for each in self._runs):
+                    self._runs = []
+            for remove in unsubscribe:
+                remove()
             self._changed()
 
     def pause(self) -> None:
         """End what runs, and what comes at once, until `resume`."""
         with self._lock:
             self._is_paused, self._is_expected = True, False
-            looks = list(self._looks)
-        for look in looks:
-            look.cancel.cancel()
+            runs = list(self._runs)
+        for run in runs:
+            run.cancel.cancel()
         self._changed()
 
     def resume(self) -> None:

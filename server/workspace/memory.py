@@ -15,7 +15,7 @@ import platformdirs
 
 from ...memory.storage import MemoryStore, StoreError
 from ..config import Config
-from .background import Background
+from .background import BackgroundWorker
 from .documents import FolderDocuments
 from .folder import Folder
 from .store import file_name
@@ -32,7 +32,7 @@ class WorkspaceMemory:
         self._lock = threading.RLock()
         self._store: MemoryStore | None = None
         self._documents: dict[Folder, FolderDocuments] = {}
-        self._reader = Background("weft-documents")
+        self._reader = BackgroundWorker("weft-documents")
 
     @property
     def store(self) -> MemoryStore:

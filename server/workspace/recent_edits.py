@@ -66,10 +66,10 @@ class RecentEdits:
         touched = sorted(
             (hunk for hunk in hunks if _touches(hunk, change)), key=lambda hunk: (hunk.start_line, hunk.end_line)
         )
-        joined = _joined(touched, change)
-        if _is_too_long(joined):
-            joined = change  # what was typed before is finished, and what follows begins anew
-        new = () if _is_too_long(joined) or not (joined.before or joined.after) else (joined,)
+        merged = _merged(touched, change)
+        if _is_too_long(merged):
+            merged = change  # what was typed before is finished, and what follows begins anew
+        new = () if _is_too_long(merged) or not (merged.before or merged.after) else (merged,)
         others = (_moved(hunk, change) for hunk in hunks if hunk not in touched)
         return RecentEdits((*new, *others)[:MAX_HUNKS])
 
@@ -79,10 +79,10 @@ class RecentEdits:
             return self
         lines = TextLines(text)
         all_lines = [lines.line(number) for number in range(lines.n_lines)]
-        return RecentEdits(tuple(hunk for hunk in self.hunks if hunk.path != path or stands_in(hunk, all_lines)))
+        return RecentEdits(tuple(hunk for hunk in self.hunks if hunk.path != path or matches_text(hunk, all_lines)))
 
 
-def stands_in(hunk: Hunk, lines: Sequence[str]) -> bool:
+def matches_text(hunk: Hunk, lines: Sequence[str]) -> bool:
     """Whether the text with these lines is one that the hunk may have led to."""
     return hunk.start_line <= len(lines) and tuple(lines[hunk.start_line : hunk.end_line]) == hunk.after
 
@@ -108,7 +108,7 @@ def _touches(hunk: Hunk, change: Hunk) -> bool:
     return hunk.path == change.path and hunk.start_line <= end_line and change.start_line <= hunk.end_line
 
 
-def _joined(hunks: Sequence[Hunk], change: Hunk) -> Hunk:
+def _merged(hunks: Sequence[Hunk], change: Hunk) -> Hunk:
     """Hunks, in order of lines, and an edit that touches all of them as one."""
     if not hunks:
         return change
@@ -123,8 +123,8 @@ def _joined(hunks: Sequence[Hunk], change: Hunk) -> Hunk:
     before += change.before[max(0, at_line - start) :]
     above = first.after[: max(0, start - first.start_line)]
     below = last.after[max(0, end - last.start_line) :]
-    joined = (*above, *change.after, *below)
-    return _trimmed(Hunk(change.path, min(start, first.start_line), tuple(before), joined, change.at))
+    merged = (*above, *change.after, *below)
+    return _trimmed(Hunk(change.path, min(start, first.start_line), tuple(before), merged, change.at))
 
 
 def _trimmed(hunk: Hunk) -> Hunk:

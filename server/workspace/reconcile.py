@@ -21,29 +21,29 @@ log = logging.getLogger("weft")
 QUIET_S = 0.3
 """A comparison begins when nothing was reported for so long."""
 
-CALM_S = 1.0
+PRECAUTION_S = 1.0
 """The same where nothing says that a report is missing."""
 
-MOST_WAIT_S = 4.0
+MAX_WAIT_S = 4.0
 """A disk that is never quiet is compared this long after the first report."""
 
-MOST_SHARE = 0.05
+MAX_TIME_SHARE = 0.05
 """Of the time, for comparisons of a disk that is never quiet, and for those that nothing asks for."""
 
 POLL_S = 3.0
-"""A folder that cannot be watched is compared this often, if MOST_SHARE allows it."""
+"""A folder that cannot be watched is compared this often, if MAX_TIME_SHARE allows it."""
 
-AGAIN_AFTER_FAILURE_S = 2.0
+RETRY_AFTER_FAILURE_S = 2.0
 
 Key = TypeVar("Key", bound=Hashable)
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
-    """What one comparison found. `again_after_s` asks for another although nothing differed."""
+class ComparisonResult:
+    """What one comparison found. `repeat_after_s` asks for another although nothing differed."""
 
     n_changed: int = 0
-    again_after_s: float | None = None
+    repeat_after_s: float | None = None
     compare_s: float = 0.0  # processor time of the comparison alone, without what had to be read
 
 
@@ -57,7 +57,7 @@ class _Request:
 class Reconciler(Generic[Key]):
     """Runs comparisons one after another on a thread of its own. Thread-safe; the thread starts when needed."""
 
-    def __init__(self, compare: Callable[[Key, Cancel], Outcome], changed: Callable[[], None]) -> None:
+    def __init__(self, compare: Callable[[Key, Cancel], ComparisonResult], changed: Callable[[], None]) -> None:
         self._compare = compare
         self._status_changed = changed
         self._condition = threading.Condition()
@@ -85,16 +85,16 @@ class Reconciler(Generic[Key]):
             if known is None:
                 self._requests[key] = _Request(now_s, now_s + after_s, after_s)
             elif after_s <= known.after_s:
-                last_s = known.first_s + max(MOST_WAIT_S, self._pause_after(key))
+                last_s = known.first_s + max(MAX_WAIT_S, self._pause_after(key))
                 known.after_s, known.due_s = after_s, min(now_s + after_s, max(last_s, now_s))
             if self._thread is None:
                 self._thread = threading.Thread(target=self._work, name="weft-reconcile", daemon=True)
                 self._thread.start()
             self._condition.notify_all()
 
-    def request_calm(self, key: Key) -> None:
+    def request_precaution(self, key: Key) -> None:
         """The same, as a precaution: later where comparisons take long."""
-        self.request(key, max(CALM_S, self._pause_after(key)))
+        self.request(key, max(PRECAUTION_S, self._pause_after(key)))
 
     def poll(self, key: Key) -> None:
         """Compare again and again: nothing reports the changes of this one."""
@@ -138,7 +138,7 @@ class Reconciler(Generic[Key]):
         return self._running is not None or any(r.after_s <= QUIET_S for r in self._requests.values())
 
     def _pause_after(self, key: Key) -> float:
-        return self._seconds.get(key, 0.0) / MOST_SHARE
+        return self._seconds.get(key, 0.0) / MAX_TIME_SHARE
 
     def _work(self) -> None:
         while (key := self._next()) is not None:
@@ -146,13 +146,13 @@ class Reconciler(Generic[Key]):
             try:
                 outcome = self._compare(key, self._cancel)
             except Exception as error:
-                outcome = Outcome(again_after_s=AGAIN_AFTER_FAILURE_S)
+                outcome = ComparisonResult(repeat_after_s=RETRY_AFTER_FAILURE_S)
                 if not self._is_closed:
                     log.error("The comparison of %s with the disk failed and is repeated: %s", key, error)
             self._ended(key, outcome)
             self._status_changed()
 
-    def _ended(self, key: Key, outcome: Outcome) -> None:
+    def _ended(self, key: Key, outcome: ComparisonResult) -> None:
         with self._condition:
             self._running = None
             self._seconds[key] = outcome.compare_s
@@ -162,8 +162,8 @@ class Reconciler(Generic[Key]):
             return
         if outcome.n_changed:
             self.request(key)
-        elif outcome.again_after_s is not None:
-            self.request(key, outcome.again_after_s)
+        elif outcome.repeat_after_s is not None:
+            self.request(key, outcome.repeat_after_s)
         if key in self._polled:
             self.request(key, max(POLL_S, self._pause_after(key)))
 

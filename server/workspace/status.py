@@ -19,7 +19,7 @@ Action = Literal["doctor", "log", "settings", "resume", "pause", "restart", "mod
 
 PAUSED = "Weft is paused"
 
-MOST_NAMED = 5
+MAX_NAMED_FILES = 5
 """Files that a note names."""
 
 TITLES: dict[Action, str] = {
@@ -62,9 +62,9 @@ class Status:
         if not self.failed:
             return notes
         n = len(self.failed)
-        more = f"; and {n - MOST_NAMED} more" if n > MOST_NAMED else ""
+        more = f"; and {n - MAX_NAMED_FILES} more" if n > MAX_NAMED_FILES else ""
         files = "1 file is" if n == 1 else f"{n:,} files are"
-        return (*notes, f"{files} not indexed: {'; '.join(self.failed[:MOST_NAMED])}{more}.")
+        return (*notes, f"{files} not indexed: {'; '.join(self.failed[:MAX_NAMED_FILES])}{more}.")
 
     @property
     def percent(self) -> int | None:
@@ -75,7 +75,7 @@ class Status:
 
 
 @dataclass(frozen=True, slots=True)
-class Said:
+class StatusSummary:
     """A status in words."""
 
     kind: Kind
@@ -83,30 +83,30 @@ class Said:
     actions: tuple[Action, ...]
 
 
-def said(status: Status) -> Said:
+def said(status: Status) -> StatusSummary:
     """The first cause that holds: what stops everything before what stops something, what was asked for before all."""
     if status.state == "error":
-        return Said("error", status.problem or "Indexing failed.", ("doctor", "log", "restart"))
+        return StatusSummary("error", status.problem or "Indexing failed.", ("doctor", "log", "restart"))
     if status.is_paused:
         text = f"{PAUSED}: completions come when asked for, and files are not indexed."
-        return Said("paused", text, ("resume",))
+        return StatusSummary("paused", text, ("resume",))
     if not status.is_enabled:
-        return Said("off", "Completion is switched off (completion.enabled).", ("settings",))
+        return StatusSummary("off", "Completion is switched off (completion.enabled).", ("settings",))
     if status.state == "starting":
-        return Said("starting", "Weft is starting.", ("log",))
+        return StatusSummary("starting", "Weft is starting.", ("log",))
     if status.model == NO_MODEL:
-        return _nobody(status)
+        return _no_model(status)
     if status.state == "indexing":
-        return Said("indexing", _indexing(status), ("pause", "log"))
+        return StatusSummary("indexing", _indexing(status), ("pause", "log"))
     return _with_a_model(status)
 
 
-def _nobody(status: Status) -> Said:
+def _no_model(status: Status) -> StatusSummary:
     loading = next((model for model in status.models if model.state == "opening"), None)
     if loading is not None:
-        return Said("starting", loading.note or f"{loading.name} is being loaded.", ("log",))
+        return StatusSummary("starting", loading.note or f"{loading.name} is being loaded.", ("log",))
     text = " ".join(status.notes) or "No model is configured, so nothing is completed."
-    return Said("error", text, ("doctor", "models", "log"))
+    return StatusSummary("error", text, ("doctor", "models", "log"))
 
 
 def _indexing(status: Status) -> str:
@@ -116,19 +116,19 @@ def _indexing(status: Status) -> str:
     return f"Indexing: {at.done:,} of {at.total:,} files"
 
 
-def _with_a_model(status: Status) -> Said:
+def _with_a_model(status: Status) -> StatusSummary:
     slow = next((model.slow for model in status.models if model.slow), "")
     if slow:
-        return Said("slow", slow, ("models", "doctor", "settings"))
+        return StatusSummary("slow", slow, ("models", "doctor", "settings"))
     absent = next((model for model in status.models if model.state in ("down", "aside")), None)
     if absent is not None:
-        return Said("degraded", absent.note, ("doctor", "models", "log"))
+        return StatusSummary("degraded", absent.note, ("doctor", "models", "log"))
     loading = next((model.note for model in status.models if model.state == "opening" and model.note), "")
     if loading:
-        return Said("ready", loading, ("pause",))
+        return StatusSummary("ready", loading, ("pause",))
     if not status.folders:
-        return Said("ready", "Ready. No folder is open, so only the file at the cursor is known.", ("pause",))
+        return StatusSummary("ready", "Ready. No folder is open, so only the file at the cursor is known.", ("pause",))
     files = "1 file" if status.n_files == 1 else f"{status.n_files:,} files"
     model = WORKSPACE_MODEL if status.model == WORKSPACE_MODEL else f"model {status.model}"
     now = " Comparing them with the disk." if status.is_reconciling else ""
-    return Said("ready", f"Ready: {files} indexed; the {model} answers.{now}", ("pause",))
+    return StatusSummary("ready", f"Ready: {files} indexed; the {model} answers.{now}", ("pause",))

@@ -1,13 +1,13 @@
 """The index of each workspace folder, kept on disk between starts.
 
 One file for each folder, in a folder of our own below the user's cache: never in the workspace. A file is written
-beside its place, flushed, and moved into it in one step; a reader sees the old index or the new one, and of two
+beside its path, flushed, and moved into it in one step; a reader sees the old index or the new one, and of two
 servers the last to write wins. Everything is checksummed, so what comes back is what was saved or nothing.
 
 The state is pickled with its arrays beside it, so that they come back without being copied. A pickle can name any
 function of the machine, so only the classes that the store was made for, and numpy's arrays, are let in.
 
-Owns the file format, its place and its size. Knows nothing about what the state means.
+Owns the file format, its path and its size. Knows nothing about what the state means.
 
 Format, little-endian: a head (see `_HEAD`), then the blocks' checksums, one uint32 for each `_BLOCK_BYTES` of the
 body, then the body: a table of (offset, length) pairs, uint64, whose first entry is the pickle and whose others are
@@ -38,7 +38,7 @@ from ...llm.disk import regular_descriptor, remove_abandoned, replacing
 from ...llm.private_files import private_folder
 
 STORE_VERSION = 2
-"""History: 1, the first. 2, a file's record holds its identity, so that a file in the place of another is noticed."""
+"""History: 1, the first. 2, a file's record holds its identity, so that a file in the path of another is noticed."""
 
 CACHE_VARIABLE = "WEFT_CACHE_DIR"
 
@@ -61,14 +61,14 @@ class FileRecord(NamedTuple):
     identity: int = 0  # see `files.identity_of`
 
 
-class Stored(NamedTuple):
+class StoredIndex(NamedTuple):
     """What `Store.load` brings back. Arrays in `state` cannot be written to."""
 
     state: Any
     files: tuple[FileRecord, ...]
 
 
-class NotStorable(TypeError):
+class UnsupportedClass(TypeError):
     """The state holds a value of a class that the store does not let in. The message names the class."""
 
 
@@ -86,43 +86,43 @@ class Store:
     limit_bytes: int = 2_000_000_000
 
     def location(self, folder: Path) -> Path:
-        """Where the index of `folder` is kept. Two names of one folder have one place."""
+        """Where the index of `folder` is kept. Two names of one folder have one path."""
         return (self.directory or cache_folder()) / "indexes" / f"{file_name(folder)}{_SUFFIX}"
 
     def save(self, folder: Path, state: object, files: Sequence[FileRecord]) -> bool:
         """Keep `state` as the index of `folder`. False, with a line in the log, when the disk refuses it.
 
-        Raises `NotStorable` when the state holds a class that is not in `classes`: a mistake of the program.
+        Raises `UnsupportedClass` when the state holds a class that is not in `classes`: a mistake of the program.
         """
-        place = self.location(folder)
+        path = self.location(folder)
         sections = self._pickled((state, tuple(map(tuple, files))))
         try:
-            private_folder(place.parent, is_ours=True)
-            with replacing(place) as file:
+            private_folder(path.parent, is_ours=True)
+            with replacing(path) as file:
                 _write(file, sections, self._analysis())
         except OSError as error:
             _log.warning("The index of %s is not kept: %s", folder, error)
             return False
         with suppress(OSError):
-            self._prune(place)
+            self._prune(path)
         return True
 
-    def load(self, folder: Path) -> Stored | None:
+    def load(self, folder: Path) -> StoredIndex | None:
         """The kept index of `folder`; None when there is none, or it is damaged, of another version, or not ours.
 
         All but the first leave a line in the log, and the caller makes the index anew.
         """
-        place = self.location(folder)
+        path = self.location(folder)
         try:
-            remove_abandoned(place.parent)
-            with open(regular_descriptor(place), "rb", buffering=0) as file:
+            remove_abandoned(path.parent)
+            with open(regular_descriptor(path), "rb", buffering=0) as file:
                 _check_owner(file)
                 sections = _read(file, self._analysis())
-            state, files = _Unpickler(io.BytesIO(sections[0]), sections[1:], self._admitted()).load()
-            stored = Stored(state, tuple(FileRecord(*row) for row in files))
+            state, files = _Unpickler(io.BytesIO(sections[0]), sections[1:], self._allowed()).load()
+            stored = StoredIndex(state, tuple(FileRecord(*row) for row in files))
         except FileNotFoundError:
             return None
-        except _OtherVersion as error:
+        except _VersionMismatch as error:
             _log.info("The kept index of %s is not used and will be made anew: %s", folder, error)
             return None
         # Whatever a damaged or hostile file makes of the unpickler, the answer is to index again.
@@ -130,7 +130,7 @@ class Store:
             _log.warning("The kept index of %s is not used and will be made anew: %s", folder, error or type(error))
             return None
         with suppress(OSError):
-            os.utime(place)  # makes it the most recently used; access times are not kept everywhere
+            os.utime(path)  # makes it the most recently used; access times are not kept everywhere
         return stored
 
     def forget(self, folder: Path) -> None:
@@ -141,13 +141,13 @@ class Store:
     def _analysis(self) -> bytes:
         return blake2b(self.analysis.encode(), digest_size=16).digest()
 
-    def _admitted(self) -> dict[tuple[str, str], Any]:
+    def _allowed(self) -> dict[tuple[str, str], Any]:
         return _NUMPY | {(kind.__module__, kind.__qualname__): kind for kind in self.classes}
 
     def _pickled(self, value: object) -> list[Any]:
         buffers: list[pickle.PickleBuffer] = []
         out = io.BytesIO()
-        _Pickler(out, buffers, self._admitted().values()).dump(value)
+        _Pickler(out, buffers, self._allowed().values()).dump(value)
         # Not `getbuffer()`: an exception that is kept holds this list, and CPython 3.12.1 crashes collecting it.
         return [memoryview(out.getvalue()), *(buffer.raw() for buffer in buffers)]
 
@@ -185,7 +185,7 @@ class _Damaged(Exception):
     """What was read is not what was written."""
 
 
-class _OtherVersion(Exception):
+class _VersionMismatch(Exception):
     """Written by another Weft."""
 
 
@@ -205,27 +205,29 @@ _NUMPY = _numpy_globals()
 class _Pickler(pickle.Pickler):
     """Refuses at once what `_Unpickler` would refuse at the next start."""
 
-    def __init__(self, file: io.BytesIO, buffers: list[pickle.PickleBuffer], admitted: Collection[Any]) -> None:
+    def __init__(self, file: io.BytesIO, buffers: list[pickle.PickleBuffer], allowed: Collection[Any]) -> None:
         super().__init__(file, protocol=5, buffer_callback=buffers.append)
-        self._kinds = {value for value in admitted if isinstance(value, type)}
+        self._kinds = {value for value in allowed if isinstance(value, type)}
         self._kinds |= {type(np.dtype(code)) for code in np.typecodes["All"]} | set(np.sctypeDict.values())
-        self._values = {id(value) for value in admitted}
+        self._values = {id(value) for value in allowed}
 
     def reducer_override(self, value: Any) -> Any:
         if type(value) not in self._kinds and id(value) not in self._values:
             kind = value if isinstance(value, type) else type(value)
-            raise NotStorable(f"{kind.__module__}.{kind.__qualname__} is not among the classes of this store; add it")
+            raise UnsupportedClass(
+                f"{kind.__module__}.{kind.__qualname__} is not among the classes of this store; add it"
+            )
         return NotImplemented
 
 
 class _Unpickler(pickle.Unpickler):
-    def __init__(self, file: io.BytesIO, buffers: Sequence[Any], admitted: dict[tuple[str, str], Any]) -> None:
+    def __init__(self, file: io.BytesIO, buffers: Sequence[Any], allowed: dict[tuple[str, str], Any]) -> None:
         super().__init__(file, buffers=buffers)
-        self._admitted = admitted
+        self._allowed = allowed
 
     def find_class(self, module: str, name: str) -> Any:
         try:
-            return self._admitted[module, name]
+            return self._allowed[module, name]
         except KeyError:
             raise _Damaged(f"it asks for {module}.{name}, which no index holds") from None
 
@@ -286,14 +288,14 @@ def _read(file: io.FileIO, analysis: bytes) -> list[memoryview]:
         raise _Damaged("it is no index, or only the start of one")
     _, version, n_blocks, made_by, n_bytes, n_sections, checksum = _HEAD.unpack(head)
     if version != STORE_VERSION:
-        raise _OtherVersion(f"it has store version {version}, this Weft writes {STORE_VERSION}")
+        raise _VersionMismatch(f"it has store version {version}, this Weft writes {STORE_VERSION}")
     if size != _HEAD.size + 4 * n_blocks + n_bytes or n_blocks != -(-n_bytes // _BLOCK_BYTES):
         raise _Damaged("its size is not the one it was written with")
     checksums = file.read(4 * n_blocks)
     if zlib.crc32(checksums, zlib.crc32(head[:-4])) != checksum:
         raise _Damaged("its head is damaged")
     if made_by != analysis:
-        raise _OtherVersion("it was made by another version of the analysis")
+        raise _VersionMismatch("it was made by another version of the analysis")
     body = np.empty(n_bytes, np.uint8).data
     for number, expected in enumerate(np.frombuffer(checksums, "<u4").tolist()):
         block = body[number * _BLOCK_BYTES : (number + 1) * _BLOCK_BYTES]

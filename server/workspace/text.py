@@ -102,8 +102,8 @@ class TextChange:
     def between(cls, before: str, after: str) -> TextChange:
         """The shortest range in which two texts differ."""
         longest = min(len(before), len(after))
-        start = _n_alike(longest, lambda n, m: before[n:m] == after[n:m])
-        end = _n_alike(
+        start = _common_length(longest, lambda n, m: before[n:m] == after[n:m])
+        end = _common_length(
             longest - start,
             lambda n, m: before[len(before) - m : len(before) - n] == after[len(after) - m : len(after) - n],
         )
@@ -206,12 +206,12 @@ def _ends_of_breaks(text: str, start: int, end: int) -> array[int]:
     return ends
 
 
-def _n_alike(longest: int, alike: Callable[[int, int], bool]) -> int:
-    """How many first characters are alike, at most `longest`; `alike` compares those from n to m."""
+def _common_length(longest: int, is_equal: Callable[[int, int], bool]) -> int:
+    """How many first characters are is_equal, at most `longest`; `is_equal` compares those from n to m."""
     n, step = 0, _BLOCK
     while step and n < longest:
         m = min(n + step, longest)
-        if alike(n, m):
+        if is_equal(n, m):
             n = m
         else:
             step //= 2

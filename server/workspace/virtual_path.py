@@ -14,7 +14,7 @@ from pathlib import Path, PurePosixPath
 
 from ..secrets import is_secret_path
 
-LONGEST_NAME = 100
+MAX_NAME_LENGTH = 100
 
 _STRANGE = re.compile(r"[^\w.#~+@ -]+")
 
@@ -25,7 +25,7 @@ def virtual_path(scheme: str, file: str, suffix: str, version: str = "") -> Path
     It ends with `suffix` unless its own name says that it holds secrets. Other versions have other paths.
     """
     *folders, name = [part for part in PurePosixPath(file).parts if part not in ("/", "..")] or [""]
-    name = _STRANGE.sub("_", name)[-LONGEST_NAME:] or "document"
+    name = _STRANGE.sub("_", name)[-MAX_NAME_LENGTH:] or "document"
     if not name.endswith(suffix) and not is_secret_path("/".join((*folders, name))):
         name += suffix
     mark = f"-{blake2b(version.encode('utf-8', 'replace'), digest_size=4).hexdigest()}" if version else ""

@@ -24,16 +24,16 @@ log = logging.getLogger("weft")
 # watchdog 7 warns when a folder is moved while it is being watched, with every path that it watches: 60 KB.
 warnings.filterwarnings("ignore", "Callback with id", RuntimeWarning)
 
-GATHER_S = 0.1
+DEBOUNCE_S = 0.1
 """A batch is handed over this long after its first event."""
 
-MANY_EVENTS = 4000
+OVERFLOW_EVENTS = 4000
 """Of so many events without a second of quiet some may be lost: Linux queues 16,384 by default, other systems less.
 watchdog does not say so in any version, and before 7.1 it watched no folder again whose creation was lost."""
 
 QUIET_S = 1.0
 
-_WANTED = [
+_EVENT_TYPES = [
     getattr(events, name)
     for name in (
         *("FileCreatedEvent", "FileModifiedEvent", "FileMovedEvent", "FileDeletedEvent", "FileClosedEvent"),
@@ -55,7 +55,7 @@ class Watcher:
         self._on_change = on_change
         self._on_loss = on_loss
         self._lock = threading.Lock()
-        self._gathered: set[Path] = set()
+        self._changed_paths: set[Path] = set()
         self._n_events = 0  # without a second of quiet
         self._last_event_s = 0.0
         self._timer: threading.Timer | None = None
@@ -70,7 +70,9 @@ class Watcher:
         """Watch a folder and what is below it; False when the system refuses, with a line in the log the first time."""
         try:
             inode = os.stat(folder).st_ino
-            watch = self._observer.schedule(_Handler(self._note), str(folder), recursive=True, event_filter=_WANTED)
+            watch = self._observer.schedule(
+                _Handler(self._record), str(folder), recursive=True, event_filter=_EVENT_TYPES
+            )
         except OSError as error:
             if folder not in self._refused:
                 self._refused.add(folder)
@@ -109,37 +111,37 @@ class Watcher:
         self._observer.stop()
         self._observer.join(timeout=5)
 
-    def _note(self, path: Path) -> None:
+    def _record(self, path: Path) -> None:
         with self._lock:
             now_s = time.monotonic()
             if now_s - self._last_event_s > QUIET_S:
                 self._n_events = 0
             self._last_event_s = now_s
             self._n_events += 1
-            self._gathered.add(path)
+            self._changed_paths.add(path)
             if self._timer is None and not self._is_closed:
-                self._timer = threading.Timer(GATHER_S, self._hand_over)
+                self._timer = threading.Timer(DEBOUNCE_S, self._report)
                 self._timer.daemon = True
                 self._timer.start()
 
-    def _hand_over(self) -> None:
+    def _report(self) -> None:
         with self._lock:
-            paths, self._gathered, self._timer = self._gathered, set(), None
-            are_many = self._n_events > MANY_EVENTS
+            paths, self._changed_paths, self._timer = self._changed_paths, set(), None
+            may_be_lost = self._n_events > OVERFLOW_EVENTS
         try:
             self._on_change(paths)
         except Exception as error:
             log.error("Changes on disk could not be handled; the folders are compared with the disk: %s", error)
-            are_many = True
-        if are_many:
+            may_be_lost = True
+        if may_be_lost:
             self._on_loss()
 
 
 class _Handler(FileSystemEventHandler):
-    def __init__(self, note: Callable[[Path], None]) -> None:
-        self._note = note
+    def __init__(self, record: Callable[[Path], None]) -> None:
+        self._record = record
 
     def on_any_event(self, event: FileSystemEvent) -> None:
         for path in (event.src_path, event.dest_path):
             if path:
-                self._note(Path(os.fsdecode(path)))
+                self._record(Path(os.fsdecode(path)))

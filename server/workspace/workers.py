@@ -30,13 +30,13 @@ from ...codegraph import CpuTimeLimit, TimeLimitExceeded, TooRiskyToParse
 from ...llm.protocol import Cancel
 from ..config import IndexOptions
 from .analysis import FILE_LIMIT_S, Analysis, analyse
-from .files import FoundFile, Skipped, SourceText, read_source
+from .files import ExcludedFile, FoundFile, SourceText, read_source
 from .store import FileRecord
 
 BATCH_BYTES = 400_000
 """Source bytes in a batch: large enough to hide the pipe, small enough that results flow early."""
 
-SILENT_LIMIT_S = 15.0
+HANG_LIMIT_S = 15.0
 """A worker that says nothing for longer is stuck in one file and is killed. By the clock: above FILE_LIMIT_S, which is
 processor time, by what a busy machine takes from a process of low priority."""
 
@@ -114,10 +114,10 @@ def reason_of(error: Exception) -> str:
     """Why the analysis of a file failed, in half a sentence."""
     if isinstance(error, TimeLimitExceeded):
         return str(error)
-    return f"its analysis failed: {type(error).__name__}: {error}"[:MOST_REASON_CHARACTERS]
+    return f"its analysis failed: {type(error).__name__}: {error}"[:MAX_REASON_CHARACTERS]
 
 
-MOST_REASON_CHARACTERS = 200
+MAX_REASON_CHARACTERS = 200
 
 
 def _analyse_file(batch: Batch, *, samples: bool) -> BatchResult:
@@ -125,7 +125,7 @@ def _analyse_file(batch: Batch, *, samples: bool) -> BatchResult:
     (found,) = batch.files
     try:
         source = read_source(batch.folder, found, batch.options)
-        if isinstance(source, Skipped):
+        if isinstance(source, ExcludedFile):
             return BatchResult(skipped={found.path: source.reason})
         if batch.known.get(found.path) == source.hash:
             return BatchResult(unchanged=(_record(source),))
@@ -219,7 +219,7 @@ class _Worker:
         self._stop = stop
         self._process: subprocess.Popen[bytes] | None = None
         self._n_done = 0  # files of the present batch
-        self._is_silent = False  # the last batch ended since the process hung
+        self._has_hung = False  # the last batch ended since the process hung
         stop.on_cancel(self.close)
 
     def analyse(self, batch: Batch) -> BatchResult:
@@ -227,13 +227,13 @@ class _Worker:
         files, suspect = list(batch.files), ""
         while files and not self._stop.cancelled:
             try:
-                result = self._ask(replace(batch, files=tuple(files)))
+                result = self._run_batch(replace(batch, files=tuple(files)))
                 return replace(result, failed={**failed, **result.failed})
             except (OSError, EOFError, pickle.PickleError, struct.error):
                 self.close()
             at = files.pop(min(self._n_done, len(files) - 1))
-            if self._is_silent:
-                failed[at.path] = f"its analysis hung for {SILENT_LIMIT_S:g} s; quarantined until it changes"
+            if self._has_hung:
+                failed[at.path] = f"its analysis hung for {HANG_LIMIT_S:g} s; quarantined until it changes"
             elif at.path == suspect:
                 failed[at.path] = "stopped the parser; quarantined until it changes"
             else:  # the process may have been ended for another reason
@@ -251,55 +251,55 @@ class _Worker:
                     with contextlib.suppress(OSError):
                         pipe.close()
 
-    def _ask(self, batch: Batch) -> BatchResult:
-        self._n_done, self._is_silent = 0, False
+    def _run_batch(self, batch: Batch) -> BatchResult:
+        self._n_done, self._has_hung = 0, False
         process = self._process
         if process is None:
             process = self._process = _start(self._niceness)
         assert process.stdin is not None and process.stdout is not None
-        silence = _Silence(process)
+        watchdog = _Watchdog(process)
         try:
             _write_frame(process.stdin, batch)
             while (result := _read_frame(process.stdout)) is None:
                 self._n_done += 1
-                silence.heard()
+                watchdog.reset()
         finally:
-            silence.end()
-            self._is_silent = silence.is_too_long
+            watchdog.stop()
+            self._has_hung = watchdog.has_fired
         assert isinstance(result, BatchResult)
         return result
 
 
-class _Silence:
+class _Watchdog:
     """Kills a process that says nothing for too long. One timer, which looks again when something was said."""
 
     def __init__(self, process: subprocess.Popen[bytes]) -> None:
-        self.is_too_long = False
+        self.has_fired = False
         self._process = process
-        self._is_over = False
-        self.heard()
-        self._wait(SILENT_LIMIT_S)
+        self._is_stopped = False
+        self.reset()
+        self._wait(HANG_LIMIT_S)
 
-    def heard(self) -> None:
-        self._heard_s = time.monotonic()
+    def reset(self) -> None:
+        self._reset_s = time.monotonic()
 
-    def end(self) -> None:
-        self._is_over = True
+    def stop(self) -> None:
+        self._is_stopped = True
         self._timer.cancel()
 
     def _wait(self, seconds: float) -> None:
-        self._timer = threading.Timer(seconds, self._look)
+        self._timer = threading.Timer(seconds, self._check)
         self._timer.daemon = True
         self._timer.start()
 
-    def _look(self) -> None:
-        left_s = self._heard_s + SILENT_LIMIT_S - time.monotonic()
-        if self._is_over:
+    def _check(self) -> None:
+        left_s = self._reset_s + HANG_LIMIT_S - time.monotonic()
+        if self._is_stopped:
             return
         if left_s > 0:
             self._wait(left_s)
             return
-        self.is_too_long = True
+        self.has_fired = True
         self._process.kill()
 
 

@@ -42,7 +42,7 @@ if TYPE_CHECKING:  # questions load their modules when the first one is asked: c
 
 log = logging.getLogger("weft")
 
-READ_AHEAD_AFTER_S = 0.15
+PREFETCH_AFTER_S = 0.15
 """A model reads ahead this long after the last edit."""
 
 INDEX_AFTER_S = 0.6
@@ -83,7 +83,7 @@ class Workspace(WorkspaceIndex):
             self._folders, self._buffers, self._models, config, self.stats, self._idle, self._closed
         )
         self._quiet_timer = QuietTimer(
-            (READ_AHEAD_AFTER_S, self.completion.read_ahead),
+            (PREFETCH_AFTER_S, self.completion.read_ahead),
             (INDEX_AFTER_S, self._buffers.index_pending),
             (SAVE_STATS_AFTER_S, self.stats.save),
         )

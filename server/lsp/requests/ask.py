@@ -16,12 +16,12 @@ from ...chat.writing import Listener
 from ...output.types import AskResult, Exhibit, ShownLines
 from ...workspace.workspace import Workspace
 from ..documents import Encoding
-from ..links import PathOf, linked, uri
+from ..links import PathOf, uri, with_location
 from ..messages import AskParams
 from ..progress import AnswerProgress
 from ..session import Session
 
-Selected = tuple[Path, int, int]
+Selection = tuple[Path, int, int]
 
 
 async def handle_ask(session: Session, params: AskParams) -> AskResult | None:
@@ -39,7 +39,7 @@ async def handle_ask(session: Session, params: AskParams) -> AskResult | None:
             progress.restart,
             progress.note,
             progress.conversation,
-            lambda citation: progress.citation(linked(citation_json(citation), workspace.path_of, encoding)),
+            lambda citation: progress.citation(with_location(citation_json(citation), workspace.path_of, encoding)),
         )
         reply = workspace.chat.ask(request, listener, cancel)
         progress.is_whole()
@@ -47,7 +47,7 @@ async def handle_ask(session: Session, params: AskParams) -> AskResult | None:
 
     progress.begin()
     try:
-        return await session.answer(call)
+        return await session.run_concurrently(call)
     except (NoConversation, ValueError) as error:
         raise JsonRpcInvalidParams(str(error)) from error
     except StoreError as error:
@@ -56,14 +56,14 @@ async def handle_ask(session: Session, params: AskParams) -> AskResult | None:
         progress.end()
 
 
-def _selection(session: Session, params: AskParams) -> Selected | None:
+def _selection(session: Session, params: AskParams) -> Selection | None:
     """The selected lines of an open document. A cursor selects its line for /explain alone, which needs some."""
     if params.text_document is None:
         return None
     document = session.documents.get(params.text_document.uri)
     if document is None:
         return None
-    session.asks_about(document)
+    session.activate(document)
     if params.selection is not None and params.selection.start != params.selection.end:
         start, end = params.selection.start, params.selection.end
         # A selection that ends at the very start of a line holds nothing of it.
@@ -79,11 +79,11 @@ def _answer_json(reply: Reply, path_of: PathOf, encoding: Encoding) -> AskResult
     answer = reply_json(reply)
     return {
         **answer,
-        "citations": [linked(cited, path_of, encoding) for cited in answer["citations"]],
-        "exhibits": [_linked_exhibit(shown, path_of) for shown in answer["exhibits"]],
+        "citations": [with_location(cited, path_of, encoding) for cited in answer["citations"]],
+        "exhibits": [_exhibit_with_uri(shown, path_of) for shown in answer["exhibits"]],
     }
 
 
-def _linked_exhibit(shown: ShownLines, path_of: PathOf) -> Exhibit:
+def _exhibit_with_uri(shown: ShownLines, path_of: PathOf) -> Exhibit:
     path = None if shown["kind"] == "turn" else path_of(shown["folder"], shown["path"])
     return {**shown, "uri": uri(path)}

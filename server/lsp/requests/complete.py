@@ -12,8 +12,8 @@ from ..messages import CompleteParams
 from ..session import Session
 from .inline_completion import replaced_range
 
-MOST_CANDIDATES = 10
-MOST_ITERATIONS = 4
+MAX_CANDIDATES = 10
+MAX_ITERATIONS = 4
 
 
 async def handle_complete(session: Session, params: CompleteParams) -> CompleteResult | None:
@@ -27,12 +27,12 @@ async def handle_complete(session: Session, params: CompleteParams) -> CompleteR
         service = workspace.completion
         request = service.request(cursor, cancel, trigger="invoked", multi_line=params.multi_line)
         if params.candidates > 1:
-            return service.complete_several(request, min(params.candidates, MOST_CANDIDATES))
+            return service.complete_several(request, min(params.candidates, MAX_CANDIDATES))
         if params.iterations > 1:
-            return [service.complete_in_rounds(request, min(params.iterations, MOST_ITERATIONS))]
+            return [service.complete_in_rounds(request, min(params.iterations, MAX_ITERATIONS))]
         return [service.complete(request)]
 
-    completions = await session.ask("complete", document, call)
+    completions = await session.run_latest("complete", document, call)
     if completions is None:
         return None
     items: list[CompleteItem] = [

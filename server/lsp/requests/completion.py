@@ -7,7 +7,7 @@ import re
 from lsprotocol import types
 
 from ..session import Session
-from .inline_completion import complete, replaced_range, told_when_taken
+from .inline_completion import accept_command, complete, replaced_range
 
 _WORD_BEFORE = re.compile(r"\w*$")
 
@@ -33,7 +33,7 @@ async def handle_completion(session: Session, params: types.CompletionParams) ->
         filter_text=text,
         insert_text_format=types.InsertTextFormat.PlainText,
         text_edit=types.TextEdit(replaced, text),
-        command=told_when_taken(completion),
+        command=accept_command(completion),
     )
     return types.CompletionList(is_incomplete=True, items=[item])
 

@@ -14,7 +14,7 @@ from ...output.types import ConversationsResult, Turn
 from ...workspace.memory import exports_folder
 from ...workspace.workspace import Workspace
 from ..documents import Encoding
-from ..links import linked
+from ..links import with_location
 from ..messages import ConversationsParams
 from ..session import Session
 
@@ -29,7 +29,7 @@ async def handle_conversations(session: Session, params: ConversationsParams) ->
 
     try:
         # Who looks for a conversation as soon as the editor is up waits for the workspace.
-        return await session.answer(call) or {}
+        return await session.run_concurrently(call) or {}
     except FileExistsError:
         raise JsonRpcInvalidParams(
             f"There is an export called {params.file}. Replace it with overwrite: true."
@@ -45,9 +45,11 @@ def _answer(workspace: Workspace, params: ConversationsParams, encoding: Encodin
     if params.action == "list":
         return {"conversations": [conversation_json(each) for each in said.list(params.limit, params.text)]}
     if params.action == "get":
-        return {"turns": [_linked(turn, workspace, encoding) for turn in said.turns(params.id)]}
+        return {"turns": [_with_locations(turn, workspace, encoding) for turn in said.turns(params.id)]}
     if params.action == "search":
-        return {"turns": [_linked(turn, workspace, encoding) for turn in said.search(params.text, params.limit)]}
+        return {
+            "turns": [_with_locations(turn, workspace, encoding) for turn in said.search(params.text, params.limit)]
+        }
     if params.action == "delete" and (params.id or params.all):
         gone = len(said.list(1_000_000)) if params.all else int(said.get(params.id) is not None)
         if params.all:
@@ -71,7 +73,7 @@ def _checked_name(name: str) -> str:
     return name
 
 
-def _linked(turn: StoredTurn, workspace: Workspace, encoding: Encoding) -> Turn:
+def _with_locations(turn: StoredTurn, workspace: Workspace, encoding: Encoding) -> Turn:
     """A turn with where an editor jumps to."""
     kept = turn_json(turn)
-    return {**kept, "citations": [linked(cited, workspace.path_of, encoding) for cited in kept["citations"]]}
+    return {**kept, "citations": [with_location(cited, workspace.path_of, encoding) for cited in kept["citations"]]}

@@ -10,5 +10,5 @@ from ..session import Session
 
 async def handle_doctor(session: Session, _: object) -> DoctorResult | None:
     """It may take seconds, for it asks the models; nothing waits for it. Null when the server stops meanwhile."""
-    findings = await session.beside(lambda: examine(session.existing_folders(), session.settings))
+    findings = await session.run_diagnostics(lambda: examine(session.existing_folders(), session.settings))
     return None if findings is None else {**findings_json(findings), "page": findings_page(findings)}

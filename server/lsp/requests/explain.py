@@ -22,5 +22,5 @@ async def handle_explain(session: Session, params: ExplainParams) -> ExplainResu
     def call(workspace: Workspace, _: Cancel) -> Explanation:
         return workspace.completion.explain(path, line, character, text=text)
 
-    explanation = await session.ask("explain", document, call)
+    explanation = await session.run_latest("explain", document, call)
     return None if explanation is None else explanation_json(explanation)

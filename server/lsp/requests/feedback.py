@@ -14,29 +14,29 @@ from ..session import Session
 
 
 def handle_did_show(session: Session, params: ItemParams) -> None:
-    session.tell(lambda workspace: workspace.completion.shown(params.id))
+    session.notify_workspace(lambda workspace: workspace.completion.shown(params.id))
 
 
 def handle_did_accept(session: Session, params: ItemParams) -> None:
-    session.tell(lambda workspace: workspace.completion.accepted(params.id))
+    session.notify_workspace(lambda workspace: workspace.completion.accepted(params.id))
 
 
 def handle_did_partially_accept(session: Session, params: PartlyAcceptedParams) -> None:
-    def news(workspace: Workspace) -> None:
+    def event(workspace: Workspace) -> None:
         text = workspace.stats.text(params.id)
         if text is not None:
             workspace.stats.partially_accepted(params.id, from_lsp_column(text, params.accepted_length, "utf-16"))
 
-    session.tell(news)
+    session.notify_workspace(event)
 
 
 def handle_did_reject(session: Session, params: ItemParams) -> None:
-    session.tell(lambda workspace: workspace.stats.rejected(params.id))
+    session.notify_workspace(lambda workspace: workspace.stats.rejected(params.id))
 
 
 async def handle_stats(session: Session, _: object) -> StatsResult:
     """What this server has counted since it started; `weft stats` adds up all days and servers."""
-    told = await session.look(lambda workspace: summary_json(workspace.stats.summary()))
+    told = await session.query(lambda workspace: summary_json(workspace.stats.summary()))
     return told or summary_json(NOTHING)
 
 

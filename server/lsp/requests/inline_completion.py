@@ -22,7 +22,7 @@ async def handle_inline_completion(session: Session, params: InlineCompletionPar
     if document is None or completion is None:
         return types.InlineCompletionList([])
     item = types.InlineCompletionItem(
-        completion.text, range=replaced_range(document, completion), command=told_when_taken(completion)
+        completion.text, range=replaced_range(document, completion), command=accept_command(completion)
     )
     return types.InlineCompletionList([item])
 
@@ -43,7 +43,7 @@ async def complete(
         service = workspace.completion
         return service.complete(service.request(cursor, cancel, trigger=trigger, style=style))
 
-    completion = await session.ask("complete", document, call)
+    completion = await session.run_latest("complete", document, call)
     return completion if completion is not None and completion.text else None
 
 
@@ -53,7 +53,7 @@ def style_of(params: InlineCompletionParams) -> IndentStyle | None:
     return None if options is None else IndentStyle.of(options.insert_spaces, options.tab_size)
 
 
-def told_when_taken(completion: Completion) -> types.Command:
+def accept_command(completion: Completion) -> types.Command:
     """What the editor runs that takes the item. Its argument tells whoever wants to know where the text comes from."""
     about = {
         "id": completion.id,

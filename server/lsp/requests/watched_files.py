@@ -20,7 +20,7 @@ log = logging.getLogger("weft.lsp")
 async def handle_did_change_watched_files(session: Session, params: types.DidChangeWatchedFilesParams) -> None:
     found = (to_path(event.uri) for event in params.changes)
     paths = {path for path in found if path is not None}
-    await session.look(lambda workspace: _report(workspace, paths))
+    await session.query(lambda workspace: _report(workspace, paths))
     if any(path.name in (WORKSPACE_FILE, PROJECT_FILE) for path in paths):
         await session.change_settings(None)
 
