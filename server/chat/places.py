@@ -186,6 +186,6 @@ def _numbers(text: str) -> tuple[int, ...]:
 
 
 def _span(first: str, last: str | None) -> tuple[int, int]:
-    # More digits than any file has lines; Python itself exclusion_reason to read very long numbers.
+    # More digits than any file has lines; Python itself refuses to read very long numbers.
     start, end = (int(number[:9]) for number in (first, last or first))
     return start, end

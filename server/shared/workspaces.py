@@ -18,7 +18,7 @@ from ..workspace.folder import IndexReport, Progress
 from ..workspace.folders import BACKGROUND_NICENESS
 from ..workspace.process import freeze_garbage_collector
 from ..workspace.workspace import Workspace
-from .texts import SharedBuffers
+from .buffers import SharedBuffers
 
 COLLECTED_AFTER_S = 2.0
 """By then nobody holds a workspace any more that was closed."""
