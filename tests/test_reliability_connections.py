@@ -76,8 +76,8 @@ def test_the_token_lets_in_and_goes_no_further(options):
     ("sent", "said"),
     [
         (framed(hello()), b"The token is missing"),
-        (framed({**hello(token=TOKEN), "method": "weft/status"}), b"is the request initialize"),
-        (framed([hello(token=TOKEN)]), b"is the request initialize"),
+        (framed({**hello(token=TOKEN), "method": "weft/status"}), b"must be an initialize request"),
+        (framed([hello(token=TOKEN)]), b"must be an initialize request"),
         (b"Content-Length: 9\r\n\r\nnot json.", b"no JSON"),
         (b"POST / HTTP/1.1\r\nHost: x\r\n\r\n" + framed(hello(token=TOKEN)), b"HTTP/1.1 400"),
         (b"GET / HTTP/1.1\r\n", b"HTTP/1.1 400"),
@@ -98,7 +98,7 @@ def test_an_announced_body_beyond_the_limit_is_refused_before_it_comes():
 def test_who_says_nothing_is_not_waited_for(monkeypatch):
     monkeypatch.setattr(authentication, "FIRST_MESSAGE_WITHIN_S", 0.05)
     monkeypatch.setattr(authentication, "DROPPED_WITHIN_S", 0.05)
-    assert b"No initialize came" in admit(b"Content-", keep_open=True)[1]
+    assert b"No initialize request was received" in admit(b"Content-", keep_open=True)[1]
 
 
 def test_a_crowd_that_says_nothing_gives_way_to_who_has_the_token(monkeypatch):

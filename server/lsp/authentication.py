@@ -1,8 +1,8 @@
-"""Authentication of TCP clients by a token, and the limits of a connection until then.
+"""Authentication of TCP clients by a token, with limits on connections that are not authenticated yet.
 
-Owns the first message of a connection: it is `initialize` with the token, within a time and a size, or the connection
-is rejected and closed. Also the file that hands the token to clients of the same user. A local port can be reached by
-every user of a machine and by every page in its browsers. Knows no session.
+Owns the check of the first message of a connection: it must be `initialize` with the token, within a time and a size;
+otherwise the connection is rejected and closed. Also owns the token file that clients of the same user read. A local
+port is reachable by every user of the machine and by every page in its browsers. Knows no session.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ MAX_FIRST_MESSAGE_BYTES = 1 << 20
 FIRST_MESSAGE_WITHIN_S = 10.0
 
 MAX_UNAUTHENTICATED = 64
-"""Connections that have not sent the token; one more closes the oldest of them, so that no crowd keeps a client out."""
+"""Open connections that have not sent the token. One more closes the oldest, so that a flood does not block clients."""
 
 CLOSED_WITHIN_S = 2.0
 DROPPED_WITHIN_S = 1.0
@@ -47,13 +47,13 @@ _HTTP = re.compile(
 _HTTP_ANSWER = (
     b"HTTP/1.1 400 Bad Request\r\nContent-Type: text/plain\r\nContent-Length: %d\r\nConnection: close\r\n\r\n%b"
 )
-_HTTP_TEXT = b"This is a language server. It does not speak HTTP.\n"
+_HTTP_TEXT = b"This is a language server, not an HTTP server.\n"
 
 _INVALID_REQUEST, _NOT_INITIALIZED = -32600, -32002
 
 
 class _Rejected(Exception):
-    """The connection is answered with these bytes and closed. The message is for the log."""
+    """The connection gets this response and is closed. The message goes to the log."""
 
     def __init__(self, why: str, answer: bytes) -> None:
         super().__init__(why)
@@ -61,7 +61,7 @@ class _Rejected(Exception):
 
 
 class UnsafeTokenFile(Exception):
-    """The file cannot hold a token. The message says why and what to do."""
+    """The file is not safe for a token. The message states the reason and the next step."""
 
 
 def new_token() -> str:
@@ -69,9 +69,9 @@ def new_token() -> str:
 
 
 def load_or_create_token(path: Path) -> str:
-    """The token in a file that only its owner can read; a new one where there is no file.
+    """The token in a file that only its owner can read; creates the file with a new token if there is none.
 
-    Raises UnsafeTokenFile for a file that others can read or replace, OSError for one that cannot be written or read.
+    Raises UnsafeTokenFile for a file that other users can read or replace, OSError if it cannot be read or written.
     """
     no_follow = getattr(os, "O_NOFOLLOW", 0)
     try:
@@ -84,20 +84,20 @@ def load_or_create_token(path: Path) -> str:
             file.write(token + "\n")
         return token
     if not stat.S_ISREG(os.lstat(path).st_mode):
-        raise UnsafeTokenFile(f"{path} is not a regular file. Name another file.")
+        raise UnsafeTokenFile(f"{path} is not a regular file. Give another path.")
     with open(os.open(path, os.O_RDONLY | no_follow), "rb") as found:
         status = os.fstat(found.fileno())
         is_private = os.name == "nt" or (status.st_uid == os.getuid() and not status.st_mode & 0o077)
         if not is_private:
-            raise UnsafeTokenFile(f"{path} can be read by others. Remove it, or: chmod 600 {path}")
+            raise UnsafeTokenFile(f"{path} is readable by other users. Remove it, or run: chmod 600 {path}")
         token = found.read(1_000).decode("ascii", "replace").strip()
     if not re.fullmatch(r"[\w-]{32,}", token, re.ASCII):
-        raise UnsafeTokenFile(f"{path} holds no token of at least 32 letters and digits. Remove it for a new one.")
+        raise UnsafeTokenFile(f"{path} contains no token of at least 32 letters and digits. Remove it to get a new one.")
     return token
 
 
 def is_loopback(host: str) -> bool:
-    """Whether only this machine can reach an address; False for a name that is none."""
+    """Whether only this machine can reach an address; False for a host name other than localhost."""
     try:
         return ipaddress.ip_address(host.partition("%")[0]).is_loopback
     except ValueError:
@@ -105,14 +105,14 @@ def is_loopback(host: str) -> bool:
 
 
 class Authenticator:
-    """Of the connections to one port."""
+    """Authenticates the connections to one port."""
 
     def __init__(self, token: str) -> None:
         self._token = token.encode()
         self._unauthenticated: dict[asyncio.StreamWriter, None] = {}  # the oldest first
 
     async def authenticate(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> bytes | None:
-        """`initialize` of a client with the token, and without it; None for any other, which was told why."""
+        """The client's `initialize` message with the token removed; None for a connection that was rejected."""
         if len(self._unauthenticated) >= MAX_UNAUTHENTICATED:
             oldest = next(iter(self._unauthenticated))
             del self._unauthenticated[oldest]
@@ -125,10 +125,10 @@ class Authenticator:
             await _reject(reader, writer, rejected.answer)
         except asyncio.TimeoutError:
             log.warning("Refused a connection: no initialize within %g s.", FIRST_MESSAGE_WITHIN_S)
-            why = f"No initialize came within {FIRST_MESSAGE_WITHIN_S:g} s."
+            why = f"No initialize request was received within {FIRST_MESSAGE_WITHIN_S:g} s."
             await _reject(reader, writer, _error(None, _NOT_INITIALIZED, why))
         except (asyncio.IncompleteReadError, OSError):
-            pass  # it was closed
+            pass  # the client closed the connection
         finally:
             self._unauthenticated.pop(writer, None)
         return None
@@ -138,16 +138,16 @@ class Authenticator:
         if length is None:
             raise _rejection(None, f"The header is longer than {MAX_HEADER_BYTES} bytes.")
         if length > MAX_FIRST_MESSAGE_BYTES:
-            raise _rejection(None, f"The first message may have {MAX_FIRST_MESSAGE_BYTES} bytes, not {length}.")
+            raise _rejection(None, f"The first message has {length} bytes; the limit is {MAX_FIRST_MESSAGE_BYTES}.")
         return self._checked(await reader.readexactly(length))
 
     def _checked(self, body: bytes) -> bytes:
         try:
             message = read_json(body)
         except (ValueError, RecursionError):
-            raise _rejection(None, "The first message is no JSON.") from None
+            raise _rejection(None, "The first message is not valid JSON.") from None
         if not isinstance(message, dict) or message.get("method") != "initialize" or "id" not in message:
-            raise _rejection(message, "The first message is the request initialize.", _NOT_INITIALIZED)
+            raise _rejection(message, "The first message must be an initialize request.", _NOT_INITIALIZED)
         given = _take_token(message.get("params"))
         if not hmac.compare_digest(given.encode("utf-8", "surrogatepass"), self._token):
             state = "wrong" if given else "missing"
@@ -156,7 +156,8 @@ class Authenticator:
 
 
 async def _reject(reader: asyncio.StreamReader, writer: asyncio.StreamWriter, answer: bytes) -> None:
-    """Answer and end. What still comes is read and dropped for a moment: else the system drops the answer as well."""
+    """Send a response and half-close. Input is drained for a moment: closing a socket with unread input resets the
+    connection, and the response would be lost."""
     with contextlib.suppress(OSError, asyncio.TimeoutError):
         writer.write(answer)
         writer.write_eof()
@@ -169,7 +170,7 @@ async def _drop(reader: asyncio.StreamReader) -> None:
 
 
 async def close(writer: asyncio.StreamWriter) -> None:
-    """What was written is sent first, if the client takes it in time."""
+    """Close the connection after pending output is sent, within a time limit."""
     with contextlib.suppress(OSError, asyncio.TimeoutError):
         writer.close()
         await asyncio.wait_for(writer.wait_closed(), CLOSED_WITHIN_S)
@@ -177,7 +178,7 @@ async def close(writer: asyncio.StreamWriter) -> None:
 
 
 def _take_token(params: Any) -> str:
-    """The token, which is taken out: nothing behind this line ever sees it."""
+    """Remove the token from the parameters and return it: no later code sees it."""
     options = params.get("initializationOptions") if isinstance(params, Mapping) else None
     nested = options.get("weft") if isinstance(options, Mapping) else None
     found = ""
@@ -190,7 +191,7 @@ def _take_token(params: Any) -> str:
 
 def _reject_http(line: bytes) -> None:
     if _HTTP.match(line):
-        raise _Rejected("it speaks HTTP", _HTTP_ANSWER % (len(_HTTP_TEXT), _HTTP_TEXT))
+        raise _Rejected("it sent an HTTP request", _HTTP_ANSWER % (len(_HTTP_TEXT), _HTTP_TEXT))
 
 
 def _rejection(message: Any, why: str, code: int = _INVALID_REQUEST) -> _Rejected:

@@ -1,7 +1,7 @@
-"""Writes what follows from Weft's types: `python -m weft.server.lsp.describe`.
+"""Code generation from Weft's message types: `python -m weft.server.lsp.describe`.
 
-That is the tables in docs/protocol.md, the types of the VS Code extension (src/protocol.ts) and its settings
-(package.json). Tests compare all three with what this would write. Owns where each is written.
+Writes the tables in docs/protocol.md, the types of the VS Code extension (src/protocol.ts) and its settings
+(package.json). Tests compare all three with the generator's output. Owns the paths and layouts of the three.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ BESIDE_MESSAGES = (answers.AskProgress, answers.AcceptArgument, answers.ServerOf
 
 _HEAD = """\
 // Weft's own messages. Generated from the server's types by `python -m weft.server.lsp.describe`: change them there.
-// What each message does stands in docs/protocol.md.
+// docs/protocol.md describes each message.
 
 """
 
@@ -44,7 +44,7 @@ def main() -> None:
 
 
 def own_types() -> list[type]:
-    """All types of own messages, parts first."""
+    """All types of Weft's own messages, in dependency order."""
     kinds = [kind for own in OWN_MESSAGES for kind in (own.params, own.result) if kind is not None]
     return reachable((*kinds, *BESIDE_MESSAGES))
 
@@ -54,7 +54,7 @@ def types_module() -> str:
 
 
 def protocol_page(page: str) -> str:
-    """The page with its tables as they should be. `<!-- generated: NAME -->` says which: a type's, or `messages`."""
+    """The page with regenerated tables. `<!-- generated: NAME -->` names a type, or `messages`."""
     kinds = {kind.__name__: kind for kind in own_types()}
 
     def generated(found: re.Match[str]) -> str:
@@ -65,7 +65,7 @@ def protocol_page(page: str) -> str:
 
 
 def with_settings(package: str) -> str:
-    """The extension's package.json with the server's settings behind the extension's own, which come first."""
+    """The extension's package.json with the server's settings after the extension's own."""
     start = package.index("[", package.index('"configuration": '))
     first = package.index("{", start)
     decoder = json.JSONDecoder()
@@ -96,7 +96,7 @@ def _name(kind: Any) -> str:
 
 
 def _sections() -> Iterator[tuple[str, Mapping[str, Mapping[str, Any]]]]:
-    """By table, those without one last."""
+    """Settings by table; settings outside a table last."""
     tables: dict[str, dict[str, Mapping[str, Any]]] = {}
     for key, each in config.schema().items():
         head, dot, _ = key.partition(".")
@@ -107,7 +107,7 @@ def _sections() -> Iterator[tuple[str, Mapping[str, Mapping[str, Any]]]]:
 
 
 def _setting(each: Mapping[str, Any]) -> Mapping[str, Any]:
-    """As VS Code wants it: a description with backticks is Markdown."""
+    """A setting in VS Code's schema: descriptions contain Markdown."""
     return {("markdownDescription" if key == "description" else key): value for key, value in each.items()}
 
 

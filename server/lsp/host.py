@@ -1,7 +1,7 @@
-"""The server that several editor windows share: a session for each window, workspaces for those that want the same.
+"""Shared server process: one session per editor window, workspaces shared between equal sessions.
 
-Owns who is attached, the talk with their relays, and when the process ends: a few seconds after the last window, or
-when it is told to. Knows no message of an editor.
+Owns the connections, the handshake with the relays, and the end of the process: a few seconds after the last window
+closes, or on a stop command. Knows no LSP message.
 """
 
 from __future__ import annotations
@@ -28,16 +28,16 @@ from .transport import PipeReader, PipeWriter
 log = logging.getLogger("weft.lsp")
 
 IDLE_SHUTDOWN_AFTER_S = 5.0
-"""How long the server waits for another window after the last: an editor that reloads comes back sooner."""
+"""How long the server waits for a window after the last one closes: an editor that reloads reconnects sooner."""
 
 RETRY_ACCEPT_AFTER_S = 1.0
 
 COMMAND_WITHIN_S = 5.0
-"""A connection that says nothing for so long is closed."""
+"""A connection that sends no command in this time is closed."""
 
 
 def serve_shared(listening: int) -> int:
-    """Serve all windows that come to this listening socket, until none is left. Returns the exit status."""
+    """Serve all windows that connect to this listening socket, until none is left. Returns the exit status."""
     endpoint = shared_endpoint()
     log_to(log_file(endpoint))
     share_interpreter()
@@ -48,7 +48,7 @@ def serve_shared(listening: int) -> int:
 
 
 class _SharedServerHost:
-    """Lives on the event loop."""
+    """Accepts connections and runs their sessions on the event loop."""
 
     def __init__(self, endpoint: SharedEndpoint, listener: socket.socket) -> None:
         self._endpoint, self._listener = endpoint, listener
@@ -60,7 +60,7 @@ class _SharedServerHost:
         self._stopping = asyncio.Event()
         self._stop_connections: list[
             socket.socket
-        ] = []  # who told it to end sees the end of the process by the end of these
+        ] = []  # left open: their end of stream reports the exit
         self._idle_timer: asyncio.TimerHandle | None = None
 
     async def run(self) -> None:
@@ -77,7 +77,7 @@ class _SharedServerHost:
             server.disconnect(1)
         if self._connections:
             await asyncio.wait(self._connections)
-        log.info("The shared server ends.")
+        log.info("The shared server exits.")
         self._remove_files()
 
     async def _accept(self) -> None:
@@ -86,7 +86,7 @@ class _SharedServerHost:
             try:
                 connection, _ = await loop.sock_accept(self._listener)
             except OSError as error:
-                log.error("No window can come: %s", error)  # too many open files, as a rule; some will be closed
+                log.error("Could not accept a connection: %s", error)  # usually too many open files, until some close
                 await asyncio.sleep(RETRY_ACCEPT_AFTER_S)
                 continue
             task = asyncio.ensure_future(self._handle_connection(connection))
@@ -110,25 +110,25 @@ class _SharedServerHost:
             elif command in (STATUS, STOP):
                 await loop.sock_sendall(connection, self._status().line())
                 if command == STOP:
-                    log.info("The shared server was told to end.")
+                    log.info("Received a stop command.")
                     self._stop_connections.append(connection.dup())
                     self._stop()
 
     async def _serve(self, connection: socket.socket, stdin: int, stdout: int) -> None:
-        """One window, from its first message to its exit status."""
+        """Run the session of one window, from its first message to its exit status."""
         loop = asyncio.get_running_loop()
         reader = PipeReader(os.fdopen(stdin, "rb", buffering=0), loop)
         writer = PipeWriter(os.fdopen(stdout, "wb", buffering=0))
         server = WeftServer(self._workspaces)
         server.protocol.set_writer(writer)
         self._servers.add(server)
-        if self._stopping.is_set():  # it came in the moment in which we were told to end
+        if self._stopping.is_set():  # the server began to stop during the handshake
             server.disconnect(1)
         watching = asyncio.ensure_future(_when_closed(connection, lambda: server.disconnect(1)))
         try:
             await serve_connection(server, reader)
         except Exception:
-            log.exception("A window could not be served any more.")
+            log.exception("The session of a window failed.")
         finally:
             self._servers.discard(server)
             watching.cancel()
@@ -155,16 +155,16 @@ class _SharedServerHost:
             self._stop()
 
     def _stop(self) -> None:
-        """From here on who connects finds nobody, and starts another server."""
+        """Begin the shutdown: later relays find no socket, and start another server."""
         if not self._stopping.is_set():
             self._stopping.set()
             if (
                 file_id_at(self._endpoint.socket) == self._socket_file
-            ):  # else it was removed, and another server has come
+            ):  # otherwise another server has replaced it
                 self._endpoint.socket.unlink(missing_ok=True)
 
     def _remove_files(self) -> None:
-        """Leave nothing behind but the log, unless another server is there already."""
+        """Remove all files but the log, unless another server already uses them."""
         with locked(self._endpoint):
             if file_id_at(self._endpoint.socket) is None:
                 self._endpoint.startup_log.unlink(missing_ok=True)
@@ -172,7 +172,7 @@ class _SharedServerHost:
 
 
 async def _receive_descriptors(connection: socket.socket) -> list[int]:
-    """The open files that come next; none when the other side has gone."""
+    """The file descriptors that the relay sends; empty if it has disconnected."""
     loop = asyncio.get_running_loop()
     readable = asyncio.Event()
     loop.add_reader(connection, readable.set)
@@ -185,7 +185,7 @@ async def _receive_descriptors(connection: socket.socket) -> list[int]:
 
 
 async def _when_closed(connection: socket.socket, call: Callable[[], None]) -> None:
-    """Call when the relay is gone: it says nothing more."""
+    """Call `call` when the relay disconnects; it sends nothing else."""
     with contextlib.suppress(OSError):
         await asyncio.get_running_loop().sock_recv(connection, 1)
     call()

@@ -1,6 +1,6 @@
-"""Where an editor jumps to: places of answers with a URI and a range in the client's position encoding.
+"""LSP locations of citations and completions: a URI, and a range in the client's position encoding.
 
-Owns the two ranges that need the text of a line. Knows no workspace: it is told where files are.
+Owns the conversion. Knows no workspace: a callable resolves paths.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from ..output import types as answers
 from .documents import Encoding, to_lsp_column
 
 PathOf = Callable[[str, str], "Path | None"]
-"""The file of a folder and a path in it; None where that folder is gone."""
+"""Resolves a folder and a path in it to a file; None if the folder was removed."""
 
 
 def with_location(cited: answers.CitedLines, path_of: PathOf, encoding: Encoding) -> answers.Citation:

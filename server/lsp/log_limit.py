@@ -1,6 +1,6 @@
-"""Rate limiting of the log: the same message at most so often, one line where one is enough, tracebacks cut short.
+"""Rate limiting of log messages by template, and truncation of tracebacks and of single-line values.
 
-Owns the filter for loggers. Knows no message.
+Owns the logging filter. Knows no message.
 """
 
 from __future__ import annotations
@@ -24,13 +24,13 @@ _ExcInfo = tuple[type[BaseException], BaseException, "TracebackType | None"] | t
 
 
 class RateLimit(logging.Filter):
-    """Lets `MAX_PER_PERIOD` warnings of one kind through in a period; the first of the next period says how many were left
-    out. An exception's kind is its type and where it was raised, and its traceback comes once in a period."""
+    """Passes `MAX_PER_PERIOD` warnings of one kind in a period; the first of the next period reports how many were
+    suppressed. An exception's kind is its type and the line that raised it; its traceback comes once in a period."""
 
     def __init__(self) -> None:
         super().__init__()
         self._lock = threading.Lock()
-        self._periods: dict[object, list[float]] = {}  # by kind: start of the period, let through, left out
+        self._periods: dict[object, list[float]] = {}  # by kind: start of the period, passed, suppressed
 
     def filter(self, record: logging.LogRecord) -> bool:
         if record.levelno < logging.WARNING:
@@ -43,7 +43,7 @@ class RateLimit(logging.Filter):
         if passes and record.exc_info:
             record.exc_text = _short_traceback(record.exc_info)
         if passes and n_suppressed:
-            record.msg, record.args = f"{record.getMessage()} ({n_suppressed} more like this were left out)", ()
+            record.msg, record.args = f"{record.getMessage()} ({n_suppressed} more like this were suppressed)", ()
         return passes
 
     def _count(self, kind: object, at_most: int) -> tuple[bool, int]:

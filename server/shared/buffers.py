@@ -1,8 +1,8 @@
-"""Whose text of a file counts, while several windows hold it open: that of the window that wrote in it last.
+"""Last-writer-wins buffers: of a file that several windows have open, the text edited last is the active one.
 
-Owns the texts that each window holds, for one workspace, which knows one text of a file. A window's own completions
-see its own text anyway: it comes with the request. What counts here is what the other files' requests see. Knows no
-protocol. Thread-safe.
+Owns the texts that each window has open in one workspace; the workspace gets one text per file. A window's own
+completions use its own text, which comes with the request; the active text is what requests in other files see. Knows
+no protocol. Thread-safe.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from ..workspace.text import TextChange, TextLines
 
 
 class Buffers(Protocol):
-    """What a workspace offers for texts that an editor holds open."""
+    """The part of a workspace that receives open buffers."""
 
     def open_buffer(self, path: Path, text: TextLines, version: int = 0, language_id: str | None = None) -> None: ...
     def edit_buffer(self, path: Path, text: TextLines, version: int = 0, changed: TextChange | None = None) -> None: ...
@@ -23,15 +23,15 @@ class Buffers(Protocol):
 
 
 class SharedBuffers:
-    """The open texts of one workspace. `window` is whatever stands for a window; it is compared by identity."""
+    """The open texts of one workspace. `window` is any object that identifies a window."""
 
     def __init__(self, buffers: Buffers) -> None:
         self._buffers = buffers
         self._lock = threading.Lock()
-        self._texts: dict[Path, dict[object, tuple[TextLines, int]]] = {}  # who wrote last comes last
+        self._texts: dict[Path, dict[object, tuple[TextLines, int]]] = {}  # by window, the active one last
 
     def open(self, window: object, path: Path, text: TextLines, version: int, language_id: str = "") -> None:
-        """A window shows a file. Reading it is not writing: the text of a window that has it open already stays."""
+        """A window opens a file. Opening is no edit: the text of a window that has it open already stays active."""
         with self._lock:
             texts = self._texts.setdefault(path, {})
             if window in texts:
@@ -44,20 +44,20 @@ class SharedBuffers:
     def edit(
         self, window: object, path: Path, text: TextLines, version: int, changed: TextChange | None = None
     ) -> None:
-        """A window's whole new text, with the range that is new in it: it counts from now on."""
+        """A window's whole new text, with the changed range: it becomes the active text."""
         with self._lock:
             texts = self._texts.get(path, {})
             if window not in texts:
                 return
             before = texts[window]
             if _active_text(texts) != before[0].text:
-                self._buffers.open_buffer(path, *before)  # what was typed is what lies between this window's two texts
+                self._buffers.open_buffer(path, *before)  # the edit is the difference of this window's two texts
             del texts[window]
             texts[window] = (text, version)
             self._buffers.edit_buffer(path, text, version, changed)
 
     def activate(self, window: object, path: Path) -> None:
-        """The window asks about its file: its text counts from now on, although nothing was typed."""
+        """Make this window's text the active one without an edit, for a question about it."""
         with self._lock:
             texts = self._texts.get(path, {})
             if window in texts:
@@ -67,12 +67,12 @@ class SharedBuffers:
                     self._buffers.open_buffer(path, *texts[window])
 
     def close(self, window: object, path: Path) -> None:
-        """The text of the window that wrote before counts again, and without one what is on disk."""
+        """The text of the window that edited before becomes active, or the file on disk if no window has it open."""
         with self._lock:
             self._close(window, path)
 
     def remove_window(self, window: object) -> None:
-        """The window is gone, with all it had open."""
+        """Close everything that a window has open."""
         with self._lock:
             for path in [path for path, texts in self._texts.items() if window in texts]:
                 self._close(window, path)

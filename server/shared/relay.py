@@ -1,11 +1,11 @@
-"""One editor window at the shared server: hands the window's stdin and stdout over, and waits until it is done.
+"""Relay process of an editor window: passes its stdin and stdout to the shared server as file descriptors.
 
-Owns the start of the server when there is none. Knows no message of an editor: the server reads them from the
-window's own pipe, so nothing stands between the two. Imports little: each window has such a process.
+Owns the start of the server if none runs. Knows no LSP message: the server reads them from the window's own pipe
+without a copy. Imports little: each window has one such process.
 
-The talk with the server is one word of ours, `ready` from it, then the open files; in the end it says the exit status.
-The files are sent only to a server that has answered: whoever serves a window by itself then shares its pipes with
-nobody.
+Handshake: the relay sends `serve`, the server replies `ready`, the relay sends the two descriptors, and the server
+sends the exit status at the end. The descriptors are sent only after the reply: if the shared server is unavailable,
+the window falls back to a server of its own, and no other process holds its pipes.
 """
 
 from __future__ import annotations
@@ -19,19 +19,19 @@ from contextlib import suppress
 from .endpoint import SharedEndpoint, SharedServerUnavailable, connect, kill_hint, locked, shared_endpoint
 
 READY_WITHIN_S = 30.0
-"""A server that starts loads its libraries first."""
+"""Includes the time in which a new server loads its libraries."""
 
 EXIT_STATUS_WITHIN_S = 10.0
-"""How long the server may take to end the session of an editor that is gone."""
+"""How long the server may take to close the session after the editor has exited."""
 
 ATTEMPTS = 3
-"""A server may end in the moment in which we connect; the next one will not."""
+"""A server may exit while a relay connects to it; a retry starts a new one."""
 
 SERVE, READY = b"serve\n", b"ready\n"
 
 
 def relay() -> int:
-    """The exit status for this window. Raises SharedServerUnavailable as long as nothing was handed over."""
+    """Serve this window and return its exit status. Raises SharedServerUnavailable before the descriptors are sent."""
     endpoint = shared_endpoint()
     for _ in range(ATTEMPTS):
         connection = connect(endpoint) or _start(endpoint)
@@ -39,7 +39,7 @@ def relay() -> int:
             socket.send_fds(connection, [b"."], [0, 1])
             return _exit_status(connection)
         connection.close()
-    raise SharedServerUnavailable(f"The shared server does not start.{_startup_error(endpoint)}")
+    raise SharedServerUnavailable(f"The shared server did not start.{_startup_error(endpoint)}")
 
 
 def _is_ready(connection: socket.socket, endpoint: SharedEndpoint) -> bool:
@@ -48,18 +48,18 @@ def _is_ready(connection: socket.socket, endpoint: SharedEndpoint) -> bool:
         connection.sendall(SERVE)
         return connection.recv(len(READY)) == READY
     except TimeoutError:
-        raise SharedServerUnavailable(f"The shared server does not answer. {kill_hint(endpoint)}") from None
+        raise SharedServerUnavailable(f"The shared server does not respond. {kill_hint(endpoint)}") from None
     except ConnectionError:
         return False
 
 
 def _exit_status(connection: socket.socket) -> int:
-    """What the server says in the end; 1 when it ends without a word, so that the editor starts anew."""
-    # The server holds the window's stdout now: who reads it there sees its end with the server's.
+    """The exit status that the server sends; 1 if it exits without one, so that the editor restarts."""
+    # The server owns the window's stdout now: closing ours lets the editor see the end of the stream with the server's.
     os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
     waiting = select.poll()
     waiting.register(connection, select.POLLIN)
-    waiting.register(0, 0)  # says only when the editor is gone; what it writes is the server's
+    waiting.register(0, 0)  # reports hang-up only; the editor's input belongs to the server
     connection.settimeout(EXIT_STATUS_WITHIN_S)
     if not any(source == connection.fileno() for source, _ in waiting.poll()):
         waiting.unregister(0)
@@ -71,7 +71,7 @@ def _exit_status(connection: socket.socket) -> int:
 
 
 def _start(endpoint: SharedEndpoint) -> socket.socket:
-    """A connection to a server that is started now, unless somebody else did that in this moment."""
+    """Start a server and connect to it, or connect to one that another process has started meanwhile."""
     try:
         with locked(endpoint):
             connection = connect(endpoint)
@@ -79,7 +79,7 @@ def _start(endpoint: SharedEndpoint) -> socket.socket:
                 return connection
             endpoint.socket.unlink(missing_ok=True)  # a server that was killed leaves it
             with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as listening:
-                # It listens before there is a server: who connects waits for it, and sees the end of one that fails.
+                # Listening starts before the server does: clients wait in the backlog, and see the end of a failed one.
                 listening.bind(str(endpoint.socket))
                 os.chmod(endpoint.socket, 0o600)
                 listening.listen(64)
@@ -88,12 +88,12 @@ def _start(endpoint: SharedEndpoint) -> socket.socket:
     except OSError as error:
         raise SharedServerUnavailable(f"The shared server cannot be started: {error}") from error
     if connection is None:
-        raise SharedServerUnavailable(f"The shared server does not start.{_startup_error(endpoint)}")
+        raise SharedServerUnavailable(f"The shared server did not start.{_startup_error(endpoint)}")
     return connection
 
 
 def _launch(listening: int, endpoint: SharedEndpoint) -> None:
-    """The server's process, which is no child of ours: an editor that ends us with all our children spares it."""
+    """Start the server with a double fork, so that an editor that kills the relay's process group does not end it."""
     flags = ["-I"] if sys.flags.isolated else []
     package = __name__.partition(".")[0]
     command = [sys.executable, *flags, "-m", package, "serve", "--listener", str(listening)]
@@ -107,7 +107,7 @@ def _launch(listening: int, endpoint: SharedEndpoint) -> None:
         os.setsid()
         if os.fork():
             os._exit(0)
-        os.chdir("/")  # no folder is held, and none that an editor is in is searched for modules
+        os.chdir("/")  # holds no folder open, and imports no module from the editor's working directory
         os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
         os.dup2(startup_log, 1)
         os.dup2(startup_log, 2)
@@ -121,7 +121,7 @@ def _launch(listening: int, endpoint: SharedEndpoint) -> None:
 
 def _startup_error(endpoint: SharedEndpoint) -> str:
     try:
-        said = endpoint.startup_log.read_text(encoding="utf-8", errors="replace").strip()
+        output = endpoint.startup_log.read_text(encoding="utf-8", errors="replace").strip()
     except OSError:
         return ""
-    return f" It said: {said[-500:]}" if said else ""
+    return f" Its output: {output[-500:]}" if output else ""

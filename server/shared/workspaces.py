@@ -1,7 +1,7 @@
-"""The workspaces of a process, each shared by all sessions that want the same: these folders, configured like this.
+"""Reference-counted workspaces: sessions with the same folders and configuration share one.
 
-Owns who has a handle in which workspace, when one is shared and closed, and what all who handle it are told. One
-session in one process has the only handle in its workspace. Knows no protocol. Thread-safe.
+Owns the handles of each workspace, its opening and closing, single-flight indexing, and messages to all of its
+sessions. A process with one session has one handle per workspace. Knows no protocol. Thread-safe.
 """
 
 from __future__ import annotations
@@ -21,14 +21,15 @@ from ..workspace.workspace import Workspace
 from .buffers import SharedBuffers
 
 COLLECTED_AFTER_S = 2.0
-"""By then nobody holds a workspace any more that was closed."""
+"""By then no running request refers to a closed workspace any more."""
 
 
 @dataclass(frozen=True, slots=True)
 class WorkspaceKey:
-    """What two sessions must agree on to handle a workspace.
+    """Sessions with equal keys share a workspace.
 
-    The first folder counts by itself: its file configures the workspace, and what was said is kept under its name.
+    The order of the folders does not matter, except for the first: its file configures the workspace, and conversations
+    are stored under its name.
     """
 
     first: Path | None
@@ -41,7 +42,7 @@ class WorkspaceKey:
 
 
 class WorkspaceHandle:
-    """One session's part in a workspace. `read_config` says how that session wants it configured, now."""
+    """One session's reference to a workspace. `read_config` returns the configuration that the session has now."""
 
     def __init__(
         self, shared: SharedWorkspace, read_config: Callable[[], Config], notify: Callable[[str], None]
@@ -56,16 +57,16 @@ class WorkspaceHandle:
         return self._shared.buffers
 
     def first_index(self, report: Callable[[Progress], None], cancel: Cancel) -> IndexReport:
-        """Make the index, if nobody has done so for this workspace already."""
+        """Build the index, unless another session of this workspace has done so."""
         return self._shared.indexing.last or self.index(report, cancel)
 
     def index(self, report: Callable[[Progress], None], cancel: Cancel) -> IndexReport:
-        """Bring the index up to date with the disk, or wait for whoever does that already."""
+        """Update the index from the disk, or wait for an index run in progress."""
         return self._shared.indexing.run(self.workspace, report, cancel)
 
 
 class Workspaces:
-    """Those that are open."""
+    """The open workspaces of a process."""
 
     def __init__(self) -> None:
         self._lock = threading.RLock()
@@ -77,9 +78,9 @@ class Workspaces:
     def acquire(
         self, folders: Sequence[Path], read_config: Callable[[], Config], notify: Callable[[str], None]
     ) -> WorkspaceHandle:
-        """A handle in the workspace of these folders, which is shared if nobody has it open.
+        """A handle to the workspace of these folders, which is opened if no session has it open.
 
-        `tell` gets a sentence, from any thread, when a model goes down and when it is back.
+        `notify` receives a sentence, from any thread, when a model goes down and when it recovers.
         """
         folders = list(dict.fromkeys(folder.resolve() for folder in folders))
         config = read_config()
@@ -95,7 +96,7 @@ class Workspaces:
         return handle
 
     def release(self, handle: WorkspaceHandle) -> None:
-        """Give a handle back; its texts are closed. The last one closes the workspace."""
+        """Release a handle and close its buffers. The last one closes the workspace."""
         shared = handle._shared
         shared.buffers.remove_window(handle)
         with self._lock:
@@ -106,14 +107,14 @@ class Workspaces:
             are_others_open = bool(self._open)
         if is_last:
             shared.workspace.close()
-            if are_others_open:  # else the process ends
+            if are_others_open:  # otherwise the process exits
                 collecting = threading.Timer(COLLECTED_AFTER_S, freeze_garbage_collector)
                 collecting.daemon = True
                 collecting.start()
 
     def try_configure(self, handle: WorkspaceHandle) -> bool:
-        """Whether the workspace is configured as its session wants it, after it was brought to what all who handle it
-        want. False when they want different things: then this one's session must join another."""
+        """Apply the session's configuration to its workspace. False if other sessions of the workspace have a different
+        one: then this session must acquire another workspace."""
         shared = handle._shared
         config = handle.read_config()
         with self._lock:
@@ -127,13 +128,13 @@ class Workspaces:
         return True
 
     def try_change_folders(self, handle: WorkspaceHandle, folders: Sequence[Path]) -> bool:
-        """Whether the session may change the folders of its workspace, to these, in place: nobody else handles it, and
-        there is no other workspace of these folders."""
+        """Change the folders of a workspace in place. False if other sessions share it, or another workspace has these
+        folders: then this session must acquire another workspace."""
         folders = list(dict.fromkeys(folder.resolve() for folder in folders))
         shared = handle._shared
         with self._lock:
             is_only_handle = shared.handles == (handle,)
-            # Its first folder stays what it was: its memory stands there.
+            # The first folder does not change: conversations are stored under its name.
             first = shared.key.first
             key = WorkspaceKey(first, frozenset(folders), shared.key.config)
             return is_only_handle and first in key.folders and self._rekey(shared, key)
@@ -149,7 +150,7 @@ class Workspaces:
 
 
 class SharedWorkspace:
-    """A workspace, who handles it, and what they handle beside it."""
+    """A workspace, its handles, and the state that they share."""
 
     def __init__(self, key: WorkspaceKey, workspace: Workspace) -> None:
         self.key = key
@@ -158,19 +159,19 @@ class SharedWorkspace:
         self.indexing = _SingleFlightIndexing()
         self.handles: tuple[
             WorkspaceHandle, ...
-        ] = ()  # replaced whole: models tell their news from threads of their own
+        ] = ()  # replaced whole: models report from their own threads
         workspace.keep_models_ready(self._notify_all)
 
-    def _notify_all(self, news: str) -> None:
+    def _notify_all(self, message: str) -> None:
         for handle in self.handles:
-            handle.notify(news)
+            handle.notify(message)
 
 
 class _SingleFlightIndexing:
-    """The first who asks indexes; who asks meanwhile follows that, and has its report."""
+    """Coalesces concurrent index runs: the first caller indexes, the others wait for its report."""
 
     def __init__(self) -> None:
-        self.last: IndexReport | None = None  # of the last that went through
+        self.last: IndexReport | None = None  # of the last complete run
         self._lock = threading.Lock()
         self._running: Future[IndexReport] | None = None
         self._cancel = Cancel()
@@ -183,7 +184,7 @@ class _SingleFlightIndexing:
             if running is None:
                 self._running, self._cancel = Future(), Cancel()
             stopped = self._cancel
-        forget = cancel.on_cancel(stopped.cancel)  # one window's button stops the indexing that all see
+        forget = cancel.on_cancel(stopped.cancel)  # the cancel button of any window stops the shared run
         try:
             done = self._index(workspace) if running is None else running.result()
         finally:
@@ -191,7 +192,7 @@ class _SingleFlightIndexing:
             with self._lock:
                 self._listeners = tuple(other for other in self._listeners if other is not report)
         if running is not None and done.cancelled and not stopped.cancelled:
-            return self.run(workspace, report, cancel)  # a pause ended what was running; this came after the pause
+            return self.run(workspace, report, cancel)  # a pause ended that run; this call came after it
         return done
 
     def _index(self, workspace: Workspace) -> IndexReport:

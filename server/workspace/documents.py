@@ -1,10 +1,10 @@
-"""What the documents of a folder say, kept fresh with the code.
+"""Incremental document extraction: segments of a folder's prose, docstrings, notebooks and PDF files.
 
-Prose and docstrings are read from the folder's snapshot: its rules, its secrets left out, and texts that are open in an
-editor as they stand there. Notebooks and PDF files, which hold no code for it, are read from disk in the background.
-What was read is kept under its content, so that the next start reads only what changed; unsaved texts are not kept.
+Prose and docstrings come from the folder's snapshot, under its access rules and with unsaved texts. Notebooks and PDF
+files, which the code index skips, are read from disk in the background. Segments are persisted by content hash, so the
+next start reads only changed files; unsaved texts are not persisted.
 
-Owns which files are documents here and when they are read. Knows no format and no question.
+Owns the choice of documents and the time of reading. Knows no format and no question.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ from .folder import Folder
 log = logging.getLogger("weft")
 
 ON_DISK = frozenset({"ipynb", "pdf"})
-"""Suffixes of documents that the index of code leaves out."""
+"""Suffixes of documents that the code index skips."""
 
 _SCANNED_KINDS = ("notebook", "pdf")
 
@@ -46,7 +46,7 @@ FIRST_WAIT_S = 5.0
 
 @dataclass(frozen=True, slots=True)
 class _ParsedDocument:
-    """A document as it was read last. `stamp` is what it was read from: a text of the index, or size and time."""
+    """A parsed document. `stamp` identifies its source: a text of the index, or size and modification time."""
 
     stamp: object
     hash: str
@@ -55,7 +55,7 @@ class _ParsedDocument:
 
 
 class FolderDocuments:
-    """The documents of one folder. Thread-safe; nothing is read before somebody asks."""
+    """The documents of one folder. Thread-safe; reads nothing before the first request."""
 
     def __init__(
         self, folder: Folder, config: Config, memory: Callable[[], MemoryStore], worker: BackgroundWorker
@@ -73,14 +73,15 @@ class FolderDocuments:
         self._texts: dict[str, _ParsedDocument] = {}
         self._files: dict[str, _ParsedDocument] = {}  # replaced whole
         self._segments: tuple[Segment, ...] | None = None  # of both
-        self._stored: dict[str, StoredDocument] = {}  # what the last start has kept
-        self._persisted: dict[str, str] = {}  # hashes of what is kept now
+        self._stored: dict[str, StoredDocument] = {}  # persisted by an earlier process
+        self._persisted: dict[str, str] = {}  # hashes of the documents in the store, by path
         self._first_scan: Future[None] | None = None
 
     def segments(self, wait_s: float = FIRST_WAIT_S) -> tuple[Segment, ...]:
-        """All segments, by path, of this moment; empty when documents are switched off.
+        """All current segments, sorted by path; empty if documents are disabled.
 
-        Costs what changed since the last time. `wait_s` bounds the wait for notebooks and PDF files the first time.
+        The cost is proportional to the changes since the last call. `wait_s` limits the wait for the first scan of
+        notebooks and PDF files.
         """
         if not self._is_on:
             return ()
@@ -98,7 +99,7 @@ class FolderDocuments:
             return self._segments
 
     def files_outside_index(self, wait_s: float = FIRST_WAIT_S) -> tuple[Segment, ...]:
-        """The segments of notebooks and PDF files alone, by path: the index of code holds all other texts."""
+        """The segments of notebooks and PDF files, sorted by path: the code index has all other texts."""
         if not self._is_on:
             return ()
         self._wait_for_files(wait_s)
@@ -107,14 +108,14 @@ class FolderDocuments:
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """What a person should know: which files could not be read, and why."""
+        """Messages for the user: files that could not be read, with the reason."""
         files = self._files
         is_scanning = self._first_scan is not None and not self._first_scan.done()
         more = ("Notebooks and PDF files are still being read.",) if is_scanning else ()
         return (*(note for path in sorted(files) for note in files[path].notes), *more)
 
     def files_changed(self, keys: Iterable[str]) -> None:
-        """Notebooks and PDF files among these, and below folders among them, are read again in the background."""
+        """Read changed notebooks and PDF files again, in the background, also those in changed folders."""
         if self._first_scan is None:
             return
         scanned = {key for key in keys if document_kind(key) in _SCANNED_KINDS}
@@ -138,7 +139,7 @@ class FolderDocuments:
         return any(path.startswith(f"{key}/") for path in self._files) or (self._folder.path / key).is_dir()
 
     def _read_texts(self, index: RepositoryIndex) -> None:
-        """Bring `_texts` up to date with an index. Under the lock."""
+        """Update `_texts` from an index. The caller holds the lock."""
         texts: dict[str, _ParsedDocument] = {}
         for path, data in index.texts.items():
             known = self._texts.get(path)
@@ -158,7 +159,7 @@ class FolderDocuments:
         return _ParsedDocument(data, hash, tuple(segments_of_sections(sections)))
 
     def _scan(self, keys: Iterable[str] | None = None) -> None:
-        """Bring `_files` up to date with the disk: these, or all. On the worker."""
+        """Update `_files` from the disk: `keys`, or all. On the worker."""
         if keys is None:
             self._membership = Membership(self._folder.path, self._rules, ON_DISK)
             found = {f.path: f for f in self._membership.walk(self._closed) if document_kind(f.path) in _SCANNED_KINDS}
@@ -203,7 +204,7 @@ class FolderDocuments:
         self._persisted = {path: document.hash for path, document in self._stored.items()}
 
     def _persist(self) -> None:
-        """Keep for the next start what is read now, but for unsaved texts. On the worker."""
+        """Persist the parsed documents, except unsaved texts. On the worker."""
         with self._lock:
             are_texts_read = self._index is not None
             known = {p: h for p, h in self._persisted.items() if are_texts_read or document_kind(p) in _SCANNED_KINDS}
@@ -222,17 +223,17 @@ class FolderDocuments:
                 [StoredDocument(self._name(p), r.hash, document_kind(p), now, r.segments) for p, r in new.items()]
             )
         except StoreError as error:
-            log.warning("documents of %s are not kept: %s", self._folder.path, error)
+            log.warning("The documents of %s could not be stored: %s", self._folder.path, error)
             return
         others = {path: hash for path, hash in self._persisted.items() if path not in known}
         self._persisted = {**others, **{path: read.hash for path, read in documents_by_path.items()}}
         if are_texts_read:
-            self._stored = {}  # all of it is read by now
+            self._stored = {}  # all documents are parsed by now
 
     def _name(self, path: str) -> str:
         return f"{self._folder.path.as_posix()}/{path}"
 
 
 def _hash(data: bytes) -> str:
-    """Of what a document says and of how it is read."""
+    """Hash of a document's content and of the reader's version."""
     return f"{READERS_VERSION}.{SEGMENT_WORDS}.{content_hash(data).hex()}"

@@ -1,4 +1,4 @@
-"""`weft/ask`: a question about the repository, its answer streamed (docs/protocol.md)."""
+"""`weft/ask`: answers a question about the repository, with streaming (docs/protocol.md)."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ Selection = tuple[Path, int, int]
 
 
 async def handle_ask(session: Session, params: AskParams) -> AskResult | None:
-    """Null when the server stops meanwhile. Cancelled like any request; what was written by then is kept."""
+    """Null if the server stops. A cancelled request stores the answer's text so far."""
     encoding = session.client.encoding
     selection = _selection(session, params)
     progress = AnswerProgress(session.notify, params.partial_result_token, params.work_done_token)
@@ -42,7 +42,7 @@ async def handle_ask(session: Session, params: AskParams) -> AskResult | None:
             lambda citation: progress.citation(with_location(citation_json(citation), workspace.path_of, encoding)),
         )
         reply = workspace.chat.ask(request, listener, cancel)
-        progress.is_whole()
+        progress.finish_text()
         return _answer_json(reply, workspace.path_of, encoding)
 
     progress.begin()
@@ -57,7 +57,7 @@ async def handle_ask(session: Session, params: AskParams) -> AskResult | None:
 
 
 def _selection(session: Session, params: AskParams) -> Selection | None:
-    """The selected lines of an open document. A cursor selects its line for /explain alone, which needs some."""
+    """The selected lines of an open document. Without a selection, `/explain` uses the cursor's line."""
     if params.text_document is None:
         return None
     document = session.documents.get(params.text_document.uri)
@@ -66,7 +66,7 @@ def _selection(session: Session, params: AskParams) -> Selection | None:
     session.activate(document)
     if params.selection is not None and params.selection.start != params.selection.end:
         start, end = params.selection.start, params.selection.end
-        # A selection that ends at the very start of a line holds nothing of it.
+        # A selection that ends at column 0 excludes that line.
         last = end.line if end.character or end.line == start.line else end.line - 1
         return document.path, start.line, last + 1
     if params.position is not None and read_command(params.question).name == "explain":
@@ -75,7 +75,7 @@ def _selection(session: Session, params: AskParams) -> Selection | None:
 
 
 def _answer_json(reply: Reply, path_of: PathOf, encoding: Encoding) -> AskResult:
-    """As on the command line, with where an editor jumps to."""
+    """The JSON of the command line, with LSP locations."""
     answer = reply_json(reply)
     return {
         **answer,

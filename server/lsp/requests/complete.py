@@ -1,4 +1,4 @@
-"""`weft/complete`: an invoked completion with its reasons; several candidates or several rounds when asked for."""
+"""`weft/complete`: an invoked completion with its metadata, with several candidates or RepoCoder iterations."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ MAX_ITERATIONS = 4
 
 
 async def handle_complete(session: Session, params: CompleteParams) -> CompleteResult | None:
-    """Null for a document that is not open, and when a newer request or an edit makes the answer useless."""
+    """Null if the document is not open, or a newer request or an edit supersedes this one."""
     document = session.document(params.text_document.uri)
     if document is None:
         return None

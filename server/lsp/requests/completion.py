@@ -1,4 +1,4 @@
-"""`textDocument/completion`: the same completion as an entry of a list, for clients without ghost text."""
+"""`textDocument/completion`: the inline completion as a list item, for clients without ghost text."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ _WORD_BEFORE = re.compile(r"\w*$")
 
 
 async def handle_completion(session: Session, params: types.CompletionParams) -> types.CompletionList:
-    """One entry, or none. Incomplete always: what is typed next asks again."""
+    """One item or none. Always incomplete, so that the client requests again on further typing."""
     document = session.document(params.text_document.uri)
     is_invoked = params.context is None or params.context.trigger_kind == types.CompletionTriggerKind.Invoked
     completion = await complete(session, document, params.position, "invoked" if is_invoked else "automatic")
     if document is None or completion is None:
         return types.CompletionList(is_incomplete=True, items=[])
-    # Clients filter by the word before the cursor, so the entry begins with it and replaces it.
+    # Clients filter by the word before the cursor, so the item starts with it and replaces it.
     line, column = completion.start
     word = _typed_word(document.line(line)[:column])
     replaced = replaced_range(document, completion)

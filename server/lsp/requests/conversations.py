@@ -1,4 +1,4 @@
-"""`weft/conversations`: what was asked and answered: list, get, search, delete, export (docs/protocol.md)."""
+"""`weft/conversations`: list, get, search, delete and export stored conversations (docs/protocol.md)."""
 
 from __future__ import annotations
 
@@ -28,11 +28,11 @@ async def handle_conversations(session: Session, params: ConversationsParams) ->
         return _answer(workspace, params, encoding)
 
     try:
-        # Who looks for a conversation as soon as the editor is up waits for the workspace.
+        # Waits for the workspace to open, for a request right after the editor starts.
         return await session.run_concurrently(call) or {}
     except FileExistsError:
         raise JsonRpcInvalidParams(
-            f"There is an export called {params.file}. Replace it with overwrite: true."
+            f"An export named {params.file} exists. Set overwrite: true to replace it."
         ) from None
     except OSError as error:
         raise JsonRpcInternalError(f"{params.file} cannot be written: {error.strerror}") from error
@@ -60,20 +60,23 @@ def _answer(workspace: Workspace, params: ConversationsParams, encoding: Encodin
     if params.action == "export" and params.file:
         file = exports_folder(workspace.config) / _checked_name(params.file)
         return {"exported": export_conversations(said, file, overwrite=params.overwrite), "file": str(file)}
-    raise JsonRpcInvalidParams("action is list, get (id), search (text), delete (id, or all) or export (file).")
+    raise JsonRpcInvalidParams(
+        "The action is unknown, or a parameter is missing. Actions: list, get (id), search (text), delete (id, or all) "
+        "and export (file)."
+    )
 
 
 def _checked_name(name: str) -> str:
-    """A client names a file, never a place: whoever speaks for an editor may not be its user."""
+    """A valid file name. A client may not choose the folder: it may be another program than the user's editor."""
     if not _NAME.fullmatch(name):
         raise JsonRpcInvalidParams(
-            "file is a name of letters, digits, '.', '-' and '_', which begins with a letter or digit. "
-            "The file is written into Weft's folder of exports."
+            "file must be a name of letters, digits, '.', '-' and '_' that starts with a letter or digit. "
+            "It is written to Weft's folder of exports."
         )
     return name
 
 
 def _with_locations(turn: StoredTurn, workspace: Workspace, encoding: Encoding) -> Turn:
-    """A turn with where an editor jumps to."""
-    kept = turn_json(turn)
-    return {**kept, "citations": [with_location(cited, workspace.path_of, encoding) for cited in kept["citations"]]}
+    """A turn as JSON, with LSP locations."""
+    stored = turn_json(turn)
+    return {**stored, "citations": [with_location(cited, workspace.path_of, encoding) for cited in stored["citations"]]}

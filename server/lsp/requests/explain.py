@@ -1,4 +1,4 @@
-"""`weft/explain`: which fragments a completion at this position is given, and why (docs/protocol.md)."""
+"""`weft/explain`: the fragments in the prompt of a completion, with scores and reasons (docs/protocol.md)."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from ..session import Session
 
 
 async def handle_explain(session: Session, params: ExplainParams) -> ExplainResult | None:
-    """Null for a document that is not open."""
+    """Null if the document is not open."""
     document = session.document(params.text_document.uri)
     if document is None:
         return None

@@ -34,7 +34,7 @@ async def complete(
     trigger: Trigger,
     style: IndentStyle | None = None,
 ) -> Completion | None:
-    """The completion at a position; None when there is nothing to show."""
+    """The completion at a position; None if there is nothing to show."""
     if document is None:
         return None
     cursor = document.cursor(position.line, position.character)
@@ -48,13 +48,13 @@ async def complete(
 
 
 def style_of(params: InlineCompletionParams) -> IndentStyle | None:
-    """How the editor indents; None when it does not say."""
+    """The editor's indentation style; None if the request does not contain it."""
     options = params.formatting_options
     return None if options is None else IndentStyle.of(options.insert_spaces, options.tab_size)
 
 
 def accept_command(completion: Completion) -> types.Command:
-    """What the editor runs that takes the item. Its argument tells whoever wants to know where the text comes from."""
+    """The command that the editor runs on acceptance. Its argument also describes the origin of the text."""
     about = {
         "id": completion.id,
         "source": completion.source,
@@ -66,7 +66,7 @@ def accept_command(completion: Completion) -> types.Command:
 
 
 def replaced_range(document: Document, completion: Completion) -> types.Range:
-    """What the completion replaces, in the client's units: one line, never past its end."""
+    """The range that the completion replaces, in the client's encoding: within one line."""
     line, _ = completion.start
     start, end = (
         types.Position(*document.to_client(line, column)) for column in (completion.start[1], completion.end[1])

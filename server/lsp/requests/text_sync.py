@@ -1,4 +1,4 @@
-"""`textDocument/didOpen`, `didChange`, `didClose`: documents follow the client, the workspace follows the documents."""
+"""`textDocument/didOpen`, `didChange`, `didClose`: update the open documents and the workspace's buffers."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def handle_did_open(session: Session, params: types.DidOpenTextDocumentParams) -
     if path is None:
         path = virtual_document_path(item.uri, item.language_id)
     elif not is_secret_path(path.as_posix()):
-        # The index knows files by their real path; an editor may come through a link. A name that says secret stays.
+        # The index uses real paths; an editor may open a file through a link. A name that marks a secret is preserved.
         path = Path(os.path.realpath(path))
     document = session.documents.open(item.uri, path, item.language_id, item.version, item.text)
     session.supersede_requests(item.uri)

@@ -1,4 +1,4 @@
-"""`workspace/didChangeWatchedFiles`: what changed on disk, as the client saw it."""
+"""`workspace/didChangeWatchedFiles`: changes on disk that the client reports."""
 
 from __future__ import annotations
 
@@ -26,13 +26,13 @@ async def handle_did_change_watched_files(session: Session, params: types.DidCha
 
 
 def _report(workspace: Workspace, paths: Iterable[Path]) -> None:
-    """Hand changes over by their real paths. One that has none, such as in a folder that is being replaced, costs no
-    other: the index is compared with the disk."""
+    """Report changes by their real paths. A path that cannot be resolved, such as in a folder that is being replaced,
+    triggers reconciliation and does not affect the others."""
     real: set[Path] = set()
     for path in paths:
         try:
             real.add(Path(os.path.realpath(path.parent), path.name))
         except (OSError, ValueError) as error:
-            log.warning("A change of %s could not be handled; the disk is compared: %s", path, error)
+            log.warning("A change of %s could not be handled: %s. The index is compared with the disk.", path, error)
             workspace.reconcile()
     workspace.files_changed(real)
