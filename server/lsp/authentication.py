@@ -92,7 +92,7 @@ def load_or_create_token(path: Path) -> str:
             raise UnsafeTokenFile(f"{path} is readable by other users. Remove it, or run: chmod 600 {path}")
         token = found.read(1_000).decode("ascii", "replace").strip()
     if not re.fullmatch(r"[\w-]{32,}", token, re.ASCII):
-        raise UnsafeTokenFile(f"{path} contains no token of at least 32 letters and digits. Remove it to get a new one.")
+        raise UnsafeTokenFile(f"{path} contains no token of at least 32 letters and digits. Remove it for a new one.")
     return token
 
 

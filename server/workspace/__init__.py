@@ -1,1 +1,1 @@
-"""Workspace index: file discovery, ignore rules, folder snapshots, open buffers, recent edits, and following the disk."""
+"""Workspace index: file discovery, ignore rules, folder snapshots, open buffers, recent edits, file watching."""

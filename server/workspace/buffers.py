@@ -68,7 +68,7 @@ class _Buffer:
     version: int
     language_id: str = ""  # LSP language id
     changed: TextChange | None = None  # since `tree`; None if unchanged
-    tree: SyntaxTree | None = None  # of an earlier text; start of the next incremental parse. Changed on the writer only.
+    tree: SyntaxTree | None = None  # of an earlier text, for incremental parsing. Changed on the writer only.
     too_slow_until_s: float = 0.0  # on the monotonic clock: parsing exceeded its limit
     shown: tuple[FileFacts, TextLines] | None = None  # cached decision: with these, no model is denied the text
 

@@ -41,7 +41,7 @@ ON_DISK = frozenset({"ipynb", "pdf"})
 _SCANNED_KINDS = ("notebook", "pdf")
 
 FIRST_WAIT_S = 5.0
-"""Who asks first is_scanning this long for notebooks and PDF files; later ones come in when they are read."""
+"""The first request waits this long for notebooks and PDF files; files read later appear in later requests."""
 
 
 @dataclass(frozen=True, slots=True)

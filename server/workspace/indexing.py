@@ -1,6 +1,6 @@
-"""Whether files are being read, how far that is, and whether it may go on: indexing can be paused.
+"""State of index runs: progress, cancellation, pause and failure.
 
-Owns the runs at folders that run at this moment and the words for their state. Knows no folder and no file.
+Owns the current runs and the overall state. Knows no folder and no file.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _NO_PROGRESS = Progress(0, 0)
 
 @dataclass
 class _IndexRun:
-    """One folder that is looked at; one that is done counts until all are, so that the sum does not go back."""
+    """An index run of one folder. It counts until all runs are done, so that the total progress never decreases."""
 
     cancel: Cancel
     progress: Progress = _NO_PROGRESS
@@ -30,7 +30,7 @@ class _IndexRun:
 
 
 class Indexing:
-    """Thread-safe. `changed` is called, from any thread, whenever a reader would see something else."""
+    """The state of all index runs. Thread-safe. `changed` is called, from any thread, when the state changes."""
 
     def __init__(self, closed: Cancel, changed: Callable[[], None]) -> None:
         self._closed = closed
@@ -52,7 +52,7 @@ class Indexing:
 
     @property
     def problem(self) -> str:
-        """Why the last run failed; "" when it did not."""
+        """Why the last run failed; "" if it did not."""
         return self._problem
 
     @property
@@ -61,7 +61,7 @@ class Indexing:
 
     @property
     def progress(self) -> Progress | None:
-        """Of all folders that are looked at together; None when none is."""
+        """The total progress of all current runs; None if there are none."""
         if not self.is_running:
             return None
         with self._lock:
@@ -73,14 +73,14 @@ class Indexing:
         return self._is_paused
 
     def expect(self) -> None:
-        """A run is about to begin: whoever needs its results waits from now on."""
+        """Announce a run: requests that need its results wait from now on."""
         with self._lock:
             self._is_expected, self._has_begun, self._problem = True, True, ""
         self._changed()
 
     @contextmanager
     def run_all(self) -> Iterator[None]:
-        """While all folders are looked at, one after the other."""
+        """Context of an index run over all folders."""
         self.expect()
         try:
             yield
@@ -91,7 +91,7 @@ class Indexing:
 
     @contextmanager
     def run(self, cancel: Cancel | None) -> Iterator[tuple[Callable[[Progress], None], Cancel]]:
-        """While one folder is looked at: whom to tell how far it is, and what ends it: `cancel`, a pause, the end."""
+        """Context of one folder's run: a progress callback, and a Cancel that fires on `cancel`, a pause, or the end."""
         run = _IndexRun(Cancel())
         unsubscribe = [asked.on_cancel(run.cancel.cancel) for asked in (self._closed, cancel) if asked is not None]
         with self._lock:
@@ -120,7 +120,7 @@ class Indexing:
             self._changed()
 
     def pause(self) -> None:
-        """End what runs, and what comes at once, until `resume`."""
+        """Cancel current runs, and new ones at their start, until `resume`."""
         with self._lock:
             self._is_paused, self._is_expected = True, False
             runs = list(self._runs)
