@@ -374,7 +374,7 @@ class Comparisons:
 
 @pytest.fixture(autouse=True)
 def brief_failures(monkeypatch):
-    monkeypatch.setattr("weft.server.workspace.reconcile.AGAIN_AFTER_FAILURE_S", 0.05)
+    monkeypatch.setattr("weft.server.workspace.reconcile.RETRY_AFTER_FAILURE_S", 0.05)
 
 
 def test_a_comparison_is_repeated_until_it_finds_nothing():

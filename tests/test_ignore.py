@@ -1,4 +1,4 @@
-"""What git ignores, Weft ignores; what `.weftignore` says, counts more. The reference of the first half is git itself."""
+"""What git ignores, Weft ignores; `.weftignore` overrides it. The reference of the first half is git itself."""
 
 from __future__ import annotations
 
@@ -280,7 +280,7 @@ def test_thousands_of_patterns_cost_little_whatever_stands_in_them(tmp_path: Pat
     started_s = time.process_time()
     for n in range(100):
         name = f"{letters(8)}{n}.py"
-        rules.last_match(f"src/{name}", name, False, reaching=False)
+        rules.last_match(f"src/{name}", name, False, anchored_only=False)
     assert time.process_time() - started_s < 1.5  # it was 6 s with regular expressions
 
 
@@ -295,7 +295,7 @@ def test_an_index_of_strings_changes_no_answer(n_patterns: int) -> None:
             name = path.rpartition("/")[2]
             plain = (r for r in rules.rules if r.parsed.matches(path if r.whole_path else name))
             expected = next((rule for rule in plain if not rule.folders_only), None)
-            assert rules.last_match(path, name, False, reaching=False) is expected
+            assert rules.last_match(path, name, False, anchored_only=False) is expected
 
 
 def test_the_number_of_rules_does_not_change_what_git_means(repository: Path) -> None:

@@ -114,7 +114,7 @@ def test_who_comes_while_the_index_is_made_follows_it(user):
         making = pool.submit(first.first_index, lambda progress: None, Cancel())
         began.wait(30)
         following = pool.submit(second.first_index, told.append, Cancel())
-        while len(first._opened.indexing._followers) < 2:
+        while len(first._shared.indexing._listeners) < 2:
             pass
         go_on.set()
         assert following.result(30) is making.result(30)
@@ -162,8 +162,8 @@ def test_folders_change_in_place_for_who_is_alone(user, tmp_path):
 
 def test_the_news_of_models_reach_all(user):
     user.join(), user.join()
-    (opened,) = user.workspaces._opened
-    opened.workspace._models._attended[0]("gone")
+    (shared,) = user.workspaces._open
+    shared.workspace._models._attended[0]("gone")
     assert user.news == ["gone", "gone"]
 
 

@@ -58,9 +58,7 @@ class _SharedServerHost:
         self._socket_file = file_id_at(endpoint.socket)
         self._started_s = time.monotonic()
         self._stopping = asyncio.Event()
-        self._stop_connections: list[
-            socket.socket
-        ] = []  # left open: their end of stream reports the exit
+        self._stop_connections: list[socket.socket] = []  # left open: their end of stream reports the exit
         self._idle_timer: asyncio.TimerHandle | None = None
 
     async def run(self) -> None:
@@ -158,9 +156,7 @@ class _SharedServerHost:
         """Begin the shutdown: later relays find no socket, and start another server."""
         if not self._stopping.is_set():
             self._stopping.set()
-            if (
-                file_id_at(self._endpoint.socket) == self._socket_file
-            ):  # otherwise another server has replaced it
+            if file_id_at(self._endpoint.socket) == self._socket_file:  # otherwise another server has replaced it
                 self._endpoint.socket.unlink(missing_ok=True)
 
     def _remove_files(self) -> None:

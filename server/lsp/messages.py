@@ -169,9 +169,7 @@ OWN_MESSAGES = (
     OwnMessage(WEFT_EXPLAIN, ExplainParams, answers.ExplainResult | None, "Fragments of a completion, with scores."),
     OwnMessage(WEFT_COMPLETE, CompleteParams, answers.CompleteResult | None, "An invoked completion, with candidates."),
     OwnMessage(WEFT_ASK, AskParams, answers.AskResult | None, "Answer a question about the repository."),
-    OwnMessage(
-        WEFT_CONVERSATIONS, ConversationsParams, answers.ConversationsResult, "Stored conversations."
-    ),
+    OwnMessage(WEFT_CONVERSATIONS, ConversationsParams, answers.ConversationsResult, "Stored conversations."),
     OwnMessage(WEFT_DID_SHOW, ItemParams, None, "A completion is shown."),
     OwnMessage(WEFT_DID_ACCEPT, ItemParams, None, "It was accepted, or its remaining part was."),
     OwnMessage(WEFT_DID_PARTIALLY_ACCEPT, PartlyAcceptedParams, None, "A part of it was accepted."),

@@ -148,7 +148,7 @@ class WeftProtocol(LanguageServerProtocol):
         if is_request and data["id"] in self._running:
             raise JsonRpcInvalidRequest("A request with this id is still running.")
         if is_request and len(self._running) >= MAX_RUNNING:
-            raise JsonRpcException(f"{MAX_RUNNING} requests are running, the limit. Wait for responses.", _REQUEST_FAILED)
+            raise JsonRpcException(f"{MAX_RUNNING} requests are running already. Wait for responses.", _REQUEST_FAILED)
         if method not in self.handlers:
             raise JsonRpcMethodNotFound(f"The method {one_line(method, 80)!r} is unknown.")
         return self.handlers[method]

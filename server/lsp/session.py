@@ -389,7 +389,7 @@ class Session:
             log.exception("Changes made during the pause could not be indexed.")
 
     async def _change_workspace(self, old: WorkspaceHandle) -> None:
-        """Settings or folders are others now than those of whom this session shared a workspace with."""
+        """Move to another workspace: settings or folders now differ from those of the other sessions."""
         handle, unused = await self._run_background(self._join_workspace), old
         if self._handle is old:
             self._attach(handle)

@@ -12,7 +12,7 @@ from ...retrieval import Location, RankedFragment, ScorePart
 from ..completion import Completion, Round
 from ..completion.service import Explanation
 from ..workspace.folder import IndexReport
-from ..workspace.status import TITLES, Status, said
+from ..workspace.status import TITLES, Status, summarize_status
 from . import types as answers
 from .pages import explanation_page, status_page, uri_of
 from .safe_text import for_editor
@@ -100,7 +100,7 @@ def place_json(place: Location) -> answers.Place:
 
 
 def status_json(status: Status, *, with_page: bool = True) -> answers.StatusResult:
-    words = said(status)
+    words = summarize_status(status)
     return {
         "kind": words.kind,
         "text": for_editor(words.text),

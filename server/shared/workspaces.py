@@ -157,9 +157,7 @@ class SharedWorkspace:
         self.workspace = workspace
         self.buffers = SharedBuffers(workspace)
         self.indexing = _SingleFlightIndexing()
-        self.handles: tuple[
-            WorkspaceHandle, ...
-        ] = ()  # replaced whole: models report from their own threads
+        self.handles: tuple[WorkspaceHandle, ...] = ()  # replaced whole: models report from their own threads
         workspace.keep_models_ready(self._notify_all)
 
     def _notify_all(self, message: str) -> None:

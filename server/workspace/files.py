@@ -93,12 +93,12 @@ class Membership:
         """Ignore files that are too large to use, found by the walk: nothing in their folders is included."""
 
     def walk(
-        self, cancel: Cancel | None = None, unnamed: Callable[[str], None] = lambda path: None
+        self, cancel: Cancel | None = None, non_utf8: Callable[[str], None] = lambda path: None
     ) -> Iterator[FoundFile]:
         """Every file that belongs, in an order that depends on names alone. Ends early if cancelled.
 
-        A folder that cannot be listed counts as empty. `unnamed` is told of files and folders that would belong, but
-        whose names are not UTF-8.
+        A folder that cannot be listed counts as empty. `non_utf8` is called with files and folders that would belong
+        but whose names are not UTF-8.
         """
         pending: list[tuple[FolderRules | None, str, str, Verdict | None]] = [(None, "", "", None)]
         while pending and not (cancel and cancel.cancelled):
@@ -127,13 +127,13 @@ class Membership:
                         if _is_utf8(entry.name):
                             inner.append((rules, entry.name, f"{path}{entry.name}/", verdict))
                         else:
-                            unnamed(f"{path}{entry.name}/")
+                            non_utf8(f"{path}{entry.name}/")
                 elif (verdict := rules.evaluate(entry.name, False)).included:
                     found = self._found(f"{path}{entry.name}", verdict, entry)
                     if isinstance(found, FoundFile):
                         yield found
                     elif found.reason == NOT_UTF_8:
-                        unnamed(found.path)
+                        non_utf8(found.path)
             pending += reversed(inner)
 
     def find(self, path: str) -> FoundFile | ExcludedFile:

@@ -252,7 +252,7 @@ class Folder:
         try:
             keys = self._without_ignored(keys)
         except OSError as error:
-            log.warning("Changes in %s could not be handled: %s. It is compared with the disk.", self.path, error)
+            log.warning("Changes in %s could not be handled: %s. Comparing with the disk.", self.path, error)
             on_change(True)
             return
         if not keys:
@@ -276,7 +276,7 @@ class Folder:
                 needs_comparison |= self._membership.changes_rules(key)
                 file = self._membership.find(key)
             except (OSError, ValueError) as error:
-                log.warning("A change of %s could not be handled: %s. Its folder is compared with the disk.", key, error)
+                log.warning("A change of %s could not be handled: %s. Comparing with the disk.", key, error)
                 needs_comparison = True
                 continue
             if isinstance(file, FoundFile):
@@ -290,7 +290,7 @@ class Folder:
                 self._merge_results(analyse_here(batch), stamps=_stamps(todo))
             self._remove(gone)
         except Exception as error:
-            log.error("Changes in %s could not be indexed: %s. It is compared with the disk.", self.path, error)
+            log.error("Changes in %s could not be indexed: %s. Comparing with the disk.", self.path, error)
             return True
         return needs_comparison
 

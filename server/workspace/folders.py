@@ -140,7 +140,7 @@ class Folders:
         return found
 
     def indexes(self, folder: Path | str | None = None) -> dict[str, RepositoryIndex]:
-        """The newest indexes by folder, of one or of all. Raises ValueError if the workspace does not contain `folder`."""
+        """The newest indexes by folder, of one or of all. Raises ValueError for a folder outside the workspace."""
         root = None if folder is None else Path(folder).resolve()
         indexes = {str(each.path): each.snapshot.index for each in self._all if root in (None, each.path)}
         if root is not None and not indexes:
@@ -187,7 +187,7 @@ class Folders:
                     by_folder.setdefault(folder, []).append(key)
                     self._editor_configs_of(str(folder.path)).changed(key)
             except (OSError, ValueError) as error:
-                log.warning("A change of %s could not be handled: %s. The index is compared with the disk.", path, error)
+                log.warning("A change of %s could not be handled: %s. Comparing with the disk.", path, error)
                 self.reconcile()
         if not is_paused:  # the index run after the pause finds them
             for folder, keys in by_folder.items():

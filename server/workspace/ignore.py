@@ -1,18 +1,17 @@
-"""Which names of a folder belong to the workspace: git's ignore rules, then `.weftignore` as the last word.
+"""Ignore rules: gitignore semantics, overridden by `.weftignore`.
 
-Layers, weakest first: what nobody wants indexed (`SKIPPED_FOLDERS`), `.git/info/exclude`, `.gitignore` files
-from the repository's root down, the settings' own patterns, `.weftignore` files from the workspace's root down.
-In a layer the last matching line wins. A rule judges the very entry that it names; everything below follows
-its folder. So far this is git's pattern, and as in git a git rule cannot re-include below an ignored folder.
-A `.weftignore` rule can, if it says where: `!vendor/schema/*.py` finds its files although `vendor/` is ignored,
-while a bare `!*.py` does not send anybody searching through `node_modules`.
+Layers, in increasing precedence: built-in exclusions (`SKIPPED_FOLDERS`), `.git/info/exclude`, `.gitignore` files from
+the repository's root down, the settings' patterns, `.weftignore` files from the workspace's root down. In a layer the
+last matching line wins. A rule applies to the entry that it matches; entries below a folder follow that folder. As in
+git, a git rule cannot re-include entries below an ignored folder. A `.weftignore` rule can if it is anchored:
+`!vendor/schema/*.py` finds its files although `vendor/` is ignored, while a bare `!*.py` does not cause a search of
+`node_modules`.
 
-Owns the rules and the pattern language. Only ever reads ignore files: git itself is never run, because a
-repository's own configuration can make it start programs. Knows nothing about sizes, contents or secrets.
+Owns the rules and their evaluation. Only reads ignore files: git itself is never run, because a repository's
+configuration can make it start programs. Knows nothing about sizes, contents or secrets.
 
-Patterns are translated here rather than by a library because a rule must be asked whether it names the entry
-itself (libraries answer for the entry or any folder above it), and because an index of the strings that the patterns
-need makes thousands of lines cost about as much as a few, whatever stands in them.
+Patterns are not matched by a library, because a rule must match the entry itself (libraries match the entry or any
+folder above it), and because an index of the literals in the patterns makes thousands of lines about as fast as a few.
 """
 
 from __future__ import annotations
@@ -71,7 +70,7 @@ class Verdict:
 
 @dataclass(frozen=True)
 class FolderRules:
-    """The rules as they stand in one folder. Immutable: evaluate its entries, then step into a sub-folder."""
+    """The rules that apply in one folder. Immutable: evaluate its entries, then `enter` a sub-folder."""
 
     path: str  # from the top, the root of the repository around the workspace; "" or with a slash at the end
     included: bool
@@ -175,7 +174,7 @@ class Rule:
 
     negated: bool
     folders_only: bool
-    whole_path: bool  # the pattern contains a slash: matched against the path relative to its file, else against the name
+    whole_path: bool  # the pattern has a slash: matched against the path relative to its file, else against the name
     pattern: str
     parsed: PathPattern
 

@@ -184,7 +184,7 @@ def _tokens(pattern: str) -> list[_Token] | None:
                 end += 1
             bounded = at == 0 or pattern[at - 1] == "/"
             if end - at > 1 and bounded and pattern.startswith("\\/", end):
-                tokens += [_ANY_FOLDERS, _STAR]  # to git one folder at min_length, for the slash is no plain one
+                tokens += [_ANY_FOLDERS, _STAR]  # at least one folder, as in git, because the slash is escaped
             elif end - at == 1 or not bounded or pattern[end : end + 1] not in ("", "/"):
                 tokens.append(_STAR)
             elif end < len(pattern):

@@ -91,7 +91,7 @@ class Indexing:
 
     @contextmanager
     def run(self, cancel: Cancel | None) -> Iterator[tuple[Callable[[Progress], None], Cancel]]:
-        """Context of one folder's run: a progress callback, and a Cancel that fires on `cancel`, a pause, or the end."""
+        """Context of one folder's run: a progress callback, and a Cancel for `cancel`, a pause, or the end."""
         run = _IndexRun(Cancel())
         unsubscribe = [asked.on_cancel(run.cancel.cancel) for asked in (self._closed, cancel) if asked is not None]
         with self._lock:

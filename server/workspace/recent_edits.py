@@ -23,7 +23,7 @@ MAX_AGE_S = 3600.0
 
 @dataclass(frozen=True, slots=True)
 class Hunk:
-    """Replacement of the lines `before` by `after`, which starts at `start_line` (0-based) of `path`, without line breaks.
+    """Replacement of the lines `before` by `after`, which start at `start_line` (0-based) of `path`. No line breaks.
 
     `at` is the time of the last edit of the hunk, in seconds of a monotonic clock.
     """

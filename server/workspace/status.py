@@ -1,7 +1,7 @@
-"""What a person wants to know when nothing seems to happen: one kind, one sentence, and what helps.
+"""Status summary for a person: one kind, one sentence, and actions that help.
 
-Owns the order in which causes count and the words for them, the same in every editor. Knows no workspace: it is given
-the facts, and `said` is a function of them alone.
+Owns the precedence of causes and their text, the same in every editor. Knows no workspace: `summarize_status` is a
+pure function of the facts.
 """
 
 from __future__ import annotations
@@ -20,13 +20,13 @@ Action = Literal["doctor", "log", "settings", "resume", "pause", "restart", "mod
 PAUSED = "Weft is paused"
 
 MAX_NAMED_FILES = 5
-"""Files that a note names."""
+"""Maximum number of files in a note."""
 
 TITLES: dict[Action, str] = {
-    "doctor": "Look for what is wrong",
+    "doctor": "Run diagnostics",
     "log": "Show the log",
     "settings": "Open the settings",
-    "models": "Open the settings of the models",
+    "models": "Open the model settings",
     "pause": "Pause",
     "resume": "Resume",
     "restart": "Restart the server",
@@ -42,22 +42,22 @@ class Status:
     n_files: int = 0
     n_lines: int = 0
     n_fragments: int = 0
-    model: str = NO_MODEL  # who answers now
-    model_reason: str = ""  # why it is that one
-    models: tuple[ModelState, ...] = ()  # all that are configured, in their order
+    model: str = NO_MODEL  # the active model
+    model_reason: str = ""  # why it is the active one
+    models: tuple[ModelState, ...] = ()  # the configured models, in order
     notes: tuple[str, ...] = ()
     memory_mb: float = 0.0
-    progress: Progress | None = None  # of what is being indexed
+    progress: Progress | None = None  # of the current index runs
     problem: str = ""  # why the state is "error"
     is_paused: bool = False
     is_enabled: bool = True  # completion.enabled
-    withheld: tuple[str, ...] = ()  # open files that no model is shown, with the reason
-    is_reconciling: bool = False  # the index is being compared with the disk
+    withheld: tuple[str, ...] = ()  # open files that are withheld from models, with the reason
+    is_reconciling: bool = False  # a comparison of the index with the disk is running
     failed: tuple[str, ...] = ()  # files that could not be analysed, each with the reason
 
     @property
     def all_notes(self) -> tuple[str, ...]:
-        """What is wrong and what to do, of models and of files; of many files the first few."""
+        """Problems of models and files, with next steps; at most MAX_NAMED_FILES files are named."""
         notes = (*self.notes, *(f"{reason}: it gets no completions." for reason in self.withheld))
         if not self.failed:
             return notes
@@ -68,7 +68,7 @@ class Status:
 
     @property
     def percent(self) -> int | None:
-        """How much is indexed; None when nothing is being indexed."""
+        """Progress of indexing; None if no index run is active."""
         if self.state != "indexing" or self.progress is None:
             return None
         return min(100, 100 * self.progress.done // max(self.progress.total, 1))
@@ -76,22 +76,23 @@ class Status:
 
 @dataclass(frozen=True, slots=True)
 class StatusSummary:
-    """A status in words."""
+    """A status as a kind, a sentence and actions."""
 
     kind: Kind
     text: str
     actions: tuple[Action, ...]
 
 
-def said(status: Status) -> StatusSummary:
-    """The first cause that holds: what stops everything before what stops something, what was asked for before all."""
+def summarize_status(status: Status) -> StatusSummary:
+    """The summary of the first cause that applies: errors, then states that the user chose, then total and partial
+    failures."""
     if status.state == "error":
         return StatusSummary("error", status.problem or "Indexing failed.", ("doctor", "log", "restart"))
     if status.is_paused:
-        text = f"{PAUSED}: completions come when asked for, and files are not indexed."
+        text = f"{PAUSED}: no automatic completions, and files are not indexed."
         return StatusSummary("paused", text, ("resume",))
     if not status.is_enabled:
-        return StatusSummary("off", "Completion is switched off (completion.enabled).", ("settings",))
+        return StatusSummary("off", "Completion is disabled (completion.enabled).", ("settings",))
     if status.state == "starting":
         return StatusSummary("starting", "Weft is starting.", ("log",))
     if status.model == NO_MODEL:

@@ -33,6 +33,6 @@ def _report(workspace: Workspace, paths: Iterable[Path]) -> None:
         try:
             real.add(Path(os.path.realpath(path.parent), path.name))
         except (OSError, ValueError) as error:
-            log.warning("A change of %s could not be handled: %s. The index is compared with the disk.", path, error)
+            log.warning("A change of %s could not be handled: %s. Comparing with the disk.", path, error)
             workspace.reconcile()
     workspace.files_changed(real)
