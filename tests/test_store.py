@@ -112,14 +112,6 @@ def test_nothing_kept_is_nothing_and_says_nothing(tmp_path: Path, caplog: pytest
     assert caplog.records == []
 
 
-def test_forgotten_is_gone(tmp_path: Path) -> None:
-    store = make_store(tmp_path)
-    store.save(tmp_path, make_state(1), RECORDS)
-    store.forget(tmp_path)
-    store.forget(tmp_path)
-    assert store.load(tmp_path) is None
-
-
 # --- damage
 
 

@@ -75,12 +75,12 @@ def load_or_create_token(path: Path) -> str:
     """
     no_follow = getattr(os, "O_NOFOLLOW", 0)
     try:
-        made = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | no_follow, 0o600)
+        descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | no_follow, 0o600)
     except FileExistsError:
         pass
     else:
         token = new_token()
-        with open(made, "w", encoding="ascii") as file:
+        with open(descriptor, "w", encoding="ascii") as file:
             file.write(token + "\n")
         return token
     if not stat.S_ISREG(os.lstat(path).st_mode):

@@ -191,12 +191,12 @@ def converter() -> Converter:
     """The library's converter with hooks for Weft's parameter types. Cached, since it generates code."""
     # No detailed validation: its error lists form reference cycles with frames that hold the whole message, which only
     # the cyclic garbage collector would free.
-    made = get_converter(Converter(detailed_validation=False))
+    cattrs_converter = get_converter(Converter(detailed_validation=False))
     for kind in (bool, int, float, str):
-        made.register_structure_hook(kind, _strict)
+        cattrs_converter.register_structure_hook(kind, _strict)
     for params in {InlineCompletionParams, *(own.params for own in OWN_MESSAGES)} - {None}:
-        made.register_structure_hook(params, _reader(params, made))
-    return made
+        cattrs_converter.register_structure_hook(params, _reader(params, cattrs_converter))
+    return cattrs_converter
 
 
 def json_name(name: str) -> str:
@@ -220,8 +220,8 @@ def _strict(value: Any, kind: type[Any]) -> Any:
     return value
 
 
-def _reader(params: Any, made: Converter) -> Callable[..., Any]:
+def _reader(params: Any, cattrs_converter: Converter) -> Callable[..., Any]:
     renamed: dict[str, Any] = {field.name: override(rename=json_name(field.name)) for field in attrs.fields(params)}
-    read = make_dict_structure_fn(params, made, **renamed)
+    read = make_dict_structure_fn(params, cattrs_converter, **renamed)
     # `params` itself is optional if all of its fields are.
     return lambda given, kind: read({} if given is None else given, kind)

@@ -467,8 +467,8 @@ def _section(settings: object) -> Mapping[str, Any]:
     """Weft's settings, whether the client sends them alone or in a section `weft`."""
     if not isinstance(settings, Mapping):
         return {}
-    ours = settings.get(SECTION, settings)
-    return ours if isinstance(ours, Mapping) else {}
+    section = settings.get(SECTION, settings)
+    return section if isinstance(section, Mapping) else {}
 
 
 def _folders_of(params: types.InitializeParams) -> list[Path]:

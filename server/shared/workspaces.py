@@ -182,11 +182,11 @@ class _SingleFlightIndexing:
             if running is None:
                 self._running, self._cancel = Future(), Cancel()
             stopped = self._cancel
-        forget = cancel.on_cancel(stopped.cancel)  # the cancel button of any window stops the shared run
+        unsubscribe = cancel.on_cancel(stopped.cancel)  # the cancel button of any window stops the shared run
         try:
             done = self._index(workspace) if running is None else running.result()
         finally:
-            forget()
+            unsubscribe()
             with self._lock:
                 self._listeners = tuple(other for other in self._listeners if other is not report)
         if running is not None and done.cancelled and not stopped.cancelled:

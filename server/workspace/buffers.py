@@ -244,7 +244,7 @@ class OpenBuffers:
         with self._lock:
             lines, changed = buffer.lines, buffer.changed
         text = lines.text
-        if not folder.includes(key) or len(text) > self.config.index.max_file_bytes or is_secret_text(text):
+        if folder.exclusion_reason(key) or len(text) > self.config.index.max_file_bytes or is_secret_text(text):
             return
         folder.mark_open(key)
         language = language_of(key, buffer.language_id)

@@ -211,14 +211,14 @@ class FolderDocuments:
             saved = self._folder.snapshot.records
             texts = {path: read for path, read in self._texts.items() if path in saved}
             documents_by_path = {**texts, **{path: read for path, read in self._files.items() if not read.notes}}
-            gone = [path for path in known if path not in documents_by_path]
+            removed = [path for path in known if path not in documents_by_path]
             new = {path: read for path, read in documents_by_path.items() if known.get(path) != read.hash}
         if self._closed.cancelled:
             return
         now, documents = time.time(), self._memory().documents
         try:
-            if gone:
-                documents.drop(*map(self._name, gone))
+            if removed:
+                documents.drop(*map(self._name, removed))
             documents.put_all(
                 [StoredDocument(self._name(p), r.hash, document_kind(p), now, r.segments) for p, r in new.items()]
             )

@@ -104,7 +104,7 @@ class _Difference:
 
     n_found: int
     todo: list[FoundFile]
-    gone: list[str]
+    removed: list[str]
 
 
 class Folder:
@@ -146,10 +146,6 @@ class Folder:
         except ValueError:
             return None
 
-    def includes(self, key: str) -> bool:
-        """Whether a file of this name is indexed if it exists."""
-        return self._membership.exclusion_reason(key) is None
-
     def exclusion_reason(self, key: str) -> Reason | None:
         """Why a file of this name is not indexed, by its name and the rules; None if it is."""
         return self._membership.exclusion_reason(key)
@@ -180,12 +176,12 @@ class Folder:
         `preempt` is called every few milliseconds, `begin` before files are read.
         """
         with self._indexing, self._recording_reports():
-            forget = self._closed.on_cancel(cancel.cancel)
+            unsubscribe = self._closed.on_cancel(cancel.cancel)
             try:
                 started_s = time.thread_time()
                 difference = self._compare(cancel, preempt)
                 compare_s = time.thread_time() - started_s
-                if cancel.cancelled or not (difference.todo or difference.gone):
+                if cancel.cancelled or not (difference.todo or difference.removed):
                     return ComparisonResult(compare_s=compare_s)
                 begin()
                 before, skipped_files = self.snapshot, len(self._skipped)
@@ -195,7 +191,7 @@ class Folder:
                 racy = any(is_racy(file) for file in difference.todo)
                 return ComparisonResult(int(changed), RACY_NS / 1e9 if racy else None, compare_s)
             finally:
-                forget()
+                unsubscribe()
 
     def load(self) -> bool:
         """Load the cached index if nothing is indexed yet. The caller then indexes open buffers again."""
@@ -218,7 +214,7 @@ class Folder:
     ) -> IndexReport:
         started = time.perf_counter()
         cancel = cancel or Cancel()
-        forget = self._closed.on_cancel(cancel.cancel)
+        unsubscribe = self._closed.on_cancel(cancel.cancel)
         report = progress or (lambda _: None)
         try:
             difference = self._compare(cancel)
@@ -231,7 +227,7 @@ class Folder:
                 difference, cancel, niceness, lambda n_done: report(Progress(n_reused + n_done, difference.n_found))
             )
         finally:
-            forget()
+            unsubscribe()
         self.is_indexed = self.is_indexed or not cancel.cancelled
         skipped = Counter(skipped_file.reason for skipped_file in self.skipped_files.values())
         snapshot = self.snapshot
@@ -269,7 +265,7 @@ class Folder:
     def _read_again(self, keys: Iterable[str]) -> bool:
         """On the writer: read these files again. Returns whether a comparison with the disk is needed."""
         found: list[FoundFile] = []
-        gone: list[str] = []
+        removed: list[str] = []
         needs_comparison = False
         for key in keys:
             try:
@@ -282,13 +278,13 @@ class Folder:
             if isinstance(file, FoundFile):
                 found.append(file)
             else:
-                gone.append(key)
+                removed.append(key)
         needs_comparison |= self._are_folders([key for key in keys if key not in self.snapshot.records])
         todo = [file for file in found if self._needs_reading(file)]
         try:
             for batch in into_batches(self.path, todo, self._config.index, self.snapshot.records):
                 self._merge_results(analyse_here(batch), stamps=_stamps(todo))
-            self._remove(gone)
+            self._remove(removed)
         except Exception as error:
             log.error("Changes in %s could not be indexed: %s. Comparing with the disk.", self.path, error)
             return True
@@ -381,8 +377,8 @@ class Folder:
         """Read and publish the differences; `report` is called with the number of files done."""
         todo, waiting = difference.todo, list[BatchResult]()
         n_done = n_waiting = n_published = 0
-        if difference.gone and not cancel.cancelled:
-            self._writer.run(lambda: self._remove(self._not_reported(difference.gone)))
+        if difference.removed and not cancel.cancelled:
+            self._writer.run(lambda: self._remove(self._not_reported(difference.removed)))
         with garbage_collection_paused():
             for result in self._analyse(todo, self.snapshot.records, cancel, niceness):
                 waiting.append(result)
@@ -461,10 +457,10 @@ class Folder:
 
     def _remove(self, keys: Iterable[str]) -> None:
         """On the writer: remove files from the index, except open ones."""
-        gone = [key for key in keys if key not in self._open]
-        for key in gone:
+        removed = [key for key in keys if key not in self._open]
+        for key in removed:
             self._skipped.pop(key, None)
-        self._replace(self.snapshot.with_changes([], gone))
+        self._replace(self.snapshot.with_changes([], removed))
 
     def _replace(self, snapshot: FolderSnapshot, *, dirty: bool = True) -> None:
         self._dirty = self._dirty or (dirty and snapshot is not self.snapshot)

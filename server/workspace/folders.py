@@ -82,15 +82,15 @@ class Folders:
 
     def remove(self, root: Path) -> Folder | None:
         """Remove the folder at `root` and save its index; None if the workspace does not contain it."""
-        gone = self.at(root)
+        removed = self.at(root)
         with self._lock:
-            self._all, self.version = tuple(f for f in self._all if f is not gone), self.version + 1
+            self._all, self.version = tuple(f for f in self._all if f is not removed), self.version + 1
         if self._watcher is not None:
             self._watcher.remove(root)
-        if gone is not None:
-            self._release(gone)
-            gone.save()
-        return gone
+        if removed is not None:
+            self._release(removed)
+            removed.save()
+        return removed
 
     def replace_all(self, config: Config) -> tuple[Folder, ...]:
         """Replace all folders by empty ones with another configuration; returns the old ones."""
@@ -239,7 +239,7 @@ class Folders:
         return Folder(root, self._config, self._writer, self._store)
 
     def _release(self, folder: Folder) -> None:
-        self._reconciler.forget(folder)
+        self._reconciler.remove(folder)
         folder.close()
 
     def _editor_configs_of(self, root: str) -> EditorConfigs:

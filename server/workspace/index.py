@@ -86,9 +86,9 @@ class WorkspaceIndex:
         return self._index_folder(self._folders.add(Path(folder).resolve()), progress, cancel)
 
     def remove_folder(self, folder: Path) -> None:
-        gone = self._folders.remove(Path(folder).resolve())
-        if gone is not None:
-            self._memories.forget(gone)
+        removed = self._folders.remove(Path(folder).resolve())
+        if removed is not None:
+            self._memories.close_documents(removed)
         self._status_changed()
 
     def watch(self, *, is_reported: bool = False) -> None:
@@ -179,17 +179,17 @@ class WorkspaceIndex:
         self._buffers.config = config
         if config.index != before.index or index_settings(config, "") != index_settings(before, ""):
             for folder in self._folders.replace_all(config):
-                self._memories.forget(folder)
+                self._memories.close_documents(folder)
             self.index()
 
     def _pause_index(self) -> None:
         self._buffers.is_paused = True
         self._indexing.pause()
         self._folders.pause()
-        self._forget_documents()
+        self._close_documents()
 
     def _resume_index(self) -> None:
-        self._forget_documents()
+        self._close_documents()
         self._buffers.is_paused = False
         self._indexing.resume()
         self._folders.resume()
@@ -223,10 +223,10 @@ class WorkspaceIndex:
         self._folders.indexed(folder)
         return done
 
-    def _forget_documents(self) -> None:
+    def _close_documents(self) -> None:
         """Drop extracted documents; the next question reads them again, unchanged ones from the store."""
         for folder in self._folders:
-            self._memories.forget(folder)
+            self._memories.close_documents(folder)
 
     def _status_changed(self) -> None:
         for listener in self._listeners:

@@ -93,7 +93,7 @@ class Indexing:
     def run(self, cancel: Cancel | None) -> Iterator[tuple[Callable[[Progress], None], Cancel]]:
         """Context of one folder's run: a progress callback, and a Cancel for `cancel`, a pause, or the end."""
         run = _IndexRun(Cancel())
-        unsubscribe = [asked.on_cancel(run.cancel.cancel) for asked in (self._closed, cancel) if asked is not None]
+        unsubscribe = [source.on_cancel(run.cancel.cancel) for source in (self._closed, cancel) if source is not None]
         with self._lock:
             self._runs.append(run)
             self._has_begun, self._problem = True, ""

@@ -53,7 +53,7 @@ class WorkspaceMemory:
         if documents is not None:
             documents.files_changed(keys)
 
-    def forget(self, folder: Folder) -> None:
+    def close_documents(self, folder: Folder) -> None:
         """Close the documents of a folder; the store retains them."""
         with self._lock:
             documents = self._documents.pop(folder, None)
@@ -67,7 +67,7 @@ class WorkspaceMemory:
             self._config = config
             if not is_same:
                 for folder in list(self._documents):
-                    self.forget(folder)
+                    self.close_documents(folder)
                 store, self._store = self._store, None
                 if store is not None:
                     store.close()

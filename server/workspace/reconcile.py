@@ -101,7 +101,7 @@ class Reconciler(Generic[Key]):
         self._polled.add(key)
         self.request(key)
 
-    def forget(self, key: Key) -> None:
+    def remove(self, key: Key) -> None:
         with self._condition:
             self._requests.pop(key, None)
             self._polled.discard(key)

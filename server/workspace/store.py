@@ -132,11 +132,6 @@ class Store:
             os.utime(path)  # marks it as the most recently used; access times are unreliable
         return stored
 
-    def forget(self, folder: Path) -> None:
-        """Remove the cached index of `folder`, if there is one."""
-        with suppress(OSError):
-            self.location(folder).unlink()
-
     def _analysis(self) -> bytes:
         return blake2b(self.analysis.encode(), digest_size=16).digest()
 
@@ -150,15 +145,15 @@ class Store:
         # Not `getbuffer()`: a stored exception may refer to this list, and CPython 3.12.1 crashes when it collects it.
         return [memoryview(out.getvalue()), *(buffer.raw() for buffer in buffers)]
 
-    def _prune(self, kept: Path) -> None:
+    def _prune(self, saved: Path) -> None:
         """Remove the least recently used indexes beyond the limit."""
         found: list[tuple[float, int, Path]] = []
-        for path in kept.parent.iterdir():
+        for path in saved.parent.iterdir():
             with suppress(OSError):
                 status = path.stat(follow_symlinks=False)
-                if path.suffix == _SUFFIX and path != kept:
+                if path.suffix == _SUFFIX and path != saved:
                     found.append((status.st_mtime, status.st_size, path))
-        total = kept.stat().st_size
+        total = saved.stat().st_size
         for _, size, path in sorted(found, reverse=True):
             total += size
             if total > self.limit_bytes:

@@ -39,20 +39,20 @@ class TextLines:
 
     def replaced(self, start: int, end: int, new: str) -> TextLines:
         """The text with `new` for the characters from `start` to `end`. Only touched lines are split again."""
-        made = TextLines(f"{self.text[:start]}{new}{self.text[end:]}")
+        result = TextLines(f"{self.text[:start]}{new}{self.text[end:]}")
         starts = self._starts
         # From the previous line, whose carriage return may now precede a line feed, to the last touched line's end.
         first = max(bisect_right(starts, start) - 2, 0)
         after = bisect_right(starts, end)  # the first unchanged line
         shift = len(new) - (end - start)
-        region_end = starts[after] + shift if after < len(starts) else len(made.text)
+        region_end = starts[after] + shift if after < len(starts) else len(result.text)
         changed = starts[: first + 1]
-        changed.extend(_ends_of_breaks(made.text, starts[first], region_end))
+        changed.extend(_ends_of_breaks(result.text, starts[first], region_end))
         n_before = len(changed)
         changed.frombytes(memoryview(starts)[after + 1 :].cast("B"))
         np.frombuffer(changed, np.int32)[n_before:] += np.int32(shift)
-        made.__dict__["_starts"] = changed
-        return made
+        result.__dict__["_starts"] = changed
+        return result
 
     @cached_property
     def line_break(self) -> str:

@@ -9,8 +9,6 @@ from lsprotocol import types
 from ..session import Session
 from .inline_completion import accept_command, complete, replaced_range
 
-_WORD_BEFORE = re.compile(r"\w*$")
-
 
 async def handle_completion(session: Session, params: types.CompletionParams) -> types.CompletionList:
     """One item or none. Always incomplete, so that the client requests again on further typing."""
@@ -21,7 +19,7 @@ async def handle_completion(session: Session, params: types.CompletionParams) ->
         return types.CompletionList(is_incomplete=True, items=[])
     # Clients filter by the word before the cursor, so the item starts with it and replaces it.
     line, column = completion.start
-    word = _typed_word(document.line(line)[:column])
+    word = re.findall(r"\w*$", document.line(line)[:column])[0]
     replaced = replaced_range(document, completion)
     replaced.start = types.Position(*document.to_client(line, column - len(word)))
     text = word + completion.text
@@ -36,8 +34,3 @@ async def handle_completion(session: Session, params: types.CompletionParams) ->
         command=accept_command(completion),
     )
     return types.CompletionList(is_incomplete=True, items=[item])
-
-
-def _typed_word(before: str) -> str:
-    match = _WORD_BEFORE.search(before)
-    return match.group() if match else ""

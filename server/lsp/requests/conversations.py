@@ -41,25 +41,27 @@ async def handle_conversations(session: Session, params: ConversationsParams) ->
 
 
 def _answer(workspace: Workspace, params: ConversationsParams, encoding: Encoding) -> ConversationsResult:
-    said = workspace.memory.conversations
+    conversations = workspace.memory.conversations
     if params.action == "list":
-        return {"conversations": [conversation_json(each) for each in said.list(params.limit, params.text)]}
+        return {"conversations": [conversation_json(each) for each in conversations.list(params.limit, params.text)]}
     if params.action == "get":
-        return {"turns": [_with_locations(turn, workspace, encoding) for turn in said.turns(params.id)]}
+        return {"turns": [_with_locations(turn, workspace, encoding) for turn in conversations.turns(params.id)]}
     if params.action == "search":
         return {
-            "turns": [_with_locations(turn, workspace, encoding) for turn in said.search(params.text, params.limit)]
+            "turns": [
+                _with_locations(turn, workspace, encoding) for turn in conversations.search(params.text, params.limit)
+            ]
         }
     if params.action == "delete" and (params.id or params.all):
-        gone = len(said.list(1_000_000)) if params.all else int(said.get(params.id) is not None)
+        n_deleted = len(conversations.list(1_000_000)) if params.all else int(conversations.get(params.id) is not None)
         if params.all:
-            said.delete_all()
+            conversations.delete_all()
         else:
-            said.delete(params.id)
-        return {"deleted": gone}
+            conversations.delete(params.id)
+        return {"deleted": n_deleted}
     if params.action == "export" and params.file:
         file = exports_folder(workspace.config) / _checked_name(params.file)
-        return {"exported": export_conversations(said, file, overwrite=params.overwrite), "file": str(file)}
+        return {"exported": export_conversations(conversations, file, overwrite=params.overwrite), "file": str(file)}
     raise JsonRpcInvalidParams(
         "The action is unknown, or a parameter is missing. Actions: list, get (id), search (text), delete (id, or all) "
         "and export (file)."
