@@ -21,6 +21,7 @@ from weft.server.workspace.files import (
     is_generated,
     is_minified,
     read_source,
+    walk,
 )
 
 CODE = "def total(prices):\n    return sum(prices)\n"
@@ -143,7 +144,7 @@ def test_any_bytes_are_decoded_or_turned_down(data: bytes) -> None:
 
 def test_reading_returns_text_hash_and_the_state_on_disk(tmp_path: Path) -> None:
     make(tmp_path, {"a.py": CODE})
-    (found,) = Membership(tmp_path, IndexOptions()).walk()
+    (found,) = walk(tmp_path, IndexOptions())
     source = read_source(tmp_path, found, IndexOptions())
     assert source == SourceText(
         "a.py", CODE, content_hash(CODE.encode()), len(CODE), found.mtime_ns, "utf-8", found.identity
@@ -217,7 +218,7 @@ def test_a_folder_that_is_not_there_holds_nothing(tmp_path: Path) -> None:
 def test_a_cancelled_walk_ends(tmp_path: Path) -> None:
     make(tmp_path, {"a.py": CODE, "b/c.py": CODE})
     cancel = Cancel()
-    found = Membership(tmp_path, IndexOptions()).walk(cancel)
+    found = walk(tmp_path, IndexOptions(), cancel)
     assert next(found).path == "a.py"
     cancel.cancel()
     assert list(found) == []
@@ -230,7 +231,7 @@ def test_one_path_is_judged_as_the_walk_judges_it(tmp_path: Path) -> None:
     )
     make(tmp_path, {"out/keep/a.py": "", "out/keep/b.c": "", "out/c.py": "", "x/y/z.py": "", "x/y/z.tmp": ""})
     make(tmp_path, {"x/.gitignore": "/y/w.py\n", "x/y/w.py": "", "x/big.py": "x\n" * 600_000, "x/.env": ""})
-    walked = set(Membership(tmp_path, IndexOptions()).walk())
+    walked = set(walk(tmp_path, IndexOptions()))
     membership = Membership(tmp_path, IndexOptions())
     every = [path.relative_to(tmp_path).as_posix() for path in tmp_path.rglob("*") if path.is_file()]
     assert {found for path in every if isinstance(found := membership.find(path), FoundFile)} == walked
@@ -280,7 +281,7 @@ def test_walk_and_single_judgement_always_agree(files: dict[tuple[str, ...], str
             if not any(above.is_file() for above in path.parents) and not path.exists():
                 path.parent.mkdir(parents=True, exist_ok=True)
                 path.write_text(text)
-        walked = set(Membership(folder, IndexOptions()).walk())
+        walked = set(walk(folder, IndexOptions()))
         membership = Membership(folder, IndexOptions())
         every = [path.relative_to(folder).as_posix() for path in folder.rglob("*")]
         assert {found for path in every if isinstance(found := membership.find(path), FoundFile)} == walked
@@ -300,8 +301,4 @@ def make(folder: Path, files: dict[str, str]) -> Path:
 def indexed(folder: Path, **options: int) -> list[str]:
     """The paths that are found and whose text is taken."""
     chosen = IndexOptions(**options)
-    return [
-        found.path
-        for found in Membership(folder, chosen).walk()
-        if isinstance(read_source(folder, found, chosen), SourceText)
-    ]
+    return [found.path for found in walk(folder, chosen) if isinstance(read_source(folder, found, chosen), SourceText)]

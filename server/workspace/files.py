@@ -197,6 +197,11 @@ class Membership:
         return FoundFile(path, found.st_size, found.st_mtime_ns, verdict.named, identity_of(found))
 
 
+def walk(folder: Path, options: IndexOptions, cancel: Cancel | None = None) -> Iterator[FoundFile]:
+    """Every file of `folder` that belongs to the workspace. See `Membership.walk`."""
+    return Membership(folder, options).walk(cancel)
+
+
 def read_source(folder: Path, found: FoundFile, options: IndexOptions) -> SourceText | ExcludedFile:
     """The text of a found file, or the reason why its content excludes it."""
     try:
