@@ -1,4 +1,4 @@
-"""The kept index comes back whole or not at all, and nothing but an index ever does."""
+"""The cached index is loaded whole or not at all, and nothing but an index is loaded."""
 
 from __future__ import annotations
 
@@ -117,7 +117,7 @@ def test_nothing_kept_is_nothing_and_says_nothing(tmp_path: Path, caplog: pytest
 
 @pytest.fixture(scope="module")
 def whole(tmp_path_factory: pytest.TempPathFactory) -> tuple[Store, Path, bytes, list[object]]:
-    """A store with one kept index, and the bytes of its file."""
+    """A store with one cached index, and the bytes of its file."""
     folder = tmp_path_factory.mktemp("whole")
     store, state = make_store(folder), make_state(4)
     store.save(folder, state, RECORDS)
@@ -284,7 +284,7 @@ def test_a_disk_that_refuses_costs_a_line_in_the_log(tmp_path: Path, caplog: pyt
     store = make_store(tmp_path / "cache")
     assert not store.save(tmp_path, None, ())
     (record,) = caplog.records
-    assert "is not kept" in record.getMessage()
+    assert "could not be saved" in record.getMessage()
     assert store.load(tmp_path) is None
 
 

@@ -263,7 +263,7 @@ def test_two_folders_keep_their_documents_apart(opened, folder, tmp_path):
     assert read(workspace, folder) == ALL
     assert read(workspace, other) == [("guide.md:1-3", "Other guide")]
     assert kept(workspace).count("guide.md") == 2
-    with pytest.raises(KeyError, match="no folder of this workspace"):
+    with pytest.raises(KeyError, match="not a folder of this workspace"):
         workspace.documents(tmp_path)
     workspace.remove_folder(other)
     with pytest.raises(KeyError):
