@@ -314,7 +314,7 @@ def test_rules_beyond_the_limit_leave_their_folder_out_and_are_said(tmp_path: Pa
     membership = Membership(tmp_path, IndexOptions())
     assert [found.path for found in membership.walk()] == ([] if not where else ["a.py"])
     (problem,) = membership.unusable_rules.items()
-    assert problem[0] == f"{where}{name}" and "nothing of its folder is indexed" in problem[1]
+    assert problem[0] == f"{where}{name}" and "nothing in its folder is indexed" in problem[1]
 
 
 # --- helpers

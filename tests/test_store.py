@@ -168,7 +168,7 @@ def test_what_is_no_index_is_named_in_one_line_of_the_log(
     store.location(tmp_path).write_bytes(content)
     assert store.load(tmp_path) is None
     (record,) = caplog.records
-    assert "will be made anew" in record.getMessage()
+    assert "will be rebuilt" in record.getMessage()
     assert store.save(tmp_path, make_state(1), RECORDS)
     assert same(store.load(tmp_path), make_state(1))
 
@@ -222,7 +222,7 @@ def test_a_hostile_index_is_refused(
         assert store.save(tmp_path, None, ())
     assert store.load(tmp_path) is None
     assert not (tmp_path / "HERE").exists()
-    assert "which no index holds" in caplog.text
+    assert "which is not allowed" in caplog.text
 
 
 @pytest.mark.parametrize("value", [Stranger(), [Stranger], {"a": os.system}, Path("x"), Row("a", Stranger())])  # type: ignore[arg-type]

@@ -73,7 +73,7 @@ def test_an_ignored_file_gets_no_automatic_completion_and_no_prompt(folder: Path
         workspace.open_buffer(folder / name, "ignored_name = 1\nx = ")
         completion = workspace.complete(folder / name, 1, 4)
         assert completion.text == "" and "is ignored" in completion.why_empty
-        assert "behind an address" in workspace.complete(folder / name, 1, 4, trigger="invoked").why_empty
+        assert "remote model" in workspace.complete(folder / name, 1, 4, trigger="invoked").why_empty
         assert workspace.retrieve(folder / name, 1, 4).fragments == ()
         assert "is ignored" in workspace.explain(folder / name, 1, 4).notes[0]
         assert any(f"{Path(name).name} is ignored" in note for note in status_json(workspace.status())["notes"])
