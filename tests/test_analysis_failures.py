@@ -160,7 +160,7 @@ def test_a_worker_that_hangs_is_killed_and_the_rest_of_its_batch_is_not_lost(fol
     def start_lazy(niceness: int) -> Any:
         process = start(niceness)
         processes.append(process)
-        monkeypatch.setattr(workers, "SILENT_LIMIT_S", 0.5 if len(processes) == 1 else 30.0)
+        monkeypatch.setattr(workers, "HANG_LIMIT_S", 0.5 if len(processes) == 1 else 30.0)
         if len(processes) == 1:
             assert process.stdin is not None
             write = process.stdin.write

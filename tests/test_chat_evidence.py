@@ -375,7 +375,7 @@ def test_unsaved_edits_are_asked_about(project):
 def test_a_folder_that_is_not_open_is_an_error_that_says_so(project, tmp_path):
     with (
         Workspace([project("#- a.py\nx = 1\n")], Config(), cache=False) as workspace,
-        pytest.raises(ValueError, match="is no folder of this workspace"),
+        pytest.raises(ValueError, match="is not a folder of this workspace"),
     ):
         workspace.gather("Where is x?", tmp_path / "elsewhere")
 

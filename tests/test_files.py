@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 from weft.llm.protocol import Cancel
 from weft.server.config import IndexOptions
 from weft.server.workspace.files import (
+    ExcludedFile,
     FoundFile,
     Membership,
-    Skipped,
     SourceText,
     content_hash,
     decode,
@@ -61,7 +61,7 @@ def test_a_name_that_is_not_indexed_has_its_reason(tmp_path: Path, name: str, re
     if name and reason != "missing":
         make(tmp_path, {name: CODE})
     membership = Membership(tmp_path, IndexOptions())
-    assert membership.find(name) == Skipped(name, reason)
+    assert membership.find(name) == ExcludedFile(name, reason)
     assert name not in indexed(tmp_path)
 
 
@@ -82,7 +82,7 @@ def test_a_name_that_is_not_indexed_has_its_reason(tmp_path: Path, name: str, re
 def test_content_that_is_not_indexed_has_its_reason(tmp_path: Path, data: bytes, reason: str) -> None:
     (tmp_path / "a.py").write_bytes(data)
     found = FoundFile("a.py", len(data), 0, named=False)
-    assert read_source(tmp_path, found, IndexOptions()) == Skipped("a.py", reason)
+    assert read_source(tmp_path, found, IndexOptions()) == ExcludedFile("a.py", reason)
 
 
 @pytest.mark.parametrize(
@@ -179,9 +179,9 @@ def test_links_are_not_followed_and_their_targets_count_once(tmp_path: Path) -> 
     assert indexed(folder) == ["real.py", "sub/x.py"]
     membership = Membership(folder, IndexOptions())
     for path in ("again.py", "loop/real.py", "sub/up/real.py", "out/secret.py", "out.py", "nowhere.py"):
-        assert membership.find(path) == Skipped(path, "link")
+        assert membership.find(path) == ExcludedFile(path, "link")
     found = FoundFile("out.py", 1, 1, named=False)
-    assert read_source(folder, found, IndexOptions()) == Skipped("out.py", "missing")
+    assert read_source(folder, found, IndexOptions()) == ExcludedFile("out.py", "missing")
 
 
 def test_a_workspace_may_itself_be_reached_through_a_link(tmp_path: Path) -> None:
@@ -197,7 +197,7 @@ def test_a_folder_that_became_a_link_is_noticed(tmp_path: Path) -> None:
     assert isinstance(membership.find("sub/a.py"), FoundFile)
     (folder / "sub").rename(tmp_path / "moved")
     (folder / "sub").symlink_to(tmp_path / "outside")
-    assert membership.find("sub/a.py") == Skipped("sub/a.py", "link")
+    assert membership.find("sub/a.py") == ExcludedFile("sub/a.py", "link")
 
 
 def test_pipes_and_strange_names_are_left_alone(tmp_path: Path) -> None:
@@ -206,7 +206,7 @@ def test_pipes_and_strange_names_are_left_alone(tmp_path: Path) -> None:
     with open(os.fsencode(tmp_path) + b"/\xff.py", "wb"):
         pass
     assert indexed(tmp_path) == ["a.py", "new\nline.py"]
-    assert read_source(tmp_path, FoundFile("pipe.py", 0, 0, named=False), IndexOptions()) == Skipped(
+    assert read_source(tmp_path, FoundFile("pipe.py", 0, 0, named=False), IndexOptions()) == ExcludedFile(
         "pipe.py", "missing"
     )
 
@@ -248,7 +248,7 @@ def test_a_buffer_that_is_not_on_disk_is_judged_by_its_name(tmp_path: Path) -> N
     make(tmp_path, {".gitignore": "out/\n"})
     membership = Membership(tmp_path, IndexOptions())
     paths = ["new/folder/a.py", "out/a.py", ".env", "a.png"]
-    assert [membership.refuses(path) for path in paths] == [None, "ignored", "secret", "binary"]
+    assert [membership.exclusion_reason(path) for path in paths] == [None, "ignored", "secret", "binary"]
 
 
 @pytest.mark.parametrize(

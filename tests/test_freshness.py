@@ -19,9 +19,9 @@ from weft.server.lsp.requests import watched_files
 from weft.server.output.as_json import status_json
 from weft.server.workspace import watch as watch_module
 from weft.server.workspace.files import Membership, SourceText, read_source, walk
-from weft.server.workspace.folder import MOST_REPORTED, Folder
+from weft.server.workspace.folder import MAX_REPORTED_FILES, Folder
 from weft.server.workspace.folders import Folders
-from weft.server.workspace.reconcile import Outcome, Reconciler
+from weft.server.workspace.reconcile import ComparisonResult, Reconciler
 from weft.server.workspace.watch import Watcher
 
 PATIENCE_S = 30
@@ -120,14 +120,14 @@ def test_a_file_that_is_reported_twice_is_removed_once(folder, caplog):
 
 def test_a_burst_is_found_by_one_comparison(folder, monkeypatch):
     with opened(folder) as workspace:
-        names = [f"many/file_{number}.py" for number in range(MOST_REPORTED + 1)]
+        names = [f"many/file_{number}.py" for number in range(MAX_REPORTED_FILES + 1)]
         write(folder, dict.fromkeys(names, "many = 1\n"))
         monkeypatch.setattr(Membership, "find", lambda *_: pytest.fail("a file was looked at alone"))
         workspace.files_changed(folder / name for name in names)
         assert indexed(workspace) == on_disk(folder)
 
 
-@pytest.mark.parametrize("step", ["locate", "find", "refuses"])
+@pytest.mark.parametrize("step", ["locate", "find", "exclusion_reason"])
 def test_a_path_that_cannot_be_handled_costs_no_other(folder, monkeypatch, step, caplog):
     with opened(folder) as workspace:
         owner = Folders if step == "locate" else Membership
@@ -246,7 +246,7 @@ def test_the_status_says_that_a_comparison_is_going_on(folder, monkeypatch):
     is_comparing, may_go_on = threading.Event(), threading.Event()
     compare = Folder.reconcile
 
-    def wait(self: Folder, *arguments: Any) -> Outcome:
+    def wait(self: Folder, *arguments: Any) -> ComparisonResult:
         is_comparing.set()
         assert may_go_on.wait(PATIENCE_S)
         return compare(self, *arguments)
@@ -300,7 +300,7 @@ def wait_until_equal(workspace: Workspace, folder: Path) -> None:
 
 def test_many_events_are_a_loss_and_so_is_a_failure(tmp_path, monkeypatch):
     changed, lost = threading.Event(), threading.Event()
-    monkeypatch.setattr(watch_module, "MANY_EVENTS", 5)
+    monkeypatch.setattr(watch_module, "OVERFLOW_EVENTS", 5)
     watcher = Watcher(lambda paths: changed.set(), lost.set)
     try:
         assert watcher.add(tmp_path)
@@ -310,7 +310,7 @@ def test_many_events_are_a_loss_and_so_is_a_failure(tmp_path, monkeypatch):
             (tmp_path / f"{number}.py").write_text("x")
         assert lost.wait(PATIENCE_S)
         lost.clear()
-        monkeypatch.setattr(watch_module, "MANY_EVENTS", 1000)
+        monkeypatch.setattr(watch_module, "OVERFLOW_EVENTS", 1000)
         watcher._on_change = lambda paths: [][0]
         (tmp_path / "last.py").write_text("x")
         assert lost.wait(PATIENCE_S)
@@ -357,15 +357,15 @@ def test_a_folder_that_cannot_be_watched_is_compared_again_and_again(folder, mon
 class Comparisons:
     """A reconciler whose comparisons are counted."""
 
-    def __init__(self, *outcomes: Outcome | Exception) -> None:
+    def __init__(self, *outcomes: ComparisonResult | Exception) -> None:
         self.outcomes = list(outcomes)
         self.done = threading.Semaphore(0)
         self.n = 0
         self.reconciler = Reconciler[str](self.compare, lambda: None)
 
-    def compare(self, key: str, cancel: Cancel) -> Outcome:
+    def compare(self, key: str, cancel: Cancel) -> ComparisonResult:
         self.n += 1
-        outcome = self.outcomes.pop(0) if self.outcomes else Outcome()
+        outcome = self.outcomes.pop(0) if self.outcomes else ComparisonResult()
         self.done.release()
         if isinstance(outcome, Exception):
             raise outcome
@@ -374,11 +374,11 @@ class Comparisons:
 
 @pytest.fixture(autouse=True)
 def brief_failures(monkeypatch):
-    monkeypatch.setattr("weft.server.workspace.reconcile.AGAIN_AFTER_FAILURE_S", 0.05)
+    monkeypatch.setattr("weft.server.workspace.reconcile.RETRY_AFTER_FAILURE_S", 0.05)
 
 
 def test_a_comparison_is_repeated_until_it_finds_nothing():
-    compared = Comparisons(Outcome(3), Outcome(1), OSError("it vanished"), Outcome())
+    compared = Comparisons(ComparisonResult(3), ComparisonResult(1), OSError("it vanished"), ComparisonResult())
     compared.reconciler.request("a", 0.0)
     for _ in range(4):
         assert compared.done.acquire(timeout=PATIENCE_S)
@@ -387,7 +387,7 @@ def test_a_comparison_is_repeated_until_it_finds_nothing():
 
 
 def test_requests_are_gathered_until_they_cease(monkeypatch):
-    monkeypatch.setattr("weft.server.workspace.reconcile.MOST_WAIT_S", 1000.0)
+    monkeypatch.setattr("weft.server.workspace.reconcile.MAX_WAIT_S", 1000.0)
     compared = Comparisons()
     for _ in range(5):
         compared.reconciler.request("a", 0.2)
@@ -398,7 +398,7 @@ def test_requests_are_gathered_until_they_cease(monkeypatch):
 
 
 def test_a_disk_that_is_never_quiet_is_compared_nevertheless(monkeypatch):
-    monkeypatch.setattr("weft.server.workspace.reconcile.MOST_WAIT_S", 0.2)
+    monkeypatch.setattr("weft.server.workspace.reconcile.MAX_WAIT_S", 0.2)
     compared = Comparisons()
     for _ in range(PATIENCE_S * 50):
         compared.reconciler.request("a", 0.1)
@@ -409,14 +409,14 @@ def test_a_disk_that_is_never_quiet_is_compared_nevertheless(monkeypatch):
 
 
 def test_a_precaution_waits_for_a_share_of_the_comparison_and_not_of_the_reading(monkeypatch):
-    monkeypatch.setattr("weft.server.workspace.reconcile.CALM_S", 0.01)
-    compared = Comparisons(Outcome(compare_s=0.001), Outcome(compare_s=1000.0))
-    compared.reconciler.request_calm("a")
+    monkeypatch.setattr("weft.server.workspace.reconcile.PRECAUTION_S", 0.01)
+    compared = Comparisons(ComparisonResult(compare_s=0.001), ComparisonResult(compare_s=1000.0))
+    compared.reconciler.request_precaution("a")
     assert compared.done.acquire(timeout=PATIENCE_S)
-    compared.reconciler.request_calm("a")
+    compared.reconciler.request_precaution("a")
     assert compared.done.acquire(timeout=PATIENCE_S)
     compared.reconciler.flush()
-    compared.reconciler.request_calm("a")
+    compared.reconciler.request_precaution("a")
     assert not compared.done.acquire(timeout=0.2)
     compared.reconciler.request("a", 0.0)  # with a reason it does not wait
     assert compared.done.acquire(timeout=PATIENCE_S)
@@ -435,7 +435,7 @@ def test_a_pause_holds_comparisons_back_and_flush_does_not_wait_for_it():
 
 
 def test_flush_runs_what_waits():
-    compared = Comparisons(Outcome(1))
+    compared = Comparisons(ComparisonResult(1))
     compared.reconciler.request("a")
     compared.reconciler.request("b")
     compared.reconciler.request("c", 1000.0)

@@ -1,4 +1,4 @@
-"""What git ignores, Weft ignores; what `.weftignore` says, counts more. The judge of the first half is git itself."""
+"""What git ignores, Weft ignores; `.weftignore` overrides it. The reference of the first half is git itself."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 from weft.server.config import IndexOptions
 from weft.server.workspace.files import Membership, walk
-from weft.server.workspace.ignore import Folder, RuleFile, open_root, rule_names
+from weft.server.workspace.ignore import FolderRules, RuleFile, open_root, rule_names
 
 PATHS = """
     a b ab a.c x/a x/b x/y/a x/y/z/a.c x/a.log keep/a.log keep/b.py build/a build/x/b docs/build/a docs/x/build/b
@@ -280,7 +280,7 @@ def test_thousands_of_patterns_cost_little_whatever_stands_in_them(tmp_path: Pat
     started_s = time.process_time()
     for n in range(100):
         name = f"{letters(8)}{n}.py"
-        rules.last_match(f"src/{name}", name, False, reaching=False)
+        rules.last_match(f"src/{name}", name, False, anchored_only=False)
     assert time.process_time() - started_s < 1.5  # it was 6 s with regular expressions
 
 
@@ -295,7 +295,7 @@ def test_an_index_of_strings_changes_no_answer(n_patterns: int) -> None:
             name = path.rpartition("/")[2]
             plain = (r for r in rules.rules if r.parsed.matches(path if r.whole_path else name))
             expected = next((rule for rule in plain if not rule.folders_only), None)
-            assert rules.last_match(path, name, False, reaching=False) is expected
+            assert rules.last_match(path, name, False, anchored_only=False) is expected
 
 
 def test_the_number_of_rules_does_not_change_what_git_means(repository: Path) -> None:
@@ -314,7 +314,7 @@ def test_rules_beyond_the_limit_leave_their_folder_out_and_are_said(tmp_path: Pa
     membership = Membership(tmp_path, IndexOptions())
     assert [found.path for found in membership.walk()] == ([] if not where else ["a.py"])
     (problem,) = membership.unusable_rules.items()
-    assert problem[0] == f"{where}{name}" and "nothing of its folder is indexed" in problem[1]
+    assert problem[0] == f"{where}{name}" and "nothing in its folder is indexed" in problem[1]
 
 
 # --- helpers
@@ -331,12 +331,12 @@ def make(folder: Path, files: dict[str, str]) -> Path:
 def kept(folder: Path, exclude: tuple[str, ...] = (), include: tuple[str, ...] = ()) -> set[str]:
     """Every file that the rules keep, whatever its kind."""
 
-    def below(rules: Folder, disk: Path, path: str) -> Iterator[str]:
+    def below(rules: FolderRules, disk: Path, path: str) -> Iterator[str]:
         for name in sorted(os.listdir(disk)):
             place = disk / name
             is_folder = place.is_dir() and not place.is_symlink()
-            verdict = rules.judge(name, is_folder)
-            if is_folder and verdict.worth_entering:
+            verdict = rules.evaluate(name, is_folder)
+            if is_folder and verdict.must_enter:
                 inner = rules.enter(str(place), name, verdict, rule_names(str(place)))
                 yield from below(inner, place, f"{path}{name}/")
             elif not is_folder and verdict.included:

@@ -76,7 +76,7 @@ def test_taking_an_item_runs_a_command_that_counts_it_without_any_plugin(editing
         for arguments in (None, [], [3], [{"id": 7}], [{"id": "unknown"}]):
             params = types.ExecuteCommandParams("weft.didAccept", arguments)
             assert await editor.within(editor.client.workspace_execute_command_async(params)) is None
-        with pytest.raises(JsonRpcException, match="no command"):
+        with pytest.raises(JsonRpcException, match="is unknown"):
             await editor.within(editor.client.workspace_execute_command_async(types.ExecuteCommandParams("rm")))
 
     editing(FILES, story)

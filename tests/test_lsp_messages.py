@@ -8,8 +8,8 @@ import pytest
 from lsprotocol import types
 from weft.errors import InvalidArgument, ModelError, StoreError, UserError
 from weft.server.lsp import protocol, transport
-from weft.server.lsp.log_limit import AT_MOST, RateLimit, one_line
-from weft.server.lsp.serve import converse
+from weft.server.lsp.log_limit import MAX_PER_PERIOD, RateLimit, one_line
+from weft.server.lsp.serve import serve_connection
 from weft.server.lsp.server import WeftServer
 from weft.server.shared.workspaces import Workspaces
 
@@ -25,7 +25,7 @@ class Out:
     def write(self, data):
         self.data += data
 
-    def n_waiting_bytes(self):
+    def n_unsent_bytes(self):
         return 0
 
     def messages(self):
@@ -62,7 +62,7 @@ def replies(messages, handlers=None, raw=b""):
         reader = asyncio.StreamReader()
         reader.feed_data(frame(HELLO) + raw + b"".join(map(frame, messages)))
         reader.feed_eof()
-        await converse(server, reader)
+        await serve_connection(server, reader)
         while server.protocol._running:
             await asyncio.sleep(0.001)
         return out.messages()
@@ -266,7 +266,7 @@ def test_nothing_is_kept_of_what_was_answered():
         asked = server.protocol.send_request_async("workspace/configuration", types.ConfigurationParams([]))
         asked.cancel()
         reader.feed_eof()
-        await converse(server, reader)
+        await serve_connection(server, reader)
         return server.protocol
 
     made = asyncio.run(talk())
@@ -286,7 +286,7 @@ def test_the_log_repeats_no_message_without_end(caplog):
             log.exception("failed")
     warnings = [each for each in caplog.records if each.levelno == logging.WARNING]
     errors = [each for each in caplog.records if each.levelno == logging.ERROR]
-    assert (len(warnings), len(errors)) == (AT_MOST, 1)
+    assert (len(warnings), len(errors)) == (MAX_PER_PERIOD, 1)
     assert "Traceback" in errors[0].exc_text
     log.removeFilter(limit)
 

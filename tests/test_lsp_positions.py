@@ -8,7 +8,7 @@ import weft.server.workspace.text
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from weft.server.lsp.documents import Documents, Edit, apply_edit, choose_encoding, from_lsp_column, to_lsp_column
-from weft.server.lsp.uris import stand_in_path, to_path
+from weft.server.lsp.uris import to_path, virtual_document_path
 from weft.server.secrets import is_secret_path
 from weft.server.workspace.text import TextLines
 
@@ -127,11 +127,11 @@ def test_a_document_is_found_however_its_uri_is_escaped():
 def test_an_old_version_puts_a_document_out_of_step_until_its_whole_text_comes():
     documents = opened("one\n", version=5)
     late = documents.change("file:///a b.py", 4, [Edit("garbled", (0, 0), (0, 3))])
-    assert (late.text, late.in_step) == ("one\n", False)
+    assert (late.text, late.in_sync) == ("one\n", False)
     still = documents.change("file:///a b.py", 6, [Edit("x", (0, 0), (0, 0))])
-    assert not still.in_step
+    assert not still.in_sync
     whole = documents.change("file:///a b.py", 7, [Edit("two\n"), Edit("!", (0, 3), (0, 3))])
-    assert (whole.text, whole.in_step) == ("two!\n", True)
+    assert (whole.text, whole.in_sync) == ("two!\n", True)
 
 
 def test_an_edit_of_an_unknown_document_is_no_document():
@@ -150,13 +150,13 @@ def test_no_uri_is_an_error(rest):
     for uri in (rest, f"file://{rest}", f"file:///{rest}", f"untitled:{rest}", f"vscode-notebook-cell:{rest}#c"):
         path = to_path(uri)
         assert path is None or isinstance(path, Path)
-        virtual_path = stand_in_path(uri, "python")
+        virtual_path = virtual_document_path(uri, "python")
         assert virtual_path.suffix == ".py" or is_secret_path(virtual_path.as_posix())
 
 
 def test_a_document_without_a_file_ends_as_files_of_its_language_do():
-    assert stand_in_path("untitled:Untitled-1", "typescriptreact").name == "Untitled-1.tsx"
-    assert stand_in_path("untitled:/home/me/new.py", "python").name == "new.py"
+    assert virtual_document_path("untitled:Untitled-1", "typescriptreact").name == "Untitled-1.tsx"
+    assert virtual_document_path("untitled:/home/me/new.py", "python").name == "new.py"
 
 
 def test_a_large_text_of_short_lines_costs_a_few_times_its_size():

@@ -19,7 +19,7 @@ from weft.server.workspace.recent_edits import (
     MAX_HUNKS,
     Hunk,
     RecentEdits,
-    stands_in,
+    matches_text,
 )
 from weft.server.workspace.text import TextChange, TextLines
 
@@ -325,7 +325,7 @@ TEXTS = st.lists(st.sampled_from(["a", "b", "", "    c", "😀"]), max_size=12).
 def test_the_hunks_of_a_file_lead_from_its_first_text_to_its_last(texts: list[str]) -> None:
     hunks = edited(texts).hunks
     assert applied(texts[0], hunks) == texts[-1]
-    assert all(stands_in(hunk, texts[-1].split("\n")) for hunk in hunks)
+    assert all(matches_text(hunk, texts[-1].split("\n")) for hunk in hunks)
     by_line = sorted(hunks, key=lambda hunk: hunk.start_line)
     assert all(above.end_line < below.start_line for above, below in pairwise(by_line))
 

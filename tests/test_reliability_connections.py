@@ -10,7 +10,14 @@ import pytest
 from weft.benchmarks.reliability import connections
 from weft.benchmarks.reliability.campaign import Settings, failures
 from weft.server.lsp import authentication
-from weft.server.lsp.authentication import Admission, UnsafeTokenFile, close, is_loopback, new_token, token_in
+from weft.server.lsp.authentication import (
+    Authenticator,
+    UnsafeTokenFile,
+    close,
+    is_loopback,
+    load_or_create_token,
+    new_token,
+)
 
 
 def test_hostile_connections_get_no_access_and_slow_down_no_client(tmp_path: Path):
@@ -36,11 +43,11 @@ def admit(*pieces: bytes, keep_open: bool = False):
     """What a port with TOKEN hands on of a connection that sends this, and what it answers."""
 
     async def talk():
-        rules = Admission(TOKEN)
+        rules = Authenticator(TOKEN)
         handed = asyncio.get_running_loop().create_future()
 
         async def attend(reader, writer):
-            handed.set_result(await rules.first_message(reader, writer))
+            handed.set_result(await rules.authenticate(reader, writer))
             await close(writer)
 
         async with await asyncio.start_server(attend, "127.0.0.1", 0) as listening:
@@ -69,9 +76,9 @@ def test_the_token_lets_in_and_goes_no_further(options):
     ("sent", "said"),
     [
         (framed(hello()), b"The token is missing"),
-        (framed({**hello(token=TOKEN), "method": "weft/status"}), b"is the request initialize"),
-        (framed([hello(token=TOKEN)]), b"is the request initialize"),
-        (b"Content-Length: 9\r\n\r\nnot json.", b"no JSON"),
+        (framed({**hello(token=TOKEN), "method": "weft/status"}), b"must be an initialize request"),
+        (framed([hello(token=TOKEN)]), b"must be an initialize request"),
+        (b"Content-Length: 9\r\n\r\nnot json.", b"not valid JSON"),
         (b"POST / HTTP/1.1\r\nHost: x\r\n\r\n" + framed(hello(token=TOKEN)), b"HTTP/1.1 400"),
         (b"GET / HTTP/1.1\r\n", b"HTTP/1.1 400"),
         (b"Origin: http://x\r\n" + framed(hello(token=TOKEN)), b"HTTP/1.1 400"),
@@ -85,24 +92,24 @@ def test_any_other_first_message_gets_one_error_and_the_connection_is_closed(sen
 
 def test_an_announced_body_beyond_the_limit_is_refused_before_it_comes():
     first, came = admit(b"Content-Length: 300000000\r\n\r\n", keep_open=True)
-    assert first is None and b"may have" in came
+    assert first is None and b"the limit is" in came
 
 
 def test_a_silent_connection_times_out(monkeypatch):
     monkeypatch.setattr(authentication, "FIRST_MESSAGE_WITHIN_S", 0.05)
     monkeypatch.setattr(authentication, "DROPPED_WITHIN_S", 0.05)
-    assert b"No initialize came" in admit(b"Content-", keep_open=True)[1]
+    assert b"No initialize request was received" in admit(b"Content-", keep_open=True)[1]
 
 
 def test_many_silent_connections_do_not_block_a_client_with_the_token(monkeypatch):
-    monkeypatch.setattr(authentication, "MAX_UNADMITTED", 3)
+    monkeypatch.setattr(authentication, "MAX_UNAUTHENTICATED", 3)
 
     async def talk():
-        rules, waiting = Admission(TOKEN), []
+        rules, waiting = Authenticator(TOKEN), []
 
         async def attend(reader, writer):
-            if await rules.first_message(reader, writer):
-                waiting.append(len(rules._unadmitted))
+            if await rules.authenticate(reader, writer):
+                waiting.append(len(rules._unauthenticated))
             await close(writer)
 
         async with await asyncio.start_server(attend, "127.0.0.1", 0) as listening:
@@ -121,18 +128,18 @@ def test_many_silent_connections_do_not_block_a_client_with_the_token(monkeypatc
 
 def test_a_token_file_is_made_for_its_owner_alone_and_read_again(tmp_path: Path):
     file = tmp_path / "token"
-    token = token_in(file)
-    assert len(token) >= 43 and token_in(file) == token
+    token = load_or_create_token(file)
+    assert len(token) >= 43 and load_or_create_token(file) == token
     assert file.stat().st_mode & 0o777 == 0o600
 
 
 @pytest.mark.skipif(os.name == "nt", reason="POSIX permissions")
 def test_a_token_file_that_others_can_read_or_place_is_refused(tmp_path: Path):
     file = tmp_path / "token"
-    token_in(file)
+    load_or_create_token(file)
     file.chmod(0o640)
     with pytest.raises(UnsafeTokenFile, match="chmod 600"):
-        token_in(file)
+        load_or_create_token(file)
     file.chmod(0o600)
     link = tmp_path / "link"
     link.symlink_to(file)
@@ -140,10 +147,10 @@ def test_a_token_file_that_others_can_read_or_place_is_refused(tmp_path: Path):
     os.mkfifo(fifo, 0o600)
     for odd in (link, fifo):
         with pytest.raises(UnsafeTokenFile, match="not a regular file"):
-            token_in(odd)
+            load_or_create_token(odd)
     file.write_text("short")
     with pytest.raises(UnsafeTokenFile, match="no token"):
-        token_in(file)
+        load_or_create_token(file)
 
 
 def test_addresses_that_only_this_machine_reaches():

@@ -14,12 +14,12 @@ from pathlib import Path
 
 import pytest
 from lsprotocol import types
-from weft.server.lsp.serve import converse
+from weft.server.lsp.serve import serve_connection
 from weft.server.lsp.server import WeftServer
 from weft.server.shared import endpoint as placing
 from weft.server.shared import relay as relaying
 from weft.server.shared.control import log_file
-from weft.server.shared.endpoint import NotShared, SharedPlace, connect, shared_place
+from weft.server.shared.endpoint import SharedEndpoint, SharedServerUnavailable, connect, shared_endpoint
 from weft.server.shared.workspaces import Workspaces
 
 FILES = (Path(__file__).parent / "data" / "shop.txt").read_text(encoding="utf-8")
@@ -325,50 +325,50 @@ def test_where_no_place_is_private_each_window_has_its_own_server(windows, proje
 
 @pytest.fixture
 def place(tmp_path_factory):
-    return SharedPlace("test", tmp_path_factory.mktemp("run"))
+    return SharedEndpoint("test", tmp_path_factory.mktemp("run"))
 
 
 def test_installations_and_environments_that_differ_do_not_meet(monkeypatch, tmp_path):
     monkeypatch.setenv("XDG_RUNTIME_DIR", str(tmp_path))
-    here = shared_place().identity
+    here = shared_endpoint().identity
     for name in ("HOME", "XDG_CACHE_HOME", "WEFT_DATA_DIR", "TEAM_MODEL_KEY", "https_proxy"):
         with monkeypatch.context() as changed:
             changed.setenv(name, "/elsewhere")
-            assert shared_place().identity != here
+            assert shared_endpoint().identity != here
     with monkeypatch.context() as changed:
         changed.setattr(sys, "executable", "/another/python")
-        assert shared_place().identity != here
+        assert shared_endpoint().identity != here
     for name in ("DISPLAY", "XDG_ACTIVATION_TOKEN", "VSCODE_IPC_HOOK", "TERM"):
         monkeypatch.setenv(name, "another")
-    assert shared_place().identity == here
+    assert shared_endpoint().identity == here
 
 
 def test_only_a_folder_of_this_user_alone_will_do(monkeypatch, tmp_path):
     monkeypatch.setenv("XDG_RUNTIME_DIR", str(tmp_path))
     monkeypatch.setattr(placing, "LONGEST_SOCKET_NAME", 1000)
     folder = tmp_path / "weft"
-    assert shared_place().folder == folder
+    assert shared_endpoint().folder == folder
     assert stat.S_IMODE(folder.stat().st_mode) == 0o700
     folder.chmod(0o750)
-    with pytest.raises(NotShared, match="chmod 700"):
-        shared_place()
+    with pytest.raises(SharedServerUnavailable, match="chmod 700"):
+        shared_endpoint()
     folder.rmdir()
     elsewhere = tmp_path / "elsewhere"
     elsewhere.mkdir(mode=0o700)
     folder.symlink_to(elsewhere)
-    with pytest.raises(NotShared, match="yours alone"):
-        shared_place()
+    with pytest.raises(SharedServerUnavailable, match="accessible to other users"):
+        shared_endpoint()
     folder.unlink()
     folder.write_text("a file")
-    with pytest.raises(NotShared, match="cannot be made"):
-        shared_place()
+    with pytest.raises(SharedServerUnavailable, match="cannot be created"):
+        shared_endpoint()
 
 
 def test_a_name_that_is_too_long_for_a_socket_is_not_used(monkeypatch, tmp_path):
     long = tmp_path / ("x" * 100)
     long.mkdir()
     monkeypatch.setenv("XDG_RUNTIME_DIR", str(long))
-    assert shared_place().folder == Path(f"/tmp/weft-{os.getuid()}")
+    assert shared_endpoint().folder == Path(f"/tmp/weft-{os.getuid()}")
 
 
 def test_somebody_else_is_not_talked_to(place, monkeypatch):
@@ -379,7 +379,7 @@ def test_somebody_else_is_not_talked_to(place, monkeypatch):
         listening.listen()
         user = os.getuid()
         monkeypatch.setattr(os, "getuid", lambda: user + 1)
-        with pytest.raises(NotShared, match="another user"):
+        with pytest.raises(SharedServerUnavailable, match="another user"):
             connect(place)
 
 
@@ -388,11 +388,11 @@ def test_a_server_that_does_not_start_is_told_with_what_it_said(place, monkeypat
 
     def launch(listening, place):
         launched.append(listening)
-        place.last_words.write_text("ImportError: no module named weft")
+        place.startup_log.write_text("ImportError: no module named weft")
 
-    monkeypatch.setattr(relaying, "shared_place", lambda: place)
+    monkeypatch.setattr(relaying, "shared_endpoint", lambda: place)
     monkeypatch.setattr(relaying, "_launch", launch)
-    with pytest.raises(NotShared, match="no module named weft"):
+    with pytest.raises(SharedServerUnavailable, match="no module named weft"):
         relaying.relay()
     assert len(launched) == relaying.ATTEMPTS
 
@@ -401,7 +401,7 @@ def test_a_server_that_hangs_is_told_with_how_to_end_it(place, monkeypatch):
     monkeypatch.setattr(relaying, "READY_WITHIN_S", 0.05)
     place.lock.write_text("4711")
     ours, its = socket.socketpair()
-    with ours, its, pytest.raises(NotShared, match="kill 4711"):
+    with ours, its, pytest.raises(SharedServerUnavailable, match="kill 4711"):
         relaying._is_ready(ours, place)
 
 
@@ -438,7 +438,7 @@ def test_a_conversation_that_has_ended_is_not_kept():
         def write(self, data):
             pass
 
-        def n_waiting_bytes(self):
+        def n_unsent_bytes(self):
             return 0
 
     async def converse_once():
@@ -447,7 +447,7 @@ def test_a_conversation_that_has_ended_is_not_kept():
         messages = asyncio.StreamReader()
         for body in (b'{"id": 1, "method": "initialize", "params": {"capabilities": {}}}', b'{"method": "exit"}'):
             messages.feed_data(b"Content-Length: %d\r\n\r\n%s" % (len(body), body))
-        await converse(server, messages)
+        await serve_connection(server, messages)
         return weakref.ref(server)
 
     gone = asyncio.run(converse_once())

@@ -20,7 +20,7 @@ from weft.server.output.doctor import CheckResult
 from weft.server.output.pages import findings_page, status_page
 from weft.server.shared.workspaces import Workspaces
 from weft.server.workspace.folder import Progress
-from weft.server.workspace.status import Status, said
+from weft.server.workspace.status import Status, summarize_status
 
 
 def model(state: Any = "ready", note: str = "", slow: str = "") -> ModelState:
@@ -46,8 +46,8 @@ SLOW = model(slow="big is slow.")
         ({**OK, "folders": ()}, "ready", "Ready. No folder is open, so only the file at the cursor is known.", "pause"),
         ({**OK, **INDEXING}, "indexing", "Indexing: 120 of 340 files", "pause"),
         ({**OK, "state": "indexing", "progress": Progress(0, 0)}, "indexing", "Indexing: looking for files", "pause"),
-        ({**OK, "is_paused": True}, "paused", "Weft is paused: completions come when asked for, and files", "resume"),
-        ({**OK, "is_enabled": False}, "off", "Completion is switched off (completion.enabled).", "settings"),
+        ({**OK, "is_paused": True}, "paused", "Weft is paused: no automatic completions, and files", "resume"),
+        ({**OK, "is_enabled": False}, "off", "Completion is disabled (completion.enabled).", "settings"),
         ({**OK, "models": (DOWN,)}, "degraded", DOWN.note, "doctor"),
         ({**OK, "models": (model("aside", "big writes rubbish."),)}, "degraded", "big writes rubbish.", "doctor"),
         ({**BIG, "models": (SLOW,)}, "slow", "big is slow.", "models"),
@@ -59,14 +59,14 @@ SLOW = model(slow="big is slow.")
         ({**OK, "state": "error", "is_paused": True}, "error", "Indexing failed.", "doctor"),
         ({**OK, **INDEXING, "is_paused": True}, "paused", "Weft is paused", "resume"),
         ({**OK, "is_paused": True, "is_enabled": False}, "paused", "Weft is paused", "resume"),
-        ({**OK, **INDEXING, "is_enabled": False}, "off", "Completion is switched off", "settings"),
+        ({**OK, **INDEXING, "is_enabled": False}, "off", "Completion is disabled", "settings"),
         ({**OK, **INDEXING, "model": "none"}, "error", "No model is configured", "doctor"),
         ({**OK, **INDEXING, "models": (DOWN,)}, "indexing", "Indexing: 120 of 340 files", "pause"),
         ({**BIG, "models": (DOWN, SLOW)}, "slow", "big is slow.", "models"),
     ],
 )
 def test_the_first_cause_that_holds_is_said(facts: dict[str, Any], kind: str, text: str, first_action: str):
-    words = said(Status(**facts))
+    words = summarize_status(Status(**facts))
     assert (words.kind, words.actions[0]) == (kind, first_action)
     assert words.text.startswith(text)
 
@@ -79,7 +79,7 @@ def test_the_percentage_is_there_while_files_are_read(done: int, total: int, per
 
 def test_a_page_says_the_sentence_the_folders_and_each_note_once():
     status = Status(**{**OK, "models": (DOWN,), "notes": (DOWN.note,), "folders": ("/p", "/q")})
-    lines = [line["text"] for line in status_page(status, said(status))]
+    lines = [line["text"] for line in status_page(status, summarize_status(status))]
     assert lines[0].endswith(DOWN.note) and {"  /p", "  /q"} <= set(lines)
     assert "  big (ollama): does not answer" in lines
     assert lines.count(f"  {DOWN.note}") == 1
@@ -193,7 +193,7 @@ def test_a_pause_stops_a_first_index_and_what_was_read_is_not_read_again(folder:
         report = workspace.index(stop_in_the_middle)
         assert report.cancelled and 0 < report.n_files < N_FILES
         assert seen[-1] == report.n_files  # within a batch
-        assert not workspace.chat.context.is_indexing and said(workspace.status()).kind == "paused"
+        assert not workspace.chat.context.is_indexing and summarize_status(workspace.status()).kind == "paused"
         assert workspace.index().cancelled  # nothing is indexed in a pause
         workspace.resume()
         again = workspace.index()
@@ -226,7 +226,7 @@ def test_what_changes_in_a_pause_is_there_after_it_as_if_made_anew(folder: Path)
 
 def test_who_resumes_while_the_old_look_still_ends_gets_a_whole_new_one(folder: Path):
     workspaces = Workspaces()
-    share = workspaces.join([folder], Config, lambda news: None)
+    handle = workspaces.acquire([folder], Config, lambda news: None)
     is_reading, may_go_on = threading.Event(), threading.Event()
 
     def hold(_: Progress) -> None:
@@ -234,17 +234,17 @@ def test_who_resumes_while_the_old_look_still_ends_gets_a_whole_new_one(folder: 
         assert may_go_on.wait(30)
 
     with ThreadPoolExecutor() as pool:
-        ended = pool.submit(share.index, hold, Cancel())
+        ended = pool.submit(handle.index, hold, Cancel())
         assert is_reading.wait(30)
-        share.workspace.pause()
-        share.workspace.resume()
-        again = pool.submit(share.index, lambda progress: None, Cancel())
-        while len(share._opened.indexing._followers) < 2:
+        handle.workspace.pause()
+        handle.workspace.resume()
+        again = pool.submit(handle.index, lambda progress: None, Cancel())
+        while len(handle._shared.indexing._listeners) < 2:
             time.sleep(0.01)
         may_go_on.set()
         assert ended.result(30).cancelled
-        assert not again.result(30).cancelled and share.workspace.status().n_files == N_FILES
-    workspaces.leave(share)
+        assert not again.result(30).cancelled and handle.workspace.status().n_files == N_FILES
+    workspaces.release(handle)
 
 
 def test_a_burst_of_changes_is_sent_in_few_and_the_last_one_comes():
@@ -284,7 +284,7 @@ def test_a_burst_of_changes_is_sent_in_few_and_the_last_one_comes():
 def test_who_listens_hears_of_a_pause_until_not_wanted_any_more(folder: Path):
     heard: list[str] = []
     with Workspace([folder], Config(), cache=False) as workspace:
-        forget = workspace.on_status_change(lambda: heard.append(said(workspace.status()).kind))
+        forget = workspace.on_status_change(lambda: heard.append(summarize_status(workspace.status()).kind))
         workspace.index()
         assert heard[0] == "indexing" and heard[-1] == "ready"
         workspace.pause()
@@ -304,7 +304,7 @@ def test_an_index_that_fails_says_why_until_one_succeeds(folder: Path, monkeypat
             broken.setattr("weft.server.workspace.folder.Membership.walk", fail)
             with pytest.raises(OSError, match="gone"):
                 workspace.index()
-        words = said(workspace.status())
+        words = summarize_status(workspace.status())
         assert (words.kind, words.text) == ("error", "The disk is gone.")
         workspace.index()
-        assert said(workspace.status()).kind == "ready"
+        assert summarize_status(workspace.status()).kind == "ready"

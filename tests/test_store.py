@@ -1,4 +1,4 @@
-"""The kept index comes back whole or not at all, and nothing but an index ever does."""
+"""The cached index is loaded whole or not at all, and nothing but an index is loaded."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
-from weft.server.workspace.store import CACHE_VARIABLE, FileRecord, NotStorable, Store, Stored, cache_folder
+from weft.server.workspace.store import CACHE_VARIABLE, FileRecord, Store, StoredIndex, UnsupportedClass, cache_folder
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,20 +112,12 @@ def test_nothing_kept_is_nothing_and_says_nothing(tmp_path: Path, caplog: pytest
     assert caplog.records == []
 
 
-def test_forgotten_is_gone(tmp_path: Path) -> None:
-    store = make_store(tmp_path)
-    store.save(tmp_path, make_state(1), RECORDS)
-    store.forget(tmp_path)
-    store.forget(tmp_path)
-    assert store.load(tmp_path) is None
-
-
 # --- damage
 
 
 @pytest.fixture(scope="module")
 def whole(tmp_path_factory: pytest.TempPathFactory) -> tuple[Store, Path, bytes, list[object]]:
-    """A store with one kept index, and the bytes of its file."""
+    """A store with one cached index, and the bytes of its file."""
     folder = tmp_path_factory.mktemp("whole")
     store, state = make_store(folder), make_state(4)
     store.save(folder, state, RECORDS)
@@ -176,7 +168,7 @@ def test_what_is_no_index_is_named_in_one_line_of_the_log(
     store.location(tmp_path).write_bytes(content)
     assert store.load(tmp_path) is None
     (record,) = caplog.records
-    assert "will be made anew" in record.getMessage()
+    assert "will be rebuilt" in record.getMessage()
     assert store.save(tmp_path, make_state(1), RECORDS)
     assert same(store.load(tmp_path), make_state(1))
 
@@ -230,13 +222,13 @@ def test_a_hostile_index_is_refused(
         assert store.save(tmp_path, None, ())
     assert store.load(tmp_path) is None
     assert not (tmp_path / "HERE").exists()
-    assert "which no index holds" in caplog.text
+    assert "which is not allowed" in caplog.text
 
 
 @pytest.mark.parametrize("value", [Stranger(), [Stranger], {"a": os.system}, Path("x"), Row("a", Stranger())])  # type: ignore[arg-type]
 def test_a_class_that_could_not_come_back_is_refused_when_saved(tmp_path: Path, value: object) -> None:
     store = make_store(tmp_path)
-    with pytest.raises(NotStorable, match="add it"):
+    with pytest.raises(UnsupportedClass, match="add it"):
         store.save(tmp_path, value, ())
     assert store.load(tmp_path) is None
 
@@ -292,7 +284,7 @@ def test_a_disk_that_refuses_costs_a_line_in_the_log(tmp_path: Path, caplog: pyt
     store = make_store(tmp_path / "cache")
     assert not store.save(tmp_path, None, ())
     (record,) = caplog.records
-    assert "is not kept" in record.getMessage()
+    assert "could not be saved" in record.getMessage()
     assert store.load(tmp_path) is None
 
 
@@ -334,7 +326,7 @@ def test_what_a_crash_left_behind_is_removed_at_once(tmp_path: Path) -> None:
 def test_servers_that_share_a_cache_always_read_a_whole_index(tmp_path: Path) -> None:
     stores = [make_store(tmp_path) for _ in range(3)]
     stores[0].save(tmp_path, make_state(0), RECORDS)
-    seen: list[Stored | None] = []
+    seen: list[StoredIndex | None] = []
 
     def serve(number: int) -> None:
         for _ in range(8):
@@ -362,7 +354,7 @@ def make_state(seed: int, size: int = 40) -> list[object]:
     return [Value(f"v{seed}", numbers), Row("a", None), Row("b", Value("w", numbers[:3])), Kind.CODE, {"seed": seed}]
 
 
-def same(stored: Stored | None, state: list[object]) -> bool:
+def same(stored: StoredIndex | None, state: list[object]) -> bool:
     """Whether what came back is `state` and `RECORDS`."""
     if stored is None or stored.files != RECORDS:
         return False

@@ -12,7 +12,7 @@ import pytest
 from weft.llm import Cancel, CompletionRequest, ModelInfo, Piece
 from weft.llm.protocol import Speed
 from weft.server.config import CompletionOptions, Config, IndexOptions
-from weft.server.lsp.uris import stand_in_path
+from weft.server.lsp.uris import virtual_document_path
 from weft.server.output.as_json import status_json
 from weft.server.secrets import is_secret_path
 from weft.server.workspace.virtual_path import shown_file
@@ -73,7 +73,7 @@ def test_an_ignored_file_gets_no_automatic_completion_and_no_prompt(folder: Path
         workspace.open_buffer(folder / name, "ignored_name = 1\nx = ")
         completion = workspace.complete(folder / name, 1, 4)
         assert completion.text == "" and "is ignored" in completion.why_empty
-        assert "behind an address" in workspace.complete(folder / name, 1, 4, trigger="invoked").why_empty
+        assert "remote model" in workspace.complete(folder / name, 1, 4, trigger="invoked").why_empty
         assert workspace.retrieve(folder / name, 1, 4).fragments == ()
         assert "is ignored" in workspace.explain(folder / name, 1, 4).notes[0]
         assert any(f"{Path(name).name} is ignored" in note for note in status_json(workspace.status())["notes"])
@@ -122,7 +122,7 @@ GIT = quote(json.dumps({"path": "/shop/.env", "ref": "~"}))
 )
 @pytest.mark.parametrize("language", ["python", "dotenv", "plaintext"])
 def test_a_secret_file_is_known_in_every_scheme(folder: Path, uri: str, language: str) -> None:
-    path = stand_in_path(uri, language)
+    path = virtual_document_path(uri, language)
     assert is_secret_path(path.as_posix())
     model = Model()
     with Workspace([folder], Config(), model=model, cache=False) as workspace:
@@ -135,7 +135,7 @@ def test_a_view_of_an_ignored_file_is_ignored_too(folder: Path) -> None:
     model = Model()
     with opened(folder, model) as workspace:
         for name, is_ignored in (("local.py", True), ("shop.py", False)):
-            path = stand_in_path(f"git:{folder.as_posix()}/{name}?x", "python")
+            path = virtual_document_path(f"git:{folder.as_posix()}/{name}?x", "python")
             assert shown_file(path) == folder / name
             workspace.open_buffer(path, "x = ")
             assert ("is ignored" in workspace.complete(path, 0, 4).why_empty) is is_ignored
@@ -143,7 +143,7 @@ def test_a_view_of_an_ignored_file_is_ignored_too(folder: Path) -> None:
 
 
 def test_versions_of_a_file_are_documents_of_their_own() -> None:
-    paths = {stand_in_path(f"git:/shop/a.py?{ref}", "python") for ref in ("", "one", "two")}
+    paths = {virtual_document_path(f"git:/shop/a.py?{ref}", "python") for ref in ("", "one", "two")}
     assert len(paths) == 3 and {path.name for path in paths} == {"a.py"}
 
 

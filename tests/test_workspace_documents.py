@@ -240,7 +240,7 @@ def test_two_folders_keep_their_documents_apart(opened, folder, tmp_path):
     assert read(workspace, folder) == ALL
     assert read(workspace, other) == ["other.ipynb:6-6", "run.ipynb:6-6"]
     assert kept(workspace).count("run.ipynb") == 2
-    with pytest.raises(KeyError, match="no folder of this workspace"):
+    with pytest.raises(KeyError, match="not a folder of this workspace"):
         workspace.documents(tmp_path)
     workspace.remove_folder(other)
     with pytest.raises(KeyError):
@@ -333,7 +333,7 @@ def test_documents_need_no_library_of_the_extras(folder):
 
 
 def test_a_job_that_fails_costs_itself_alone():
-    done, worker = [], background.Background("test")
+    done, worker = [], background.BackgroundWorker("test")
     failed = worker.submit(lambda: done[0])
     worker.submit(lambda: done.append(1))
     worker.flush()
@@ -343,8 +343,8 @@ def test_a_job_that_fails_costs_itself_alone():
 
 
 def test_a_job_that_hangs_keeps_no_process_alive(monkeypatch):
-    monkeypatch.setattr(background, "ENDS_WITHIN_S", 0.01)
-    worker, started, never = background.Background("test"), threading.Event(), threading.Event()
+    monkeypatch.setattr(background, "JOIN_WITHIN_S", 0.01)
+    worker, started, never = background.BackgroundWorker("test"), threading.Event(), threading.Event()
     worker.submit(lambda: started.set() or (never.wait(60) and None))
     started.wait(30)
     waiting = worker.submit(lambda: None)

@@ -11,7 +11,7 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, 
 from weft.llm import Cancel
 from weft.server.config import load_config
 from weft.server.shared import workspaces
-from weft.server.shared.texts import SharedTexts
+from weft.server.shared.buffers import SharedBuffers
 from weft.server.shared.workspaces import Workspaces
 from weft.server.workspace.text import TextLines
 
@@ -32,7 +32,7 @@ class User:
     def join(self, settings=None, folders=None):
         settings = {} if settings is None else settings  # kept, so that a test can change them
         folders = folders or [self.folder]
-        return self.workspaces.join(folders, lambda: load_config(folders[0], settings)[0], self.news.append)
+        return self.workspaces.acquire(folders, lambda: load_config(folders[0], settings)[0], self.news.append)
 
 
 @pytest.fixture
@@ -75,9 +75,9 @@ def test_the_last_one_out_closes_it_and_nothing_is_left(user, monkeypatch):
     first.first_index(lambda progress: None, Cancel())
     gone = weakref.ref(first.workspace)
     stays = user.join({"completion": {"enabled": False}})
-    user.workspaces.leave(first)
+    user.workspaces.release(first)
     assert not first.workspace._closed.cancelled
-    user.workspaces.leave(second)
+    user.workspaces.release(second)
     assert second.workspace._closed.cancelled and len(user.workspaces) == 1
     del first, second
     until_s = time.monotonic() + 30
@@ -114,7 +114,7 @@ def test_who_comes_while_the_index_is_made_follows_it(user):
         making = pool.submit(first.first_index, lambda progress: None, Cancel())
         began.wait(30)
         following = pool.submit(second.first_index, told.append, Cancel())
-        while len(first._opened.indexing._followers) < 2:
+        while len(first._shared.indexing._listeners) < 2:
             pass
         go_on.set()
         assert following.result(30) is making.result(30)
@@ -124,7 +124,7 @@ def test_who_comes_while_the_index_is_made_follows_it(user):
 def test_a_setting_of_the_folder_changes_the_workspace_for_all(user):
     first, second = user.join(), user.join()
     (user.folder / "weft.toml").write_text("[completion]\nenabled = false\n")
-    assert user.workspaces.reconfigured(first) and user.workspaces.reconfigured(second)
+    assert user.workspaces.try_configure(first) and user.workspaces.try_configure(second)
     assert not first.workspace.config.completion.enabled
     assert user.join().workspace is first.workspace
 
@@ -133,16 +133,16 @@ def test_a_setting_of_one_editor_does_not(user):
     settings = {}
     first, second = user.join(settings), user.join()
     settings["completion"] = {"enabled": False}
-    assert not user.workspaces.reconfigured(first)
+    assert not user.workspaces.try_configure(first)
     assert second.workspace.config.completion.enabled
     # Alone it may, unless another workspace is like that already.
-    user.workspaces.leave(second)
-    assert user.workspaces.reconfigured(first)
+    user.workspaces.release(second)
+    assert user.workspaces.try_configure(first)
     assert not first.workspace.config.completion.enabled
     like_before = user.join()
     settings.clear()
-    assert not user.workspaces.reconfigured(first)
-    user.workspaces.leave(first)
+    assert not user.workspaces.try_configure(first)
+    user.workspaces.release(first)
     assert user.join().workspace is like_before.workspace
 
 
@@ -151,19 +151,19 @@ def test_folders_change_in_place_for_who_is_alone(user, tmp_path):
     other.mkdir()
     both = [user.folder, other]
     first, second = user.join(), user.join()
-    assert not user.workspaces.took_folders(first, both)
-    user.workspaces.leave(second)
-    assert user.workspaces.took_folders(first, both)
+    assert not user.workspaces.try_change_folders(first, both)
+    user.workspaces.release(second)
+    assert user.workspaces.try_change_folders(first, both)
     assert user.join(folders=both).workspace is first.workspace
     alone = user.join()
-    assert not user.workspaces.took_folders(alone, [other])  # another first folder is another memory
-    assert not user.workspaces.took_folders(alone, both)  # there is one
+    assert not user.workspaces.try_change_folders(alone, [other])  # another first folder is another memory
+    assert not user.workspaces.try_change_folders(alone, both)  # there is one
 
 
 def test_the_news_of_models_reach_all(user):
     user.join(), user.join()
-    (opened,) = user.workspaces._opened
-    opened.workspace._models._attended[0]("gone")
+    (shared,) = user.workspaces._open
+    shared.workspace._models._attended[0]("gone")
     assert user.news == ["gone", "gone"]
 
 
@@ -197,7 +197,7 @@ class Interleaved(RuleBasedStateMachine):
     def __init__(self):
         super().__init__()
         self.buffers = OneText()
-        self.shared = SharedTexts(self.buffers)
+        self.shared = SharedBuffers(self.buffers)
         self.shown = {}  # (window, path) -> its text
         self.written = {path: [] for path in PATHS}  # who shows it; who wrote last comes last
 
@@ -222,7 +222,7 @@ class Interleaved(RuleBasedStateMachine):
     def ask(self, data):
         window, path = data.draw(st.sampled_from(sorted(self.shown)))
         self.last(window, path)
-        self.shared.count_again(window, path)
+        self.shared.activate(window, path)
 
     @precondition(lambda self: self.shown)
     @rule(data=st.data())
@@ -237,13 +237,13 @@ class Interleaved(RuleBasedStateMachine):
         for path in PATHS:
             if self.shown.pop((window, path), None) is not None:
                 self.written[path].remove(window)
-        self.shared.leave(window)
+        self.shared.remove_window(window)
 
     @rule(window=st.sampled_from(WINDOWS), path=st.sampled_from(PATHS))
     def say_what_makes_no_sense(self, window, path):
         if (window, path) not in self.shown:
             self.shared.edit(window, path, TextLines("lost"), 3)
-            self.shared.count_again(window, path)
+            self.shared.activate(window, path)
             self.shared.close(window, path)
 
     @invariant()

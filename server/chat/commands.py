@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from ...retrieval import RepositoryIndex
 from ...retrieval.definition_index import NamedDefinition
 from ...retrieval.questions import is_document
-from ..workspace.recent_edits import RecentEdits, stands_in
+from ..workspace.recent_edits import RecentEdits, matches_text
 from .evidence_items import EvidenceBuilder, counted, cut_finding, locations, name_list
 from .symbol_queries import callees, callers, callers_by_name, importers, subclasses
 from .values import EvidenceItem, EvidenceSet, Finding
@@ -178,7 +178,7 @@ def recent_evidence(
         shown: list[EvidenceItem] = []
         for hunk in recent.get(folder, RecentEdits()).hunks:
             n_lines = index.n_lines_of(hunk.path)
-            if hunk.path not in index or hunk.start_line >= n_lines or not stands_in(hunk, _lines(index, hunk.path)):
+            if hunk.path not in index or hunk.start_line >= n_lines or not matches_text(hunk, _lines(index, hunk.path)):
                 continue
             end = min(max(hunk.end_line, hunk.start_line + 1), n_lines)
             shown.append(builder.lines(hunk.path, hunk.start_line, end, f"edited {_ago(now - hunk.at)}"))

@@ -110,7 +110,7 @@ class ChatContext:
         for root in indexes:
             try:
                 documents = self.documents(root)
-                beside[root] = documents.beside_code(MAX_DOCUMENTS_WAIT_S)
+                beside[root] = documents.files_outside_index(MAX_DOCUMENTS_WAIT_S)
                 notes += documents.notes
             except StoreError as error:  # code answers without stored documents
                 notes.append(str(error))

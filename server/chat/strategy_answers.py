@@ -114,7 +114,7 @@ def _items(source: DocumentSource) -> list[Item]:
         texts = {path: text.decode("utf-8", "replace") for path, text in index.texts.items() if is_document(path)}
         items += [Item(path, text) for path, text in sorted(texts.items())]
         unindexed: dict[str, list[str]] = {}
-        for segment in source.documents(folder).beside_code():
+        for segment in source.documents(folder).files_outside_index():
             lines = unindexed.setdefault(segment.source, [])
             # Padding, so that each line has the number that it has in its file.
             lines += [""] * (segment.first_line - len(lines))

@@ -17,12 +17,12 @@ from .exit_status import NOTHING_TO_SHOW
 
 def serve(options: argparse.Namespace) -> int:
     if options.shared:
-        from ..shared.endpoint import NotShared
+        from ..shared.endpoint import SharedServerUnavailable
         from ..shared.relay import relay
 
         try:
             return relay()
-        except NotShared as reason:
+        except SharedServerUnavailable as reason:
             print(f"weft: no shared server, so this window starts its own. {reason}", file=sys.stderr)
     elif options.stop:
         return _stop_shared()
@@ -47,11 +47,11 @@ def serve(options: argparse.Namespace) -> int:
 
 
 def _serve_tcp(address: str, token_file: Path | None) -> int:
-    from ..lsp import UnsafeTokenFile, is_loopback, new_token, serve_tcp, token_in
+    from ..lsp import UnsafeTokenFile, is_loopback, load_or_create_token, new_token, serve_tcp
 
     host, port = _parse_address(address)
     try:
-        token = new_token() if token_file is None else token_in(token_file)
+        token = new_token() if token_file is None else load_or_create_token(token_file)
     except UnsafeTokenFile as error:
         raise UserError(f"--token-file: {error}") from error
     except OSError as error:
@@ -84,11 +84,11 @@ def _parse_address(text: str) -> tuple[str, int]:
 
 def _stop_shared() -> int:
     from ..shared.control import stop_server
-    from ..shared.endpoint import NotShared
+    from ..shared.endpoint import SharedServerUnavailable
 
     try:
         stopped = stop_server()
-    except NotShared as error:
+    except SharedServerUnavailable as error:
         raise UserError(str(error)) from error
     if stopped is None:
         print("No shared server is running.")

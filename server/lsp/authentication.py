@@ -1,8 +1,8 @@
-"""Authentication of TCP clients by a token, and the limits of a connection until then.
+"""Authentication of TCP clients by a token, with limits on connections that are not authenticated yet.
 
-Owns the first message of a connection: it is `initialize` with the token, within a time and a size, or the connection
-is refused and closed. Also the file that hands the token to clients of the same user. A local port can be reached by
-every user of a machine and by every page in its browsers. Knows no session.
+Owns the check of the first message of a connection: it must be `initialize` with the token, within a time and a size;
+otherwise the connection is rejected and closed. Also owns the token file that clients of the same user read. A local
+port is reachable by every user of the machine and by every page in its browsers. Knows no session.
 """
 
 from __future__ import annotations
@@ -31,8 +31,8 @@ log = logging.getLogger("weft.lsp")
 MAX_FIRST_MESSAGE_BYTES = 1 << 20
 FIRST_MESSAGE_WITHIN_S = 10.0
 
-MAX_UNADMITTED = 64
-"""Connections that have not sent the token; one more closes the oldest of them, so that no crowd keeps a client out."""
+MAX_UNAUTHENTICATED = 64
+"""Open connections that have not sent the token. One more closes the oldest, so that a flood does not block clients."""
 
 CLOSED_WITHIN_S = 2.0
 DROPPED_WITHIN_S = 1.0
@@ -48,13 +48,13 @@ _HTTP = re.compile(
 _HTTP_ANSWER = (
     b"HTTP/1.1 400 Bad Request\r\nContent-Type: text/plain\r\nContent-Length: %d\r\nConnection: close\r\n\r\n%b"
 )
-_HTTP_TEXT = b"This is a language server. It does not speak HTTP.\n"
+_HTTP_TEXT = b"This is a language server, not an HTTP server.\n"
 
 _INVALID_REQUEST, _NOT_INITIALIZED = -32600, -32002
 
 
-class _Refused(ControlFlow):
-    """The connection is answered with these bytes and closed. The message is for the log."""
+class _Rejected(ControlFlow):
+    """The connection gets this response and is closed. The message goes to the log."""
 
     def __init__(self, why: str, answer: bytes) -> None:
         super().__init__(why)
@@ -62,102 +62,103 @@ class _Refused(ControlFlow):
 
 
 class UnsafeTokenFile(UserError):
-    """The file cannot hold a token. The message says why and what to do."""
+    """The file is not safe for a token. The message states the reason and the next step."""
 
 
 def new_token() -> str:
     return secrets.token_urlsafe(TOKEN_BYTES)
 
 
-def token_in(path: Path) -> str:
-    """The token in a file that only its owner can read; a new one where there is no file.
+def load_or_create_token(path: Path) -> str:
+    """The token in a file that only its owner can read; creates the file with a new token if there is none.
 
-    Raises UnsafeTokenFile for a file that others can read or replace, OSError for one that cannot be written or read.
+    Raises UnsafeTokenFile for a file that other users can read or replace, OSError if it cannot be read or written.
     """
     no_follow = getattr(os, "O_NOFOLLOW", 0)
     try:
-        made = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | no_follow, 0o600)
+        descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | no_follow, 0o600)
     except FileExistsError:
         pass
     else:
         token = new_token()
-        with open(made, "w", encoding="ascii") as file:
+        with open(descriptor, "w", encoding="ascii") as file:
             file.write(token + "\n")
         return token
     if not stat.S_ISREG(os.lstat(path).st_mode):
-        raise UnsafeTokenFile(f"{path} is not a regular file. Name another file.")
+        raise UnsafeTokenFile(f"{path} is not a regular file. Give another path.")
     with open(os.open(path, os.O_RDONLY | no_follow), "rb") as found:
         status = os.fstat(found.fileno())
         is_private = os.name == "nt" or (status.st_uid == os.getuid() and not status.st_mode & 0o077)
         if not is_private:
-            raise UnsafeTokenFile(f"{path} can be read by others. Remove it, or: chmod 600 {path}")
+            raise UnsafeTokenFile(f"{path} is readable by other users. Remove it, or run: chmod 600 {path}")
         token = found.read(1_000).decode("ascii", "replace").strip()
     if not re.fullmatch(r"[\w-]{32,}", token, re.ASCII):
-        raise UnsafeTokenFile(f"{path} holds no token of at least 32 letters and digits. Remove it for a new one.")
+        raise UnsafeTokenFile(f"{path} contains no token of at least 32 letters and digits. Remove it for a new one.")
     return token
 
 
 def is_loopback(host: str) -> bool:
-    """Whether only this machine can reach an address; False for a name that is none."""
+    """Whether only this machine can reach an address; False for a host name other than localhost."""
     try:
         return ipaddress.ip_address(host.partition("%")[0]).is_loopback
     except ValueError:
         return host == "localhost"
 
 
-class Admission:
-    """Of the connections to one port."""
+class Authenticator:
+    """Authenticates the connections to one port."""
 
     def __init__(self, token: str) -> None:
         self._token = token.encode()
-        self._unadmitted: dict[asyncio.StreamWriter, None] = {}  # the oldest first
+        self._unauthenticated: dict[asyncio.StreamWriter, None] = {}  # the oldest first
 
-    async def first_message(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> bytes | None:
-        """`initialize` of a client with the token, and without it; None for any other, which was told why."""
-        if len(self._unadmitted) >= MAX_UNADMITTED:
-            oldest = next(iter(self._unadmitted))
-            del self._unadmitted[oldest]
+    async def authenticate(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> bytes | None:
+        """The client's `initialize` message with the token removed; None for a connection that was rejected."""
+        if len(self._unauthenticated) >= MAX_UNAUTHENTICATED:
+            oldest = next(iter(self._unauthenticated))
+            del self._unauthenticated[oldest]
             oldest.transport.abort()
-        self._unadmitted[writer] = None
+        self._unauthenticated[writer] = None
         try:
             return await asyncio.wait_for(self._read(reader), FIRST_MESSAGE_WITHIN_S)
-        except _Refused as refused:
-            log.warning("Refused a connection: %s", one_line(refused))
-            await _refuse(reader, writer, refused.answer)
+        except _Rejected as rejected:
+            log.warning("Refused a connection: %s", one_line(rejected))
+            await _reject(reader, writer, rejected.answer)
         except asyncio.TimeoutError:
             log.warning("Refused a connection: no initialize within %g s.", FIRST_MESSAGE_WITHIN_S)
-            why = f"No initialize came within {FIRST_MESSAGE_WITHIN_S:g} s."
-            await _refuse(reader, writer, _error(None, _NOT_INITIALIZED, why))
+            why = f"No initialize request was received within {FIRST_MESSAGE_WITHIN_S:g} s."
+            await _reject(reader, writer, _error(None, _NOT_INITIALIZED, why))
         except (asyncio.IncompleteReadError, OSError):
-            pass  # it was closed
+            pass  # the client closed the connection
         finally:
-            self._unadmitted.pop(writer, None)
+            self._unauthenticated.pop(writer, None)
         return None
 
     async def _read(self, reader: asyncio.StreamReader) -> bytes:
-        length = await read_length(reader, MAX_HEADER_BYTES, _refuse_http)
+        length = await read_length(reader, MAX_HEADER_BYTES, _reject_http)
         if length is None:
-            raise _refusal(None, f"The header is longer than {MAX_HEADER_BYTES} bytes.")
+            raise _rejection(None, f"The header is longer than {MAX_HEADER_BYTES} bytes.")
         if length > MAX_FIRST_MESSAGE_BYTES:
-            raise _refusal(None, f"The first message may have {MAX_FIRST_MESSAGE_BYTES} bytes, not {length}.")
+            raise _rejection(None, f"The first message has {length} bytes; the limit is {MAX_FIRST_MESSAGE_BYTES}.")
         return self._checked(await reader.readexactly(length))
 
     def _checked(self, body: bytes) -> bytes:
         try:
             message = read_json(body)
         except (ValueError, RecursionError):
-            raise _refusal(None, "The first message is no JSON.") from None
+            raise _rejection(None, "The first message is not valid JSON.") from None
         if not isinstance(message, dict) or message.get("method") != "initialize" or "id" not in message:
-            raise _refusal(message, "The first message is the request initialize.", _NOT_INITIALIZED)
+            raise _rejection(message, "The first message must be an initialize request.", _NOT_INITIALIZED)
         given = _take_token(message.get("params"))
         if not hmac.compare_digest(given.encode("utf-8", "surrogatepass"), self._token):
             state = "wrong" if given else "missing"
-            raise _refusal(message, f"The token is {state}. Send it in initializationOptions.token.")
+            raise _rejection(message, f"The token is {state}. Send it in initializationOptions.token.")
         return json.dumps(message).encode()
 
 
-async def _refuse(reader: asyncio.StreamReader, writer: asyncio.StreamWriter, answer: bytes) -> None:
-    """Answer and end. What still comes is read and dropped for a moment: else the system drops the answer as well."""
+async def _reject(reader: asyncio.StreamReader, writer: asyncio.StreamWriter, answer: bytes) -> None:
+    """Send a response and half-close. Input is drained for a moment: closing a socket with unread input resets the
+    connection, and the response would be lost."""
     with contextlib.suppress(OSError, asyncio.TimeoutError):
         writer.write(answer)
         writer.write_eof()
@@ -170,7 +171,7 @@ async def _drop(reader: asyncio.StreamReader) -> None:
 
 
 async def close(writer: asyncio.StreamWriter) -> None:
-    """What was written is sent first, if the client takes it in time."""
+    """Close the connection after pending output is sent, within a time limit."""
     with contextlib.suppress(OSError, asyncio.TimeoutError):
         writer.close()
         await asyncio.wait_for(writer.wait_closed(), CLOSED_WITHIN_S)
@@ -178,7 +179,7 @@ async def close(writer: asyncio.StreamWriter) -> None:
 
 
 def _take_token(params: Any) -> str:
-    """The token, which is taken out: nothing behind this line ever sees it."""
+    """Remove the token from the parameters and return it: no later code sees it."""
     options = params.get("initializationOptions") if isinstance(params, Mapping) else None
     nested = options.get("weft") if isinstance(options, Mapping) else None
     found = ""
@@ -189,15 +190,15 @@ def _take_token(params: Any) -> str:
     return found
 
 
-def _refuse_http(line: bytes) -> None:
+def _reject_http(line: bytes) -> None:
     if _HTTP.match(line):
-        raise _Refused("it speaks HTTP", _HTTP_ANSWER % (len(_HTTP_TEXT), _HTTP_TEXT))
+        raise _Rejected("it sent an HTTP request", _HTTP_ANSWER % (len(_HTTP_TEXT), _HTTP_TEXT))
 
 
-def _refusal(message: Any, why: str, code: int = _INVALID_REQUEST) -> _Refused:
+def _rejection(message: Any, why: str, code: int = _INVALID_REQUEST) -> _Rejected:
     given = message.get("id") if isinstance(message, dict) else None
     is_id = isinstance(given, str | int | float) and not isinstance(given, bool)
-    return _Refused(why, _error(given if is_id else None, code, why))
+    return _Rejected(why, _error(given if is_id else None, code, why))
 
 
 def _error(message_id: Any, code: int, text: str) -> bytes:

@@ -1,6 +1,6 @@
-"""What the client can do, and what we offer it for that.
+"""Capability negotiation: client capabilities in, server capabilities and dynamic registrations out.
 
-Owns the reading of client capabilities, our server capabilities, and what is registered later. Knows no state.
+Owns the mapping between the two. Knows no state.
 """
 
 from __future__ import annotations
@@ -17,12 +17,12 @@ from .documents import DEFAULT_ENCODING, Encoding, choose_encoding
 from .messages import COMMAND_DID_ACCEPT
 
 SECTION = "weft"
-"""The section of the client's settings that is ours."""
+"""The name of Weft's section in the client's settings."""
 
 
 @dataclass(frozen=True, slots=True)
 class Client:
-    """The capabilities that change what we do; everything else is the same for all clients."""
+    """The client capabilities that change the server's behaviour."""
 
     encoding: Encoding = DEFAULT_ENCODING
     inline_completion: Literal["none", "static", "dynamic"] = "none"
@@ -35,7 +35,7 @@ class Client:
 
 
 def read_client(capabilities: types.ClientCapabilities) -> Client:
-    """The client behind its many optional fields."""
+    """Read the capabilities that matter from the many optional fields."""
     general, window = capabilities.general, capabilities.window
     document, workspace = capabilities.text_document, capabilities.workspace
     inline = document.inline_completion if document else None
@@ -54,10 +54,10 @@ def read_client(capabilities: types.ClientCapabilities) -> Client:
 
 
 def offer(client: Client, slash_commands: list[SlashCommand]) -> types.ServerCapabilities:
-    """Our side of `initialize`.
+    """The server capabilities, for the result of `initialize`.
 
-    Inline completion is offered here also to a client that does not mention it: a plugin may ask by itself. Only
-    who registers it dynamically is not told twice. The completion list is for clients without ghost text.
+    Inline completion is also offered to a client that does not announce it, since a plugin may request it; a client
+    with dynamic registration gets it by registration only. The completion list is for clients without ghost text.
     """
     fallback = client.completes and client.inline_completion == "none"
     own: WeftServerCapabilities = {"version": __version__, "slashCommands": slash_commands}
@@ -79,10 +79,10 @@ def offer(client: Client, slash_commands: list[SlashCommand]) -> types.ServerCap
 
 
 def later_registrations(client: Client) -> list[types.Registration]:
-    """What the client wants registered after `initialized`."""
+    """The dynamic registrations to send after `initialized`."""
     registrations = []
     if client.inline_completion == "dynamic":
-        # No selector of our own: the client's decides which documents we see.
+        # No document selector: the client's own selector decides which documents it sends.
         options: object = {"documentSelector": None}
         registrations.append(_registration(types.TEXT_DOCUMENT_INLINE_COMPLETION, options))
     if client.watches_files:
@@ -94,7 +94,7 @@ def later_registrations(client: Client) -> list[types.Registration]:
 
 
 def _field(value: Any, name: str) -> Any:
-    """Of an object with any fields; what the library makes of one has attributes."""
+    """A field of a JSON object, which the library represents as a mapping or as an object with attributes."""
     return value.get(name) if isinstance(value, Mapping) else getattr(value, name, None)
 
 

@@ -1,7 +1,7 @@
-"""Writes what follows from Weft's types: `python -m weft.server.lsp.describe`.
+"""Code generation from Weft's message types: `python -m weft.server.lsp.describe`.
 
-That is the tables in docs/protocol.md, the types of the VS Code extension (src/protocol.ts) and its settings
-(package.json). Tests compare all three with what this would write. Owns where each is written.
+Writes the tables in docs/protocol.md, the types of the VS Code extension (src/protocol.ts) and its settings
+(package.json). Tests compare all three with the generator's output. Owns the paths and layouts of the three.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from typing import Any
 from .. import config
 from ..output import types as answers
 from .messages import OWN_MESSAGES, OwnMessage
-from .schema import reachable, spelled, table, typescript
+from .schema import reachable, table, typescript, typescript_type
 
 ROOT = Path(__file__).resolve().parents[2]
 PROTOCOL = ROOT / "docs" / "protocol.md"
@@ -32,7 +32,7 @@ BESIDE_MESSAGES = (
 
 _HEAD = """\
 // Weft's own messages. Generated from the server's types by `python -m weft.server.lsp.describe`: change them there.
-// What each message does stands in docs/protocol.md.
+// docs/protocol.md describes each message.
 
 """
 
@@ -49,7 +49,7 @@ def main() -> None:
 
 
 def own_types() -> list[type]:
-    """All types of own messages, parts first."""
+    """All types of Weft's own messages, in dependency order."""
     kinds = [kind for own in OWN_MESSAGES for kind in (own.params, own.result) if kind is not None]
     return reachable((*kinds, *BESIDE_MESSAGES))
 
@@ -59,7 +59,7 @@ def types_module() -> str:
 
 
 def protocol_page(page: str) -> str:
-    """The page with its tables as they should be. `<!-- generated: NAME -->` says which: a type's, or `messages`."""
+    """The page with regenerated tables. `<!-- generated: NAME -->` names a type, or `messages`."""
     kinds = {kind.__name__: kind for kind in own_types()}
 
     def generated(found: re.Match[str]) -> str:
@@ -70,7 +70,7 @@ def protocol_page(page: str) -> str:
 
 
 def with_settings(package: str) -> str:
-    """The extension's package.json with the server's settings behind the extension's own, which come first."""
+    """The extension's package.json with the server's settings after the extension's own."""
     start = package.index("[", package.index('"configuration": '))
     first = package.index("{", start)
     decoder = json.JSONDecoder()
@@ -97,11 +97,11 @@ def _kind(own: OwnMessage) -> str:
 
 
 def _name(kind: Any) -> str:
-    return "" if kind is None else f"`{spelled(kind)}`".replace("|", "\\|")
+    return "" if kind is None else f"`{typescript_type(kind)}`".replace("|", "\\|")
 
 
 def _sections() -> Iterator[tuple[str, Mapping[str, Mapping[str, Any]]]]:
-    """By table, those without one last."""
+    """Settings by table; settings outside a table last."""
     tables: dict[str, dict[str, Mapping[str, Any]]] = {}
     for key, each in config.schema().items():
         head, dot, _ = key.partition(".")
@@ -112,7 +112,7 @@ def _sections() -> Iterator[tuple[str, Mapping[str, Mapping[str, Any]]]]:
 
 
 def _setting(each: Mapping[str, Any]) -> Mapping[str, Any]:
-    """As VS Code wants it: a description with backticks is Markdown."""
+    """A setting in VS Code's schema: descriptions contain Markdown."""
     return {("markdownDescription" if key == "description" else key): value for key, value in each.items()}
 
 

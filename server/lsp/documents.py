@@ -1,7 +1,7 @@
-"""The texts that the client holds open, edit by edit, and positions in them as the client counts.
+"""Incremental text synchronisation: open documents, their versions, and position encodings.
 
-Owns each document's text and version, and columns in UTF-8, UTF-16 or UTF-32 units; every position is clamped, none is
-an error. Lives on the event loop alone; its values are frozen. Knows no message type: edits come as plain values.
+Owns each document's text and version, and the conversion of columns in UTF-8, UTF-16 or UTF-32 code units. Positions
+are clamped, never an error. Used on the event loop only; documents are frozen values. Knows no message type.
 """
 
 from __future__ import annotations
@@ -21,12 +21,12 @@ log = logging.getLogger("weft.lsp")
 Encoding = Literal["utf-8", "utf-16", "utf-32"]
 
 DEFAULT_ENCODING: Encoding = "utf-16"
-"""What a client means that says nothing (LSP 3.17, PositionEncodingKind)."""
+"""The encoding of a client that names none (LSP 3.17, PositionEncodingKind)."""
 
 
 @dataclass(frozen=True, slots=True)
 class Edit:
-    """Replace what lies between two (line, column) positions; without positions, the whole text."""
+    """Replacement of the text between two (line, column) positions; without positions, of the whole text."""
 
     text: str
     start: tuple[int, int] | None = None
@@ -35,9 +35,10 @@ class Edit:
 
 @dataclass(frozen=True, slots=True)
 class Document:
-    """One text at one version. `in_step` is False when an edit was lost: then the text is a guess and asks nothing.
+    """One version of an open text.
 
-    `changed` is the range that the last message replaced; None where it sent a whole text.
+    `in_sync` is False after a lost edit: the text may differ from the client's, and requests return nothing.
+    `changed` is the range that the last message replaced; None if the message contained a whole text.
     """
 
     uri: str
@@ -46,7 +47,7 @@ class Document:
     version: int
     lines: TextLines
     encoding: Encoding = DEFAULT_ENCODING
-    in_step: bool = True
+    in_sync: bool = True
     changed: TextChange | None = None
 
     @property
@@ -67,7 +68,7 @@ class Document:
         return line, to_lsp_column(self.lines.line(line), character, self.encoding)
 
     def line(self, line: int) -> str:
-        """A line without its break."""
+        """A line without its line break."""
         return self.lines.line(line)
 
 
@@ -88,34 +89,34 @@ class Documents:
         return self._keep(Document(uri, path, language_id, version, TextLines(text), self.encoding))
 
     def change(self, uri: str, version: int, edits: Iterable[Edit]) -> Document | None:
-        """The document after `edits`, in their order; None when the document is not open.
+        """Apply edits in order and return the new document; None if the document is not open.
 
-        An older version than the one we hold says that messages were lost or swapped. Its edits would garble the
-        text, so the document is out of step until the client sends the whole text again.
+        A version lower than the current one means that messages were lost or reordered. Their edits would corrupt the
+        text, so the document is out of sync until the client sends the whole text again.
         """
         document = self.get(uri)
         if document is None:
-            log.warning("An edit of %s was ignored: the document is not open.", uri)
+            log.warning("Ignored an edit of %s: the document is not open.", uri)
             return None
-        in_step = document.in_step
+        in_sync = document.in_sync
         if version < document.version:
-            log.warning("Version %d of %s came after version %d.", version, uri, document.version)
-            in_step = False
+            log.warning("Received version %d of %s after version %d.", version, uri, document.version)
+            in_sync = False
         lines = document.lines
-        changed: TextChange | None = TextChange(0, 0, 0) if in_step else None
+        changed: TextChange | None = TextChange(0, 0, 0) if in_sync else None
         for edit in edits:
             if edit.start is None or edit.end is None:
-                lines, changed, in_step = TextLines(edit.text), None, True
-            elif in_step:
+                lines, changed, in_sync = TextLines(edit.text), None, True
+            elif in_sync:
                 lines, replaced = apply_edit(lines, edit.text, edit.start, edit.end, document.encoding)
                 changed = changed and (replaced if changed == TextChange(0, 0, 0) else changed.then(replaced))
-        return self._keep(replace(document, version=version, lines=lines, in_step=in_step, changed=changed))
+        return self._keep(replace(document, version=version, lines=lines, in_sync=in_sync, changed=changed))
 
-    def lose_step(self, uri: str) -> None:
-        """An edit could not be read: the text is a guess from here on."""
+    def mark_out_of_sync(self, uri: str) -> None:
+        """An edit could not be read: mark the document as out of sync."""
         document = self.get(uri)
         if document is not None:
-            self._keep(replace(document, in_step=False))
+            self._keep(replace(document, in_sync=False))
 
     def close(self, uri: str) -> Document | None:
         return self._documents.pop(document_key(uri), None)
@@ -128,7 +129,7 @@ class Documents:
 def apply_edit(
     lines: TextLines, text: str, start: tuple[int, int], end: tuple[int, int], encoding: Encoding
 ) -> tuple[TextLines, TextChange]:
-    """`lines` with one range replaced, and that range; an end before the start counts as the start."""
+    """`lines` with one range replaced, and that range; an end before the start is moved to the start."""
     first, last = (lines.offset(*_clamp(lines, position, encoding)) for position in (start, end))
     last = max(first, last)
     return lines.replaced(first, last, text), TextChange(first, last, first + len(text))
@@ -142,12 +143,12 @@ def _clamp(lines: TextLines, position: tuple[int, int], encoding: Encoding) -> t
 
 
 def document_key(uri: str) -> str:
-    """The same text for identifiers that differ only in percent-encoding."""
+    """A normalised URI: equal for URIs that differ only in percent-encoding."""
     return unquote(uri)
 
 
 def choose_encoding(offered: Iterable[str] | None) -> Encoding:
-    """The client's most wanted encoding that we know, UTF-16 when there is none."""
+    """The client's preferred encoding among the supported ones; UTF-16 if there is none."""
     known: dict[str, Encoding] = {encoding: encoding for encoding in get_args(Encoding)}
     return next((known[encoding] for encoding in offered or () if encoding in known), DEFAULT_ENCODING)
 

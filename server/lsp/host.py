@@ -1,7 +1,7 @@
-"""The server that several editor windows share: a session for each window, workspaces for those that want the same.
+"""Shared server process: one session per editor window, workspaces shared between equal sessions.
 
-Owns who is attached, the talk with their relays, and when the process ends: a few seconds after the last window, or
-when it is told to. Knows no message of an editor.
+Owns the connections, the handshake with the relays, and the end of the process: a few seconds after the last window
+closes, or on a stop command. Knows no LSP message.
 """
 
 from __future__ import annotations
@@ -16,67 +16,67 @@ import time
 from collections.abc import Callable
 
 from ..shared.control import STATUS, STOP, SharedServer, log_file
-from ..shared.endpoint import SharedPlace, file_at, is_of_this_user, locked, shared_place
+from ..shared.endpoint import SharedEndpoint, file_id_at, is_same_user, locked, shared_endpoint
 from ..shared.log_file import log_to
 from ..shared.relay import READY, SERVE
 from ..shared.workspaces import Workspaces
 from ..workspace.process import memory_mb, share_interpreter
-from .serve import DRAIN_WITHIN_S, converse
+from .serve import DRAIN_WITHIN_S, serve_connection
 from .server import WeftServer
 from .transport import PipeReader, PipeWriter
 
 log = logging.getLogger("weft.lsp")
 
-ALONE_FOR_S = 5.0
-"""How long the server waits for another window after the last: an editor that reloads comes back sooner."""
+IDLE_SHUTDOWN_AFTER_S = 5.0
+"""How long the server waits for a window after the last one closes: an editor that reloads reconnects sooner."""
 
-TRY_AGAIN_AFTER_S = 1.0
+RETRY_ACCEPT_AFTER_S = 1.0
 
-WORD_WITHIN_S = 5.0
-"""A connection that says nothing for so long is closed."""
+COMMAND_WITHIN_S = 5.0
+"""A connection that sends no command in this time is closed."""
 
 
 def serve_shared(listening: int) -> int:
-    """Serve all windows that come to this listening socket, until none is left. Returns the exit status."""
-    place = shared_place()
-    log_to(log_file(place))
+    """Serve all windows that connect to this listening socket, until none is left. Returns the exit status."""
+    endpoint = shared_endpoint()
+    log_to(log_file(endpoint))
     share_interpreter()
     with socket.socket(fileno=listening) as listener:
         listener.setblocking(False)
-        asyncio.run(_Host(place, listener).run())
+        asyncio.run(_SharedServerHost(endpoint, listener).run())
     return 0
 
 
-class _Host:
-    """Lives on the event loop."""
+class _SharedServerHost:
+    """Accepts connections and runs their sessions on the event loop."""
 
-    def __init__(self, place: SharedPlace, listener: socket.socket) -> None:
-        self._place, self._listener = place, listener
+    def __init__(self, endpoint: SharedEndpoint, listener: socket.socket) -> None:
+        self._endpoint, self._listener = endpoint, listener
         self._workspaces = Workspaces()
         self._servers: set[WeftServer] = set()
-        self._attending: set[asyncio.Task[None]] = set()
-        self._socket_file = file_at(place.socket)
+        self._connections: set[asyncio.Task[None]] = set()
+        self._socket_file = file_id_at(endpoint.socket)
         self._started_s = time.monotonic()
-        self._ended = asyncio.Event()
-        self._told_by: list[socket.socket] = []  # who told it to end sees the end of the process by the end of these
-        self._alone: asyncio.TimerHandle | None = None
+        self._stopping = asyncio.Event()
+        self._stop_connections: list[socket.socket] = []  # left open: their end of stream reports the exit
+        self._idle_timer: asyncio.TimerHandle | None = None
 
     async def run(self) -> None:
         loop = asyncio.get_running_loop()
-        self._place.lock.write_text(str(os.getpid()))
+        self._endpoint.lock.write_text(str(os.getpid()))
         loop.add_signal_handler(signal.SIGTERM, self._stop)
         log.info("The shared server is process %d.", os.getpid())
-        self._wait_for_windows()
+        self._start_idle_timer()
         accepting = asyncio.ensure_future(self._accept())
-        await self._ended.wait()
+        await self._stopping.wait()
         accepting.cancel()
         self._listener.close()
         for server in self._servers:
-            server.leave(1)
-        if self._attending:
-            await asyncio.wait(self._attending)
-        log.info("The shared server ends.")
-        self._clear_up()
+            server.disconnect(1)
+        if self._connections:
+            await asyncio.wait(self._connections)
+        log.info("The shared server exits.")
+        self._remove_files()
 
     async def _accept(self) -> None:
         loop = asyncio.get_running_loop()
@@ -84,49 +84,49 @@ class _Host:
             try:
                 connection, _ = await loop.sock_accept(self._listener)
             except OSError as error:
-                log.error("No window can come: %s", error)  # too many open files, as a rule; some will be closed
-                await asyncio.sleep(TRY_AGAIN_AFTER_S)
+                log.error("Could not accept a connection: %s", error)  # usually too many open files, until some close
+                await asyncio.sleep(RETRY_ACCEPT_AFTER_S)
                 continue
-            task = asyncio.ensure_future(self._attend(connection))
-            self._attending.add(task)
-            task.add_done_callback(self._left)
-            if self._alone is not None:
-                self._alone.cancel()
+            task = asyncio.ensure_future(self._handle_connection(connection))
+            self._connections.add(task)
+            task.add_done_callback(self._connection_closed)
+            if self._idle_timer is not None:
+                self._idle_timer.cancel()
 
-    async def _attend(self, connection: socket.socket) -> None:
+    async def _handle_connection(self, connection: socket.socket) -> None:
         loop = asyncio.get_running_loop()
         with connection, contextlib.suppress(OSError, asyncio.TimeoutError):
-            if not is_of_this_user(connection):
+            if not is_same_user(connection):
                 log.warning("Rejected a connection from another user.")
                 return
-            word = await asyncio.wait_for(loop.sock_recv(connection, 64), WORD_WITHIN_S)
-            if word == SERVE:
+            command = await asyncio.wait_for(loop.sock_recv(connection, 64), COMMAND_WITHIN_S)
+            if command == SERVE:
                 await loop.sock_sendall(connection, READY)
-                files = await asyncio.wait_for(_received_files(connection), WORD_WITHIN_S)
+                files = await asyncio.wait_for(_receive_descriptors(connection), COMMAND_WITHIN_S)
                 if len(files) == 2:
                     await self._serve(connection, *files)
-            elif word in (STATUS, STOP):
+            elif command in (STATUS, STOP):
                 await loop.sock_sendall(connection, self._status().line())
-                if word == STOP:
-                    log.info("The shared server was told to end.")
-                    self._told_by.append(connection.dup())
+                if command == STOP:
+                    log.info("Received a stop command.")
+                    self._stop_connections.append(connection.dup())
                     self._stop()
 
     async def _serve(self, connection: socket.socket, stdin: int, stdout: int) -> None:
-        """One window, from its first message to its exit status."""
+        """Run the session of one window, from its first message to its exit status."""
         loop = asyncio.get_running_loop()
         reader = PipeReader(os.fdopen(stdin, "rb", buffering=0), loop)
         writer = PipeWriter(os.fdopen(stdout, "wb", buffering=0))
         server = WeftServer(self._workspaces)
         server.protocol.set_writer(writer)
         self._servers.add(server)
-        if self._ended.is_set():  # it came in the moment in which we were told to end
-            server.leave(1)
-        watching = asyncio.ensure_future(_when_closed(connection, lambda: server.leave(1)))
+        if self._stopping.is_set():  # the server began to stop during the handshake
+            server.disconnect(1)
+        watching = asyncio.ensure_future(_when_closed(connection, lambda: server.disconnect(1)))
         try:
-            await converse(server, reader)
+            await serve_connection(server, reader)
         except Exception:
-            log.exception("A window could not be served any more.")
+            log.exception("The session of a window failed.")
         finally:
             self._servers.discard(server)
             watching.cancel()
@@ -138,37 +138,37 @@ class _Host:
         uptime_s = time.monotonic() - self._started_s
         return SharedServer(os.getpid(), len(self._servers), len(self._workspaces), uptime_s, memory_mb())
 
-    def _left(self, task: asyncio.Task[None]) -> None:
-        self._attending.discard(task)
-        if not self._attending:
-            self._wait_for_windows()
+    def _connection_closed(self, task: asyncio.Task[None]) -> None:
+        self._connections.discard(task)
+        if not self._connections:
+            self._start_idle_timer()
 
-    def _wait_for_windows(self) -> None:
-        if self._alone is not None:
-            self._alone.cancel()
-        self._alone = asyncio.get_running_loop().call_later(ALONE_FOR_S, self._end_alone)
+    def _start_idle_timer(self) -> None:
+        if self._idle_timer is not None:
+            self._idle_timer.cancel()
+        self._idle_timer = asyncio.get_running_loop().call_later(IDLE_SHUTDOWN_AFTER_S, self._stop_if_idle)
 
-    def _end_alone(self) -> None:
-        if not self._attending:
+    def _stop_if_idle(self) -> None:
+        if not self._connections:
             self._stop()
 
     def _stop(self) -> None:
-        """From here on who connects finds nobody, and starts another server."""
-        if not self._ended.is_set():
-            self._ended.set()
-            if file_at(self._place.socket) == self._socket_file:  # else it was removed, and another server has come
-                self._place.socket.unlink(missing_ok=True)
+        """Begin the shutdown: later relays find no socket, and start another server."""
+        if not self._stopping.is_set():
+            self._stopping.set()
+            if file_id_at(self._endpoint.socket) == self._socket_file:  # otherwise another server has replaced it
+                self._endpoint.socket.unlink(missing_ok=True)
 
-    def _clear_up(self) -> None:
-        """Leave nothing behind but the log, unless another server is there already."""
-        with locked(self._place):
-            if file_at(self._place.socket) is None:
-                self._place.last_words.unlink(missing_ok=True)
-                self._place.lock.unlink(missing_ok=True)
+    def _remove_files(self) -> None:
+        """Remove all files but the log, unless another server already uses them."""
+        with locked(self._endpoint):
+            if file_id_at(self._endpoint.socket) is None:
+                self._endpoint.startup_log.unlink(missing_ok=True)
+                self._endpoint.lock.unlink(missing_ok=True)
 
 
-async def _received_files(connection: socket.socket) -> list[int]:
-    """The open files that come next; none when the other side has gone."""
+async def _receive_descriptors(connection: socket.socket) -> list[int]:
+    """The file descriptors that the relay sends; empty if it has disconnected."""
     loop = asyncio.get_running_loop()
     readable = asyncio.Event()
     loop.add_reader(connection, readable.set)
@@ -181,7 +181,7 @@ async def _received_files(connection: socket.socket) -> list[int]:
 
 
 async def _when_closed(connection: socket.socket, call: Callable[[], None]) -> None:
-    """Call when the relay is gone: it says nothing more."""
+    """Call `call` when the relay disconnects; it sends nothing else."""
     with contextlib.suppress(OSError):
         await asyncio.get_running_loop().sock_recv(connection, 1)
     call()

@@ -1,6 +1,6 @@
-"""JSON as RFC 8259 has it: no NaN, no Infinity, no number beyond a float; and text that can be stored.
+"""Strict JSON parsing (RFC 8259): rejects NaN, Infinity and numbers beyond a float; checks for lone surrogates.
 
-Owns the reading of bytes. Knows no message.
+Owns the decoder and the text check. Knows no message.
 """
 
 from __future__ import annotations
@@ -13,24 +13,23 @@ from ...errors import InvalidArgument
 
 
 class InvalidText(InvalidArgument):
-    """A text that is no Unicode text: it holds half a surrogate pair."""
+    """A string with a lone surrogate, which UTF-8 cannot encode."""
 
 
 def read_json(body: bytes) -> Any:
-    """The value in UTF-8. Raises ValueError, or RecursionError for one that is nested too deeply."""
+    """Parse UTF-8 JSON. Raises ValueError, or RecursionError for a value that is nested too deeply."""
     return _DECODER.decode(body.decode("utf-8"))
 
 
 def check_text(value: Any) -> None:
-    """Raise InvalidText for a value with a lone surrogate in a text or a key, which neither a file system nor a
-    database takes."""
+    """Raise InvalidText for a lone surrogate in a string or key: file systems and databases reject them."""
     if isinstance(value, str):
         if not value.isascii():
             try:
                 value.encode()
             except UnicodeEncodeError as error:
                 raise InvalidText(
-                    f"a text holds half a surrogate pair, at character {error.start}. Send Unicode text."
+                    f"a string contains a lone surrogate at character {error.start}. Send Unicode text."
                 ) from None
     elif isinstance(value, dict):
         for key, each in value.items():
@@ -42,7 +41,7 @@ def check_text(value: Any) -> None:
 
 
 def _refuse_constant(name: str) -> float:
-    raise ValueError(f"{name} is no JSON")
+    raise ValueError(f"{name} is not valid JSON")
 
 
 def _finite(text: str) -> float:

@@ -1,6 +1,6 @@
-"""Links to cited lines: a URI and a range in the client's position encoding.
+"""LSP locations of citations and completions: a URI, and a range in the client's position encoding.
 
-Owns the conversion of line ranges that needs the text of a line. Knows no workspace: callers pass a path resolver.
+Owns the conversion. Knows no workspace: a callable resolves paths.
 """
 
 from __future__ import annotations
@@ -14,10 +14,10 @@ from ..output import types as answers
 from .documents import Encoding, to_lsp_column
 
 PathOf = Callable[[str, str], "Path | None"]
-"""The file of a folder and a path in it; None where that folder was removed."""
+"""Resolves a folder and a path in it to a file; None if the folder was removed."""
 
 
-def linked(cited: answers.CitedLines, path_of: PathOf, encoding: Encoding) -> answers.Citation:
+def with_location(cited: answers.CitedLines, path_of: PathOf, encoding: Encoding) -> answers.Citation:
     last = cited["text"].rpartition("\n")[2]
     end_line = max(cited["startLine"], cited["endLine"] - 1)
     return {

@@ -1,6 +1,6 @@
-"""Rate limiting of the log: the same message at most so often, one line where one is enough, tracebacks cut short.
+"""Rate limiting of log messages by template, and truncation of tracebacks and of single-line values.
 
-Owns the filter for loggers. Knows no message.
+Owns the logging filter. Knows no message.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import time
 import traceback
 from types import TracebackType
 
-AT_MOST = 30
+MAX_PER_PERIOD = 30
 """Warnings and errors of one message template in one period."""
 
 PERIOD_S = 60.0
@@ -24,26 +24,26 @@ _ExcInfo = tuple[type[BaseException], BaseException, "TracebackType | None"] | t
 
 
 class RateLimit(logging.Filter):
-    """Lets `AT_MOST` warnings of one kind through in a period; the first of the next period says how many were left
-    out. An exception's kind is its type and where it was raised, and its traceback comes once in a period."""
+    """Passes `MAX_PER_PERIOD` warnings of one kind in a period; the first of the next period reports how many were
+    suppressed. An exception's kind is its type and the line that raised it; its traceback comes once in a period."""
 
     def __init__(self) -> None:
         super().__init__()
         self._lock = threading.Lock()
-        self._periods: dict[object, list[float]] = {}  # by kind: start of the period, let through, left out
+        self._periods: dict[object, list[float]] = {}  # by kind: start of the period, passed, suppressed
 
     def filter(self, record: logging.LogRecord) -> bool:
         if record.levelno < logging.WARNING:
             return True
-        at_most = AT_MOST
+        at_most = MAX_PER_PERIOD
         kind: object = (record.levelno, str(record.msg))
         if record.exc_info:
             kind, at_most = (record.msg, _where(record.exc_info)), 1
-        passes, n_left_out = self._count(kind, at_most)
+        passes, n_suppressed = self._count(kind, at_most)
         if passes and record.exc_info:
             record.exc_text = _short_traceback(record.exc_info)
-        if passes and n_left_out:
-            record.msg, record.args = f"{record.getMessage()} ({n_left_out} more like this were left out)", ()
+        if passes and n_suppressed:
+            record.msg, record.args = f"{record.getMessage()} ({n_suppressed} more like this were suppressed)", ()
         return passes
 
     def _count(self, kind: object, at_most: int) -> tuple[bool, int]:
@@ -52,13 +52,13 @@ class RateLimit(logging.Filter):
             if len(self._periods) >= MAX_TEMPLATES:
                 self._periods.clear()
             period = self._periods.setdefault(kind, [now, 0, 0])
-            n_left_out = 0
+            n_suppressed = 0
             if now - period[0] >= PERIOD_S:
-                n_left_out = int(period[2])
+                n_suppressed = int(period[2])
                 period[:] = [now, 0, 0]
             passes = period[1] < at_most
             period[1 if passes else 2] += 1
-            return passes, n_left_out
+            return passes, n_suppressed
 
 
 def one_line(value: object, longest: int = 300) -> str:

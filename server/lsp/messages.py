@@ -1,7 +1,8 @@
-"""Weft's own messages, and those with fields that the protocol's library does not know.
+"""Types of Weft's custom LSP messages, and of standard ones with fields that the LSP library lacks.
 
-Owns their names, their parameters with what they mean, and the table of all of them; the answers are in `answers.py`.
-`docs/protocol.md` and the types of the VS Code extension are generated from both. Knows no handler.
+Owns method names, parameter types with the meaning of each field, and the table of messages. Result types are in
+`server/output/types.py`. `docs/protocol.md` and the types of the VS Code extension are generated from both. Knows no
+handler.
 """
 
 from __future__ import annotations
@@ -35,7 +36,7 @@ WEFT_DID_PARTIALLY_ACCEPT = "weft/didPartiallyAccept"
 WEFT_DID_REJECT = "weft/didReject"
 
 COMMAND_DID_ACCEPT = "weft.didAccept"
-"""What an editor runs that takes an item; so acceptance is known without any plugin."""
+"""The command of a completion item: an editor runs it on acceptance, so that acceptance is known without a plugin."""
 
 
 _POSITIVE = attrs.validators.ge(1)
@@ -43,57 +44,57 @@ _POSITIVE = attrs.validators.ge(1)
 
 def _token(_: object, attribute: attrs.Attribute[Any], value: object) -> None:
     if value is not None and (isinstance(value, bool) or not isinstance(value, int | str)):
-        raise TypeError(f"{attribute.name} is a string or an integer")
+        raise TypeError(f"{attribute.name} must be a string or an integer")
 
 
 @attrs.define
 class AskParams:
-    """A question or a command, where it goes on, and what is selected."""
+    """A question or a slash command, with its conversation and selection."""
 
-    question: Annotated[str, "The text, of at most 100,000 characters."] = attrs.field(
+    question: Annotated[str, "The text, at most 100,000 characters."] = attrs.field(
         validator=attrs.validators.max_len(100_000)
     )
-    conversation_id: Annotated[str, "Where it goes on; without it a new conversation begins."] = ""
-    text_document: Annotated[types.TextDocumentIdentifier | None, "An open document that is asked about."] = None
-    selection: Annotated[types.Range | None, "The selected range there: what is asked is about it."] = None
-    position: Annotated[types.Position | None, "The cursor there, for `/explain` without a selection."] = None
-    strategy: Annotated[str, "Have a memory strategy answer from the documents."] = ""
-    remember: Annotated[bool, "False keeps nothing."] = True
+    conversation_id: Annotated[str, "The conversation to continue; empty starts a new one."] = ""
+    text_document: Annotated[types.TextDocumentIdentifier | None, "An open document that the question is about."] = None
+    selection: Annotated[types.Range | None, "The selected range in the document: the subject of the question."] = None
+    position: Annotated[types.Position | None, "The cursor in the document, for `/explain` without a selection."] = None
+    strategy: Annotated[str, "The memory strategy that answers from the documents."] = ""
+    remember: Annotated[bool, "False stores neither question nor answer."] = True
     partial_result_token: Annotated[
-        types.ProgressToken | None, "Where the answer is streamed to: `AskProgress` by `$/progress`."
+        types.ProgressToken | None, "Token of the streamed answer: `AskProgress` in `$/progress`."
     ] = attrs.field(default=None, validator=_token)
     work_done_token: Annotated[
         types.ProgressToken | None,
-        "Begin and end, and in reports what was really asked when a question leans on another, and what a costly "
-        "answer may cost.",
+        "Token of begin, end and reports: the resolved question when it depends on an earlier one, and the estimated "
+        "cost of an expensive answer.",
     ] = attrs.field(default=None, validator=_token)
 
 
 @attrs.define
 class ConversationsParams:
-    """What to do with what was asked and answered in this workspace."""
+    """An action on the stored conversations of this workspace."""
 
     action: Annotated[str, "`list`, `get`, `search`, `delete` or `export`."] = "list"
     id: Annotated[str, "`get`, `delete`: the conversation."] = ""
-    text: Annotated[str, "`list`, `search`: words that must be in it, at most 10,000 characters."] = attrs.field(
+    text: Annotated[str, "`list`, `search`: words that it must contain, at most 10,000 characters."] = attrs.field(
         default="", validator=attrs.validators.max_len(10_000)
     )
-    file: Annotated[str, "`export`: the name of the file to write in Weft's folder of exports; not a path."] = ""
-    overwrite: Annotated[bool, "`export`: replace a file that is there."] = False
+    file: Annotated[str, "`export`: the name of the file in Weft's folder of exports; not a path."] = ""
+    overwrite: Annotated[bool, "`export`: replace an existing file."] = False
     all: Annotated[bool, "`delete`: all conversations."] = False
-    limit: Annotated[int, "`list`, `search`: at most so many, 1 to 10,000."] = attrs.field(
+    limit: Annotated[int, "`list`, `search`: maximum number of results, 1 to 10,000."] = attrs.field(
         default=100, validator=[attrs.validators.ge(1), attrs.validators.le(10_000)]
     )
 
 
 @attrs.define
 class CompleteParams:
-    """An invoked completion with everything that can be asked for."""
+    """An invoked completion with all options."""
 
     text_document: Annotated[types.TextDocumentIdentifier, "An open document."]
     position: Annotated[types.Position, "The cursor."]
-    multi_line: Annotated[bool | None, "Whether there may be several lines; null leaves it to the settings."] = None
-    candidates: Annotated[int, "So many different texts, up to 10."] = attrs.field(default=1, validator=_POSITIVE)
+    multi_line: Annotated[bool | None, "Whether the text may have several lines; null uses the settings."] = None
+    candidates: Annotated[int, "Number of different texts, up to 10."] = attrs.field(default=1, validator=_POSITIVE)
     iterations: Annotated[int, "Rounds of RepoCoder's loop, up to 4: slower, better."] = attrs.field(
         default=1, validator=_POSITIVE
     )
@@ -109,7 +110,7 @@ class ExplainParams:
 
 @attrs.define
 class InlineCompletionParams:
-    """Of `textDocument/inlineCompletion`, with what some editors send beyond the standard."""
+    """Parameters of `textDocument/inlineCompletion`, with the formatting options that some editors add."""
 
     text_document: types.TextDocumentIdentifier
     position: types.Position
@@ -119,33 +120,34 @@ class InlineCompletionParams:
 
 @attrs.define
 class ItemParams:
-    """Which completion."""
+    """Identifies a completion."""
 
-    id: Annotated[str, "Of an inline completion item, from its command's argument, or of a `CompleteItem`."]
+    id: Annotated[str, "The id in the argument of an inline completion item's command, or of a `CompleteItem`."]
 
 
 @attrs.define
 class PartlyAcceptedParams:
-    """Which completion, and how much of it."""
+    """Identifies a completion, and how much of it was accepted."""
 
-    id: Annotated[str, "Of the completion."]
-    accepted_length: Annotated[int, "So many UTF-16 units from its beginning were taken by now, in all."] = attrs.field(
+    id: Annotated[str, "The id of the completion."]
+    accepted_length: Annotated[int, "UTF-16 units accepted so far, counted from its start."] = attrs.field(
         validator=attrs.validators.ge(0)
     )
 
 
 @attrs.define
 class PauseParams:
-    """Whether Weft shall rest."""
+    """Whether to pause or resume Weft."""
 
     paused: Annotated[bool, "True pauses, false resumes."]
 
 
 @dataclass(frozen=True, slots=True)
 class OwnMessage:
-    """One of Weft's own. `result` is a type of `answers.py`, or None where null may come; None for a notification.
+    """A custom message. `result` is a type of `server/output/types.py`, with None if null is allowed; None for a
+    notification.
 
-    A server's notification has its content as `result`: it is an answer that nobody asked for.
+    A notification of the server has its content as `result`: the type of an unsolicited result.
     """
 
     method: str
@@ -160,21 +162,19 @@ class OwnMessage:
 
 
 OWN_MESSAGES = (
-    OwnMessage(WEFT_STATUS, None, answers.StatusResult, "How Weft is, and why."),
-    OwnMessage(WEFT_DID_CHANGE_STATUS, None, answers.StatusResult, "That is something else now.", "server"),
-    OwnMessage(WEFT_PAUSE, PauseParams, answers.StatusResult, "Rest, or go on."),
-    OwnMessage(WEFT_DOCTOR, None, answers.DoctorResult | None, "Look for what is wrong on this machine."),
-    OwnMessage(WEFT_EXPLAIN, ExplainParams, answers.ExplainResult | None, "Why this completion."),
-    OwnMessage(WEFT_COMPLETE, CompleteParams, answers.CompleteResult | None, "Several candidates."),
+    OwnMessage(WEFT_STATUS, None, answers.StatusResult, "Current status, with the reason."),
+    OwnMessage(WEFT_DID_CHANGE_STATUS, None, answers.StatusResult, "The status has changed.", "server"),
+    OwnMessage(WEFT_PAUSE, PauseParams, answers.StatusResult, "Pause or resume."),
+    OwnMessage(WEFT_DOCTOR, None, answers.DoctorResult | None, "Diagnose the installation and configuration."),
+    OwnMessage(WEFT_EXPLAIN, ExplainParams, answers.ExplainResult | None, "Fragments of a completion, with scores."),
+    OwnMessage(WEFT_COMPLETE, CompleteParams, answers.CompleteResult | None, "An invoked completion, with candidates."),
     OwnMessage(WEFT_ASK, AskParams, answers.AskResult | None, "Answer a question about the repository."),
-    OwnMessage(
-        WEFT_CONVERSATIONS, ConversationsParams, answers.ConversationsResult, "What was asked and answered before."
-    ),
-    OwnMessage(WEFT_DID_SHOW, ItemParams, None, "A person sees a completion."),
-    OwnMessage(WEFT_DID_ACCEPT, ItemParams, None, "It was taken, or what was left of it."),
-    OwnMessage(WEFT_DID_PARTIALLY_ACCEPT, PartlyAcceptedParams, None, "A part of it was taken."),
-    OwnMessage(WEFT_DID_REJECT, ItemParams, None, "It was refused."),
-    OwnMessage(WEFT_STATS, None, answers.StatsResult, "What was counted since the server started."),
+    OwnMessage(WEFT_CONVERSATIONS, ConversationsParams, answers.ConversationsResult, "Stored conversations."),
+    OwnMessage(WEFT_DID_SHOW, ItemParams, None, "A completion is shown."),
+    OwnMessage(WEFT_DID_ACCEPT, ItemParams, None, "It was accepted, or its remaining part was."),
+    OwnMessage(WEFT_DID_PARTIALLY_ACCEPT, PartlyAcceptedParams, None, "A part of it was accepted."),
+    OwnMessage(WEFT_DID_REJECT, ItemParams, None, "It was rejected."),
+    OwnMessage(WEFT_STATS, None, answers.StatsResult, "Counters since the server started."),
 )
 
 
@@ -183,33 +183,31 @@ PARAMS_TYPES: dict[str, type[Any]] = {
     types.TEXT_DOCUMENT_INLINE_COMPLETION: InlineCompletionParams,
     **{own.method: own.params for own in OWN_MESSAGES if own.params is not None},
 }
-"""What the parameters of a message are read into, by method; methods without parameters are not in it."""
+"""The parameter type of each method; methods without parameters are absent."""
 
 
 @cache
 def converter() -> Converter:
-    """The library's converter, which also reads our parameters. One for all: it keeps the code that it generates."""
-    # Without details: their lists of errors refer to the frames that refer to them, with the whole message, and only
-    # the collector of cycles would free those.
-    made = get_converter(Converter(detailed_validation=False))
+    """The library's converter with hooks for Weft's parameter types. Cached, since it generates code."""
+    # No detailed validation: its error lists form reference cycles with frames that hold the whole message, which only
+    # the cyclic garbage collector would free.
+    cattrs_converter = get_converter(Converter(detailed_validation=False))
     for kind in (bool, int, float, str):
-        made.register_structure_hook(kind, _exact)
+        cattrs_converter.register_structure_hook(kind, _strict)
     for params in {InlineCompletionParams, *(own.params for own in OWN_MESSAGES)} - {None}:
-        made.register_structure_hook(params, _reader(params, made))
-    return made
+        cattrs_converter.register_structure_hook(params, _reader(params, cattrs_converter))
+    return cattrs_converter
 
 
-def on_the_wire(name: str) -> str:
+def json_name(name: str) -> str:
     """A field's name in JSON."""
     first, *others = name.split("_")
     return first + "".join(map(str.capitalize, others))
 
 
-def _exact(value: Any, kind: type[Any]) -> Any:
-    """A value of a plain type, as JSON has it. The library's converter would make a text of anything.
-
-    It is also asked for enumerations of numbers and texts.
-    """
+def _strict(value: Any, kind: type[Any]) -> Any:
+    """A value of a primitive type or an enumeration, without coercion: the library's converter would accept any value
+    as a string."""
     if issubclass(kind, Enum):
         if isinstance(value, bool):
             raise TypeError(f"expected {kind.__name__}, found bool")
@@ -222,8 +220,8 @@ def _exact(value: Any, kind: type[Any]) -> Any:
     return value
 
 
-def _reader(params: Any, made: Converter) -> Callable[..., Any]:
-    renamed: dict[str, Any] = {field.name: override(rename=on_the_wire(field.name)) for field in attrs.fields(params)}
-    read = make_dict_structure_fn(params, made, **renamed)
-    # Parameters may be left out where all of them may be.
+def _reader(params: Any, cattrs_converter: Converter) -> Callable[..., Any]:
+    renamed: dict[str, Any] = {field.name: override(rename=json_name(field.name)) for field in attrs.fields(params)}
+    read = make_dict_structure_fn(params, cattrs_converter, **renamed)
+    # `params` itself is optional if all of its fields are.
     return lambda given, kind: read({} if given is None else given, kind)

@@ -1,7 +1,6 @@
-"""Indexing as the client's progress bar, and an answer as it is written.
+"""`$/progress`: the progress bar of an index run, and the streamed parts of an answer.
 
-Owns one progress token from create to end, and how often it is reported. Knows no workspace: it is told
-how far the work is, from any thread.
+Owns the life of a progress token and the rate of its reports. Knows no workspace: callers report from any thread.
 """
 
 from __future__ import annotations
@@ -25,12 +24,12 @@ if TYPE_CHECKING:
 
 REPORT_EVERY_S = 0.1
 
-ANSWER_WITHIN_S = 5.0
-"""A client that has not agreed to a bar by then does not get one."""
+RESPONSE_WITHIN_S = 5.0
+"""A client that has not accepted the progress bar by then does not get one."""
 
 
 class ProgressBar:
-    """Shown from the moment the client agrees until `close`; its cancel button cancels the work."""
+    """Shown from the client's acceptance until `close`; its cancel button cancels the work."""
 
     def __init__(self, server: WeftServer, title: str, cancel: Cancel) -> None:
         self._bars = server.work_done_progress
@@ -43,7 +42,7 @@ class ProgressBar:
         self._opening = asyncio.ensure_future(self._begin())
 
     def report(self, progress: Progress) -> None:
-        """From any thread; most calls cost one look at the clock."""
+        """Report progress, from any thread. Rate-limited: most calls only read the clock."""
         now = time.monotonic()
         if now - self._last_report >= REPORT_EVERY_S:
             self._last_report = now
@@ -58,7 +57,7 @@ class ProgressBar:
 
     async def _begin(self) -> None:
         try:
-            await asyncio.wait_for(self._bars.create_async(self._token), ANSWER_WITHIN_S)
+            await asyncio.wait_for(self._bars.create_async(self._token), RESPONSE_WITHIN_S)
         except (JsonRpcException, asyncio.TimeoutError):
             return
         self._bars.tokens[self._token].add_done_callback(lambda _: self._cancel.cancel())
@@ -73,7 +72,7 @@ class ProgressBar:
 
 
 class AnswerProgress:
-    """An answer piece by piece, by the tokens that its request gave; nothing is sent for one that it did not give.
+    """Streams an answer to the progress tokens of its request; sends nothing for a token that the request lacks.
 
     All methods but `begin` and `end` may be called from any thread.
     """
@@ -91,7 +90,7 @@ class AnswerProgress:
         self._send(self._work_done, types.WorkDoneProgressBegin(title="Weft answers", cancellable=False))
 
     def conversation(self, id: str) -> None:
-        """Where the answer is kept, for who does not wait for its end."""
+        """Send the id under which the answer is stored, before the answer is complete."""
         self._stream({"conversationId": id})
 
     def citation(self, citation: Citation) -> None:
@@ -101,16 +100,16 @@ class AnswerProgress:
         self._text(self._markdown.feed(piece))
 
     def restart(self) -> None:
-        """What was sent so far is void."""
+        """Discard the text that was sent so far."""
         self._markdown = MarkdownStream()
         self._stream({"restart": True})
 
-    def is_whole(self) -> None:
-        """No more text comes: what was held back is sent."""
+    def finish_text(self) -> None:
+        """Flush the text that the Markdown filter has buffered."""
         self._text(self._markdown.finish())
 
     def note(self, note: str) -> None:
-        """What is worth knowing before the answer comes."""
+        """Send a message to show while the answer is generated."""
         self._send(self._work_done, types.WorkDoneProgressReport(message=for_editor(note)))
 
     def end(self) -> None:

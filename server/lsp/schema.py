@@ -1,6 +1,6 @@
-"""Weft's own types as an editor reads them: interfaces of TypeScript, and tables of fields for the documentation.
+"""Schema generation: Python message types as TypeScript interfaces and as Markdown tables.
 
-Owns how a type of Python is said in both. Knows no message and no file.
+Owns the mapping of types to both. Knows no message and no file.
 """
 
 from __future__ import annotations
@@ -15,25 +15,25 @@ import attrs
 from lsprotocol import types
 
 from ..output import types as answers
-from .messages import on_the_wire
+from .messages import json_name
 
 _STANDARD: dict[Any, type] = {
     types.Position: answers.Position,
     types.Range: answers.Range,
     types.TextDocumentIdentifier: answers.TextDocumentIdentifier,
 }
-"""What the protocol's library reads parameters into, and how it looks in JSON."""
+"""Parameter types of the LSP library, and the equivalent typed dictionaries."""
 
 _PLAIN: dict[Any, str] = {str: "string", bool: "boolean", int: "number", float: "number", NoneType: "null"}
 
 
 @dataclass(frozen=True, slots=True)
 class Member:
-    """One field as it is in JSON."""
+    """One field of a JSON object."""
 
     name: str
     is_optional: bool
-    kind: str  # as in TypeScript
+    kind: str  # in TypeScript syntax
     meaning: str
 
 
@@ -44,51 +44,51 @@ def members(kind: type) -> list[Member]:
         optional = frozenset(getattr(kind, "__optional_keys__", ()))
         return [_member(name, name in optional, hint) for name, hint in hints.items()]
     return [
-        _member(on_the_wire(field.name), field.default is not attrs.NOTHING, hints[field.name])
+        _member(json_name(field.name), field.default is not attrs.NOTHING, hints[field.name])
         for field in attrs.fields(kind)
     ]
 
 
 def typescript(kinds: Iterable[Any]) -> str:
-    """Interfaces for these types and for all that they are made of, each before its first use."""
+    """Interfaces for these types and the types that they refer to, each before its first use."""
     return "\n".join(map(_interface, reachable(kinds)))
 
 
 def table(kind: type) -> str:
-    """The fields in Markdown."""
+    """The fields of a type as a Markdown table."""
     rows = [f"| `{_shown_name(each)}` | `{_in_a_table(each.kind)}` | {each.meaning} |" for each in members(kind)]
     return "\n".join(("| field | type | |", "|---|---|---|", *rows))
 
 
 def reachable(kinds: Iterable[Any]) -> list[type]:
-    """These types and all that they are made of, each once, parts first."""
+    """These types and the types that they refer to, in dependency order, without duplicates."""
     found: dict[type, None] = {}
     for kind in kinds:
         _reach(kind, found)
     return list(found)
 
 
-def spelled(hint: Any) -> str:
-    """A type as in TypeScript."""
+def typescript_type(hint: Any) -> str:
+    """A type in TypeScript syntax."""
     hint = _STANDARD.get(hint, hint)
     origin, arguments = get_origin(hint), get_args(hint)
     if origin is Annotated:
-        return spelled(arguments[0])
+        return typescript_type(arguments[0])
     if origin in (Union, UnionType):
-        return " | ".join(dict.fromkeys(map(spelled, arguments)))
+        return " | ".join(dict.fromkeys(map(typescript_type, arguments)))
     if origin is Literal:
         return " | ".join(json.dumps(choice) for choice in arguments)
     if origin is list:
-        inner = spelled(arguments[0])
+        inner = typescript_type(arguments[0])
         return f"({inner})[]" if " | " in inner else f"{inner}[]"
     if origin is dict:
-        return f"Record<string, {spelled(arguments[1])}>"
+        return f"Record<string, {typescript_type(arguments[1])}>"
     return _PLAIN.get(hint) or str(hint.__name__)
 
 
 def _member(name: str, is_optional: bool, hint: Any) -> Member:
     kind, meaning = get_args(hint)
-    return Member(name, is_optional, spelled(kind), meaning)
+    return Member(name, is_optional, typescript_type(kind), meaning)
 
 
 def _interface(kind: type) -> str:
@@ -119,7 +119,7 @@ def _reach(hint: Any, found: dict[type, None]) -> None:
 
 
 def _parts(hint: Any) -> Iterator[type]:
-    """The types with fields in a hint."""
+    """The types in a hint that have fields."""
     if is_typeddict(hint) or attrs.has(hint):
         yield _STANDARD.get(hint, hint)
     for argument in get_args(hint):

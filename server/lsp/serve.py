@@ -1,7 +1,7 @@
-"""Serve over stdin and stdout, or over TCP: one conversation from its first message to the end of its session.
+"""Transports of the server: stdio and TCP. Runs each connection from its first message to the end of its session.
 
-Owns what ends a conversation: exit, the end of the stream, the death of the client's process. Who may talk over TCP is
-in `admission.py`. Knows no message.
+Owns the read loop, back-pressure, and the end of a connection: exit, end of stream, or exit of the client's process.
+`authentication.py` authenticates TCP clients. Knows no message.
 """
 
 from __future__ import annotations
@@ -17,38 +17,38 @@ from contextvars import ContextVar
 
 from ..shared.workspaces import Workspaces
 from ..workspace.process import share_interpreter
-from .authentication import Admission, close
+from .authentication import Authenticator, close
 from .log_limit import one_line
 from .server import WeftServer
-from .transport import MAX_WAITING_BYTES, PipeReader, PipeWriter, SocketWriter, TooLong, claim_stdio, read_message
+from .transport import MAX_UNSENT_BYTES, PipeReader, PipeWriter, SocketWriter, TooLong, claim_stdio, read_message
 
 log = logging.getLogger("weft.lsp")
 
 DRAIN_WITHIN_S = 2.0
-"""How long a client may take to read our last messages."""
+"""How long a client may take to read the last messages."""
 
-LOOK_FOR_CLIENT_EVERY_S = 1.0
+CHECK_CLIENT_EVERY_S = 1.0
 
-LOOK_FOR_ROOM_EVERY_S = 0.01
-"""For a client that does not read what it is sent."""
+CHECK_BACKLOG_EVERY_S = 0.01
+"""Interval of checks while a client does not read its messages."""
 
-_CONVERSING: ContextVar[WeftServer | None] = ContextVar("weft-conversing", default=None)
-"""Whose messages are being handled."""
+_current_server: ContextVar[WeftServer | None] = ContextVar("weft-conversing", default=None)
+"""The server whose messages the current task handles."""
 
 
 def serve_stdio() -> int:
-    """Serve the client that started us, until it is done or gone. Returns the process's exit status.
+    """Serve the parent process over stdio until it exits or disconnects. Returns the process's exit status.
 
-    Threads that wait for a model may be left over: the caller ends the process without waiting for them.
+    Threads that wait for a model may still run: the caller exits without waiting for them.
     """
     share_interpreter()
     return asyncio.run(_serve_stdio())
 
 
 def serve_tcp(host: str, port: int, token: str, on_listening: Callable[[str, int], None]) -> int:
-    """Serve any number of clients that send the token, each with a session of its own, until interrupted.
+    """Serve any number of clients that send the token, each in its own session, until interrupted.
 
-    `on_listening` is told the address; port 0 lets the system choose. Raises OSError when it can't be had.
+    `on_listening` receives the address; port 0 lets the system choose one. Raises OSError if it cannot be bound.
     """
     share_interpreter()
     with contextlib.suppress(KeyboardInterrupt):
@@ -56,16 +56,19 @@ def serve_tcp(host: str, port: int, token: str, on_listening: Callable[[str, int
     return 0
 
 
-async def converse(server: WeftServer, reader: asyncio.StreamReader, first: bytes | None = None) -> None:
-    """Hand on messages until the server leaves or the stream ends, then close the session. `first` was read already."""
-    _CONVERSING.set(server)
+async def serve_connection(server: WeftServer, reader: asyncio.StreamReader, first: bytes | None = None) -> None:
+    """Dispatch messages until the server disconnects or the stream ends, then close the session.
+
+    `first` is a message that was already read.
+    """
+    _current_server.set(server)
     handler = _ClientLog(server)
     logging.getLogger("weft").addHandler(handler)
-    conversation = asyncio.ensure_future(_hand_on_messages(server, reader, first))
-    server.converse_in(conversation)
+    reading = asyncio.ensure_future(_read_messages(server, reader, first))
+    server.set_reader_task(reading)
     try:
         with contextlib.suppress(asyncio.CancelledError):
-            await conversation
+            await reading
         await server.session.close()
     finally:
         server.is_closed.set()
@@ -78,24 +81,24 @@ async def _serve_stdio() -> int:
     server = WeftServer(Workspaces())
     server.protocol.set_writer(writer)
     try:
-        await converse(server, PipeReader(protocol_in, asyncio.get_running_loop()))
+        await serve_connection(server, PipeReader(protocol_in, asyncio.get_running_loop()))
     finally:
         writer.drain(DRAIN_WITHIN_S)
     return 1 if server.exit_code is None else server.exit_code
 
 
 async def _serve_tcp(host: str, port: int, token: str, on_listening: Callable[[str, int], None]) -> None:
-    workspaces, admission = Workspaces(), Admission(token)
+    workspaces, authenticator = Workspaces(), Authenticator(token)
 
     async def attend(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         try:
-            first = await admission.first_message(reader, writer)
+            first = await authenticator.authenticate(reader, writer)
             if first is not None:
                 server = WeftServer(workspaces)
                 server.protocol.set_writer(SocketWriter(writer))
-                await converse(server, reader, first)
+                await serve_connection(server, reader, first)
         except Exception:
-            log.exception("A connection could not be served any more.")
+            log.exception("A connection failed.")
         finally:
             await close(writer)
 
@@ -105,39 +108,39 @@ async def _serve_tcp(host: str, port: int, token: str, on_listening: Callable[[s
         await listening.serve_forever()
 
 
-async def _hand_on_messages(server: WeftServer, reader: asyncio.StreamReader, first: bytes | None) -> None:
+async def _read_messages(server: WeftServer, reader: asyncio.StreamReader, first: bytes | None) -> None:
     protocol = server.protocol
     if first is not None:
         protocol.receive(first)
     while server.exit_code is None and (message := await read_message(reader)) is not None:
         if isinstance(message, TooLong):
-            protocol.refuse_too_long(message.n_bytes)
+            protocol.reject_too_long(message.n_bytes)
         else:
             protocol.receive(message)
         del message
         if server.process_id is not None:
-            _watch_process(server.process_id, lambda: server.on_loop(server.leave, 1), server.is_closed)
+            _watch_process(server.process_id, lambda: server.on_loop(server.disconnect, 1), server.is_closed)
             server.process_id = None
-        # A request takes hold of its document before the next message may change it.
+        # Lets a request take its document before the next message may change it.
         await asyncio.sleep(0)
-        while protocol.n_waiting_bytes() > MAX_WAITING_BYTES:
-            await asyncio.sleep(LOOK_FOR_ROOM_EVERY_S)
+        while protocol.n_unsent_bytes() > MAX_UNSENT_BYTES:
+            await asyncio.sleep(CHECK_BACKLOG_EVERY_S)
 
 
 class _ClientLog(logging.Handler):
-    """Our log as the client's: `window/logMessage`. What another client's messages led to is not its business; what
-    happens in a thread of a workspace, which several may share, is everybody's."""
+    """Forwards log records to the client as `window/logMessage`: those of its own messages, and those of workspace
+    threads, which clients may share, but not those of other clients' messages."""
 
     def __init__(self, server: WeftServer) -> None:
         super().__init__()
         self._server = server
 
     def emit(self, record: logging.LogRecord) -> None:
-        if _CONVERSING.get() not in (self._server, None):
+        if _current_server.get() not in (self._server, None):
             return
         try:
             message = one_line(record.getMessage(), 1_000)
-            if record.exc_info and record.exc_info[0] is not None:  # its traceback is for the server's own log
+            if record.exc_info and record.exc_info[0] is not None:  # the traceback stays in the server's log
                 message += f" ({record.exc_info[0].__name__})"
             self._server.on_loop(self._server.session.log, message, record.levelno)
         except Exception:
@@ -145,17 +148,17 @@ class _ClientLog(logging.Handler):
 
 
 def _watch_process(process_id: int, on_death: Callable[[], None], is_closed: threading.Event) -> None:
-    """Call `on_death` when the process is gone, until nobody cares any more.
+    """Call `on_death` when the process exits, unless `is_closed` is set first.
 
-    A process that can't be seen from the start is in another container, not dead: it is not watched.
+    A process that is not visible at the start runs in another container: it is not watched.
     """
     if not _is_alive(process_id):
-        log.info("The client's process %d is not visible from here and is not watched.", process_id)
+        log.info("The client's process %d is not visible, so its exit is not detected.", process_id)
         return
 
     def watch() -> None:
         while _is_alive(process_id):
-            if is_closed.wait(LOOK_FOR_CLIENT_EVERY_S):
+            if is_closed.wait(CHECK_CLIENT_EVERY_S):
                 return
         on_death()
 
@@ -175,7 +178,7 @@ def _is_alive(process_id: int) -> bool:
 
 
 def _is_alive_on_windows(process_id: int) -> bool:
-    # There, os.kill(pid, 0) would end the process.
+    # On Windows, os.kill(pid, 0) would terminate the process.
     import ctypes
 
     still_active, query_limited_information = 259, 0x1000

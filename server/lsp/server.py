@@ -1,6 +1,6 @@
-"""The server of one client: which handler answers which message.
+"""The LSP server of one client: the table of handlers.
 
-Owns the table of handlers and the road from other threads to the event loop. Knows no feature.
+Owns the table and calls from other threads to the event loop. Knows no feature.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ HANDLERS: dict[str, Callable[..., Any]] = {
 
 
 class WeftServer(LanguageServer):
-    """One client's server. Made and used on the event loop."""
+    """One client's server. Created and used on the event loop."""
 
     protocol: WeftProtocol
 
@@ -72,37 +72,37 @@ class WeftServer(LanguageServer):
         self.exit_code: int | None = None
         self.is_closed = threading.Event()
         self._loop = asyncio.get_running_loop()
-        self._conversation: asyncio.Task[None] | None = None
+        self._reader_task: asyncio.Task[None] | None = None
         for method, handler in HANDLERS.items():
             self.protocol.handlers[method] = _bound(handler, self.session)
 
-    def converse_in(self, task: asyncio.Task[None]) -> None:
-        """`task` reads the client's messages; leaving ends it."""
-        self._conversation = task
+    def set_reader_task(self, task: asyncio.Task[None]) -> None:
+        """Set the task that reads the client's messages; `disconnect` cancels it."""
+        self._reader_task = task
 
-    def leave(self, exit_code: int) -> None:
-        """End the conversation."""
+    def disconnect(self, exit_code: int) -> None:
+        """End the connection with an exit code."""
         if self.exit_code is None:
             self.exit_code = exit_code
-            if self._conversation is not None:
-                self._conversation.cancel()
+            if self._reader_task is not None:
+                self._reader_task.cancel()
 
     def on_loop(self, call: Callable[..., object], *arguments: object) -> None:
-        """Run `call` on the event loop soon; from any thread, and without a word once the loop has ended."""
+        """Schedule `call` on the event loop, from any thread. No effect once the loop is closed."""
         if not self._loop.is_closed():
             self._loop.call_soon_threadsafe(call, *arguments)
 
 
 def _bound(handler: Callable[..., Any], session: Session) -> Callable[[Any], Any]:
-    """`handler` for `session`, which waits in the end for those that run beside the loop."""
+    """`handler` bound to a session, which tracks asynchronous ones so that `close` waits for them."""
     if not asyncio.iscoroutinefunction(handler):
         return partial(handler, session)
 
-    async def handle_beside(params: Any) -> Any:
+    async def handle_async(params: Any) -> Any:
         task = asyncio.current_task()
         assert task is not None
-        session.answering.add(task)
-        task.add_done_callback(session.answering.discard)
+        session.running_handlers.add(task)
+        task.add_done_callback(session.running_handlers.discard)
         return await handler(session, params)
 
-    return handle_beside
+    return handle_async

@@ -1,7 +1,7 @@
-"""One client's session: its documents, its workspace, and the requests that are running for it.
+"""Session of one client: its documents, its workspace handle, and its running requests.
 
-Owns the order of things: an edit reaches the workspace before the request that follows it, a newer request ends
-the older one of its document, and nothing slow runs on the event loop. Knows no message but those it sends itself.
+Owns ordering and cancellation: an edit reaches the workspace before the request that follows it, a newer request
+supersedes the older one of its document, and nothing slow runs on the event loop. Knows only the messages it sends.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from ..config import Config, load_config
 from ..output.as_json import status_json
 from ..output.safe_text import for_editor
 from ..output.types import StatusResult
-from ..shared.workspaces import Share, Workspaces
+from ..shared.workspaces import WorkspaceHandle, Workspaces
 from ..workspace.folder import IndexReport, Progress
 from ..workspace.process import freeze_garbage_collector
 from ..workspace.status import Status
@@ -43,20 +43,20 @@ if TYPE_CHECKING:
 log = logging.getLogger("weft.lsp")
 
 N_REQUEST_THREADS = 8
-"""A superseded request leaves its thread as soon as it is told; models write in threads of their own."""
+"""A superseded request returns its thread soon; models generate in their own threads."""
 
-N_ANSWER_THREADS = 4
-"""So many questions are answered at once; further ones wait. An answer may take minutes, and completions do not wait
-for it: they have threads of their own."""
+N_QUESTION_THREADS = 4
+"""Maximum number of concurrent questions; further ones are queued. An answer may take minutes, so completions have a
+separate pool."""
 
-ANSWER_WITHIN_S = 3.0
-"""How long the client may take to answer a question of ours before we go on without the answer."""
+RESPONSE_WITHIN_S = 3.0
+"""How long the server waits for the client's response to a request before it continues without one."""
 
-KEPT_WITHIN_S = 1.0
-"""How long an answer that is ended early may take to be kept."""
+PERSIST_WITHIN_S = 1.0
+"""How long a cancelled answer may take to be stored."""
 
 CLOSE_WITHIN_S = 5.0
-"""How long keeping the index may hold up the end of the process."""
+"""How long storing the index may delay the exit of the process."""
 
 T = TypeVar("T")
 Job = Callable[[Callable[[Progress], None], Cancel], IndexReport]
@@ -74,32 +74,32 @@ class _Running:
 
 
 class Session:
-    """Lives on the event loop; only what it hands to its threads runs elsewhere."""
+    """Used on the event loop; slow calls run in its thread pools."""
 
     def __init__(self, server: WeftServer, workspaces: Workspaces) -> None:
         self._server = server
         self._workspaces = workspaces
         self._requests = ThreadPoolExecutor(N_REQUEST_THREADS, "weft-request")
-        self._answers = ThreadPoolExecutor(N_ANSWER_THREADS, "weft-answer")
-        self._chores = ThreadPoolExecutor(2, "weft-chore")
-        self._examinations = ThreadPoolExecutor(1, "weft-doctor")
-        self._opened: asyncio.Future[None] | None = None  # done when requests need not wait for a workspace any more
-        self._share: Share | None = None
-        self._changing = asyncio.Lock()  # settings and folders, one after the other
+        self._questions = ThreadPoolExecutor(N_QUESTION_THREADS, "weft-answer")
+        self._background = ThreadPoolExecutor(2, "weft-chore")
+        self._diagnostics = ThreadPoolExecutor(1, "weft-doctor")
+        self._opened: asyncio.Future[None] | None = None  # done when the workspace is open, or failed to open
+        self._handle: WorkspaceHandle | None = None
+        self._changing = asyncio.Lock()  # serialises changes of settings and folders
         self._folders: list[Path] = []
         self._running: dict[tuple[str, str], _Running] = {}
-        self._numbers = count()
-        self._at_work: set[Future[Any]] = set()  # requests whose threads are not done, though they may be answered
+        self._ids = count()
+        self._running_jobs: set[Future[Any]] = set()  # whose threads still run, maybe after the response
         self._shown: set[str] = set()
-        self._problem = ""  # why there is no workspace
+        self._problem = ""  # why the workspace could not be opened
         self._push: StatusPush | None = None
-        self._forget_status: Callable[[], None] = lambda: None
+        self._unsubscribe_status: Callable[[], None] = lambda: None
         self.client = Client()
         self.settings: Mapping[str, Any] = {}  # the client's
         self.documents = Documents()
-        self.answering: set[asyncio.Task[Any]] = set()  # handlers that are not done yet
+        self.running_handlers: set[asyncio.Task[Any]] = set()  # tasks of asynchronous handlers
 
-    # What the client tells.
+    # Notifications of the client.
 
     def initialize(self, params: types.InitializeParams) -> types.ServerCapabilities:
         self.client = read_client(params.capabilities)
@@ -112,13 +112,13 @@ class Session:
         return offer(self.client, slash_commands_json())
 
     async def start(self) -> None:
-        """Open the workspace and bring its index up to date. Requests wait for the first and not for the second."""
+        """Open the workspace and update its index. Requests wait for the opening, not for the index."""
         await self._register()
         await self._pull_settings()
         assert self._opened is not None
         self._status_changed()
         try:
-            share = await self._chore(self._join_workspace)
+            handle = await self._run_background(self._join_workspace)
         except Exception as error:
             log.exception("The workspace could not be opened.")
             self._problem = f"Weft could not open the workspace: {error}"
@@ -127,49 +127,51 @@ class Session:
             if not self._opened.done():
                 self._opened.set_result(None)
             return
-        if self._opened.done():  # stopped before it was open
-            await self._chore(self._workspaces.leave, share)
+        if self._opened.done():  # the session stopped meanwhile
+            await self._run_background(self._workspaces.release, handle)
             return
-        self._take(share)
+        self._attach(handle)
         self._opened.set_result(None)
-        await self._bring_up_to_date()
+        await self._update_index()
 
     def opened(self, document: Document) -> None:
-        """The client shows a document."""
-        if self._share is not None:
-            self._share.texts.open(self._share, document.path, document.lines, document.version, document.language_id)
+        """Open a buffer in the workspace."""
+        if self._handle is not None:
+            self._handle.buffers.open(
+                self._handle, document.path, document.lines, document.version, document.language_id
+            )
 
     def changed(self, document: Document) -> None:
-        """In order with the requests: what is asked after this sees it. A workspace that opens later gets it then."""
-        if self._share is not None:
-            self._share.texts.edit(self._share, document.path, document.lines, document.version, document.changed)
+        """Update a buffer, in order with requests. A workspace that opens later gets the newest text."""
+        if self._handle is not None:
+            self._handle.buffers.edit(self._handle, document.path, document.lines, document.version, document.changed)
 
     def closed(self, document: Document) -> None:
-        if self._share is not None:
-            self._share.texts.close(self._share, document.path)
+        if self._handle is not None:
+            self._handle.buffers.close(self._handle, document.path)
 
-    def asks_about(self, document: Document) -> None:
-        """What comes next is answered from the index, which shall hold this client's text of the document."""
-        if self._share is not None:
-            self._share.texts.count_again(self._share, document.path)
+    def activate(self, document: Document) -> None:
+        """Make this client's text of a document the one in the index, for a request that reads the index."""
+        if self._handle is not None:
+            self._handle.buffers.activate(self._handle, document.path)
 
-    def tell(self, news: Callable[[Workspace], None]) -> None:
-        """Hand an event to the workspace, in order with the requests."""
+    def notify_workspace(self, event: Callable[[Workspace], None]) -> None:
+        """Apply an event to the workspace, in order with requests."""
         if self._workspace is not None:
-            news(self._workspace)
+            event(self._workspace)
 
-    def lost_edit(self, uri: str) -> None:
-        log.warning("An edit of %s could not be read; nothing is completed there until its whole text comes.", uri)
-        self.documents.lose_step(uri)
-        self.edited(uri)
+    def desynchronize(self, uri: str) -> None:
+        log.warning("An edit of %s could not be read. Completion resumes when the client sends its whole text.", uri)
+        self.documents.mark_out_of_sync(uri)
+        self.supersede_requests(uri)
 
-    def lost_edits(self) -> None:
-        """A message was lost that may have been an edit of any document."""
+    def desynchronize_all(self) -> None:
+        """Handle the loss of a message that may have been an edit of any document."""
         for document in self.documents:
-            self.lost_edit(document.uri)
+            self.desynchronize(document.uri)
 
-    def edited(self, uri: str) -> None:
-        """What was asked about the text before this edit fits it no more."""
+    def supersede_requests(self, uri: str) -> None:
+        """Supersede the running requests of a document, whose text has changed."""
         for (_, key), running in list(self._running.items()):
             if key == document_key(uri):
                 running.supersede()
@@ -177,60 +179,60 @@ class Session:
     async def change_folders(self, added: Sequence[Path], removed: Sequence[Path]) -> None:
         self._folders = [folder for folder in self._folders if folder not in removed]
         self._folders += [folder for folder in added if folder not in self._folders]
-        await self._when_open()
+        await self._wait_until_open()
         async with self._changing:
-            share = self._share
-            if share is None:
+            handle = self._handle
+            if handle is None:
                 return
-            in_place = await self._chore(self._workspaces.took_folders, share, self.existing_folders())
+            in_place = await self._run_background(self._workspaces.try_change_folders, handle, self.existing_folders())
             if not in_place:
-                await self._change_workspace(share)
+                await self._change_workspace(handle)
         if not in_place:
-            await self._bring_up_to_date()
+            await self._update_index()
             return
         for folder in removed:
-            await self._chore(share.workspace.remove_folder, folder)
+            await self._run_background(handle.workspace.remove_folder, folder)
         for folder in added:
-            if await self._chore(folder.is_dir):
-                await self._index(f"Indexing {folder.name}", _adding(share.workspace, folder))
+            if await self._run_background(folder.is_dir):
+                await self._index(f"Indexing {folder.name}", _adding(handle.workspace, folder))
 
     async def change_settings(self, pushed: object) -> None:
-        """The client's settings or a configuration file changed."""
+        """Apply a change of the client's settings or of a configuration file."""
         if pushed:
             self.settings = _section(pushed)
         await self._pull_settings()
-        await self._when_open()
+        await self._wait_until_open()
         async with self._changing:
-            share = self._share
-            if share is None or await self._chore(self._workspaces.reconfigured, share):
+            handle = self._handle
+            if handle is None or await self._run_background(self._workspaces.try_configure, handle):
                 return
-            await self._change_workspace(share)
-        await self._bring_up_to_date()
+            await self._change_workspace(handle)
+        await self._update_index()
 
-    # What the client asks.
+    # Requests of the client.
 
     def document(self, uri: str) -> Document | None:
-        """The document as it is now; None when it is not open, or an edit of it was lost."""
+        """The current document; None if it is not open or out of sync."""
         document = self.documents.get(uri)
-        return document if document is not None and document.in_step else None
+        return document if document is not None and document.in_sync else None
 
-    async def ask(self, kind: str, document: Document, call: Callable[[Workspace, Cancel], T]) -> T | None:
-        """Run `call` beside the loop; None as soon as its answer is of no use any more.
+    async def run_latest(self, kind: str, document: Document, call: Callable[[Workspace, Cancel], T]) -> T | None:
+        """Run `call` in a thread; None as soon as the request is superseded, or if there is no workspace.
 
-        That is: a newer request of this kind came for the document, the document was edited or closed, the
-        server stops, or there is no workspace. A request that the client cancels is cancelled down to the model.
+        A newer request of this kind for the document, an edit, its closing, or the end of the server supersedes it.
+        Cancellation by the client reaches the model.
         """
         key = (kind, document_key(document.uri))
         if key in self._running:
             self._running[key].supersede()
         return await self._run(key, self._requests, call)
 
-    async def answer(self, call: Callable[[Workspace, Cancel], T]) -> T | None:
-        """Run `call`, which may take minutes, beside everything else; None when the server stops or has no workspace.
+    async def run_concurrently(self, call: Callable[[Workspace, Cancel], T]) -> T | None:
+        """Run `call`, which may take minutes, in a thread; None if the server stops or there is no workspace.
 
-        Neither an edit nor another question ends it, only who asked.
+        Edits and other questions do not end it; the client's cancellation does.
         """
-        return await self._run(("answer", str(next(self._numbers))), self._answers, call)
+        return await self._run(("answer", str(next(self._ids))), self._questions, call)
 
     async def _run(
         self, key: tuple[str, str], pool: ThreadPoolExecutor, call: Callable[[Workspace, Cancel], T]
@@ -238,59 +240,59 @@ class Session:
         loop = asyncio.get_running_loop()
         running = self._running[key] = _Running(loop.create_future())
         try:
-            workspace = await _first(asyncio.ensure_future(self._when_open()), running.superseded)
+            workspace = await _first(asyncio.ensure_future(self._wait_until_open()), running.superseded)
             if workspace is None:
                 return None
             work = pool.submit(call, workspace, running.cancel)
-            self._at_work.add(work)
-            work.add_done_callback(self._at_work.discard)
+            self._running_jobs.add(work)
+            work.add_done_callback(self._running_jobs.discard)
             return await _first(asyncio.wrap_future(work), running.superseded)
         finally:
             running.cancel.cancel()
             if self._running.get(key) is running:
                 del self._running[key]
 
-    async def look(self, call: Callable[[Workspace], T]) -> T | None:
-        """Run `call`, which belongs to no document, beside the loop; None when there is no workspace."""
+    async def query(self, call: Callable[[Workspace], T]) -> T | None:
+        """Run `call`, which belongs to no document, in a thread; None if there is no workspace."""
         if self._workspace is None:
             return None
         return await asyncio.get_running_loop().run_in_executor(self._requests, call, self._workspace)
 
-    async def beside(self, call: Callable[[], T]) -> T | None:
-        """Run `call`, which may take seconds and needs no workspace; None when the server stops meanwhile."""
-        key = ("beside", str(next(self._numbers)))
+    async def run_diagnostics(self, call: Callable[[], T]) -> T | None:
+        """Run `call`, which may take seconds and needs no workspace, in a thread; None if the server stops."""
+        key = ("diagnostics", str(next(self._ids)))
         running = self._running[key] = _Running(asyncio.get_running_loop().create_future())
         try:
-            return await _first(asyncio.wrap_future(self._examinations.submit(call)), running.superseded)
+            return await _first(asyncio.wrap_future(self._diagnostics.submit(call)), running.superseded)
         finally:
             del self._running[key]
 
     async def status(self, *, with_page: bool = False) -> StatusResult:
-        status = await self.look(Workspace.status)
+        status = await self.query(Workspace.status)
         if status is None:
             status = Status("error" if self._problem else "starting", problem=self._problem)
         return status_json(status, with_page=with_page)
 
     async def pause(self, paused: bool) -> None:
-        """Let the workspace rest, or go on and bring its index up to date."""
-        await self._when_open()
-        share = self._share
-        if share is None or share.workspace.is_paused == paused:
+        """Pause the workspace, or resume it and update its index."""
+        await self._wait_until_open()
+        handle = self._handle
+        if handle is None or handle.workspace.is_paused == paused:
             return
         if paused:
-            await self.look(Workspace.pause)
+            await self.query(Workspace.pause)
             return
-        await self.look(Workspace.resume)
-        share.workspace.expect_index()
-        indexing = asyncio.ensure_future(self._index_again(share))
-        self.answering.add(indexing)
-        indexing.add_done_callback(self.answering.discard)
+        await self.query(Workspace.resume)
+        handle.workspace.expect_index()
+        indexing = asyncio.ensure_future(self._index_again(handle))
+        self.running_handlers.add(indexing)
+        indexing.add_done_callback(self.running_handlers.discard)
 
     def existing_folders(self) -> list[Path]:
-        """The folders of the workspace that are there; touches the disk."""
+        """The workspace folders that exist; accesses the disk."""
         return [folder for folder in self._folders if folder.is_dir()]
 
-    # What the client is told.
+    # Messages to the client.
 
     def show_once(self, message: str, kind: types.MessageType = types.MessageType.Warning) -> None:
         if message not in self._shown:
@@ -301,110 +303,110 @@ class Session:
         self._server.window_show_message(types.ShowMessageParams(kind, for_editor(message)))
 
     def notify(self, method: str, params: object) -> None:
-        """A notification, from any thread; in their order, and before the answer of a request that is done later."""
+        """Send a notification, from any thread, in order, and before the response of a request that completes later."""
         self._server.on_loop(self._server.protocol.notify, method, params)
 
     def log(self, message: str, level: int) -> None:
-        """A line in the client's log; only once there is a client to tell, as the protocol wants."""
+        """Send a line to the client's log; not before `initialize`, as the protocol requires."""
         if self._opened is not None:
             kind = types.MessageType.Info
             if level >= logging.WARNING:
                 kind = types.MessageType.Error if level >= logging.ERROR else types.MessageType.Warning
             self._server.window_log_message(types.LogMessageParams(kind, for_editor(message)))
 
-    # The end.
+    # Shutdown.
 
     def stop(self) -> None:
-        """Let go of everything that runs; whoever asked gets an empty answer."""
+        """Supersede all running requests; they return empty results."""
         for running in list(self._running.values()):
             running.supersede()
         if self._opened is not None and not self._opened.done():
             self._opened.set_result(None)
 
     async def close(self) -> None:
-        """Keep the index and end the threads. Bounded: what does not end in time is left behind."""
+        """Release the workspace and end the threads, within time limits."""
         self.stop()
-        self._forget_status()
+        self._unsubscribe_status()
         if self._push is not None:
             self._push.close()
-        share, self._share = self._share, None
-        if share is not None:
-            await self._let_answers_end()
-            closing = asyncio.get_running_loop().run_in_executor(self._requests, self._workspaces.leave, share)
+        handle, self._handle = self._handle, None
+        if handle is not None:
+            await self._wait_for_jobs()
+            closing = asyncio.get_running_loop().run_in_executor(self._requests, self._workspaces.release, handle)
             done, _ = await asyncio.wait({closing}, timeout=CLOSE_WITHIN_S)
             if not done:
-                log.warning("Closing the workspace took longer than %g s; it is left as it is.", CLOSE_WITHIN_S)
+                log.warning("Closing the workspace took longer than %g s and was abandoned.", CLOSE_WITHIN_S)
             elif closing.exception() is not None:
-                log.error("The workspace did not close well: %s", closing.exception())
-        if self.answering:
-            await asyncio.wait(self.answering, timeout=ANSWER_WITHIN_S)
-        for pool in (self._requests, self._answers, self._chores, self._examinations):
+                log.error("The workspace could not be closed: %s", closing.exception())
+        if self.running_handlers:
+            await asyncio.wait(self.running_handlers, timeout=RESPONSE_WITHIN_S)
+        for pool in (self._requests, self._questions, self._background, self._diagnostics):
             pool.shutdown(wait=False, cancel_futures=True)
 
-    async def _let_answers_end(self) -> None:
-        """What was written of an answer is kept before the memory closes."""
-        ending = [asyncio.wrap_future(work) for work in list(self._at_work)]
+    async def _wait_for_jobs(self) -> None:
+        """Wait until cancelled answers are stored, before the memory store closes."""
+        ending = [asyncio.wrap_future(work) for work in list(self._running_jobs)]
         if ending:
-            await asyncio.wait(ending, timeout=KEPT_WITHIN_S)
+            await asyncio.wait(ending, timeout=PERSIST_WITHIN_S)
 
     # Helpers.
 
     @property
     def _workspace(self) -> Workspace | None:
-        return None if self._share is None else self._share.workspace
+        return None if self._handle is None else self._handle.workspace
 
-    async def _when_open(self) -> Workspace | None:
+    async def _wait_until_open(self) -> Workspace | None:
         if self._opened is not None:
             await asyncio.shield(self._opened)
         return self._workspace
 
-    def _take(self, share: Share) -> None:
-        """Use this workspace from now on; it gets the documents that are open."""
-        self._share = share
-        self._forget_status()
-        self._forget_status = share.workspace.on_status_change(self._status_changed)
+    def _attach(self, handle: WorkspaceHandle) -> None:
+        """Use a workspace and open the client's documents in it."""
+        self._handle = handle
+        self._unsubscribe_status()
+        self._unsubscribe_status = handle.workspace.on_status_change(self._status_changed)
         self._status_changed()
         for document in self.documents:
             self.opened(document)
 
     def _status_changed(self) -> None:
-        """From any thread."""
+        """Push the status, from any thread."""
         if self._push is not None:
             self._server.on_loop(self._push.changed)
 
-    async def _bring_up_to_date(self) -> None:
-        share = self._share
-        if share is None:  # stopped meanwhile
+    async def _update_index(self) -> None:
+        handle = self._handle
+        if handle is None:  # the session stopped meanwhile
             return
-        await self._chore(partial(share.workspace.watch, is_reported=self.client.watches_files))
-        await self._index("Indexing", share.first_index)
+        await self._run_background(partial(handle.workspace.watch, is_reported=self.client.watches_files))
+        await self._index("Indexing", handle.first_index)
 
-    async def _index_again(self, share: Share) -> None:
-        """Nobody waits for it; the status tells how it goes."""
+    async def _index_again(self, handle: WorkspaceHandle) -> None:
+        """Update the index in the background; the status reports its progress."""
         try:
-            await self._index("Indexing", share.index)
+            await self._index("Indexing", handle.index)
         except Exception:
-            log.exception("What changed in the pause could not be indexed.")
+            log.exception("Changes made during the pause could not be indexed.")
 
-    async def _change_workspace(self, old: Share) -> None:
-        """Settings or folders are others now than those of whom this session shared a workspace with."""
-        share, unused = await self._chore(self._join_workspace), old
-        if self._share is old:
-            self._take(share)
-        else:  # stopped meanwhile
-            unused = share
-        await self._chore(self._workspaces.leave, unused)
+    async def _change_workspace(self, old: WorkspaceHandle) -> None:
+        """Move to another workspace: settings or folders now differ from those of the other sessions."""
+        handle, unused = await self._run_background(self._join_workspace), old
+        if self._handle is old:
+            self._attach(handle)
+        else:  # the session stopped meanwhile
+            unused = handle
+        await self._run_background(self._workspaces.release, unused)
 
-    async def _chore(self, call: Callable[..., T], *arguments: Any) -> T:
-        return await asyncio.get_running_loop().run_in_executor(self._chores, call, *arguments)
+    async def _run_background(self, call: Callable[..., T], *arguments: Any) -> T:
+        return await asyncio.get_running_loop().run_in_executor(self._background, call, *arguments)
 
     async def _index(self, title: str, job: Job) -> None:
         cancel = Cancel()
         bar = ProgressBar(self._server, title, cancel) if self.client.shows_progress else None
         message = "failed"
         try:
-            report = await self._chore(job, bar.report if bar else _ignore, cancel)
-            await self._chore(freeze_garbage_collector)
+            report = await self._run_background(job, bar.report if bar else _ignore, cancel)
+            await self._run_background(freeze_garbage_collector)
             message = f"{report.n_files} files, {report.n_lines} lines in {report.seconds:.1f} s"
             if report.cancelled:
                 message += ", stopped early"
@@ -413,15 +415,15 @@ class Session:
             if bar is not None:
                 await bar.close(message)
 
-    def _join_workspace(self) -> Share:
-        return self._workspaces.join(
+    def _join_workspace(self) -> WorkspaceHandle:
+        return self._workspaces.acquire(
             self.existing_folders(),
             self._read_config,
-            lambda news: self._server.on_loop(self.show, f"Weft: {news}"),
+            lambda message: self._server.on_loop(self.show, f"Weft: {message}"),
         )
 
     def _read_config(self) -> Config:
-        """On a chore thread. Problems are shown once each, the files' and the client's alike."""
+        """Read the configuration files and the client's settings, on a background thread; shows each problem once."""
         config, problems = load_config(self._folders[0] if self._folders else None, self.settings)
         logging.getLogger("weft").setLevel(config.log_level.upper())
         for problem in problems:
@@ -432,27 +434,27 @@ class Session:
         registrations = later_registrations(self.client)
         if registrations:
             asking = self._server.client_register_capability_async(types.RegistrationParams(registrations))
-            await self._answer_of(asking, "register capabilities")
+            await self._client_response(asking, "register capabilities")
 
     async def _pull_settings(self) -> None:
         if not self.client.answers_configuration:
             return
         wanted = types.ConfigurationParams([types.ConfigurationItem(section=SECTION)])
-        answer = await self._answer_of(self._server.workspace_configuration_async(wanted), "read the settings")
+        answer = await self._client_response(self._server.workspace_configuration_async(wanted), "read the settings")
         if answer and isinstance(answer[0], Mapping) and answer[0]:
             self.settings = answer[0]
 
-    async def _answer_of(self, asking: Any, purpose: str) -> Any:
-        """The client's answer; None, with a line in the log, when it refuses or takes too long."""
+    async def _client_response(self, asking: Any, purpose: str) -> Any:
+        """The client's response; None, with a log message, on an error or a timeout."""
         try:
-            return await asyncio.wait_for(asking, ANSWER_WITHIN_S)
+            return await asyncio.wait_for(asking, RESPONSE_WITHIN_S)
         except (JsonRpcException, asyncio.TimeoutError) as error:
-            log.warning("The client did not %s: %s", purpose, error or "no answer in time")
+            log.warning("The client did not %s: %s", purpose, error or "no response in time")
             return None
 
 
 async def _first(work: asyncio.Future[T], superseded: asyncio.Future[None]) -> T | None:
-    """What `work` comes to, or None as soon as it is superseded."""
+    """The result of `work`; None as soon as it is superseded."""
     try:
         both: set[asyncio.Future[Any]] = {work, superseded}
         await asyncio.wait(both, return_when=asyncio.FIRST_COMPLETED)
@@ -462,11 +464,11 @@ async def _first(work: asyncio.Future[T], superseded: asyncio.Future[None]) -> T
 
 
 def _section(settings: object) -> Mapping[str, Any]:
-    """Our settings, whether the client sends them alone or under our name."""
+    """Weft's settings, whether the client sends them alone or in a section `weft`."""
     if not isinstance(settings, Mapping):
         return {}
-    ours = settings.get(SECTION, settings)
-    return ours if isinstance(ours, Mapping) else {}
+    section = settings.get(SECTION, settings)
+    return section if isinstance(section, Mapping) else {}
 
 
 def _folders_of(params: types.InitializeParams) -> list[Path]:

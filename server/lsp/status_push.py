@@ -1,7 +1,7 @@
-"""`weft/didChangeStatus`: the status as it changes, for clients that want it.
+"""`weft/didChangeStatus`: pushes status changes to clients that request them.
 
-Owns how often that is: a few times a second at most, never the same twice, and the last one always. Knows no
-workspace: it is given what to send.
+Owns the throttling: a few notifications a second at most, no duplicates, and always the last status. Knows no
+workspace: callables read and send the status.
 """
 
 from __future__ import annotations
@@ -11,11 +11,11 @@ from collections.abc import Awaitable, Callable
 
 from ..output.types import StatusResult
 
-AT_MOST_EVERY_S = 0.2
+MIN_INTERVAL_S = 0.2
 
 
 class StatusPush:
-    """Lives on the event loop; `changed` may be called from any thread once it is handed to `on_loop`."""
+    """Used on the event loop only; other threads call `changed` through `on_loop`."""
 
     def __init__(self, read: Callable[[], Awaitable[StatusResult]], send: Callable[[StatusResult], object]) -> None:
         self._read, self._send = read, send
@@ -29,7 +29,7 @@ class StatusPush:
             self._task = asyncio.ensure_future(self._send_while_due())
 
     def close(self) -> None:
-        """Nothing is sent after this."""
+        """Stop sending."""
         if self._task is not None:
             self._task.cancel()
 
@@ -41,11 +41,11 @@ class StatusPush:
                 if self._sent is None or _without_memory(status) != _without_memory(self._sent):
                     self._sent = status
                     self._send(status)
-                await asyncio.sleep(AT_MOST_EVERY_S)
+                await asyncio.sleep(MIN_INTERVAL_S)
         finally:
             self._task = None
 
 
 def _without_memory(status: StatusResult) -> dict[str, object]:
-    """That alone is no news."""
+    """The status without its memory use, whose change alone is not pushed."""
     return {name: value for name, value in status.items() if name != "memoryMb"}

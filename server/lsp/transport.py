@@ -1,8 +1,8 @@
-"""The base protocol's framing: headers and bodies on a pair of streams, in bounded memory.
+"""LSP base protocol framing: headers and bodies on a pair of streams, in bounded memory.
 
-Owns the limits of a message, finding the next header after bytes that are none, and the two threads that stand
-between blocking pipes and the event loop: a client that sends nothing, or reads nothing, never holds the loop up.
-Knows no JSON and no LSP.
+Owns the limits of a message, resynchronisation on the next header after invalid bytes, flow control, and the two
+threads between blocking pipes and the event loop: a client that sends or reads nothing never blocks the loop. Knows no
+JSON and no LSP.
 """
 
 from __future__ import annotations
@@ -20,30 +20,30 @@ from dataclasses import dataclass
 from typing import BinaryIO, Protocol
 
 MAX_MESSAGE_BYTES = 128 << 20
-"""A longer message is refused without being kept: the longest text that an editor can open, and then some."""
+"""A longer message is skipped without buffering. Above the longest text that an editor opens."""
 
 MAX_HEADER_BYTES = 8 << 10
 
-MAX_WAITING_BYTES = 64 << 20
-"""While so much of what we wrote is not read by the client, none of its messages are handled."""
+MAX_UNSENT_BYTES = 64 << 20
+"""Back-pressure: while the client has more output unread, none of its messages are handled."""
 
 _LONGEST_LENGTH_LINE = 64
 _READ_BYTES = 1 << 16
 _N_READS_AHEAD = 16
 
 _LENGTH = re.compile(rb"content-length[ \t]*:[ \t]*(\d{1,18})[ \t]*\r?\n\Z", re.IGNORECASE)
-"""At the end of a line: bytes before it are no header and belong to no message."""
+"""Matched at the end of a line: preceding bytes belong to no message."""
 
 
 @dataclass(frozen=True, slots=True)
 class TooLong:
-    """Of a message that was skipped."""
+    """A message that was skipped because of its length."""
 
     n_bytes: int
 
 
 async def read_message(reader: asyncio.StreamReader) -> bytes | TooLong | None:
-    """The next body; None when the stream ends. What is no header is skipped, and so is a body beyond the limit."""
+    """The next body; None at the end of the stream. Skips invalid headers, and bodies beyond the limit."""
     with contextlib.suppress(asyncio.IncompleteReadError, ConnectionError):
         left = length = await read_length(reader) or 0
         if length <= MAX_MESSAGE_BYTES:
@@ -57,7 +57,7 @@ async def read_message(reader: asyncio.StreamReader) -> bytes | TooLong | None:
 async def read_length(
     reader: asyncio.StreamReader, max_bytes: float = math.inf, check: Callable[[bytes], None] = lambda line: None
 ) -> int | None:
-    """What the next header says; None when it is none within so many bytes. Every line is shown to `check` first.
+    """The length in the next header; None if there is none within `max_bytes`. `check` is called with each line first.
 
     Raises IncompleteReadError at the end of the stream.
     """
@@ -75,7 +75,7 @@ async def read_length(
 
 
 async def _read_line(reader: asyncio.StreamReader) -> bytes:
-    """The next line with its end; a part of it where it is longer than the stream keeps."""
+    """The next line with its line break; a part of it if it is longer than the stream's buffer."""
     try:
         return await reader.readuntil(b"\n")
     except asyncio.LimitOverrunError as error:
@@ -83,10 +83,10 @@ async def _read_line(reader: asyncio.StreamReader) -> bytes:
 
 
 def claim_stdio() -> tuple[BinaryIO, BinaryIO]:
-    """The protocol's own handles on stdin and stdout.
+    """Duplicate stdin and stdout for the protocol.
 
-    Descriptor 1 then leads to stderr and descriptor 0 nowhere: neither a stray print, here or in a library
-    written in C, nor a child process can put bytes between the messages or take any away.
+    Descriptor 1 is redirected to stderr and descriptor 0 to the null device: a stray print, here or in a C library, or
+    a child process can neither insert bytes between messages nor consume any.
     """
     protocol_in = os.fdopen(os.dup(0), "rb", buffering=0)
     protocol_out = os.fdopen(os.dup(1), "wb", buffering=0)
@@ -99,9 +99,9 @@ def claim_stdio() -> tuple[BinaryIO, BinaryIO]:
 
 
 class PipeReader(asyncio.StreamReader):
-    """A stream fed from a blocking pipe, which is closed at its end, by a thread that dies with the process.
+    """A stream that a daemon thread feeds from a blocking pipe. The thread closes the pipe at its end.
 
-    Nothing is read ahead while the stream holds more than it wants or the loop has not taken what was read.
+    The thread does not read ahead while the stream's buffer is full or the loop has not taken the data read before.
     """
 
     def __init__(self, pipe: BinaryIO, loop: asyncio.AbstractEventLoop) -> None:
@@ -112,12 +112,12 @@ class PipeReader(asyncio.StreamReader):
         threading.Thread(target=self._feed, args=(pipe, loop), name="weft-stdin", daemon=True).start()
 
     def close(self) -> None:
-        """Nothing more is read."""
+        """Stop reading."""
         self._flow.close()
         self._handed_over.release()
 
     def _feed(self, pipe: BinaryIO, loop: asyncio.AbstractEventLoop) -> None:
-        with pipe, contextlib.suppress(OSError, RuntimeError):  # RuntimeError: the loop has ended before the pipe
+        with pipe, contextlib.suppress(OSError, RuntimeError):  # RuntimeError: the loop closed before the pipe
             while not self._flow.is_closing() and (data := os.read(pipe.fileno(), _READ_BYTES)):
                 self._handed_over.acquire()
                 loop.call_soon_threadsafe(self._take, data)
@@ -158,17 +158,17 @@ class _Flow(asyncio.ReadTransport):
 
 
 class Writer(Protocol):
-    """Where messages go."""
+    """An ordered sink of message bytes."""
 
     def write(self, data: bytes) -> None: ...
 
-    def n_waiting_bytes(self) -> int:
-        """What the client has not read yet."""
+    def n_unsent_bytes(self) -> int:
+        """Bytes that the client has not read yet."""
         ...
 
 
 class SocketWriter:
-    """Bytes to a socket of the event loop, in order."""
+    """Writes bytes to a socket of the event loop, in order."""
 
     def __init__(self, stream: asyncio.StreamWriter) -> None:
         self._stream = stream
@@ -177,18 +177,18 @@ class SocketWriter:
         if not self._stream.is_closing():
             self._stream.write(data)
 
-    def n_waiting_bytes(self) -> int:
+    def n_unsent_bytes(self) -> int:
         return 0 if self._stream.is_closing() else self._stream.transport.get_write_buffer_size()
 
 
 class PipeWriter:
-    """Bytes to a blocking pipe, in order, from a thread of its own, which closes it in the end."""
+    """Writes bytes to a blocking pipe, in order, on its own thread, which closes the pipe at the end."""
 
     def __init__(self, pipe: BinaryIO) -> None:
         self._pipe = pipe
         self._waiting: queue.SimpleQueue[bytes | None] = queue.SimpleQueue()
         self._lock = threading.Lock()
-        self._n_waiting_bytes = 0
+        self._n_unsent_bytes = 0
         self._is_over = False
         self._thread = threading.Thread(target=self._write_all, name="weft-stdout", daemon=True)
         self._thread.start()
@@ -196,28 +196,28 @@ class PipeWriter:
     def write(self, data: bytes) -> None:
         if not self._is_over:
             with self._lock:
-                self._n_waiting_bytes += len(data)
+                self._n_unsent_bytes += len(data)
             self._waiting.put(data)
 
-    def n_waiting_bytes(self) -> int:
-        return 0 if self._is_over else self._n_waiting_bytes
+    def n_unsent_bytes(self) -> int:
+        return 0 if self._is_over else self._n_unsent_bytes
 
     def close(self) -> None:
-        """Nothing is written after what has been handed over."""
+        """Close the pipe after pending bytes are written."""
         self._waiting.put(None)
 
     def drain(self, timeout_s: float) -> None:
-        """Close, and wait until everything is with the client, or has no chance to get there."""
+        """Close, and wait until pending bytes are written, the client disconnects, or the time is over."""
         self.close()
         self._thread.join(timeout_s)
 
     def _write_all(self) -> None:
-        # OSError: the client has gone; whoever reads its messages will notice.
+        # OSError: the client has disconnected, which the reader detects.
         with contextlib.suppress(OSError), self._pipe:
             while (data := self._waiting.get()) is not None:
                 view = memoryview(data)
                 while view:
                     view = view[os.write(self._pipe.fileno(), view) :]
                 with self._lock:
-                    self._n_waiting_bytes -= len(data)
+                    self._n_unsent_bytes -= len(data)
         self._is_over = True

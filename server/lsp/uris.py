@@ -1,6 +1,6 @@
-"""Document identifiers to paths and back.
+"""Conversion of document URIs to paths.
 
-Owns the two directions and the stand-in path of a document that is not a file. Touches no disk.
+Owns the conversion of `file:` URIs, and virtual paths for documents of other schemes. Does not access the disk.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _WINDOWS_DRIVE = re.compile(r"^/[A-Za-z]:")
 
 
 def to_path(uri: str) -> Path | None:
-    """The path of a `file:` URI; None for any other scheme and for what no file system can hold."""
+    """The path of a `file:` URI; None for another scheme or an invalid path."""
     try:
         parts = urlsplit(uri)
     except ValueError:
@@ -37,11 +37,11 @@ def to_path(uri: str) -> Path | None:
     return Path(path)
 
 
-def stand_in_path(uri: str, language_id: str) -> Path:
-    """A path for a document that is no file (`untitled:Untitled-1`, a notebook cell, `git:/shop/a.py?{…}`).
+def virtual_document_path(uri: str, language_id: str) -> Path:
+    """A virtual path for a document that is not a file (`untitled:Untitled-1`, a notebook cell, `git:/shop/a.py?{…}`).
 
-    It lies outside every folder, so the text is completed but never indexed, and ends as files of its language do. It
-    names the file that the document shows, for what holds for that file.
+    It is outside all folders, so the text is completed but never indexed, and has a suffix of its language. It contains
+    the path of the file that the document shows, so that the access rules of that file apply.
     """
     scheme, _, rest = uri.partition(":")
     suffix = f".{suffixes[0]}" if (suffixes := language_named(language_id).suffixes.split()) else ""
@@ -56,9 +56,9 @@ def stand_in_path(uri: str, language_id: str) -> Path:
 
 
 def _shown_file(parts: SplitResult) -> str:
-    """The file that a URI of any scheme shows: its path, or one that stands in its query, as editors write them.
+    """The file that a URI of any scheme shows: its path, or a path in its query.
 
-    Where one of these names holds secrets, that is the one.
+    A path that marks a secret takes precedence.
     """
     path = unquote(parts.path)
     named = [path, *_paths_in(_json(unquote(parts.query)))]
@@ -74,7 +74,7 @@ def _json(text: str) -> object:
 
 
 def _paths_in(value: object, depth: int = 0) -> Iterator[str]:
-    """Whatever in a query looks like the path of a file."""
+    """Strings in a query that look like file paths."""
     if isinstance(value, str):
         yield from (unquote(each) for each in re.findall(r"[^=&?]*/[^=&?]+", value))
     elif isinstance(value, (dict, list)) and depth < 3:

@@ -13,7 +13,7 @@ from ..completion import Completion, Round
 from ..completion.service import Explanation
 from ..completion.values import Trace
 from ..workspace.folder import IndexReport
-from ..workspace.status import TITLES, Status, said
+from ..workspace.status import TITLES, Status, summarize_status
 from . import types as answers
 from .pages import explanation_page, status_page, uri_of
 from .safe_text import for_editor
@@ -104,7 +104,7 @@ def place_json(place: Location) -> answers.Place:
 
 
 def status_json(status: Status, *, with_page: bool = True) -> answers.StatusResult:
-    words = said(status)
+    words = summarize_status(status)
     return {
         "kind": words.kind,
         "text": for_editor(words.text),

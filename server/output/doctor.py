@@ -26,7 +26,7 @@ from ..config import Config, load_config, user_config_file
 from ..config.options import kept_indexes, model_configs, uses_workspace_model
 from ..models.check import check_model
 from ..shared.control import log_file, running_server
-from ..shared.endpoint import NotShared, can_share, shared_place
+from ..shared.endpoint import SharedServerUnavailable, can_share, shared_endpoint
 from . import types as answers
 from .safe_text import for_editor
 
@@ -82,8 +82,8 @@ def _shared_server() -> CheckResult:
     """The server of `weft serve --shared`."""
     what = "shared server"
     try:
-        server, log = running_server(), log_file(shared_place())
-    except NotShared as reason:
+        server, log = running_server(), log_file(shared_endpoint())
+    except SharedServerUnavailable as reason:
         return CheckResult(what, "not available", str(reason) if can_share() else "")
     if server is None:
         return CheckResult(what, f"not running; log: {log}")

@@ -18,7 +18,7 @@ from .types import PageLine, Position
 if TYPE_CHECKING:
     from ..completion.service import Explanation
     from ..models.chain import ModelState
-    from ..workspace.status import Said, Status
+    from ..workspace.status import Status, StatusSummary
     from .doctor import CheckResult
 
 SHOWN_LINES = 6
@@ -27,7 +27,7 @@ SHOWN_LINES = 6
 _STATES = {"opening": "loading", "ready": "ready", "down": "does not answer", "aside": "failed its self-test"}
 
 
-def status_page(status: Status, said: Said) -> list[PageLine]:
+def status_page(status: Status, said: StatusSummary) -> list[PageLine]:
     return [_line(text) for text in _status_lines(status, said)]
 
 
@@ -68,7 +68,7 @@ def uri_of(folder: str, path: str) -> str | None:
     return (Path(folder) / path).as_uri() if folder else None
 
 
-def _status_lines(status: Status, said: Said) -> Iterator[str]:
+def _status_lines(status: Status, said: StatusSummary) -> Iterator[str]:
     yield f"Weft {__version__}: {said.text}"
     yield ""
     yield "Index"

@@ -1,1 +1,1 @@
-"""How do several windows and processes of one user share one server and one index?"""
+"""Sharing of one server process and one index between the editor windows of a user."""

@@ -1,6 +1,6 @@
-"""What is known of the shared server from outside: whether it runs, for how many windows, and how it is ended.
+"""Control client of the shared server: status and stop over its local socket.
 
-Owns the words `status` and `stop` of the talk with it, and where its log is. Knows no message of an editor.
+Owns the commands `status` and `stop` and the path of the log. Knows no LSP message.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from ..workspace.store import cache_folder
-from .endpoint import NotShared, SharedPlace, connect, how_to_end, shared_place
+from .endpoint import SharedEndpoint, SharedServerUnavailable, connect, kill_hint, shared_endpoint
 
 STATUS, STOP = b"status\n", b"stop\n"
 
@@ -21,7 +21,7 @@ GONE_WITHIN_S = 15.0
 
 @dataclass(frozen=True, slots=True)
 class SharedServer:
-    """A running server: its process, the windows and workspaces that are open in it, and for how long it runs."""
+    """Status of a running server: process id, open windows and workspaces, uptime and memory."""
 
     pid: int
     windows: int
@@ -30,51 +30,54 @@ class SharedServer:
     memory_mb: float
 
     def line(self) -> bytes:
-        """As it goes over the socket."""
+        """The status as one line of JSON, as sent over the socket."""
         return json.dumps(asdict(self)).encode() + b"\n"
 
 
 def running_server() -> SharedServer | None:
-    """The server of this user and installation; None when there is none. Raises NotShared when it can't be told."""
-    place = shared_place()
-    connection = connect(place)
+    """The server of this user and installation; None if none runs. Raises SharedServerUnavailable."""
+    endpoint = shared_endpoint()
+    connection = connect(endpoint)
     if connection is None:
         return None
     with connection:
-        return _asked(connection, STATUS, place)
+        return _query(connection, STATUS, endpoint)
 
 
 def stop_server() -> SharedServer | None:
-    """Have the server end, and wait until it has; None when there was none. Raises NotShared when it does not end."""
-    place = shared_place()
-    connection = connect(place)
+    """Stop the server and wait for its process to exit; None if none runs.
+
+    Raises SharedServerUnavailable if it does not exit in time.
+    """
+    endpoint = shared_endpoint()
+    connection = connect(endpoint)
     if connection is None:
         return None
     with connection:
-        told = _asked(connection, STOP, place)
+        status = _query(connection, STOP, endpoint)
         connection.settimeout(GONE_WITHIN_S)
         try:
-            connection.recv(1)  # nothing comes: the server holds its side until its process ends
+            connection.recv(1)  # returns at end of stream: the server keeps its end open until its process exits
         except TimeoutError:
-            raise NotShared(f"The shared server is still there. {how_to_end(place)}") from None
+            raise SharedServerUnavailable(f"The shared server did not stop. {kill_hint(endpoint)}") from None
         except ConnectionError:
             pass
-    return told
+    return status
 
 
-def log_file(place: SharedPlace) -> Path:
-    return log_folder() / f"shared-{place.identity}.log"
+def log_file(endpoint: SharedEndpoint) -> Path:
+    return log_folder() / f"shared-{endpoint.identity}.log"
 
 
 def log_folder() -> Path:
     return cache_folder() / "log"
 
 
-def _asked(connection: socket.socket, word: bytes, place: SharedPlace) -> SharedServer:
+def _query(connection: socket.socket, command: bytes, endpoint: SharedEndpoint) -> SharedServer:
     connection.settimeout(ANSWER_WITHIN_S)
     try:
-        connection.sendall(word)
+        connection.sendall(command)
         with connection.makefile("rb") as lines:
             return SharedServer(**json.loads(lines.readline(1 << 16)))
     except (OSError, ValueError, TypeError) as error:
-        raise NotShared(f"The shared server does not answer. {how_to_end(place)}") from error
+        raise SharedServerUnavailable(f"The shared server does not respond. {kill_hint(endpoint)}") from error

@@ -1,10 +1,10 @@
-"""Where the editors of one user meet at one server, and that nobody else can stand there.
+"""Endpoint of the shared server: a Unix domain socket in a folder that only this user can access.
 
-Owns the folder and the names in it, and who may be talked to. Knows no message. Imports little: a process for each
-editor window imports this.
+Owns the folder, the file names in it, and the check of the peer's user id. Knows no message. Imports little: each
+editor window has a relay process that imports this module.
 
-Who meets there agrees on everything that a server has from its start: the version and place of Weft, the interpreter,
-and the environment as far as it changes what Weft does. Others have another name and never meet.
+The socket's name holds a hash of everything that a server takes from its start: the version and location of Weft, the
+interpreter, and the environment variables that change its behaviour. Windows that differ in these share no server.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 LONGEST_SOCKET_NAME = 100
-"""In bytes. Linux takes 107, macOS 103."""
+"""In bytes. The limit of Linux is 107, that of macOS 103."""
 
 CONNECT_WITHIN_S = 5.0
 
@@ -43,16 +43,16 @@ _VARIABLES = (
 _BEGINNINGS = ("WEFT_", "HF_", "CUDA_", "OLLAMA_")
 _ENDINGS = ("_PROXY", "_KEY", "_TOKEN")
 _OF_DESKTOPS = ("XDG_", "VSCODE_")
-"""Whose tokens are new for each window and of no use to a model."""
+"""Prefixes of desktop and editor variables: their tokens differ between windows and reach no model."""
 
 
-class NotShared(UserError):
-    """There can be no shared server here. The message says why, and the next step where there is one."""
+class SharedServerUnavailable(UserError):
+    """No shared server can be used. The message states the reason and the next step, if there is one."""
 
 
 @dataclass(frozen=True)
-class SharedPlace:
-    """The files of one shared server. `identity` names it among those of this user."""
+class SharedEndpoint:
+    """Paths of one shared server's files. `identity` distinguishes the servers of a user."""
 
     identity: str
     folder: Path
@@ -63,77 +63,84 @@ class SharedPlace:
 
     @property
     def lock(self) -> Path:
-        """Held by who starts the server. Its text is the number of the server's process."""
+        """Locked while a process starts the server. Its content is the process id of the server."""
         return self.folder / f"{__version__}-{self.identity}.lock"
 
     @property
-    def last_words(self) -> Path:
-        """What a server wrote on its stderr before it had a log, so that a failed start can be explained."""
+    def startup_log(self) -> Path:
+        """The server's stderr until it opens its log; explains a failed start."""
         return self.folder / f"{__version__}-{self.identity}.stderr"
 
 
-def shared_place() -> SharedPlace:
-    """Of this installation and this user, in a folder that only this user can enter. Raises NotShared."""
+def shared_endpoint() -> SharedEndpoint:
+    """The endpoint of this installation and user, in a private folder. Raises SharedServerUnavailable."""
     if not can_share():
-        raise NotShared("This system has no Unix sockets that pass file descriptors. Start Weft without --shared.")
-    return SharedPlace(_identity(), _private_folder())
+        raise SharedServerUnavailable(
+            "This system has no Unix domain sockets that pass file descriptors. Start Weft without --shared."
+        )
+    return SharedEndpoint(_identity(), _private_folder())
 
 
 def can_share() -> bool:
-    """Whether this system has what it takes."""
+    """Whether this system supports Unix domain sockets with file-descriptor passing."""
     return hasattr(socket, "AF_UNIX") and hasattr(socket, "send_fds")
 
 
-def connect(place: SharedPlace) -> socket.socket | None:
-    """A connection to the server; None when there is none. Raises NotShared when it is not ours or does not answer."""
+def connect(endpoint: SharedEndpoint) -> socket.socket | None:
+    """A connection to the server; None if none listens.
+
+    Raises SharedServerUnavailable if the server belongs to another user or does not accept the connection.
+    """
     connection = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
     connection.settimeout(CONNECT_WITHIN_S)
     try:
-        connection.connect(str(place.socket))
+        connection.connect(str(endpoint.socket))
     except (FileNotFoundError, ConnectionError):
         connection.close()
         return None
     except OSError as error:
         connection.close()
-        raise NotShared(f"The shared server takes no connection ({error}). {how_to_end(place)}") from error
-    if not is_of_this_user(connection):
+        raise SharedServerUnavailable(
+            f"The shared server refused a connection ({error}). {kill_hint(endpoint)}"
+        ) from error
+    if not is_same_user(connection):
         connection.close()
-        raise NotShared(f"{place.socket} belongs to another user. Remove it.")
+        raise SharedServerUnavailable(f"{endpoint.socket} belongs to another user. Remove it.")
     return connection
 
 
-def is_of_this_user(connection: socket.socket) -> bool:
-    """Whether the other side is; True where the system does not tell, since nobody else can enter the folder."""
+def is_same_user(connection: socket.socket) -> bool:
+    """Whether the peer runs as this user; True where the system cannot report it: the folder is private."""
     if sys.platform != "linux":
         return True
     _, user, _ = struct.unpack("iII", connection.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, 12))
     return bool(user == os.getuid())
 
 
-def how_to_end(place: SharedPlace) -> str:
-    """The next step when a server is there and of no use."""
+def kill_hint(endpoint: SharedEndpoint) -> str:
+    """The next step for a server that runs and does not respond."""
     try:
-        return f"End its process: kill {int(place.lock.read_text())}"
+        return f"End its process: kill {int(endpoint.lock.read_text())}"
     except (OSError, ValueError):
         return "End its process."
 
 
 @contextmanager
-def locked(place: SharedPlace) -> Iterator[None]:
-    """Alone in starting the server; waits for who does that now."""
+def locked(endpoint: SharedEndpoint) -> Iterator[None]:
+    """Hold the start lock exclusively; waits for a process that holds it."""
     import fcntl
 
     while True:
-        with open(os.open(place.lock, os.O_RDWR | os.O_CREAT, 0o600), "rb") as file:
+        with open(os.open(endpoint.lock, os.O_RDWR | os.O_CREAT, 0o600), "rb") as file:
             fcntl.flock(file, fcntl.LOCK_EX)
-            if file_at(place.lock) == file_id(os.fstat(file.fileno())):
+            if file_id_at(endpoint.lock) == file_id(os.fstat(file.fileno())):
                 yield
                 return
-            # A server that ended has removed it meanwhile; who comes now locks another one.
+            # A server that exited has removed the file meanwhile, so this lock protects nothing: lock the new file.
 
 
-def file_at(path: Path) -> tuple[int, int] | None:
-    """What stands at a path, whatever its name; None when nothing does."""
+def file_id_at(path: Path) -> tuple[int, int] | None:
+    """Device and inode of the file at a path; None if there is none."""
     try:
         return file_id(os.lstat(path))
     except OSError:
@@ -151,32 +158,34 @@ def _identity() -> str:
 
 
 def _matters(name: str) -> bool:
-    """Whether a variable changes what a server does: where its files are, how it reaches models, and with what keys."""
+    """Whether a variable changes a server's behaviour: its file locations, its routes to models, or their keys."""
     if name in _VARIABLES or name.startswith(_BEGINNINGS):
         return True
     return name.endswith(_ENDINGS) and not name.startswith(_OF_DESKTOPS)
 
 
 def _private_folder() -> Path:
-    """In the system's folder for such things; below /tmp where there is none, or its name is too long for sockets."""
+    """A folder in the user's runtime directory; in /tmp if there is none, or its path is too long for a socket."""
     user = os.getuid()
     named = Path(os.environ.get("XDG_RUNTIME_DIR") or f"/run/user/{user}", "weft")
-    longest = len(os.fsencode(SharedPlace("x" * 16, named).socket))
+    longest = len(os.fsencode(SharedEndpoint("x" * 16, named).socket))
     folder = named if named.parent.is_dir() and longest <= LONGEST_SOCKET_NAME else Path(f"/tmp/weft-{user}")
     try:
         _make_private(folder)
     except OSError as error:
-        raise NotShared(
-            f"{folder} cannot be made: {error.strerror}. Set XDG_RUNTIME_DIR to a folder of yours."
+        raise SharedServerUnavailable(
+            f"{folder} cannot be created: {error.strerror}. Set XDG_RUNTIME_DIR to a folder that you own."
         ) from error
     return folder
 
 
 def _make_private(folder: Path) -> None:
-    """Raises OSError, or NotShared for a folder that others own or can enter."""
+    """Raises OSError, or SharedServerUnavailable for a folder that another user owns or can access."""
     if os.lstat(folder.parent).st_uid not in (0, os.getuid()):
-        raise NotShared(f"{folder.parent} belongs to another user. Set XDG_RUNTIME_DIR to a folder of yours.")
+        raise SharedServerUnavailable(
+            f"{folder.parent} belongs to another user. Set XDG_RUNTIME_DIR to a folder of yours."
+        )
     folder.mkdir(mode=0o700, exist_ok=True)
     found = os.lstat(folder)
     if not stat.S_ISDIR(found.st_mode) or found.st_uid != os.getuid() or found.st_mode & 0o077:
-        raise NotShared(f"{folder} is not a folder of yours alone. Remove it, or: chmod 700 {folder}")
+        raise SharedServerUnavailable(f"{folder} is accessible to other users. Remove it, or run: chmod 700 {folder}")

@@ -1,6 +1,6 @@
-"""The log of a process that has no terminal and no single editor: a file of bounded size.
+"""Rotating log file of the shared server, which has no terminal.
 
-Owns the file, who may read it, and that everything gets there, what libraries print as well. Knows no message.
+Owns the file, its permissions, its size limit, and the redirection of stdout and stderr to it. Knows no message.
 """
 
 from __future__ import annotations
@@ -19,14 +19,14 @@ from typing import Any
 from ...llm.private_files import private_file, private_folder
 
 LIMIT_BYTES = 1_000_000
-"""Of the file, and of the one before it, which is kept as well."""
+"""Size limit of the current file and of the one rotated backup."""
 
-KEPT_S = 30 * 24 * 3600.0
-"""Logs of servers that were not started for so long are removed."""
+MAX_AGE_S = 30 * 24 * 3600.0
+"""Log files that were not written for longer are removed."""
 
 
 def log_to(path: Path) -> None:
-    """Write everything that is logged or printed from now on to this file."""
+    """Redirect logging, stdout and stderr to this file."""
     private_folder(path.parent, is_ours=True)
     _remove_old(path.parent)
     handler = _Log(path, maxBytes=LIMIT_BYTES, backupCount=1, encoding="utf-8", errors="backslashreplace")
@@ -37,7 +37,7 @@ def log_to(path: Path) -> None:
 
 
 class _Log(RotatingFileHandler):
-    """A log that stdout and stderr lead to; only its owner may read it: a failed request is in it with its text."""
+    """Rotating log that also receives stdout and stderr. Readable by its owner only: it may hold text of requests."""
 
     def _open(self) -> TextIOWrapper[Any]:
         private_file(Path(self.baseFilename))
@@ -50,5 +50,5 @@ class _Log(RotatingFileHandler):
 def _remove_old(folder: Path) -> None:
     with contextlib.suppress(OSError):
         for path in folder.glob("shared-*.log*"):
-            if time.time() - path.stat().st_mtime > KEPT_S:
+            if time.time() - path.stat().st_mtime > MAX_AGE_S:
                 path.unlink()

@@ -1,7 +1,7 @@
-"""The workspaces of a process, each shared by all sessions that want the same: these folders, configured like this.
+"""Reference-counted workspaces: sessions with the same folders and configuration share one.
 
-Owns who has a share in which workspace, when one is opened and closed, and what all who share it are told. One
-session in one process has the only share in its workspace. Knows no protocol. Thread-safe.
+Owns the handles of each workspace, its opening and closing, single-flight indexing, and messages to all of its
+sessions. A process with one session has one handle per workspace. Knows no protocol. Thread-safe.
 """
 
 from __future__ import annotations
@@ -18,17 +18,18 @@ from ..workspace.folder import IndexReport, Progress
 from ..workspace.folders import BACKGROUND_NICENESS
 from ..workspace.process import freeze_garbage_collector
 from ..workspace.workspace import Workspace
-from .texts import SharedTexts
+from .buffers import SharedBuffers
 
 COLLECTED_AFTER_S = 2.0
-"""By then nobody holds a workspace any more that was closed."""
+"""By then no running request refers to a closed workspace any more."""
 
 
 @dataclass(frozen=True, slots=True)
-class _Wanted:
-    """What two sessions must agree on to share a workspace.
+class WorkspaceKey:
+    """Sessions with equal keys share a workspace.
 
-    The first folder counts by itself: its file configures the workspace, and what was said is kept under its name.
+    The order of the folders does not matter, except for the first: its file configures the workspace, and conversations
+    are stored under its name.
     """
 
     first: Path | None
@@ -36,163 +37,167 @@ class _Wanted:
     config: Config
 
     @classmethod
-    def of(cls, folders: Sequence[Path], config: Config) -> _Wanted:
+    def of(cls, folders: Sequence[Path], config: Config) -> WorkspaceKey:
         return cls(folders[0] if folders else None, frozenset(folders), config)
 
 
-class Share:
-    """One session's part in a workspace. `read_config` says how that session wants it configured, now."""
+class WorkspaceHandle:
+    """One session's reference to a workspace. `read_config` returns the configuration that the session has now."""
 
-    def __init__(self, opened: _Opened, read_config: Callable[[], Config], tell: Callable[[str], None]) -> None:
-        self.workspace = opened.workspace
+    def __init__(
+        self, shared: SharedWorkspace, read_config: Callable[[], Config], notify: Callable[[str], None]
+    ) -> None:
+        self.workspace = shared.workspace
         self.read_config = read_config
-        self.tell = tell
-        self._opened = opened
+        self.notify = notify
+        self._shared = shared
 
     @property
-    def texts(self) -> SharedTexts:
-        return self._opened.texts
+    def buffers(self) -> SharedBuffers:
+        return self._shared.buffers
 
     def first_index(self, report: Callable[[Progress], None], cancel: Cancel) -> IndexReport:
-        """Make the index, if nobody has done so for this workspace already."""
-        return self._opened.indexing.last or self.index(report, cancel)
+        """Build the index, unless another session of this workspace has done so."""
+        return self._shared.indexing.last or self.index(report, cancel)
 
     def index(self, report: Callable[[Progress], None], cancel: Cancel) -> IndexReport:
-        """Bring the index up to date with the disk, or wait for whoever does that already."""
-        return self._opened.indexing.run(self.workspace, report, cancel)
+        """Update the index from the disk, or wait for an index run in progress."""
+        return self._shared.indexing.run(self.workspace, report, cancel)
 
 
 class Workspaces:
-    """Those that are open."""
+    """The open workspaces of a process."""
 
     def __init__(self) -> None:
         self._lock = threading.RLock()
-        self._opened: list[_Opened] = []
+        self._open: list[SharedWorkspace] = []
 
     def __len__(self) -> int:
-        return len(self._opened)
+        return len(self._open)
 
-    def join(self, folders: Sequence[Path], read_config: Callable[[], Config], tell: Callable[[str], None]) -> Share:
-        """A share in the workspace of these folders, which is opened if nobody has it open.
+    def acquire(
+        self, folders: Sequence[Path], read_config: Callable[[], Config], notify: Callable[[str], None]
+    ) -> WorkspaceHandle:
+        """A handle to the workspace of these folders, which is opened if no session has it open.
 
-        `tell` gets a sentence, from any thread, when a model goes down and when it is back.
+        `notify` receives a sentence, from any thread, when a model goes down and when it recovers.
         """
         folders = list(dict.fromkeys(folder.resolve() for folder in folders))
         config = read_config()
         with self._lock:
-            wanted = _Wanted.of(folders, config)
-            opened = self._find(wanted)
-            if opened is None:
-                opened = _Opened(wanted, Workspace(folders, config))
-                opened.workspace.expect_index()
-                self._opened.append(opened)
-            share = Share(opened, read_config, tell)
-            opened.shares = (*opened.shares, share)
-        return share
+            key = WorkspaceKey.of(folders, config)
+            shared = self._find(key)
+            if shared is None:
+                shared = SharedWorkspace(key, Workspace(folders, config))
+                shared.workspace.expect_index()
+                self._open.append(shared)
+            handle = WorkspaceHandle(shared, read_config, notify)
+            shared.handles = (*shared.handles, handle)
+        return handle
 
-    def leave(self, share: Share) -> None:
-        """Give a share back; its texts are closed. The last one closes the workspace."""
-        opened = share._opened
-        opened.texts.leave(share)
+    def release(self, handle: WorkspaceHandle) -> None:
+        """Release a handle and close its buffers. The last one closes the workspace."""
+        shared = handle._shared
+        shared.buffers.remove_window(handle)
         with self._lock:
-            opened.shares = tuple(other for other in opened.shares if other is not share)
-            is_last = not opened.shares and opened in self._opened
+            shared.handles = tuple(other for other in shared.handles if other is not handle)
+            is_last = not shared.handles and shared in self._open
             if is_last:
-                self._opened.remove(opened)
-            are_others_open = bool(self._opened)
+                self._open.remove(shared)
+            are_others_open = bool(self._open)
         if is_last:
-            opened.workspace.close()
-            if are_others_open:  # else the process ends
+            shared.workspace.close()
+            if are_others_open:  # otherwise the process exits
                 collecting = threading.Timer(COLLECTED_AFTER_S, freeze_garbage_collector)
                 collecting.daemon = True
                 collecting.start()
 
-    def reconfigured(self, share: Share) -> bool:
-        """Whether the workspace is configured as its session wants it, after it was brought to what all who share it
-        want. False when they want different things: then this one's session must join another."""
-        opened = share._opened
-        config = share.read_config()
+    def try_configure(self, handle: WorkspaceHandle) -> bool:
+        """Apply the session's configuration to its workspace. False if other sessions of the workspace have a different
+        one: then this session must acquire another workspace."""
+        shared = handle._shared
+        config = handle.read_config()
         with self._lock:
-            if config == opened.wanted.config:
+            if config == shared.key.config:
                 return True
-            if any(other.read_config() != config for other in opened.shares if other is not share):
+            if any(other.read_config() != config for other in shared.handles if other is not handle):
                 return False
-            if not self._rename(opened, _Wanted(opened.wanted.first, opened.wanted.folders, config)):
+            if not self._rekey(shared, WorkspaceKey(shared.key.first, shared.key.folders, config)):
                 return False
-        opened.workspace.configure(config)
+        shared.workspace.configure(config)
         return True
 
-    def took_folders(self, share: Share, folders: Sequence[Path]) -> bool:
-        """Whether the session may change the folders of its workspace, to these, in place: nobody else shares it, and
-        there is no other workspace of these folders."""
+    def try_change_folders(self, handle: WorkspaceHandle, folders: Sequence[Path]) -> bool:
+        """Change the folders of a workspace in place. False if other sessions share it, or another workspace has these
+        folders: then this session must acquire another workspace."""
         folders = list(dict.fromkeys(folder.resolve() for folder in folders))
-        opened = share._opened
+        shared = handle._shared
         with self._lock:
-            is_alone = opened.shares == (share,)
-            # Its first folder stays what it was: its memory stands there.
-            first = opened.wanted.first
-            wanted = _Wanted(first, frozenset(folders), opened.wanted.config)
-            return is_alone and first in wanted.folders and self._rename(opened, wanted)
+            is_only_handle = shared.handles == (handle,)
+            # The first folder does not change: conversations are stored under its name.
+            first = shared.key.first
+            key = WorkspaceKey(first, frozenset(folders), shared.key.config)
+            return is_only_handle and first in key.folders and self._rekey(shared, key)
 
-    def _find(self, wanted: _Wanted) -> _Opened | None:
-        return next((opened for opened in self._opened if opened.wanted == wanted), None)
+    def _find(self, key: WorkspaceKey) -> SharedWorkspace | None:
+        return next((shared for shared in self._open if shared.key == key), None)
 
-    def _rename(self, opened: _Opened, wanted: _Wanted) -> bool:
-        if self._find(wanted) not in (None, opened):
+    def _rekey(self, shared: SharedWorkspace, key: WorkspaceKey) -> bool:
+        if self._find(key) not in (None, shared):
             return False
-        opened.wanted = wanted
+        shared.key = key
         return True
 
 
-class _Opened:
-    """A workspace, who shares it, and what they share beside it."""
+class SharedWorkspace:
+    """A workspace, its handles, and the state that they share."""
 
-    def __init__(self, wanted: _Wanted, workspace: Workspace) -> None:
-        self.wanted = wanted
+    def __init__(self, key: WorkspaceKey, workspace: Workspace) -> None:
+        self.key = key
         self.workspace = workspace
-        self.texts = SharedTexts(workspace)
-        self.indexing = _Indexing()
-        self.shares: tuple[Share, ...] = ()  # replaced whole: models tell their news from threads of their own
-        workspace.keep_models_ready(self._tell_all)
+        self.buffers = SharedBuffers(workspace)
+        self.indexing = _SingleFlightIndexing()
+        self.handles: tuple[WorkspaceHandle, ...] = ()  # replaced whole: models report from their own threads
+        workspace.keep_models_ready(self._notify_all)
 
-    def _tell_all(self, news: str) -> None:
-        for share in self.shares:
-            share.tell(news)
+    def _notify_all(self, message: str) -> None:
+        for handle in self.handles:
+            handle.notify(message)
 
 
-class _Indexing:
-    """The first who asks indexes; who asks meanwhile follows that, and has its report."""
+class _SingleFlightIndexing:
+    """Coalesces concurrent index runs: the first caller indexes, the others wait for its report."""
 
     def __init__(self) -> None:
-        self.last: IndexReport | None = None  # of the last that went through
+        self.last: IndexReport | None = None  # of the last complete run
         self._lock = threading.Lock()
         self._running: Future[IndexReport] | None = None
         self._cancel = Cancel()
-        self._followers: tuple[Callable[[Progress], None], ...] = ()
+        self._listeners: tuple[Callable[[Progress], None], ...] = ()
 
     def run(self, workspace: Workspace, report: Callable[[Progress], None], cancel: Cancel) -> IndexReport:
         with self._lock:
-            self._followers = (*self._followers, report)
-            followed = self._running
-            if followed is None:
+            self._listeners = (*self._listeners, report)
+            running = self._running
+            if running is None:
                 self._running, self._cancel = Future(), Cancel()
             stopped = self._cancel
-        forget = cancel.on_cancel(stopped.cancel)  # one window's button stops the indexing that all see
+        unsubscribe = cancel.on_cancel(stopped.cancel)  # the cancel button of any window stops the shared run
         try:
-            done = self._index(workspace) if followed is None else followed.result()
+            done = self._index(workspace) if running is None else running.result()
         finally:
-            forget()
+            unsubscribe()
             with self._lock:
-                self._followers = tuple(other for other in self._followers if other is not report)
-        if followed is not None and done.cancelled and not stopped.cancelled:
-            return self.run(workspace, report, cancel)  # a pause ended what was followed; this came after the pause
+                self._listeners = tuple(other for other in self._listeners if other is not report)
+        if running is not None and done.cancelled and not stopped.cancelled:
+            return self.run(workspace, report, cancel)  # a pause ended that run; this call came after it
         return done
 
     def _index(self, workspace: Workspace) -> IndexReport:
         running = self._running
         assert running is not None
         try:
-            done = workspace.index(self._tell, self._cancel, niceness=BACKGROUND_NICENESS)
+            done = workspace.index(self._report, self._cancel, niceness=BACKGROUND_NICENESS)
         except BaseException as error:
             self._running = None
             running.set_exception(error)
@@ -202,6 +207,6 @@ class _Indexing:
         running.set_result(done)
         return done
 
-    def _tell(self, progress: Progress) -> None:
-        for follower in self._followers:
-            follower(progress)
+    def _report(self, progress: Progress) -> None:
+        for listener in self._listeners:
+            listener(progress)

@@ -1,1 +1,1 @@
-"""What is in this workspace, and what changed: files, ignore rules, folders, snapshots, open buffers, recent edits."""
+"""Workspace index: file discovery, ignore rules, folder snapshots, open buffers, recent edits, file watching."""

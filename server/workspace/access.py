@@ -1,6 +1,6 @@
-"""Access rules of single files: which may be shown to a model, by name, by ignore rules and by content.
+"""Access control for single files: whether a model may see one, by name, by ignore rules and by content.
 
-Owns the judgement and its wording. Knows no setting of completions and no text but the one that it is given.
+Owns the decision and its reason in words. Knows no completion settings and reads no file.
 """
 
 from __future__ import annotations
@@ -16,10 +16,10 @@ from .virtual_path import shown_file
 
 @dataclass(frozen=True, slots=True)
 class FileAccess:
-    """What the name of a document and the rules of its folders say about it."""
+    """Access properties of a document, from its name and the rules of its folders."""
 
     name: str
-    index_names: tuple[str, ...]  # in the indexes of its folders: its own, and those of the files it shows or links to
+    index_names: tuple[str, ...]  # its keys in the folders' indexes, and those of the files it shows or links to
     is_secret: bool
     is_ignored: bool
 
@@ -31,27 +31,27 @@ class FileAccess:
             path.name,
             tuple(key for _, key in located),
             any(is_secret_path(name.as_posix()) for name in names),
-            any(folder is not None and folder.refuses(key) == "ignored" for folder, key in located),
+            any(folder is not None and folder.exclusion_reason(key) == "ignored" for folder, key in located),
         )
 
     def withheld(self, text: str | None = None, *, is_invoked: bool = False, uses_server: bool = False) -> str:
-        """Why the file is not shown to a model, "" when it may be: it is secret, or ignored.
+        """Why the file is withheld from a model: secret or ignored; "" if it is not withheld.
 
-        An ignored file that a person asks about may be shown to models in this process, not behind an address.
+        An ignored file may be sent to models in this process for an invoked request, but not to a remote model.
         """
         if self.is_secret:
-            return f"{self.name} may hold secrets"
+            return f"{self.name} may contain secrets"
         if text is not None and is_secret_text(text):
-            return f"{self.name} holds a private key"
+            return f"{self.name} contains a private key"
         if self.is_ignored and not is_invoked:
             return f"{self.name} is ignored (.gitignore, .weftignore or index.exclude)"
         if self.is_ignored and uses_server:
-            return f"{self.name} is ignored, and is not shown to a model behind an address"
+            return f"{self.name} is ignored, so it is not sent to a remote model"
         return ""
 
 
 def _names_of(path: Path) -> tuple[Path, ...]:
-    """The name of a document in the editor, of the file that it shows, and of the target where that is a link."""
+    """The document's path, the path of the file that it shows, and that file's real path, without duplicates."""
     shown = shown_file(path)
     file = path if shown is None else shown
     return tuple(dict.fromkeys((path, file, Path(os.path.realpath(file)))))

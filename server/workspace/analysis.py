@@ -1,7 +1,7 @@
-"""One file in, everything the index keeps of it out.
+"""Analysis of one file: its file graph, fragments and tokens, the per-file parts of the index.
 
-Owns the join of the rooms' per-file parts: syntax (codegraph), windows and words (retrieval), tokens (llm).
-Knows no other file: this is the work that runs in worker processes, a batch at a time.
+Owns the combination of the three: syntax (codegraph), fragments (retrieval), tokens (llm). Knows no other file. Runs in
+worker processes, in batches.
 """
 
 from __future__ import annotations
@@ -14,20 +14,19 @@ from ...retrieval import FileFragments, slice_file
 from .store import FileRecord
 
 ANALYSIS_VERSION = 3
-"""Part of the cache's version: raise it when the same text would give other parts.
+"""Part of the cache's version: increment it when the analysis of the same text changes.
 
-History: 2, the workspace model finds places by the kinds of their tokens too; 3, files without a grammar have the name
-of their language.
+History: 2, the n-gram index also stores token kinds; 3, files without a grammar have the name of their language.
 """
 
 
 FILE_LIMIT_S = 5.0
-"""Processor time for the syntax of one file; 1 MB of ordinary code takes about 1 s."""
+"""CPU time limit for parsing one file; 1 MB of ordinary code takes about 1 s."""
 
 
 @dataclass(frozen=True, slots=True)
 class Analysis:
-    """What one text contributes to the index. The record is None for an unsaved buffer."""
+    """The per-file parts of the index. The record is None for an unsaved buffer."""
 
     record: FileRecord | None
     graph: FileGraph
@@ -46,9 +45,9 @@ def analyse(
     graph: FileGraph | None = None,
     limit: CpuTimeLimit | None = None,
 ) -> Analysis:
-    """The parts of `text`; `graph` spares the parse where an open buffer has parsed incrementally already.
+    """Analyse `text`. `graph` is its file graph if an open buffer was already parsed incrementally.
 
-    Raises TimeLimitExceeded for a text whose syntax takes longer than `limit`, which is FILE_LIMIT_S when None.
+    Raises TimeLimitExceeded if parsing takes longer than `limit`; None means FILE_LIMIT_S.
     """
     if graph is None:
         limit = limit or CpuTimeLimit(FILE_LIMIT_S)

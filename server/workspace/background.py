@@ -1,6 +1,6 @@
-"""One thread for work that nobody waits for long, and that may hang: files from anywhere are read there.
+"""Single background thread with a FIFO job queue, for jobs that may hang: a daemon thread, so exit never waits for it.
 
-Owns order, and that the end of the process never waits for a job. Knows nothing of what it runs.
+Owns the order of jobs and their cancellation. Knows nothing of what it runs.
 """
 
 from __future__ import annotations
@@ -13,14 +13,14 @@ from concurrent.futures import Future
 
 log = logging.getLogger("weft")
 
-ENDS_WITHIN_S = 2.0
-"""A job that is asked to end and takes longer is left behind."""
+JOIN_WITHIN_S = 2.0
+"""How long `close` waits for the running job."""
 
 _Job = tuple[Callable[[], None], "Future[None]"]
 
 
-class Background:
-    """Runs jobs one after another; an exception costs its own job only. Thread-safe; the thread starts when needed."""
+class BackgroundWorker:
+    """Runs jobs one after another; an exception fails its own job only. Thread-safe; the thread starts when needed."""
 
     def __init__(self, name: str) -> None:
         self._name = name
@@ -41,17 +41,17 @@ class Background:
         return future
 
     def flush(self) -> None:
-        """Wait until everything submitted so far is done."""
+        """Wait until all jobs submitted so far are done."""
         self.submit(lambda: None).result()
 
     def close(self) -> None:
-        """Forget what waits. Jobs that can be cancelled should have been."""
+        """Drop queued jobs. Cancel the running job first if it can be cancelled."""
         with self._lock:
             self._closed = True
             thread = self._thread
         self._jobs.put(None)
         if thread is not None:
-            thread.join(ENDS_WITHIN_S)
+            thread.join(JOIN_WITHIN_S)
 
     def _work(self) -> None:
         while (waiting := self._jobs.get()) is not None:
@@ -62,7 +62,7 @@ class Background:
             try:
                 job()
             except Exception as error:
-                log.error("%s: a job failed and was left out: %s", self._name, error, exc_info=error)
+                log.error("%s: a job failed: %s", self._name, error, exc_info=error)
                 future.set_exception(error)
             else:
                 future.set_result(None)
@@ -70,5 +70,5 @@ class Background:
 
 def _cancelled(future: Future[None]) -> Future[None]:
     future.cancel()
-    future.set_running_or_notify_cancel()  # wakes whoever waits for it
+    future.set_running_or_notify_cancel()  # wakes waiting threads
     return future

@@ -1,7 +1,7 @@
-"""Open buffers: the texts that an editor holds open, with the facts of their files.
+"""Open buffers: editor texts that overlay the files on disk, and their incremental indexing.
 
-Owns the texts, their versions, recent edits, and the way of an edit into the index. Knows no cursor of a person, no
-model and no protocol. A buffer counts instead of the file on disk; one that is too large is followed and not analysed.
+Owns the texts, their versions, cached facts of their files, recent edits, and the queue of edits to index. Knows no
+model and no protocol. A buffer that is too large is tracked but not analysed.
 """
 
 from __future__ import annotations
@@ -42,22 +42,21 @@ request from another one brings the edit in at once. After 0.15 s every second k
 """
 
 MAX_OPEN_CHARACTERS = 5_000_000
-"""Longer texts that an editor holds open are followed, and neither analysed nor completed in; `index.max_file_bytes`
-raises this when it is more."""
+"""Longer open texts are tracked, but neither analysed nor completed in; a larger `index.max_file_bytes` raises this."""
 
 MAX_INDEXING_WAIT_S = 0.1
-"""A request waits at most this long for edits of other files to be indexed; during a first index they queue."""
+"""A request waits at most this long for edits of other files to be indexed; during a first index run they queue."""
 
 RETRY_SLOW_TEXT_AFTER_S = 60.0
-"""An unsaved text whose syntax took too long is analysed again after this time: it changes at every key."""
+"""An unsaved text whose parsing exceeded the limit is analysed again after this time."""
 
 FACTS_FOR_S = 2.0
-"""Facts of a file are looked up again after this time: without a watcher nothing says that they changed."""
+"""Lifetime of cached file facts: without a watcher, changes are not reported."""
 
 
 @dataclass(frozen=True, slots=True)
 class FileFacts:
-    """What is known of a document beside its text: `root` is its folder ("" for none), `key` its name in the index."""
+    """Metadata of a document: `root` is its folder's path ("" for none), `key` its name in the index."""
 
     folder: Folder | None
     root: str
@@ -73,11 +72,11 @@ class FileFacts:
 class _Buffer:
     lines: TextLines
     version: int
-    language_id: str = ""  # what the editor calls its language
-    changed: TextChange | None = None  # since `tree`; None: nothing
-    tree: SyntaxTree | None = None  # of an earlier text; the next parse starts from it. Changed on the writer only.
-    too_slow_until_s: float = 0.0  # on the monotonic clock: its syntax took too long
-    shown: tuple[FileFacts, TextLines] | None = None  # facts and text with which it may be shown to any model
+    language_id: str = ""  # LSP language id
+    changed: TextChange | None = None  # since `tree`; None if unchanged
+    tree: SyntaxTree | None = None  # of an earlier text, for incremental parsing. Changed on the writer only.
+    too_slow_until_s: float = 0.0  # on the monotonic clock: parsing exceeded its limit
+    shown: tuple[FileFacts, TextLines] | None = None  # cached decision: with these, no model is denied the text
 
     def replace(self, lines: TextLines, changed: TextChange) -> None:
         self.lines, self.changed = lines, changed if self.changed is None else self.changed.then(changed)
@@ -85,7 +84,7 @@ class _Buffer:
 
 @dataclass
 class OpenBuffers:
-    """The open texts of one workspace. Thread-safe. `on_change` hears of texts that cannot be analysed any more."""
+    """The open texts of one workspace. Thread-safe. `on_change` is called when a text can no longer be analysed."""
 
     folders: Folders
     config: Config
@@ -96,17 +95,17 @@ class OpenBuffers:
     _buffers: dict[Path, _Buffer] = field(default_factory=dict)
     _too_large: set[Path] = field(default_factory=set)
     _recent: dict[str, RecentEdits] = field(default_factory=dict)  # by folder
-    _pending: set[Path] = field(default_factory=set)  # edited, and not yet handed to the writer
+    _pending: set[Path] = field(default_factory=set)  # edited, not yet queued on the writer
     _facts: dict[Path, FileFacts] = field(default_factory=dict)
 
-    # What an editor reports.
+    # Editor events.
 
     def open(self, path: Path, text: TextLines, version: int = 0, language_id: str | None = None) -> bool:
-        """Use this text instead of the file on disk. False for one that is too large.
+        """Use this text instead of the file on disk. False if it is too large.
 
-        `language_id` is what the editor calls the language of the text; None keeps what it said before.
+        `language_id` is the LSP language id; None keeps the previous one.
         """
-        if self._set_aside(path, text.text):
+        if self._exclude_if_too_large(path, text.text):
             return False
         if language_id is None:
             language_id = self.language_id(path)
@@ -122,11 +121,11 @@ class OpenBuffers:
     def edit(
         self, path: Path, lines: TextLines, version: int = 0, changed: TextChange | None = None
     ) -> TextChange | None:
-        """A buffer's whole new text, and which range of it is new, None where that is not known.
+        """Set a buffer's whole new text. `changed` is the changed range; None computes it.
 
-        Returns that range; None for a text that is too large. Cheap: the index follows on the writer thread.
+        Returns the changed range; None if the text is too large. Cheap: the writer thread updates the index later.
         """
-        if self._set_aside(path, lines.text):
+        if self._exclude_if_too_large(path, lines.text):
             return None
         facts = self.facts(path)
         is_withheld = bool(facts.access.withheld(lines.text))
@@ -152,17 +151,17 @@ class OpenBuffers:
             self._too_large.discard(path)
             self._pending.add(path)
 
-    # What requests need.
+    # Reads.
 
     def facts(self, path: Path) -> FileFacts:
-        """The facts of a document, open or not, looked up when they may have changed."""
+        """Metadata of a document, open or not. Cached until it may have changed."""
         known = self._facts.get(path)
         if known is None or known.version != self.folders.version or time.monotonic() > known.valid_until_s:
             known = self._new_facts(path)
         return known
 
     def lines(self, path: Path) -> TextLines:
-        """The text of a document, open or on disk. Raises OSError, and ValueError for a file that is no text."""
+        """The text of a document, open or on disk. Raises OSError, and ValueError for a binary file."""
         buffer = self._buffers.get(path)
         return _text_on_disk(path) if buffer is None else buffer.lines
 
@@ -171,21 +170,21 @@ class OpenBuffers:
         return None if buffer is None else buffer.lines
 
     def located(self, cursor: Cursor, facts: FileFacts) -> Cursor:
-        """A cursor of the LSP layer or of a script, with its place in the index and the edits around it."""
+        """A cursor with its folder, its key in the index, recent edits and language id."""
         line, character = cursor.lines.clamp(cursor.line, cursor.character)
         recent = self._recent.get(facts.root) if self.config.completion.recent_edits else None
         hunks = () if recent is None else recent.hunks
         return Cursor(facts.key, cursor.lines, line, character, facts.root, hunks, self.language_id(Path(cursor.path)))
 
     def language_id(self, path: Path) -> str:
-        """What the editor calls the language of a document; "" for one that is not open."""
+        """The LSP language id of a document; "" if it is not open."""
         buffer = self._buffers.get(path)
         return "" if buffer is None else buffer.language_id
 
     def withheld(
         self, path: Path, lines: TextLines | None = None, *, is_invoked: bool = False, uses_server: bool = False
     ) -> str:
-        """Why no model is shown this document, "" when one may be. `lines` None takes the open text."""
+        """Why this document is withheld from models; "" if it is not. `lines` None uses the open text."""
         if path in self._too_large or (lines is not None and self._is_too_large(lines.text)):
             return f"{path.name} has more than {self._max_characters / 1e6:g} million characters"
         facts, buffer = self.facts(path), self._buffers.get(path)
@@ -197,30 +196,30 @@ class OpenBuffers:
         return facts.access.withheld(text, is_invoked=is_invoked, uses_server=uses_server)
 
     def withheld_reasons(self) -> tuple[str, ...]:
-        """Of the open documents that are shown to no model."""
+        """The reasons of the open documents that are withheld from models, without duplicates."""
         paths = [*self._buffers, *self._too_large]
         return tuple(dict.fromkeys(reason for path in paths if (reason := self.withheld(path))))
 
     def recent_edits(self) -> dict[str, RecentEdits]:
-        """What was edited lately, by folder."""
+        """Recent edits by folder."""
         with self._lock:
             return dict(self._recent)
 
     def directories_in(self, folder: Folder) -> set[str]:
-        """Directories of open documents."""
+        """Directories of the folder's open documents."""
         keys = (folder.key(path) for path in list(self._buffers))
         return {os.path.dirname(key) for key in keys if key is not None}
 
-    # The way into the index.
+    # Indexing.
 
     def index_again(self, folder: Folder) -> None:
-        """Bring all open documents of a folder into its index once more."""
+        """Index all open documents of a folder again."""
         with self._lock:
             self._pending |= {path for path in self._buffers if folder.key(path) is not None}
         self.index_pending()
 
     def index_pending(self, but: Path | None = None) -> Future[None] | None:
-        """Hand waiting edits to the writer; None without any, and while paused. `but` is the document typed in."""
+        """Queue pending edits on the writer, except those of `but`; None if there are none, or while paused."""
         if self.is_paused:
             return None
         with self._lock:
@@ -232,14 +231,14 @@ class OpenBuffers:
         return last
 
     def wait_for_pending(self, but: Path | None = None) -> None:
-        """Have waiting edits indexed, and wait a little for that."""
+        """Queue pending edits, and wait up to MAX_INDEXING_WAIT_S for their indexing."""
         last = self.index_pending(but)
         if last is not None:
             with suppress(FutureTimeoutError, CancelledError):
                 last.result(timeout=MAX_INDEXING_WAIT_S)
 
     def _index(self, path: Path) -> None:
-        """On the writer: put an open text in the place of the file on disk, or take it away."""
+        """On the writer: overlay a file with its open text, or remove the overlay."""
         with self._lock:
             buffer = self._buffers.get(path)
         folder, key = self.folders.locate(path)
@@ -251,9 +250,9 @@ class OpenBuffers:
         with self._lock:
             lines, changed = buffer.lines, buffer.changed
         text = lines.text
-        if not folder.includes(key) or len(text) > self.config.index.max_file_bytes or is_secret_text(text):
+        if folder.exclusion_reason(key) or len(text) > self.config.index.max_file_bytes or is_secret_text(text):
             return
-        folder.hold_open(key)
+        folder.mark_open(key)
         language = language_of(key, buffer.language_id)
         if folder.has_indexed(key, text, language.name) or buffer.too_slow_until_s > time.monotonic():
             return
@@ -270,7 +269,7 @@ class OpenBuffers:
         except Exception as error:
             if isinstance(error, TimeLimitExceeded):
                 buffer.too_slow_until_s = time.monotonic() + RETRY_SLOW_TEXT_AFTER_S
-            log.warning("%s is left out of the index: %s", path, error)
+            log.warning("%s is not indexed: %s", path, error)
             folder.fail_overlay(key, reason_of(error))
             self.on_change()
 
@@ -303,8 +302,8 @@ class OpenBuffers:
     def _is_too_large(self, text: str) -> bool:
         return len(text) > self._max_characters
 
-    def _set_aside(self, path: Path, text: str) -> bool:
-        """Whether an open text is too large to be analysed; then the index has the file as it is on disk."""
+    def _exclude_if_too_large(self, path: Path, text: str) -> bool:
+        """Whether an open text is too large to analyse; then the index has the file on disk instead."""
         is_too_large = self._is_too_large(text)
         if is_too_large == (path in self._too_large):
             return is_too_large
@@ -321,7 +320,7 @@ class OpenBuffers:
 
 
 def _fits(changed: TextChange, before: str, after: str) -> bool:
-    """Whether a change can lead from one text to the other; a range of another text mostly cannot."""
+    """Whether a changed range is consistent with the lengths of both texts."""
     grown = changed.end_after - changed.end_before
     return 0 <= changed.start <= changed.end_before <= len(before) and len(before) + grown == len(after)
 
@@ -329,5 +328,5 @@ def _fits(changed: TextChange, before: str, after: str) -> bool:
 def _text_on_disk(path: Path) -> TextLines:
     decoded = decode(read_regular(path))
     if decoded is None:
-        raise ValueError(f"{path} is no text file. Complete in a source file.")
+        raise ValueError(f"{path} is not a text file. Choose a source file.")
     return TextLines(decoded[0])

@@ -1,11 +1,11 @@
-"""What `.editorconfig` files say about a file of a workspace folder.
+"""EditorConfig resolver: the `.editorconfig` properties of a file in a workspace folder.
 
-Owns the file format (https://spec.editorconfig.org) and what was read: each file once, until somebody says that it
-changed, so that a request reads no disk. Nothing above the workspace folder is read, no link is followed, and a file
-that is broken, huge or no text counts as far as it makes sense. Knows no setting's meaning.
+Owns the file format (https://spec.editorconfig.org) and a cache that reports of changes invalidate, so that requests do
+not access the disk. Reads nothing above the workspace folder, follows no link, and ignores invalid parts. Knows no
+property's meaning.
 
-The package `editorconfig` of PyPI is not used: it searches up to the root of the disk, reads all files anew for each
-question, and raises on a broken one.
+The PyPI package `editorconfig` is not used: it searches up to the root of the disk, reads all files again for each
+query, and raises on an invalid one.
 """
 
 from __future__ import annotations
@@ -20,36 +20,36 @@ from ...llm.disk import open_regular
 
 NAME = ".editorconfig"
 MAX_BYTES = 100_000
-MAX_KEPT = 1000
+MAX_CACHED = 1000
 
 
 class EditorConfigs:
-    """The `.editorconfig` files of one workspace folder. Any thread may ask."""
+    """The `.editorconfig` files of one workspace folder. Thread-safe."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
-        # Replaced whole when a file changes; two threads that read the same file at once find the same.
+        # Replaced whole when a file changes; threads that read the same file concurrently get equal results.
         self._files: dict[str, _File | None] = {}
-        self._answers: dict[str, Mapping[str, str]] = {}
+        self._properties: dict[str, Mapping[str, str]] = {}
 
     def properties(self, path: str) -> Mapping[str, str]:
-        """What holds for the file at `path` (relative, forward slashes): names and values in lower case.
+        """The properties of the file at `path` (relative, forward slashes): names and values in lower case.
 
-        Nearer files win over those further up, and later sections over earlier ones. Never raises.
+        Nearer files override those further up, and later sections override earlier ones. Never raises.
         """
-        answers = self._answers
-        known = answers.get(path)
+        cache = self._properties
+        known = cache.get(path)
         if known is None:
             known = self._read(path)
-            if len(answers) >= MAX_KEPT:
-                answers.clear()
-            answers[path] = known
+            if len(cache) >= MAX_CACHED:
+                cache.clear()
+            cache[path] = known
         return known
 
     def changed(self, path: str) -> None:
-        """A file was created, changed or removed; others than `.editorconfig` files do not matter here."""
+        """Invalidate the cache if a created, changed or removed file is an `.editorconfig`."""
         if path.rpartition("/")[2] == NAME:
-            self._files, self._answers = {}, {}
+            self._files, self._properties = {}, {}
 
     def _read(self, path: str) -> Mapping[str, str]:
         files = self._files
@@ -65,17 +65,17 @@ class EditorConfigs:
         merged: dict[str, str] = {}
         for name, file in reversed(found):
             for section in file.sections:
-                if section.holds_for(name):
+                if section.matches(name):
                     merged.update(section.values)
         return {name: value for name, value in merged.items() if value != "unset"}
 
 
 class _Section(NamedTuple):
     pattern: re.Pattern[str]
-    ranges: tuple[tuple[int, int], ...]  # of the numbers that the pattern's named groups hold
+    ranges: tuple[tuple[int, int], ...]  # bounds of the pattern's named number groups
     values: dict[str, str]
 
-    def holds_for(self, name: str) -> bool:
+    def matches(self, name: str) -> bool:
         found = self.pattern.fullmatch(name)
         if found is None:
             return False
@@ -95,7 +95,7 @@ _HEADER = re.compile(r"\[(.+)\]")
 _PAIR = re.compile(r"([^=:\s][^=:]*?)\s*[=:]\s*(.*)")
 _RANGE = re.compile(r"\{([+-]?\d{1,9})\.\.([+-]?\d{1,9})\}")
 _MEMBERS = re.compile(r"\[(!?)([^]/]+)\]")
-_LONGEST_GLOB = 1000
+_MAX_GLOB_LENGTH = 1000
 
 
 def _folders_above(path: str) -> Iterator[str]:
@@ -120,7 +120,7 @@ def _read_file(path: Path, root: Path) -> _File | None:
 
 
 def parse(text: str) -> _File:
-    """The sections of an `.editorconfig`; lines that are none of its are left out."""
+    """The sections of an `.editorconfig`; invalid lines are skipped."""
     sections: list[_Section] = []
     preamble: dict[str, str] = {}
     values = preamble
@@ -139,10 +139,10 @@ def parse(text: str) -> _File:
 
 @lru_cache(maxsize=256)
 def _compiled(glob: str) -> tuple[re.Pattern[str], tuple[tuple[int, int], ...]] | None:
-    """A section's glob, matched against paths relative to its file; None when it is beyond reason."""
-    if len(glob) > _LONGEST_GLOB:
+    """A section's glob as a regular expression for paths relative to its file; None if it is invalid or too long."""
+    if len(glob) > _MAX_GLOB_LENGTH:
         return None
-    # Without a slash it is a name at any depth.
+    # A glob without a slash matches names at any depth.
     start = "" if "/" in glob else "(?:.*/)?"
     ranges: list[tuple[int, int]] = []
     try:
@@ -191,7 +191,7 @@ def _translated(glob: str, ranges: list[tuple[int, int]]) -> str:
 
 
 def _is_choice(glob: str, start: int) -> bool:
-    """Whether the brace at `start` ends, with a comma in it; `{name}` stands for itself."""
+    """Whether the brace at `start` is closed and contains a comma; `{name}` is literal."""
     depth, has_comma = 0, False
     for sign in glob[start:]:
         depth += (sign == "{") - (sign == "}")

@@ -1,10 +1,10 @@
-"""Which files of a workspace folder are indexed, and what their text is.
+"""File discovery and decoding: which files of a workspace folder are indexed, and their text.
 
-`Membership` finds files by name and rule: a whole folder in one walk, or one path after a change. `read_source`
-then opens a found file and may still turn it down for what is in it. A link is never followed: what it points to
-counts where it really stands, so nothing is indexed twice, no loop is entered and no link leads out of the folder.
+`Membership` finds files by name and rule: a whole folder in one walk, or one path after a change. `read_source` opens
+a found file and may still exclude it by content. Links are never followed: a file is indexed at its real path only, so
+there are no duplicates, no cycles, and nothing outside the folder.
 
-Owns names, sizes, encodings and the signs of binary, minified and generated files. The ignore rules are in
+Owns names, sizes, encodings and the detection of binary, minified and generated files. The ignore rules are in
 `ignore`, the names of secrets in `secrets`. Knows no language and no index.
 """
 
@@ -22,7 +22,7 @@ from typing import Literal, NamedTuple
 from ...llm.protocol import Cancel
 from ..config import IndexOptions
 from ..secrets import is_secret_path, is_secret_text
-from .ignore import MAX_RULES_BYTES, RULE_NAMES, Folder, Verdict, open_root, rule_names
+from .ignore import MAX_RULES_BYTES, RULE_NAMES, FolderRules, Verdict, open_root, rule_names
 
 NOT_UTF_8: Literal["its name is not UTF-8"] = "its name is not UTF-8"
 
@@ -38,16 +38,16 @@ Reason = Literal[
     "too large",
     "its name is not UTF-8",
 ]
-"""Why a file is not indexed. "missing" covers whatever is no readable regular file."""
+"""Why a file is not indexed. "missing" includes everything that is not a readable regular file."""
 
 
 RULES_TOO_LARGE = (
-    f"ignore rules of more than {MAX_RULES_BYTES:,} bytes are not read, so nothing of its folder is indexed"
+    f"an ignore file of more than {MAX_RULES_BYTES:,} bytes is not read, so nothing in its folder is indexed"
 )
 
 
 class FoundFile(NamedTuple):
-    """A file that belongs to the workspace, as its folder lists it."""
+    """A file that belongs to the workspace, with its directory entry's metadata."""
 
     path: str  # relative to the workspace folder, with forward slashes
     size: int
@@ -57,7 +57,7 @@ class FoundFile(NamedTuple):
 
 
 class SourceText(NamedTuple):
-    """The text of one file as it stood on disk at one moment. Line ends are left alone; a BOM is not part of it."""
+    """The text of one file at the time of reading. Line ends are unchanged; a byte order mark is removed."""
 
     path: str
     text: str
@@ -68,39 +68,39 @@ class SourceText(NamedTuple):
     identity: int = 0
 
 
-class Skipped(NamedTuple):
-    """A file that is not indexed, and why."""
+class ExcludedFile(NamedTuple):
+    """A file that a rule or its content excludes from the index, and the reason."""
 
     path: str
     reason: Reason
 
 
 class Membership:
-    """What belongs to one workspace folder, by names and rules.
+    """The files that belong to one workspace folder, by names and rules.
 
-    Rules are read once and kept. When `changes_rules` says that a changed path is one of them, make a new
-    `Membership` and walk again.
+    Rules are read once and cached. If `changes_rules` is true for a changed path, create a new `Membership` and walk
+    again.
     """
 
     def __init__(self, folder: Path, options: IndexOptions, also: frozenset[str] = frozenset()) -> None:
-        """`also` are suffixes of files that belong here although they are binary, or data."""
+        """`also` are suffixes of files to include although they are binary or data."""
         self.folder = folder.resolve()
         self.options = options
         self._also = also
         self._root = open_root(self.folder, options.exclude, options.include)
-        self._folders: dict[str, Folder] = {"": self._root}
+        self._folders: dict[str, FolderRules] = {"": self._root}
         self.unusable_rules: dict[str, str] = {}
-        """Ignore files that are too large to be used, as the walk found them: nothing of their folders belongs here."""
+        """Ignore files that are too large to use, found by the walk: nothing in their folders is included."""
 
     def walk(
-        self, cancel: Cancel | None = None, unnamed: Callable[[str], None] = lambda path: None
+        self, cancel: Cancel | None = None, non_utf8: Callable[[str], None] = lambda path: None
     ) -> Iterator[FoundFile]:
-        """Every file that belongs, in an order that depends on names alone. Ends early when cancelled.
+        """Every file that belongs, in an order that depends on names alone. Ends early if cancelled.
 
-        A folder that cannot be listed counts as empty. `unnamed` is told of files and folders that would belong, but
-        whose names are not UTF-8.
+        A folder that cannot be listed counts as empty. `non_utf8` is called with files and folders that would belong
+        but whose names are not UTF-8.
         """
-        pending: list[tuple[Folder | None, str, str, Verdict | None]] = [(None, "", "", None)]
+        pending: list[tuple[FolderRules | None, str, str, Verdict | None]] = [(None, "", "", None)]
         while pending and not (cancel and cancel.cancelled):
             above, name, path, verdict = pending.pop()
             disk_path = os.path.join(self.folder, path)
@@ -113,155 +113,155 @@ class Membership:
                 self.unusable_rules[f"{path}{rules.unusable}"] = RULES_TOO_LARGE
             if not rules.worth_walking:
                 continue
-            inner: list[tuple[Folder | None, str, str, Verdict | None]] = []
+            inner: list[tuple[FolderRules | None, str, str, Verdict | None]] = []
             for entry in entries:
                 try:
                     is_link, is_dir = _is_link(entry), entry.is_dir(follow_symlinks=False)
-                except OSError:  # it vanished, on a file system that lists no kinds
+                except OSError:  # it was removed, on a file system whose listings have no file types
                     continue
                 if is_link:
                     continue
                 if is_dir:
-                    verdict = rules.judge(entry.name, True)
-                    if verdict.worth_entering:
+                    verdict = rules.evaluate(entry.name, True)
+                    if verdict.must_enter:
                         if _is_utf8(entry.name):
                             inner.append((rules, entry.name, f"{path}{entry.name}/", verdict))
                         else:
-                            unnamed(f"{path}{entry.name}/")
-                elif (verdict := rules.judge(entry.name, False)).included:
+                            non_utf8(f"{path}{entry.name}/")
+                elif (verdict := rules.evaluate(entry.name, False)).included:
                     found = self._found(f"{path}{entry.name}", verdict, entry)
                     if isinstance(found, FoundFile):
                         yield found
                     elif found.reason == NOT_UTF_8:
-                        unnamed(found.path)
+                        non_utf8(found.path)
             pending += reversed(inner)
 
-    def find(self, path: str) -> FoundFile | Skipped:
-        """The file at `path` (relative, forward slashes) as it is on disk now: one change, judged without a walk."""
-        reason, verdict = self._judge(path)
+    def find(self, path: str) -> FoundFile | ExcludedFile:
+        """The file at `path` (relative, forward slashes) as it is on disk now, without a walk."""
+        reason, verdict = self._evaluate(path)
         if reason is not None:
-            return Skipped(path, reason)
+            return ExcludedFile(path, reason)
         return self._found(path, verdict, Path(self.folder, path))
 
-    def refuses(self, path: str) -> Reason | None:
-        """Why a file of this name would not be indexed, None when it would: for a buffer that is not on disk yet."""
-        return self._judge(path)[0]
+    def exclusion_reason(self, path: str) -> Reason | None:
+        """Why a file of this name would not be indexed, None if it would: for a buffer that is not on disk yet."""
+        return self._evaluate(path)[0]
 
     def changes_rules(self, path: str) -> bool:
         """Whether a change of `path` may change what belongs: walk again with a new `Membership`."""
         name = path.rpartition("/")[2]
         return name in RULE_NAMES or path.endswith(".git/info/exclude")
 
-    def _judge(self, path: str) -> tuple[Reason | None, Verdict]:
+    def _evaluate(self, path: str) -> tuple[Reason | None, Verdict]:
         *folders, name = path.split("/")
         rules, here, disk_path = self._root, "", os.fspath(self.folder)
         for folder in folders:
             here += f"{folder}/"
             disk_path = os.path.join(disk_path, folder)
-            # Asked of the disk every time: a folder may have become a link since.
+            # Checked on disk every time: the folder may have been replaced by a link.
             if folder in ("", ".", ".."):
                 return "missing", _NO_VERDICT
             if os.path.islink(disk_path):
                 return "link", _NO_VERDICT
             if here not in self._folders:
-                verdict = rules.judge(folder, True)
-                if not verdict.worth_entering:
+                verdict = rules.evaluate(folder, True)
+                if not verdict.must_enter:
                     return "ignored", verdict
                 self._folders[here] = rules.enter(disk_path, folder, verdict, rule_names(disk_path))
             rules = self._folders[here]
         if name in ("", ".", ".."):
             return "missing", _NO_VERDICT
-        verdict = rules.judge(name, False)
+        verdict = rules.evaluate(name, False)
         if not verdict.included:
             return "ignored", verdict
         return _reason_by_name(path, verdict.named, self._also), verdict
 
-    def _found(self, path: str, verdict: Verdict, entry: os.DirEntry[str] | Path) -> FoundFile | Skipped:
+    def _found(self, path: str, verdict: Verdict, entry: os.DirEntry[str] | Path) -> FoundFile | ExcludedFile:
         reason = _reason_by_name(path, verdict.named, self._also)
         if reason is not None:
-            return Skipped(path, reason)
+            return ExcludedFile(path, reason)
         try:
             found = entry.stat(follow_symlinks=False)
         except (OSError, ValueError):
-            return Skipped(path, "missing")
+            return ExcludedFile(path, "missing")
         if stat.S_ISLNK(found.st_mode):
-            return Skipped(path, "link")
+            return ExcludedFile(path, "link")
         if not stat.S_ISREG(found.st_mode):
-            return Skipped(path, "missing")
+            return ExcludedFile(path, "missing")
         if found.st_size > self.options.max_file_bytes:
-            return Skipped(path, "too large")
+            return ExcludedFile(path, "too large")
         if found.st_size > self.options.max_data_bytes and not verdict.named and _suffix(path) in _LIMITED_DATA:
-            return Skipped(path, "data")
+            return ExcludedFile(path, "data")
         if self.options.skip_generated and not verdict.named and _GENERATED_NAME.search(path):
-            return Skipped(path, "generated")
+            return ExcludedFile(path, "generated")
         return FoundFile(path, found.st_size, found.st_mtime_ns, verdict.named, identity_of(found))
 
 
 def walk(folder: Path, options: IndexOptions, cancel: Cancel | None = None) -> Iterator[FoundFile]:
-    """Every file of `folder` that belongs to the workspace, in an order that depends on names alone."""
+    """Every file of `folder` that belongs to the workspace. See `Membership.walk`."""
     return Membership(folder, options).walk(cancel)
 
 
-def read_source(folder: Path, found: FoundFile, options: IndexOptions) -> SourceText | Skipped:
-    """The text of a found file, or why its content keeps it out of the index."""
+def read_source(folder: Path, found: FoundFile, options: IndexOptions) -> SourceText | ExcludedFile:
+    """The text of a found file, or the reason why its content excludes it."""
     try:
         data, status = read_with_status(Path(folder, found.path), options.max_file_bytes)
     except (OSError, ValueError):
-        return Skipped(found.path, "missing")
+        return ExcludedFile(found.path, "missing")
     if len(data) > options.max_file_bytes:
-        return Skipped(found.path, "too large")
+        return ExcludedFile(found.path, "too large")
     decoded = decode(data)
     if decoded is None:
-        return Skipped(found.path, "binary")
+        return ExcludedFile(found.path, "binary")
     text, encoding = decoded
     if is_secret_text(text):
-        return Skipped(found.path, "secret")
+        return ExcludedFile(found.path, "secret")
     if options.skip_generated and not found.named:
         if is_minified(text):
-            return Skipped(found.path, "minified")
+            return ExcludedFile(found.path, "minified")
         if is_generated(text):
-            return Skipped(found.path, "generated")
+            return ExcludedFile(found.path, "generated")
     stamp = (status.st_size, status.st_mtime_ns)
     return SourceText(found.path, text, content_hash(data), *stamp, encoding, identity_of(status))
 
 
 def identity_of(status: os.stat_result) -> int:
-    """What tells two files of one size and one time apart: the inode and the time at which that changed.
+    """Hash of inode and change time, which differ between files of equal size and modification time.
 
-    A file that was moved into the place of another, or whose time was set back, shows here. 0 on Windows, where a
-    listing holds neither.
+    Detects a file that replaces another, or whose modification time was set back. 0 on Windows, whose listings contain
+    neither.
     """
     return 0 if os.name == "nt" else hash((status.st_ino, status.st_ctime_ns))
 
 
 def read_bytes(path: Path, max_bytes: int) -> tuple[bytes, int, int]:
-    """At most `max_bytes` + 1 bytes of a regular file, its size and its time of change. Never waits on a pipe."""
+    """At most `max_bytes` + 1 bytes of a regular file, its size and modification time. Never blocks on a pipe."""
     data, status = read_with_status(path, max_bytes)
     return data, status.st_size, status.st_mtime_ns
 
 
 def read_with_status(path: Path, max_bytes: int) -> tuple[bytes, os.stat_result]:
-    """The same, with all that is known of the file from just before it was read."""
+    """The same, with the file's status from before the read."""
     flags = os.O_RDONLY | getattr(os, "O_BINARY", 0) | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
     descriptor = os.open(path, flags)
     with open(descriptor, "rb", buffering=0) as file:
         found = os.fstat(descriptor)
         if not stat.S_ISREG(found.st_mode):
-            raise ValueError(f"{path} is no regular file")
+            raise ValueError(f"{path} is not a regular file")
         data = file.read(max_bytes + 1)
     return data, found
 
 
 def content_hash(data: bytes) -> bytes:
-    """16 bytes that stand for a file's content."""
+    """A 16-byte BLAKE2b digest of a file's content."""
     return blake2b(data, digest_size=16).digest()
 
 
 def decode(data: bytes) -> tuple[str, str] | None:
-    """The text of a file and the name of its encoding; None when it is no text.
+    """The text of a file and the name of its encoding; None for a binary file.
 
-    A byte order mark decides, then UTF-8, then what a coding line (PEP 263) names, then Latin-1 for what looks like
-    text in one of the encodings of one byte for each character.
+    Tries the encoding of a byte order mark, UTF-8, the encoding of a coding line (PEP 263), and Latin-1 for content
+    that looks like text in a single-byte encoding.
     """
     for mark, name in _BYTE_ORDER_MARKS:
         if data.startswith(mark):
@@ -280,7 +280,7 @@ def decode(data: bytes) -> tuple[str, str] | None:
 
 
 def is_minified(text: str) -> bool:
-    """Whether most of the text stands in lines that nobody writes, or any line is beyond use."""
+    """Whether most of the text is in lines longer than written code has, or one line fits no prompt."""
     if len(text) <= _LONG_LINE:
         return False
     long_lines = [len(line) for line in text.split("\n") if len(line) > _LONG_LINE]
@@ -288,14 +288,14 @@ def is_minified(text: str) -> bool:
 
 
 def is_generated(text: str) -> bool:
-    """Whether the head of the text says that a program wrote it."""
+    """Whether the head of the text contains a marker of generated code."""
     head = text[:_HEAD_CHARACTERS]
     return bool(_GENERATED_MARK.search(head) or (_DO_NOT_EDIT.search(head) and _GENERATED_WORD.search(head)))
 
 
 _NO_VERDICT = Verdict(False)
 
-_SNIFFED_BYTES = 8000  # as much as git looks at
+_SNIFFED_BYTES = 8000  # as git does
 _LONG_LINE = 1_000  # characters; prose with one line for each paragraph stays below
 _USELESS_LINE = 20_000  # no prompt could hold a fragment with such a line
 _HEAD_CHARACTERS = 1_000
@@ -348,7 +348,7 @@ _BINARY = _suffixes(
     blend fbx glb stl ply las pcd dwg swf unity uasset sig gpg asc
     """
 )
-"""Suffixes that are not even opened. Other binary files show themselves when they are."""
+"""Suffixes of files that are never opened. Other binary files are detected by content."""
 
 _DATA = _suffixes(
     """
@@ -357,7 +357,7 @@ _DATA = _suffixes(
     ics eml mbox har xliff xlf resx dic aff lst snap bib cache pid
     """
 )
-"""Text that holds data and says nothing about code."""
+"""Suffixes of text files with data rather than code."""
 
 _LIMITED_DATA = _suffixes("json json5 jsonc yaml yml xml xsd xsl html htm xhtml txt text plist toml ini css scss sql")
 """Configuration while small, data when large."""
@@ -370,7 +370,7 @@ def _suffix(path: str) -> str:
 
 
 def _reason_by_name(path: str, named: bool, also: frozenset[str]) -> Reason | None:
-    # An editor names files in URIs, which hold UTF-8: what has no such name cannot be asked for.
+    # Editors identify files by URIs in UTF-8, so no request can name such a file.
     if not _is_utf8(path):
         return NOT_UTF_8
     if is_secret_path(path):
@@ -402,7 +402,7 @@ def _entries(disk_path: str) -> list[os.DirEntry[str]]:
 
 
 def _is_link(entry: os.DirEntry[str]) -> bool:
-    # Windows has a second kind of link, which Python can tell from 3.12.
+    # Windows also has junctions, which Python detects from 3.12 on.
     return entry.is_symlink() or (hasattr(entry, "is_junction") and entry.is_junction())
 
 

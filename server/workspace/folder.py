@@ -1,7 +1,7 @@
-"""One folder of the workspace: its snapshot, how it is brought up to date, and how it is kept between starts.
+"""Incremental index of one workspace folder: snapshot, updates from disk and buffers, and the persistent cache.
 
-Owns what is indexed of this folder and which of its files are open in an editor. Readers take `snapshot` and
-keep it; everything that changes it runs on the writer. Knows no request and no model but the workspace's own.
+Owns the snapshot, the skipped files, and which files are open in an editor. Readers take `snapshot`, which never
+changes; updates run on the writer. Knows no request and no model but the workspace model.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from ..config import Config
 from ..config.options import index_settings
 from .analysis import Analysis
 from .files import NOT_UTF_8, RULES_TOO_LARGE, FoundFile, Membership, Reason
-from .reconcile import Outcome
+from .reconcile import ComparisonResult
 from .snapshot import FolderSnapshot
 from .store import FileRecord, Store
 from .workers import RACY_NS, BatchResult, analyse_here, analyse_in_processes, into_batches, is_racy
@@ -34,12 +34,12 @@ from .writer import Writer
 log = logging.getLogger("weft")
 
 INLINE_BYTES = 600_000
-"""Less source than this is analysed in this process: starting workers would take longer."""
+"""Less source than this is analysed in this process, which is faster than starting workers."""
 
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """How far indexing is: `done` of `total` files, for one folder."""
+    """Progress of an index run: `done` of `total` files of one folder."""
 
     done: int
     total: int
@@ -47,7 +47,7 @@ class Progress:
 
 @dataclass(frozen=True, slots=True)
 class IndexReport:
-    """What indexing found. `skipped` counts files by reason; `warm` says that a kept index was used."""
+    """Result of an index run. `skipped` counts files by reason; `warm` is true if a cached index was used."""
 
     n_files: int
     n_lines: int
@@ -77,34 +77,34 @@ class IndexReport:
 
 
 PUBLISH_FACTOR = 3
-"""While the first index is built, a snapshot is published when this many times as many new files wait as are in,
-and this many times as many are still to come."""
+"""During a first index run, an early snapshot is published when this many times as many files are ready as are
+published, and this many times as many files remain."""
 
-MOST_PROCESSES = 8
-"""More workers than this wait for the writer."""
+MAX_PROCESSES = 8
+"""With more workers than this the writer is the bottleneck."""
 
-MOST_REPORTED = 50
-"""More changed files than this are found by a comparison with the disk instead of one by one."""
+MAX_REPORTED_FILES = 50
+"""More reported files than this trigger a reconciliation instead of single updates."""
 
 FILES_BETWEEN_PAUSES = 100
-"""A comparison lets requests go first after so many files: about 2 ms of work."""
+"""A comparison yields to running requests after this many files: about 2 ms of work."""
 
 
-class LeftOut(NamedTuple):
-    """Why a file is not indexed, and which file that was: another one in its place is read again."""
+class SkippedFile(NamedTuple):
+    """Why a file is not indexed, with its stamp: a file with another stamp is read again."""
 
     reason: str
-    has_failed: bool  # its analysis raised, hung or crashed, or its name has no UTF-8; else a rule says so
-    stamp: tuple[int, ...] | None  # None is read again at every comparison
+    has_failed: bool  # its analysis raised, hung or crashed, or its name is not UTF-8; False if a rule excludes it
+    stamp: tuple[int, ...] | None  # None: read again at every comparison
 
 
 @dataclass(frozen=True, slots=True)
 class _Difference:
-    """What the disk holds that the index does not, by name, size, times and inode."""
+    """Differences between disk and index, by name, size, times and inode."""
 
     n_found: int
     todo: list[FoundFile]
-    gone: list[str]
+    removed: list[str]
 
 
 class Folder:
@@ -112,31 +112,31 @@ class Folder:
 
     def __init__(self, path: Path, config: Config, writer: Writer, store: Store | None) -> None:
         self.path = path
-        self.is_indexed = False  # a look at the folder went through
-        self._left_out: dict[str, LeftOut] = {}  # changed on the writer only
-        self._unnamed: tuple[str, ...] = ()  # paths whose names are not UTF-8, of the last look
-        self._reported: set[str] | None = None  # what changed on disk since the present look began; None without one
+        self.is_indexed = False  # an index run is complete
+        self._skipped: dict[str, SkippedFile] = {}  # changed on the writer only
+        self._non_utf8: tuple[str, ...] = ()  # paths whose names are not UTF-8, of the last run
+        self._reported: set[str] | None = None  # files reported as changed during the current run; None without a run
         self._closed = Cancel()
         self._config = config
         self._writer = writer
         self._store = store
         self._membership = Membership(path, config.index)
-        self._open: set[str] = set()  # files that an editor has open; touched on the writer only
+        self._open: set[str] = set()  # files open in an editor; used on the writer only
         self._dirty = False
         self._is_warm = False
         self._indexing = threading.Lock()
-        # Replaced whole on the writer; a reader keeps the one that it took.
+        # Replaced whole on the writer; readers continue with the one that they took.
         self.snapshot = FolderSnapshot.empty(index_settings(config, name=path.name))
 
     @property
-    def left_out(self) -> dict[str, LeftOut]:
-        """Files that are not indexed although no rule ignores them; a name that is not UTF-8 is shown with escapes."""
-        unnamed = {_shown(path): LeftOut(NOT_UTF_8, True, None) for path in self._unnamed}
-        rules = {path: LeftOut(RULES_TOO_LARGE, True, None) for path in dict(self._membership.unusable_rules)}
-        return {**dict(self._left_out), **unnamed, **rules}
+    def skipped_files(self) -> dict[str, SkippedFile]:
+        """Files that are not indexed although no ignore rule matches them; names that are not UTF-8 are escaped."""
+        non_utf8 = {_shown(path): SkippedFile(NOT_UTF_8, True, None) for path in self._non_utf8}
+        rules = {path: SkippedFile(RULES_TOO_LARGE, True, None) for path in dict(self._membership.unusable_rules)}
+        return {**dict(self._skipped), **non_utf8, **rules}
 
     def close(self) -> None:
-        """End the looks that run; the folder is of no use to anybody any more."""
+        """Cancel running index runs and comparisons, for good."""
         self._closed.cancel()
 
     def key(self, path: Path) -> str | None:
@@ -146,13 +146,9 @@ class Folder:
         except ValueError:
             return None
 
-    def includes(self, key: str) -> bool:
-        """Whether a file of this name is indexed when it exists."""
-        return self._membership.refuses(key) is None
-
-    def refuses(self, key: str) -> Reason | None:
-        """Why a file of this name is not indexed when it exists, by its name and the rules; None when it is."""
-        return self._membership.refuses(key)
+    def exclusion_reason(self, key: str) -> Reason | None:
+        """Why a file of this name is not indexed, by its name and the rules; None if it is."""
+        return self._membership.exclusion_reason(key)
 
     def index(
         self,
@@ -161,44 +157,44 @@ class Folder:
         first: Iterable[str] = (),
         niceness: int = 0,
     ) -> IndexReport:
-        """Bring the snapshot up to date with the disk; what is indexed so far can be read meanwhile.
+        """Update the snapshot from the disk; readers can use the partial index meanwhile.
 
-        `first` names directories to begin with: those somebody has open. A second call waits for the first.
+        `first` are directories to index first: those with open files. Concurrent calls run one after another.
         """
-        with self._indexing, self._collecting_reports():
+        with self._indexing, self._recording_reports():
             return self._index(progress, cancel, first, niceness)
 
     def reconcile(
         self,
         cancel: Cancel,
-        give_way: Callable[[], None] = lambda: None,
+        preempt: Callable[[], None] = lambda: None,
         begin: Callable[[], None] = lambda: None,
         niceness: int = 0,
-    ) -> Outcome:
-        """Compare the index with the disk, and bring in what differs: by stat first, then by content.
+    ) -> ComparisonResult:
+        """Compare the index with the disk, by stat and then by content, and index the differences.
 
-        `give_way` is called every few milliseconds, `begin` when there is something to read.
+        `preempt` is called every few milliseconds, `begin` before files are read.
         """
-        with self._indexing, self._collecting_reports():
-            forget = self._closed.on_cancel(cancel.cancel)
+        with self._indexing, self._recording_reports():
+            unsubscribe = self._closed.on_cancel(cancel.cancel)
             try:
                 started_s = time.thread_time()
-                difference = self._compare(cancel, give_way)
+                difference = self._compare(cancel, preempt)
                 compare_s = time.thread_time() - started_s
-                if cancel.cancelled or not (difference.todo or difference.gone):
-                    return Outcome(compare_s=compare_s)
+                if cancel.cancelled or not (difference.todo or difference.removed):
+                    return ComparisonResult(compare_s=compare_s)
                 begin()
-                before, left_out = self.snapshot, len(self._left_out)
-                self._bring_in(difference, cancel, niceness, lambda n_done: None)
-                changed = before.index is not self.snapshot.index or left_out != len(self._left_out)
-                # What was racy is read once more when it no longer is, which gives it a time that can be compared.
+                before, skipped_files = self.snapshot, len(self._skipped)
+                self._index_difference(difference, cancel, niceness, lambda n_done: None)
+                changed = before.index is not self.snapshot.index or skipped_files != len(self._skipped)
+                # Racy files are read again once their time stamps are old enough to be compared.
                 racy = any(is_racy(file) for file in difference.todo)
-                return Outcome(int(changed), RACY_NS / 1e9 if racy else None, compare_s)
+                return ComparisonResult(int(changed), RACY_NS / 1e9 if racy else None, compare_s)
             finally:
-                forget()
+                unsubscribe()
 
     def load(self) -> bool:
-        """Take the kept index, when there is one and nothing is indexed yet; buffers that are open must follow."""
+        """Load the cached index if nothing is indexed yet. The caller then indexes open buffers again."""
         if self.snapshot.records or self._store is None:
             return False
         stored = self._store.load(self.path)
@@ -206,7 +202,7 @@ class Folder:
             return False
         index, model = stored.state
         if index.settings != self.snapshot.index.settings:
-            log.info("the kept index of %s was made with other settings and is rebuilt", self.path)
+            log.info("The cached index of %s was built with other settings and is rebuilt.", self.path)
             return False
         records = {record.path: record for record in stored.files}
         self._writer.run(lambda: self._replace(FolderSnapshot(index, model, records), dirty=False))
@@ -218,7 +214,7 @@ class Folder:
     ) -> IndexReport:
         started = time.perf_counter()
         cancel = cancel or Cancel()
-        forget = self._closed.on_cancel(cancel.cancel)
+        unsubscribe = self._closed.on_cancel(cancel.cancel)
         report = progress or (lambda _: None)
         try:
             difference = self._compare(cancel)
@@ -227,13 +223,13 @@ class Folder:
                 difference.todo.sort(key=lambda file: os.path.dirname(file.path) not in hot)
             n_reused = difference.n_found - len(difference.todo)
             report(Progress(n_reused, difference.n_found))
-            self._bring_in(
+            self._index_difference(
                 difference, cancel, niceness, lambda n_done: report(Progress(n_reused + n_done, difference.n_found))
             )
         finally:
-            forget()
+            unsubscribe()
         self.is_indexed = self.is_indexed or not cancel.cancelled
-        skipped = Counter(left_out.reason for left_out in self.left_out.values())
+        skipped = Counter(skipped_file.reason for skipped_file in self.skipped_files.values())
         snapshot = self.snapshot
         return IndexReport(
             n_files=snapshot.index.n_files,
@@ -246,145 +242,149 @@ class Folder:
             cancelled=cancel.cancelled,
         )
 
-    def changed_on_disk(self, keys: Iterable[str], doubt: Callable[[bool], None]) -> None:
-        """Read these files again. `doubt` is called, on any thread, when files of this folder changed: with True when
-        a comparison with the disk is needed to know which (directories, ignore rules, errors, too many)."""
+    def changed_on_disk(self, keys: Iterable[str], on_change: Callable[[bool], None]) -> None:
+        """Read these files again. `on_change` is called, on any thread, if files of this folder changed: with True if a
+        comparison with the disk is needed to find all changes (directories, ignore rules, errors, too many files)."""
         try:
             keys = self._without_ignored(keys)
         except OSError as error:
-            log.warning("Changes below %s could not be handled; it is compared with the disk: %s", self.path, error)
-            doubt(True)
+            log.warning("Changes in %s could not be handled: %s. Comparing with the disk.", self.path, error)
+            on_change(True)
             return
         if not keys:
             return
-        if len(keys) > MOST_REPORTED:
-            doubt(True)
+        if len(keys) > MAX_REPORTED_FILES:
+            on_change(True)
             return
         reported = self._reported
         if reported is not None:
             reported.update(keys)
-        # All of it on the writer: what is read last is published last.
-        self._writer.submit(lambda: doubt(self._read_again(keys)))
+        # Read on the writer, so that publication follows the order of reading.
+        self._writer.submit(lambda: on_change(self._read_again(keys)))
 
     def _read_again(self, keys: Iterable[str]) -> bool:
-        """On the writer: these files as they are on disk now; whether that leaves a doubt."""
+        """On the writer: read these files again. Returns whether a comparison with the disk is needed."""
         found: list[FoundFile] = []
-        gone: list[str] = []
-        is_in_doubt = False
+        removed: list[str] = []
+        needs_comparison = False
         for key in keys:
             try:
-                is_in_doubt |= self._membership.changes_rules(key)
+                needs_comparison |= self._membership.changes_rules(key)
                 file = self._membership.find(key)
             except (OSError, ValueError) as error:
-                log.warning("A change of %s could not be handled; the folder is compared with the disk: %s", key, error)
-                is_in_doubt = True
+                log.warning("A change of %s could not be handled: %s. Comparing with the disk.", key, error)
+                needs_comparison = True
                 continue
             if isinstance(file, FoundFile):
                 found.append(file)
             else:
-                gone.append(key)
-        is_in_doubt |= self._are_folders([key for key in keys if key not in self.snapshot.records])
-        todo = [file for file in found if self._is_new(file)]
+                removed.append(key)
+        needs_comparison |= self._are_folders([key for key in keys if key not in self.snapshot.records])
+        todo = [file for file in found if self._needs_reading(file)]
         try:
             for batch in into_batches(self.path, todo, self._config.index, self.snapshot.records):
-                self._take(analyse_here(batch), stamps=_stamps(todo))
-            self._remove(gone)
+                self._merge_results(analyse_here(batch), stamps=_stamps(todo))
+            self._remove(removed)
         except Exception as error:
-            log.error("Changes below %s could not be indexed; it is compared with the disk: %s", self.path, error)
+            log.error("Changes in %s could not be indexed: %s. Comparing with the disk.", self.path, error)
             return True
-        return is_in_doubt
+        return needs_comparison
 
-    def hold_open(self, key: str) -> None:
-        """From now on a file is what the editor says, whatever the disk says. On the writer."""
+    def mark_open(self, key: str) -> None:
+        """Mark a file as open: its buffer overlays the disk. On the writer."""
         self._open.add(key)
 
     def has_indexed(self, key: str, text: str, language: str) -> bool:
-        """Whether the index holds just this text for a file, read as this language."""
+        """Whether the index has exactly this text of a file, analysed as this language."""
         index = self.snapshot.index
         return index.texts.get(key) == encode(normalise(text)) and index.graph.files[key].language == language
 
     def overlay(self, analysis: Analysis) -> None:
-        """Put an unsaved text in the place of the file on disk. On the writer."""
-        self._left_out.pop(analysis.path, None)
+        """Overlay a file with an unsaved text. On the writer."""
+        self._skipped.pop(analysis.path, None)
         self._replace(self.snapshot.with_changes([analysis]))
 
     def fail_overlay(self, key: str, reason: str) -> None:
-        """An unsaved text cannot be analysed: the file is left out until that changes. On the writer."""
-        self._left_out[key] = LeftOut(reason, True, None)
+        """Remove a file whose unsaved text cannot be analysed from the index. On the writer."""
+        self._skipped[key] = SkippedFile(reason, True, None)
         self._replace(self.snapshot.with_changes([], [key]))
 
     def drop_overlay(self, key: str) -> None:
-        """Back to what is on disk. On the writer."""
+        """Remove an overlay and read the file on disk again. On the writer."""
         self._open.discard(key)
-        self._left_out.pop(key, None)
+        self._skipped.pop(key, None)
         self._read_again([key])
 
     def save(self) -> None:
-        """Keep the index for the next start, if it changed since it was loaded or kept."""
+        """Save the index to the cache if it has changed since it was loaded or saved."""
         if self._store is not None and self._dirty:
             self._dirty = False
             snapshot = self.snapshot
             self._store.save(self.path, (snapshot.index, snapshot.model), list(snapshot.records.values()))
 
     def _are_folders(self, keys: list[str]) -> bool:
-        """Whether one of these paths is a folder whose files count, or was one."""
+        """Whether one of these paths is, or was, a folder with files that belong to the index."""
         inside = tuple(f"{key}/" for key in keys)
         if inside and any(path.startswith(inside) for path in self.snapshot.records):
             return True
-        return any((self.path / key).is_dir() and self._membership.refuses(f"{key}/any") != "ignored" for key in keys)
+        return any(
+            (self.path / key).is_dir() and self._membership.exclusion_reason(f"{key}/any") != "ignored" for key in keys
+        )
 
     def _without_ignored(self, keys: Iterable[str]) -> list[str]:
-        """Without those below folders that are ignored, where changes come by the thousand."""
+        """Drop paths in ignored folders, such as build output, where many files change."""
         by_folder: dict[str, list[str]] = {}
         for key in dict.fromkeys(keys):
             by_folder.setdefault(key.rpartition("/")[0], []).append(key)
         return [
             key
             for folder, inside in by_folder.items()
-            if not folder or self._membership.refuses(f"{folder}/any") != "ignored"
+            if not folder or self._membership.exclusion_reason(f"{folder}/any") != "ignored"
             for key in inside
         ]
 
     @contextmanager
-    def _collecting_reports(self) -> Iterator[None]:
-        """While a look runs: what it read of a file that was reported since is not published."""
+    def _recording_reports(self) -> Iterator[None]:
+        """Record files reported as changed during a run: its results for them are discarded."""
         self._reported = set()
         try:
             yield
         finally:
             self._reported = None
 
-    def _compare(self, cancel: Cancel, give_way: Callable[[], None] = lambda: None) -> _Difference:
-        """Walk the folder, under its rules as they are now."""
-        unnamed: list[str] = []
+    def _compare(self, cancel: Cancel, preempt: Callable[[], None] = lambda: None) -> _Difference:
+        """Walk the folder with freshly read rules."""
+        non_utf8: list[str] = []
         membership = Membership(self.path, self._config.index)
         names: set[str] = set()
         todo: list[FoundFile] = []
-        for file in membership.walk(cancel, unnamed.append):
+        for file in membership.walk(cancel, non_utf8.append):
             names.add(file.path)
-            if file.path not in self._open and self._is_new(file):
+            if file.path not in self._open and self._needs_reading(file):
                 todo.append(file)
             if not len(names) % FILES_BETWEEN_PAUSES:
-                give_way()
-        if cancel.cancelled:  # an unfinished walk says nothing of what is gone
+                preempt()
+        if cancel.cancelled:  # an incomplete walk cannot detect removed files
             return _Difference(len(names), todo, [])
-        self._membership, self._unnamed = membership, tuple(unnamed)
-        # A kept index may hold texts that were only in an editor: they have no record of a file.
-        known = (*self.snapshot.index.texts, *dict(self._left_out))
+        self._membership, self._non_utf8 = membership, tuple(non_utf8)
+        # A cached index may contain unsaved texts, which have no file record.
+        known = (*self.snapshot.index.texts, *dict(self._skipped))
         return _Difference(len(names), todo, [path for path in known if path not in names and path not in self._open])
 
-    def _bring_in(self, difference: _Difference, cancel: Cancel, niceness: int, report: Callable[[int], None]) -> None:
-        """Read and publish what differs; `report` is told how many files are done."""
+    def _index_difference(
+        self, difference: _Difference, cancel: Cancel, niceness: int, report: Callable[[int], None]
+    ) -> None:
+        """Read and publish the differences; `report` is called with the number of files done."""
         todo, waiting = difference.todo, list[BatchResult]()
         n_done = n_waiting = n_published = 0
-        if difference.gone and not cancel.cancelled:
-            self._writer.run(lambda: self._remove(self._not_reported(difference.gone)))
+        if difference.removed and not cancel.cancelled:
+            self._writer.run(lambda: self._remove(self._not_reported(difference.removed)))
         with garbage_collection_paused():
             for result in self._analyse(todo, self.snapshot.records, cancel, niceness):
                 waiting.append(result)
                 n_waiting += len(result.analyses)
                 n_done += len(result.analyses) + len(result.unchanged) + len(result.skipped) + len(result.failed)
-                # Publishing may resolve again what is in already: only early snapshots cost little enough.
+                # Publishing may resolve published files again, which is cheap for early snapshots only.
                 if n_waiting > PUBLISH_FACTOR * n_published and PUBLISH_FACTOR * (n_published + n_waiting) < len(todo):
                     n_published += n_waiting
                     self._publish(waiting, todo)
@@ -392,11 +392,11 @@ class Folder:
                 report(n_done)
             self._publish(waiting, todo)
 
-    def _is_new(self, file: FoundFile) -> bool:
-        """Whether a file may hold something else than when it was last read."""
-        left_out = self._left_out.get(file.path)
-        if left_out is not None:
-            return left_out.stamp != _stamp(file)
+    def _needs_reading(self, file: FoundFile) -> bool:
+        """Whether a file may have changed since it was last read."""
+        skipped_file = self._skipped.get(file.path)
+        if skipped_file is not None:
+            return skipped_file.stamp != _stamp(file)
         record = self.snapshot.records.get(file.path)
         return record is None or _stamp(record) != _stamp(file)
 
@@ -408,7 +408,7 @@ class Folder:
         self, todo: list[FoundFile], known: Mapping[str, FileRecord], cancel: Cancel, niceness: int
     ) -> Iterator[BatchResult]:
         batches = into_batches(self.path, todo, self._config.index, known)
-        n_processes = min(os.cpu_count() or 1, MOST_PROCESSES)
+        n_processes = min(os.cpu_count() or 1, MAX_PROCESSES)
         if sum(file.size for file in todo) >= INLINE_BYTES:
             yield from analyse_in_processes(batches, n_processes, cancel, niceness)
             return
@@ -418,27 +418,27 @@ class Folder:
             yield analyse_here(batch)
 
     def _publish(self, results: list[BatchResult], todo: Iterable[FoundFile]) -> None:
-        """What a look read, except of files that were reported as changed since it began: those are read again."""
+        """Publish results of a run, except for files reported as changed since it began: those are read again."""
         if results:
             stamps = _stamps(todo)
-            self._writer.run(lambda: self._take(*results, stamps=stamps, but=self._reported or ()))
+            self._writer.run(lambda: self._merge_results(*results, stamps=stamps, but=self._reported or ()))
 
-    def _take(
+    def _merge_results(
         self,
         *results: BatchResult,
         stamps: Mapping[str, tuple[int, ...] | None],
         but: Collection[str] = (),
     ) -> None:
-        """On the writer: merge what came out of batches; files that an editor has open keep its text.
+        """On the writer: merge batch results into the snapshot, except for open files and those in `but`.
 
-        `stamps` are those of the files when they were found.
+        `stamps` are the files' stamps from the walk.
         """
         passed = {*but, *self._open}
-        left_out: dict[str, LeftOut] = {}
+        skipped_files: dict[str, SkippedFile] = {}
         for result in results:
             for path, reason in (*result.skipped.items(), *result.failed.items()):
-                left_out[path] = LeftOut(reason, path in result.failed, stamps.get(path))
-        left_out = {path: why for path, why in left_out.items() if path not in passed}
+                skipped_files[path] = SkippedFile(reason, path in result.failed, stamps.get(path))
+        skipped_files = {path: why for path, why in skipped_files.items() if path not in passed}
         analyses = [a for result in results for a in result.analyses if a.path not in passed]
         records = self.snapshot.records
         touched = [
@@ -450,17 +450,17 @@ class Folder:
         if touched:
             self._replace(self.snapshot.with_records(touched))
         for analysis in analyses:
-            self._left_out.pop(analysis.path, None)
-        # What is not there any more has nothing to be told of.
-        self._left_out.update({path: why for path, why in left_out.items() if why.reason != "missing"})
-        self._replace(self.snapshot.with_changes(analyses, list(left_out)))
+            self._skipped.pop(analysis.path, None)
+        # Removed files are not reported as skipped.
+        self._skipped.update({path: why for path, why in skipped_files.items() if why.reason != "missing"})
+        self._replace(self.snapshot.with_changes(analyses, list(skipped_files)))
 
     def _remove(self, keys: Iterable[str]) -> None:
-        """On the writer: these files are gone, but for what an editor has open."""
-        gone = [key for key in keys if key not in self._open]
-        for key in gone:
-            self._left_out.pop(key, None)
-        self._replace(self.snapshot.with_changes([], gone))
+        """On the writer: remove files from the index, except open ones."""
+        removed = [key for key in keys if key not in self._open]
+        for key in removed:
+            self._skipped.pop(key, None)
+        self._replace(self.snapshot.with_changes([], removed))
 
     def _replace(self, snapshot: FolderSnapshot, *, dirty: bool = True) -> None:
         self._dirty = self._dirty or (dirty and snapshot is not self.snapshot)
@@ -468,7 +468,7 @@ class Folder:
 
 
 def _stamp(file: FoundFile | FileRecord) -> tuple[int, ...]:
-    """What tells whether a file is the one that was read."""
+    """Size, modification time and identity: equal for an unchanged file."""
     return file.size, file.mtime_ns, file.identity
 
 
@@ -477,5 +477,5 @@ def _stamps(files: Iterable[FoundFile]) -> dict[str, tuple[int, ...] | None]:
 
 
 def _shown(path: str) -> str:
-    """A path with escapes for bytes that are not UTF-8."""
+    """A path with bytes that are not UTF-8 escaped."""
     return os.fsencode(path).decode("utf-8", "backslashreplace")

@@ -1,6 +1,6 @@
-"""The folders of a workspace: which of them holds a path, and how each index follows the disk.
+"""The folders of a workspace: path lookup, file watching and reconciliation.
 
-Owns the folders, the file watcher, reconciliation, and what `.editorconfig` files say. Knows no open text and no model.
+Owns the folders, the file watcher, the reconciler, and the `.editorconfig` files. Knows no open text and no model.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from ..config import Config
 from ..config.options import index_settings
 from .editorconfig import EditorConfigs
 from .folder import Folder
-from .reconcile import Outcome, Reconciler
+from .reconcile import ComparisonResult, Reconciler
 from .snapshot import FolderSnapshot
 from .store import Store
 from .virtual_path import shown_file
@@ -28,14 +28,14 @@ from .writer import Writer
 log = logging.getLogger("weft")
 
 BACKGROUND_NICENESS = 10
-"""Priority of the workers that index while a person types: completions come first."""
+"""Niceness of worker processes that index in the background: completions have priority."""
 
 MAX_PREEMPTION_S = 0.05
-"""A comparison with the disk waits at most this long for running requests before its next few files."""
+"""A comparison with the disk waits at most this long for running requests before it continues."""
 
 
 class Folders:
-    """The folders of one workspace. Thread-safe. `preempt` waits for running requests, `on_change` hears of changes."""
+    """The folders of one workspace. Thread-safe. `preempt` waits for running requests, `on_change` reports changes."""
 
     def __init__(
         self,
@@ -48,7 +48,7 @@ class Folders:
         on_change: Callable[[], None],
     ) -> None:
         self.version = 0
-        """Changes whenever a path may belong to another folder, or be ignored now and not before."""
+        """Incremented when the folder or the ignore state of a path may have changed."""
         self._config, self._writer, self._store = config, writer, store
         self._preempt = preempt
         self._on_change = on_change
@@ -57,7 +57,7 @@ class Folders:
         self._watcher: Watcher | None = None
         self._follows_disk = False  # changes on disk are watched, or reported
         self._reconciler = Reconciler[Folder](self._reconcile, self._reconciler_changed)
-        self._is_reindexing = False  # a comparison found changed files
+        self._is_reindexing = False  # a comparison reads changed files
         self._to_renew: frozenset[Folder] = frozenset()  # their watches may have lost events
         self._all = tuple(map(self._new_folder, dict.fromkeys(roots)))
         self.outside = FolderSnapshot.empty(index_settings(config, name=""))
@@ -70,7 +70,7 @@ class Folders:
         return len(self._all)
 
     def add(self, root: Path) -> Folder:
-        """The folder at `root`, which is followed from now on."""
+        """Add the folder at `root`, and watch it if the others are watched."""
         known = self.at(root)
         if known is None:
             known = self._new_folder(root)
@@ -81,32 +81,32 @@ class Folders:
         return known
 
     def remove(self, root: Path) -> Folder | None:
-        """Follow this folder no longer; None when it is none of the workspace."""
-        gone = self.at(root)
+        """Remove the folder at `root` and save its index; None if the workspace does not contain it."""
+        removed = self.at(root)
         with self._lock:
-            self._all, self.version = tuple(f for f in self._all if f is not gone), self.version + 1
+            self._all, self.version = tuple(f for f in self._all if f is not removed), self.version + 1
         if self._watcher is not None:
             self._watcher.remove(root)
-        if gone is not None:
-            self._let_go(gone)
-            gone.save()
-        return gone
+        if removed is not None:
+            self._release(removed)
+            removed.save()
+        return removed
 
     def replace_all(self, config: Config) -> tuple[Folder, ...]:
-        """Empty folders at the same paths, with another configuration; returns those that they replace."""
+        """Replace all folders by empty ones with another configuration; returns the old ones."""
         self._config = config
         with self._lock:
             old, self._all = self._all, tuple(self._new_folder(folder.path) for folder in self._all)
             self.version += 1
         for folder in old:
-            self._let_go(folder)
+            self._release(folder)
         return old
 
     def at(self, root: Path) -> Folder | None:
         return next((folder for folder in self._all if folder.path == root), None)
 
     def locate(self, path: Path) -> tuple[Folder | None, str]:
-        """The innermost folder that holds a path, and the path's name in its index."""
+        """The innermost folder that contains a path, and the path's name in its index."""
         best: tuple[Folder | None, str] = (None, path.as_posix())
         for folder in self._all:
             key = folder.key(path)
@@ -115,13 +115,13 @@ class Folders:
         return best
 
     def locate_document(self, path: Path) -> tuple[Folder | None, str]:
-        """The folder whose index completes a document, and the document's name in it.
+        """The folder whose index serves a document, and the document's name in it.
 
-        A document of no folder is completed with the first one.
+        The first folder serves documents outside all folders.
         """
         folder, key = self.locate(path)
         if shown_file(path) is not None:
-            key = Path(*path.parts[:2], path.name).as_posix()  # a prompt needs no more of it
+            key = Path(*path.parts[:2], path.name).as_posix()  # enough for a prompt
         elif folder is None:
             folder, key = self.locate(Path(os.path.realpath(path)))
         if folder is None and self._all:
@@ -129,22 +129,22 @@ class Folders:
         return folder, key
 
     def snapshot_of(self, root: str) -> FolderSnapshot:
-        """The newest snapshot of the folder at `root`; an empty one where there is no such folder."""
+        """The newest snapshot of the folder at `root`; an empty one if there is no such folder."""
         return next((folder.snapshot for folder in self._all if str(folder.path) == root), self.outside)
 
     def known(self, folder: Path | str) -> Folder:
-        """The folder at a path. Raises KeyError for one that is none of the workspace."""
+        """The folder at a path. Raises KeyError if the workspace does not contain it."""
         found = self.at(Path(folder).resolve())
         if found is None:
-            raise KeyError(f"{folder} is no folder of this workspace")
+            raise KeyError(f"{folder} is not a folder of this workspace")
         return found
 
     def indexes(self, folder: Path | str | None = None) -> dict[str, RepositoryIndex]:
-        """The newest indexes by folder, of one or of all. Raises ValueError for a folder that is none of these."""
+        """The newest indexes by folder, of one or of all. Raises ValueError for a folder outside the workspace."""
         root = None if folder is None else Path(folder).resolve()
         indexes = {str(each.path): each.snapshot.index for each in self._all if root in (None, each.path)}
         if root is not None and not indexes:
-            raise ValueError(f"{folder} is no folder of this workspace. Add it, or ask about one that is.")
+            raise ValueError(f"{folder} is not a folder of this workspace. Add it, or choose another folder.")
         return indexes
 
     @property
@@ -152,30 +152,30 @@ class Folders:
         """Files that could not be analysed, each with the reason."""
         return tuple(
             sorted(
-                f"{key}: {left_out.reason}"
+                f"{key}: {skipped_file.reason}"
                 for folder in self._all
-                for key, left_out in folder.left_out.items()
-                if left_out.has_failed
+                for key, skipped_file in folder.skipped_files.items()
+                if skipped_file.has_failed
             )
         )
 
     def editor_config(self, root: str, key: str) -> Mapping[str, str]:
-        """What `.editorconfig` files say about a file."""
+        """The `.editorconfig` properties of a file."""
         return self._editor_configs_of(root).properties(key)
 
     def watch(self, report: Callable[[Iterable[Path]], None] | None) -> None:
-        """Follow changes on disk from now on, and report them; None where an editor reports them."""
+        """Start to follow changes on disk. `report` receives them; None if an editor reports them."""
         self._follows_disk = True
         if self._watcher is None and report is not None:
-            self._watcher = Watcher(report, self._lost_events)
+            self._watcher = Watcher(report, self._events_lost)
             for folder in self._all:
                 self._watch(folder)
         self.reconcile()
 
     def files_changed(self, paths: Iterable[Path], *, is_paused: bool) -> Mapping[Folder, Sequence[str]]:
-        """Files or directories were created, changed or removed on disk: read them again, unless paused.
+        """Read files or directories again that were created, changed or removed on disk, unless paused.
 
-        Returns the changed names by folder. A path that cannot be handled costs no other.
+        Returns the changed names by folder. A path that cannot be handled does not affect the others.
         """
         self._follows_disk = True
         self.version += 1
@@ -187,21 +187,21 @@ class Folders:
                     by_folder.setdefault(folder, []).append(key)
                     self._editor_configs_of(str(folder.path)).changed(key)
             except (OSError, ValueError) as error:
-                log.warning("A change of %s could not be handled; the disk is compared: %s", path, error)
+                log.warning("A change of %s could not be handled: %s. Comparing with the disk.", path, error)
                 self.reconcile()
-        if not is_paused:  # the look at all files that follows the pause finds them
+        if not is_paused:  # the index run after the pause finds them
             for folder, keys in by_folder.items():
                 folder.changed_on_disk(keys, partial(self._changed_on_disk, folder))
         return by_folder
 
     def indexed(self, folder: Folder) -> None:
-        """A look at all files of a folder has ended."""
+        """An index run of a folder has ended."""
         self.version += 1
         if self._follows_disk:
-            self._reconciler.request(folder)  # what changed during the look
+            self._reconciler.request(folder)  # finds changes made during the run
 
     def reconcile(self) -> None:
-        """Compare the indexes with the disk as soon as that is quiet, until nothing differs."""
+        """Request reconciliation of all folders."""
         for folder in self._all:
             self._reconciler.request(folder)
 
@@ -211,7 +211,7 @@ class Folders:
 
     @property
     def is_reindexing(self) -> bool:
-        """Whether files are read again that a comparison with the disk found changed."""
+        """Whether reconciliation is reading changed files."""
         return self._is_reindexing
 
     def pause(self) -> None:
@@ -225,21 +225,21 @@ class Folders:
         self._reconciler.flush()
 
     def stop(self) -> None:
-        """End comparisons and watching for good."""
+        """Stop reconciliation and file watching for good."""
         self._reconciler.close()
         if self._watcher is not None:
             self._watcher.close()
 
     def save(self) -> None:
-        """Store the indexes for the next start."""
+        """Save the indexes to the cache."""
         for folder in self._all:
             folder.save()
 
     def _new_folder(self, root: Path) -> Folder:
         return Folder(root, self._config, self._writer, self._store)
 
-    def _let_go(self, folder: Folder) -> None:
-        self._reconciler.forget(folder)
+    def _release(self, folder: Folder) -> None:
+        self._reconciler.remove(folder)
         folder.close()
 
     def _editor_configs_of(self, root: str) -> EditorConfigs:
@@ -249,22 +249,22 @@ class Folders:
         if self._watcher is not None and not self._watcher.renew(folder.path):
             self._reconciler.poll(folder)
 
-    def _lost_events(self) -> None:
-        """The watcher may have missed changes, and folders that were made meanwhile."""
+    def _events_lost(self) -> None:
+        """The watcher may have lost events, also of new folders: renew all watches and reconcile."""
         self._to_renew = frozenset(self._all)
         self.reconcile()
 
-    def _changed_on_disk(self, folder: Folder, is_in_doubt: bool) -> None:
+    def _changed_on_disk(self, folder: Folder, needs_comparison: bool) -> None:
         self.version += 1
-        if is_in_doubt:
+        if needs_comparison:
             self._reconciler.request(folder)
         else:
-            self._reconciler.request_calm(folder)
+            self._reconciler.request_precaution(folder)
 
-    def _reconcile(self, folder: Folder, cancel: Cancel) -> Outcome:
-        """Compare a folder with the disk: the reconciler's work."""
+    def _reconcile(self, folder: Folder, cancel: Cancel) -> ComparisonResult:
+        """Compare a folder with the disk; called by the reconciler."""
         if folder not in self._all or not folder.is_indexed:
-            return Outcome()  # a first look has yet to end, and a comparison follows it
+            return ComparisonResult()  # the first index run is incomplete; a comparison follows it
         if self._watcher is not None and (folder in self._to_renew or not self._watcher.watches(folder.path)):
             self._to_renew -= {folder}
             self._watch(folder)

@@ -1,18 +1,17 @@
-"""Which names of a folder belong to the workspace: git's ignore rules, then `.weftignore` as the last word.
+"""Ignore rules: gitignore semantics, overridden by `.weftignore`.
 
-Layers, weakest first: what nobody wants indexed (`SKIPPED_FOLDERS`), `.git/info/exclude`, `.gitignore` files
-from the repository's root down, the settings' own patterns, `.weftignore` files from the workspace's root down.
-In a layer the last matching line wins. A rule judges the very entry that it names; everything below follows
-its folder. So far this is git's way, and as in git a git rule cannot re-include below an ignored folder.
-A `.weftignore` rule can, if it says where: `!vendor/schema/*.py` finds its files although `vendor/` is ignored,
-while a bare `!*.py` does not send anybody searching through `node_modules`.
+Layers, in increasing precedence: built-in exclusions (`SKIPPED_FOLDERS`), `.git/info/exclude`, `.gitignore` files from
+the repository's root down, the settings' patterns, `.weftignore` files from the workspace's root down. In a layer the
+last matching line wins. A rule applies to the entry that it matches; entries below a folder follow that folder. As in
+git, a git rule cannot re-include entries below an ignored folder. A `.weftignore` rule can if it is anchored:
+`!vendor/schema/*.py` finds its files although `vendor/` is ignored, while a bare `!*.py` does not cause a search of
+`node_modules`.
 
-Owns the rules and the pattern language. Only ever reads ignore files: git itself is never run, because a
-repository's own configuration can make it start programs. Knows nothing about sizes, contents or secrets.
+Owns the rules and their evaluation. Only reads ignore files: git itself is never run, because a repository's
+configuration can make it start programs. Knows nothing about sizes, contents or secrets.
 
-Patterns are translated here rather than by a library because a rule must be asked whether it names the entry
-itself (libraries answer for the entry or any folder above it), and because an index of the strings that the patterns
-need makes thousands of lines cost about as much as a few, whatever stands in them.
+Patterns are not matched by a library, because a rule must match the entry itself (libraries match the entry or any
+folder above it), and because an index of the literals in the patterns makes thousands of lines about as fast as a few.
 """
 
 from __future__ import annotations
@@ -38,10 +37,10 @@ CACHE_MARK = "CACHEDIR.TAG"
 REPOSITORY = ".git"
 
 RULE_NAMES = frozenset({GIT_RULES, WEFT_RULES, ENVIRONMENT_MARK, CACHE_MARK, REPOSITORY})
-"""Names whose coming, going or change in a folder decides about the folder's other entries."""
+"""Names whose creation, change or removal in a folder may change which of its entries are included."""
 
 VERSION_CONTROL_FOLDERS = frozenset({".git", ".hg", ".svn", ".bzr", ".jj", "_darcs", "CVS"})
-"""Never entered, whatever a rule says: they hold configuration, credentials and copies of everything."""
+"""Never entered, regardless of rules: they contain configuration, credentials and copies of files."""
 
 SKIPPED_FOLDERS = frozenset(
     {
@@ -51,51 +50,51 @@ SKIPPED_FOLDERS = frozenset(
         *(".turbo", ".idea", ".vs", ".cache", "DerivedData"),
     }
 )
-"""Skipped unless `.weftignore` names them, as are virtual environments, tagged cache folders and package metadata."""
+"""Excluded unless `.weftignore` re-includes them, as are virtual environments, tagged caches and package metadata."""
 
 SKIPPED_FOLDER_SUFFIXES = (".dist-info", ".egg-info")
 
 MAX_RULES_BYTES = 2_000_000
-"""Of one file. Rules beyond it are not guessed: nothing of their folder is indexed."""
+"""Size limit of one ignore file. Nothing in the folder of a larger one is indexed, since its rules are not read."""
 
 MAX_PATTERN_LENGTH = 1_000
 
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """What the rules say about one entry."""
+    """The result of the rules for one entry."""
 
     included: bool
     named: bool = False  # a `.weftignore` line or a setting re-includes exactly this entry
-    worth_entering: bool = False  # a folder that is included, or that a rule may re-include something below
+    must_enter: bool = False  # a folder that is included, or that a rule may re-include something below
 
 
 @dataclass(frozen=True)
-class Folder:
-    """The rules as they stand in one folder. Immutable: judge its entries, then step into a sub-folder."""
+class FolderRules:
+    """The rules that apply in one folder. Immutable: evaluate its entries, then `enter` a sub-folder."""
 
     path: str  # from the top, the root of the repository around the workspace; "" or with a slash at the end
     included: bool
     git: tuple[RuleFile, ...]  # strongest first
     weft: tuple[RuleFile, ...]
-    unusable: str = ""  # the ignore file in here that is too large to be used
+    unusable: str = ""  # the name of an ignore file in this folder that is too large to read
 
     @property
     def worth_walking(self) -> bool:
-        """Whether anything in here can belong to the workspace."""
+        """Whether anything in this folder can belong to the workspace."""
         return self.included or any(rules.may_include_below(self.path[:-1]) for rules in self.weft)
 
-    def judge(self, name: str, is_folder: bool) -> Verdict:
+    def evaluate(self, name: str, is_folder: bool) -> Verdict:
         """Whether the entry `name` of this folder belongs to the workspace."""
         if name == REPOSITORY or (is_folder and name in VERSION_CONTROL_FOLDERS):
             return _NEVER
         path = self.path + name
         for rules in self.weft:
-            rule = rules.last_match(path, name, is_folder, reaching=not self.included)
+            rule = rules.last_match(path, name, is_folder, anchored_only=not self.included)
             if rule is None:
                 continue
-            # `!*/` undoes other lines of `.weftignore`; it names nothing that git's or the built-in rules exclude.
-            if rule.negated and rule.blanket:
+            # `!*/` reverts other lines of `.weftignore`; it does not override git's or the built-in rules.
+            if rule.negated and rule.is_only_wildcards:
                 break
             return _NAMED if rule.negated else self._excluded(path, is_folder)
         if not self.included:
@@ -103,27 +102,27 @@ class Folder:
         if is_folder and (name in SKIPPED_FOLDERS or name.endswith(SKIPPED_FOLDER_SUFFIXES)):
             return self._excluded(path, is_folder)
         for rules in self.git:
-            rule = rules.last_match(path, name, is_folder, reaching=False)
+            rule = rules.last_match(path, name, is_folder, anchored_only=False)
             if rule is not None:
                 return _INCLUDED if rule.negated else self._excluded(path, is_folder)
         return _INCLUDED
 
-    def enter(self, disk_path: str, name: str, verdict: Verdict, names: Collection[str]) -> Folder:
-        """The rules inside the sub-folder `name`, which stands at `disk_path` and holds `names`.
+    def enter(self, disk_path: str, name: str, verdict: Verdict, names: Collection[str]) -> FolderRules:
+        """The rules of the sub-folder `name`, which is at `disk_path` and contains `names`.
 
-        Of `names` only `RULE_NAMES` matter. Ignore files inside an excluded folder are not read.
+        Only members of `RULE_NAMES` among `names` matter. Ignore files in an excluded folder are not read.
         """
         path = f"{self.path}{name}/"
         included = verdict.included and (verdict.named or not (ENVIRONMENT_MARK in names or CACHE_MARK in names))
         if not included:
-            return Folder(path, False, self.git, self.weft)
-        # A repository inside the repository answers to its own rules, as it does for git.
+            return FolderRules(path, False, self.git, self.weft)
+        # A nested repository has its own rules, as in git.
         git = () if REPOSITORY in names else self.git
         try:
             git, weft = _git_rules(disk_path, path, names) + git, _weft_rules(disk_path, path, names) + self.weft
         except _TooLarge as error:
-            return Folder(path, False, (), (), unusable=error.name)
-        return Folder(path, True, git, weft)
+            return FolderRules(path, False, (), (), unusable=error.name)
+        return FolderRules(path, True, git, weft)
 
     def _excluded(self, path: str, is_folder: bool) -> Verdict:
         if is_folder and any(rules.may_include_below(path) for rules in self.weft):
@@ -131,42 +130,42 @@ class Folder:
         return _EXCLUDED
 
 
-_INCLUDED = Verdict(True, worth_entering=True)
-_NAMED = Verdict(True, named=True, worth_entering=True)
+_INCLUDED = Verdict(True, must_enter=True)
+_NAMED = Verdict(True, named=True, must_enter=True)
 _EXCLUDED = Verdict(False)
-_EXCLUDED_BUT_ENTER = Verdict(False, worth_entering=True)
+_EXCLUDED_BUT_ENTER = Verdict(False, must_enter=True)
 _NEVER = Verdict(False)
 
 
-def open_root(root: Path, exclude: Sequence[str] = (), include: Sequence[str] = ()) -> Folder:
-    """The rules at the root of a workspace folder, which always belongs to itself.
+def open_root(root: Path, exclude: Sequence[str] = (), include: Sequence[str] = ()) -> FolderRules:
+    """The rules at the root of a workspace folder, which is always included.
 
-    When the folder lies inside a repository, the rules from that repository's root down to it count too.
-    `exclude` and `include` are the settings' patterns, as if they stood at the top of the root's `.weftignore`.
+    If the folder is inside a repository, the rules from that repository's root down to it apply too. `exclude` and
+    `include` are the settings' patterns; they apply like lines at the top of the root's `.weftignore`.
     """
     names = rule_names(str(root))
     try:
         path, git = ("", ()) if REPOSITORY in names else _rules_above(root)
         settings = RuleFile.parse(path, [*exclude, *(f"!{pattern}" for pattern in include)])
         weft = _weft_rules(str(root), path, names) + ((settings,) if settings.rules else ())
-        return Folder(path, True, _git_rules(str(root), path, names) + git, weft)
+        return FolderRules(path, True, _git_rules(str(root), path, names) + git, weft)
     except _TooLarge as error:
-        return Folder("", False, (), (), unusable=error.name)
+        return FolderRules("", False, (), (), unusable=error.name)
 
 
 def matches(patterns: Sequence[str], path: str) -> bool:
-    """Whether ignore patterns name a file, or a folder above it, of that relative path. Reads nothing from disk."""
+    """Whether ignore patterns match a relative path or a folder above it. Does not access the disk."""
     rules = RuleFile.parse("", patterns)
     parts = path.split("/")
     for depth in range(1, len(parts) + 1):
-        rule = rules.last_match("/".join(parts[:depth]), parts[depth - 1], depth < len(parts), reaching=False)
+        rule = rules.last_match("/".join(parts[:depth]), parts[depth - 1], depth < len(parts), anchored_only=False)
         if rule is not None and not rule.negated:
             return True
     return False
 
 
 def rule_names(disk_path: str) -> frozenset[str]:
-    """The members of `RULE_NAMES` that a folder holds."""
+    """The members of `RULE_NAMES` in a folder."""
     return frozenset(name for name in RULE_NAMES if os.path.lexists(os.path.join(disk_path, name)))
 
 
@@ -176,54 +175,55 @@ class Rule:
 
     negated: bool
     folders_only: bool
-    whole_path: bool  # the pattern holds a slash: matched against the path from its file, else against the name
+    whole_path: bool  # the pattern has a slash: matched against the path relative to its file, else against the name
     pattern: str
     parsed: PathPattern
 
     @property
-    def blanket(self) -> bool:
-        """Made of wildcards alone."""
+    def is_only_wildcards(self) -> bool:
+        """Whether the pattern consists of wildcards alone."""
         return not self.pattern.strip("*?./")
 
     @property
-    def reaches(self) -> bool:
-        """Says where its entries are, so that looking for them below an excluded folder has an end."""
-        return self.negated and self.whole_path and not self.pattern.startswith("**/") and not self.blanket
+    def is_anchored_negation(self) -> bool:
+        """Whether the rule is anchored, so that a search for its entries below an excluded folder is bounded."""
+        return self.negated and self.whole_path and not self.pattern.startswith("**/") and not self.is_only_wildcards
 
 
 @dataclass(frozen=True)
 class RuleFile:
-    """The lines of one ignore file, strongest (last) first, that hold in `base` and below."""
+    """The rules of one ignore file, strongest (last) first. They apply to `base` and below."""
 
     base: str
     rules: tuple[Rule, ...]
 
     @classmethod
     def parse(cls, base: str, lines: Iterable[str]) -> RuleFile:
-        # Of two lines that say the same the later one decides.
+        # Of duplicate lines only the last one matters.
         rules = [rule for line in dict.fromkeys(reversed(list(lines))) if (rule := _parse(line)) is not None]
         return cls(base, tuple(rules))
 
-    def last_match(self, path: str, name: str, is_folder: bool, *, reaching: bool) -> Rule | None:
-        """The strongest rule that names the entry itself. `reaching`: below an excluded folder, where few count."""
+    def last_match(self, path: str, name: str, is_folder: bool, *, anchored_only: bool) -> Rule | None:
+        """The strongest rule that matches the entry itself. `anchored_only`: below an excluded folder, unanchored
+        negations do not apply."""
         below = path[len(self.base) :]
         for number in self._candidates(below, name):
             rule = self.rules[number]
             if rule.folders_only and not is_folder:
                 continue
-            if reaching and rule.negated and not rule.reaches:
+            if anchored_only and rule.negated and not rule.is_anchored_negation:
                 continue
             if rule.parsed.matches(below if rule.whole_path else name):
                 return rule
         return None
 
     def may_include_below(self, path: str) -> bool:
-        """Whether a rule that says where its entries are could name one below the folder `path`."""
+        """Whether an anchored negation may match an entry below the folder `path`."""
         below = path[len(self.base) :].split("/")
-        return any(_leads_into(way, below) for way in self._ways)
+        return any(_may_match_below(pattern, below) for pattern in self._anchored_patterns)
 
     def _candidates(self, below: str, name: str) -> Sequence[int]:
-        """The numbers of the rules that may match, in order: all that do, and few that do not."""
+        """The numbers of the rules that may match, in order: all matches and few false positives."""
         found = [*self._names.get(name, ()), *self._of_names.possible(name), *self._of_paths.possible(below)]
         if name.endswith(self._any_suffix):
             for suffix, numbers in self._suffixes.items():
@@ -258,20 +258,20 @@ class RuleFile:
         return LiteralIndex({number: rule.parsed.literals for number, rule in enumerate(self.rules) if rule.whole_path})
 
     @cached_property
-    def _ways(self) -> list[tuple[Segment | None, ...]]:
-        """For each reaching rule, its path segment by segment; None stands for `**`."""
-        return [rule.parsed.segments for rule in self.rules if rule.reaches]
+    def _anchored_patterns(self) -> list[tuple[Segment | None, ...]]:
+        """The path segments of each anchored negation; None represents `**`."""
+        return [rule.parsed.segments for rule in self.rules if rule.is_anchored_negation]
 
 
 class LiteralIndex:
-    """Which of many patterns may match a text, by one string that each of them needs: the rarest among all.
+    """Literal prefilter for many patterns: finds those that may match a text by the rarest literal of each.
 
-    Few such strings are looked for one by one; of many, those that the text holds are looked up.
+    Up to FEW literals are searched one by one; with more, the substrings of the text are looked up in a dictionary.
     """
 
     FEW = 100
     LONGEST = 12
-    """Of a longer string its end is looked for."""
+    """A longer literal is represented by its end."""
 
     def __init__(self, literals: Mapping[int, Sequence[str]]) -> None:
         keys = {number: [run[-self.LONGEST :] for run in runs] for number, runs in literals.items()}
@@ -320,35 +320,35 @@ def _by(pairs: Iterable[tuple[str, int]]) -> dict[str, list[int]]:
     return found
 
 
-def _leads_into(way: Sequence[Segment | None], below: Sequence[str]) -> bool:
-    for segment, name in zip(way, below, strict=False):
+def _may_match_below(pattern: Sequence[Segment | None], below: Sequence[str]) -> bool:
+    for segment, name in zip(pattern, below, strict=False):
         if segment is None:
             return True
         if not segment.matches(name):
             return False
-    return len(below) < len(way)
+    return len(below) < len(pattern)
 
 
 def _rules_above(root: Path) -> tuple[str, tuple[RuleFile, ...]]:
-    """The path of `root` in the repository around it, and the git rules of the folders above it.
+    """The path of `root` in the repository that contains it, and the git rules of the folders above it.
 
-    Nothing when there is no such repository, or when it ignores `root`: then the two have nothing to do with each
-    other (a home folder under version control ignores most of what lies in it).
+    Empty if there is no such repository, or if it ignores `root`: then its rules do not apply to `root` (a home folder
+    under version control ignores most of its folders).
     """
     top = next((folder for folder in root.parents if (folder / REPOSITORY).exists()), None)
     if top is None:
         return "", ()
-    here = Folder("", True, _git_rules(str(top), "", rule_names(str(top))), ())
+    here = FolderRules("", True, _git_rules(str(top), "", rule_names(str(top))), ())
     disk_path = top
-    *way, last = root.relative_to(top).parts
-    for name in way:
+    *pattern, last = root.relative_to(top).parts
+    for name in pattern:
         disk_path /= name
-        here = here.enter(str(disk_path), name, here.judge(name, True), rule_names(str(disk_path)) - {WEFT_RULES})
-    return (f"{here.path}{last}/", here.git) if here.judge(last, True).included else ("", ())
+        here = here.enter(str(disk_path), name, here.evaluate(name, True), rule_names(str(disk_path)) - {WEFT_RULES})
+    return (f"{here.path}{last}/", here.git) if here.evaluate(last, True).included else ("", ())
 
 
 def _git_rules(disk_path: str, base: str, names: Collection[str]) -> tuple[RuleFile, ...]:
-    """The git rules that one folder adds, strongest first."""
+    """The git rule files of one folder, strongest first."""
     found = []
     if GIT_RULES in names:
         found.append(RuleFile.parse(base, _rule_lines(Path(disk_path, GIT_RULES))))
@@ -365,7 +365,7 @@ def _weft_rules(disk_path: str, base: str, names: Collection[str]) -> tuple[Rule
 
 
 def _git_folder(mark: Path) -> Path:
-    """The folder that `.git` stands for: itself, or for a worktree or submodule what its text points to."""
+    """The repository's data folder: `.git` itself, or for a worktree or submodule the folder that its text names."""
     lines = _read_lines(mark)
     if not lines or not lines[0].startswith("gitdir:"):
         return mark
@@ -375,7 +375,7 @@ def _git_folder(mark: Path) -> Path:
 
 
 class _TooLarge(ControlFlow):
-    """An ignore file beyond `MAX_RULES_BYTES`."""
+    """An ignore file is larger than `MAX_RULES_BYTES`."""
 
     def __init__(self, path: Path) -> None:
         super().__init__(f"{path} is larger than {MAX_RULES_BYTES:,} bytes")
@@ -392,7 +392,7 @@ def _rule_lines(path: Path) -> list[str]:
 
 
 def _read_lines(path: Path) -> list[str]:
-    """The lines of a small regular file; none when there is no such file, or it is a link, a pipe or too large."""
+    """The lines of a small regular file; empty if there is none, or it is a link, a pipe or too large."""
     try:
         found = os.lstat(path)
         if not stat.S_ISREG(found.st_mode) or found.st_size > MAX_RULES_BYTES:
@@ -405,7 +405,7 @@ def _read_lines(path: Path) -> list[str]:
 
 
 def _parse(line: str) -> Rule | None:
-    """The rule of one line; None for an empty line, a comment, or a pattern that can match nothing."""
+    """The rule of one line; None for an empty line, a comment, or a pattern that matches nothing."""
     if line.startswith("#") or len(line) > MAX_PATTERN_LENGTH:
         return None
     pattern = line.rstrip(" ")

@@ -1,13 +1,12 @@
-"""The pattern language of `.gitignore`, matched in time that no pattern can make long.
+"""Gitignore pattern matching without backtracking: no pattern takes exponential time.
 
-Owns stars, `**`, sets and escapes, as gitignore(5) and git's own matcher read them with slashes special.
-Two stars that share a segment with other characters are one star, as the manual says.
-Knows no files: not which line is negated, anchored or only for folders.
+Owns stars, `**`, character sets and escapes, as in gitignore(5) and git's matcher with slashes special. Two stars that
+share a segment with other characters are one star, as in the manual. Knows no files, and not which line is negated,
+anchored or for folders only.
 
-There is no backtracking: a star that is not the last of its segment takes the first place that fits and is never tried
-again (it need not be, because a later star can take up what it left), and so does `**` among segments. What stands
-between two stars is looked for as a whole: a string where it holds no set, else a small regular expression without
-repetition.
+A star that is not the last of its segment matches up to the first occurrence of the next piece and is never retried: a
+later star can match whatever an earlier one leaves. The same holds for `**` among segments. A piece between two stars
+is searched as a whole: as a string if it contains no set, else as a small regular expression without repetition.
 """
 
 from __future__ import annotations
@@ -36,7 +35,7 @@ _Token = object
 
 
 class Piece:
-    """What stands between two stars: characters and sets, all of one length."""
+    """A part of a pattern without stars: characters and sets, of fixed length."""
 
     __slots__ = ("_pattern", "_tokens", "length", "literals", "text")
 
@@ -51,13 +50,13 @@ class Piece:
             self.literals = _runs(tokens)
 
     def at(self, name: str, start: int) -> bool:
-        """Whether it stands there."""
+        """Whether it matches at this offset."""
         if not self._tokens:
             return name.startswith(self.text, start)
         return self._compiled().match(name, start) is not None
 
     def end_of_first(self, name: str, start: int, end: int) -> int:
-        """Where its first occurrence between the two ends; -1 for none."""
+        """The end of its first occurrence between two offsets; -1 if there is none."""
         if not self._tokens:
             found = name.find(self.text, start, end)
             return found + self.length if found >= 0 else -1
@@ -72,9 +71,9 @@ class Piece:
 
 
 class Segment:
-    """The pattern of one name: pieces, and a star between each two."""
+    """The pattern of one path segment: pieces with a star between each two."""
 
-    __slots__ = ("_first", "_last", "_middle", "least", "literals")
+    __slots__ = ("_first", "_last", "_middle", "literals", "min_length")
 
     def __init__(self, tokens: Sequence[_Token]) -> None:
         groups: list[list[_Token]] = [[]]
@@ -82,16 +81,16 @@ class Segment:
             groups.append([]) if token is _STAR else groups[-1].append(token)
         pieces = [Piece(group) for group in groups]
         self._first, *others = pieces
-        self._last = others.pop() if others else None  # None: there is no star
+        self._last = others.pop() if others else None  # None if there is no star
         self._middle = [piece for piece in others if piece.length]
-        self.least = sum(piece.length for piece in pieces)
-        """The fewest characters of a name that matches."""
+        self.min_length = sum(piece.length for piece in pieces)
+        """Minimum length of a matching name."""
         self.literals = [run for piece in pieces for run in piece.literals]
 
     def matches(self, name: str) -> bool:
         if self._last is None:
-            return len(name) == self.least and self._first.at(name, 0)
-        if len(name) < self.least:
+            return len(name) == self.min_length and self._first.at(name, 0)
+        if len(name) < self.min_length:
             return False
         end = len(name) - self._last.length
         if not (self._first.at(name, 0) and self._last.at(name, end)):
@@ -106,13 +105,13 @@ class Segment:
 
 @dataclass(frozen=True)
 class PathPattern:
-    """A whole pattern, segment by segment; None stands for any number of folders (`**`)."""
+    """A whole pattern as segments; None represents any number of folders (`**`)."""
 
     segments: tuple[Segment | None, ...]
 
     @cached_property
     def literals(self) -> tuple[str, ...]:
-        """Strings that every path holds that matches."""
+        """Strings that every matching path contains."""
         return tuple(run for segment in self.segments if segment is not None for run in segment.literals)
 
     def matches(self, path: str) -> bool:
@@ -121,10 +120,10 @@ class PathPattern:
         return self.matches_names(path.split("/"))
 
     def matches_names(self, names: Sequence[str]) -> bool:
-        """The same of a path that is split at its slashes."""
+        """`matches` for a path that is split at its slashes."""
         segments = self.segments
         at, n_names = 0, 0
-        back_to, back_names = -1, 0  # behind the last `**`, and how many names it has taken
+        back_to, back_names = -1, 0  # after the last `**`, and the number of names that it has matched
         while n_names < len(names):
             segment = segments[at] if at < len(segments) else _NOTHING
             if segment is None:
@@ -141,7 +140,7 @@ class PathPattern:
 
 
 def parse_pattern(pattern: str) -> PathPattern | None:
-    """The pattern to match with; None when it can match nothing."""
+    """Compile a pattern; None if it matches nothing."""
     tokens = _tokens(pattern)
     if tokens is None:
         return None
@@ -151,7 +150,7 @@ def parse_pattern(pattern: str) -> PathPattern | None:
         if token is _ANY_FOLDERS:
             if not segments or segments[-1] is not None:
                 segments.append(None)
-        elif token is _EVERYTHING:  # what lies below, however deep
+        elif token is _EVERYTHING:  # everything below, at any depth
             segments += [Segment(segment), None]
             segment = [_STAR]
         elif token is _SLASH:
@@ -174,7 +173,7 @@ def _runs(tokens: Iterable[_Token]) -> tuple[str, ...]:
 
 
 def _tokens(pattern: str) -> list[_Token] | None:
-    """Characters, sets, stars and slashes; None when the pattern can match nothing."""
+    """Characters, sets, stars and slashes; None if the pattern matches nothing."""
     tokens: list[_Token] = []
     at = 0
     while at < len(pattern):
@@ -185,7 +184,7 @@ def _tokens(pattern: str) -> list[_Token] | None:
                 end += 1
             bounded = at == 0 or pattern[at - 1] == "/"
             if end - at > 1 and bounded and pattern.startswith("\\/", end):
-                tokens += [_ANY_FOLDERS, _STAR]  # to git one folder at least, for the slash is no plain one
+                tokens += [_ANY_FOLDERS, _STAR]  # at least one folder, as in git, because the slash is escaped
             elif end - at == 1 or not bounded or pattern[end : end + 1] not in ("", "/"):
                 tokens.append(_STAR)
             elif end < len(pattern):
@@ -239,7 +238,7 @@ _NAMED_CLASS = re.compile(r"\[:([^\]]*):\]")
 
 
 def _bracket(pattern: str, at: int) -> tuple[_OneOf, int] | None:
-    """The set that opens before `at`, and where it ends; None when it does not end or names no known class."""
+    """The set that opens before `at`, and its end; None if it is not closed or has an unknown class."""
     negated = pattern[at : at + 1] in ("!", "^") and pattern[at : at + 1] != ""
     at += negated
     parts: list[str] = []

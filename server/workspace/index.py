@@ -1,7 +1,7 @@
-"""The index of a workspace: folders on disk, with the texts of open buffers in their place. No model, no completion.
+"""Workspace index: folders on disk, overlaid with open buffers. Snapshot isolation with one writer thread.
 
-Owns the parts of the index and the order of events between them: an edit is seen by every request that follows it. One
-writer thread builds snapshots; readers keep theirs.
+Owns the parts of the index and the order of events between them: every request sees the edits before it. Knows no
+model and no completion.
 """
 
 from __future__ import annotations
@@ -31,9 +31,9 @@ log = logging.getLogger("weft")
 
 
 class WorkspaceIndex:
-    """Folders under one index each. Thread-safe. `preempt` waits for running requests, for work at low priority.
+    """One index for each folder. Thread-safe. `preempt` makes low-priority work wait for running requests.
 
-    `cache` False stores nothing between starts. Raises NotADirectoryError.
+    `cache` False writes nothing to disk. Raises NotADirectoryError.
     """
 
     def __init__(
@@ -41,7 +41,7 @@ class WorkspaceIndex:
     ) -> None:
         for root in roots:
             if not root.is_dir():
-                raise NotADirectoryError(f"{root} is not a folder. Give the folder of a project.")
+                raise NotADirectoryError(f"{root} is not a folder. Give a project's folder.")
         self.config = config
         self._listeners: tuple[Callable[[], None], ...] = ()  # replaced whole
         self._lock = threading.Lock()
@@ -60,12 +60,12 @@ class WorkspaceIndex:
         *,
         niceness: int = 0,
     ) -> IndexReport:
-        """Bring the index up to date with the disk, starting from the stored one. Completions work meanwhile.
+        """Update the index from the disk, starting from the cached one. Completions work meanwhile.
 
-        The report adds up all folders.
+        The report is the sum over all folders.
         """
         started = time.perf_counter()
-        with self._indexing.whole():
+        with self._indexing.run_all():
             reports = [self._index_folder(folder, progress, cancel, niceness) for folder in self._folders]
         report = replace(IndexReport.sum(reports), seconds=time.perf_counter() - started)
         if not report.cancelled:
@@ -73,7 +73,7 @@ class WorkspaceIndex:
         return report
 
     def expect_index(self) -> None:
-        """`index` is about to be called: questions wait for it from now on."""
+        """Announce a call of `index`: questions wait for it from now on."""
         self._indexing.expect()
 
     def add_folder(
@@ -82,24 +82,27 @@ class WorkspaceIndex:
         progress: Callable[[Progress], None] | None = None,
         cancel: Cancel | None = None,
     ) -> IndexReport:
-        """Index one more folder; it is searched as soon as its first files are in."""
+        """Add and index a folder; retrieval covers it from its first snapshot on."""
         return self._index_folder(self._folders.add(Path(folder).resolve()), progress, cancel)
 
     def remove_folder(self, folder: Path) -> None:
-        gone = self._folders.remove(Path(folder).resolve())
-        if gone is not None:
-            self._memories.forget(gone)
+        removed = self._folders.remove(Path(folder).resolve())
+        if removed is not None:
+            self._memories.close_documents(removed)
         self._status_changed()
 
     def watch(self, *, is_reported: bool = False) -> None:
-        """Follow changes on disk from now on. `is_reported` says that an editor reports them to `files_changed`.
+        """Follow changes on disk from now on. With `is_reported`, an editor reports them to `files_changed`.
 
-        Changes that no event reports are found by comparisons with the disk, see `reconcile`.
+        Reconciliation finds changes that no event reports, see `reconcile`.
         """
         self._folders.watch(None if is_reported else self.files_changed)
 
     def files_changed(self, paths: Iterable[Path]) -> None:
-        """Files or directories were created, changed or removed on disk. One that cannot be handled costs no other."""
+        """Read files or directories again that were created, changed or removed on disk.
+
+        A path that cannot be handled does not affect the others.
+        """
         is_paused = self.is_paused
         for folder, keys in self._folders.files_changed(paths, is_paused=is_paused).items():
             try:
@@ -109,11 +112,11 @@ class WorkspaceIndex:
                 log.warning("Changed documents of %s could not be handled: %s", folder.path, error)
 
     def reconcile(self) -> None:
-        """Compare the index with the disk as soon as that is quiet, in the background, until nothing differs."""
+        """Compare the index with the disk in the background, once the disk is quiet, until nothing differs."""
         self._folders.reconcile()
 
     def flush(self) -> None:
-        """Wait until every edit and change reported so far can be retrieved."""
+        """Wait until all edits and changes reported so far are indexed."""
         self._buffers.index_pending()
         self._writer.flush()
         self._folders.flush()
@@ -124,38 +127,38 @@ class WorkspaceIndex:
         return self._indexing.is_paused
 
     def indexes(self, folder: Path | str | None = None) -> dict[str, RepositoryIndex]:
-        """The newest indexes by folder, of one or of all. Unsaved edits are in them.
+        """The newest indexes by folder, of one or of all, with unsaved edits.
 
-        Raises ValueError for a folder that is none of this workspace.
+        Raises ValueError if `folder` is not a folder of this workspace.
         """
         self._buffers.wait_for_pending()
         return self._folders.indexes(folder)
 
     def recent_edits(self) -> dict[str, RecentEdits]:
-        """What was edited lately, by folder."""
+        """Recent edits by folder."""
         return self._buffers.recent_edits()
 
     def path_of(self, folder: str, path: str) -> Path | None:
-        """Where the file of a citation or a piece of evidence is; None where that folder is gone."""
+        """The file of a citation or an evidence item; None if its folder was removed."""
         roots = [known.path for known in self._folders if folder in ("", str(known.path))]
         return roots[0] / path if roots else None
 
     @property
     def memory(self) -> MemoryStore:
-        """Stored conversations and documents: the store of the first folder, opened when first needed."""
+        """Stored conversations and documents: the first folder's store, opened on first use."""
         return self._memories.store
 
     def documents(self, folder: Path | str) -> FolderDocuments:
-        """The documents of a folder of this workspace. Raises KeyError for another folder."""
+        """The documents of a folder. Raises KeyError if the workspace does not contain it."""
         return self._memories.documents(self._folders.known(folder))
 
     @property
     def skipped(self) -> dict[str, str]:
-        """Files that are not indexed although no rule ignores them, with the reason."""
+        """Files that are not indexed although no ignore rule matches them, with the reason."""
         return {
-            str(folder.path / key): left_out.reason
+            str(folder.path / key): skipped_file.reason
             for folder in self._folders
-            for key, left_out in folder.left_out.items()
+            for key, skipped_file in folder.skipped_files.items()
         }
 
     def on_status_change(self, listener: Callable[[], None]) -> Callable[[], None]:
@@ -170,30 +173,30 @@ class WorkspaceIndex:
         return remove
 
     def _configure_index(self, config: Config) -> None:
-        """Use another configuration; indexes that it changes are made again."""
+        """Use another configuration; rebuilds indexes that it changes."""
         before, self.config = self.config, config
         self._memories.configure(config)
         self._buffers.config = config
         if config.index != before.index or index_settings(config, "") != index_settings(before, ""):
             for folder in self._folders.replace_all(config):
-                self._memories.forget(folder)
+                self._memories.close_documents(folder)
             self.index()
 
     def _pause_index(self) -> None:
         self._buffers.is_paused = True
         self._indexing.pause()
         self._folders.pause()
-        self._forget_documents()
+        self._close_documents()
 
     def _resume_index(self) -> None:
-        self._forget_documents()
+        self._close_documents()
         self._buffers.is_paused = False
         self._indexing.resume()
         self._folders.resume()
         self._buffers.index_pending()
 
     def _close_index(self) -> None:
-        """Store the index for the next start."""
+        """Stop all background work and save the index to the cache."""
         self._folders.stop()
         self._memories.close()
         self._writer.close()
@@ -206,8 +209,8 @@ class WorkspaceIndex:
         cancel: Cancel | None = None,
         niceness: int = 0,
     ) -> IndexReport:
-        """Read a folder: the stored index first, then what is open in an editor, then the disk."""
-        with self._indexing.look(cancel) as (report, ended):
+        """Index a folder: from the cache, then open buffers, then the disk."""
+        with self._indexing.run(cancel) as (report, ended):
 
             def report_both(at: Progress) -> None:
                 report(at)
@@ -220,10 +223,10 @@ class WorkspaceIndex:
         self._folders.indexed(folder)
         return done
 
-    def _forget_documents(self) -> None:
-        """The next question reads them anew; what was read of them is stored by content."""
+    def _close_documents(self) -> None:
+        """Drop extracted documents; the next question reads them again, unchanged ones from the store."""
         for folder in self._folders:
-            self._memories.forget(folder)
+            self._memories.close_documents(folder)
 
     def _status_changed(self) -> None:
         for listener in self._listeners:

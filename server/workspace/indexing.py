@@ -1,6 +1,6 @@
-"""Whether files are being read, how far that is, and whether it may go on: indexing can be paused.
+"""State of index runs: progress, cancellation, pause and failure.
 
-Owns the looks at folders that run at this moment and the words for their state. Knows no folder and no file.
+Owns the current runs and the overall state. Knows no folder and no file.
 """
 
 from __future__ import annotations
@@ -17,26 +17,26 @@ from .folder import Progress
 State = Literal["starting", "indexing", "ready", "error"]
 
 
-_NOTHING_YET = Progress(0, 0)
+_NO_PROGRESS = Progress(0, 0)
 
 
 @dataclass
-class _Look:
-    """One folder that is looked at; one that is done counts until all are, so that the sum does not go back."""
+class _IndexRun:
+    """An index run of one folder. It counts until all runs are done, so that the total progress never decreases."""
 
     cancel: Cancel
-    progress: Progress = _NOTHING_YET
+    progress: Progress = _NO_PROGRESS
     is_done: bool = False
 
 
 class Indexing:
-    """Thread-safe. `changed` is called, from any thread, whenever a reader would see something else."""
+    """The state of all index runs. Thread-safe. `changed` is called, from any thread, when the state changes."""
 
     def __init__(self, closed: Cancel, changed: Callable[[], None]) -> None:
         self._closed = closed
         self._changed = changed
         self._lock = threading.Lock()
-        self._looks: list[_Look] = []
+        self._runs: list[_IndexRun] = []
         self._is_expected = False
         self._has_begun = False
         self._is_paused = False
@@ -52,20 +52,20 @@ class Indexing:
 
     @property
     def problem(self) -> str:
-        """Why the last look failed; "" when it did not."""
+        """Why the last run failed; "" if it did not."""
         return self._problem
 
     @property
     def is_running(self) -> bool:
-        return not self._is_paused and (self._is_expected or bool(self._looks))
+        return not self._is_paused and (self._is_expected or bool(self._runs))
 
     @property
     def progress(self) -> Progress | None:
-        """Of all folders that are looked at together; None when none is."""
+        """The total progress of all current runs; None if there are none."""
         if not self.is_running:
             return None
         with self._lock:
-            known = [look.progress for look in self._looks]
+            known = [run.progress for run in self._runs]
         return Progress(sum(each.done for each in known), sum(each.total for each in known))
 
     @property
@@ -73,14 +73,14 @@ class Indexing:
         return self._is_paused
 
     def expect(self) -> None:
-        """A look is about to begin: whoever needs its results waits from now on."""
+        """Announce a run: requests that need its results wait from now on."""
         with self._lock:
             self._is_expected, self._has_begun, self._problem = True, True, ""
         self._changed()
 
     @contextmanager
-    def whole(self) -> Iterator[None]:
-        """While all folders are looked at, one after the other."""
+    def run_all(self) -> Iterator[None]:
+        """Context of an index run over all folders."""
         self.expect()
         try:
             yield
@@ -90,42 +90,42 @@ class Indexing:
             self._changed()
 
     @contextmanager
-    def look(self, cancel: Cancel | None) -> Iterator[tuple[Callable[[Progress], None], Cancel]]:
-        """While one folder is looked at: whom to tell how far it is, and what ends it: `cancel`, a pause, the end."""
-        look = _Look(Cancel())
-        forget = [asked.on_cancel(look.cancel.cancel) for asked in (self._closed, cancel) if asked is not None]
+    def run(self, cancel: Cancel | None) -> Iterator[tuple[Callable[[Progress], None], Cancel]]:
+        """Context of one folder's run: a progress callback, and a Cancel for `cancel`, a pause, or the end."""
+        run = _IndexRun(Cancel())
+        unsubscribe = [source.on_cancel(run.cancel.cancel) for source in (self._closed, cancel) if source is not None]
         with self._lock:
-            self._looks.append(look)
+            self._runs.append(run)
             self._has_begun, self._problem = True, ""
             is_paused = self._is_paused
         if is_paused:
-            look.cancel.cancel()
+            run.cancel.cancel()
 
         def report(progress: Progress) -> None:
-            look.progress = progress
+            run.progress = progress
             self._changed()
 
         try:
-            yield report, look.cancel
+            yield report, run.cancel
         except Exception as error:
             self._problem = str(error) or type(error).__name__
             raise
         finally:
-            look.is_done = True
+            run.is_done = True
             with self._lock:
-                if all(each.is_done for each in self._looks):
-                    self._looks = []
-            for take_back in forget:
-                take_back()
+                if all(each.is_done for each in self._runs):
+                    self._runs = []
+            for remove in unsubscribe:
+                remove()
             self._changed()
 
     def pause(self) -> None:
-        """End what runs, and what comes at once, until `resume`."""
+        """Cancel current runs, and new ones at their start, until `resume`."""
         with self._lock:
             self._is_paused, self._is_expected = True, False
-            looks = list(self._looks)
-        for look in looks:
-            look.cancel.cancel()
+            runs = list(self._runs)
+        for run in runs:
+            run.cancel.cancel()
         self._changed()
 
     def resume(self) -> None:

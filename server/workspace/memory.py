@@ -1,7 +1,7 @@
-"""What a workspace remembers: its store on this machine, and the documents of its folders.
+"""Workspace memory: the persistent store of conversations and documents, and the documents of its folders.
 
-Owns the place of the store, when it is opened, and what is done when it cannot be. History is no cache: it stands in
-the user's data folder, and clearing caches loses none of it.
+Owns the store's path, its lazy opening, and the in-memory fallback. The store is user data, not a cache: it is in the
+user's data folder, and clearing caches does not affect it.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import platformdirs
 
 from ...memory.storage import MemoryStore, StoreError
 from ..config import Config
-from .background import Background
+from .background import BackgroundWorker
 from .documents import FolderDocuments
 from .folder import Folder
 from .store import file_name
@@ -24,7 +24,7 @@ DATA_VARIABLE = "WEFT_DATA_DIR"
 
 
 class WorkspaceMemory:
-    """The memory of the workspace at `root`; None keeps nothing between starts. Thread-safe; opened when first used."""
+    """The memory of the workspace at `root`; None persists nothing. Thread-safe; the store is opened on first use."""
 
     def __init__(self, root: Path | None, config: Config) -> None:
         self._root = root
@@ -32,7 +32,7 @@ class WorkspaceMemory:
         self._lock = threading.RLock()
         self._store: MemoryStore | None = None
         self._documents: dict[Folder, FolderDocuments] = {}
-        self._reader = Background("weft-documents")
+        self._reader = BackgroundWorker("weft-documents")
 
     @property
     def store(self) -> MemoryStore:
@@ -53,27 +53,27 @@ class WorkspaceMemory:
         if documents is not None:
             documents.files_changed(keys)
 
-    def forget(self, folder: Folder) -> None:
-        """Read no documents of a folder any more; what is kept of them stays for the next time."""
+    def close_documents(self, folder: Folder) -> None:
+        """Close the documents of a folder; the store retains them."""
         with self._lock:
             documents = self._documents.pop(folder, None)
         if documents is not None:
             documents.close()
 
     def configure(self, config: Config) -> None:
-        """Use another configuration; a store that stands elsewhere now is opened when it is next used."""
+        """Use another configuration; if it changes the store, the new one is opened on next use."""
         with self._lock:
             is_same = (config.memory, config.data_dir) == (self._config.memory, self._config.data_dir)
             self._config = config
             if not is_same:
                 for folder in list(self._documents):
-                    self.forget(folder)
+                    self.close_documents(folder)
                 store, self._store = self._store, None
                 if store is not None:
                     store.close()
 
     def close(self) -> None:
-        """Everything that was said is on disk already; documents that are being read are given up."""
+        """Cancel document extraction and close the store; conversations are on disk already."""
         with self._lock:
             documents = list(self._documents.values())
         for each in documents:
@@ -85,33 +85,32 @@ class WorkspaceMemory:
 
 
 def data_folder(data_dir: str = "") -> Path:
-    """Weft's folder for the user's data: as configured, or as the environment says (`WEFT_DATA_DIR`)."""
+    """Weft's user data folder: as configured, or from the environment (`WEFT_DATA_DIR`), or the system's default."""
     named = data_dir or os.environ.get(DATA_VARIABLE)
     return Path(named).expanduser() if named else Path(platformdirs.user_data_dir("weft", appauthor=False))
 
 
 def exports_folder(config: Config) -> Path:
-    """The only folder that a client's request writes to; it is made, for its owner alone. Raises OSError."""
+    """The only folder that client requests write to; created with mode 0700. Raises OSError."""
     folder = data_folder(config.data_dir) / "exports"
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     return folder
 
 
 def memory_file(root: Path, config: Config) -> Path:
-    """Where the memory of the workspace at `root` is kept. Two names of one folder have one place."""
+    """The store's file of the workspace at `root`. Paths that resolve to one folder have one store."""
     return data_folder(config.data_dir) / "memory" / f"{file_name(root)}.db"
 
 
 def open_memory(root: Path | None, config: Config) -> MemoryStore:
-    """The memory of the workspace at `root`; None keeps nothing. One that cannot be opened is replaced by an empty one
-    in this process, whose notes say why."""
+    """The store of the workspace at `root`; None persists nothing. If it cannot be opened, returns an empty in-memory
+    store whose notes contain the reason."""
     limit_bytes = config.memory.cache_limit_mb * 1_000_000
     note = ""
     if root is not None:
         try:
-            place = memory_file(root, config)
-            keeps = config.memory.keep_conversations
-            return MemoryStore(place, limit_bytes=limit_bytes, keep_conversations=keeps)
+            path = memory_file(root, config)
+            return MemoryStore(path, limit_bytes=limit_bytes, keep_conversations=config.memory.keep_conversations)
         except StoreError as error:
-            note = f"{error} What is said now is remembered until Weft ends."
+            note = f"{error} Conversations are held in memory until Weft exits."
     return MemoryStore(None, limit_bytes=limit_bytes, note=note)

@@ -1,4 +1,4 @@
-"""This process: its memory, its garbage collector, and how often its threads take turns."""
+"""Process-wide settings and measurements: resident memory, garbage collector, thread switch interval."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import sys
 
 
 def memory_mb() -> float:
-    """Resident memory of this process, its peak where the system tells no more."""
+    """Resident memory of this process; its peak where the system reports only that."""
     resident = resident_mb(os.getpid())
     if resident is not None:
         return resident
@@ -21,7 +21,7 @@ def memory_mb() -> float:
 
 
 def resident_mb(pid: int) -> float | None:
-    """Resident memory of a process; None where the system does not tell."""
+    """Resident memory of a process; None where the system does not report it."""
     try:
         with open(f"/proc/{pid}/statm", encoding="ascii") as file:
             return int(file.read().split()[1]) * os.sysconf("SC_PAGE_SIZE") / 1e6
@@ -30,7 +30,7 @@ def resident_mb(pid: int) -> float | None:
 
 
 def share_interpreter() -> None:
-    """Let threads take turns fifty times as often, for processes that answer while they index.
+    """Reduce the interpreter's thread switch interval fifty-fold, for processes that serve requests while they index.
 
     A request is many short array operations; after each it would wait 5 ms for the thread that merges the index.
     """
@@ -38,9 +38,9 @@ def share_interpreter() -> None:
 
 
 def freeze_garbage_collector() -> None:
-    """Exempt the index from garbage collection from now on, for processes that live with one. Takes a moment.
+    """Exempt the index from garbage collection, for long-lived processes. Runs a full collection first.
 
-    Objects exempt before that are garbage by now are collected first.
+    Objects exempted earlier that are garbage by now are collected too.
     """
     gc.unfreeze()
     gc.collect()

@@ -1,6 +1,6 @@
-"""What is done when nothing has happened for a while: one thread that waits, however often something happens.
+"""Debounce timer with several delays on one thread.
 
-Owns the waiting. Knows not what happens, nor what the steps do.
+Owns the waiting. Knows neither the events nor what the steps do.
 """
 
 from __future__ import annotations
@@ -14,10 +14,10 @@ log = logging.getLogger("weft")
 
 
 class QuietTimer:
-    """Calls each step so many seconds after the last thing that happened; `steps` come in the order of their times.
+    """Calls each step a given number of seconds after the last event; `steps` are sorted by delay.
 
-    Thread-safe. That something happens costs a look at the clock: a `threading.Timer` for each key cost a new thread
-    and the end of an old one, which was two thirds of what the server does about an edit.
+    Thread-safe. An event only reads the clock: a `threading.Timer` for each keystroke started and ended a thread, which
+    was two thirds of the server's work for an edit.
     """
 
     def __init__(self, *steps: tuple[float, Callable[[], object]]) -> None:
@@ -29,10 +29,10 @@ class QuietTimer:
         self._thread: threading.Thread | None = None
 
     def begin(self) -> None:
-        """Something happened: the pause begins anew."""
+        """Restart the delays after an event."""
         with self._changed:
             self._since_s = time.monotonic()
-            # Before the first step the thread wakes too early, finds that out and waits on; it need not be told.
+            # Before the first step the thread needs no notification: it wakes early, and waits for the rest.
             if self._n_done and not self._closed:
                 self._n_done = 0
                 if self._thread is None:
@@ -41,7 +41,7 @@ class QuietTimer:
                 self._changed.notify()
 
     def close(self) -> None:
-        """No step begins after this; one that runs goes on."""
+        """Start no more steps; a running one continues."""
         with self._changed:
             self._closed = True
             self._changed.notify()
@@ -51,10 +51,10 @@ class QuietTimer:
             try:
                 step()
             except Exception:
-                log.exception("What is done in a pause failed.")
+                log.exception("A task that runs in a typing pause failed.")
 
     def _next_step(self) -> Callable[[], object] | None:
-        """The step whose time has come, waited for; None at the end."""
+        """Wait for the next due step; None after `close`."""
         with self._changed:
             while not self._closed:
                 if self._n_done == len(self._steps):

@@ -1,10 +1,10 @@
-"""What was edited lately, in all files, saved or not: what somebody is busy with.
+"""Recent edits as hunks: a bounded edit history across files, saved or not.
 
-Owns the joining of keystrokes into hunks, and what is forgotten. Knows no editor protocol, no index and no prompt.
+Owns the merging of keystrokes into hunks, and their eviction. Knows no editor protocol, no index and no prompt.
 
-A hunk is the net change of a region: its lines when it was first touched, and its lines now. So the keystrokes of a
-region join, an undo takes its hunk away, and the hunks of a file lead from its text when it was first edited to its
-text now, unless some were forgotten. `RecentEdits` is a value: the next one is made of it, and readers keep theirs.
+A hunk is the net change of a region: its lines before the first edit, and its lines now. So keystrokes in a region
+merge, an undo removes its hunk, and the hunks of a file transform its text before the first edit into its current text,
+unless some were evicted. `RecentEdits` is an immutable value.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 from ..secrets import is_secret_path
 from .text import TextChange, TextLines
 
-# Bounds, not tuned: an answer takes the latest few hunks, and what is longer nobody typed.
+# Limits, not tuned: a prompt contains the latest few hunks, and longer ones were not typed.
 MAX_HUNKS = 32
 MAX_HUNK_LINES, MAX_HUNK_CHARACTERS = 60, 6000
 MAX_AGE_S = 3600.0
@@ -23,9 +23,9 @@ MAX_AGE_S = 3600.0
 
 @dataclass(frozen=True, slots=True)
 class Hunk:
-    """`before` became `after`, which stands in `path` from `start_line` (0-based) on. Lines have no line breaks.
+    """Replacement of the lines `before` by `after`, which start at `start_line` (0-based) of `path`. No line breaks.
 
-    `at` is when the hunk was last touched, in seconds of any clock that never goes back.
+    `at` is the time of the last edit of the hunk, in seconds of a monotonic clock.
     """
 
     path: str
@@ -42,20 +42,20 @@ class Hunk:
 
 @dataclass(frozen=True, slots=True)
 class RecentEdits:
-    """Hunks, the one touched last first."""
+    """Hunks, most recently edited first."""
 
     hunks: tuple[Hunk, ...] = ()
 
     def with_edit(self, path: str, before: str, after: str, at: float) -> RecentEdits:
-        """`with_change` for a caller that knows only the two texts."""
+        """`with_change` for two plain texts."""
         return self.with_change(path, TextLines(before), TextLines(after), TextChange.between(before, after), at)
 
     def with_change(
         self, path: str, before: TextLines, after: TextLines, changed: TextChange, at: float
     ) -> RecentEdits:
-        """The hunks after one change of a file. Files that may hold secrets are never recorded.
+        """The history after one change of a file. Files that may contain secrets are never recorded.
 
-        A change that is too long for a hunk leaves none: it was not typed.
+        A change that is too long for a hunk is not recorded: it was not typed.
         """
         if is_secret_path(path):
             return self
@@ -66,30 +66,30 @@ class RecentEdits:
         touched = sorted(
             (hunk for hunk in hunks if _touches(hunk, change)), key=lambda hunk: (hunk.start_line, hunk.end_line)
         )
-        joined = _joined(touched, change)
-        if _is_too_long(joined):
-            joined = change  # what was typed before is finished, and what follows begins anew
-        new = () if _is_too_long(joined) or not (joined.before or joined.after) else (joined,)
+        merged = _merged(touched, change)
+        if _is_too_long(merged):
+            merged = change  # the earlier hunk is complete; start a new one
+        new = () if _is_too_long(merged) or not (merged.before or merged.after) else (merged,)
         others = (_moved(hunk, change) for hunk in hunks if hunk not in touched)
         return RecentEdits((*new, *others)[:MAX_HUNKS])
 
     def with_text(self, path: str, text: str) -> RecentEdits:
-        """After a text of unknown origin was opened: hunks that do not stand in it are forgotten."""
+        """The history after a file was opened, without its hunks that do not match the text."""
         if not any(hunk.path == path for hunk in self.hunks):
             return self
         lines = TextLines(text)
         all_lines = [lines.line(number) for number in range(lines.n_lines)]
-        return RecentEdits(tuple(hunk for hunk in self.hunks if hunk.path != path or stands_in(hunk, all_lines)))
+        return RecentEdits(tuple(hunk for hunk in self.hunks if hunk.path != path or matches_text(hunk, all_lines)))
 
 
-def stands_in(hunk: Hunk, lines: Sequence[str]) -> bool:
-    """Whether the text with these lines is one that the hunk may have led to."""
+def matches_text(hunk: Hunk, lines: Sequence[str]) -> bool:
+    """Whether a text with these lines contains the hunk's new lines at its position."""
     return hunk.start_line <= len(lines) and tuple(lines[hunk.start_line : hunk.end_line]) == hunk.after
 
 
 def _change(path: str, before: TextLines, after: TextLines, changed: TextChange, at: float) -> Hunk:
-    """One edit as whole lines, as few as possible; empty when no line changed."""
-    # From the character before: a line break of two characters may begin there.
+    """An edit as a minimal range of whole lines; empty if no line changed."""
+    # From the preceding character: a two-character line break may start there.
     start = max(0, changed.start - 1)
     first = before.position(start)[0]
     return _trimmed(
@@ -98,17 +98,17 @@ def _change(path: str, before: TextLines, after: TextLines, changed: TextChange,
 
 
 def _lines(lines: TextLines, first: int, end: int) -> tuple[str, ...]:
-    """The lines from line `first` to the one that holds the offset `end`."""
+    """The lines from `first` to the one that contains the offset `end`."""
     return tuple(lines.line(number) for number in range(first, lines.position(end)[0] + 1))
 
 
 def _touches(hunk: Hunk, change: Hunk) -> bool:
-    """Whether an edit changes lines of a hunk or lines right beside it."""
+    """Whether an edit changes lines of a hunk or adjacent lines."""
     end_line = change.start_line + len(change.before)
     return hunk.path == change.path and hunk.start_line <= end_line and change.start_line <= hunk.end_line
 
 
-def _joined(hunks: Sequence[Hunk], change: Hunk) -> Hunk:
+def _merged(hunks: Sequence[Hunk], change: Hunk) -> Hunk:
     """Hunks, in order of lines, and an edit that touches all of them as one."""
     if not hunks:
         return change
@@ -116,19 +116,19 @@ def _joined(hunks: Sequence[Hunk], change: Hunk) -> Hunk:
     start, end = change.start_line, change.start_line + len(change.before)
     before: list[str] = []
     at_line = min(start, first.start_line)
-    for hunk in hunks:  # what is in no hunk is as it was before the edit
+    for hunk in hunks:  # lines between hunks were unchanged before the edit
         before += change.before[max(0, at_line - start) : max(0, hunk.start_line - start)]
         before += hunk.before
         at_line = hunk.end_line
     before += change.before[max(0, at_line - start) :]
     above = first.after[: max(0, start - first.start_line)]
     below = last.after[max(0, end - last.start_line) :]
-    joined = (*above, *change.after, *below)
-    return _trimmed(Hunk(change.path, min(start, first.start_line), tuple(before), joined, change.at))
+    merged = (*above, *change.after, *below)
+    return _trimmed(Hunk(change.path, min(start, first.start_line), tuple(before), merged, change.at))
 
 
 def _trimmed(hunk: Hunk) -> Hunk:
-    """Without the lines at both ends that did not change."""
+    """The hunk without unchanged lines at both ends."""
     before, after = hunk.before, hunk.after
     shorter = min(len(before), len(after))
     n_above = next((n for n in range(shorter) if before[n] != after[n]), shorter)
@@ -142,7 +142,7 @@ def _trimmed(hunk: Hunk) -> Hunk:
 
 
 def _moved(hunk: Hunk, change: Hunk) -> Hunk:
-    """A hunk that an edit did not touch, where it stands now."""
+    """A hunk that an edit did not touch, at its new line."""
     if hunk.path != change.path or hunk.start_line < change.start_line:
         return hunk
     return replace(hunk, start_line=hunk.start_line + len(change.after) - len(change.before))

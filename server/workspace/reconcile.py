@@ -1,8 +1,8 @@
-"""Reconciliation of indexes with the disk: when a folder is compared with its index again.
+"""Scheduler of reconciliation: debounced, rate-limited comparisons of indexes with the disk.
 
-Reports of changes are hints: they may be lost, late or in the wrong order. A comparison of the whole tree with the
-index is not, so one is requested where a hint may be missing, waits until the disk is quiet (debounce), and is
-repeated until it finds nothing. Owns when that happens. Knows no disk: a callable does the comparison.
+Change events are hints: they may be lost, late or out of order. A comparison of the whole tree with the index is
+reliable, so one is requested if an event may be missing, waits until the disk is quiet, and is repeated until it finds
+no difference. Owns the schedule. Does not access the disk: a callable does the comparison.
 """
 
 from __future__ import annotations
@@ -19,32 +19,32 @@ from ...llm import Cancel
 log = logging.getLogger("weft")
 
 QUIET_S = 0.3
-"""A comparison begins when nothing was reported for so long."""
+"""A comparison starts after this time without a report."""
 
-CALM_S = 1.0
-"""The same where nothing says that a report is missing."""
+PRECAUTION_S = 1.0
+"""The same for a comparison as a precaution, when no report is known to be missing."""
 
-MOST_WAIT_S = 4.0
-"""A disk that is never quiet is compared this long after the first report."""
+MAX_WAIT_S = 4.0
+"""If the disk is never quiet, a comparison starts this long after the first report."""
 
-MOST_SHARE = 0.05
-"""Of the time, for comparisons of a disk that is never quiet, and for those that nothing asks for."""
+MAX_TIME_SHARE = 0.05
+"""Maximum share of CPU time for comparisons of a disk that is never quiet, and for precautions and polling."""
 
 POLL_S = 3.0
-"""A folder that cannot be watched is compared this often, if MOST_SHARE allows it."""
+"""Polling interval of a folder that cannot be watched; longer if MAX_TIME_SHARE requires it."""
 
-AGAIN_AFTER_FAILURE_S = 2.0
+RETRY_AFTER_FAILURE_S = 2.0
 
 Key = TypeVar("Key", bound=Hashable)
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
-    """What one comparison found. `again_after_s` asks for another although nothing differed."""
+class ComparisonResult:
+    """Result of one comparison. `repeat_after_s` requests another one although nothing differed."""
 
     n_changed: int = 0
-    again_after_s: float | None = None
-    compare_s: float = 0.0  # processor time of the comparison alone, without what had to be read
+    repeat_after_s: float | None = None
+    compare_s: float = 0.0  # CPU time of the comparison alone, without reading files
 
 
 @dataclass(slots=True)
@@ -55,15 +55,15 @@ class _Request:
 
 
 class Reconciler(Generic[Key]):
-    """Runs comparisons one after another on a thread of its own. Thread-safe; the thread starts when needed."""
+    """Runs comparisons one after another on its own thread. Thread-safe; the thread starts when needed."""
 
-    def __init__(self, compare: Callable[[Key, Cancel], Outcome], changed: Callable[[], None]) -> None:
+    def __init__(self, compare: Callable[[Key, Cancel], ComparisonResult], changed: Callable[[], None]) -> None:
         self._compare = compare
         self._status_changed = changed
         self._condition = threading.Condition()
         self._requests: dict[Key, _Request] = {}
         self._polled: set[Key] = set()
-        self._seconds: dict[Key, float] = {}  # processor time of the last comparison
+        self._seconds: dict[Key, float] = {}  # CPU time of the last comparison
         self._running: Key | None = None
         self._cancel = Cancel()
         self._is_paused = False
@@ -76,7 +76,7 @@ class Reconciler(Generic[Key]):
         return self._running is not None
 
     def request(self, key: Key, after_s: float = QUIET_S) -> None:
-        """Compare when nothing was requested for `after_s`, of all that wait the shortest."""
+        """Compare after `after_s` without another request; of several pending delays the shortest applies."""
         with self._condition:
             if self._is_closed:
                 return
@@ -85,23 +85,23 @@ class Reconciler(Generic[Key]):
             if known is None:
                 self._requests[key] = _Request(now_s, now_s + after_s, after_s)
             elif after_s <= known.after_s:
-                last_s = known.first_s + max(MOST_WAIT_S, self._pause_after(key))
+                last_s = known.first_s + max(MAX_WAIT_S, self._pause_after(key))
                 known.after_s, known.due_s = after_s, min(now_s + after_s, max(last_s, now_s))
             if self._thread is None:
                 self._thread = threading.Thread(target=self._work, name="weft-reconcile", daemon=True)
                 self._thread.start()
             self._condition.notify_all()
 
-    def request_calm(self, key: Key) -> None:
-        """The same, as a precaution: later where comparisons take long."""
-        self.request(key, max(CALM_S, self._pause_after(key)))
+    def request_precaution(self, key: Key) -> None:
+        """Request a comparison as a precaution: later if comparisons take long."""
+        self.request(key, max(PRECAUTION_S, self._pause_after(key)))
 
     def poll(self, key: Key) -> None:
-        """Compare again and again: nothing reports the changes of this one."""
+        """Compare periodically: changes of this key are not reported."""
         self._polled.add(key)
         self.request(key)
 
-    def forget(self, key: Key) -> None:
+    def remove(self, key: Key) -> None:
         with self._condition:
             self._requests.pop(key, None)
             self._polled.discard(key)
@@ -109,7 +109,7 @@ class Reconciler(Generic[Key]):
                 self._cancel.cancel()
 
     def flush(self) -> None:
-        """Wait until what was requested so far is done, precautions excepted. Without a pause in between."""
+        """Run pending comparisons without delay, except precautions, and wait for them."""
         with self._condition:
             self._is_flushed = True
             self._condition.notify_all()
@@ -117,7 +117,7 @@ class Reconciler(Generic[Key]):
             self._is_flushed = False
 
     def pause(self) -> None:
-        """End what runs, and begin nothing until `resume`."""
+        """Cancel the running comparison, and start none until `resume`."""
         with self._condition:
             self._is_paused = True
             self._cancel.cancel()
@@ -138,7 +138,7 @@ class Reconciler(Generic[Key]):
         return self._running is not None or any(r.after_s <= QUIET_S for r in self._requests.values())
 
     def _pause_after(self, key: Key) -> float:
-        return self._seconds.get(key, 0.0) / MOST_SHARE
+        return self._seconds.get(key, 0.0) / MAX_TIME_SHARE
 
     def _work(self) -> None:
         while (key := self._next()) is not None:
@@ -146,29 +146,29 @@ class Reconciler(Generic[Key]):
             try:
                 outcome = self._compare(key, self._cancel)
             except Exception as error:
-                outcome = Outcome(again_after_s=AGAIN_AFTER_FAILURE_S)
+                outcome = ComparisonResult(repeat_after_s=RETRY_AFTER_FAILURE_S)
                 if not self._is_closed:
-                    log.error("The comparison of %s with the disk failed and is repeated: %s", key, error)
+                    log.error("The comparison of %s with the disk failed and will be repeated: %s", key, error)
             self._ended(key, outcome)
             self._status_changed()
 
-    def _ended(self, key: Key, outcome: Outcome) -> None:
+    def _ended(self, key: Key, outcome: ComparisonResult) -> None:
         with self._condition:
             self._running = None
             self._seconds[key] = outcome.compare_s
             is_cancelled = self._cancel.cancelled
             self._condition.notify_all()
-        if is_cancelled:  # forgotten, or a pause: a look at all files follows it
+        if is_cancelled:  # removed, or paused: an index run follows the pause
             return
         if outcome.n_changed:
             self.request(key)
-        elif outcome.again_after_s is not None:
-            self.request(key, outcome.again_after_s)
+        elif outcome.repeat_after_s is not None:
+            self.request(key, outcome.repeat_after_s)
         if key in self._polled:
             self.request(key, max(POLL_S, self._pause_after(key)))
 
     def _next(self) -> Key | None:
-        """The next that is due, waited for; None at the end."""
+        """Wait for the next due key; None after `close`."""
         with self._condition:
             while not self._is_closed:
                 if self._is_paused or not self._requests:

@@ -1,7 +1,7 @@
-"""What a reader of one folder holds: graph, fragments, words and the workspace model, all of one moment.
+"""Immutable snapshot of one folder's index: code graph, fragments, inverted index and workspace model.
 
-Owns the join of the rooms' snapshots. Replaced whole on every change and never changed in place, so a running
-completion keeps a consistent view. Knows no disk, no buffer and no thread.
+Owns the combination of the packages' snapshots. Replaced whole on every change and never changed in place, so a running
+completion has a consistent view. Knows no disk, no buffer and no thread.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from .store import FileRecord
 
 @dataclass(frozen=True, slots=True)
 class FolderSnapshot:
-    """One folder as indexed. `records` names what is indexed as it is on disk; a file missing there is unsaved."""
+    """The index of one folder. `records` contains the files indexed from disk; other files are unsaved buffers."""
 
     index: RepositoryIndex
     model: WorkspaceModel
@@ -31,7 +31,7 @@ class FolderSnapshot:
         return FolderSnapshot(RepositoryIndex.build((), settings), WorkspaceModel.build(()), {})
 
     def with_changes(self, changed: Iterable[Analysis], removed: Iterable[str] = ()) -> FolderSnapshot:
-        """The next snapshot. Costs what the changed files need, not what the folder holds."""
+        """The next snapshot. The cost depends on the changed files, not on the size of the folder."""
         changed = list(changed)
         removed = [path for path in removed if path in self.index]
         if not changed and not removed:
@@ -51,10 +51,10 @@ class FolderSnapshot:
         )
 
     def with_records(self, records: Iterable[FileRecord]) -> FolderSnapshot:
-        """The same content under new stamps: files that were touched but hold what they held."""
+        """The same content with new stamps, for files that were touched but not changed."""
         merged = {**self.records, **{record.path: record for record in records}}
         return FolderSnapshot(self.index, self.model, merged)
 
 
 STORED_CLASSES: tuple[type, ...] = (*GRAPH_CLASSES, *INDEX_CLASSES, *MODEL_CLASSES)
-"""What a kept snapshot is made of."""
+"""The classes in a cached snapshot."""

@@ -1,7 +1,7 @@
-"""What a person wants to know when nothing seems to happen: one kind, one sentence, and what helps.
+"""Status summary for a person: one kind, one sentence, and actions that help.
 
-Owns the order in which causes count and the words for them, the same in every editor. Knows no workspace: it is given
-the facts, and `said` is a function of them alone.
+Owns the precedence of causes and their text, the same in every editor. Knows no workspace: `summarize_status` is a
+pure function of the facts.
 """
 
 from __future__ import annotations
@@ -19,14 +19,14 @@ Action = Literal["doctor", "log", "settings", "resume", "pause", "restart", "mod
 
 PAUSED = "Weft is paused"
 
-MOST_NAMED = 5
-"""Files that a note names."""
+MAX_NAMED_FILES = 5
+"""Maximum number of files in a note."""
 
 TITLES: dict[Action, str] = {
-    "doctor": "Look for what is wrong",
+    "doctor": "Run diagnostics",
     "log": "Show the log",
     "settings": "Open the settings",
-    "models": "Open the settings of the models",
+    "models": "Open the model settings",
     "pause": "Pause",
     "resume": "Resume",
     "restart": "Restart the server",
@@ -42,71 +42,72 @@ class Status:
     n_files: int = 0
     n_lines: int = 0
     n_fragments: int = 0
-    model: str = NO_MODEL  # who answers now
-    model_reason: str = ""  # why it is that one
-    models: tuple[ModelState, ...] = ()  # all that are configured, in their order
+    model: str = NO_MODEL  # the active model
+    model_reason: str = ""  # why it is the active one
+    models: tuple[ModelState, ...] = ()  # the configured models, in order
     notes: tuple[str, ...] = ()
     memory_mb: float = 0.0
-    progress: Progress | None = None  # of what is being indexed
+    progress: Progress | None = None  # of the current index runs
     problem: str = ""  # why the state is "error"
     is_paused: bool = False
     is_enabled: bool = True  # completion.enabled
-    withheld: tuple[str, ...] = ()  # open files that no model is shown, with the reason
-    is_reconciling: bool = False  # the index is being compared with the disk
+    withheld: tuple[str, ...] = ()  # open files that are withheld from models, with the reason
+    is_reconciling: bool = False  # a comparison of the index with the disk is running
     failed: tuple[str, ...] = ()  # files that could not be analysed, each with the reason
 
     @property
     def all_notes(self) -> tuple[str, ...]:
-        """What is wrong and what to do, of models and of files; of many files the first few."""
+        """Problems of models and files, with next steps; at most MAX_NAMED_FILES files are named."""
         notes = (*self.notes, *(f"{reason}: it gets no completions." for reason in self.withheld))
         if not self.failed:
             return notes
         n = len(self.failed)
-        more = f"; and {n - MOST_NAMED} more" if n > MOST_NAMED else ""
+        more = f"; and {n - MAX_NAMED_FILES} more" if n > MAX_NAMED_FILES else ""
         files = "1 file is" if n == 1 else f"{n:,} files are"
-        return (*notes, f"{files} not indexed: {'; '.join(self.failed[:MOST_NAMED])}{more}.")
+        return (*notes, f"{files} not indexed: {'; '.join(self.failed[:MAX_NAMED_FILES])}{more}.")
 
     @property
     def percent(self) -> int | None:
-        """How much is indexed; None when nothing is being indexed."""
+        """Progress of indexing; None if no index run is active."""
         if self.state != "indexing" or self.progress is None:
             return None
         return min(100, 100 * self.progress.done // max(self.progress.total, 1))
 
 
 @dataclass(frozen=True, slots=True)
-class Said:
-    """A status in words."""
+class StatusSummary:
+    """A status as a kind, a sentence and actions."""
 
     kind: Kind
     text: str
     actions: tuple[Action, ...]
 
 
-def said(status: Status) -> Said:
-    """The first cause that holds: what stops everything before what stops something, what was asked for before all."""
+def summarize_status(status: Status) -> StatusSummary:
+    """The summary of the first cause that applies: errors, then states that the user chose, then total and partial
+    failures."""
     if status.state == "error":
-        return Said("error", status.problem or "Indexing failed.", ("doctor", "log", "restart"))
+        return StatusSummary("error", status.problem or "Indexing failed.", ("doctor", "log", "restart"))
     if status.is_paused:
-        text = f"{PAUSED}: completions come when asked for, and files are not indexed."
-        return Said("paused", text, ("resume",))
+        text = f"{PAUSED}: no automatic completions, and files are not indexed."
+        return StatusSummary("paused", text, ("resume",))
     if not status.is_enabled:
-        return Said("off", "Completion is switched off (completion.enabled).", ("settings",))
+        return StatusSummary("off", "Completion is disabled (completion.enabled).", ("settings",))
     if status.state == "starting":
-        return Said("starting", "Weft is starting.", ("log",))
+        return StatusSummary("starting", "Weft is starting.", ("log",))
     if status.model == NO_MODEL:
-        return _nobody(status)
+        return _no_model(status)
     if status.state == "indexing":
-        return Said("indexing", _indexing(status), ("pause", "log"))
+        return StatusSummary("indexing", _indexing(status), ("pause", "log"))
     return _with_a_model(status)
 
 
-def _nobody(status: Status) -> Said:
+def _no_model(status: Status) -> StatusSummary:
     loading = next((model for model in status.models if model.state == "opening"), None)
     if loading is not None:
-        return Said("starting", loading.note or f"{loading.name} is loading.", ("log",))
+        return StatusSummary("starting", loading.note or f"{loading.name} is loading.", ("log",))
     text = " ".join(status.notes) or "No model is configured, so nothing is completed."
-    return Said("error", text, ("doctor", "models", "log"))
+    return StatusSummary("error", text, ("doctor", "models", "log"))
 
 
 def _indexing(status: Status) -> str:
@@ -116,19 +117,19 @@ def _indexing(status: Status) -> str:
     return f"Indexing: {at.done:,} of {at.total:,} files"
 
 
-def _with_a_model(status: Status) -> Said:
+def _with_a_model(status: Status) -> StatusSummary:
     slow = next((model.slow for model in status.models if model.slow), "")
     if slow:
-        return Said("slow", slow, ("models", "doctor", "settings"))
+        return StatusSummary("slow", slow, ("models", "doctor", "settings"))
     absent = next((model for model in status.models if model.state in ("down", "aside")), None)
     if absent is not None:
-        return Said("degraded", absent.note, ("doctor", "models", "log"))
+        return StatusSummary("degraded", absent.note, ("doctor", "models", "log"))
     loading = next((model.note for model in status.models if model.state == "opening" and model.note), "")
     if loading:
-        return Said("ready", loading, ("pause",))
+        return StatusSummary("ready", loading, ("pause",))
     if not status.folders:
-        return Said("ready", "Ready. No folder is open, so only the file at the cursor is known.", ("pause",))
+        return StatusSummary("ready", "Ready. No folder is open, so only the file at the cursor is known.", ("pause",))
     files = "1 file" if status.n_files == 1 else f"{status.n_files:,} files"
     model = WORKSPACE_MODEL if status.model == WORKSPACE_MODEL else f"model {status.model}"
     now = " Comparing them with the disk." if status.is_reconciling else ""
-    return Said("ready", f"Ready: {files} indexed; the {model} answers.{now}", ("pause",))
+    return StatusSummary("ready", f"Ready: {files} indexed; the {model} answers.{now}", ("pause",))

@@ -1,17 +1,17 @@
-"""The index of each workspace folder, kept on disk between starts.
+"""Persistent index cache: one file for each workspace folder.
 
-One file for each folder, in a folder of our own below the user's cache: never in the workspace. A file is written
-beside its place, flushed, and moved into it in one step; a reader sees the old index or the new one, and of two
-servers the last to write wins. Everything is checksummed, so what comes back is what was saved or nothing.
+The files are in Weft's folder in the user's cache, never in the workspace. A file is written to a temporary name,
+flushed and renamed atomically: a reader sees the old index or the new one, and of two servers the last writer wins. All
+content is checksummed, so `load` returns what was saved or nothing.
 
-The state is pickled with its arrays beside it, so that they come back without being copied. A pickle can name any
-function of the machine, so only the classes that the store was made for, and numpy's arrays, are let in.
+The state is pickled with out-of-band buffers (protocol 5), so that arrays are loaded without a copy. Since a pickle can
+name any function, unpickling allows only the classes that the store was created with, and numpy's arrays.
 
-Owns the file format, its place and its size. Knows nothing about what the state means.
+Owns the file format, the paths and the size limit. Knows nothing about the meaning of the state.
 
-Format, little-endian: a head (see `_HEAD`), then the blocks' checksums, one uint32 for each `_BLOCK_BYTES` of the
-body, then the body: a table of (offset, length) pairs, uint64, whose first entry is the pickle and whose others are
-its buffers in order, each at a multiple of `_ALIGNMENT` from the start of the body.
+Format, little-endian: a header (see `_HEAD`), then block checksums, one uint32 for each `_BLOCK_BYTES` of the body,
+then the body: a table of (offset, length) pairs, uint64, whose first entry is the pickle and whose others are its
+buffers in order, each at a multiple of `_ALIGNMENT` from the start of the body.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ from ...llm.disk import regular_descriptor, remove_abandoned, replacing
 from ...llm.private_files import private_folder
 
 STORE_VERSION = 2
-"""History: 1, the first. 2, a file's record holds its identity, so that a file in the place of another is noticed."""
+"""History: 1, the first. 2, file records contain the file's identity, which detects a replaced file."""
 
 CACHE_VARIABLE = "WEFT_CACHE_DIR"
 
@@ -53,7 +53,7 @@ _log = logging.getLogger(__name__)
 
 
 class FileRecord(NamedTuple):
-    """One indexed file as it was when the state was made: enough to tell later whether it has changed."""
+    """Metadata of an indexed file at the time of indexing, for change detection."""
 
     path: str  # relative to the folder, with forward slashes
     size: int
@@ -62,23 +62,23 @@ class FileRecord(NamedTuple):
     identity: int = 0  # see `files.identity_of`
 
 
-class Stored(NamedTuple):
-    """What `Store.load` brings back. Arrays in `state` cannot be written to."""
+class StoredIndex(NamedTuple):
+    """The result of `Store.load`. Arrays in `state` are read-only."""
 
     state: Any
     files: tuple[FileRecord, ...]
 
 
-class NotStorable(StoreError, TypeError):
-    """The state holds a value of a class that the store does not let in. The message names the class."""
+class UnsupportedClass(StoreError, TypeError):
+    """The state contains a value of a class that is not in the allow-list. The message names the class."""
 
 
 @dataclass(frozen=True)
 class Store:
-    """The kept indexes of one user.
+    """The cached indexes of one user.
 
-    `classes` are the value classes of a state; `analysis` names how it was computed, and an index that was
-    computed another way is not loaded. `directory` is where the indexes stand, `cache_folder()` when None.
+    `classes` is the allow-list of value classes; `analysis` is the version of the analysis: an index of another version
+    is not loaded. `directory` contains the indexes; None means `cache_folder()`.
     """
 
     classes: Collection[type]
@@ -87,80 +87,74 @@ class Store:
     limit_bytes: int = 2_000_000_000
 
     def location(self, folder: Path) -> Path:
-        """Where the index of `folder` is kept. Two names of one folder have one place."""
+        """The cache file of `folder`. Paths that resolve to one folder have one file."""
         return (self.directory or cache_folder()) / "indexes" / f"{file_name(folder)}{_SUFFIX}"
 
     def save(self, folder: Path, state: object, files: Sequence[FileRecord]) -> bool:
-        """Keep `state` as the index of `folder`. False, with a line in the log, when the disk refuses it.
+        """Save `state` as the index of `folder`. False, with a log message, on a write error.
 
-        Raises `NotStorable` when the state holds a class that is not in `classes`: a mistake of the program.
+        Raises `UnsupportedClass` if the state contains a class that is not in `classes`: a programming error.
         """
-        place = self.location(folder)
+        path = self.location(folder)
         sections = self._pickled((state, tuple(map(tuple, files))))
         try:
-            private_folder(place.parent, is_ours=True)
-            with replacing(place) as file:
+            private_folder(path.parent, is_ours=True)
+            with replacing(path) as file:
                 _write(file, sections, self._analysis())
         except OSError as error:
-            _log.warning("The index of %s is not kept: %s", folder, error)
+            _log.warning("The index of %s could not be saved: %s", folder, error)
             return False
         with suppress(OSError):
-            self._prune(place)
+            self._prune(path)
         return True
 
-    def load(self, folder: Path) -> Stored | None:
-        """The kept index of `folder`; None when there is none, or it is damaged, of another version, or not ours.
-
-        All but the first leave a line in the log, and the caller makes the index anew.
+    def load(self, folder: Path) -> StoredIndex | None:
+        """The cached index of `folder`; None if there is none, or it is damaged, of another version, or writable by
+        another user. All cases but the first are logged; the caller rebuilds the index.
         """
-        place = self.location(folder)
+        path = self.location(folder)
         try:
-            remove_abandoned(place.parent)
-            with open(regular_descriptor(place), "rb", buffering=0) as file:
+            remove_abandoned(path.parent)
+            with open(regular_descriptor(path), "rb", buffering=0) as file:
                 _check_owner(file)
                 sections = _read(file, self._analysis())
-            state, files = _Unpickler(io.BytesIO(sections[0]), sections[1:], self._admitted()).load()
-            stored = Stored(state, tuple(FileRecord(*row) for row in files))
+            state, files = _Unpickler(io.BytesIO(sections[0]), sections[1:], self._allowed()).load()
+            stored = StoredIndex(state, tuple(FileRecord(*row) for row in files))
         except FileNotFoundError:
             return None
-        except _OtherVersion as error:
-            _log.info("The kept index of %s is not used and will be made anew: %s", folder, error)
+        except _VersionMismatch as error:
+            _log.info("The cached index of %s is not used and will be rebuilt: %s", folder, error)
             return None
-        # Whatever a damaged or hostile file makes of the unpickler, the answer is to index again.
+        # A damaged or hostile file may raise any exception in the unpickler; the index is rebuilt.
         except Exception as error:
-            _log.warning("The kept index of %s is not used and will be made anew: %s", folder, error or type(error))
+            _log.warning("The cached index of %s is not used and will be rebuilt: %s", folder, error or type(error))
             return None
         with suppress(OSError):
-            os.utime(place)  # makes it the most recently used; access times are not kept everywhere
+            os.utime(path)  # marks it as the most recently used; access times are unreliable
         return stored
-
-    def forget(self, folder: Path) -> None:
-        """Remove the kept index of `folder`, if there is one."""
-        with suppress(OSError):
-            self.location(folder).unlink()
 
     def _analysis(self) -> bytes:
         return blake2b(self.analysis.encode(), digest_size=16).digest()
 
-    def _admitted(self) -> dict[tuple[str, str], Any]:
+    def _allowed(self) -> dict[tuple[str, str], Any]:
         return _NUMPY | {(kind.__module__, kind.__qualname__): kind for kind in self.classes}
 
     def _pickled(self, value: object) -> list[Any]:
         buffers: list[pickle.PickleBuffer] = []
         out = io.BytesIO()
-        _Pickler(out, buffers, self._admitted().values()).dump(value)
-        # Not `getbuffer()`: an exception that is kept holds this list, and CPython 3.12.1 crashes collecting it.
+        _Pickler(out, buffers, self._allowed().values()).dump(value)
+        # Not `getbuffer()`: a stored exception may refer to this list, and CPython 3.12.1 crashes when it collects it.
         return [memoryview(out.getvalue()), *(buffer.raw() for buffer in buffers)]
 
-    def _prune(self, kept: Path) -> None:
+    def _prune(self, saved: Path) -> None:
         """Remove the least recently used indexes beyond the limit."""
         found: list[tuple[float, int, Path]] = []
-        for path in kept.parent.iterdir():
+        for path in saved.parent.iterdir():
             with suppress(OSError):
                 status = path.stat(follow_symlinks=False)
-                if path.suffix == _SUFFIX and path != kept:
+                if path.suffix == _SUFFIX and path != saved:
                     found.append((status.st_mtime, status.st_size, path))
-        total = kept.stat().st_size
+        total = saved.stat().st_size
         for _, size, path in sorted(found, reverse=True):
             total += size
             if total > self.limit_bytes:
@@ -169,7 +163,7 @@ class Store:
 
 
 def file_name(folder: Path) -> str:
-    """What a file about `folder` is called, without a suffix. Two names of one folder give one."""
+    """A file name for `folder`, without a suffix. Paths that resolve to one folder give one name."""
     real = os.path.normcase(os.path.realpath(folder))
     digest = blake2b(os.fsencode(real), digest_size=12).hexdigest()
     name = re.sub(r"[^A-Za-z0-9._-]+", "-", os.path.basename(real))[:40].strip("-.")
@@ -177,21 +171,21 @@ def file_name(folder: Path) -> str:
 
 
 def cache_folder() -> Path:
-    """Weft's folder in the user's cache, or what the environment says (`WEFT_CACHE_DIR`)."""
+    """Weft's folder in the user's cache, or the one in the environment variable `WEFT_CACHE_DIR`."""
     named = os.environ.get(CACHE_VARIABLE)
     return Path(named) if named else Path(platformdirs.user_cache_dir("weft", appauthor=False))
 
 
 class _Damaged(ControlFlow):
-    """What was read is not what was written."""
+    """The file is damaged or not trusted."""
 
 
-class _OtherVersion(ControlFlow):
-    """Written by another Weft."""
+class _VersionMismatch(ControlFlow):
+    """The file was written by another version of Weft."""
 
 
 def _numpy_globals() -> dict[tuple[str, str], Any]:
-    """What numpy's own arrays and scalars name in a pickle, under the module names of this numpy."""
+    """The globals that pickles of numpy arrays and scalars refer to, by module and name in this version of numpy."""
     array = np.zeros(1, np.int32)
     rebuild = array.__reduce__()[0]
     from_buffer = array.__reduce_ex__(5)[0]
@@ -204,31 +198,33 @@ _NUMPY = _numpy_globals()
 
 
 class _Pickler(pickle.Pickler):
-    """Refuses at once what `_Unpickler` would refuse at the next start."""
+    """Rejects on save what `_Unpickler` would reject on load."""
 
-    def __init__(self, file: io.BytesIO, buffers: list[pickle.PickleBuffer], admitted: Collection[Any]) -> None:
+    def __init__(self, file: io.BytesIO, buffers: list[pickle.PickleBuffer], allowed: Collection[Any]) -> None:
         super().__init__(file, protocol=5, buffer_callback=buffers.append)
-        self._kinds = {value for value in admitted if isinstance(value, type)}
+        self._kinds = {value for value in allowed if isinstance(value, type)}
         self._kinds |= {type(np.dtype(code)) for code in np.typecodes["All"]} | set(np.sctypeDict.values())
-        self._values = {id(value) for value in admitted}
+        self._values = {id(value) for value in allowed}
 
     def reducer_override(self, value: Any) -> Any:
         if type(value) not in self._kinds and id(value) not in self._values:
             kind = value if isinstance(value, type) else type(value)
-            raise NotStorable(f"{kind.__module__}.{kind.__qualname__} is not among the classes of this store; add it")
+            raise UnsupportedClass(
+                f"{kind.__module__}.{kind.__qualname__} is not among the classes of this store; add it"
+            )
         return NotImplemented
 
 
 class _Unpickler(pickle.Unpickler):
-    def __init__(self, file: io.BytesIO, buffers: Sequence[Any], admitted: dict[tuple[str, str], Any]) -> None:
+    def __init__(self, file: io.BytesIO, buffers: Sequence[Any], allowed: dict[tuple[str, str], Any]) -> None:
         super().__init__(file, buffers=buffers)
-        self._admitted = admitted
+        self._allowed = allowed
 
     def find_class(self, module: str, name: str) -> Any:
         try:
-            return self._admitted[module, name]
+            return self._allowed[module, name]
         except KeyError:
-            raise _Damaged(f"it asks for {module}.{name}, which no index holds") from None
+            raise _Damaged(f"it refers to {module}.{name}, which is not allowed") from None
 
 
 def _write(file: BinaryIO, sections: Sequence[Any], analysis: bytes) -> None:
@@ -254,7 +250,7 @@ def _write(file: BinaryIO, sections: Sequence[Any], analysis: bytes) -> None:
 
 
 class _ChecksummedWriter:
-    """Writes a body and keeps the checksum of each of its blocks."""
+    """Writes a body and computes a CRC-32 of each block."""
 
     def __init__(self, file: BinaryIO) -> None:
         self._file = file
@@ -280,21 +276,21 @@ class _ChecksummedWriter:
 
 
 def _read(file: io.FileIO, analysis: bytes) -> list[memoryview]:
-    """The sections of a body: one read into one buffer, checked block by block while it is still in the CPU's cache."""
+    """The sections of a body, read into one buffer; each block is verified while it is still in the CPU's cache."""
     size = os.fstat(file.fileno()).st_size
     head = file.read(_HEAD.size)
     if len(head) < _HEAD.size or head[:8] != _MAGIC:
-        raise _Damaged("it is no index, or only the start of one")
+        raise _Damaged("it is not an index, or truncated")
     _, version, n_blocks, made_by, n_bytes, n_sections, checksum = _HEAD.unpack(head)
     if version != STORE_VERSION:
-        raise _OtherVersion(f"it has store version {version}, this Weft writes {STORE_VERSION}")
+        raise _VersionMismatch(f"it has store version {version}, this Weft writes {STORE_VERSION}")
     if size != _HEAD.size + 4 * n_blocks + n_bytes or n_blocks != -(-n_bytes // _BLOCK_BYTES):
-        raise _Damaged("its size is not the one it was written with")
+        raise _Damaged("its size does not match its header")
     checksums = file.read(4 * n_blocks)
     if zlib.crc32(checksums, zlib.crc32(head[:-4])) != checksum:
-        raise _Damaged("its head is damaged")
+        raise _Damaged("its header is damaged")
     if made_by != analysis:
-        raise _OtherVersion("it was made by another version of the analysis")
+        raise _VersionMismatch("it was built by another version of the analysis")
     body = np.empty(n_bytes, np.uint8).data
     for number, expected in enumerate(np.frombuffer(checksums, "<u4").tolist()):
         block = body[number * _BLOCK_BYTES : (number + 1) * _BLOCK_BYTES]
@@ -315,10 +311,10 @@ def _fill(file: io.FileIO, buffer: memoryview) -> bool:
 
 
 def _check_owner(file: io.FileIO) -> None:
-    """Where others may write, a file may be theirs: such a one is not read."""
+    """Raise _Damaged for a file that another user owns or can write to."""
     status = os.fstat(file.fileno())
     if hasattr(os, "geteuid") and (status.st_uid != os.geteuid() or status.st_mode & 0o022):
-        raise _Damaged("others own it or may write to it")
+        raise _Damaged("another user owns it or can write to it")
 
 
 def _aligned(offset: int) -> int:

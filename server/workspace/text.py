@@ -1,7 +1,7 @@
-"""Positions in a text: lines as the language server protocol breaks them, columns in Python characters, cursors.
+"""Text positions: line index with LSP line breaks, edit ranges, text difference, and the cursor.
 
-Owns line starts, clamping, edits, where two texts differ, and the cursor: the one value for a position from the LSP
-layer to the prompt. Knows no encoding units: the LSP layer converts them.
+Owns line starts, clamping, and the cursor: the value for a position from the LSP layer to the prompt. Columns are in
+Python characters; the LSP layer converts encodings.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from .recent_edits import Hunk
 
 _LINE_BREAK = re.compile(r"\r\n|\n|\r")
-_BLOCK = 16_384  # characters that are compared at once
+_BLOCK = 16_384  # characters compared at once
 _BLOCK_OF_BREAKS = 1 << 20
 
 
@@ -38,31 +38,31 @@ class TextLines:
         return array("i", [0]) + _ends_of_breaks(self.text, 0, len(self.text))
 
     def replaced(self, start: int, end: int, new: str) -> TextLines:
-        """With `new` for the characters from `start` to `end`. Only the lines that this touches are split again."""
-        made = TextLines(f"{self.text[:start]}{new}{self.text[end:]}")
+        """The text with `new` for the characters from `start` to `end`. Only touched lines are split again."""
+        result = TextLines(f"{self.text[:start]}{new}{self.text[end:]}")
         starts = self._starts
-        # From the line before, whose carriage return may be joined by a line feed, to the end of the last line.
+        # From the previous line, whose carriage return may now precede a line feed, to the last touched line's end.
         first = max(bisect_right(starts, start) - 2, 0)
-        after = bisect_right(starts, end)  # the first line that stays as it was
+        after = bisect_right(starts, end)  # the first unchanged line
         shift = len(new) - (end - start)
-        region_end = starts[after] + shift if after < len(starts) else len(made.text)
+        region_end = starts[after] + shift if after < len(starts) else len(result.text)
         changed = starts[: first + 1]
-        changed.extend(_ends_of_breaks(made.text, starts[first], region_end))
+        changed.extend(_ends_of_breaks(result.text, starts[first], region_end))
         n_before = len(changed)
         changed.frombytes(memoryview(starts)[after + 1 :].cast("B"))
         np.frombuffer(changed, np.int32)[n_before:] += np.int32(shift)
-        made.__dict__["_starts"] = changed
-        return made
+        result.__dict__["_starts"] = changed
+        return result
 
     @cached_property
     def line_break(self) -> str:
-        """The line break that the text uses first, "\\n" when it has none."""
+        """The first line break in the text, "\\n" if it has none."""
         found = _LINE_BREAK.search(self.text)
         return found.group() if found else "\n"
 
     @property
     def n_lines(self) -> int:
-        """Lines an editor shows: one more than line breaks."""
+        """Number of lines in an editor: the number of line breaks plus one."""
         return len(self._starts)
 
     def line(self, line: int) -> str:
@@ -71,7 +71,7 @@ class TextLines:
         return self.text[self._starts[line] : end].rstrip("\r\n")
 
     def clamp(self, line: int, character: int) -> tuple[int, int]:
-        """The nearest position that exists: a line past the end becomes the end of the text."""
+        """The nearest valid position: a line past the end becomes the end of the text."""
         if line < 0:
             return 0, 0
         if line >= self.n_lines:
@@ -80,7 +80,7 @@ class TextLines:
         return line, max(0, min(character, len(self.line(line))))
 
     def offset(self, line: int, character: int) -> int:
-        """Characters before a position, which is clamped."""
+        """The offset of a position, which is clamped."""
         line, character = self.clamp(line, character)
         return self._starts[line] + character
 
@@ -102,8 +102,8 @@ class TextChange:
     def between(cls, before: str, after: str) -> TextChange:
         """The shortest range in which two texts differ."""
         longest = min(len(before), len(after))
-        start = _n_alike(longest, lambda n, m: before[n:m] == after[n:m])
-        end = _n_alike(
+        start = _common_length(longest, lambda n, m: before[n:m] == after[n:m])
+        end = _common_length(
             longest - start,
             lambda n, m: before[len(before) - m : len(before) - n] == after[len(after) - m : len(after) - n],
         )
@@ -114,7 +114,7 @@ class TextChange:
         return self.start, self.end_before, self.end_after
 
     def then(self, later: TextChange) -> TextChange:
-        """One range for this change and a later one of the text that this one left."""
+        """This change and a later change of its result, combined to one range."""
         grown, later_grown = self.end_after - self.end_before, later.end_after - later.end_before
         return TextChange(
             min(self.start, later.start),
@@ -124,14 +124,14 @@ class TextChange:
 
 
 SHOWN_CHARACTERS = 6000
-"""How much of the file before the cursor the prompt shows: half of a 4k-token prompt (papers' spec 2.3)."""
+"""Characters before the cursor in a prompt: half of a 4k-token prompt (papers' spec 2.3)."""
 
 
 @dataclass(frozen=True)
 class Cursor:
     """A position in a text. `line` and `character` are 0-based, in Python characters.
 
-    `path` is the file's name in the index of `folder` ("" for the only folder), or its absolute path where it is in no
+    `path` is the file's name in the index of `folder` ("" for the only folder), or its absolute path if it is in no
     folder or not located yet. `recent_hunks` are the latest edits in files of that folder.
     """
 
@@ -141,7 +141,7 @@ class Cursor:
     character: int
     folder: str = ""
     recent_hunks: tuple[Hunk, ...] = ()
-    language_id: str = ""  # what the editor calls the language, "" when it does not say
+    language_id: str = ""  # LSP language id, "" if unknown
 
     @property
     def file(self) -> tuple[str, str]:
@@ -177,7 +177,7 @@ class Cursor:
 
     @property
     def shown_from_line(self) -> int:
-        """First line that the prompt shows anyway."""
+        """First line of the text before the cursor that is in the prompt."""
         offset = self.offset - SHOWN_CHARACTERS
         if offset <= 0:
             return 0
@@ -186,8 +186,7 @@ class Cursor:
 
 
 def _ends_of_breaks(text: str, start: int, end: int) -> array[int]:
-    """Where the line breaks between two offsets end. By arrays and in blocks, so that a large text takes milliseconds
-    and little memory."""
+    """The end offsets of the line breaks between two offsets. Vectorised in blocks, for speed and bounded memory."""
     ends = array("i")
     for begin in range(start, end, _BLOCK_OF_BREAKS):
         block = text[begin : min(begin + _BLOCK_OF_BREAKS, end)]
@@ -206,12 +205,12 @@ def _ends_of_breaks(text: str, start: int, end: int) -> array[int]:
     return ends
 
 
-def _n_alike(longest: int, alike: Callable[[int, int], bool]) -> int:
-    """How many first characters are alike, at most `longest`; `alike` compares those from n to m."""
+def _common_length(longest: int, is_equal: Callable[[int, int], bool]) -> int:
+    """Length of the common prefix, at most `longest`; `is_equal` compares the characters from n to m."""
     n, step = 0, _BLOCK
     while step and n < longest:
         m = min(n + step, longest)
-        if alike(n, m):
+        if is_equal(n, m):
             n = m
         else:
             step //= 2

@@ -1,8 +1,7 @@
-"""Paths of documents that are no files: a stand-in outside every folder that still names the file it shows.
+"""Virtual paths of documents that are not files: outside all folders, and containing the path of the file shown.
 
 `git:/shop/.env?{…}` shows a version of a file, `vscode-notebook-cell:/shop/a.ipynb#W0` a part of one. Such a document
-is completed but never indexed, and what holds for the file holds for it: no prompt of a secret or an ignored one.
-Touches no disk.
+is completed but never indexed, and the access rules of the file apply to it. Does not access the disk.
 """
 
 from __future__ import annotations
@@ -14,18 +13,18 @@ from pathlib import Path, PurePosixPath
 
 from ..secrets import is_secret_path
 
-LONGEST_NAME = 100
+MAX_NAME_LENGTH = 100
 
 _STRANGE = re.compile(r"[^\w.#~+@ -]+")
 
 
 def virtual_path(scheme: str, file: str, suffix: str, version: str = "") -> Path:
-    """The path of a document of this scheme that shows `file`, which may be a name alone.
+    """The virtual path of a document of this scheme that shows `file`, which may be a plain name.
 
-    It ends with `suffix` unless its own name says that it holds secrets. Other versions have other paths.
+    It ends with `suffix` unless its name marks a secret. Different versions have different paths.
     """
     *folders, name = [part for part in PurePosixPath(file).parts if part not in ("/", "..")] or [""]
-    name = _STRANGE.sub("_", name)[-LONGEST_NAME:] or "document"
+    name = _STRANGE.sub("_", name)[-MAX_NAME_LENGTH:] or "document"
     if not name.endswith(suffix) and not is_secret_path("/".join((*folders, name))):
         name += suffix
     mark = f"-{blake2b(version.encode('utf-8', 'replace'), digest_size=4).hexdigest()}" if version else ""
@@ -34,7 +33,7 @@ def virtual_path(scheme: str, file: str, suffix: str, version: str = "") -> Path
 
 
 def shown_file(path: Path) -> Path | None:
-    """The file that a stand-in shows; None for a path that is no stand-in."""
+    """The file that a virtual path shows; None for any other path."""
     parts = path.parts
     if len(parts) > 2 and parts[0] == os.sep and parts[1].endswith(":"):
         return Path(os.sep, *parts[2:])

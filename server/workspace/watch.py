@@ -1,7 +1,7 @@
-"""Tell which files changed on disk, in batches, without asking an editor.
+"""File watcher: reports changed paths in debounced batches, by the operating system's events (watchdog).
 
-Owns the watchdog observer and the short wait that gathers a burst (a branch switch, a formatter) into one call.
-Knows no index: it hands over absolute paths.
+Owns the watchdog observer, the batching of bursts (a branch switch, a formatter), and the detection of lost events.
+Knows no index: it reports absolute paths.
 """
 
 from __future__ import annotations
@@ -21,19 +21,19 @@ from watchdog.observers import Observer
 
 log = logging.getLogger("weft")
 
-# watchdog 7 warns when a folder is moved while it is being watched, with every path that it watches: 60 KB.
+# watchdog 7 warns when a watched folder is moved, with all watched paths: 60 KB.
 warnings.filterwarnings("ignore", "Callback with id", RuntimeWarning)
 
-GATHER_S = 0.1
-"""A batch is handed over this long after its first event."""
+DEBOUNCE_S = 0.1
+"""A batch is reported this long after its first event."""
 
-MANY_EVENTS = 4000
-"""Of so many events without a second of quiet some may be lost: Linux queues 16,384 by default, other systems less.
-watchdog does not say so in any version, and before 7.1 it watched no folder again whose creation was lost."""
+OVERFLOW_EVENTS = 4000
+"""With more events than this without a second of quiet, some may be lost: Linux queues 16,384 by default, other
+systems less. watchdog does not report overflows, and before 7.1 it did not watch folders whose creation was lost."""
 
 QUIET_S = 1.0
 
-_WANTED = [
+_EVENT_TYPES = [
     getattr(events, name)
     for name in (
         *("FileCreatedEvent", "FileModifiedEvent", "FileMovedEvent", "FileDeletedEvent", "FileClosedEvent"),
@@ -41,21 +41,21 @@ _WANTED = [
     )
     if hasattr(events, name)
 ]
-"""Not the reads: those of an indexer and of every search would fill the system's queue."""
+"""All events but reads, which an indexer and every search produce in masses."""
 
 
 class Watcher:
-    """Watches folders until closed. The callables are called from threads of the watcher's own.
+    """Watches folders until closed. Calls its callables from its own threads.
 
-    `on_change(paths)` is told of changes. `on_loss()` is called when events may have been lost, or could not be
-    handled: once for each burst of them, while it lasts.
+    `on_change(paths)` receives changes. `on_loss()` is called if events may have been lost, or could not be handled: at
+    most once for each batch.
     """
 
     def __init__(self, on_change: Callable[[set[Path]], None], on_loss: Callable[[], None]) -> None:
         self._on_change = on_change
         self._on_loss = on_loss
         self._lock = threading.Lock()
-        self._gathered: set[Path] = set()
+        self._changed_paths: set[Path] = set()
         self._n_events = 0  # without a second of quiet
         self._last_event_s = 0.0
         self._timer: threading.Timer | None = None
@@ -67,16 +67,18 @@ class Watcher:
         self._observer.start()
 
     def add(self, folder: Path) -> bool:
-        """Watch a folder and what is below it; False when the system refuses, with a line in the log the first time."""
+        """Watch a folder recursively; False if the system cannot, with a log message the first time."""
         try:
             inode = os.stat(folder).st_ino
-            watch = self._observer.schedule(_Handler(self._note), str(folder), recursive=True, event_filter=_WANTED)
+            watch = self._observer.schedule(
+                _Handler(self._record), str(folder), recursive=True, event_filter=_EVENT_TYPES
+            )
         except OSError as error:
             if folder not in self._refused:
                 self._refused.add(folder)
                 log.warning(
-                    "Changes on disk below %s cannot be watched (%s); they are looked for every few seconds. On Linux, "
-                    "raise fs.inotify.max_user_watches.",
+                    "%s cannot be watched for changes (%s); it is polled every few seconds instead. On Linux, raise "
+                    "fs.inotify.max_user_watches.",
                     folder,
                     error,
                 )
@@ -87,16 +89,16 @@ class Watcher:
     def remove(self, folder: Path) -> None:
         watch, _ = self._watches.pop(folder, (None, 0))
         if watch is not None:
-            with suppress(KeyError, OSError):  # the folder may be gone, and the watch with it
+            with suppress(KeyError, OSError):  # the folder may be removed, and its watch with it
                 self._observer.unschedule(watch)  # type: ignore[arg-type]
 
     def renew(self, folder: Path) -> bool:
-        """Watch everything below a folder anew; what changes meanwhile is not reported. As `add`."""
+        """Watch a folder again, as `add`; changes during the call are not reported."""
         self.remove(folder)
         return self.add(folder)
 
     def watches(self, folder: Path) -> bool:
-        """Whether this very folder is watched, and not one that stood in its place."""
+        """Whether this folder is watched, by inode: not an earlier one at the same path."""
         with suppress(OSError):
             return folder in self._watches and self._watches[folder][1] == os.stat(folder).st_ino
         return False
@@ -109,37 +111,37 @@ class Watcher:
         self._observer.stop()
         self._observer.join(timeout=5)
 
-    def _note(self, path: Path) -> None:
+    def _record(self, path: Path) -> None:
         with self._lock:
             now_s = time.monotonic()
             if now_s - self._last_event_s > QUIET_S:
                 self._n_events = 0
             self._last_event_s = now_s
             self._n_events += 1
-            self._gathered.add(path)
+            self._changed_paths.add(path)
             if self._timer is None and not self._is_closed:
-                self._timer = threading.Timer(GATHER_S, self._hand_over)
+                self._timer = threading.Timer(DEBOUNCE_S, self._report)
                 self._timer.daemon = True
                 self._timer.start()
 
-    def _hand_over(self) -> None:
+    def _report(self) -> None:
         with self._lock:
-            paths, self._gathered, self._timer = self._gathered, set(), None
-            are_many = self._n_events > MANY_EVENTS
+            paths, self._changed_paths, self._timer = self._changed_paths, set(), None
+            may_be_lost = self._n_events > OVERFLOW_EVENTS
         try:
             self._on_change(paths)
         except Exception as error:
-            log.error("Changes on disk could not be handled; the folders are compared with the disk: %s", error)
-            are_many = True
-        if are_many:
+            log.error("Changes on disk could not be handled: %s. Comparing with the disk.", error)
+            may_be_lost = True
+        if may_be_lost:
             self._on_loss()
 
 
 class _Handler(FileSystemEventHandler):
-    def __init__(self, note: Callable[[Path], None]) -> None:
-        self._note = note
+    def __init__(self, record: Callable[[Path], None]) -> None:
+        self._record = record
 
     def on_any_event(self, event: FileSystemEvent) -> None:
         for path in (event.src_path, event.dest_path):
             if path:
-                self._note(Path(os.fsdecode(path)))
+                self._record(Path(os.fsdecode(path)))

@@ -1,12 +1,12 @@
-"""Analyse many files in worker processes, in order to keep the editor's process free and to survive a bad file.
+"""Process pool for file analysis, with crash and hang isolation.
 
-Owns the processes, the frames on their pipes, and what happens when one dies or hangs: the file that it was at is
-quarantined with a reason, and the others of its batch are analysed by a new process. Knows no index: results are
-handed on as they come.
+Owns the worker processes, the frames on their pipes, and crash recovery: if a worker dies or hangs, its current file is
+quarantined with a reason, and a new process analyses the rest of its batch. Knows no index: results are yielded as they
+arrive.
 
-The processes are started by hand rather than by `multiprocessing`, which runs the caller's main module again: a
-script that uses `weft.Workspace` without a main guard must work too. They never see the workspace on their
-module path, so a `numpy.py` in somebody's repository is not imported.
+Processes are not started by `multiprocessing`, which runs the caller's main module again: a script that uses
+`weft.Workspace` without a main guard must work too. The workspace is never on their module path, so a `numpy.py` in a
+repository is not imported.
 """
 
 from __future__ import annotations
@@ -30,21 +30,21 @@ from ...codegraph import CpuTimeLimit, TimeLimitExceeded, TooRiskyToParse
 from ...llm.protocol import Cancel
 from ..config import IndexOptions
 from .analysis import FILE_LIMIT_S, Analysis, analyse
-from .files import FoundFile, Skipped, SourceText, read_source
+from .files import ExcludedFile, FoundFile, SourceText, read_source
 from .store import FileRecord
 
 BATCH_BYTES = 400_000
-"""Source bytes in a batch: large enough to hide the pipe, small enough that results flow early."""
+"""Source bytes in a batch: large enough to amortise the pipe, small enough for early results."""
 
-SILENT_LIMIT_S = 15.0
-"""A worker that says nothing for longer is stuck in one file and is killed. By the clock: above FILE_LIMIT_S, which is
-processor time, by what a busy machine takes from a process of low priority."""
+HANG_LIMIT_S = 15.0
+"""A worker that reports no file for this long hangs and is killed. Wall-clock time, so it exceeds FILE_LIMIT_S, which
+is CPU time: on a busy machine a low-priority process gets little of it."""
 
 MEMORY_LIMIT_BYTES = 4 << 30
-"""More than this no worker may take: a text that a grammar makes gigabytes of costs itself and not the machine."""
+"""Address space limit of a worker: a text whose parse tree needs gigabytes fails alone."""
 
 RACY_NS = 2_000_000_000
-"""Coarsest time stamp of a common file system."""
+"""Coarsest time stamp resolution of a common file system."""
 
 _HEADER = struct.Struct("<Q")
 
@@ -56,23 +56,23 @@ class Batch:
     folder: Path
     files: tuple[FoundFile, ...]
     options: IndexOptions
-    known: Mapping[str, bytes] = field(default_factory=dict)  # path -> hash of what is indexed already
+    known: Mapping[str, bytes] = field(default_factory=dict)  # path -> hash of the indexed content
 
 
 @dataclass(frozen=True, slots=True)
 class BatchResult:
-    """What came of a batch; every file of it is in one of the four."""
+    """Result of a batch; each file is in exactly one of the four."""
 
     analyses: tuple[Analysis, ...] = ()
     skipped: Mapping[str, str] = field(default_factory=dict)  # path -> reason, by a rule
     failed: Mapping[str, str] = field(default_factory=dict)  # path -> reason: its analysis raised, hung or crashed
-    unchanged: tuple[FileRecord, ...] = ()  # touched, but they hold what is indexed
+    unchanged: tuple[FileRecord, ...] = ()  # touched, with the indexed content
 
 
 def into_batches(
     folder: Path, files: Iterable[FoundFile], options: IndexOptions, known: Mapping[str, FileRecord] | None = None
 ) -> Iterator[Batch]:
-    """Batches of about BATCH_BYTES, in the order of `files`; `known` spares the analysis of what did not change."""
+    """Batches of about BATCH_BYTES, in the order of `files`; files with the hash in `known` are not analysed again."""
     known = known or {}
     group: list[FoundFile] = []
     n_bytes = 0
@@ -92,9 +92,9 @@ def _batch(folder: Path, group: list[FoundFile], options: IndexOptions, known: M
 
 
 def analyse_here(batch: Batch) -> BatchResult:
-    """Analyse a batch in this process, but for texts that might hang it: those are analysed in a process of their own.
+    """Analyse a batch in this process, except texts that might hang it, which are analysed in a worker process.
 
-    An exception costs the file in which it occurs.
+    An exception affects only its own file.
     """
     results: list[BatchResult] = []
     worker = _Worker(0, Cancel())
@@ -111,21 +111,21 @@ def analyse_here(batch: Batch) -> BatchResult:
 
 
 def reason_of(error: Exception) -> str:
-    """Why the analysis of a file failed, in half a sentence."""
+    """Why the analysis of a file failed, as a clause."""
     if isinstance(error, TimeLimitExceeded):
         return str(error)
-    return f"its analysis failed: {type(error).__name__}: {error}"[:MOST_REASON_CHARACTERS]
+    return f"its analysis failed: {type(error).__name__}: {error}"[:MAX_REASON_CHARACTERS]
 
 
-MOST_REASON_CHARACTERS = 200
+MAX_REASON_CHARACTERS = 200
 
 
 def _analyse_file(batch: Batch, *, samples: bool) -> BatchResult:
-    """Of a batch of one. Raises TooRiskyToParse when `samples` says that this is looked for."""
+    """Analyse a batch of one file. Raises TooRiskyToParse only if `samples` is true."""
     (found,) = batch.files
     try:
         source = read_source(batch.folder, found, batch.options)
-        if isinstance(source, Skipped):
+        if isinstance(source, ExcludedFile):
             return BatchResult(skipped={found.path: source.reason})
         if batch.known.get(found.path) == source.hash:
             return BatchResult(unchanged=(_record(source),))
@@ -150,7 +150,7 @@ def _joined(results: Iterable[BatchResult]) -> BatchResult:
 def analyse_in_processes(
     batches: Iterable[Batch], n_processes: int, cancel: Cancel, niceness: int = 0
 ) -> Iterator[BatchResult]:
-    """Results as they come, in no particular order; ends early, with the processes gone, when cancelled or closed."""
+    """Yield results as they arrive, in no particular order. If cancelled or closed, kills the processes and ends."""
     todo = iter(batches)
     todo_lock = threading.Lock()
     done: queue.Queue[BatchResult | BaseException | None] = queue.Queue(maxsize=2 * n_processes)
@@ -201,25 +201,25 @@ def analyse_in_processes(
 
 
 def is_racy(file: FoundFile | SourceText) -> bool:
-    """Whether a file changed so lately that it may change again within the same time stamp."""
+    """Whether a file was changed so recently that another change might leave its time stamp equal."""
     return time.time_ns() - file.mtime_ns < RACY_NS
 
 
 def _record(source: SourceText) -> FileRecord:
-    # A racy file has no time in its record: the next look reads it again.
+    # The record of a racy file has no time, so the next comparison reads it again.
     mtime_ns = 0 if is_racy(source) else source.mtime_ns
     return FileRecord(source.path, source.size, mtime_ns, source.hash, source.identity)
 
 
 class _Worker:
-    """One process, started when first needed and again after it died."""
+    """One worker process, started when needed and restarted after a crash."""
 
     def __init__(self, niceness: int, stop: Cancel) -> None:
         self._niceness = niceness
         self._stop = stop
         self._process: subprocess.Popen[bytes] | None = None
-        self._n_done = 0  # files of the present batch
-        self._is_silent = False  # the last batch ended since the process hung
+        self._n_done = 0  # files of the current batch
+        self._has_hung = False  # the last batch failed because the process hung
         stop.on_cancel(self.close)
 
     def analyse(self, batch: Batch) -> BatchResult:
@@ -227,16 +227,16 @@ class _Worker:
         files, suspect = list(batch.files), ""
         while files and not self._stop.cancelled:
             try:
-                result = self._ask(replace(batch, files=tuple(files)))
+                result = self._run_batch(replace(batch, files=tuple(files)))
                 return replace(result, failed={**failed, **result.failed})
             except (OSError, EOFError, pickle.PickleError, struct.error):
                 self.close()
             at = files.pop(min(self._n_done, len(files) - 1))
-            if self._is_silent:
-                failed[at.path] = f"its analysis hung for {SILENT_LIMIT_S:g} s; quarantined until it changes"
+            if self._has_hung:
+                failed[at.path] = f"its analysis hung for {HANG_LIMIT_S:g} s; quarantined until it changes"
             elif at.path == suspect:
                 failed[at.path] = "stopped the parser; quarantined until it changes"
-            else:  # the process may have been ended for another reason
+            else:  # the process may have been killed for another reason: try once more
                 suspect = at.path
                 files.insert(0, at)
         return BatchResult(failed=failed)
@@ -251,60 +251,60 @@ class _Worker:
                     with contextlib.suppress(OSError):
                         pipe.close()
 
-    def _ask(self, batch: Batch) -> BatchResult:
-        self._n_done, self._is_silent = 0, False
+    def _run_batch(self, batch: Batch) -> BatchResult:
+        self._n_done, self._has_hung = 0, False
         process = self._process
         if process is None:
             process = self._process = _start(self._niceness)
         assert process.stdin is not None and process.stdout is not None
-        silence = _Silence(process)
+        watchdog = _Watchdog(process)
         try:
             _write_frame(process.stdin, batch)
             while (result := _read_frame(process.stdout)) is None:
                 self._n_done += 1
-                silence.heard()
+                watchdog.reset()
         finally:
-            silence.end()
-            self._is_silent = silence.is_too_long
+            watchdog.stop()
+            self._has_hung = watchdog.has_fired
         assert isinstance(result, BatchResult)
         return result
 
 
-class _Silence:
-    """Kills a process that says nothing for too long. One timer, which looks again when something was said."""
+class _Watchdog:
+    """Kills a process that is not `reset` within HANG_LIMIT_S. Uses one timer, which is rearmed when it expires."""
 
     def __init__(self, process: subprocess.Popen[bytes]) -> None:
-        self.is_too_long = False
+        self.has_fired = False
         self._process = process
-        self._is_over = False
-        self.heard()
-        self._wait(SILENT_LIMIT_S)
+        self._is_stopped = False
+        self.reset()
+        self._wait(HANG_LIMIT_S)
 
-    def heard(self) -> None:
-        self._heard_s = time.monotonic()
+    def reset(self) -> None:
+        self._reset_s = time.monotonic()
 
-    def end(self) -> None:
-        self._is_over = True
+    def stop(self) -> None:
+        self._is_stopped = True
         self._timer.cancel()
 
     def _wait(self, seconds: float) -> None:
-        self._timer = threading.Timer(seconds, self._look)
+        self._timer = threading.Timer(seconds, self._check)
         self._timer.daemon = True
         self._timer.start()
 
-    def _look(self) -> None:
-        left_s = self._heard_s + SILENT_LIMIT_S - time.monotonic()
-        if self._is_over:
+    def _check(self) -> None:
+        left_s = self._reset_s + HANG_LIMIT_S - time.monotonic()
+        if self._is_stopped:
             return
         if left_s > 0:
             self._wait(left_s)
             return
-        self.is_too_long = True
+        self.has_fired = True
         self._process.kill()
 
 
 def _start(niceness: int) -> subprocess.Popen[bytes]:
-    # -I keeps the current folder and PYTHONPATH out; the parent's own module path is handed over explicitly.
+    # -I excludes the current folder and PYTHONPATH; the parent's module path is passed explicitly.
     here = os.getcwd()
     path = [entry for entry in sys.path if entry and os.path.realpath(entry) != os.path.realpath(here)]
     top = __package__.split(".")[0]
@@ -324,13 +324,13 @@ def _start(niceness: int) -> subprocess.Popen[bytes]:
 
 
 def serve_batches(niceness: int) -> None:
-    """The worker's side: batches in on stdin; out on stdout None after each file, then the result; until stdin ends."""
+    """Main loop of a worker: reads batches from stdin; writes None after each file, then the result, to stdout."""
     if niceness and hasattr(os, "nice"):
         os.nice(niceness)
     _limit_memory()
-    gc.disable()  # analysis makes many values and no cycles; searching for some costs a tenth of the time
+    gc.disable()  # analysis allocates many objects and no cycles; collections would take a tenth of the time
     requests, answers = sys.stdin.buffer, sys.stdout.buffer
-    sys.stdout = sys.stderr  # a stray print must not reach the frames
+    sys.stdout = sys.stderr  # a stray print must not corrupt the frames
     with contextlib.suppress(EOFError, BrokenPipeError, KeyboardInterrupt):
         while True:
             batch = _read_frame(requests)
@@ -363,9 +363,9 @@ def _write_frame(stream: IO[bytes], value: object) -> None:
 def _read_frame(stream: IO[bytes]) -> object:
     header = stream.read(_HEADER.size)
     if len(header) < _HEADER.size:
-        raise EOFError("the other side is gone")
+        raise EOFError("the pipe is closed")
     (length,) = _HEADER.unpack(header)
     data = stream.read(length)
     if len(data) < length:
-        raise EOFError("the other side stopped within an answer")
+        raise EOFError("the pipe was closed within a frame")
     return pickle.loads(data)

@@ -1,7 +1,7 @@
-"""A workspace with completions and questions: the Python interface. No editor protocol inside.
+"""Python API of a workspace: an index with completions and questions.
 
-Owns the order of events between the index and the services: what was edited before a request is seen by it. What a
-completion and a question are is in the services.
+Owns the order of events between the index and the services: a request sees the edits before it. Knows no editor
+protocol; the services implement completions and questions.
 
     with Workspace([Path("my-project")]) as workspace:
         workspace.index()
@@ -35,7 +35,7 @@ from .quiet_timer import QuietTimer
 from .status import Status
 from .text import TextChange, TextLines
 
-if TYPE_CHECKING:  # questions load their modules when the first one is asked: completions begin sooner
+if TYPE_CHECKING:  # chat modules are imported on the first question, so that completions are available sooner
     from ..chat.conversation import Chat
     from ..chat.evidence import GatherOptions
     from ..chat.generation import StreamCallbacks
@@ -44,14 +44,14 @@ if TYPE_CHECKING:  # questions load their modules when the first one is asked: c
 log = logging.getLogger("weft")
 
 SAVE_STATS_AFTER_S = 30.0
-"""Counters are written to disk when nothing was typed for this long, and at the end."""
+"""Counters are written to disk this long after the last edit, and on close."""
 
 
 class Workspace(WorkspaceIndex):
     """An index of folders, with models, completions and questions. Thread-safe; close it, or use it with `with`.
 
-    `config` None reads the user's and the first folder's configuration. `model` is asked before the configured ones.
-    `cache` False stores nothing between starts. Raises NotADirectoryError.
+    `config` None reads the user's and the first folder's configuration. `model` precedes the configured models.
+    `cache` False writes nothing to disk. Raises NotADirectoryError.
     """
 
     def __init__(
@@ -89,7 +89,7 @@ class Workspace(WorkspaceIndex):
         self.close()
 
     def configure(self, config: Config) -> None:
-        """Use another configuration; models and indexes that it changes are made again."""
+        """Use another configuration; recreates models and indexes that it changes."""
         self._models.configure(config, is_paused=self.is_paused)
         self.completion.configure(config)
         self._close_chat()
@@ -97,22 +97,22 @@ class Workspace(WorkspaceIndex):
         self._status_changed()
 
     def pause(self) -> None:
-        """From now on there are no automatic completions, no indexing and no work ahead of requests.
+        """Stop automatic completions, indexing and prefetching until `resume`.
 
-        Edits of open texts are followed. Requests of a person are answered from what is indexed.
+        Edits of open texts are still applied. Invoked requests use the current index.
         """
         self._pause_index()
         self.completion.pause()
         self._models.pause()
 
     def resume(self) -> None:
-        """End a pause. Call `index` next: it brings in what changed meanwhile."""
+        """End a pause. Call `index` next, to index the changes made meanwhile."""
         self.completion.resume()
         self._models.resume()
         self._resume_index()
 
     def close(self) -> None:
-        """Store the index for the next start and release everything. Running requests end early."""
+        """Save the index and release all resources. Running requests are cancelled."""
         self._closed.cancel()
         self.completion.close()
         self._quiet_timer.close()
@@ -124,9 +124,9 @@ class Workspace(WorkspaceIndex):
     # Open buffers.
 
     def open_buffer(self, path: Path, text: str | TextLines, version: int = 0, language_id: str | None = None) -> None:
-        """From now on this text counts, not the file on disk.
+        """Overlay the file on disk with this text.
 
-        `language_id` is what the editor calls the language of the text; None keeps what it said before.
+        `language_id` is the LSP language id; None keeps the previous one.
         """
         path, lines = Path(path), text if isinstance(text, TextLines) else TextLines(text)
         if self._buffers.open(path, lines, version, language_id):
@@ -136,7 +136,7 @@ class Workspace(WorkspaceIndex):
     def edit_buffer(
         self, path: Path, text: str | TextLines, version: int = 0, changed: TextChange | None = None
     ) -> None:
-        """The buffer's whole new text, and the range that is new where it is known. The index follows later."""
+        """Set a buffer's whole new text; `changed` is the changed range, if known. The index is updated later."""
         path, lines = Path(path), text if isinstance(text, TextLines) else TextLines(text)
         changed = self._buffers.edit(path, lines, version, changed)
         if changed is not None:
@@ -144,11 +144,11 @@ class Workspace(WorkspaceIndex):
         self._quiet_timer.begin()
 
     def close_buffer(self, path: Path) -> None:
-        """The file on disk counts again."""
+        """Use the file on disk again."""
         self._buffers.close(Path(path))
         self._quiet_timer.begin()
 
-    # Completions. `self.completion` has the same for cursors, and what happened to a completion.
+    # Completions. `self.completion` has the same for cursors, and feedback on completions.
 
     def complete(
         self,
@@ -165,10 +165,9 @@ class Workspace(WorkspaceIndex):
     ) -> Completion:
         """The completion at a position (0-based, in Python characters; clamped to the text).
 
-        `text` is the file's as its editor shows it: another one may hold the file open as well, with another text.
-        `multi_line` None leaves it to the configuration whether there may be several lines. `style` is how the editor
-        indents; None reads it from the file.
-        Raises OSError for a file that is neither open nor readable on disk, ValueError for one that is no text.
+        `text` is the file's text in the requesting editor; other editors may have the file open with another text.
+        `multi_line` None uses the configuration. `style` is the editor's indentation; None infers it from the file.
+        Raises OSError for a file that is neither open nor readable on disk, ValueError for a binary file.
         """
         options = RequestOptions(trigger, multi_line, style, trace)
         request = self.completion.request_at(Path(path), line, character, options, text=text, cancel=cancel)
@@ -208,18 +207,18 @@ class Workspace(WorkspaceIndex):
     def retrieve(
         self, path: Path | str, line: int, character: int, *, options: RetrievalOptions | None = None
     ) -> Retrieved:
-        """Fragments of the repository for the code at a position, best first."""
+        """Fragments of the repository that are relevant at a position, best first."""
         return self.completion.retrieve(Path(path), line, character, options)
 
     def explain(self, path: Path | str, line: int, character: int, *, text: str | None = None) -> Explanation:
-        """The fragments that `complete` would be given at a position, and why."""
+        """The fragments in the prompt of `complete` at a position, with scores and reasons."""
         return self.completion.explain(Path(path), line, character, text=text)
 
     # Questions.
 
     @cached_property
     def chat(self) -> Chat:
-        """The conversations of this workspace, made when the first question is asked."""
+        """The conversations of this workspace, created on the first question."""
         from ..chat.context import ChatContext
         from ..chat.conversation import Chat
 
@@ -252,20 +251,20 @@ class Workspace(WorkspaceIndex):
     ) -> EvidenceSet:
         """The evidence for a question, of one folder or of all, unsaved edits included.
 
-        Raises ValueError for a folder that is none of this workspace.
+        Raises ValueError if `folder` is not a folder of this workspace.
         """
         return self.chat.context.gather(question, folder, options=options)
 
     @property
     def models(self) -> ModelChain:
-        """The configured models, in their order."""
+        """The configured models, in order."""
         return self._models.chain
 
     def keep_models_ready(self, report: Callable[[str], None]) -> None:
-        """Open, test and warm the models in the background from now on, and bring back those that fail.
+        """Open, test and warm up the models in the background from now on, and reopen those that fail.
 
-        For processes that live with an editor. Requests no longer wait for weights to be loaded: the next model
-        answers meanwhile. `report` gets a sentence, from any thread, when a model goes down and when it is back.
+        For long-lived processes. Requests do not wait until weights are loaded: the next model serves them meanwhile.
+        `report` receives a sentence, from any thread, when a model goes down and when it recovers.
         """
         self._models.attend(report, self.completion.warm_up)
 

@@ -1,6 +1,6 @@
-"""The one thread that builds new snapshots.
+"""Single writer thread that builds new snapshots, in FIFO order.
 
-Owns order: what is submitted first is done first. Knows nothing of what it runs.
+Owns the order of jobs. Knows nothing of what it runs.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ _T = TypeVar("_T")
 
 
 class Writer:
-    """Runs jobs one after another on a thread of its own; an exception costs its own job only."""
+    """Runs jobs one after another on its own thread; an exception fails its own job only."""
 
     def __init__(self) -> None:
         self._executor = ThreadPoolExecutor(max_workers=1, thread_name_prefix="weft-writer")
@@ -27,11 +27,11 @@ class Writer:
         return future
 
     def run(self, job: Callable[[], _T]) -> _T:
-        """Wait for the job's turn and its result. Raises what the job raises."""
+        """Run a job and wait for its result. Raises what the job raises."""
         return self._executor.submit(job).result()
 
     def flush(self) -> None:
-        """Wait until everything submitted so far is done."""
+        """Wait until all jobs submitted so far are done."""
         self._executor.submit(lambda: None).result()
 
     def close(self) -> None:
@@ -40,4 +40,4 @@ class Writer:
 
 def _log_failure(future: Future[_T]) -> None:
     if not future.cancelled() and (error := future.exception()) is not None:
-        log.error("an index update failed and was left out: %s", error, exc_info=error)
+        log.error("An index update failed: %s", error, exc_info=error)

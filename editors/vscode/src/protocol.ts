@@ -1,5 +1,5 @@
 // Weft's own messages. Generated from the server's types by `python -m weft.server.lsp.describe`: change them there.
-// What each message does stands in docs/protocol.md.
+// docs/protocol.md describes each message.
 
 /** An action that a status offers; each editor has its own command for it. */
 export interface StatusAction {
@@ -87,7 +87,7 @@ export interface StatusResult {
   memoryMb: number;
 }
 
-/** Whether Weft shall rest. */
+/** Whether to pause or resume Weft. */
 export interface PauseParams {
   /** True pauses, false resumes. */
   paused: boolean;
@@ -199,15 +199,15 @@ export interface ExplainResult {
   page: PageLine[];
 }
 
-/** An invoked completion with everything that can be asked for. */
+/** An invoked completion with all options. */
 export interface CompleteParams {
   /** An open document. */
   textDocument: TextDocumentIdentifier;
   /** The cursor. */
   position: Position;
-  /** Whether there may be several lines; null leaves it to the settings. */
+  /** Whether the text may have several lines; null uses the settings. */
   multiLine?: boolean | null;
-  /** So many different texts, up to 10. */
+  /** Number of different texts, up to 10. */
   candidates?: number;
   /** Rounds of RepoCoder's loop, up to 4: slower, better. */
   iterations?: number;
@@ -273,25 +273,25 @@ export interface CompleteResult {
   items: CompleteItem[];
 }
 
-/** A question or a command, where it goes on, and what is selected. */
+/** A question or a slash command, with its conversation and selection. */
 export interface AskParams {
-  /** The text, of at most 100,000 characters. */
+  /** The text, at most 100,000 characters. */
   question: string;
-  /** Where it goes on; without it a new conversation begins. */
+  /** The conversation to continue; empty starts a new one. */
   conversationId?: string;
-  /** An open document that is asked about. */
+  /** An open document that the question is about. */
   textDocument?: TextDocumentIdentifier | null;
-  /** The selected range there: what is asked is about it. */
+  /** The selected range in the document: the subject of the question. */
   selection?: Range | null;
-  /** The cursor there, for `/explain` without a selection. */
+  /** The cursor in the document, for `/explain` without a selection. */
   position?: Position | null;
-  /** Have a memory strategy answer from the documents. */
+  /** The memory strategy that answers from the documents. */
   strategy?: string;
-  /** False keeps nothing. */
+  /** False stores neither question nor answer. */
   remember?: boolean;
-  /** Where the answer is streamed to: `AskProgress` by `$/progress`. */
+  /** Token of the streamed answer: `AskProgress` in `$/progress`. */
   partialResultToken?: number | string | null;
-  /** Begin and end, and in reports what was really asked when a question leans on another, and what a costly answer may cost. */
+  /** Token of begin, end and reports: the resolved question when it depends on an earlier one, and the estimated cost of an expensive answer. */
   workDoneToken?: number | string | null;
 }
 
@@ -387,21 +387,21 @@ export interface AskResult {
   exhibits: EvidenceItem[];
 }
 
-/** What to do with what was asked and answered in this workspace. */
+/** An action on the stored conversations of this workspace. */
 export interface ConversationsParams {
   /** `list`, `get`, `search`, `delete` or `export`. */
   action?: string;
   /** `get`, `delete`: the conversation. */
   id?: string;
-  /** `list`, `search`: words that must be in it, at most 10,000 characters. */
+  /** `list`, `search`: words that it must contain, at most 10,000 characters. */
   text?: string;
-  /** `export`: the name of the file to write in Weft's folder of exports; not a path. */
+  /** `export`: the name of the file in Weft's folder of exports; not a path. */
   file?: string;
-  /** `export`: replace a file that is there. */
+  /** `export`: replace an existing file. */
   overwrite?: boolean;
   /** `delete`: all conversations. */
   all?: boolean;
-  /** `list`, `search`: at most so many, 1 to 10,000. */
+  /** `list`, `search`: maximum number of results, 1 to 10,000. */
   limit?: number;
 }
 
@@ -469,17 +469,17 @@ export interface ConversationsResult {
   file?: string;
 }
 
-/** Which completion. */
+/** Identifies a completion. */
 export interface ItemParams {
-  /** Of an inline completion item, from its command's argument, or of a `CompleteItem`. */
+  /** The id in the argument of an inline completion item's command, or of a `CompleteItem`. */
   id: string;
 }
 
-/** Which completion, and how much of it. */
+/** Identifies a completion, and how much of it was accepted. */
 export interface PartlyAcceptedParams {
-  /** Of the completion. */
+  /** The id of the completion. */
   id: string;
-  /** So many UTF-16 units from its beginning were taken by now, in all. */
+  /** UTF-16 units accepted so far, counted from its start. */
   acceptedLength: number;
 }
 

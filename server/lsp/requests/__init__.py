@@ -1,1 +1,1 @@
-"""One adapter for each message: protocol values in, plain values to the session, protocol values out."""
+"""Request handlers: one module for each LSP message or group of messages."""

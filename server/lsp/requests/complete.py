@@ -1,4 +1,4 @@
-"""`weft/complete`: an invoked completion with its reasons; several candidates or several rounds when asked for."""
+"""`weft/complete`: an invoked completion with its metadata, with several candidates or RepoCoder iterations."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from ..messages import CompleteParams
 from ..session import Session
 from .inline_completion import replaced_range
 
-MOST_CANDIDATES = 10
-MOST_ITERATIONS = 4
+MAX_CANDIDATES = 10
+MAX_ITERATIONS = 4
 
 
 async def handle_complete(session: Session, params: CompleteParams) -> CompleteResult | None:
-    """Null for a document that is not open, and when a newer request or an edit makes the answer useless."""
+    """Null if the document is not open, or a newer request or an edit supersedes this one."""
     document = session.document(params.text_document.uri)
     if document is None:
         return None
@@ -28,12 +28,12 @@ async def handle_complete(session: Session, params: CompleteParams) -> CompleteR
         service = workspace.completion
         request = service.request(cursor, cancel, RequestOptions("invoked", params.multi_line))
         if params.candidates > 1:
-            return service.complete_several(request, min(params.candidates, MOST_CANDIDATES))
+            return service.complete_several(request, min(params.candidates, MAX_CANDIDATES))
         if params.iterations > 1:
-            return [service.complete_in_rounds(request, min(params.iterations, MOST_ITERATIONS))]
+            return [service.complete_in_rounds(request, min(params.iterations, MAX_ITERATIONS))]
         return [service.complete(request)]
 
-    completions = await session.ask("complete", document, call)
+    completions = await session.run_latest("complete", document, call)
     if completions is None:
         return None
     items: list[CompleteItem] = [

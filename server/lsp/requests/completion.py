@@ -1,4 +1,4 @@
-"""`textDocument/completion`: the same completion as an entry of a list, for clients without ghost text."""
+"""`textDocument/completion`: the inline completion as a list item, for clients without ghost text."""
 
 from __future__ import annotations
 
@@ -8,22 +8,20 @@ from lsprotocol import types
 
 from ...completion.values import RequestOptions
 from ..session import Session
-from .inline_completion import complete, replaced_range, told_when_taken
-
-_WORD_BEFORE = re.compile(r"\w*$")
+from .inline_completion import accept_command, complete, replaced_range
 
 
 async def handle_completion(session: Session, params: types.CompletionParams) -> types.CompletionList:
-    """One entry, or none. Incomplete always: what is typed next asks again."""
+    """One item or none. Always incomplete, so that the client requests again on further typing."""
     document = session.document(params.text_document.uri)
     is_invoked = params.context is None or params.context.trigger_kind == types.CompletionTriggerKind.Invoked
     options = RequestOptions("invoked" if is_invoked else "automatic")
     completion = await complete(session, document, params.position, options)
     if document is None or completion is None:
         return types.CompletionList(is_incomplete=True, items=[])
-    # Clients filter by the word before the cursor, so the entry begins with it and replaces it.
+    # Clients filter by the word before the cursor, so the item starts with it and replaces it.
     line, column = completion.start
-    word = _typed_word(document.line(line)[:column])
+    word = re.findall(r"\w*$", document.line(line)[:column])[0]
     replaced = replaced_range(document, completion)
     replaced.start = types.Position(*document.to_client(line, column - len(word)))
     text = word + completion.text
@@ -35,11 +33,6 @@ async def handle_completion(session: Session, params: types.CompletionParams) ->
         filter_text=text,
         insert_text_format=types.InsertTextFormat.PlainText,
         text_edit=types.TextEdit(replaced, text),
-        command=told_when_taken(completion),
+        command=accept_command(completion),
     )
     return types.CompletionList(is_incomplete=True, items=[item])
-
-
-def _typed_word(before: str) -> str:
-    match = _WORD_BEFORE.search(before)
-    return match.group() if match else ""

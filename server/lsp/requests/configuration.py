@@ -1,4 +1,4 @@
-"""`initialized` and `workspace/didChangeConfiguration`: the moments at which settings are read."""
+"""`initialized` and `workspace/didChangeConfiguration`: both read the client's settings."""
 
 from __future__ import annotations
 

@@ -14,7 +14,7 @@ from ...output.types import ConversationsResult, Turn
 from ...workspace.memory import exports_folder
 from ...workspace.workspace import Workspace
 from ..documents import Encoding
-from ..links import linked
+from ..links import with_location
 from ..messages import ConversationsParams
 from ..session import Session
 
@@ -28,37 +28,46 @@ async def handle_conversations(session: Session, params: ConversationsParams) ->
         return _answer(workspace, params, encoding)
 
     try:
-        # Right after the start of an editor this waits for the workspace.
-        return await session.answer(call) or {}
+        # Waits for the workspace to open, for a request right after the editor starts.
+        return await session.run_concurrently(call) or {}
     except FileExistsError:
-        raise JsonRpcInvalidParams(f"The export {params.file} exists. To replace it, set overwrite: true.") from None
+        raise JsonRpcInvalidParams(
+            f"An export named {params.file} exists. Set overwrite: true to replace it."
+        ) from None
     except OSError as error:
         raise JsonRpcInternalError(f"Writing the export {params.file} failed: {error.strerror}.") from error
 
 
 def _answer(workspace: Workspace, params: ConversationsParams, encoding: Encoding) -> ConversationsResult:
-    stored = workspace.memory.conversations
+    conversations = workspace.memory.conversations
     if params.action == "list":
-        return {"conversations": [conversation_json(each) for each in stored.list(params.limit, params.text)]}
+        return {"conversations": [conversation_json(each) for each in conversations.list(params.limit, params.text)]}
     if params.action == "get":
-        return {"turns": [_linked(turn, workspace, encoding) for turn in stored.turns(params.id)]}
+        return {"turns": [_with_locations(turn, workspace, encoding) for turn in conversations.turns(params.id)]}
     if params.action == "search":
-        return {"turns": [_linked(turn, workspace, encoding) for turn in stored.search(params.text, params.limit)]}
+        return {
+            "turns": [
+                _with_locations(turn, workspace, encoding) for turn in conversations.search(params.text, params.limit)
+            ]
+        }
     if params.action == "delete" and (params.id or params.all):
-        n_deleted = len(stored.list(1_000_000)) if params.all else int(stored.get(params.id) is not None)
+        n_deleted = len(conversations.list(1_000_000)) if params.all else int(conversations.get(params.id) is not None)
         if params.all:
-            stored.delete_all()
+            conversations.delete_all()
         else:
-            stored.delete(params.id)
+            conversations.delete(params.id)
         return {"deleted": n_deleted}
     if params.action == "export" and params.file:
         file = exports_folder(workspace.config) / _checked_name(params.file)
-        return {"exported": export_conversations(stored, file, overwrite=params.overwrite), "file": str(file)}
-    raise JsonRpcInvalidParams("action must be list, get (id), search (text), delete (id, or all) or export (file).")
+        return {"exported": export_conversations(conversations, file, overwrite=params.overwrite), "file": str(file)}
+    raise JsonRpcInvalidParams(
+        "The action is unknown, or a parameter is missing. Actions: list, get (id), search (text), delete (id, or all) "
+        "and export (file)."
+    )
 
 
 def _checked_name(name: str) -> str:
-    """A plain file name, no path: a client may not choose the folder, as it may not be the user."""
+    """A valid file name. A client may not choose the folder: it may be another program than the user's editor."""
     if not _NAME.fullmatch(name):
         raise JsonRpcInvalidParams(
             "file must be a name of letters, digits, '.', '-' and '_' that starts with a letter or digit. "
@@ -67,7 +76,7 @@ def _checked_name(name: str) -> str:
     return name
 
 
-def _linked(turn: StoredTurn, workspace: Workspace, encoding: Encoding) -> Turn:
-    """A turn whose citations have URIs and ranges."""
-    as_json = turn_json(turn)
-    return {**as_json, "citations": [linked(cited, workspace.path_of, encoding) for cited in as_json["citations"]]}
+def _with_locations(turn: StoredTurn, workspace: Workspace, encoding: Encoding) -> Turn:
+    """A turn as JSON, with LSP locations."""
+    stored = turn_json(turn)
+    return {**stored, "citations": [with_location(cited, workspace.path_of, encoding) for cited in stored["citations"]]}

@@ -1,4 +1,4 @@
-"""`weft/doctor`: what is installed and configured, and what to do about what is wrong."""
+"""`weft/doctor`: diagnoses the installation and configuration, with a next step for each problem."""
 
 from __future__ import annotations
 
@@ -9,6 +9,6 @@ from ..session import Session
 
 
 async def handle_doctor(session: Session, _: object) -> DoctorResult | None:
-    """It may take seconds, for it asks the models; nothing waits for it. Null when the server stops meanwhile."""
-    findings = await session.beside(lambda: examine(session.existing_folders(), session.settings))
+    """May take seconds, since it sends requests to the models. Null if the server stops."""
+    findings = await session.run_diagnostics(lambda: examine(session.existing_folders(), session.settings))
     return None if findings is None else {**findings_json(findings), "page": findings_page(findings)}

@@ -1,4 +1,4 @@
-"""`weft/explain`: which fragments a completion at this position is given, and why (docs/protocol.md)."""
+"""`weft/explain`: the fragments in the prompt of a completion, with scores and reasons (docs/protocol.md)."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from ..session import Session
 
 
 async def handle_explain(session: Session, params: ExplainParams) -> ExplainResult | None:
-    """Null for a document that is not open."""
+    """Null if the document is not open."""
     document = session.document(params.text_document.uri)
     if document is None:
         return None
@@ -22,5 +22,5 @@ async def handle_explain(session: Session, params: ExplainParams) -> ExplainResu
     def call(workspace: Workspace, _: Cancel) -> Explanation:
         return workspace.completion.explain(path, line, character, text=text)
 
-    explanation = await session.ask("explain", document, call)
+    explanation = await session.run_latest("explain", document, call)
     return None if explanation is None else explanation_json(explanation)

@@ -1,4 +1,4 @@
-"""`weft/didShow`, `didAccept`, `didPartiallyAccept`, `didReject`, and what was counted: `weft/stats`."""
+"""Completion feedback: `weft/didShow`, `didAccept`, `didPartiallyAccept`, `didReject`, and counters: `weft/stats`."""
 
 from __future__ import annotations
 
@@ -14,38 +14,38 @@ from ..session import Session
 
 
 def handle_did_show(session: Session, params: ItemParams) -> None:
-    session.tell(lambda workspace: workspace.completion.shown(params.id))
+    session.notify_workspace(lambda workspace: workspace.completion.shown(params.id))
 
 
 def handle_did_accept(session: Session, params: ItemParams) -> None:
-    session.tell(lambda workspace: workspace.completion.accepted(params.id))
+    session.notify_workspace(lambda workspace: workspace.completion.accepted(params.id))
 
 
 def handle_did_partially_accept(session: Session, params: PartlyAcceptedParams) -> None:
-    def news(workspace: Workspace) -> None:
+    def event(workspace: Workspace) -> None:
         text = workspace.stats.text(params.id)
         if text is not None:
             workspace.stats.partially_accepted(params.id, from_lsp_column(text, params.accepted_length, "utf-16"))
 
-    session.tell(news)
+    session.notify_workspace(event)
 
 
 def handle_did_reject(session: Session, params: ItemParams) -> None:
-    session.tell(lambda workspace: workspace.stats.rejected(params.id))
+    session.notify_workspace(lambda workspace: workspace.stats.rejected(params.id))
 
 
 async def handle_stats(session: Session, _: object) -> StatsResult:
-    """What this server has counted since it started; `weft stats` adds up all days and servers."""
-    told = await session.look(lambda workspace: summary_json(workspace.stats.summary()))
-    return told or summary_json(EMPTY_SUMMARY)
+    """The counters of this server since it started; `weft stats` sums all days and servers."""
+    summary = await session.query(lambda workspace: summary_json(workspace.stats.summary()))
+    return summary or summary_json(EMPTY_SUMMARY)
 
 
 def handle_execute_command(session: Session, params: types.ExecuteCommandParams) -> None:
-    """The command of an item that was taken; its one argument is an object with the item's `id`."""
+    """The command of an accepted item; its only argument is an object with the item's `id`."""
     if params.command != COMMAND_DID_ACCEPT:
-        raise JsonRpcInvalidParams(f"There is no command {params.command!r}; there is {COMMAND_DID_ACCEPT!r}.")
+        raise JsonRpcInvalidParams(f"The command {params.command!r} is unknown. Available: {COMMAND_DID_ACCEPT!r}.")
     for item in params.arguments or ():
-        # What the library makes of an object is one with attributes.
+        # The library represents a JSON object as an object with attributes.
         item_id = item.get("id") if isinstance(item, dict) else getattr(item, "id", None)
         if isinstance(item_id, str):
             handle_did_accept(session, ItemParams(item_id))

@@ -1,4 +1,4 @@
-"""`workspace/didChangeWorkspaceFolders`: folders come and go while we run."""
+"""`workspace/didChangeWorkspaceFolders`: adds and removes workspace folders."""
 
 from __future__ import annotations
 

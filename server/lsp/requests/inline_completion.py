@@ -23,7 +23,7 @@ async def handle_inline_completion(session: Session, params: InlineCompletionPar
     if document is None or completion is None:
         return types.InlineCompletionList([])
     item = types.InlineCompletionItem(
-        completion.text, range=replaced_range(document, completion), command=told_when_taken(completion)
+        completion.text, range=replaced_range(document, completion), command=accept_command(completion)
     )
     return types.InlineCompletionList([item])
 
@@ -31,7 +31,7 @@ async def handle_inline_completion(session: Session, params: InlineCompletionPar
 async def complete(
     session: Session, document: Document | None, position: types.Position, options: RequestOptions
 ) -> Completion | None:
-    """The completion at a position; None when there is nothing to show."""
+    """The completion at a position; None if there is nothing to show."""
     if document is None:
         return None
     cursor = document.cursor(position.line, position.character)
@@ -40,18 +40,18 @@ async def complete(
         service = workspace.completion
         return service.complete(service.request(cursor, cancel, options))
 
-    completion = await session.ask("complete", document, call)
+    completion = await session.run_latest("complete", document, call)
     return completion if completion is not None and completion.text else None
 
 
 def style_of(params: InlineCompletionParams) -> IndentStyle | None:
-    """How the editor indents; None when it does not say."""
+    """The editor's indentation style; None if the request does not contain it."""
     options = params.formatting_options
     return None if options is None else IndentStyle.of(options.insert_spaces, options.tab_size)
 
 
-def told_when_taken(completion: Completion) -> types.Command:
-    """What the editor runs that takes the item. Its argument tells whoever wants to know where the text comes from."""
+def accept_command(completion: Completion) -> types.Command:
+    """The command that the editor runs on acceptance. Its argument also describes the origin of the text."""
     about = {
         "id": completion.id,
         "source": completion.source,
@@ -63,7 +63,7 @@ def told_when_taken(completion: Completion) -> types.Command:
 
 
 def replaced_range(document: Document, completion: Completion) -> types.Range:
-    """What the completion replaces, in the client's units: one line, never past its end."""
+    """The range that the completion replaces, in the client's encoding: within one line."""
     line, _ = completion.start
     start, end = (
         types.Position(*document.to_client(line, column)) for column in (completion.start[1], completion.end[1])

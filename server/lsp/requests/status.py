@@ -1,4 +1,4 @@
-"""`weft/status`, which is also pushed, and `weft/pause`."""
+"""`weft/status` and `weft/pause`. `status_push` sends status changes."""
 
 from __future__ import annotations
 
@@ -12,6 +12,6 @@ async def handle_status(session: Session, _: object) -> StatusResult:
 
 
 async def handle_pause(session: Session, params: PauseParams) -> StatusResult:
-    """The status after it; while it is starting there is nothing to pause."""
+    """Pause or resume, and return the new status. No effect before the workspace is open."""
     await session.pause(params.paused)
     return await session.status(with_page=True)

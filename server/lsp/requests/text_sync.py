@@ -1,4 +1,4 @@
-"""`textDocument/didOpen`, `didChange`, `didClose`: documents follow the client, the workspace follows the documents."""
+"""`textDocument/didOpen`, `didChange`, `didClose`: update the open documents and the workspace's buffers."""
 
 from __future__ import annotations
 
@@ -10,19 +10,19 @@ from lsprotocol import types
 from ...secrets import is_secret_path
 from ..documents import Edit
 from ..session import Session
-from ..uris import stand_in_path, to_path
+from ..uris import to_path, virtual_document_path
 
 
 def handle_did_open(session: Session, params: types.DidOpenTextDocumentParams) -> None:
     item = params.text_document
     path = to_path(item.uri)
     if path is None:
-        path = stand_in_path(item.uri, item.language_id)
+        path = virtual_document_path(item.uri, item.language_id)
     elif not is_secret_path(path.as_posix()):
-        # The index knows files by their real path; an editor may come through a link. A name that says secret stays.
+        # The index uses real paths; an editor may open a file through a link. A name that marks a secret is preserved.
         path = Path(os.path.realpath(path))
     document = session.documents.open(item.uri, path, item.language_id, item.version, item.text)
-    session.edited(item.uri)
+    session.supersede_requests(item.uri)
     session.opened(document)
 
 
@@ -30,14 +30,14 @@ def handle_did_change(session: Session, params: types.DidChangeTextDocumentParam
     identifier = params.text_document
     edits = [_edit(change) for change in params.content_changes]
     document = session.documents.change(identifier.uri, identifier.version, edits)
-    session.edited(identifier.uri)
-    if document is not None and document.in_step:
+    session.supersede_requests(identifier.uri)
+    if document is not None and document.in_sync:
         session.changed(document)
 
 
 def handle_did_close(session: Session, params: types.DidCloseTextDocumentParams) -> None:
     document = session.documents.close(params.text_document.uri)
-    session.edited(params.text_document.uri)
+    session.supersede_requests(params.text_document.uri)
     if document is not None:
         session.closed(document)
 

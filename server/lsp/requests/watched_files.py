@@ -1,4 +1,4 @@
-"""`workspace/didChangeWatchedFiles`: what changed on disk, as the client saw it."""
+"""`workspace/didChangeWatchedFiles`: changes on disk that the client reports."""
 
 from __future__ import annotations
 
@@ -20,19 +20,19 @@ log = logging.getLogger("weft.lsp")
 async def handle_did_change_watched_files(session: Session, params: types.DidChangeWatchedFilesParams) -> None:
     found = (to_path(event.uri) for event in params.changes)
     paths = {path for path in found if path is not None}
-    await session.look(lambda workspace: _report(workspace, paths))
+    await session.query(lambda workspace: _report(workspace, paths))
     if any(path.name in (WORKSPACE_FILE, PROJECT_FILE) for path in paths):
         await session.change_settings(None)
 
 
 def _report(workspace: Workspace, paths: Iterable[Path]) -> None:
-    """Hand changes over by their real paths. One that has none, such as in a folder that is being replaced, costs no
-    other: the index is compared with the disk."""
+    """Report changes by their real paths. A path that cannot be resolved, such as in a folder that is being replaced,
+    triggers reconciliation and does not affect the others."""
     real: set[Path] = set()
     for path in paths:
         try:
             real.add(Path(os.path.realpath(path.parent), path.name))
         except (OSError, ValueError) as error:
-            log.warning("A change of %s could not be handled; the disk is compared: %s", path, error)
+            log.warning("A change of %s could not be handled: %s. Comparing with the disk.", path, error)
             workspace.reconcile()
     workspace.files_changed(real)
