@@ -126,7 +126,7 @@ def test_history_lists_shows_searches_exports_imports_and_deletes(weft, tmp_path
         ("history delete nowhere", "No conversation has the id nowhere"),
         ("history delete", "or --all"),
         ("history import missing.jsonl", "missing.jsonl"),
-        ("history import price.py", "Give a file that Weft exported"),
+        ("history import price.py", "Use a file that Weft exported"),
         ("ask x --model gpt", "--model gpt is not a model"),
         ("ask x --folder nowhere", "nowhere is not a folder"),
     ],

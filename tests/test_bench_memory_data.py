@@ -213,7 +213,7 @@ def test_nothing_else_than_bad_data_is_raised(tmp_path, form, content):
 
 
 def test_two_samples_of_one_name_are_refused(reading):
-    with pytest.raises(BadData, match="samples 0 and 2 have the same id `a`"):
+    with pytest.raises(BadData, match="samples 0 and 2 are both called 'a'"):
         reading("generic", *({"id": name, **GENERIC} for name in "aba"))
 
 

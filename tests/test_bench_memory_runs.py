@@ -142,7 +142,7 @@ def test_settings_are_spelled_after_a_colon():
     assert spelled_strategy("qrmem:score=fragrel", context).name == "qrmem"
     for spelling, said in (
         ("segment_plus:colour=red", "`segment_plus` has no setting `colour`"),
-        ("qrmem:score=magic", "no way to score is called 'magic'"),
+        ("qrmem:score=magic", "unknown scorer 'magic'"),
         ("fragrel:alpha=1", "`fragrel` has no setting but `score`"),
     ):
         with pytest.raises(ValueError, match=said):

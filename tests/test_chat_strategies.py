@@ -17,9 +17,9 @@ from weft.llm import Cancel
 from weft.memory import Budget, Item, Question
 from weft.memory.baselines import base
 from weft.memory.embedding import HashingEmbedder, Vectors
-from weft.memory.embedding_kept import KeepingEmbedder
+from weft.memory.embedding_cache import CachingEmbedder
 from weft.memory.strategies import STRATEGIES, strategy_named
-from weft.memory.strategy import Kit
+from weft.memory.strategy import StrategyContext
 from weft.server.chat import strategy_cache
 from weft.server.chat.strategy_cache import EmbedderSlot, LoadedStrategy, StrategyCache
 from weft.server.config import ChatOptions, Config, MemoryOptions
@@ -121,7 +121,7 @@ def test_a_second_question_computes_nothing_of_the_documents(workspace, embedder
 
 def test_after_a_change_only_that_document_is_split_and_embedded(workspace, embedder, split, monkeypatch):
     shop = workspace()
-    keeping = KeepingEmbedder(embedder, shop.memory.vectors)
+    keeping = CachingEmbedder(embedder, shop.memory.vectors)
     monkeypatch.setattr("weft.server.chat.strategy_answers.embedder_of", lambda *_, **__: (keeping, "counts"))
     shop.ask(DISCOUNT, strategy="top_1")
     split.clear()
@@ -220,7 +220,7 @@ DOCUMENTS = st.lists(st.builds(Item, st.sampled_from("abcd"), st.sampled_from(["
 
 @given(st.lists(DOCUMENTS, max_size=4), st.sampled_from(["top_2", "full_left", "fragrel", "qrmem", "segment_plus"]))
 def test_an_updated_strategy_finds_what_a_new_one_does(versions, name):
-    held, strategy = loaded(), strategy_named(name, Kit())
+    held, strategy = loaded(), strategy_named(name, StrategyContext())
     updated = loaded(strategy)
     for version in versions:
         held.update(version, Cancel())
@@ -228,7 +228,7 @@ def test_an_updated_strategy_finds_what_a_new_one_does(versions, name):
     last = versions[-1] if versions else []
     by_source = {item.source: [each for each in last if each.source == item.source] for item in last}
     assert list(held.strategy.held.items()) == list(by_source.items())
-    new = strategy_named(name, Kit())
+    new = strategy_named(name, StrategyContext())
     new.remember(last)
     question = Question("one three five")
     assert strategy.recall(question, Budget()) == new.recall(question, Budget())
@@ -236,7 +236,7 @@ def test_an_updated_strategy_finds_what_a_new_one_does(versions, name):
 
 def test_every_strategy_can_be_updated():
     for name in STRATEGIES:
-        held = loaded(strategy_named(name, Kit()))
+        held = loaded(strategy_named(name, StrategyContext()))
         for text in ("A basket is cheap.", "A basket is dear."):
             held.update([Item("a.md", "Nothing."), Item("b.md", text)], Cancel())
         found = [each.segment.text for each in held.strategy.recall(Question("basket"), Budget()).evidence]

@@ -86,9 +86,9 @@ def test_a_trace_has_every_step_with_its_time_and_decision(weft):
 @pytest.mark.parametrize(
     ("arguments", "settings", "detail"),
     [
-        ("new.py:4:8", "", "empty: the cursor is inside a word; invoke it to complete here"),
-        ("new.py:4", "min_confidence = 1.0", "empty: the model had nothing to say"),
-        ("new.py:4", "enabled = false", "refused: completion is switched off (completion.enabled)"),
+        ("new.py:4:8", "", "empty: the cursor is inside a word; request a completion by hand"),
+        ("new.py:4", "min_confidence = 1.0", "empty: the model generated no text"),
+        ("new.py:4", "enabled = false", "refused: completion is off; set completion.enabled to true"),
     ],
 )
 def test_a_trace_of_an_automatic_request_ends_with_the_reason(weft, arguments, settings, detail):

@@ -36,4 +36,4 @@ def test_what_cannot_be_had_is_said_and_letters_take_its_place(tmp_path):
     options = MemoryOptions(embeddings="local", embeddings_path=str(tmp_path / "no-such-model"))
     embedder, why = embedder_of(options, MemoryStore(None))
     assert isinstance(embedder, HashingEmbedder)
-    assert why.endswith("Set `memory.embeddings_path`. Until then texts are found by their letters.")
+    assert why.endswith("Set `memory.embeddings_path`. Until then texts are compared by hashed character n-grams.")

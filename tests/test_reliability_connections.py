@@ -164,7 +164,7 @@ def test_a_port_that_others_reach_is_warned_of_and_still_wants_the_token(launchi
         try:
             said = [(await asyncio.wait_for(server.stderr.readline(), 30)).decode() for _ in range(4)]
             port = int(said[0].rpartition(":")[2])
-            assert str(tmp_path / "token") in said[1] and "warning: other machines" in said[3]
+            assert str(tmp_path / "token") in said[1] and "reachable from other machines" in said[3]
             assert (tmp_path / "token").read_text().strip() not in "".join(said)
             reader, writer = await asyncio.open_connection("127.0.0.1", port)
             writer.write(framed(hello()))

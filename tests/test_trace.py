@@ -90,7 +90,7 @@ def test_repair_rules_that_applied_are_named(folder: Path) -> None:
     shop.write_text(shop.read_text() + ")\n")
     with opened(folder, Scripted()) as workspace:
         found = traced(workspace, folder)
-    assert found["repair"] == ["rules: closes_once"]
+    assert found["repair"] == ["rules: remove_duplicate_closers"]
 
 
 def test_a_trace_takes_steps_from_several_threads() -> None:

@@ -61,7 +61,7 @@ def read(workspace, folder):
     """The place of every segment, once everything that waits is done."""
     workspace.flush()
     workspace._memories._reader.flush()
-    return [segment.place for segment in workspace.documents(folder).beside_code(wait_s=30)]
+    return [segment.place for segment in workspace.documents(folder).files_outside_index(wait_s=30)]
 
 
 def kept(workspace):
@@ -81,7 +81,7 @@ def test_notebooks_are_documents_and_files_of_the_code_index_are_not(opened, fol
 def test_lines_of_documents_are_lines_of_files(opened, folder):
     cells = [{"cell_type": "markdown", "source": ["# A\n", "Text of a section.\n", "# B\n"]}]
     write(folder, {"prose.ipynb": json.dumps({"cells": cells}, indent=1)})
-    segments = opened(folder).documents(folder).beside_code(wait_s=30)
+    segments = opened(folder).documents(folder).files_outside_index(wait_s=30)
     assert {segment.source for segment in segments} == {"prose.ipynb", "run.ipynb"}
     for segment in segments:
         lines = (folder / segment.source).read_text().splitlines()[segment.first_line : segment.end_line]
@@ -103,7 +103,7 @@ def test_changes_on_disk_are_read(opened, folder):
     write(folder, {"run.ipynb": NOTEBOOK.replace("train", "test"), "more.ipynb": NOTEBOOK})
     workspace.files_changed([folder / name for name in ("run.ipynb", "more.ipynb")])
     assert read(workspace, folder) == ["more.ipynb:6-6", "run.ipynb:6-6"]
-    assert any("test(model)" in segment.text for segment in workspace.documents(folder).beside_code())
+    assert any("test(model)" in segment.text for segment in workspace.documents(folder).files_outside_index())
     assert kept(workspace) == ["more.ipynb", "run.ipynb"]
     (folder / "run.ipynb").unlink()
     workspace.files_changed([folder / "run.ipynb"])
@@ -249,7 +249,7 @@ def test_two_folders_keep_their_documents_apart(opened, folder, tmp_path):
 
 def test_a_snapshot_of_documents_does_not_change(opened, folder):
     workspace = opened(folder)
-    before = workspace.documents(folder).beside_code(wait_s=30)
+    before = workspace.documents(folder).files_outside_index(wait_s=30)
     copy = list(before)
     (folder / "run.ipynb").unlink()
     workspace.files_changed([folder / "run.ipynb"])
@@ -324,7 +324,7 @@ def test_documents_need_no_library_of_the_extras(folder):
         from weft import Config, Workspace
         with Workspace([sys.argv[1]], Config()) as workspace:
             workspace.index()
-            print(len(workspace.documents(sys.argv[1]).beside_code()))
+            print(len(workspace.documents(sys.argv[1]).files_outside_index()))
         """
     done = subprocess.run(
         [sys.executable, "-c", code, str(folder)], capture_output=True, text=True, env=dict(os.environ)

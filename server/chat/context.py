@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
+from ...errors import InvalidArgument
 from ...llm import Cancel
 from ...memory import Segment
 from ...memory.storage import MemoryStore, StoreError
@@ -88,7 +89,7 @@ class ChatContext:
     def selection(self, path: Path, start_line: int, end_line: int) -> Selection:
         """Selected lines of a document. Raises ValueError for a document that no model may be shown."""
         if withheld := self._buffers.withheld(path):
-            raise ValueError(f"{withheld}. Ask without this selection.")
+            raise InvalidArgument(f"{withheld}. Ask without this selection.")
         facts = self._buffers.facts(path)
         return Selection(facts.root, facts.key, start_line, end_line)
 

@@ -391,5 +391,5 @@ def _postprocess(
     )
     if written.text:
         request.trace.step("repair", f"rules: {', '.join(completion.repairs)}" if completion.repairs else "unchanged")
-        request.trace.step("confidence", confidence_detail(completion.confidence, request.min_confidence))
+        request.trace.step("confidence", partial(confidence_detail, completion.confidence, request.min_confidence))
     return completion

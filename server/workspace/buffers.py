@@ -19,6 +19,7 @@ from functools import partial
 from pathlib import Path
 
 from ...codegraph import CpuTimeLimit, SyntaxTree, TimeLimitExceeded
+from ...errors import InvalidArgument
 from ...languages import Language, language_of
 from ...llm.disk import read_regular
 from ..config import Config
@@ -328,5 +329,5 @@ def _fits(changed: TextChange, before: str, after: str) -> bool:
 def _text_on_disk(path: Path) -> TextLines:
     decoded = decode(read_regular(path))
     if decoded is None:
-        raise ValueError(f"{path} is not a text file. Choose a source file.")
+        raise InvalidArgument(f"{path} is not a text file. Choose a source file.")
     return TextLines(decoded[0])

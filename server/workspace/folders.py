@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 
+from ...errors import InvalidArgument
 from ...llm import Cancel
 from ...retrieval import RepositoryIndex
 from ..config import Config
@@ -144,7 +145,7 @@ class Folders:
         root = None if folder is None else Path(folder).resolve()
         indexes = {str(each.path): each.snapshot.index for each in self._all if root in (None, each.path)}
         if root is not None and not indexes:
-            raise ValueError(f"{folder} is not a folder of this workspace. Add it, or choose another folder.")
+            raise InvalidArgument(f"{folder} is not a folder of this workspace. Add it, or choose another folder.")
         return indexes
 
     @property

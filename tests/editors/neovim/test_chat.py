@@ -348,7 +348,7 @@ def test_slash_commands_are_completed_from_what_the_server_says(without_model):
     assert {"/explain", "/where", "/help"} <= {command["word"] for command in offered}
     nv.keys("<Esc>cc/explain<C-s>")
     chat = Chat(nv)
-    chat.shows("shop/price.py:1-1: the selected lines")  # what stands at the cursor of the file's window
+    chat.shows("shop/price.py:1-1: selected lines")  # what stands at the cursor of the file's window
     assert asked(nv)[0]["position"] == {"line": 0, "character": 0}
 
 
