@@ -1,6 +1,6 @@
-"""The LSP server of one client: the table of handlers.
+"""The LSP server of one client: every handler bound to its session.
 
-Owns the table and calls from other threads to the event loop. Knows no feature.
+Owns calls from other threads to the event loop. Knows no feature: `registry.py` finds the handlers.
 """
 
 from __future__ import annotations
@@ -11,54 +11,16 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
-from lsprotocol import types
 from pygls.lsp.server import LanguageServer
 
 from ...version import __version__
 from ..shared.workspaces import Workspaces
 from . import messages
 from .protocol import WeftProtocol
-from .requests import (
-    ask,
-    complete,
-    completion,
-    configuration,
-    conversations,
-    doctor,
-    explain,
-    feedback,
-    folders,
-    inline_completion,
-    status,
-    text_sync,
-    watched_files,
-)
+from .registry import load_handlers
 from .session import Session
 
-HANDLERS: dict[str, Callable[..., Any]] = {
-    types.INITIALIZED: configuration.handle_initialized,
-    types.TEXT_DOCUMENT_DID_OPEN: text_sync.handle_did_open,
-    types.TEXT_DOCUMENT_DID_CHANGE: text_sync.handle_did_change,
-    types.TEXT_DOCUMENT_DID_CLOSE: text_sync.handle_did_close,
-    types.TEXT_DOCUMENT_INLINE_COMPLETION: inline_completion.handle_inline_completion,
-    types.TEXT_DOCUMENT_COMPLETION: completion.handle_completion,
-    types.WORKSPACE_DID_CHANGE_CONFIGURATION: configuration.handle_did_change_configuration,
-    types.WORKSPACE_DID_CHANGE_WATCHED_FILES: watched_files.handle_did_change_watched_files,
-    types.WORKSPACE_DID_CHANGE_WORKSPACE_FOLDERS: folders.handle_did_change_workspace_folders,
-    types.WORKSPACE_EXECUTE_COMMAND: feedback.handle_execute_command,
-    messages.WEFT_ASK: ask.handle_ask,
-    messages.WEFT_COMPLETE: complete.handle_complete,
-    messages.WEFT_CONVERSATIONS: conversations.handle_conversations,
-    messages.WEFT_DOCTOR: doctor.handle_doctor,
-    messages.WEFT_EXPLAIN: explain.handle_explain,
-    messages.WEFT_PAUSE: status.handle_pause,
-    messages.WEFT_STATUS: status.handle_status,
-    messages.WEFT_STATS: feedback.handle_stats,
-    messages.WEFT_DID_SHOW: feedback.handle_did_show,
-    messages.WEFT_DID_ACCEPT: feedback.handle_did_accept,
-    messages.WEFT_DID_PARTIALLY_ACCEPT: feedback.handle_did_partially_accept,
-    messages.WEFT_DID_REJECT: feedback.handle_did_reject,
-}
+HANDLERS = load_handlers()
 
 
 class WeftServer(LanguageServer):

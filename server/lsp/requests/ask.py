@@ -14,13 +14,15 @@ from ...output.types import AskResult, EvidenceItem, EvidenceLines
 from ...workspace.workspace import Workspace
 from ..documents import Encoding
 from ..links import PathOf, uri, with_location
-from ..messages import AskParams
+from ..messages import WEFT_ASK, AskParams
 from ..progress import AnswerProgress
+from ..registry import handles
 from ..session import Session
 
 Selection = tuple[Path, int, int]
 
 
+@handles(WEFT_ASK)
 async def handle_ask(session: Session, params: AskParams) -> AskResult | None:
     """Null if the server stops. A cancelled request stores the answer's text so far."""
     encoding = session.client.encoding

@@ -9,7 +9,8 @@ from ...output.as_json import completion_json
 from ...output.types import CompleteItem, CompleteResult
 from ...workspace.workspace import Workspace
 from ..links import range_json
-from ..messages import CompleteParams
+from ..messages import WEFT_COMPLETE, CompleteParams
+from ..registry import handles
 from ..session import Session
 from .inline_completion import replaced_range
 
@@ -17,6 +18,7 @@ MAX_CANDIDATES = 10
 MAX_ITERATIONS = 4
 
 
+@handles(WEFT_COMPLETE)
 async def handle_complete(session: Session, params: CompleteParams) -> CompleteResult | None:
     """Null if the document is not open, or a newer request or an edit supersedes this one."""
     document = session.document(params.text_document.uri)

@@ -7,10 +7,12 @@ import re
 from lsprotocol import types
 
 from ...completion.values import RequestOptions
+from ..registry import handles
 from ..session import Session
 from .inline_completion import accept_command, complete, replaced_range
 
 
+@handles(types.TEXT_DOCUMENT_COMPLETION)
 async def handle_completion(session: Session, params: types.CompletionParams) -> types.CompletionList:
     """One item or none. Always incomplete, so that the client requests again on further typing."""
     document = session.document(params.text_document.uri)

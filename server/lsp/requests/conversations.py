@@ -15,12 +15,14 @@ from ...workspace.memory import exports_folder
 from ...workspace.workspace import Workspace
 from ..documents import Encoding
 from ..links import with_location
-from ..messages import ConversationsParams
+from ..messages import WEFT_CONVERSATIONS, ConversationsParams
+from ..registry import handles
 from ..session import Session
 
 _NAME = re.compile(r"[^\W_][\w.-]{0,99}")
 
 
+@handles(WEFT_CONVERSATIONS)
 async def handle_conversations(session: Session, params: ConversationsParams) -> ConversationsResult:
     encoding = session.client.encoding
 

@@ -7,10 +7,12 @@ from ...completion.service import Explanation
 from ...output.as_json import explanation_json
 from ...output.types import ExplainResult
 from ...workspace.workspace import Workspace
-from ..messages import ExplainParams
+from ..messages import WEFT_EXPLAIN, ExplainParams
+from ..registry import handles
 from ..session import Session
 
 
+@handles(WEFT_EXPLAIN)
 async def handle_explain(session: Session, params: ExplainParams) -> ExplainResult | None:
     """Null if the document is not open."""
     document = session.document(params.text_document.uri)

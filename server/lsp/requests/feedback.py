@@ -9,18 +9,31 @@ from ...completion.stats import EMPTY_SUMMARY, summary_json
 from ...output.types import StatsResult
 from ...workspace.workspace import Workspace
 from ..documents import from_lsp_column
-from ..messages import COMMAND_DID_ACCEPT, ItemParams, PartlyAcceptedParams
+from ..messages import (
+    COMMAND_DID_ACCEPT,
+    WEFT_DID_ACCEPT,
+    WEFT_DID_PARTIALLY_ACCEPT,
+    WEFT_DID_REJECT,
+    WEFT_DID_SHOW,
+    WEFT_STATS,
+    ItemParams,
+    PartlyAcceptedParams,
+)
+from ..registry import handles
 from ..session import Session
 
 
+@handles(WEFT_DID_SHOW)
 def handle_did_show(session: Session, params: ItemParams) -> None:
     session.notify_workspace(lambda workspace: workspace.completion.shown(params.id))
 
 
+@handles(WEFT_DID_ACCEPT)
 def handle_did_accept(session: Session, params: ItemParams) -> None:
     session.notify_workspace(lambda workspace: workspace.completion.accepted(params.id))
 
 
+@handles(WEFT_DID_PARTIALLY_ACCEPT)
 def handle_did_partially_accept(session: Session, params: PartlyAcceptedParams) -> None:
     def event(workspace: Workspace) -> None:
         text = workspace.stats.text(params.id)
@@ -30,16 +43,19 @@ def handle_did_partially_accept(session: Session, params: PartlyAcceptedParams) 
     session.notify_workspace(event)
 
 
+@handles(WEFT_DID_REJECT)
 def handle_did_reject(session: Session, params: ItemParams) -> None:
     session.notify_workspace(lambda workspace: workspace.stats.rejected(params.id))
 
 
+@handles(WEFT_STATS)
 async def handle_stats(session: Session, _: object) -> StatsResult:
     """The counters of this server since it started; `weft stats` sums all days and servers."""
     summary = await session.query(lambda workspace: summary_json(workspace.stats.summary()))
     return summary or summary_json(EMPTY_SUMMARY)
 
 
+@handles(types.WORKSPACE_EXECUTE_COMMAND)
 def handle_execute_command(session: Session, params: types.ExecuteCommandParams) -> None:
     """The command of an accepted item; its only argument is an object with the item's `id`."""
     if params.command != COMMAND_DID_ACCEPT:

@@ -7,10 +7,12 @@ from pathlib import Path
 
 from lsprotocol import types
 
+from ..registry import handles
 from ..session import Session
 from ..uris import to_path
 
 
+@handles(types.WORKSPACE_DID_CHANGE_WORKSPACE_FOLDERS)
 async def handle_did_change_workspace_folders(session: Session, params: types.DidChangeWorkspaceFoldersParams) -> None:
     await session.change_folders(_paths(params.event.added), _paths(params.event.removed))
 

@@ -11,9 +11,11 @@ from ...completion.values import RequestOptions
 from ...workspace.workspace import Workspace
 from ..documents import Document
 from ..messages import COMMAND_DID_ACCEPT, InlineCompletionParams
+from ..registry import handles
 from ..session import Session
 
 
+@handles(types.TEXT_DOCUMENT_INLINE_COMPLETION)
 async def handle_inline_completion(session: Session, params: InlineCompletionParams) -> types.InlineCompletionList:
     document = session.document(params.text_document.uri)
     trigger: Trigger = (

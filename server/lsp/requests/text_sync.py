@@ -9,10 +9,12 @@ from lsprotocol import types
 
 from ...secrets import is_secret_path
 from ..documents import Edit
+from ..registry import handles
 from ..session import Session
 from ..uris import to_path, virtual_document_path
 
 
+@handles(types.TEXT_DOCUMENT_DID_OPEN)
 def handle_did_open(session: Session, params: types.DidOpenTextDocumentParams) -> None:
     item = params.text_document
     path = to_path(item.uri)
@@ -26,6 +28,7 @@ def handle_did_open(session: Session, params: types.DidOpenTextDocumentParams) -
     session.opened(document)
 
 
+@handles(types.TEXT_DOCUMENT_DID_CHANGE)
 def handle_did_change(session: Session, params: types.DidChangeTextDocumentParams) -> None:
     identifier = params.text_document
     edits = [_edit(change) for change in params.content_changes]
@@ -35,6 +38,7 @@ def handle_did_change(session: Session, params: types.DidChangeTextDocumentParam
         session.changed(document)
 
 
+@handles(types.TEXT_DOCUMENT_DID_CLOSE)
 def handle_did_close(session: Session, params: types.DidCloseTextDocumentParams) -> None:
     document = session.documents.close(params.text_document.uri)
     session.supersede_requests(params.text_document.uri)

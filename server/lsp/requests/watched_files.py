@@ -11,12 +11,14 @@ from lsprotocol import types
 
 from ...config import PROJECT_FILE, WORKSPACE_FILE
 from ...workspace.workspace import Workspace
+from ..registry import handles
 from ..session import Session
 from ..uris import to_path
 
 log = logging.getLogger("weft.lsp")
 
 
+@handles(types.WORKSPACE_DID_CHANGE_WATCHED_FILES)
 async def handle_did_change_watched_files(session: Session, params: types.DidChangeWatchedFilesParams) -> None:
     found = (to_path(event.uri) for event in params.changes)
     paths = {path for path in found if path is not None}
