@@ -24,7 +24,7 @@ from .values import Component, Location, ScorePart
 # Fitted on the API tasks of seven repositories at a time, read on the eighth, rounded (benchmarks/results/
 # retrieval.md); the last one is read from the same tasks with the cursor at the called name.
 CALLED_BY_SIMILAR_CODE = 0.35
-IN_REACH = 0.5
+REACHABLE = 0.5
 IMPORTED_BY_NAME = 0.1
 NAME_IN_QUERY = 0.1
 FITS_WHAT_IS_TYPED = 0.5
@@ -51,7 +51,7 @@ class Candidate:
         """The parts of the score; they add up to it."""
         details: dict[Component, str] = {
             "called by similar code": location_text(self.caller) if self.caller else "",
-            "in reach": f"{self.reached.name} ({self.reached.how})" if self.reached else "",
+            "reachable": f"{self.reached.name} ({self.reached.how})" if self.reached else "",
             "name in query": self.definition.name,
         }
         return tuple(ScorePart(name, value, details.get(name, "")) for name, value in self.values.items() if value)
@@ -102,7 +102,7 @@ def rank_definitions(
     for found in candidates.values():
         features: tuple[tuple[Component, float], ...] = (
             ("called by similar code", CALLED_BY_SIMILAR_CODE * sqrt(found.calls / most) if found.calls else 0.0),
-            ("in reach", IN_REACH * (found.reached is not None)),
+            ("reachable", REACHABLE * (found.reached is not None)),
             ("imported by name", IMPORTED_BY_NAME * found.is_imported),
             ("fits what is typed", FITS_WHAT_IS_TYPED * found.fits),
             ("name in query", NAME_IN_QUERY * max(terms.get(term, 0.0) for term in _name_terms(found.definition.name))),

@@ -18,7 +18,7 @@ Component = Literal[
     "growth",
     "definitions",
     "called by similar code",
-    "in reach",
+    "reachable",
     "imported by name",
     "fits what is typed",
     "name in query",

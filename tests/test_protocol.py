@@ -16,8 +16,9 @@ from typing import Annotated, Any, Literal, Union, get_args, get_origin, get_typ
 import pytest
 import weft
 from weft.server.config import Config, schema
-from weft.server.lsp import describe
+from weft.server.lsp import describe, messages
 from weft.server.lsp.messages import OWN_MESSAGES
+from weft.server.lsp.server import HANDLERS
 from weft.server.output import types as answers
 
 PAGE = (Path(weft.__file__).resolve().parent / "docs" / "protocol.md").read_text("utf-8")
@@ -94,6 +95,10 @@ def wire(tmp_path: Path, project: Callable[[str], Path]) -> Iterator[Wire]:
     for pipe in (made.process.stdin, made.process.stdout):
         assert pipe is not None
         pipe.close()
+
+
+def test_every_message_that_a_client_may_send_has_a_handler():
+    assert {own.method for own in messages.OWN_MESSAGES if own.sender == "client"} <= set(HANDLERS)
 
 
 def test_what_is_generated_from_the_types_is_as_they_are():

@@ -770,7 +770,7 @@ def test_endless_chains_are_cut():
     assert calls(graph, "main.py") == ["a3 -> main.py::f (same file)"]
 
 
-# What is in reach
+# Reachable symbols
 
 
 def reached(text: str, line: int, path: str = "main.py") -> dict[str, tuple[str, str, bool]]:

@@ -105,7 +105,7 @@ def test_what_the_cursor_cannot_name_comes_after_what_it_can() -> None:
         """,
         explain=True,
     )
-    reached = [one for one in found.fragments if any(part.name == "in reach" for part in one.parts)]
+    reached = [one for one in found.fragments if any(part.name == "reachable" for part in one.parts)]
     assert [one.fragment.locations[0].start_line for one in reached] == [0]
 
 
@@ -268,12 +268,12 @@ COPIES = f"#- shop.py\nvalue_3 = 1\n{CURSOR}\n#- a.py\n{filler('value', 20)}#- b
 
 
 def test_without_definitions_there_are_windows_alone() -> None:
-    assert any(part.name == "in reach" for one in ranked(SHOP, explain=True).fragments for part in one.parts)
+    assert any(part.name == "reachable" for one in ranked(SHOP, explain=True).fragments for part in one.parts)
     without = ranked(SHOP, explain=True, without=("definitions",))
     assert {part.name for one in without.fragments for part in one.parts} == {"words"}
 
 
-@pytest.mark.parametrize("evidence", ["called by similar code", "in reach", "imported by name"])
+@pytest.mark.parametrize("evidence", ["called by similar code", "reachable", "imported by name"])
 def test_evidence_that_is_left_out_is_in_no_score(evidence: Component) -> None:
     def names(without: tuple[Component, ...]) -> set[str]:
         return {part.name for one in ranked(SHOP, explain=True, without=without).fragments for part in one.parts}
@@ -386,7 +386,7 @@ def test_the_parts_add_up_to_the_score() -> None:
     for one in found.fragments:
         assert sum(part.value for part in one.parts) == pytest.approx(one.score)
     named = {part.name: part.detail for part in found.fragments[0].parts}
-    assert named["in reach"] == "total (import)"
+    assert named["reachable"] == "total (import)"
     assert named["called by similar code"] == "other.py:1-4"
 
 

@@ -278,14 +278,14 @@ def _variables(server: _TcpServer, folder: Path, home: Path, counts: Counter[str
     """Clients with the token whose settings name a variable of the server's environment and a model server."""
     came: list[str] = []
 
-    class Handler(JsonHandler):
+    class TokenHandler(JsonHandler):
         def do_POST(self) -> None:
             came.append(f"{self.path} {self.headers} {self.body()!r}")
             self.send_bytes(b"", 404)
 
         do_GET = do_POST
 
-    with serving(Handler) as url:
+    with serving(TokenHandler) as url:
         model = {"backend": "openai", "url": url, "name": "m"}
         key = {"api_key_variable": VARIABLE}
         embeddings = {"embeddings": "api", "embeddings_url": url, "embeddings_model": "m"}

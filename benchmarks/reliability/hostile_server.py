@@ -56,7 +56,7 @@ class HostileServer:
         self.n_redirected = 0
         outer = self
 
-        class Handler(JsonHandler):
+        class HostileHandler(JsonHandler):
             def setup(self) -> None:
                 super().setup()
                 self.request.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 1 << 16)
@@ -74,7 +74,7 @@ class HostileServer:
 
             do_POST = do_GET
 
-        self._servers = LoopbackServer(Handler), LoopbackServer(Sink)
+        self._servers = LoopbackServer(HostileHandler), LoopbackServer(Sink)
         self.url, self.sink_url = (server.url for server in self._servers)
         for server in self._servers:
             threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.05}, daemon=True).start()

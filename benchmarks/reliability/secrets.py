@@ -126,7 +126,7 @@ def _recording_server() -> Iterator[tuple[str, set[str]]]:
     record: set[str] = set()
     lock = threading.Lock()
 
-    class Handler(JsonHandler):
+    class RecordingHandler(JsonHandler):
         def do_GET(self) -> None:
             self.send_json({"data": [{"id": "recorder", "max_model_len": 200_000}]})
 
@@ -153,7 +153,7 @@ def _recording_server() -> Iterator[tuple[str, set[str]]]:
             else:
                 self.send_json({"choices": [choice]})
 
-    with serving(Handler) as url:
+    with serving(RecordingHandler) as url:
         yield url, record
 
 

@@ -64,7 +64,7 @@ class ActiveModels:
         self.chain.close()
 
     def _new_chain(self) -> ModelChain:
-        fallback = "The workspace model" if uses_workspace_model(self._config) else "Nobody"
+        fallback = "The workspace model" if uses_workspace_model(self._config) else "No model"
         return ModelChain(
             model_configs(self._config),
             self._given,
