@@ -29,8 +29,8 @@ from .repair import style_of_properties
 from .stats import Stats
 from .values import Completion, Request, RequestOptions, Trigger
 
-READ_AHEAD_AFTER_S = 0.15
-"""A model reads ahead this long after the last edit."""
+WARM_UP_AFTER_S = 0.15
+"""A model prefills the prompt for the cursor this long after the last edit."""
 
 PAUSED_NOTE = "Weft is paused: later changes are not indexed. Resume Weft to index them."
 

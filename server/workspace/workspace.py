@@ -22,7 +22,7 @@ from ...retrieval import RetrievalOptions, Retrieved
 from ..completion.idle import IdleWorker
 from ..completion.iterate import Round
 from ..completion.repair import IndentStyle
-from ..completion.service import READ_AHEAD_AFTER_S, CompletionService, Explanation
+from ..completion.service import WARM_UP_AFTER_S, CompletionService, Explanation
 from ..completion.stats import Stats, stats_folder
 from ..completion.values import NO_TRACE, Completion, RequestOptions, Trace, Trigger
 from ..config import Config, load_config
@@ -75,7 +75,7 @@ class Workspace(WorkspaceIndex):
             self._folders, self._buffers, self._models, config, self.stats, self._idle, self._closed
         )
         self._quiet_timer = QuietTimer(
-            (READ_AHEAD_AFTER_S, self.completion.warm_up),
+            (WARM_UP_AFTER_S, self.completion.warm_up),
             (INDEX_AFTER_S, self._buffers.index_pending),
             (SAVE_STATS_AFTER_S, self.stats.save),
         )
