@@ -382,7 +382,7 @@ def test_the_tiny_model_is_released_installed_tested_and_writes_the_same(
     capsys.readouterr()
     status = main(["models", "test", NAME, "--json"])
     (tested,) = json.loads(capsys.readouterr().out)
-    # A minute of training is not always enough for the self-test; a model that only is slow here passes with a complaint.
+    # A minute of training is not always enough for the self-test. A model that is only slow passes with a complaint.
     assert status == 0 or (status == 1 and tested["complaints"])
     assert tested["answersAs"] == NAME and tested["fillsMiddle"] and tested["writesTokensPerSecond"] > 0
 
