@@ -42,6 +42,24 @@ class Embedder(Protocol):
         ...
 
 
+class EmbedderWrapper:
+    """An `Embedder` over another one: the base of those that cache, redact or replace it."""
+
+    def __init__(self, inner: Embedder) -> None:
+        self.inner = inner
+
+    @property
+    def name(self) -> str:
+        return self.inner.name
+
+    @property
+    def n_dimensions(self) -> int:
+        return self.inner.n_dimensions
+
+    def embed(self, texts: Sequence[str], *, are_queries: bool = False) -> Vectors:
+        return self.inner.embed(texts, are_queries=are_queries)
+
+
 @dataclass(frozen=True, slots=True)
 class EmbedderSettings:
     """User settings of an embedder. Some models require prefixes before a text: "query: " (e5)."""

@@ -12,7 +12,7 @@ from typing import Protocol
 import numpy as np
 
 from ..llm.protocol import Cancel
-from .embedding import Embedder, Vectors
+from .embedding import Embedder, EmbedderWrapper, Vectors
 from .metered_model import CallCancelled
 from .values import content_key
 from .vectors import VectorIndex
@@ -30,7 +30,7 @@ class VectorStore(Protocol):
     def put(self, embedder: str, vectors: Mapping[str, bytes]) -> None: ...
 
 
-class CachingEmbedder:
+class CachingEmbedder(EmbedderWrapper):
     """An `Embedder` that caches vectors under the hash of the text.
 
     Queries are not cached, because they rarely repeat. With a `cancel`, `embed` raises `CallCancelled` between two
@@ -38,21 +38,13 @@ class CachingEmbedder:
     """
 
     def __init__(self, embedder: Embedder, store: VectorStore, cancel: Cancel | None = None) -> None:
-        self._embedder = embedder
+        super().__init__(embedder)
         self._store = store
         self._cancel = cancel
 
-    @property
-    def name(self) -> str:
-        return self._embedder.name
-
-    @property
-    def n_dimensions(self) -> int:
-        return self._embedder.n_dimensions
-
     def embed(self, texts: Sequence[str], *, are_queries: bool = False) -> Vectors:
         if are_queries or not texts:
-            return self._embedder.embed(texts, are_queries=are_queries)
+            return super().embed(texts, are_queries=are_queries)
         keys = [content_key(text) for text in texts]
         kept = self._store.get(self.name, keys)
         missing = {key: text for key, text in zip(keys, texts, strict=True) if key not in kept}
@@ -84,7 +76,7 @@ class CachingEmbedder:
             if self._cancel is not None and self._cancel.cancelled:
                 raise CallCancelled("Embedding was cancelled.")
             part = pairs[at : at + _PART]
-            rows = self._embedder.embed([text for _, text in part]).astype("<f4")
+            rows = self.inner.embed([text for _, text in part]).astype("<f4")
             new = {key: row.tobytes() for (key, _), row in zip(part, rows, strict=True)}
             self._store.put(self.name, new)
             made.update(new)

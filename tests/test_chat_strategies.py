@@ -16,12 +16,12 @@ from hypothesis import strategies as st
 from weft.llm import Cancel
 from weft.memory import Budget, Item, Question
 from weft.memory.baselines import base
-from weft.memory.embedding import HashingEmbedder, Vectors
+from weft.memory.embedding import EmbedderWrapper, HashingEmbedder, Vectors
 from weft.memory.embedding_cache import CachingEmbedder
 from weft.memory.strategies import STRATEGIES, strategy_named
 from weft.memory.strategy import StrategyContext
 from weft.server.chat import strategy_cache
-from weft.server.chat.strategy_cache import EmbedderSlot, LoadedStrategy, StrategyCache
+from weft.server.chat.strategy_cache import LoadedStrategy, StrategyCache
 from weft.server.config import ChatOptions, Config, MemoryOptions
 from weft.server.workspace.workspace import Workspace
 
@@ -205,7 +205,7 @@ class Recording:
 
 
 def loaded(strategy: Any = None) -> LoadedStrategy:
-    return LoadedStrategy(strategy or Recording(), EmbedderSlot(HashingEmbedder()))
+    return LoadedStrategy(strategy or Recording(), EmbedderWrapper(HashingEmbedder()))
 
 
 def test_the_same_documents_are_not_given_again():
@@ -291,8 +291,8 @@ def test_a_strategy_in_use_while_the_cache_is_cleared_is_not_cached_again():
 
 
 def test_the_embedder_of_the_current_question_is_used():
-    slot = EmbedderSlot(HashingEmbedder())
+    slot = EmbedderWrapper(HashingEmbedder())
     counting = CountingEmbedder()
-    slot.current = counting
+    slot.inner = counting
     assert (slot.name, slot.n_dimensions) == (counting.name, counting.n_dimensions)
     assert np.array_equal(slot.embed(["a"]), HashingEmbedder().embed(["a"])) and counting.embedded == ["a"]

@@ -150,4 +150,4 @@ def test_the_setting_holds_for_embedders(redact: str, wraps: bool) -> None:
 
     options = MemoryOptions(embeddings="api", embeddings_url="http://127.0.0.1:1", embeddings_model="e")
     embedder, _ = embedder_of(options, MemoryStore(None), redact=redact)
-    assert isinstance(embedder._embedder, RedactingEmbedder) is wraps  # type: ignore[attr-defined]
+    assert isinstance(embedder.inner, RedactingEmbedder) is wraps  # type: ignore[attr-defined]

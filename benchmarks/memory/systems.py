@@ -6,12 +6,11 @@ Owns the names in the tables. The systems are in `memory/scoring` and `memory/fr
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 
 import numpy as np
 
 from ...memory import Embedder, StrategyContext
-from ...memory.embedding import EmbedderSettings, Vectors, open_embedder
+from ...memory.embedding import EmbedderSettings, EmbedderWrapper, Vectors, open_embedder
 from ...memory.fragrel.relations import ContextRelation, Relation, SemanticRelation
 from ...memory.fragrel.scores import related
 from ...memory.scoring import Indexer, indexer
@@ -30,25 +29,17 @@ def system(name: str, embedder: Embedder, w_rel: float = STORY_W_REL, alpha: flo
     return related(score, relations[relation], alpha) if relation else score
 
 
-@dataclass
-class RememberingEmbedder:
+class RememberingEmbedder(EmbedderWrapper):
     """Embeds each text once in this process: stories share most of their sentences."""
 
-    inner: Embedder
-    _vectors: dict[tuple[str, bool], Vectors] = field(default_factory=dict)
-
-    @property
-    def name(self) -> str:
-        return self.inner.name
-
-    @property
-    def n_dimensions(self) -> int:
-        return self.inner.n_dimensions
+    def __init__(self, inner: Embedder) -> None:
+        super().__init__(inner)
+        self._vectors: dict[tuple[str, bool], Vectors] = {}
 
     def embed(self, texts: Sequence[str], *, are_queries: bool = False) -> Vectors:
         missing = list(dict.fromkeys(text for text in texts if (text, are_queries) not in self._vectors))
         if missing:
-            made = self.inner.embed(missing, are_queries=are_queries)
+            made = super().embed(missing, are_queries=are_queries)
             self._vectors |= {(text, are_queries): row for text, row in zip(missing, made, strict=True)}
         if not texts:
             return np.zeros((0, self.n_dimensions), np.float32)

@@ -13,6 +13,7 @@ from typing import Protocol
 
 from ...llm import Cancel, CodeModel, ModelError
 from ...memory import Evidence, Item, Question
+from ...memory.embedding import EmbedderWrapper
 from ...memory.metered_model import MeteredModel, UsageTracker
 from ...memory.storage import MemoryStore
 from ...memory.strategies import MEMORY_MODEL_STRATEGIES, STRATEGIES, strategy_named
@@ -29,7 +30,7 @@ from .evidence import CONTENT_WORD_WEIGHT
 from .extractive import extractive
 from .generation import AnswerGenerator
 from .sources import Sources
-from .strategy_cache import EmbedderSlot, LoadedStrategy, StrategyCache
+from .strategy_cache import LoadedStrategy, StrategyCache
 from .values import EvidenceItem, EvidenceSet, Reply
 
 
@@ -74,7 +75,7 @@ def answer_by_strategy(
             usage = UsageTracker() if answering is None else answering.usage
             reading = None if reader is None else MeteredModel(reader, usage=usage)
             count = estimate_tokens if answering is None else answering.model.count_tokens
-            slot = EmbedderSlot(embedder)
+            slot = EmbedderWrapper(embedder)
             context = StrategyContext(answering, slot, source.memory.cache, count, reading)
             return LoadedStrategy(strategy_named(name, context), slot, answering, reading)
 
@@ -82,7 +83,7 @@ def answer_by_strategy(
         key = (name, model, reader, source.memory, embedder.name, config.memory, config.chat, config.redact)
         try:
             with cache.borrowed(key, load) as loaded:
-                loaded.embedder.current = embedder
+                loaded.embedder.inner = embedder  # of this question, with its own cancellation
                 loaded.update(items, cancel)
                 models = [each.model.info.name for each in (loaded.reading, loaded.answering) if each is not None]
                 if models:

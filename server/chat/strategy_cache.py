@@ -14,7 +14,7 @@ from operator import eq
 
 from ...llm import Cancel
 from ...memory import Item
-from ...memory.embedding import Embedder, Vectors
+from ...memory.embedding import EmbedderWrapper
 from ...memory.metered_model import MeteredModel
 from ...memory.strategy import Strategy
 
@@ -23,31 +23,13 @@ MOST_CHARACTERS = 20_000_000
 """The limits of the cache: strategies, and characters of their documents in total."""
 
 
-class EmbedderSlot:
-    """An `Embedder` that delegates to the embedder of the current question, which has its own cancellation token."""
-
-    def __init__(self, embedder: Embedder) -> None:
-        self.current = embedder
-
-    @property
-    def name(self) -> str:
-        return self.current.name
-
-    @property
-    def n_dimensions(self) -> int:
-        return self.current.n_dimensions
-
-    def embed(self, texts: Sequence[str], *, are_queries: bool = False) -> Vectors:
-        return self.current.embed(texts, are_queries=are_queries)
-
-
 class LoadedStrategy:
     """A strategy, the models it uses, and the documents it holds. Used by one question at a time."""
 
     def __init__(
         self,
         strategy: Strategy,
-        embedder: EmbedderSlot,
+        embedder: EmbedderWrapper,
         answering: MeteredModel | None = None,
         reading: MeteredModel | None = None,
     ) -> None:

@@ -15,7 +15,7 @@ from typing import Any
 
 from ...llm import Cancel, CodeModel, CompletionRequest, ModelInfo, Piece
 from ...llm.protocol import ChatRequest, Speed
-from ...memory.embedding import Embedder, Vectors
+from ...memory.embedding import EmbedderWrapper, Vectors
 from ..secrets import REDACTED, redact
 
 
@@ -66,22 +66,11 @@ class RedactingModel:
         self._model.close()
 
 
-class RedactingEmbedder:
+class RedactingEmbedder(EmbedderWrapper):
     """An `Embedder` that redacts every text for another one."""
 
-    def __init__(self, embedder: Embedder) -> None:
-        self._embedder = embedder
-
-    @property
-    def name(self) -> str:
-        return self._embedder.name
-
-    @property
-    def n_dimensions(self) -> int:
-        return self._embedder.n_dimensions
-
     def embed(self, texts: Sequence[str], *, are_queries: bool = False) -> Vectors:
-        return self._embedder.embed([redact(text) for text in texts], are_queries=are_queries)
+        return super().embed([redact(text) for text in texts], are_queries=are_queries)
 
 
 def redact_around(prefix: str, suffix: str) -> tuple[str, str]:
