@@ -9,6 +9,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
+from functools import reduce
 from pathlib import Path
 from typing import Literal, get_args
 from urllib.parse import unquote
@@ -103,13 +104,15 @@ class Documents:
             log.warning("Received version %d of %s after version %d.", version, uri, document.version)
             in_sync = False
         lines = document.lines
-        changed: TextChange | None = TextChange(0, 0, 0) if in_sync else None
+        changes: list[TextChange] | None = [] if in_sync else None
         for edit in edits:
             if edit.start is None or edit.end is None:
-                lines, changed, in_sync = TextLines(edit.text), None, True
+                lines, changes, in_sync = TextLines(edit.text), None, True
             elif in_sync:
                 lines, replaced = apply_edit(lines, edit.text, edit.start, edit.end, document.encoding)
-                changed = changed and (replaced if changed == TextChange(0, 0, 0) else changed.then(replaced))
+                if changes is not None:
+                    changes.append(replaced)
+        changed = reduce(TextChange.then, changes) if changes else None
         return self._keep(replace(document, version=version, lines=lines, in_sync=in_sync, changed=changed))
 
     def mark_out_of_sync(self, uri: str) -> None:
