@@ -32,17 +32,17 @@ from .evidence import GatherOptions, gather
 from .values import EvidenceItem, EvidenceSet
 
 MAX_DOCUMENTS_WAIT_S = 1.0
-"""A question waits at most this long for notebooks and PDF files to be read; a later one finds them."""
+"""A question waits at most this long for notebooks and PDF files to be read; later questions use them."""
 
 MAX_INDEX_WAIT_S = 60.0
-"""A question waits at most this long for an index that is being built, and then says that not all was searched."""
+"""A question waits at most this long for an index that is being built, then some files are not searched."""
 
 MAX_PREEMPTION_S = 0.5
 """An answer that is being written waits at most this long for running completions before its next piece."""
 
 
 class ChatContext:
-    """Folders, buffers, documents, memory and models, as a question sees them. Thread-safe."""
+    """The parts of a workspace that questions use: folders, buffers, documents, memory, models. Thread-safe."""
 
     def __init__(
         self,
@@ -77,7 +77,7 @@ class ChatContext:
     def indexes(self, folder: Path | str | None = None) -> dict[str, RepositoryIndex]:
         """The newest indexes by folder, of one or of all. Unsaved edits are in them.
 
-        Raises ValueError for a folder that is none of this workspace.
+        Raises ValueError if `folder` is not a folder of this workspace.
         """
         self._buffers.wait_for_pending()
         return self._folders.indexes(folder)
@@ -87,7 +87,7 @@ class ChatContext:
         return self._memories.documents(self._folders.known(folder))
 
     def selection(self, path: Path, start_line: int, end_line: int) -> Selection:
-        """Selected lines of a document. Raises ValueError for a document that no model may be shown."""
+        """Selected lines of a document. Raises ValueError for a document that is withheld from models."""
         if withheld := self._buffers.withheld(path):
             raise InvalidArgument(f"{withheld}. Ask without this selection.")
         facts = self._buffers.facts(path)
@@ -103,7 +103,7 @@ class ChatContext:
     ) -> EvidenceSet:
         """The evidence for a question, of one folder or of all: code, documents and these past turns.
 
-        Raises ValueError for a folder that is none of this workspace.
+        Raises ValueError if `folder` is not a folder of this workspace.
         """
         indexes = self.indexes(folder)
         beside = dict[str, Sequence[Segment]]()

@@ -82,7 +82,6 @@ class CompletionService:
         self._idle = idle
         self._closed = closed
         self._engine = Engine(idle.request_running)
-        self._is_paused = False
         self._last_edited: Position | None = None
         self._last_requested: dict[Path, tuple[int, int]] = {}  # position by file
         self._last_text_read: TextLines | None = None  # that a model prefilled for a completion
@@ -110,12 +109,12 @@ class CompletionService:
         Raises OSError for an unreadable file, ValueError for one that is not text.
         """
         facts = self._buffers.facts(path)
-        given = None if text is None else TextLines(text)
-        refusal = self._refusal(path, facts, given, options.trigger)
-        lines = given or (TextLines("") if refusal else self._buffers.lines(path))
-        # Checked again, because a file without a buffer is only now read from disk.
-        refusal = refusal or self._refusal(path, facts, lines, options.trigger)
-        cursor = Cursor(str(path), lines, line, character)
+        lines = self._buffers.open_lines(path) if text is None else TextLines(text)
+        refusal = self._refusal(path, facts, lines, options.trigger)
+        if lines is None and not refusal:  # a file whose name allows it is read from disk, and its text is checked
+            lines = self._buffers.lines(path)
+            refusal = self._refusal(path, facts, lines, options.trigger)
+        cursor = Cursor(str(path), lines or TextLines(""), line, character)
         return self._request(cursor, facts, refusal, cancel or Cancel(), options)
 
     def complete(self, request: Request) -> Completion:
@@ -147,21 +146,19 @@ class CompletionService:
             self._stats.offered_alternative(other, request.cursor.language.name)
         return several or [first]
 
-    def retrieve(self, path: Path, line: int, character: int, options: RetrievalOptions | None = None) -> Retrieved:
-        """Fragments of the repository for the code at a position, best first."""
-        request = self.request_at(path, line, character)
+    def retrieve(self, request: Request, options: RetrievalOptions | None = None) -> Retrieved:
+        """Fragments of the repository for the code at the cursor, best first."""
         if _is_excluded(request):
             return Retrieved((), ())
         return retrieve_at(request.snapshot, request.cursor, options or self._config.retrieval)
 
-    def explain(self, path: Path, line: int, character: int, *, text: str | None = None) -> Explanation:
-        """The fragments that a completion at a position would use, with the reasons."""
-        request = self.request_at(path, line, character, text=text)
-        paused = (PAUSED_NOTE,) if self._is_paused else ()
+    def explain(self, request: Request) -> Explanation:
+        """The fragments that a completion for a request would use, with the reasons."""
+        paused = (PAUSED_NOTE,) if self._buffers.is_paused else ()
         model, notes = self._models.name, (*paused, *self._models.chain.notes)
-        if _is_excluded(request):
-            return Explanation("", str(path), 0, (), (), {}, model, (request.refusal, *notes))
         cursor = request.cursor
+        if _is_excluded(request):
+            return Explanation("", cursor.path, 0, (), (), {}, model, (request.refusal, *notes))
         found = retrieve_at(request.snapshot, cursor, replace(self._config.retrieval, explain=True))
         return Explanation(
             cursor.folder,
@@ -203,12 +200,10 @@ class CompletionService:
         self._engine.reset()
 
     def pause(self) -> None:
-        """Refuse automatic requests and stop background work until `resume`."""
-        self._is_paused = True
+        """Stop background work until `resume`. Automatic requests are refused while indexing is paused."""
         self._idle.pause()
 
     def resume(self) -> None:
-        self._is_paused = False
         self._idle.resume()
 
     def close(self) -> None:
@@ -259,7 +254,7 @@ class CompletionService:
             cursor = self._buffers.located(cursor, facts)
             if not cancel.cancelled:
                 self._last_requested[path] = (cursor.line, cursor.character)
-            refusal = PAUSED if self._is_paused and options.trigger == "automatic" else ""
+            refusal = PAUSED if self._buffers.is_paused and options.trigger == "automatic" else ""
         return Request(
             self._folders.outside if facts.folder is None else facts.folder.snapshot,
             self._models.chain,

@@ -1,6 +1,6 @@
 """The models of a workspace: one chain for the present configuration, replaced when that changes.
 
-Owns which chain is in use and what it is told of the process around it. Knows no request.
+Owns the present chain, and its callbacks, which a new chain inherits. Knows no request.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ NO_MODEL = "none"
 
 
 class ActiveModels:
-    """Thread-safe. `given` is asked before the configured models. `on_change` hears of changed states."""
+    """Thread-safe. `given` precedes the configured models. `on_change` is called when a state changes."""
 
     def __init__(self, config: Config, given: CodeModel | None, on_change: Callable[[], None]) -> None:
         self._config = config
@@ -29,7 +29,7 @@ class ActiveModels:
 
     @property
     def name(self) -> str:
-        """Of the model that answers now."""
+        """The name of the model that answers now."""
         return self.chain.answering[0] or (WORKSPACE_MODEL if uses_workspace_model(self._config) else NO_MODEL)
 
     @property

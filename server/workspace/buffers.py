@@ -29,6 +29,7 @@ from .analysis import FILE_LIMIT_S, analyse
 from .files import decode
 from .folder import Folder
 from .folders import Folders
+from .indexing import Indexing
 from .recent_edits import RecentEdits
 from .text import Cursor, TextChange, TextLines
 from .workers import reason_of
@@ -89,8 +90,8 @@ class OpenBuffers:
     folders: Folders
     config: Config
     writer: Writer
+    indexing: Indexing
     on_change: Callable[[], None]
-    is_paused: bool = False
     _lock: threading.Lock = field(default_factory=threading.Lock)
     _buffers: dict[Path, _Buffer] = field(default_factory=dict)
     _too_large: set[Path] = field(default_factory=set)
@@ -152,6 +153,10 @@ class OpenBuffers:
             self._pending.add(path)
 
     # Reads.
+
+    @property
+    def is_paused(self) -> bool:
+        return self.indexing.is_paused
 
     def facts(self, path: Path) -> FileFacts:
         """Metadata of a document, open or not. Cached until it may have changed."""

@@ -51,7 +51,7 @@ class WorkspaceIndex:
         self._memories = WorkspaceMemory(roots[0] if cache and roots else None, config)
         store = kept_indexes(config) if cache and config.index.keep_on_disk else None
         self._folders = Folders(roots, config, self._writer, store, preempt=preempt, on_change=self._status_changed)
-        self._buffers = OpenBuffers(self._folders, config, self._writer, self._status_changed)
+        self._buffers = OpenBuffers(self._folders, config, self._writer, self._indexing, self._status_changed)
 
     def index(
         self,
@@ -183,14 +183,12 @@ class WorkspaceIndex:
             self.index()
 
     def _pause_index(self) -> None:
-        self._buffers.is_paused = True
         self._indexing.pause()
         self._folders.pause()
         self._close_documents()
 
     def _resume_index(self) -> None:
         self._close_documents()
-        self._buffers.is_paused = False
         self._indexing.resume()
         self._folders.resume()
         self._buffers.index_pending()

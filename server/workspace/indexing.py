@@ -39,7 +39,7 @@ class Indexing:
         self._runs: list[_IndexRun] = []
         self._is_expected = False
         self._has_begun = False
-        self._is_paused = False
+        self.is_paused = False
         self._problem = ""
 
     @property
@@ -57,7 +57,7 @@ class Indexing:
 
     @property
     def is_running(self) -> bool:
-        return not self._is_paused and (self._is_expected or bool(self._runs))
+        return not self.is_paused and (self._is_expected or bool(self._runs))
 
     @property
     def progress(self) -> Progress | None:
@@ -67,10 +67,6 @@ class Indexing:
         with self._lock:
             known = [run.progress for run in self._runs]
         return Progress(sum(each.done for each in known), sum(each.total for each in known))
-
-    @property
-    def is_paused(self) -> bool:
-        return self._is_paused
 
     def expect(self) -> None:
         """Announce a run: requests that need its results wait from now on."""
@@ -97,7 +93,7 @@ class Indexing:
         with self._lock:
             self._runs.append(run)
             self._has_begun, self._problem = True, ""
-            is_paused = self._is_paused
+            is_paused = self.is_paused
         if is_paused:
             run.cancel.cancel()
 
@@ -122,7 +118,7 @@ class Indexing:
     def pause(self) -> None:
         """Cancel current runs, and new ones at their start, until `resume`."""
         with self._lock:
-            self._is_paused, self._is_expected = True, False
+            self.is_paused, self._is_expected = True, False
             runs = list(self._runs)
         for run in runs:
             run.cancel.cancel()
@@ -130,5 +126,5 @@ class Indexing:
 
     def resume(self) -> None:
         with self._lock:
-            self._is_paused = False
+            self.is_paused = False
         self._changed()

@@ -208,11 +208,11 @@ class Workspace(WorkspaceIndex):
         self, path: Path | str, line: int, character: int, *, options: RetrievalOptions | None = None
     ) -> Retrieved:
         """Fragments of the repository that are relevant at a position, best first."""
-        return self.completion.retrieve(Path(path), line, character, options)
+        return self.completion.retrieve(self.completion.request_at(Path(path), line, character), options)
 
     def explain(self, path: Path | str, line: int, character: int, *, text: str | None = None) -> Explanation:
         """The fragments in the prompt of `complete` at a position, with scores and reasons."""
-        return self.completion.explain(Path(path), line, character, text=text)
+        return self.completion.explain(self.completion.request_at(Path(path), line, character, text=text))
 
     # Questions.
 

@@ -18,11 +18,11 @@ async def handle_explain(session: Session, params: ExplainParams) -> ExplainResu
     document = session.document(params.text_document.uri)
     if document is None:
         return None
-    path, text = document.path, document.text
-    line, character = document.from_client(params.position.line, params.position.character)
+    cursor = document.cursor(params.position.line, params.position.character)
 
-    def call(workspace: Workspace, _: Cancel) -> Explanation:
-        return workspace.completion.explain(path, line, character, text=text)
+    def call(workspace: Workspace, cancel: Cancel) -> Explanation:
+        service = workspace.completion
+        return service.explain(service.request(cursor, cancel))
 
     explanation = await session.run_latest("explain", document, call)
     return None if explanation is None else explanation_json(explanation)
