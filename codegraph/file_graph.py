@@ -40,8 +40,8 @@ class Call(NamedTuple):
     """One call expression.
 
     `callee` is the dotted source text of the called expression: "pay", "shop.pay", "self.store.load",
-    "super().load", "Shop().pay" (arguments dropped); when the receiver is no such chain it is
-    "?." plus the last name, as in "?.pay" for `items[0].pay()`.
+    "super().load", "Shop().pay" (arguments dropped), "items[].pay" (index dropped); when the receiver is no such
+    chain it is "?." plus the last name, as in "?.pay" for `(a + b).pay()`.
     """
 
     callee: str
@@ -66,17 +66,20 @@ class Binding(NamedTuple):
     """A known value or type of a variable or attribute.
 
     `how` is the meaning of `value`: "annotation" (a dotted type; Optional[T], T | None and quoted
-    types are already reduced to T), "call" (bound to the result of calling that dotted callee;
-    `with f() as x` too), "alias" (bound to that dotted name), "unknown" (bound to something else: the
-    name hides outer ones and has no `value`).
+    types are already reduced to T, and "T[]" is a collection of T), "call" (bound to the result of calling that
+    dotted callee; `with f() as x` too), "alias" (bound to that dotted expression: "items[]" is an element of items),
+    "unknown" (bound to something else: the name hides outer ones and has no `value`).
     """
 
     scope: int  # definition the name belongs to; for "self.x" the class, else the function or MODULE_SCOPE
-    name: str  # "x" or "self.x"
+    name: str  # "x", "self.x", or RESULT for what a function without a return annotation returns
     how: str
     value: str
     line: int
 
+
+RESULT = "()"
+"""The name of a binding for the result of a function."""
 
 NODE_PARENT, NODE_START, NODE_END, NODE_BYTES, NODE_OPEN = range(5)
 """Rows of `FileGraph.nodes`."""
@@ -92,7 +95,18 @@ class FileGraph:
     A file that no grammar reads has the root alone, closed, spanning the file.
     """
 
-    __slots__ = ("_calls", "_outline", "language", "n_bytes", "n_lines", "nodes", "path", "problems")
+    __slots__ = (
+        "_calls",
+        "_outline",
+        "language",
+        "manifest",
+        "n_bytes",
+        "n_lines",
+        "nodes",
+        "package",
+        "path",
+        "problems",
+    )
 
     def __init__(
         self,
@@ -107,6 +121,8 @@ class FileGraph:
         imports: Sequence[Import] = (),
         bindings: Sequence[Binding] = (),
         problems: Sequence[str] = (),
+        package: str = "",
+        manifest: str = "",
     ) -> None:
         self.path = path
         self.language = language
@@ -114,6 +130,8 @@ class FileGraph:
         self.n_bytes = n_bytes
         self.nodes = nodes
         self.problems = tuple(problems)
+        self.package = package  # the declared package or namespace
+        self.manifest = manifest  # the facts of a manifest (package.json, go.mod …) as JSON, see `manifests`
         # Separate, because other files need the outline only, and calls take most of the space.
         self._outline = _packed([definitions, imports, bindings])
         self._calls = _packed(calls)
@@ -155,10 +173,10 @@ class FileGraph:
             setattr(self, name, value)
 
     def _key(self) -> tuple[object, ...]:
-        return (self.path, self.language, self.n_lines, self.n_bytes, self.problems, self._outline, self._calls)
+        return tuple(getattr(self, name) for name in _STATE if name != "nodes")
 
 
-_STATE = ("path", "language", "n_lines", "n_bytes", "nodes", "problems", "_outline", "_calls")
+_STATE = ("path", "language", "n_lines", "n_bytes", "nodes", "problems", "package", "manifest", "_outline", "_calls")
 
 _Outline = tuple[tuple[Definition, ...], tuple[Import, ...], tuple[Binding, ...]]
 

@@ -39,10 +39,13 @@ class Resolution(NamedTuple):
 
 
 class NamePart(NamedTuple):
-    """One name of a dotted text and the number of its calls there: in `Shop().pay` Shop has one, pay none."""
+    """One name of a dotted text and what follows it there: "(" for each call, "[" for each index.
+
+    `shops[]().pay` is ("shops", "[(") and ("pay", "").
+    """
 
     name: str
-    n_calls: int
+    operations: str
 
 
 Dependency: TypeAlias = tuple[str, ...]
@@ -225,8 +228,12 @@ class Resolver:
 
 @lru_cache(maxsize=8192)
 def parse_dotted(dotted: str) -> tuple[NamePart, ...]:
-    """The names of a dotted text with their calls."""
-    return tuple(NamePart(text.rstrip("()"), text.count("()")) for text in dotted.split("."))
+    """The names of a dotted text with their calls and indices."""
+    parts = []
+    for text in dotted.split("."):
+        name = text.rstrip("()[]")
+        parts.append(NamePart(name, text[len(name) :: 2]))
+    return tuple(parts)
 
 
 def global_name_key(language: str, name: str) -> str | None:

@@ -120,6 +120,7 @@ class SyntaxTree:
             imports=walk.imports,
             bindings=walk.bindings,
             problems=walk.problems,
+            package=walk.package,
         )
 
     @property

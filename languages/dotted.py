@@ -1,7 +1,7 @@
-"""Normalisation of expressions and types to dotted names: "shop.pay", "Shop().pay", "?.pay" (see `Call.callee`).
+"""Normalisation of expressions and types to dotted names: "shop.pay", "Shop().pay", "carts[].pay", "?.pay".
 
-Works on text alone, so it serves every language: `::`, `->`, `?.` and similar are dots, arguments and type arguments
-are dropped, sigils are removed.
+See `file_graph.Call.callee`. Works on text alone, so it serves every language: `::`, `->`, `?.` and similar are dots,
+arguments, indices and type arguments are dropped, sigils are removed.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ def _spelled(text: str) -> str:
 
 
 def _links(text: str) -> list[str]:
-    """The names of a chain, with "()" for each call; "?" for parts without a name."""
+    """The names of a chain, with "()" for each call and "[]" for each index; "?" for parts without a name."""
     links: list[str] = []
     wants_name = True
     skip_to = 0
@@ -72,6 +72,8 @@ def _links(text: str) -> list[str]:
                 links[-1] += "()" if links[-1] != "?" else ""
             elif character == "(" and not links:
                 links = _links(text[at + 1 : skip_to - 1]) or ["?"]
+            elif character == "[" and not wants_name:
+                links[-1] += "[]" if links[-1] != "?" else ""
             else:
                 links = ["?"]
             wants_name = False

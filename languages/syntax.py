@@ -36,6 +36,7 @@ class SyntaxWalk(Protocol):
     scope: int  # innermost definition around the present node; a reader sets it for the node's children
     is_unsorted: bool  # definitions were added before earlier ones
     problems: list[str]
+    package: str  # the declared package or namespace; a reader sets it
 
     @property
     def definitions(self) -> Sequence[Defined]: ...
