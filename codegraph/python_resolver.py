@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from typing import NamedTuple
 
 from .file_graph import Definition
-from .module_index import directory_of
+from .modules import directory_of
 from .resolver import NamePart, Resolution, Resolver, parse_dotted
 from .symbol_table import (
     MODULE,
