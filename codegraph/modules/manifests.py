@@ -20,6 +20,8 @@ import re
 from collections.abc import Callable
 from typing import Any, TypeAlias
 
+from ...errors import ControlFlow
+
 Facts: TypeAlias = dict[str, Any]
 
 WEB_MANIFESTS = "web"
@@ -45,7 +47,7 @@ def read_manifest(path: str, text: str) -> tuple[str, tuple[str, ...]]:
     return json.dumps({key: value for key, value in facts.items() if value}, separators=(",", ":")), ()
 
 
-class _Invalid(ValueError):
+class _Invalid(ControlFlow):
     """Why a manifest is not valid, as a clause without its subject."""
 
 
