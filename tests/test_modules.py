@@ -350,6 +350,8 @@ def test_usual_aliases_are_the_last_fallback():
     assert web(found, "web/src/deep", "@/z") == "src/z/index.ts"
     assert web(found, "web/src/deep", "@/y") is None
     assert web(found, "web/src/deep", "@/") is None
+    found = modules("app/server/x.ts app/deep/a.ts", {"app/package.json": {}})
+    assert web(found, "app/deep", "~/server/x") == "app/server/x.ts"
 
 
 def test_import_maps_of_deno():

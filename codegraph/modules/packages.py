@@ -53,8 +53,9 @@ class Packages:
             directory = directory_of(path)
             package = Package(directory, facts[path])
             self._by_directory.setdefault(directory, package)
-            if package.name:
-                self._by_name.setdefault(package.name, []).append(package)
+            same_name = self._by_name.setdefault(package.name, [])
+            if all(other.directory != directory for other in same_name):
+                same_name.append(package)
 
     def nearest(self, directory: str) -> Package | None:
         """The package that contains a directory."""
@@ -71,11 +72,12 @@ class Packages:
         Of several ones: the importing package itself, a member of the same workspace, then the one with the longest
         common path; None for a tie.
         """
-        found = self._by_name.get(name, ())
+        found = self._by_name.get(name, ()) if name else ()
         if len(found) <= 1:
             return found[0] if found else None
-        ranked = sorted((self._distance(directory, package), package) for package in found)
-        return ranked[0][1] if ranked[0][0] < ranked[1][0] else None
+        ranked = sorted(found, key=lambda package: self._distance(directory, package))
+        is_nearest = self._distance(directory, ranked[0]) < self._distance(directory, ranked[1])
+        return ranked[0] if is_nearest else None
 
     def find(self, directory: str, specifier: str) -> str | None:
         """The file that a package name, with an optional subpath, refers to."""

@@ -22,7 +22,7 @@ _NODE_NAMES = """
 _NODE_MODULES = frozenset(_NODE_NAMES.split())
 _DENO_NAMES = ("deno.json", "deno.jsonc")
 _CONVENTIONAL_ALIASES = ("@/", "~/")
-"""Prefixes that many bundlers are configured to read as `src/`; their configuration is code."""
+"""Prefixes that many bundlers read as `src/` or as the package, by a configuration that is code."""
 
 
 class WebModules:
@@ -116,10 +116,14 @@ class WebModules:
         return self._first(path for path in paths if path is not None)
 
     def _find_by_convention(self, directory: str, specifier: str) -> str | None:
-        if not specifier.startswith(_CONVENTIONAL_ALIASES):
+        path = normalised(specifier.partition("/")[2]) if specifier.startswith(_CONVENTIONAL_ALIASES) else None
+        if not path:
             return None
-        path = normalised(specifier.partition("/")[2])
-        return self._first(join_path(above, f"src/{path}") for above in upwards(directory)) if path else None
+        package = self._packages.nearest(directory)
+        roots = [package.directory] if package is not None else []
+        return self._first(
+            join_path(base, path) for base in [*(join_path(d, "src") for d in upwards(directory)), *roots]
+        )
 
     def _first(self, candidates: Iterable[str]) -> str | None:
         return next((found for path in candidates if (found := self._packages.find_path(path)) is not None), None)
