@@ -4,7 +4,9 @@ import json
 import time
 
 import pytest
-from weft.codegraph.modules import ModuleIndex, ModuleQuery, read_manifest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from weft.codegraph.modules import ModuleIndex, ModuleQuery, names_affected_by, read_manifest
 
 
 def modules(files: str, manifests: dict[str, object] | None = None) -> ModuleIndex:
@@ -438,6 +440,70 @@ def test_without_a_go_mod_the_longest_tail_counts():
     assert go(found, "", "example.com/shop/price") == ("price/",)
     assert go(found, "", "example.com/shop/docs") == ()
     assert go(found, "", "errors") == ()
+
+
+# New and removed paths
+
+DIRECTORIES = ("", "app", "app/src", "lib", "lib/src", "lib/src/deep", "lib/dist", "lib/deep", "kit", "kit/coin")
+NAMES = ("index.ts", "x.js", "x.d.ts", "deep.tsx", "lib-x.ts", "x-lib.ts", "main.go", "coin.go", "__init__.py", "x.py")
+TARGETS = ("./dist/x.js", "./deep", "./dist", ".", "./src/deep/index.js", "./*", "./src/*.js", "./lib-*", "./*-lib.js")
+keys = st.sampled_from((".", "./x", "./*", "./lib/*", "./deep"))
+tables = st.dictionaries(keys, st.sampled_from(TARGETS), max_size=3)
+packages = st.fixed_dictionaries(
+    {"name": st.sampled_from(("@me/a", "b"))},
+    optional={
+        "main": st.sampled_from(TARGETS[:5]),
+        "exports": tables,
+        "imports": st.dictionaries(st.sampled_from(("#x", "#*", "#b")), st.sampled_from((*TARGETS, "b", "@me/a/x"))),
+    },
+)
+configs = st.builds(
+    lambda paths, base: options(paths=paths, **({"baseUrl": base} if base else {})),
+    st.dictionaries(
+        st.sampled_from(("*", "@/*", "@x", "~/*", "@me/*")),
+        st.lists(st.sampled_from((*TARGETS, "./lib", "./lib/dist", "./app/src/*", "../lib/*")), max_size=2),
+        max_size=3,
+    ),
+    st.sampled_from((None, ".", "./src", "..")),
+)
+go_modules = st.sampled_from(("module m.org/a\n", "module m.org/a/coin\nreplace x.org/y => ./coin\n", "module b\n"))
+some_manifests = st.dictionaries(
+    st.sampled_from(("package.json", "lib/package.json", "lib/deep/package.json")), packages
+)
+some_configs = st.dictionaries(st.sampled_from(("tsconfig.json", "lib/tsconfig.json")), configs)
+some_go = st.dictionaries(st.sampled_from(("go.mod", "kit/go.mod")), go_modules)
+some_paths = st.lists(
+    st.builds(
+        lambda directory, name: f"{directory}/{name}".lstrip("/"), st.sampled_from(DIRECTORIES), st.sampled_from(NAMES)
+    ),
+    min_size=1,
+    max_size=8,
+    unique=True,
+)
+WEB = """
+    . .. ./x ./x.js ./deep ../lib ../lib/dist ../dist ../deep /x /src/deep @me/a @me/a/x @me/a/deep @me/a/lib/x b b/x
+    b/src/deep @/x @/deep @/lib ~/x @x #x #b #deep deep x src/x lib/dist lib
+"""
+GO = "m.org/a m.org/a/coin m.org/a/kit m.org/a/coin/coin x.org/y x.org/y/coin b b/coin other/kit"
+PYTHON = "x .x . .. ..deep lib lib.src lib.src.x deep deep.x"
+QUERIES = [
+    ModuleQuery(kind, directory, specifier)
+    for kind, specifiers in (("web", WEB), ("go", GO), ("python", PYTHON))
+    for directory in DIRECTORIES
+    for specifier in specifiers.split()
+]
+
+
+@settings(max_examples=150, deadline=None)
+@given(some_paths, some_manifests, some_configs, some_go)
+def test_a_new_path_changes_only_queries_that_contain_an_affected_name(paths, web_manifests, configs, go_manifests):
+    manifests = web_manifests | configs | go_manifests
+    path, *others = paths
+    before, after = modules(" ".join(others), manifests), modules(" ".join(paths), manifests)
+    names = names_affected_by(path, before, after)
+    for query in QUERIES:
+        if not any(name in query.module or name in query.directory for name in names):
+            assert before.find(query) == after.find(query)
 
 
 # Cost
