@@ -28,15 +28,15 @@ class Package(NamedTuple):
 
     @property
     def name(self) -> str:
-        return self.facts.get("name", "")
+        return str(self.facts.get("name", ""))
 
     @property
     def targets(self) -> list[str]:
         """All targets of the package and its subpaths."""
-        tables = [self.facts.get("exports", {}), self.facts.get("imports", {})]
-        return self.facts.get("entries", []) + [
-            target for table in tables for targets in table.values() for target in targets or ()
-        ]
+        found: list[str] = list(self.facts.get("entries", ()))
+        for table in (self.facts.get("exports", {}), self.facts.get("imports", {})):
+            found += [target for targets in table.values() for target in targets or ()]
+        return found
 
 
 class Packages:
