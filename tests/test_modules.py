@@ -320,6 +320,18 @@ def test_a_solution_uses_the_references_that_hold_the_file():
     assert web(found, "app/other", "#/x") == "app/server/x.ts"  # in none of them: the first one
 
 
+def test_long_chains_of_configurations_end():
+    chain = {f"tsconfig.{i}.json": {"extends": f"./tsconfig.{i + 1}.json"} for i in range(2000)}
+    found = modules("a.ts", {**chain, "tsconfig.json": {"extends": "./tsconfig.0.json"}})
+    assert web(found, "", "@/a") is None
+    chain = {
+        f"tsconfig.{i}.json": {"files": [], "references": [{"path": f"tsconfig.{i + 1}.json"}]} for i in range(2000)
+    }
+    chain["tsconfig.2000.json"] = options(paths={"@/*": ["./*"]})
+    found = modules("a.ts", {**chain, "tsconfig.json": {"files": [], "references": [{"path": "tsconfig.0.json"}]}})
+    assert web(found, "", "@/a") == "a.ts"
+
+
 def test_references_to_projects_in_folders():
     found = modules(
         "a/src/x.ts b/src/x.ts",
@@ -504,6 +516,13 @@ def test_a_new_path_changes_only_queries_that_contain_an_affected_name(paths, we
     for query in QUERIES:
         if not any(name in query.module or name in query.directory for name in names):
             assert before.find(query) == after.find(query)
+
+
+def test_a_directory_has_its_own_files_with_an_ending():
+    found = modules("a.go b.ts sub/c.go")
+    assert found.find(ModuleQuery("directory", "", ".go")) == ("a.go",)
+    assert found.find(ModuleQuery("directory", "", "")) == ("a.go", "b.ts")
+    assert found.find(ModuleQuery("directory", "none", "")) == ()
 
 
 # Cost
