@@ -135,6 +135,7 @@ def test_a_path_in_a_build_directory_is_its_source():
         ({"exports": {"./*": "./*.js", "./secret/*": None}}, "secret/x.js", "pkg/secret/x", None),
         ({"exports": {".": None}, "main": "a.js"}, "a.js", "pkg", None),
         ({"exports": {"./b": "./b.js"}, "main": "a.js"}, "a.js b.js", "pkg", "a.js"),
+        ({"exports": {"import": "./dist/a.js", "require": "./b.cjs"}}, "src/a.ts b.cjs", "pkg", "src/a.ts"),
         ({"exports": {".": ["./missing.js", "./a.js"]}}, "a.js", "pkg", "a.js"),
         ({"exports": {".": "../outside.js"}}, "src/index.ts", "pkg", "src/index.ts"),
         ({"exports": {".": "./dist/index.js"}}, "src/deep/x.ts", "pkg/src/deep/x", "src/deep/x.ts"),
@@ -464,6 +465,7 @@ tables = st.dictionaries(keys, st.sampled_from(TARGETS), max_size=3)
 packages = st.fixed_dictionaries(
     {"name": st.sampled_from(("@me/a", "b"))},
     optional={
+        "workspaces": st.just(["lib/**"]),
         "main": st.sampled_from(TARGETS[:5]),
         "exports": tables,
         "imports": st.dictionaries(st.sampled_from(("#x", "#*", "#b")), st.sampled_from((*TARGETS, "b", "@me/a/x"))),
@@ -480,7 +482,7 @@ configs = st.builds(
 )
 go_modules = st.sampled_from(("module m.org/a\n", "module m.org/a/coin\nreplace x.org/y => ./coin\n", "module b\n"))
 some_manifests = st.dictionaries(
-    st.sampled_from(("package.json", "lib/package.json", "lib/deep/package.json")), packages
+    st.sampled_from(("package.json", "lib/package.json", "lib/deno.json", "lib/deep/package.json")), packages
 )
 some_configs = st.dictionaries(st.sampled_from(("tsconfig.json", "lib/tsconfig.json")), configs)
 some_go = st.dictionaries(st.sampled_from(("go.mod", "kit/go.mod")), go_modules)
@@ -533,13 +535,15 @@ def test_an_index_of_many_paths_is_built_in_half_a_second():
     manifests = {f"packages/p{i}/package.json": {"name": f"@me/p{i}", "main": "dist/index.js"} for i in range(500)}
     manifests |= {f"packages/p{i}/tsconfig.json": options(paths={"@/*": ["./src/*"]}) for i in range(500)}
     facts = {path: read_manifest(path, json.dumps(content))[0] for path, content in manifests.items()}
-    started = time.perf_counter()
-    found = ModuleIndex(dict.fromkeys([*files, *facts]), manifests=facts)
-    build_s = time.perf_counter() - started
-    started = time.perf_counter()
-    for i in range(500):
-        assert web(found, f"packages/p{i}/src", f"@/{'deep/' * (i % 4)}file{i}")
-        assert web(found, f"packages/p{i}/src", f"@me/p{i // 2}/src/{'deep/' * (i // 2 % 4)}file{i // 2}")
-    lookups_s = time.perf_counter() - started
-    assert build_s < 0.5 * 3  # a busy machine may take several times as long
-    assert lookups_s < 0.3
+    build_s, lookups_s = [], []
+    for _ in range(3):  # the best of several: a busy machine is slower
+        started_s = time.thread_time()
+        found = ModuleIndex(dict.fromkeys([*files, *facts]), manifests=facts)
+        build_s.append(time.thread_time() - started_s)
+        started_s = time.thread_time()
+        for i in range(500):
+            assert web(found, f"packages/p{i}/src", f"@/{'deep/' * (i % 4)}file{i}")
+            assert web(found, f"packages/p{i}/src", f"@me/p{i // 2}/src/{'deep/' * (i // 2 % 4)}file{i // 2}")
+        lookups_s.append(time.thread_time() - started_s)
+    assert min(build_s) < 0.5
+    assert min(lookups_s) < 0.1

@@ -43,7 +43,7 @@ class WebModules:
             for found in facts.values()
             if "paths" in found
         ] + [(_prefixes(table), _TargetNames(table.values())) for table in self._import_maps.values()]
-        self._target_names: dict[str, _TargetNames] = {}
+        self._target_names: dict[tuple[str, str], _TargetNames] = {}  # of packages
 
     def find(self, directory: str, module: str) -> tuple[str, ...]:
         """The file of a module specifier; () when it is not in the repository."""
@@ -59,9 +59,10 @@ class WebModules:
         changed = {name.partition(".")[0], split_path(directory)[1]}
         found: set[str] = set()
         for package in self._packages.above(path):
-            names = self._target_names.get(package.directory)
+            key = package.directory, package.name
+            names = self._target_names.get(key)
             if names is None:
-                names = self._target_names[package.directory] = _TargetNames(package.targets)
+                names = self._target_names[key] = _TargetNames(package.targets)
             if names.has_any(changed):
                 inside = split_path(package.directory)[1]
                 found |= {inside, "#"} | ({package.name} if package.name else set())
@@ -72,7 +73,7 @@ class WebModules:
         return found
 
     def _find(self, directory: str, specifier: str) -> str | None:
-        if specifier.startswith("./") or specifier.startswith("../") or specifier in (".", ".."):
+        if specifier.startswith(("./", "../")) or specifier in (".", ".."):
             return self._find_relative(directory, specifier)
         if specifier.startswith("/"):
             return self._find_below_root(directory, specifier)
