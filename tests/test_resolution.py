@@ -562,7 +562,7 @@ def test_a_unique_method_is_found_behind_an_unknown_receiver():
             def settle_account(self): ...
         """,
         "thing.settle_account -> shop.py::Shop.settle_account (unique name)",
-        "?.settle_account -> shop.py::Shop.settle_account (unique name)",
+        "thing[].settle_account -> shop.py::Shop.settle_account (unique name)",
     )
 
 

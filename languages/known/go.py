@@ -74,6 +74,13 @@ _TABLE = SyntaxTable(
     },
 )
 
+_BUILTINS = frozenset(
+    "any append bool byte cap clear close comparable complex complex128 complex64 copy delete error false float32 float64"
+    " imag int int16 int32 int64 int8 iota len make max min new nil panic print println real recover rune string true"
+    " uint uint16 uint32 uint64 uint8 uintptr".split()
+)
+"""Names of the universe block."""
+
 LANGUAGES = (
     Language(
         "go",
@@ -86,5 +93,8 @@ LANGUAGES = (
         readers=readers_of(_TABLE),
         module_style="go",
         shares_directory=True,
+        own_object="",
+        builtins=_BUILTINS,
+        has_types=True,
     ),
 )

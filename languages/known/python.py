@@ -8,6 +8,7 @@ with the value "": it hides the same name of an outer scope.
 
 from __future__ import annotations
 
+import builtins
 import re
 from collections.abc import Iterator
 from itertools import islice, zip_longest
@@ -374,5 +375,13 @@ LANGUAGES = (
         grammar=("tree_sitter_python", "language"),
         readers=_READERS,
         module_style="python",
+        own_object="self cls",
+        super_word="super",
+        super_is_called=True,
+        constructor="__init__",
+        call_method="__call__",
+        private_prefix="_",
+        builtins=frozenset(dir(builtins)),
+        has_types=True,
     ),
 )

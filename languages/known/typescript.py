@@ -7,7 +7,7 @@ from dataclasses import replace
 from ..declarations import SyntaxTable, readers_of
 from ..language import Language
 from ..lexical_rules import SLASHES
-from .javascript import BASES, DECORATOR, ELEMENTS, IMPORT_SUFFIXES, LEXER, value_reader
+from .javascript import BASES, BUILTINS, DECORATOR, ELEMENTS, IMPORT_SUFFIXES, LEXER, value_reader
 from .javascript import TABLE as JAVASCRIPT
 
 _HEADERS = "class enum function interface module namespace"
@@ -55,8 +55,13 @@ _RECORD = Language(
     family="web",
     module_style="web",
     import_suffixes=IMPORT_SUFFIXES,
-    reexports=True,
+    own_object="this",
+    super_word="super",
     constructor="constructor",
+    builtins=BUILTINS,
+    has_types=True,
+    has_block_scopes=True,
+    has_globals=True,
 )
 
 LANGUAGES = (
