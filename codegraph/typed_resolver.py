@@ -168,7 +168,7 @@ class TypedResolver(Resolver):
             self.dependencies.add((path, name))
             return self._local(path, name, entries, symbols, line)
         found = self.attribute(path, name)
-        if found is None and name in rules.builtins and not self._is_bound(path, MODULE, name):
+        if found is None and name in rules.builtin_names and not self._is_bound(path, MODULE, name):
             return _OUTSIDE
         return found
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Literal
 
 from .lexer import Lexer
@@ -71,7 +72,7 @@ class Language:
     constructor: str = ""  # name of constructors, beside the name of the class
     call_method: str = ""  # name of the method that makes objects callable
     private_prefix: str = ""  # of names that a star import leaves out
-    builtins: frozenset[str] = frozenset()  # names that every file knows
+    builtins: str = ""  # names that every file knows
     has_types: bool = False  # readers state the types of names, so `codegraph.typed_resolver` resolves calls
     has_block_scopes: bool = False  # of several values of a module's name the latest above a line counts there
     has_globals: bool = False  # names may be known in all files without an import
@@ -90,6 +91,10 @@ class Language:
     def ids(self) -> tuple[str, ...]:
         """All language identifiers of editors."""
         return (self.name, *self.lsp_ids.split())
+
+    @cached_property
+    def builtin_names(self) -> frozenset[str]:
+        return frozenset(self.builtins.split())
 
     def opens_body(self, line: str) -> bool:
         """Whether the lines after this one are indented one level more."""

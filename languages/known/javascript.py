@@ -166,17 +166,17 @@ TABLE = SyntaxTable(
     },
 )
 
-BUILTINS = frozenset(
+BUILTINS = (
     "AbortController AbortSignal AggregateError Array ArrayBuffer BigInt Blob Boolean Buffer CustomEvent DataView Date"
     " Deno Element Error Event EventTarget File FormData Function Headers HTMLElement Infinity Intl JSON Map Math"
     " MessageChannel NaN Node Number Object Promise Proxy RangeError ReadableStream Reflect RegExp Request Response Set"
-    " String Symbol SyntaxError TextDecoder TextEncoder TransformStream TypeError URL URLSearchParams Uint8Array WeakMap"
-    " WeakRef WeakSet Worker WritableStream XMLHttpRequest afterAll afterEach alert atob beforeAll beforeEach btoa"
-    " cancelAnimationFrame clearInterval clearTimeout console crypto decodeURIComponent describe document"
+    " String Symbol SyntaxError TextDecoder TextEncoder TransformStream TypeError URL URLSearchParams Uint8Array"
+    " WeakMap WeakRef WeakSet Worker WritableStream XMLHttpRequest afterAll afterEach alert atob beforeAll beforeEach"
+    " btoa cancelAnimationFrame clearInterval clearTimeout console crypto decodeURIComponent describe document"
     " encodeURIComponent escape eval exports expect fetch global globalThis history isFinite isNaN it jest"
     " localStorage location module navigator parseFloat parseInt performance process queueMicrotask"
     " requestAnimationFrame require self sessionStorage setImmediate setInterval setTimeout structuredClone test"
-    " undefined unescape vi window".split()
+    " undefined unescape vi window"
 )
 """Global names of browsers, Node.js and the usual test runners."""
 

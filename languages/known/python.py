@@ -381,7 +381,7 @@ LANGUAGES = (
         constructor="__init__",
         call_method="__call__",
         private_prefix="_",
-        builtins=frozenset(dir(builtins)),
+        builtins=" ".join(dir(builtins)),
         has_types=True,
     ),
 )
