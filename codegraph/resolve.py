@@ -13,7 +13,7 @@ from .file_graph import MODULE_SCOPE, FileGraph
 from .generic_resolver import GenericResolver
 from .resolver import Dependency, Resolution, ResolutionSource, parse_dotted
 from .symbol_table import MODULE, has_typed_resolution
-from .typed_resolver import COLLECTION_VALUE, MODULE_VALUE, OUTSIDE_VALUE, TypedResolver
+from .typed_resolver import CLASS_VALUE, FUNCTION_VALUE, INSTANCE_VALUE, SUPER_VALUE, TypedResolver
 
 if TYPE_CHECKING:
     from .graph import CodeGraph
@@ -50,7 +50,7 @@ def resolve(graph: CodeGraph, path: str, scope: int, dotted: str, line: int | No
     if not has_typed_resolution(symbols.language):
         return GenericResolver(graph).targets(path, within, dotted)
     found = TypedResolver(graph).read(path, within, parse_dotted(dotted), line)
-    if found is None or found.kind in (OUTSIDE_VALUE, MODULE_VALUE, COLLECTION_VALUE):
+    if found is None or found.kind not in (CLASS_VALUE, FUNCTION_VALUE, INSTANCE_VALUE, SUPER_VALUE):
         return ()
     return (Resolution(found.path, found.name, found.how),)
 

@@ -38,8 +38,10 @@ class Value(NamedTuple):
     how: str
 
 
-MODULE_VALUE, CLASS_VALUE, FUNCTION_VALUE, INSTANCE_VALUE, SUPER_VALUE, COLLECTION_VALUE, OUTSIDE_VALUE = range(7)
-"""Kinds of values. A collection has elements of the class; `super` has the class in whose methods it stands."""
+MODULE_VALUE, CLASS_VALUE, FUNCTION_VALUE, INSTANCE_VALUE, SUPER_VALUE, OUTSIDE_VALUE = range(6)
+COLLECTION_VALUE, METHOD_VALUE = range(6, 8)
+"""Kinds of values. `super` has the class in whose methods it stands. A collection has elements of the class; a method
+of a collection returns one of them, or all for the `how` "typed local"."""
 
 _OUTSIDE = Value(OUTSIDE_VALUE, "", "", "")
 
@@ -200,7 +202,7 @@ class TypedResolver(Resolver):
         if kind == MODULE_VALUE:
             return self._module_member(value, name)
         if kind == COLLECTION_VALUE:
-            return _OUTSIDE
+            return self._collection_method(value, name)
         if kind == FUNCTION_VALUE:
             # Treated as a property: its value is its result.
             result = self.result(value)
@@ -232,6 +234,8 @@ class TypedResolver(Resolver):
             return Value(INSTANCE_VALUE, value.path, value.name, "returned type")
         if value.kind == MODULE_VALUE:
             return self.result(self._default_export(value))
+        if value.kind == METHOD_VALUE:
+            return value._replace(kind=INSTANCE_VALUE if value.how == "returned type" else COLLECTION_VALUE)
         if value.kind == INSTANCE_VALUE:
             call_method = self._rules(value.path).call_method
             call = self.member(value, call_method) if call_method else None
@@ -386,6 +390,14 @@ class TypedResolver(Resolver):
                 return value
             return value._replace(how="same package")
         return None
+
+    def _collection_method(self, collection: Value, name: str) -> Value:
+        rules = self._rules(collection.path)
+        if name in rules.element_methods.split():
+            return collection._replace(kind=METHOD_VALUE, how="returned type")
+        if name in rules.collection_methods.split():
+            return collection._replace(kind=METHOD_VALUE, how="typed local")
+        return _OUTSIDE
 
     def _submodule(self, path: str, name: str) -> Value | None:
         if self._rules(path).module_style not in ("python", ""):

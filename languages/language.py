@@ -73,6 +73,8 @@ class Language:
     call_method: str = ""  # name of the method that makes objects callable
     private_prefix: str = ""  # of names that a star import leaves out
     builtins: str = ""  # names that every file knows
+    element_methods: str = ""  # methods of collections that return an element
+    collection_methods: str = ""  # methods of collections that return a collection of the same elements
     has_types: bool = False  # readers state the types of names, so `codegraph.typed_resolver` resolves calls
     has_block_scopes: bool = False  # of several values of a module's name the latest above a line counts there
     has_globals: bool = False  # names may be known in all files without an import

@@ -180,6 +180,9 @@ BUILTINS = (
 )
 """Global names of browsers, Node.js and the usual test runners."""
 
+ELEMENT_METHODS = "at find findLast get pop shift"
+COLLECTION_METHODS = "concat filter reverse slice sort splice toReversed toSorted values"
+
 LANGUAGES = (
     Language(
         "javascript",
@@ -200,6 +203,8 @@ LANGUAGES = (
         super_word="super",
         constructor="constructor",
         builtins=BUILTINS,
+        element_methods=ELEMENT_METHODS,
+        collection_methods=COLLECTION_METHODS,
         has_types=True,
         has_block_scopes=True,
         has_globals=True,

@@ -7,7 +7,17 @@ from dataclasses import replace
 from ..declarations import SyntaxTable, readers_of
 from ..language import Language
 from ..lexical_rules import SLASHES
-from .javascript import BASES, BUILTINS, DECORATOR, ELEMENTS, IMPORT_SUFFIXES, LEXER, value_reader
+from .javascript import (
+    BASES,
+    BUILTINS,
+    COLLECTION_METHODS,
+    DECORATOR,
+    ELEMENT_METHODS,
+    ELEMENTS,
+    IMPORT_SUFFIXES,
+    LEXER,
+    value_reader,
+)
 from .javascript import TABLE as JAVASCRIPT
 
 _HEADERS = "class enum function interface module namespace"
@@ -59,6 +69,8 @@ _RECORD = Language(
     super_word="super",
     constructor="constructor",
     builtins=BUILTINS,
+    element_methods=ELEMENT_METHODS,
+    collection_methods=COLLECTION_METHODS,
     has_types=True,
     has_block_scopes=True,
     has_globals=True,
