@@ -542,10 +542,10 @@ def test_go():
         """
         struct Shop 8-8
         interface Payer 9-9
-        method Payer.Pay -> error 9-9
+        method Payer.Pay 9-9
         type Num 10-10
-        method Shop.Pay 11-14
-        method List.Len -> int 15-15
+        method Shop.Pay -> Foo 11-14
+        method List.Len 15-15
         function New -> Shop 16-16
         Shop.Pay: call s.store.Load
         Shop.Pay: call m.New
@@ -553,6 +553,10 @@ def test_go():
         import fmt as fmt
         import example.com/x/money as m
         import * from dot
+        Shop: self.store: Store
+        Shop.Pay: s: Shop
+        Shop.Pay: x = ?
+        List.Len: l: List
         """,
         "a.go",
     )
