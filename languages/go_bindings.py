@@ -146,12 +146,12 @@ def read_type_switch(walk: SyntaxWalk, node: Node) -> None:
     if len(names) == 1 and value is not None:
         for case in node.named_children:
             if case.type in ("type_case", "default_case"):
-                bind_type_case(walk, case, names[0], value)
+                bind_type_case(walk, case, case.children_by_field_name("type"), names[0], value)
 
 
-def bind_type_case(walk: SyntaxWalk, case: Node, name: Node, value: Node) -> None:
+def bind_type_case(walk: SyntaxWalk, case: Node, types: list[Node], name: Node, value: Node) -> None:
     """Bind the name of a type switch in one of its cases: with several types it has the type of the value."""
-    types = [described for described in case.children_by_field_name("type") if described.is_named]
+    types = [described for described in types if described.is_named]
     if len(types) == 1:
         how, text = _known("annotation", type_text(walk, types[0]))
     else:

@@ -6,6 +6,7 @@ import re
 from typing import TYPE_CHECKING
 
 from ..declarations import SyntaxTable, readers_of
+from ..error_nodes import error_reader
 from ..go_bindings import (
     bind_fields,
     bind_parameters,
@@ -18,6 +19,7 @@ from ..go_bindings import (
     read_type_switch,
     read_variables,
 )
+from ..go_errors import GoHeader
 from ..go_types import embedded_types, first_result, named_type, receiver_type
 from ..language import Language
 from ..lexer import Lexer, Open, Rule
@@ -137,8 +139,8 @@ def _read_conversion(walk: SyntaxWalk, node: Node) -> None:
 _TABLE = SyntaxTable(
     definitions={},
     calls={},
-    headers="func=function interface struct",
     others={
+        "ERROR": error_reader("", GoHeader),
         "call_expression": _read_call,
         "const_declaration": read_constants,
         "func_literal": _read_literal,
