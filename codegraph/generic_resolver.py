@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator
 
 from ..languages import language_named
 from .file_graph import Definition
-from .module_index import directory_of
+from .modules import directory_of
 from .resolver import Resolution, Resolver, parse_dotted
 from .symbol_table import STAR_IMPORTS, ImportedName, SymbolTable, enclosing_class, is_class
 
@@ -101,7 +101,11 @@ class GenericResolver(Resolver):
         module = (
             f"{item.module}.{item.name}" if kind == "class" and item.name not in ("", STAR_IMPORTS) else item.module
         )
-        return self.module(kind, directory_of(path), module)
+        found = self.module(kind, directory_of(path), module)
+        if kind != "go":
+            return found
+        inside = (other for directory in found for other in self.module("directory", directory.rstrip("/"), ""))
+        return tuple(other for other in inside if other.endswith(".go"))
 
     def _package(self, path: str) -> list[str]:
         ending = path.rpartition(".")[2]

@@ -30,7 +30,7 @@ from .invalidation import (
     to_json,
     update_names,
 )
-from .module_index import ModuleIndex, ModuleQuery
+from .modules import ModuleIndex, ModuleQuery
 from .resolve import resolve_calls
 from .resolver import Memo, OverlayMemo
 from .symbol_table import SymbolTable, changed_names
@@ -167,7 +167,8 @@ class CodeGraph:
     @property
     def modules(self) -> ModuleIndex:
         if self._modules is None:
-            self._modules = ModuleIndex(self._files.keys(), self._root_name)
+            manifests = {path: file.manifest for path, file in self._files.items() if file.manifest}
+            self._modules = ModuleIndex(self._files.keys(), self._root_name, manifests)
         return self._modules
 
     def symbols(self, path: str) -> SymbolTable | None:

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping, Set
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from .file_graph import Definition
-from .module_index import ModuleQuery, names_affected_by
+from .modules import ModuleQuery, manifest_style, names_affected_by
 from .resolver import Dependency, MemoEntry, global_name_key
 from .symbol_table import STAR_IMPORTS, Entry, SymbolTable, changed_names
 from .typed_resolver import TypedResolver
@@ -64,7 +64,8 @@ _Tables: TypeAlias = Mapping[str, tuple[SymbolTable | None, SymbolTable | None]]
 def update_names(old: CodeGraph, new: CodeGraph, tables: _Tables) -> Invalidation:
     """Update the indexes of names and modules of `new` to its files; returns the answers that differ from `old`."""
     moved = {path for path, (was, now) in tables.items() if (was is None) != (now is None)}
-    if moved:
+    manifests = {path for path in tables if _manifest(old, path) != _manifest(new, path)}
+    if moved or manifests:
         new._modules = None
     new._star_imported = old._star_imported.difference(tables).union(
         path for path, (_, now) in tables.items() if star_imports_of(now)
@@ -75,12 +76,12 @@ def update_names(old: CodeGraph, new: CodeGraph, tables: _Tables) -> Invalidatio
         for path, (was, now) in tables.items()
         if was is not None
     }
-    for path, more in _names_changed_by_star_imports(old, new, tables, moved).items():
+    for path, more in _names_changed_by_star_imports(old, new, tables, moved | manifests).items():
         names[path] = names.get(path, set()) | more
     moves: NameMoves = {}
     for path, (was, now) in tables.items():
         note_moves(moves, path, was, now)
-    others: set[Dependency] = _changed_modules(old, new, moved) if moved else set()
+    others = _changed_modules(old, new, moved, {manifest_style(path) for path in manifests})
     if moves:
         new._by_global_name = apply_moves(old._by_global_name, moves)
         others |= {(key,) for key in moves if _answer(key, old) != _answer(key, new)}
@@ -111,7 +112,10 @@ def new_names(path: str, old: SymbolTable | None, new: SymbolTable | None) -> se
 def _names_changed_by_star_imports(
     old: CodeGraph, new: CodeGraph, tables: _Tables, moved: Set[str]
 ) -> dict[str, set[str]]:
-    """Names of modules with star imports whose meaning may change, because another file has new names."""
+    """Names of modules with star imports whose meaning may change, because another file has new names.
+
+    `moved` are the files that can change what an import refers to.
+    """
     added = {path: names for path, (was, now) in tables.items() if (names := module_names(now) - module_names(was))}
     star_imports_changed = bool(moved) or any(
         star_imports_of(was) != star_imports_of(now) for was, now in tables.values()
@@ -170,23 +174,33 @@ def apply_moves(places: Mapping[str, tuple[str, ...]], moves: NameMoves) -> dict
     return after
 
 
-def _changed_modules(old: CodeGraph, new: CodeGraph, moved: Iterable[str]) -> set[Dependency]:
-    """The module queries whose answers changed because paths were added or removed."""
+def _changed_modules(
+    old: CodeGraph, new: CodeGraph, moved: Iterable[str], manifest_styles: Set[str]
+) -> set[Dependency]:
+    """The module queries whose answers changed: paths were added or removed, or manifests of some module styles."""
     names: set[str] = set()
     for path in moved:
         names |= names_affected_by(path, old.modules, new.modules)
     needles = [to_json(name)[1:-1] if name else to_json(name) for name in names]
+    needles += [b'["%s","' % style.encode() for style in manifest_styles]
+    if not needles:
+        return set()
     dependencies = old.memo.module_dependencies()
     for packed in new._dependencies.values():
         if any(needle in packed for needle in needles):
             dependencies.update(tuple(dependency) for dependency in from_json(packed)[1] if len(dependency) == 3)
     changed: set[Dependency] = set()
     for kind, directory, module in dependencies:
-        if any(name in module or name in directory for name in names):
+        if kind in manifest_styles or any(name in module or name in directory for name in names):
             dependency = ModuleQuery(kind, directory, module)
             if old.find_module(dependency) != new.find_module(dependency):
                 changed.add(dependency)
     return changed
+
+
+def _manifest(graph: CodeGraph, path: str) -> str:
+    file = graph.files.get(path)
+    return file.manifest if file is not None else ""
 
 
 # Packed dependencies

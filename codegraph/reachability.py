@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from ..languages import language_named
 from .file_graph import MODULE_SCOPE, Definition
-from .module_index import directory_of
+from .modules import directory_of
 from .resolver import parse_dotted
 from .symbol_table import MODULE, STAR_IMPORTS, ImportedName, SymbolTable
 from .typed_resolver import (

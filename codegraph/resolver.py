@@ -11,7 +11,7 @@ from collections.abc import Callable, Set
 from functools import lru_cache
 from typing import NamedTuple, Protocol, TypeAlias, TypeVar
 
-from .module_index import ModuleQuery
+from .modules import ModuleQuery
 from .symbol_table import SymbolTable, language_family
 
 MIN_UNIQUE_LENGTH = 4

@@ -20,6 +20,7 @@ from tree_sitter import Parser, Point, Tree
 from ..languages import LANGUAGES, Language, grammar, language_of
 from ..languages.syntax import NodeReader
 from .file_graph import FileGraph
+from .modules import read_manifest
 from .time_limit import CpuTimeLimit, TimeLimitExceeded, TooRiskyToParse
 from .walk import Walk, readers_by_kind
 
@@ -106,7 +107,8 @@ class SyntaxTree:
         """The facts of the file. Raises TimeLimitExceeded."""
         source = self._source
         if self._tree is None:
-            return _graph_without_syntax(self.path, self.language, source)
+            manifest, problems = read_manifest(self.path, self.text)
+            return _graph_without_syntax(self.path, self.language, source, problems, manifest)
         walk = Walk(source, _readers(self.language.name), limit)
         nodes = walk.run(self._tree.root_node)
         return FileGraph(
@@ -176,11 +178,13 @@ _SLOW: dict[str, tuple[float, int]] = {}
 too long, which are few."""
 
 
-def _graph_without_syntax(path: str, language: Language, source: bytes, problems: tuple[str, ...] = ()) -> FileGraph:
+def _graph_without_syntax(
+    path: str, language: Language, source: bytes, problems: tuple[str, ...] = (), manifest: str = ""
+) -> FileGraph:
     """One node that is the whole text."""
     n_lines = _count_lines(source)
     nodes = np.array([[-1], [0], [n_lines], [len(source)], [0]], np.int32)
-    return FileGraph(path, language.name, n_lines, len(source), nodes, problems=problems)
+    return FileGraph(path, language.name, n_lines, len(source), nodes, problems=problems, manifest=manifest)
 
 
 def _count_lines(source: bytes) -> int:

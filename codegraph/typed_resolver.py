@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 from ..languages import Language, language_named
 from .file_graph import RESULT, Definition
-from .module_index import directory_of
+from .modules import directory_of
 from .resolver import NamePart, Resolution, Resolver, parse_dotted
 from .symbol_table import (
     MODULE,

@@ -19,7 +19,7 @@ BlockStyle = Literal["", "indentation", "braces", "end"]
 """How a block of statements ends: by a smaller indentation, a brace, or the word `end`; "" for unknown."""
 
 ModuleStyle = Literal["", "python", "web", "go", "include", "class"]
-"""The meaning of the text of an import: the rules by which `codegraph.module_index` finds the file."""
+"""The meaning of the text of an import: the rules by which `codegraph.modules` finds the file."""
 
 # Not the brace of a literal, of names to import, or of a namespace, whose content many do not indent.
 BRACE_HEADER = re.compile(

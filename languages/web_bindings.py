@@ -355,7 +355,9 @@ def _results(walk: SyntaxWalk, function: Node | None) -> list[TypeText]:
         last = body.named_child(at)
         if last is None or last.type not in ("comment", "function_declaration"):
             is_return = last is not None and last.type == "return_statement"
-            return meanings(walk, last.named_children[0]) if last is not None and is_return and last.named_children else []
+            return (
+                meanings(walk, last.named_children[0]) if last is not None and is_return and last.named_children else []
+            )
     return []
 
 

@@ -1,0 +1,95 @@
+"""Module resolution of Go: import paths by the modules of go.mod and go.work, local replacements and `vendor`.
+
+A package is a directory. Without any go.mod the directory with the longest tail of the import path counts. Knows the
+facts of `manifests`; `internal` is not enforced.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from .manifests import Facts
+from .paths import PathTables, directory_of, join_path, n_common, normalised, upwards
+
+_STDLIB_NAMES = """
+    archive arena bufio bytes cmp compress container context crypto database debug embed encoding errors expvar flag fmt
+    go hash html image index internal io iter log maps math mime net os path plugin reflect regexp runtime slices sort
+    strconv strings structs sync syscall testing text time unicode unique unsafe weak
+"""
+_STDLIB = frozenset(_STDLIB_NAMES.split())
+
+
+class GoModules:
+    """The Go packages of a snapshot."""
+
+    def __init__(self, tables: PathTables, facts: Mapping[str, Facts]) -> None:
+        self._directories = tables.directories
+        by_name: dict[str, dict[str, Facts]] = {"go.mod": {}, "go.work": {}}
+        for path in sorted(facts):
+            name = path.rpartition("/")[2]
+            if name in by_name:
+                by_name[name][directory_of(path)] = facts[path]
+        self._modules, self._workspaces = by_name["go.mod"], by_name["go.work"]
+        self._roots: dict[tuple[str | None, str | None], dict[str, str]] = {}
+
+    def find(self, directory: str, module: str) -> tuple[str, ...]:
+        """The directory of an imported package with a slash at its end, "/" for the root; () for one from outside."""
+        found = self._find(directory, module)
+        return (f"{found}/",) if found is not None else ()
+
+    def names_resolved_by(self, path: str) -> set[str]:
+        """When `path` is added or removed, manifests can change the answers of queries that contain these names."""
+        directory = directory_of(path)
+        names = {facts["module"] for base, facts in self._modules.items() if base == directory}
+        for base, facts in (*self._modules.items(), *self._workspaces.items()):
+            replaced = facts.get("replace", {})
+            names |= {name for name, target in replaced.items() if normalised(join_path(base, target)) == directory}
+        return names if path.endswith(".go") else set()
+
+    def _find(self, directory: str, module: str) -> str | None:
+        if not self._modules:
+            return self._find_tail(module)
+        own, workspace = _nearest(directory, self._modules), _nearest(directory, self._workspaces)
+        roots = self._roots.get((own, workspace))
+        if roots is None:
+            roots = self._roots[own, workspace] = self._roots_for(own, workspace)
+        parts = module.split("/")
+        for end in range(len(parts), 0, -1):
+            root = roots.get("/".join(parts[:end]))
+            if root is not None and self._is_package(found := join_path(root, "/".join(parts[end:]))):
+                return found
+        above = [root for root in (own, workspace, "") if root is not None]
+        return next(filter(self._is_package, (join_path(root, f"vendor/{module}") for root in above)), None)
+
+    def _find_tail(self, module: str) -> str | None:
+        parts = module.split("/")
+        if parts[0] in _STDLIB:
+            return None
+        tails = ("/".join(parts[start:]) for start in range(len(parts)))
+        return next(filter(self._is_package, tails), None)
+
+    def _roots_for(self, own: str | None, workspace: str | None) -> dict[str, str]:
+        """The directory of each module path for a module in a workspace; later rules overwrite earlier ones."""
+        roots: dict[str, str] = {}
+        for base in sorted(self._modules, key=lambda base: (n_common(base, own or ""), -base.count("/"))):
+            roots[self._modules[base]["module"]] = base
+        facts = self._workspaces.get(workspace, {}) if workspace is not None else {}
+        for use in facts.get("use", ()):
+            used = normalised(join_path(workspace or "", use))
+            if used is not None and used in self._modules:
+                roots[self._modules[used]["module"]] = used
+        for base, replacing in ((own, self._modules), (workspace, self._workspaces)):
+            for name, target in replacing[base].get("replace", {}).items() if base is not None else ():
+                replaced = normalised(join_path(base or "", target))
+                if replaced is not None:
+                    roots[name] = replaced
+        if own is not None:
+            roots[self._modules[own]["module"]] = own
+        return roots
+
+    def _is_package(self, directory: str) -> bool:
+        return any(path.endswith(".go") for path in self._directories.get(directory, ()))
+
+
+def _nearest(directory: str, manifests: Mapping[str, Facts]) -> str | None:
+    return next((above for above in upwards(directory) if above in manifests), None)

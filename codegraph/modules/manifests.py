@@ -1,0 +1,251 @@
+"""Readers of manifests: package.json, tsconfig.json, jsconfig.json, deno.json, pnpm-workspace.yaml, go.mod and go.work.
+
+`read_manifest` reduces the text of a manifest to the facts that module resolution needs, in JSON
+(`FileGraph.manifest`). A manifest is data: nothing is executed, no other file is read. A broken one has no facts and
+one problem. Knows no path but the file's name.
+
+Facts, all optional:
+- package.json, deno.json: `name`; `entries`, the targets of the package itself, in order; `exports` and `imports`, for
+  each subpath its targets in order, null for a subpath that is not exported; `workspaces`, globs; `map`, the import map
+  of Deno.
+- pnpm-workspace.yaml: `workspaces`.
+- tsconfig.json, jsconfig.json: `extends`, `base_url`, `paths`, `references`, `include`, `is_solution`.
+- go.mod, go.work: `module`, `replace`, `use`.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable
+from typing import Any, TypeAlias
+
+from ...errors import ControlFlow
+
+Facts: TypeAlias = dict[str, Any]
+
+WEB_MANIFESTS = "web"
+GO_MANIFESTS = "go"
+
+
+def manifest_style(path: str) -> str:
+    """The module style whose resolution depends on the file at `path`; "" for a file that is no manifest."""
+    found = _reader(path)
+    return found[0] if found else ""
+
+
+def read_manifest(path: str, text: str) -> tuple[str, tuple[str, ...]]:
+    """The facts of a manifest as JSON, and its problems; "" for a file that is no manifest, and for a broken one."""
+    found = _reader(path)
+    if found is None:
+        return "", ()
+    name = path.rpartition("/")[2]
+    try:
+        facts = found[1](text.removeprefix("\ufeff"))
+    except _Invalid as error:
+        return "", (f"`{name}` {error}; its module names are not used. Correct the file.",)
+    return json.dumps({key: value for key, value in facts.items() if value}, separators=(",", ":")), ()
+
+
+class _Invalid(ControlFlow):
+    """Why a manifest is not valid, as a clause without its subject."""
+
+
+# JSON with comments
+
+# An unclosed string or comment matches too: a pattern that failed there would take quadratic time.
+_STRING = r'("(?:[^"\\\n]|\\.)*"?)'
+_COMMENT = re.compile(_STRING + r"|//[^\n]*|/\*.*?(?:\*/|\Z)", re.DOTALL)
+_TRAILING_COMMA = re.compile(_STRING + r"|,(?=\s*[}\]])", re.DOTALL)
+
+
+def _json(text: str) -> Facts:
+    """The object of a JSON text with comments and trailing commas."""
+    try:
+        value = _loads(text)
+    except ValueError:
+        # Line breaks of comments stay, for the line of an error.
+        without = _COMMENT.sub(lambda found: found[1] or "\n" * found[0].count("\n"), text)
+        without = _TRAILING_COMMA.sub(lambda found: found[1] or "", without)
+        try:
+            value = _loads(without)
+        except json.JSONDecodeError as error:
+            raise _Invalid(f"is not valid JSON on line {error.lineno}") from None
+        except ValueError:
+            raise _Invalid("is not valid JSON") from None
+    if not isinstance(value, dict):
+        raise _Invalid("contains no JSON object")
+    return value
+
+
+def _loads(text: str) -> Any:
+    try:
+        return json.loads(text)
+    except RecursionError:
+        raise _Invalid("is nested too deeply") from None
+
+
+def _string(value: object) -> str:
+    return value if isinstance(value, str) else ""
+
+
+def _strings(value: object) -> list[str]:
+    """A string or a list of strings as a list."""
+    values = value if isinstance(value, list) else [value]
+    return [each for each in values if isinstance(each, str) and each]
+
+
+def _table(value: object) -> dict[str, Any]:
+    return value if isinstance(value, dict) else {}
+
+
+# Packages
+
+_ENTRY_FIELDS = ("source", "module", "main", "types", "typings")
+_CONDITIONS = {"source": 0, "import": 2, "module": 2, "default": 3, "node": 3, "require": 4, "types": 5, "browser": 6}
+_CUSTOM_CONDITION = 1  # mostly the sources of a workspace
+_MAX_DEPTH = 20
+
+
+def _package(text: str) -> Facts:
+    data = _json(text)
+    workspaces = data.get("workspaces")
+    exports = data.get("exports")
+    return {
+        "name": _string(data.get("name")),
+        "entries": [target for field in _ENTRY_FIELDS for target in _strings(data.get(field))[:1]],
+        "exports": _subpaths(exports, ".") if exports is not None else {},
+        "imports": _subpaths(_table(data.get("imports")), "#"),
+        "workspaces": _strings(_table(workspaces).get("packages") if isinstance(workspaces, dict) else workspaces),
+    }
+
+
+def _deno(text: str) -> Facts:
+    data = _json(text)
+    exports = data.get("exports")
+    return {
+        "name": _string(data.get("name")),
+        "exports": _subpaths(exports, ".") if exports is not None else {},
+        "workspaces": _strings(data.get("workspace")),
+        "map": {key: target for key, target in _table(data.get("imports")).items() if key and isinstance(target, str)},
+    }
+
+
+def _subpaths(exports: object, mark: str) -> dict[str, list[str] | None]:
+    """The targets of each subpath, the likeliest source first; None for a subpath that is excluded by null."""
+    table = _table(exports)
+    if not any(key.startswith(mark) for key in table):
+        table = {".": exports} if mark == "." else {}
+    found: dict[str, list[str] | None] = {}
+    for key, value in table.items():
+        if key.startswith(mark):
+            found[key] = None if value is None else _targets(value)
+    return found
+
+
+def _targets(value: object, depth: int = 0) -> list[str]:
+    """The targets of nested conditions, in the order of `_CONDITIONS`."""
+    if isinstance(value, str):
+        return [value]
+    nested: list[object] = []
+    if depth < _MAX_DEPTH and isinstance(value, list):
+        nested = value
+    elif depth < _MAX_DEPTH and isinstance(value, dict):
+        nested = [value[key] for key in sorted(value, key=lambda key: _CONDITIONS.get(key, _CUSTOM_CONDITION))]
+    return list(dict.fromkeys(target for each in nested for target in _targets(each, depth + 1)))
+
+
+def _pnpm_workspace(text: str) -> Facts:
+    """The list `packages` of pnpm-workspace.yaml."""
+    globs: list[str] = []
+    is_inside = False
+    for line in text.splitlines():
+        content = re.sub(r"(^|\s)#.*", "", line).strip()
+        if not content:
+            continue
+        if is_inside and content.startswith("-"):
+            globs.append(content[1:].strip().strip("'\""))
+            continue
+        is_inside = not line[0].isspace() and content.startswith("packages:")
+        if is_inside:
+            inline = content.removeprefix("packages:").strip()
+            globs += [each.strip().strip("'\"") for each in inline.strip("[]").split(",")]
+    return {"workspaces": [glob for glob in globs if glob]}
+
+
+# TypeScript
+
+
+def _tsconfig(text: str) -> Facts:
+    data = _json(text)
+    options = _table(data.get("compilerOptions"))
+    references = data.get("references")
+    paths = {key: _strings(targets) for key, targets in _table(options.get("paths")).items()}
+    return {
+        "extends": _strings(data.get("extends")),
+        "base_url": _string(options.get("baseUrl")),
+        "paths": {key: targets for key, targets in paths.items() if key},
+        "references": [path for each in references if (path := _string(_table(each).get("path")))]
+        if isinstance(references, list)
+        else [],
+        "include": _strings(data.get("include")) + _strings(data.get("files")),
+        # A configuration that holds no file itself.
+        "is_solution": data.get("files") == [] and not data.get("include"),
+    }
+
+
+# Go
+
+
+def _go(text: str) -> Facts:
+    """The directives of go.mod and go.work."""
+    replace: dict[str, str] = {}
+    use: list[str] = []
+    module, block = "", ""
+    for line in text.splitlines():
+        words = [word.strip('"`') for word in line.partition("//")[0].split()]
+        if not words:
+            continue
+        if block and words[0] == ")":
+            block = ""
+            continue
+        if words[1:] == ["("] or words[0].endswith("("):
+            block = words[0].rstrip("(")
+            continue
+        directive, arguments = (block, words) if block else (words[0], words[1:])
+        if directive == "module" and arguments:
+            module = arguments[0]
+        elif directive == "use" and arguments:
+            use.append(arguments[0])
+        elif directive == "replace" and "=>" in arguments[:-1]:
+            target = arguments[arguments.index("=>") + 1]
+            if target.startswith(("./", "../")) or target in (".", ".."):
+                replace[arguments[0]] = target
+    return {"module": module, "replace": replace, "use": use}
+
+
+def _go_mod(text: str) -> Facts:
+    facts = _go(text)
+    if not facts["module"]:
+        raise _Invalid("has no `module` line")
+    return facts
+
+
+_Reader: TypeAlias = Callable[[str], Facts]
+_READERS: dict[str, tuple[str, _Reader]] = {
+    "package.json": (WEB_MANIFESTS, _package),
+    "deno.json": (WEB_MANIFESTS, _deno),
+    "deno.jsonc": (WEB_MANIFESTS, _deno),
+    "pnpm-workspace.yaml": (WEB_MANIFESTS, _pnpm_workspace),
+    "go.mod": (GO_MANIFESTS, _go_mod),
+    "go.work": (GO_MANIFESTS, _go),
+}
+_TSCONFIG = re.compile(r"[tj]sconfig[-.\w]*\.json")
+
+
+def _reader(path: str) -> tuple[str, _Reader] | None:
+    name = path.rpartition("/")[2]
+    found = _READERS.get(name)
+    if found is None and name.endswith(".json") and _TSCONFIG.fullmatch(name):
+        return WEB_MANIFESTS, _tsconfig
+    return found

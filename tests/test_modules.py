@@ -1,0 +1,458 @@
+"""Which file does an import mean? Small trees with manifests, one rule each."""
+
+import json
+import time
+
+import pytest
+from weft.codegraph.modules import ModuleIndex, ModuleQuery, read_manifest
+
+
+def modules(files: str, manifests: dict[str, object] | None = None) -> ModuleIndex:
+    """An index of files (paths separated by spaces) and manifests (texts or JSON objects by path)."""
+    facts = {}
+    for path, content in (manifests or {}).items():
+        text = content if isinstance(content, str) else json.dumps(content)
+        facts[path], problems = read_manifest(path, text)
+        assert not problems
+    return ModuleIndex([*files.split(), *facts], manifests=facts)
+
+
+def web(found: ModuleIndex, directory: str, specifier: str) -> str | None:
+    paths = found.find(ModuleQuery("web", directory, specifier))
+    assert len(paths) <= 1
+    return paths[0] if paths else None
+
+
+def go(found: ModuleIndex, directory: str, path: str) -> tuple[str, ...]:
+    return found.find(ModuleQuery("go", directory, path))
+
+
+# Relative specifiers
+
+
+@pytest.mark.parametrize(
+    ("files", "specifier", "expected"),
+    [
+        ("src/x.ts", "./x", "src/x.ts"),
+        ("src/x.ts", "./x.ts", "src/x.ts"),
+        ("src/x.ts", "./x.js", "src/x.ts"),
+        ("src/x.tsx", "./x.js", "src/x.tsx"),
+        ("src/x.tsx", "./x.jsx", "src/x.tsx"),
+        ("src/x.mts", "./x.mjs", "src/x.mts"),
+        ("src/x.cts", "./x.cjs", "src/x.cts"),
+        ("src/x.js src/x.d.ts", "./x.js", "src/x.js"),
+        ("src/x.js src/x.d.ts", "./x", "src/x.js"),
+        ("src/x.d.ts", "./x", "src/x.d.ts"),
+        ("src/x.d.ts", "./x.js", "src/x.d.ts"),
+        ("src/x.ts src/x/index.ts", "./x", "src/x.ts"),
+        ("src/x.ts src/x/index.ts", "./x/", "src/x/index.ts"),
+        ("src/x/index.ts", "./x", "src/x/index.ts"),
+        ("src/x/index.tsx", "./x/index.js", "src/x/index.tsx"),
+        ("src/index.ts src.ts", ".", "src/index.ts"),
+        ("index.ts src.ts", "..", "index.ts"),
+        ("index.ts", "../", "index.ts"),
+        ("lib.ts", "../lib", "lib.ts"),
+        ("src/App.vue", "./App.vue", "src/App.vue"),
+        ("src/App.svelte", "./App.svelte", "src/App.svelte"),
+        ("src/foo.bar.ts", "./foo.bar", "src/foo.bar.ts"),
+        ("src/worker.ts", "./worker.ts?worker&inline", "src/worker.ts"),
+        ("src/data.json", "./data.json", None),
+        ("src/style.css", "./style.css", None),
+        ("src/style.css.ts", "./style.css", "src/style.css.ts"),
+        ("x.ts", "../../x", None),
+        ("src/x.ts", "", None),
+    ],
+)
+def test_relative_specifiers(files, specifier, expected):
+    assert web(modules(files), "src", specifier) == expected
+
+
+def test_a_directory_with_a_package_is_its_entry():
+    found = modules("a.ts lib/code/main.ts", {"lib/package.json": {"main": "code/main"}})
+    assert web(found, "", "./lib") == "lib/code/main.ts"
+
+
+def test_an_absolute_specifier_is_below_the_package():
+    found = modules("app/src/main.ts shared/x.ts", {"app/package.json": {}})
+    assert web(found, "app/src", "/src/main.ts") == "app/src/main.ts"
+    assert web(found, "app/src", "/shared/x") == "shared/x.ts"
+    assert web(found, "app/src", "/") is None
+
+
+def test_a_path_in_a_build_directory_is_its_source():
+    found = modules("app/src/node/cli.ts app/src/index.ts", {"app/package.json": {"name": "app"}})
+    assert web(found, "app/bin", "../dist/node/cli.js") == "app/src/node/cli.ts"
+    assert web(found, "app/bin", "../dist") == "app/src/index.ts"
+    assert web(found, "app/bin", "../missing/node/cli.js") is None
+
+
+# Packages
+
+
+@pytest.mark.parametrize(
+    ("package", "files", "specifier", "expected"),
+    [
+        ({"main": "lib.js"}, "lib.js", "pkg", "lib.js"),
+        ({"main": "./lib"}, "lib/index.js", "pkg", "lib/index.js"),
+        ({"main": "."}, "index.js", "pkg", "index.js"),
+        ({}, "index.ts", "pkg", "index.ts"),
+        ({}, "src/index.tsx index.test.ts", "pkg", "src/index.tsx"),
+        ({"main": "dist/index.cjs", "module": "dist/index.mjs"}, "src/index.ts", "pkg", "src/index.ts"),
+        ({"main": "dist/main.js"}, "src/main.ts src/index.ts", "pkg", "src/main.ts"),
+        ({"main": "dist/main.js"}, "main.ts index.ts", "pkg", "main.ts"),
+        ({"main": "dist/bundle.js"}, "src/index.ts", "pkg", "src/index.ts"),
+        ({"main": "lib/main.js", "types": "lib/main.d.ts"}, "lib/main.js lib/main.d.ts", "pkg", "lib/main.js"),
+        ({"types": "types.d.ts", "main": "dist/x.js"}, "types.d.ts src/x.ts", "pkg", "src/x.ts"),
+        ({"types": "types.d.ts", "main": "dist/x.js"}, "types.d.ts", "pkg", "types.d.ts"),
+        ({"source": "code/a.ts", "main": "b.js"}, "code/a.ts b.js", "pkg", "code/a.ts"),
+        ({"browser": "b.js", "main": "a.js"}, "a.js b.js", "pkg", "a.js"),
+        ({}, "src/deep/x.ts", "pkg/src/deep/x", "src/deep/x.ts"),
+        ({}, "src/deep/x.ts", "pkg/deep/x", "src/deep/x.ts"),
+        ({}, "src/deep/x.ts", "pkg/lib/deep/x.js", "src/deep/x.ts"),
+        ({"exports": "./dist/a.js"}, "src/a.ts", "pkg", "src/a.ts"),
+        ({"exports": {".": "./a.js", "./b": "./code/b.js"}}, "a.js code/b.js", "pkg/b", "code/b.js"),
+        (
+            {"exports": {"import": {"types": "./dist/m.d.mts", "default": "./dist/m.mjs"}, "require": "./dist/m.cjs"}},
+            "src/m.ts",
+            "pkg",
+            "src/m.ts",
+        ),
+        (
+            {"exports": {"./jsx": {"types": "./dist/types/jsx/index.d.ts", "import": "./dist/jsx/index.js"}}},
+            "src/jsx/index.ts",
+            "pkg/jsx",
+            "src/jsx/index.ts",
+        ),
+        ({"exports": {".": {"@me/source": "./code/a.ts", "import": "./b.js"}}}, "code/a.ts b.js", "pkg", "code/a.ts"),
+        ({"exports": {".": {"browser": "./b.js", "default": "./a.js"}}}, "a.js b.js", "pkg", "a.js"),
+        ({"exports": {"./*": "./dist/*.js"}}, "src/deep/x.ts", "pkg/deep/x", "src/deep/x.ts"),
+        ({"exports": {"./*": "./dist/*/index.js"}}, "src/x/index.ts", "pkg/x", "src/x/index.ts"),
+        ({"exports": {"./*": "./a/*.js", "./b/*": "./c/*.js"}}, "a/b/x.js c/x.js", "pkg/b/x", "c/x.js"),
+        ({"exports": {"./*": "./a/*.js", "./x": "./y.js"}}, "a/x.js y.js", "pkg/x", "y.js"),
+        ({"exports": {"./lib/": "./code/"}}, "code/x.js", "pkg/lib/x.js", "code/x.js"),
+        ({"exports": {"./*": "./*.js", "./secret/*": None}}, "secret/x.js", "pkg/secret/x", None),
+        ({"exports": {".": None}, "main": "a.js"}, "a.js", "pkg", None),
+        ({"exports": {"./b": "./b.js"}, "main": "a.js"}, "a.js b.js", "pkg", "a.js"),
+        ({"exports": {".": ["./missing.js", "./a.js"]}}, "a.js", "pkg", "a.js"),
+        ({"exports": {".": "../outside.js"}}, "src/index.ts", "pkg", "src/index.ts"),
+        ({"exports": {".": "./dist/index.js"}}, "src/deep/x.ts", "pkg/src/deep/x", "src/deep/x.ts"),
+    ],
+)
+def test_package_names(package, files, specifier, expected):
+    paths = " ".join(f"packages/pkg/{path}" for path in files.split())
+    found = modules(f"app/a.ts {paths}", {"packages/pkg/package.json": {"name": "pkg", **package}})
+    assert web(found, "app", specifier) == (expected and f"packages/pkg/{expected}")
+
+
+def test_scoped_names_and_self_references():
+    found = modules(
+        "src/index.ts src/deep/x.ts other/index.ts",
+        {"package.json": {"name": "@me/it", "main": "dist/index.js"}, "other/package.json": {"name": "@me/other"}},
+    )
+    assert web(found, "src/deep", "@me/it") == "src/index.ts"
+    assert web(found, "src/deep", "@me/it/deep/x") == "src/deep/x.ts"
+    assert web(found, "src", "@me/other") == "other/index.ts"
+    assert web(found, "src", "@me") is None
+    assert web(found, "src", "react") is None
+
+
+@pytest.mark.parametrize("module", ["fs", "node:fs", "node:fs/promises", "bun:test", "https://x.y/z.ts", "virtual:x"])
+def test_builtin_modules_are_outside(module):
+    assert web(modules("fs/index.js a.ts", {"fs/package.json": {"name": "fs"}}), "", module) is None
+
+
+def test_of_equal_names_the_importing_package_and_members_of_its_workspace_come_first():
+    package = {"name": "pkg"}
+    found = modules(
+        "packages/pkg/index.js examples/pkg/index.js examples/app/a.js app/a.js",
+        {
+            "package.json": {"workspaces": ["packages/*", "app"]},
+            "packages/pkg/package.json": package,
+            "examples/pkg/package.json": package,
+        },
+    )
+    assert web(found, "app", "pkg") == "packages/pkg/index.js"
+    assert web(found, "examples/app", "pkg") == "packages/pkg/index.js"
+    assert web(found, "examples/pkg", "pkg") == "examples/pkg/index.js"
+
+
+@pytest.mark.parametrize(
+    "manifest",
+    [
+        {"pnpm-workspace.yaml": "packages:\n  # all\n  - 'packages/**'\n  - \"!packages/old/**\"\ncatalog:\n  a: 1\n"},
+        {"pnpm-workspace.yaml": "packages: ['packages/**', '!packages/old/**']\n"},
+        {"package.json": {"workspaces": {"packages": ["packages/**", "!packages/old/**"]}}},
+    ],
+)
+def test_workspaces_have_excluded_members(manifest):
+    package = {"name": "pkg"}
+    found = modules(
+        "packages/old/pkg/index.js packages/new/deep/pkg/index.js app/a.js",
+        {**manifest, "packages/old/pkg/package.json": package, "packages/new/deep/pkg/package.json": package},
+    )
+    assert web(found, "app", "pkg") == "packages/new/deep/pkg/index.js"
+
+
+def test_two_equally_far_packages_of_one_name_are_not_guessed_between():
+    package = {"name": "pkg"}
+    found = modules("a/x.js b/index.js c/index.js", {"b/package.json": package, "c/package.json": package})
+    assert web(found, "a", "pkg") is None
+
+
+def test_subpath_imports():
+    found = modules(
+        "app/src/types/x.ts app/src/dep.ts app/src/main.ts lib/index.ts",
+        {
+            "app/package.json": {
+                "imports": {
+                    "#types/*": "./src/types/*.ts",
+                    "#dep": {"node": "lib", "default": "./dist/dep.js"},
+                    "#lib": "lib",
+                    "#none": None,
+                }
+            },
+            "lib/package.json": {"name": "lib"},
+        },
+    )
+    assert web(found, "app/src", "#types/x") == "app/src/types/x.ts"
+    assert web(found, "app/src", "#types/x.js") == "app/src/types/x.ts"
+    assert web(found, "app/src", "#dep") == "app/src/dep.ts"
+    assert web(found, "app/src", "#lib") == "lib/index.ts"
+    assert web(found, "app/src", "#none") is None
+    assert web(found, "lib", "#dep") is None
+
+
+# tsconfig.json
+
+
+def options(**compiler_options: object) -> dict[str, object]:
+    return {"compilerOptions": compiler_options}
+
+
+def test_paths_with_exact_keys_patterns_and_several_targets():
+    paths = {
+        "@app": ["src/app/main.ts"],
+        "@app/*": ["generated/*", "src/app/*"],
+        "@app/deep/*": ["src/deeper/*"],
+        "*": ["typings/*"],
+    }
+    files = "src/app/main.ts src/app/x.ts src/app/deep/y.ts src/deeper/y.ts src/a.ts typings/z.d.ts"
+    found = modules(files, {"tsconfig.json": options(paths=paths)})
+    assert web(found, "src", "@app") == "src/app/main.ts"
+    assert web(found, "src", "@app/x") == "src/app/x.ts"
+    assert web(found, "src", "@app/x.js") == "src/app/x.ts"
+    assert web(found, "src", "@app/deep/y") == "src/deeper/y.ts"
+    assert web(found, "src", "z") == "typings/z.d.ts"
+    assert web(found, "src", "@app/missing") is None
+
+
+def test_base_url_alone_and_with_paths():
+    found = modules(
+        "web/src/shop/pay.ts web/src/shop/index.ts",
+        {"web/tsconfig.json": options(baseUrl="./src", paths={"~shop": ["shop"]})},
+    )
+    assert web(found, "web/src/deep", "shop/pay") == "web/src/shop/pay.ts"
+    assert web(found, "web/src", "~shop") == "web/src/shop/index.ts"
+    assert web(found, "", "shop/pay") is None
+
+
+def test_the_nearest_configuration_counts():
+    found = modules(
+        "a/src/x.ts b/src/x.ts b/jsconfig.json",
+        {
+            "tsconfig.json": options(paths={"@/*": ["a/src/*"]}),
+            "b/jsconfig.json": options(paths={"@/*": ["src/*"]}),
+        },
+    )
+    assert web(found, "a/src", "@/x") == "a/src/x.ts"
+    assert web(found, "b/src", "@/x") == "b/src/x.ts"
+
+
+def test_extended_configurations_give_paths_relative_to_themselves():
+    manifests = {
+        "tsconfig.base.json": '{ // shared\n"compilerOptions": {"paths": {"@lib/*": ["libs/*/src"],},},}',
+        "app/tsconfig.json": {"extends": "../tsconfig.base", **options(strict=True)},
+        "tool/tsconfig.json": {"extends": ["../tsconfig.base.json", "@me/config/strict"]},
+        "config/package.json": {"name": "@me/config"},
+        "config/tsconfig.strict.json": options(),
+        "own/tsconfig.json": {"extends": "../tsconfig.base.json", **options(paths={"@own": ["./main.ts"]})},
+        "loop/tsconfig.json": {"extends": "./tsconfig.json"},
+    }
+    found = modules("libs/shop/src/index.ts app/a.ts own/main.ts", manifests)
+    assert web(found, "app/deep", "@lib/shop") == "libs/shop/src/index.ts"
+    assert web(found, "tool", "@lib/shop") == "libs/shop/src/index.ts"
+    assert web(found, "own", "@lib/shop") is None
+    assert web(found, "own", "@own") == "own/main.ts"
+    assert web(found, "loop", "@lib/shop") is None
+
+
+def test_configurations_of_workspace_packages_are_extended():
+    found = modules(
+        "app/src/x.ts",
+        {
+            "config/package.json": {"name": "@me/config"},
+            "config/tsconfig.json": options(paths={"@/*": ["${configDir}/src/*"]}),
+            "config/tsconfig.app.json": {"extends": "./tsconfig.json"},
+            "app/tsconfig.json": {"extends": "@me/config/tsconfig.app.json"},
+            "tool/tsconfig.json": {"extends": "@me/config"},
+        },
+    )
+    assert web(found, "app/src", "@/x") == "app/src/x.ts"
+    assert web(found, "tool", "@/x") is None
+
+
+def test_a_solution_uses_the_references_that_hold_the_file():
+    found = modules(
+        "app/src/x.ts app/server/x.ts app/other/a.ts",
+        {
+            "app/tsconfig.json": {
+                "files": [],
+                "references": [{"path": "./tsconfig.node.json"}, {"path": "./tsconfig.app.json"}],
+            },
+            "app/tsconfig.app.json": {"include": ["src/**/*.ts"], **options(paths={"#/*": ["./src/*"]})},
+            "app/tsconfig.node.json": {"include": ["vite.config.ts", "server"], **options(paths={"#/*": ["server/*"]})},
+        },
+    )
+    assert web(found, "app/src/deep", "#/x") == "app/src/x.ts"
+    assert web(found, "app/server", "#/x") == "app/server/x.ts"
+    assert web(found, "app/other", "#/x") == "app/server/x.ts"  # in none of them: the first one
+
+
+def test_references_to_projects_in_folders():
+    found = modules(
+        "a/src/x.ts b/src/x.ts",
+        {
+            "tsconfig.json": {"files": [], "references": [{"path": "a"}, {"path": "./b"}, {"path": "missing"}]},
+            "a/tsconfig.json": options(paths={"@/*": ["./src/*"]}),
+            "b/tsconfig.json": options(paths={"@/*": ["./src/*"]}),
+        },
+    )
+    assert web(found, "b/src", "@/x") == "b/src/x.ts"
+
+
+def test_a_path_alias_may_lead_to_a_package_or_a_build_product():
+    found = modules(
+        "core/code/main.ts ui/src/index.ts app/a.ts",
+        {
+            "tsconfig.json": options(paths={"@core": ["./core"], "@ui": ["./ui/dist"]}),
+            "core/package.json": {"name": "core", "main": "code/main.js"},
+            "ui/package.json": {"name": "ui"},
+        },
+    )
+    assert web(found, "app", "@core") == "core/code/main.ts"
+    assert web(found, "app", "@ui") == "ui/src/index.ts"
+
+
+def test_usual_aliases_are_the_last_fallback():
+    found = modules("web/src/x.ts web/src/deep/a.ts y.ts src/z/index.ts")
+    assert web(found, "web/src/deep", "@/x") == "web/src/x.ts"
+    assert web(found, "web/src/deep", "~/x") == "web/src/x.ts"
+    assert web(found, "web/src/deep", "@/z") == "src/z/index.ts"
+    assert web(found, "web/src/deep", "@/y") is None
+    assert web(found, "web/src/deep", "@/") is None
+
+
+def test_import_maps_of_deno():
+    found = modules(
+        "src/mod.ts src/deep/x.ts",
+        {"deno.json": {"imports": {"hono": "./src/mod.ts", "deep/": "./src/deep/", "std": "jsr:@std/assert"}}},
+    )
+    assert web(found, "src", "hono") == "src/mod.ts"
+    assert web(found, "src", "deep/x.ts") == "src/deep/x.ts"
+    assert web(found, "src", "std") is None
+
+
+# Go
+
+MODULE = "module example.com/shop\n\ngo 1.22\n"
+
+
+def test_go_packages_are_directories_of_the_module():
+    found = modules("main.go price/price.go internal/x/x.go docs/a.md", {"go.mod": MODULE})
+    assert go(found, "price", "example.com/shop") == ("/",)
+    assert go(found, "", "example.com/shop/price") == ("price/",)
+    assert go(found, "", "example.com/shop/internal/x") == ("internal/x/",)
+    assert go(found, "", "example.com/shop/docs") == ()
+    assert go(found, "", "example.com/shopping/price") == ()
+    assert go(found, "", "github.com/other/price") == ()
+    assert go(found, "", "fmt") == ()
+
+
+def test_nested_modules_have_the_longest_prefix():
+    found = modules(
+        "a.go tools/b.go sub/c/c.go",
+        {
+            "go.mod": MODULE,
+            "tools/go.mod": "module example.com/shop/kit/v2 // own\n",
+            "sub/go.mod": "module sub.org/m\n",
+        },
+    )
+    assert go(found, "", "example.com/shop/kit/v2") == ("tools/",)
+    assert go(found, "tools", "example.com/shop") == ("/",)
+    assert go(found, "", "sub.org/m/c") == ("sub/c/",)
+
+
+def test_local_replacements():
+    manifest = (
+        MODULE
+        + """
+replace example.com/one => ./third/one // a fork
+replace (
+    example.com/two v1.2.0 => ../outside
+    "example.com/three" => ./three
+    example.com/four => example.com/shop/other v1.0.0
+)
+"""
+    )
+    found = modules("third/one/x/x.go three/y.go other/z.go app/go.mod", {"go.mod": manifest})
+    assert go(found, "", "example.com/one/x") == ("third/one/x/",)
+    assert go(found, "", "example.com/three") == ("three/",)
+    assert go(found, "", "example.com/two") == ()
+    assert go(found, "", "example.com/four") == ()
+
+
+def test_a_workspace_prefers_the_modules_it_uses():
+    module = "module example.com/lib\n"
+    found = modules(
+        "app/a.go lib/x/x.go old/lib/x/x.go",
+        {
+            "go.work": "go 1.22\n\nuse (\n\t./app\n\t./lib\n)\n",
+            "app/go.mod": "module example.com/app\n",
+            "lib/go.mod": module,
+            "old/lib/go.mod": module,
+        },
+    )
+    assert go(found, "app", "example.com/lib/x") == ("lib/x/",)
+    assert go(found, "old/lib/x", "example.com/lib/x") == ("old/lib/x/",)
+
+
+def test_vendored_packages():
+    found = modules("a.go vendor/github.com/pkg/errors/errors.go", {"go.mod": MODULE})
+    assert go(found, "", "github.com/pkg/errors") == ("vendor/github.com/pkg/errors/",)
+
+
+def test_without_a_go_mod_the_longest_tail_counts():
+    found = modules("price/price.go errors/errors.go docs/a.md")
+    assert go(found, "", "example.com/shop/price") == ("price/",)
+    assert go(found, "", "example.com/shop/docs") == ()
+    assert go(found, "", "errors") == ()
+
+
+# Cost
+
+
+def test_an_index_of_many_paths_is_built_in_half_a_second():
+    files = [f"packages/p{i % 500}/src/{'deep/' * (i % 4)}file{i}.ts" for i in range(50_000)]
+    manifests = {f"packages/p{i}/package.json": {"name": f"@me/p{i}", "main": "dist/index.js"} for i in range(500)}
+    manifests |= {f"packages/p{i}/tsconfig.json": options(paths={"@/*": ["./src/*"]}) for i in range(500)}
+    facts = {path: read_manifest(path, json.dumps(content))[0] for path, content in manifests.items()}
+    started = time.perf_counter()
+    found = ModuleIndex(dict.fromkeys([*files, *facts]), manifests=facts)
+    build_s = time.perf_counter() - started
+    started = time.perf_counter()
+    for i in range(500):
+        assert web(found, f"packages/p{i}/src", f"@/{'deep/' * (i % 4)}file{i}")
+        assert web(found, f"packages/p{i}/src", f"@me/p{i // 2}/src/{'deep/' * (i // 2 % 4)}file{i // 2}")
+    lookups_s = time.perf_counter() - started
+    assert build_s < 0.5 * 3  # a busy machine may take several times as long
+    assert lookups_s < 0.3
