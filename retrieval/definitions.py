@@ -44,6 +44,11 @@ class Candidate:
     values: Mapping[Component, float] = field(default_factory=dict)  # of each feature
 
     @property
+    def is_likely(self) -> bool:
+        """Whether there is more evidence than reachability: similar code calls it, or the file names it."""
+        return bool(self.calls) or self.is_imported or self.fits
+
+    @property
     def score(self) -> float:
         return sum(self.values.values())
 
@@ -93,7 +98,7 @@ def rank_definitions(
         fits = _fits(typed, reached.name)
         is_imported = reached.how in ("import", "re-export")
         name = reached.definition.qualified_name.removesuffix(".__init__")
-        found = candidate(reached.path, name) if fits or is_imported else candidates.get((reached.path, name))
+        found = candidate(reached.path, name)
         if found:
             found.reached = found.reached or reached
             found.is_imported |= is_imported
@@ -108,7 +113,12 @@ def rank_definitions(
             ("name in query", NAME_IN_QUERY * max(terms.get(term, 0.0) for term in _name_terms(found.definition.name))),
         )
         found.values = {name: value for name, value in features if name not in without}
-    return sorted(candidates.values(), key=lambda found: (-found.score, found.path, found.definition.start_line))
+    return sorted(candidates.values(), key=_best_first)
+
+
+def _best_first(candidate: Candidate) -> tuple[float, int, str, int]:
+    distance = candidate.reached.distance if candidate.reached else 0
+    return -candidate.score, distance, candidate.path, candidate.definition.start_line
 
 
 def _calls(view: CursorView, similar: Mapping[Location, float]) -> Iterator[tuple[Location, float, str, str]]:

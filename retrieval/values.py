@@ -5,7 +5,7 @@ Knows no file system and no editor.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
@@ -17,6 +17,7 @@ Component = Literal[
     "near-duplicates",
     "growth",
     "definitions",
+    "outline",
     "called by similar code",
     "reachable",
     "imported by name",
@@ -37,10 +38,25 @@ class Location:
 
 @dataclass(frozen=True, slots=True)
 class Fragment:
-    """A window of lines, with all its locations (identical windows are merged)."""
+    """A window of lines, with all its locations (identical windows are merged).
+
+    An outline has the signatures of several definitions instead, each at its own location.
+    """
 
     locations: tuple[Location, ...]
     text: str
+    is_outline: bool = False
+
+    def parts(self) -> Iterator[tuple[Location, str]]:
+        """The texts of which the fragment consists: a window's own, or each signature of an outline."""
+        if not self.is_outline:
+            yield self.locations[0], self.text
+            return
+        lines = self.text.split("\n")
+        for location in self.locations:
+            n_lines = location.end_line - location.start_line
+            yield location, "\n".join(lines[:n_lines])
+            del lines[:n_lines]
 
 
 @dataclass(frozen=True, slots=True)

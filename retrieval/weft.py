@@ -36,6 +36,9 @@ N_VOTING_WINDOWS, VOTE_POWER = 20, 4
 DEFINITION_SHARE, MIN_SCORE = 0.4, 0.6
 """Definitions are at most this share of a result; those below this score are left out."""
 
+OUTLINE_LINES, MAX_SIGNATURE_LINES = 40, 4
+"""An outline lists the signatures of the next definitions, with at most this many lines, and of each."""
+
 EDITED_SHARE, EDITED_ABOVE, EDITED_SCORE = 0.2, 10, 1.0
 """Recent edits are at most this share of a result, with this many lines above them, and have the score of the best
 window. Chosen on the edit tasks of four repositories, confirmed on four more: benchmarks/results/edits.md."""
@@ -71,10 +74,14 @@ def weft(view: CursorView, options: RetrievalOptions) -> Retrieved:
     selection.add_edited(view.query.edited)
     n_definitions = int(options.k * DEFINITION_SHARE) if "definitions" not in options.without else 0
     n_definitions += selection.n_fragments
-    for candidate in rank_definitions(view, similar, terms, selection.own_end, options.without):
+    candidates = rank_definitions(view, similar, terms, selection.own_end, options.without)
+    for candidate in candidates:
         if candidate.score < MIN_SCORE or selection.n_fragments == n_definitions:
             break
-        selection.add_definition(candidate)
+        if candidate.is_likely:
+            selection.add_definition(candidate)
+    if n_definitions and "outline" not in options.without:
+        selection.add_outline(candidates)
     selection.add_windows(best)
     return selection.retrieved()
 
@@ -136,6 +143,38 @@ class _Selection:
             parts = candidate.parts() if self._options.explain else ()
             self._add(RankedFragment(Fragment((location,), self._view.text(location)), candidate.score, parts))
 
+    def add_outline(self, candidates: Iterable[Candidate]) -> None:
+        """Add the signatures of the best definitions that are not shown, in one fragment, by file and line."""
+        found: dict[str, list[Location]] = {}
+        n_lines, score = 0, 0.0
+        for candidate in candidates:
+            location = self._signature(candidate)
+            length = location.end_line - location.start_line
+            if n_lines + length > OUTLINE_LINES:
+                break
+            if length > 0 and not self._overlaps(location) and location not in found.get(location.path, ()):
+                found.setdefault(location.path, []).append(location)
+                n_lines, score = n_lines + length, max(score, candidate.score)
+        locations = tuple(location for path in found for location in sorted(found[path], key=lambda at: at.start_line))
+        if locations:
+            text = "\n".join(self._view.text(location) for location in locations)
+            parts = (ScorePart("signatures", score),) if self._options.explain else ()
+            self._add(RankedFragment(Fragment(locations, text, is_outline=True), score, parts))
+
+    def _signature(self, candidate: Candidate) -> Location:
+        """The lines of a definition up to its body: those of an open bracket belong to it."""
+        definition = candidate.definition
+        end = min(
+            definition.header_line + MAX_SIGNATURE_LINES, definition.end_line, self._shown_lines_of(candidate.path)
+        )
+        location = Location(candidate.path, definition.header_line, max(end, definition.header_line))
+        depth = 0
+        for number, line in enumerate(self._view.text(location).split("\n"), 1):
+            depth += line.count("(") - line.count(")")
+            if depth <= 0:
+                return Location(candidate.path, definition.header_line, min(end, definition.header_line + number))
+        return Location(candidate.path, definition.header_line, min(end, definition.header_line + 1))
+
     def add_windows(self, best: list[int]) -> None:
         """Fill the result with the first windows of `best` that are no duplicates."""
         n_free = self._options.k - self.n_fragments
@@ -187,9 +226,9 @@ class _Selection:
         return any(location.start_line < other.end_line and other.start_line < location.end_line for other in taken)
 
     def _add(self, ranked: RankedFragment) -> None:
-        location = ranked.fragment.locations[0]
-        self._taken.setdefault(location.path, []).append(location)
-        self._n_lines_free -= location.end_line - location.start_line
+        for location in ranked.fragment.locations if ranked.fragment.is_outline else ranked.fragment.locations[:1]:
+            self._taken.setdefault(location.path, []).append(location)
+            self._n_lines_free -= location.end_line - location.start_line
         self._fragments.append(ranked)
 
     def _leave_out(self, location: Location, reason: str) -> None:

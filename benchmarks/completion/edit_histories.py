@@ -20,7 +20,8 @@ from pathlib import Path
 from ...retrieval.fragments import normalise
 from ...server.workspace.recent_edits import RecentEdits
 from ..histories import FileEdit, commits_between, edits_of, files_at, hunks_between
-from ..repoeval.sources import SKIPPED_FILES, SKIPPED_FOLDERS, parse_source
+from ..repoeval.sources import parse_source
+from ..repoeval.task_languages import PYTHON
 from ..repoeval.tasks import SEED, Task, make_task, target_lines
 from ..similarity import best_similarity
 
@@ -130,8 +131,8 @@ def tasks_of(
 
 def _is_source(path: str) -> bool:
     *folders, name = path.split("/")
-    hidden = any(folder.startswith(".") or folder.lstrip("_") in SKIPPED_FOLDERS for folder in folders)
-    return name.endswith(".py") and not hidden and SKIPPED_FILES.search(name) is None
+    hidden = any(folder.startswith(".") or folder.lstrip("_") in PYTHON.skipped_folders for folder in folders)
+    return name.endswith(".py") and not hidden and PYTHON.skipped_files.search(name) is None
 
 
 def _typed_by_hand(edits: Sequence[FileEdit]) -> bool:

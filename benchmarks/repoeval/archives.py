@@ -1,7 +1,8 @@
-"""Pinned archives of the package index: download with pip, check the hash, unpack the Python files.
+"""Pinned archives of the package index and pinned commits of GitHub: download, check, unpack.
 
-Owns the list of archives of all benchmarks and the layout of the work folder (`downloads/`, `trees/`).
-Knows no task and no metric.
+An archive is downloaded with pip, checked by its hash and unpacked without its other files. A commit is fetched with
+git, whose commit id is the hash of its tree. Owns the lists of both for all benchmarks and the layout of the work folder
+(`downloads/`, `trees/`). Knows no task and no metric.
 """
 
 from __future__ import annotations
@@ -85,6 +86,69 @@ PINNED = {archive.repo: archive for archive in _archives()}
 ARCHIVES = tuple(PINNED.values())[:8]
 """Smallest set that covers RepoEval's repositories: ACE is a fork of DI-engine, and nvflare replaces FederatedScope,
 which is not packaged. Wheels hold no tests and examples, so figures are not the paper's."""
+
+
+@dataclass(frozen=True, slots=True)
+class Commit:
+    """One commit of a GitHub repository. Weights are fitted on `fit` repositories and reported on the others."""
+
+    repo: str
+    url: str
+    sha: str
+    language: str
+    use: str  # "fit", "report"
+
+
+# Language, use, owner/name and commit.
+_COMMITS = """
+typescript fit honojs/hono 28a9c128912de19f3fb28b00ae289c9b93f6f392
+typescript fit trpc/trpc 340811ba5320637fbaf48fccf3dbfdd258bd34db
+typescript fit vitejs/vite a98c8d95d552c6fa98ab66fb810f5b39ad5abf49
+typescript report TanStack/query 40321a0b1b3bdd0afa11f0e439642ab84cdf6afe
+typescript report excalidraw/excalidraw 4872083c044491b6d5c96ae134a75464f96d6831
+typescript report typeorm/typeorm 281bfba42a5813b106bcf5ba79bc7f7251bd1e73
+go fit gin-gonic/gin dcaa4296d111981ffb31ac3eba90bb63e1eb5ab9
+go fit cli/cli 44ee17760709bedf1cad7e452e61751489b81a33
+go fit prometheus/prometheus d15adb9ad7e5d9fbde3a9a8f30200593a5a14d86
+go report caddyserver/caddy 0cf03d32f7d99cf160d5375e8a40fbe3d910d515
+go report gohugoio/hugo 7b5199fdeff7d7682e9f979f468d55bc7b67b934
+go report charmbracelet/bubbletea 73b6d91ac1c3854dd4af046ab5f9e51d3b3b4290
+"""
+
+
+def _commits() -> Iterator[Commit]:
+    for line in _COMMITS.split("\n")[1:-1]:
+        language, use, name, sha = line.split()
+        yield Commit(name.rpartition("/")[2], f"https://github.com/{name}", sha, language, use)
+
+
+COMMITS = {commit.repo: commit for commit in _commits()}
+
+
+def checkout_commit(commit: Commit, work: Path) -> Path:
+    """Folder with the files of a commit; fetches it when it is missing.
+
+    Raises `ArchiveError` when git cannot fetch it. git itself checks the content against the commit id.
+    """
+    tree = work / "trees" / commit.repo
+    if tree.is_dir():
+        return tree
+    # Fetched to another name and renamed, so an interrupted run leaves no incomplete tree.
+    half = tree.with_name(tree.name + ".part")
+    shutil.rmtree(half, ignore_errors=True)
+    half.mkdir(parents=True)
+    steps = ("init", "-q"), ("fetch", "-q", "--depth", "1", commit.url, commit.sha), ("checkout", "-q", "FETCH_HEAD")
+    for step in steps:
+        done = subprocess.run(["git", "-C", str(half), *step], capture_output=True, text=True)
+        if done.returncode:
+            reason = done.stderr.strip().splitlines()[-1:] or ["no reason given"]
+            raise ArchiveError(
+                f"git failed to fetch commit {commit.sha} of {commit.url}: {reason[0]}. "
+                f"Put a checkout of this commit into {tree}."
+            )
+    shutil.rmtree(half / ".git")
+    half.rename(tree)
+    return tree
 
 
 def checkout(archive: Archive, work: Path) -> Path:

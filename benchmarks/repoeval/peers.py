@@ -7,7 +7,7 @@ rank_bm25 and bm25s are imported on use.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,9 +27,10 @@ class Windows:
 
     sources: Mapping[str, SourceFile]
     fragments: tuple[Fragment, ...]
+    manifests: Mapping[str, str] = field(default_factory=dict)  # text by path; no window is cut from them
 
     @classmethod
-    def cut(cls, sources: Mapping[str, SourceFile]) -> Windows:
+    def cut(cls, sources: Mapping[str, SourceFile], manifests: Mapping[str, str] | None = None) -> Windows:
         """Centred windows: around lines 0, 10, 20, … ten lines to either side."""
         places: dict[str, list[Location]] = {}
         half = WINDOW_LINES // 2
@@ -38,7 +39,8 @@ class Windows:
                 place = Location(path, max(0, middle - half), min(len(source.lines), middle + half))
                 text = "\n".join(source.lines[place.start_line : place.end_line])
                 places.setdefault(text, []).append(place)
-        return cls(sources, tuple(Fragment(tuple(found), text) for text, found in places.items()))
+        fragments = tuple(Fragment(tuple(found), text) for text, found in places.items())
+        return cls(sources, fragments, manifests or {})
 
     def best(self, task: Task, scores: NDArray[np.float64]) -> list[Fragment]:
         """The best windows that the prompt may show, best first; windows without a common word are left out."""

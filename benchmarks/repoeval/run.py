@@ -2,6 +2,9 @@
 
 Owns the command and its report. Definitions of tasks and metrics are in `tasks` and `metrics`.
 
+Tasks are drawn from Python, TypeScript and Go. `--trees` takes the language of most files of each folder, `--language`
+names another one and, without `--trees`, chooses the pinned commits of that language.
+
 The repository is indexed once. A query of a task holds the text before its cursor only, and each strategy must leave
 out of the index the text behind the cursor. The time of a query is everything between the task and its fragments, on
 one thread, without the first five queries of a repository.
@@ -10,22 +13,23 @@ one thread, without the first five queries of a repository.
 from __future__ import annotations
 
 import argparse
+import json
 import math
 import statistics
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
 from ...errors import UserError
 from ..bootstrap import bootstrap_interval, differences, mean, percentile
 from ..command import Report, command_parser, run_command, say
 from ..tables import bracketed, markdown, number, or_none
-from .archives import ARCHIVES, PINNED, ArchiveError, checkout
+from .checkouts import Repository, checkouts, resolutions, tasks_of
 from .metrics import RetrievalScore, score_retrieval
 from .peers import PEERS, MakeRanker, Windows
-from .sources import SourceFile, read_sources
-from .tasks import Task, build_tasks, typed_to_called_name
+from .task_languages import TASK_LANGUAGES
+from .tasks import Task, typed_to_called_name
 from .weft_strategies import WEFT_STRATEGIES
 
 N_WARM_UP = 5
@@ -80,6 +84,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument(
         "--typed", type=int, metavar="N", help="API tasks alone, typed up to the called name and N letters of it"
     )
+    parser.add_argument("--language", choices=TASK_LANGUAGES, help="of the tasks")
+    parser.add_argument("--write-tasks", type=Path, metavar="DIR", help="only write the tasks as JSON lines")
     parser.add_argument("--strategies", nargs="+", choices=STRATEGIES, default=["rank_bm25", "bm25s", "bm25", "weft"])
     parser.add_argument("--against", help="baseline of the differences; the first strategy by default")
     return run_command(parser, _measure, arguments)
@@ -88,22 +94,34 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def report(tasks: Mapping[str, Sequence[Task]], results: Mapping[str, StrategyResults], against: str) -> str:
     """Markdown: one table of means with 95 % intervals of the difference to `against`, one per repository."""
     head = ["strategy", *(column.name for column in COLUMNS), "ms p50", "ms p95"]
-    means, by_repository = list[list[str]](), list[list[str]]()
-    for name, result in results.items():
-        cells = []
-        for column in COLUMNS:
-            ours, theirs = (column.by_repository(tasks, of) for of in (result, results[against]))
-            interval = bootstrap_interval(differences(ours, theirs))
-            cells.append(number(mean(map(mean, ours.values()))) + (bracketed(interval) if name != against else ""))
-        means.append([name, *cells, *_times(list(result.query_ms.values()))])
+    by_repository = list[list[str]]()
     for repo in tasks:
         for name, result in results.items():
             cells = [number(mean(column.values(tasks[repo], result.scores[repo]))) for column in COLUMNS]
             by_repository.append([repo, name, *cells, *_times([result.query_ms[repo]])])
-    return (
-        f"Mean over {len(tasks)} repositories; in brackets the 95 % interval of the difference to {against}.\n\n"
-        f"{markdown(head, means)}\n\nPer repository.\n\n{markdown(['repository', *head], by_repository)}"
-    )
+    parts = [
+        f"Mean over {len(tasks)} repositories; in brackets the 95 % interval of the difference to {against}.",
+        markdown(head, _means(tasks, results, against)),
+    ]
+    languages = repositories_by_language(tasks)
+    if len(languages) > 1:
+        rows = [
+            [language, *row]
+            for language, repos in languages.items()
+            for row in _means({repo: tasks[repo] for repo in repos}, results, against)
+        ]
+        parts += ["Per language: mean over its repositories.", markdown(["language", *head], rows)]
+    parts += ["Per repository.", markdown(["repository", *head], by_repository)]
+    return "\n\n".join(parts)
+
+
+def repositories_by_language(tasks: Mapping[str, Sequence[Task]]) -> dict[str, list[str]]:
+    """Repositories by the language of their tasks; one without tasks is left out."""
+    found: dict[str, list[str]] = {}
+    for repo, of_repo in tasks.items():
+        if of_repo:
+            found.setdefault(of_repo[0].language, []).append(repo)
+    return found
 
 
 def summary(tasks: Mapping[str, Sequence[Task]], results: Mapping[str, StrategyResults]) -> dict[str, object]:
@@ -116,6 +134,10 @@ def summary(tasks: Mapping[str, Sequence[Task]], results: Mapping[str, StrategyR
         # A repository without a value has null.
         figures: dict[str, object] = {name: [or_none(value) for value in values] for name, values in means.items()}
         figures["mean"] = {name: or_none(mean(values)) for name, values in means.items()}
+        figures["languages"] = {
+            language: {name: or_none(mean(_of(repos, tasks, values))) for name, values in means.items()}
+            for language, repos in repositories_by_language(tasks).items()
+        }
         figures["query_ms_p50"] = [round(statistics.median(times), 3) for times in result.query_ms.values()]
         figures["build_s"] = [round(seconds, 2) for seconds in result.build_s.values()]
         by_strategy[name] = figures
@@ -126,37 +148,45 @@ def summary(tasks: Mapping[str, Sequence[Task]], results: Mapping[str, StrategyR
     }
 
 
-def _measure(options: argparse.Namespace) -> Report:
+def _measure(options: argparse.Namespace) -> Report | int:
+    if options.write_tasks:
+        return _write_tasks(options)
     against = options.against or options.strategies[0]
     if against not in options.strategies:
         raise UserError(f"`--against {against}`: choose one of the strategies {', '.join(options.strategies)}.")
     tasks: dict[str, list[Task]] = {}
     results = {name: StrategyResults() for name in options.strategies}
-    for repo, tree in trees(options):
-        sources = read_sources(tree)
-        tasks[repo] = limited(build_tasks(sources, repo), options.limit)
+    by_resolution: dict[str, dict[str, int]] = {}
+    for checkout in checkouts(options):
+        repo, repository = checkout.repo, Repository.read(checkout)
+        tasks[repo] = limited(tasks_of(checkout, repository, options.work), options.limit)
+        by_resolution[repo] = resolutions(tasks[repo])
         if options.typed is not None:
             typed = (typed_to_called_name(task, options.typed) for task in tasks[repo])
             tasks[repo] = [task for task in typed if task]
-        say(f"{repo}: {len(sources)} files, {len(tasks[repo])} tasks")
-        _run_repository(repo, sources, tasks[repo], results)
-    return Report("repoeval-retrieval", report(tasks, results, against), summary(tasks, results))
+        say(f"{repo}: {checkout.language.name}, {len(repository.sources)} files, {len(tasks[repo])} tasks")
+        say(f"  labels of API tasks: {shares(by_resolution[repo])}")
+        _run_repository(repository, tasks[repo], results)
+    figures = summary(tasks, results) | {"resolutions": by_resolution}
+    return Report("repoeval-retrieval", report(tasks, results, against), figures)
 
 
-def trees(options: argparse.Namespace) -> Iterable[tuple[str, Path]]:
-    """Name and checkout of each repository that `trees`, `work` and `repos` of the options ask for.
+def _write_tasks(options: argparse.Namespace) -> int:
+    """Write the tasks of each repository to `<repository>.jsonl`."""
+    options.write_tasks.mkdir(parents=True, exist_ok=True)
+    for checkout in checkouts(options):
+        tasks = limited(tasks_of(checkout, Repository.read(checkout), options.work), options.limit)
+        lines = (json.dumps(asdict(task), ensure_ascii=False, sort_keys=True) for task in tasks)
+        target = options.write_tasks / f"{checkout.repo}.jsonl"
+        target.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8", newline="")
+        say(f"{checkout.repo}: {checkout.language.name}, {len(tasks)} tasks; labels: {shares(resolutions(tasks))}")
+    return 0
 
-    Raises ArchiveError.
-    """
-    if options.trees:
-        found = {folder.name: folder for folder in sorted(options.trees.iterdir()) if folder.is_dir()}
-    else:
-        found = {archive.repo: None for archive in ARCHIVES}
-    wanted = [repo for repo in found if not options.repos or any(part in repo for part in options.repos)]
-    if not wanted:
-        raise ArchiveError(f"No repository name contains any of {options.repos}. Choose one of {', '.join(found)}.")
-    for repo in wanted:
-        yield repo, found[repo] or checkout(PINNED[repo], options.work)
+
+def shares(counts: Mapping[str, int]) -> str:
+    """Counts as percentages of their sum: "import 75 %, method 25 %"."""
+    total = sum(counts.values())
+    return ", ".join(f"{name} {100 * count / total:.0f} %" for name, count in counts.items()) or "none"
 
 
 def limited(tasks: list[Task], limit: int | None) -> list[Task]:
@@ -171,10 +201,8 @@ def limited(tasks: list[Task], limit: int | None) -> list[Task]:
     return some
 
 
-def _run_repository(
-    repo: str, sources: Mapping[str, SourceFile], tasks: Sequence[Task], results: Mapping[str, StrategyResults]
-) -> None:
-    windows = Windows.cut(sources)
+def _run_repository(repository: Repository, tasks: Sequence[Task], results: Mapping[str, StrategyResults]) -> None:
+    repo, windows = repository.repo, Windows.cut(repository.sources, repository.manifests)
     for name, result in results.items():
         begin = time.perf_counter()
         rank = STRATEGIES[name](windows)
@@ -188,6 +216,25 @@ def _run_repository(
             result.query_ms[repo].append(1000 * (time.perf_counter() - begin))
             result.scores[repo].append(score_retrieval(task, fragments))
         say(f"  {name}: {sum(result.query_ms[repo]) / 1000:.1f} s")
+
+
+def _means(
+    tasks: Mapping[str, Sequence[Task]], results: Mapping[str, StrategyResults], against: str
+) -> list[list[str]]:
+    """One row per strategy: the means over these repositories, with the interval of the difference to `against`."""
+    rows = []
+    for name, result in results.items():
+        cells = []
+        for column in COLUMNS:
+            ours, theirs = (column.by_repository(tasks, of) for of in (result, results[against]))
+            interval = bootstrap_interval(differences(ours, theirs))
+            cells.append(number(mean(map(mean, ours.values()))) + (bracketed(interval) if name != against else ""))
+        rows.append([name, *cells, *_times([result.query_ms[repo] for repo in tasks])])
+    return rows
+
+
+def _of(repos: Sequence[str], tasks: Mapping[str, Sequence[Task]], values: Sequence[float]) -> list[float]:
+    return [value for repo, value in zip(tasks, values, strict=True) if repo in repos]
 
 
 def _times(query_ms: Sequence[Sequence[float]]) -> list[str]:

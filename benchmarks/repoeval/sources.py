@@ -1,7 +1,8 @@
-"""Reader of a checkout's Python files, with the lexical facts of each line.
+"""Reader of a checkout's source files and manifests, with the lexical facts of each line.
 
 Owns reading a tree from disk and the lexical facts per line. Knows no task, no name resolution.
-Uses the standard library only (`ast`, `tokenize`), so tasks do not depend on Weft's parser.
+Python is read by the standard library (`ast`, `tokenize`), so tasks do not depend on Weft's parser; other languages by
+their grammars, see `line_facts`.
 """
 
 from __future__ import annotations
@@ -10,14 +11,15 @@ import ast
 import hashlib
 import io
 import os
-import re
 import tokenize
 import warnings
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-SKIPPED_FILES = re.compile(r"(_pb2(_grpc)?|_generated)\.py$")
-SKIPPED_FOLDERS = frozenset({"node_modules", "__pycache__", "build", "dist", "third_party", "vendor"})
+from .line_facts import line_facts
+from .task_languages import PYTHON, TaskLanguage, is_skipped_folder
+
 MAX_FILE_BYTES = 1_000_000
 
 
@@ -25,7 +27,7 @@ MAX_FILE_BYTES = 1_000_000
 class SourceFile:
     """One file with `\\n` line breaks. Lists named `line_…` hold one entry per line, 0-based.
 
-    `tree` is None when the file cannot be parsed: such a file is searched, but no task is drawn from it.
+    The facts of lines are empty when the file cannot be parsed: such a file is searched, but no task is drawn from it.
     """
 
     path: str  # relative to the checkout, with slashes
@@ -33,43 +35,64 @@ class SourceFile:
     sha256: str  # of the bytes on disk
     lines: tuple[str, ...]
     line_offsets: tuple[int, ...]  # in characters
-    tree: ast.Module | None
+    tree: ast.Module | None  # of a Python file
     line_is_code: tuple[bool, ...]  # holds a token, and no part of a docstring or of a string over several lines
     line_code_end: tuple[int | None, ...]  # column after the last token: a trailing comment begins there
+    language: TaskLanguage = PYTHON
 
     @property
     def gives_tasks(self) -> bool:
         # Form feeds and the like are line breaks for `str.splitlines` and not for an editor: the line numbers of a
         # task would be ambiguous.
-        return self.tree is not None and tuple(self.text.splitlines()) == self.lines
+        return bool(self.line_is_code) and tuple(self.text.splitlines()) == self.lines
 
 
-def read_sources(root: Path) -> dict[str, SourceFile]:
-    """Every readable Python file of a checkout by its path; folders top down, names sorted.
+def read_sources(root: Path, language: TaskLanguage = PYTHON) -> dict[str, SourceFile]:
+    """Every readable file of a language in a checkout by its path; folders top down, names sorted.
 
     Left out: hidden folders, build output and vendored code, generated files, links, files over
     1 MB and files that are not UTF-8.
     """
     sources: dict[str, SourceFile] = {}
-    for folder, subfolders, filenames in os.walk(root):
-        subfolders[:] = sorted(name for name in subfolders if not _is_skipped_folder(name))
-        for filename in sorted(filenames):
-            file = Path(folder, filename)
-            if not filename.endswith(".py") or SKIPPED_FILES.search(filename) or file.is_symlink():
-                continue
+    for file, path in _files(root, language):
+        if language.suffix_of(file.name) and not language.skipped_files.search(file.name):
             content = file.read_bytes()
-            if len(content) > MAX_FILE_BYTES:
-                continue
-            try:
-                text = content.decode("utf-8")
-            except UnicodeDecodeError:
-                continue
-            path = file.relative_to(root).as_posix()
-            sources[path] = parse_source(path, text, hashlib.sha256(content).hexdigest())
+            text = _text(content)
+            if text is not None:
+                sources[path] = parse_source(path, text, hashlib.sha256(content).hexdigest(), language)
     return sources
 
 
-def parse_source(path: str, text: str, sha256: str) -> SourceFile:
+def read_manifests(root: Path, language: TaskLanguage) -> dict[str, str]:
+    """The text of every manifest of a language in a checkout by its path, under the limits of sources."""
+    manifests: dict[str, str] = {}
+    for file, path in _files(root, language):
+        if language.manifests and language.manifests.search(file.name):
+            text = _text(file.read_bytes())
+            if text is not None:
+                manifests[path] = text
+    return manifests
+
+
+def _files(root: Path, language: TaskLanguage) -> Iterator[tuple[Path, str]]:
+    for folder, subfolders, filenames in os.walk(root):
+        subfolders[:] = sorted(name for name in subfolders if not is_skipped_folder(name, language))
+        for filename in sorted(filenames):
+            file = Path(folder, filename)
+            if not file.is_symlink():
+                yield file, file.relative_to(root).as_posix()
+
+
+def _text(content: bytes) -> str | None:
+    if len(content) > MAX_FILE_BYTES:
+        return None
+    try:
+        return content.decode("utf-8")
+    except UnicodeDecodeError:
+        return None
+
+
+def parse_source(path: str, text: str, sha256: str, language: TaskLanguage = PYTHON) -> SourceFile:
     text = text.replace("\r\n", "\n").replace("\r", "\n")
     lines = text.split("\n")
     if lines[-1] == "":
@@ -79,8 +102,12 @@ def parse_source(path: str, text: str, sha256: str) -> SourceFile:
     for line in lines:
         offsets.append(offset)
         offset += len(line) + 1
-    tree = _parse(text)
+    tree = _parse(text) if language is PYTHON else None
     facts = _line_facts(text, lines, tree) if tree else None
+    suffix = language.suffix_of(path)
+    is_declarations = language.declaration_files and language.declaration_files.search(path)
+    if suffix in language.grammars and not is_declarations:
+        facts = line_facts(text, len(lines), language, suffix)
     is_code, code_end = facts or ((), ())
     return SourceFile(
         path=path,
@@ -91,11 +118,8 @@ def parse_source(path: str, text: str, sha256: str) -> SourceFile:
         tree=tree if facts else None,
         line_is_code=is_code,
         line_code_end=code_end,
+        language=language,
     )
-
-
-def _is_skipped_folder(name: str) -> bool:
-    return name.startswith(".") or name.endswith(".egg-info") or name in SKIPPED_FOLDERS
 
 
 def _parse(text: str) -> ast.Module | None:

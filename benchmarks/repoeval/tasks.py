@@ -6,21 +6,24 @@ RepoEval (RepoCoder, section 3) draws 200 lines and 200 calls per repository. Wh
 tokens are sub-word pieces and indentation is none; docstrings and strings over several lines are
 never targets; no two tasks of a kind share their stripped text; a call counts when its callee
 resolves to a definition in another file; the visible context is the last 6,000 characters, in whole lines.
+
+Calls of Python are resolved by `resolution`; calls of other languages are given with their labels (see `labels`), and of
+these at most four call one definition.
 """
 
 from __future__ import annotations
 
 import ast
 import bisect
-import keyword
 import random
 import re
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from .resolution import DefinitionAt, calls_into_other_files, method_owners
 from .sources import SourceFile
+from .task_languages import PYTHON
 
 SEED = 20230116
 CONTEXT_CHARACTERS = 6000  # replaces RepoEval's token budget of the prompt
@@ -28,22 +31,36 @@ MIN_PIECES = 5
 MAX_LINE_CHARACTERS = 300
 MAX_CALL_LINES = 10
 HEAD_LINES = 20
+MAX_CALLS_OF_A_DEFINITION = 4  # of labelled calls: the tests of a repository call a few helpers everywhere
+UNIQUE_NAME = "unique_name"
+"""The resolution of a call by a name that the repository defines once."""
 
 PIECE = re.compile(r"[A-Z]+(?=[A-Z][a-z])|[A-Z]?[a-z]+|[A-Z]+|\d+|[^\sA-Za-z0-9_]")
 IDENTIFIER = re.compile(r"[A-Za-z_]\w*")
-KEYWORDS = frozenset(keyword.kwlist)
 
 
 @dataclass(frozen=True, slots=True)
 class CalledDefinition:
     """The definition that an API task calls.
 
-    `spans` are its first 20 lines, and for a class also those of its `__init__`; 0-based, end exclusive.
+    `spans` are its first 20 lines, and for a class also those of its constructor; 0-based, end exclusive.
     """
 
     qualname: str
     path: str
     spans: tuple[tuple[int, int], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class LabelledCall:
+    """A call and the definition in another file that it calls. Lines are 0-based, the end exclusive."""
+
+    path: str
+    line: int  # holds the called name
+    end_line: int
+    column: int  # orders the calls of a line
+    resolution: str
+    callee: CalledDefinition
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,13 +85,25 @@ class Task:
     unique_in_repo: bool  # the stripped line occurs nowhere else
     resolution: str | None = None
     api: CalledDefinition | None = None
+    language: str = PYTHON.name
 
 
-def build_tasks(sources: Mapping[str, SourceFile], repo: str, n_line: int = 200, n_api: int = 200) -> list[Task]:
-    """Line tasks, then API tasks, each in the order of the files. The same for the same files, always."""
+def build_tasks(
+    sources: Mapping[str, SourceFile],
+    repo: str,
+    n_line: int = 200,
+    n_api: int = 200,
+    calls: Sequence[LabelledCall] | None = None,
+) -> list[Task]:
+    """Line tasks, then API tasks, each in the order of the files. The same for the same files, always.
+
+    `calls` None resolves the calls of Python files.
+    """
     n_repeats = Counter(line.strip() for source in sources.values() for line in source.lines if line.strip())
     tasks = _line_tasks(sources, repo, n_repeats, n_line)
-    return tasks + _api_tasks(sources, repo, n_repeats, n_api)
+    if calls is None:
+        return tasks + _api_tasks(sources, repo, n_repeats, n_api, _resolved_calls(sources), max_per_definition=n_api)
+    return tasks + _api_tasks(sources, repo, n_repeats, n_api, calls, MAX_CALLS_OF_A_DEFINITION)
 
 
 def typed_to_called_name(task: Task, n_letters: int) -> Task | None:
@@ -85,8 +114,16 @@ def typed_to_called_name(task: Task, n_letters: int) -> Task | None:
     if task.api is None:
         return None
     name = task.api.qualname.removesuffix(".__init__").rpartition(".")[2]
-    found = re.search(rf"\b{re.escape(name)}\s*\(", task.ground_truth_line)
-    return replace(task, col=found.start() + min(n_letters, len(name))) if found else None
+    found = _called_at(task, re.escape(name))
+    return replace(task, col=found.start("name") + min(n_letters, len(name))) if found else None
+
+
+def _called_at(task: Task, name: str) -> re.Match[str] | None:
+    if task.language == PYTHON.name:
+        return re.search(rf"\b(?P<name>{name})\s*\(", task.ground_truth_line)
+    # Also JSX tags, `new Name`, type arguments and template tags.
+    call = re.search(rf"(?<![\w$])(?P<name>{name})\s*(?:\?\.\s*)?[(<\[`]", task.ground_truth_line)
+    return call or re.search(rf"(?:<|\bnew\s+)(?:[\w$]+\.)*(?P<name>{name})(?![\w$])", task.ground_truth_line)
 
 
 def _line_tasks(sources: Mapping[str, SourceFile], repo: str, n_repeats: Counter[str], n_tasks: int) -> list[Task]:
@@ -116,53 +153,62 @@ def target_lines(source: SourceFile) -> Iterable[int]:
         something_before = something_before or bool(text.strip())
 
 
-@dataclass(frozen=True, slots=True)
-class _Call:
-    path: str
-    line: int
-    end_line: int
-    how: str
-    callee: DefinitionAt
-
-
-def _api_tasks(sources: Mapping[str, SourceFile], repo: str, n_repeats: Counter[str], n_tasks: int) -> list[Task]:
-    calls = _one_call_per_line(sources)
+def _api_tasks(
+    sources: Mapping[str, SourceFile],
+    repo: str,
+    n_repeats: Counter[str],
+    n_tasks: int,
+    labelled: Iterable[LabelledCall],
+    max_per_definition: int,
+) -> list[Task]:
+    calls = _one_call_per_line(sources, labelled)
     generator = random.Random(f"{SEED}:{repo}:api")
-    resolved = [call for call in calls if call.how != "unique_name"]
-    by_name = [call for call in calls if call.how == "unique_name"]
+    resolved = [call for call in calls if call.resolution != UNIQUE_NAME]
+    by_name = [call for call in calls if call.resolution == UNIQUE_NAME]
     generator.shuffle(resolved)
     generator.shuffle(by_name)
-    picked: dict[str, _Call] = {}
+    picked: dict[str, LabelledCall] = {}
+    n_calls: Counter[CalledDefinition] = Counter()
     for call in resolved + by_name:  # name-only matches fill up what resolution leaves open
         if len(picked) == n_tasks:
             break
-        lines = sources[call.path].lines[call.line : call.end_line]
-        picked.setdefault("\n".join(text.strip() for text in lines), call)
-    owners = method_owners(sources)
+        text = "\n".join(line.strip() for line in sources[call.path].lines[call.line : call.end_line])
+        if text not in picked and n_calls[call.callee] < max_per_definition:
+            picked[text] = call
+            n_calls[call.callee] += 1
     tasks = []
     for number, call in enumerate(sorted(picked.values(), key=lambda call: (call.path, call.line))):
         source = sources[call.path]
         truth = "\n".join(source.lines[call.line : call.end_line])
-        api = _called_definition(call.callee, owners)
-        tasks.append(make_task(f"{repo}/api/{number}", source, call.line, truth, n_repeats, call.how, api))
+        task_id = f"{repo}/api/{number}"
+        tasks.append(make_task(task_id, source, call.line, truth, n_repeats, call.resolution, call.callee))
     return tasks
 
 
-def _one_call_per_line(sources: Mapping[str, SourceFile]) -> list[_Call]:
+def _one_call_per_line(sources: Mapping[str, SourceFile], calls: Iterable[LabelledCall]) -> list[LabelledCall]:
     """Of several calls on a line the first, resolved ones before name-only matches; in the order of the files."""
-    best: dict[tuple[str, int], tuple[tuple[bool, int], _Call]] = {}
-    for path, node, callee, how in calls_into_other_files(sources):
-        source = sources[path]
-        line = (node.func.end_lineno or node.func.lineno) - 1
-        end_line = node.end_lineno or node.lineno
-        if not source.line_is_code[line] or end_line - line > MAX_CALL_LINES:
+    best: dict[tuple[str, int], tuple[tuple[bool, int], LabelledCall]] = {}
+    for call in calls:
+        source = sources[call.path]
+        if not source.line_is_code[call.line] or call.end_line - call.line > MAX_CALL_LINES:
             continue
-        if len(source.lines[line]) > MAX_LINE_CHARACTERS or not any(text.strip() for text in source.lines[:line]):
+        if len(source.lines[call.line]) > MAX_LINE_CHARACTERS:
             continue
-        order = (how == "unique_name", node.func.end_col_offset or 0)
-        if (path, line) not in best or order < best[path, line][0]:
-            best[path, line] = (order, _Call(path, line, end_line, how, callee))
+        if not any(text.strip() for text in source.lines[: call.line]):
+            continue
+        order = (call.resolution == UNIQUE_NAME, call.column)
+        if (call.path, call.line) not in best or order < best[call.path, call.line][0]:
+            best[call.path, call.line] = (order, call)
     return [best[key][1] for key in sorted(best)]
+
+
+def _resolved_calls(sources: Mapping[str, SourceFile]) -> Iterable[LabelledCall]:
+    """The calls of Python files into other files."""
+    owners = method_owners(sources)
+    for path, node, callee, how in calls_into_other_files(sources):
+        line = (node.func.end_lineno or node.func.lineno) - 1
+        end_line, column = node.end_lineno or node.lineno, node.func.end_col_offset or 0
+        yield LabelledCall(path, line, end_line, column, how, _called_definition(callee, owners))
 
 
 def _called_definition(callee: DefinitionAt, owners: Mapping[int, str]) -> CalledDefinition:
@@ -191,6 +237,7 @@ def make_task(
     visible = set(IDENTIFIER.findall("\n".join(source.lines[context_start:line])))
     first_line = source.lines[line]
     identifiers = dict.fromkeys(IDENTIFIER.findall(first_line))
+    keywords = source.language.keywords
     repo, kind, _ = task_id.split("/")
     return Task(
         task_id=task_id,
@@ -203,10 +250,11 @@ def make_task(
         context_start_lineno=context_start,
         ground_truth=truth,
         ground_truth_line=first_line,
-        gt_ids_unseen=tuple(name for name in identifiers if name not in visible and name not in KEYWORDS),
+        gt_ids_unseen=tuple(name for name in identifiers if name not in visible and name not in keywords),
         unique_in_repo=n_repeats[first_line.strip()] == 1,
         resolution=resolution,
         api=api,
+        language=source.language.name,
     )
 
 

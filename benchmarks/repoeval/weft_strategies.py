@@ -17,7 +17,7 @@ def weft_ranker(options: RetrievalOptions) -> MakeRanker:
     """A ranker with these options, which sees the text before the cursor only."""
 
     def build(windows: Windows) -> Ranker:
-        index = build_index(windows.sources)
+        index = build_index(windows)
 
         def rank(task: Task) -> Sequence[Fragment]:
             retrieved = retrieve(index, query_of(task, windows.sources), options)
@@ -28,11 +28,10 @@ def weft_ranker(options: RetrievalOptions) -> MakeRanker:
     return build
 
 
-def build_index(sources: Mapping[str, SourceFile]) -> RepositoryIndex:
-    """The index of the whole checkout; a query cuts the task's file at the cursor."""
-    return RepositoryIndex.build(
-        (parse_file(path, source.text), slice_file(path, source.text)) for path, source in sources.items()
-    )
+def build_index(windows: Windows) -> RepositoryIndex:
+    """The index of the whole checkout, manifests included; a query cuts the task's file at the cursor."""
+    texts = {path: source.text for path, source in windows.sources.items()} | dict(windows.manifests)
+    return RepositoryIndex.build((parse_file(path, text), slice_file(path, text)) for path, text in texts.items())
 
 
 def query_of(task: Task, sources: Mapping[str, SourceFile]) -> Query:

@@ -1,0 +1,140 @@
+"""Call labels of TypeScript and Go from their own type checkers, run as programs and cached by the files' content.
+
+Owns the two programs (`typescript.mjs`, `golang.go`), their output and the match by unique name for calls that the
+checker cannot resolve. Deliberately independent of Weft's name resolution. Knows no sampling.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import shutil
+import subprocess
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from ....errors import UserError
+from ...command import say
+from ..sources import SourceFile
+from ..task_languages import TYPESCRIPT, TaskLanguage
+from ..tasks import UNIQUE_NAME, CalledDefinition, LabelledCall
+
+TYPESCRIPT_VERSION = "5.9"
+MIN_UNIQUE_NAME = 6  # a shorter name that the repository defines once is likely an outside name, too
+
+_PROGRAMS = Path(__file__).resolve().parent
+_Record = dict[str, Any]
+
+
+class LabelError(UserError):
+    """The program that labels calls cannot run. The message names what to install."""
+
+
+def labelled_calls(
+    language: TaskLanguage,
+    tree: Path,
+    sources: Mapping[str, SourceFile],
+    manifests: Mapping[str, str],
+    work: Path,
+) -> list[LabelledCall]:
+    """Every call of every file that gives tasks and whose callee is defined in another file, in the order of the files.
+
+    The first run stores the program's output in `work`. Raises LabelError.
+    """
+    program = _PROGRAMS / ("typescript.mjs" if language is TYPESCRIPT else "golang.go")
+    cache = work / "labels" / f"{tree.name}-{_digest(program, sources, manifests)}.jsonl"
+    if not cache.exists():
+        say(f"{tree.name}: labelling calls with {program.name}")
+        paths = "".join(f"{path}\n" for path in sources)
+        output = _run([*_command(language, program, tree.resolve(), work)], paths)
+        cache.parent.mkdir(parents=True, exist_ok=True)
+        # Written to another name and renamed, so an interrupted run leaves no incomplete file.
+        half = cache.with_suffix(".part")
+        half.write_bytes(output)
+        half.rename(cache)
+    with cache.open(encoding="utf-8") as lines:
+        return calls_of_records(map(json.loads, lines), sources)
+
+
+def calls_of_records(records: Iterable[_Record], sources: Mapping[str, SourceFile]) -> list[LabelledCall]:
+    """The calls into other files among a program's records; resolved ones and those by unique name."""
+    calls: list[_Record] = []
+    definitions: dict[str, list[_Record]] = {}
+    standard: set[str] = set()
+    for record in records:
+        if record["kind"] == "call":
+            calls.append(record)
+        elif record["kind"] == "definition":
+            definitions.setdefault(record["name"], []).append(record)
+        else:
+            standard.update(record["names"])
+    unique = {
+        name: found[0]
+        for name, found in definitions.items()
+        if len(found) == 1 and len(name) >= MIN_UNIQUE_NAME and name not in standard
+    }
+    return sorted(_calls(calls, unique, sources), key=lambda call: (call.path, call.line, call.column))
+
+
+def labels_by_resolution(calls: Iterable[LabelledCall]) -> dict[str, int]:
+    """The number of calls by how they were resolved, most frequent first."""
+    return dict(Counter(call.resolution for call in calls).most_common())
+
+
+def _calls(
+    calls: Iterable[_Record], unique: Mapping[str, _Record], sources: Mapping[str, SourceFile]
+) -> Iterator[LabelledCall]:
+    for call in calls:
+        callee, resolution = call["callee"], call["how"]
+        if callee is None:
+            callee, resolution = unique.get(call["name"]), UNIQUE_NAME
+        source = sources.get(call["path"])
+        if callee is None or callee["path"] == call["path"] or callee["path"] not in sources:
+            continue
+        if source is not None and source.gives_tasks:
+            spans = tuple((start, end) for start, end in callee["spans"])
+            definition = CalledDefinition(callee["qualname"], callee["path"], spans)
+            yield LabelledCall(call["path"], call["line"], call["end_line"], call["column"], resolution, definition)
+
+
+def _digest(program: Path, sources: Mapping[str, SourceFile], manifests: Mapping[str, str]) -> str:
+    digest = hashlib.sha256(program.read_bytes())
+    for path in sorted(sources):
+        digest.update(f"{path}\0{sources[path].sha256}\n".encode())
+    for path in sorted(manifests):
+        digest.update(f"{path}\0{manifests[path]}\n".encode())
+    return digest.hexdigest()[:16]
+
+
+def _command(language: TaskLanguage, program: Path, tree: Path, work: Path) -> Sequence[str | Path]:
+    if language is TYPESCRIPT:
+        typescript = (work / "node" / "node_modules" / "typescript").resolve()
+        install = f"npm install --prefix {work / 'node'} typescript@{TYPESCRIPT_VERSION}"
+        if not typescript.is_dir():
+            raise LabelError(
+                f"TypeScript tasks are labelled by the TypeScript compiler, which is missing: `{install}`."
+            )
+        return _required("node"), program, tree, typescript
+    return _required("go"), "run", program, tree
+
+
+def _required(program: str) -> str:
+    found = shutil.which(program)
+    if found is None:
+        raise LabelError(
+            f"`{program}` is not installed, and labels of calls need it. Install it, or choose other trees."
+        )
+    return found
+
+
+def _run(command: Sequence[str | Path], text: str) -> bytes:
+    # The program is one file of the standard library; the modules of the checkout must not select a toolchain.
+    environment = {**os.environ, "GO111MODULE": "off"}
+    done = subprocess.run(command, input=text.encode(), capture_output=True, env=environment, cwd=_PROGRAMS)
+    if done.returncode:
+        reason = done.stderr.decode("utf-8", "replace").strip().splitlines()[-1:] or ["no reason given"]
+        raise LabelError(f"`{Path(command[0]).name}` failed to label the calls: {reason[0]}.")
+    return done.stdout
