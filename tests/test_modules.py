@@ -74,6 +74,13 @@ def test_a_directory_with_a_package_is_its_entry():
     assert web(found, "", "./lib") == "lib/code/main.ts"
 
 
+def test_a_package_inside_another_one_leads_to_the_sources_of_the_outer_one():
+    inner = {"name": "pkg/hooks", "main": "../dist/hooks.js", "module": "../missing/deep.js"}
+    found = modules("src/hooks.ts a.ts", {"package.json": {"name": "pkg"}, "hooks/package.json": inner})
+    assert web(found, "", "pkg/hooks") == "src/hooks.ts"
+    assert web(found, "", "./hooks") == "src/hooks.ts"
+
+
 def test_an_absolute_specifier_is_below_the_package():
     found = modules("app/src/main.ts shared/x.ts", {"app/package.json": {}})
     assert web(found, "app/src", "/src/main.ts") == "app/src/main.ts"
@@ -459,14 +466,25 @@ def test_without_a_go_mod_the_longest_tail_counts():
 
 DIRECTORIES = ("", "app", "app/src", "lib", "lib/src", "lib/src/deep", "lib/dist", "lib/deep", "kit", "kit/coin")
 NAMES = ("index.ts", "x.js", "x.d.ts", "deep.tsx", "lib-x.ts", "x-lib.ts", "main.go", "coin.go", "__init__.py", "x.py")
-TARGETS = ("./dist/x.js", "./deep", "./dist", ".", "./src/deep/index.js", "./*", "./src/*.js", "./lib-*", "./*-lib.js")
+TARGETS = (
+    "./dist/x.js",
+    "../dist/deep.js",
+    "./deep",
+    "./dist",
+    ".",
+    "./src/deep/index.js",
+    "./*",
+    "./src/*.js",
+    "./lib-*",
+    "./*-lib.js",
+)
 keys = st.sampled_from((".", "./x", "./*", "./lib/*", "./deep"))
 tables = st.dictionaries(keys, st.sampled_from(TARGETS), max_size=3)
 packages = st.fixed_dictionaries(
     {"name": st.sampled_from(("@me/a", "b"))},
     optional={
         "workspaces": st.just(["lib/**"]),
-        "main": st.sampled_from(TARGETS[:5]),
+        "main": st.sampled_from(TARGETS[:6]),
         "exports": tables,
         "imports": st.dictionaries(st.sampled_from(("#x", "#*", "#b")), st.sampled_from((*TARGETS, "b", "@me/a/x"))),
     },

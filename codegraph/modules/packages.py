@@ -46,12 +46,15 @@ class Packages:
         self._paths = tables.paths
         self._by_directory: dict[str, list[Package]] = {}
         self._by_name: dict[str, list[Package]] = {}
+        self._with_outer_targets: list[Package] = []
         self._workspaces: dict[str, list[str]] = {}  # directory -> globs of its members
         for path in facts:
             self._workspaces.setdefault(directory_of(path), []).extend(facts[path].get("workspaces", ()))
         for path in (p for name in _MANIFESTS for p in facts if split_path(p)[1] == name):
             directory = directory_of(path)
             package = Package(directory, facts[path])
+            if any(target.startswith("../") for target in package.targets):
+                self._with_outer_targets.append(package)
             self._by_directory.setdefault(directory, []).append(package)
             same_name = self._by_name.setdefault(package.name, [])
             if all(other.directory != directory for other in same_name):
@@ -61,9 +64,10 @@ class Packages:
         """The package that contains a directory."""
         return next((self._by_directory[above][0] for above in upwards(directory) if above in self._by_directory), None)
 
-    def above(self, path: str) -> list[Package]:
-        """The packages that contain a file, the innermost first."""
-        return [package for above in upwards(directory_of(path)) for package in self._by_directory.get(above, ())]
+    def owners(self, path: str) -> list[Package]:
+        """The packages that may have a file as a target: those that contain it, the innermost first."""
+        inside = [package for above in upwards(directory_of(path)) for package in self._by_directory.get(above, ())]
+        return inside + self._with_outer_targets
 
     def named(self, directory: str, name: str) -> Package | None:
         """The package that a file in `directory` imports by a name.
@@ -131,10 +135,12 @@ class Packages:
         declaration = None
         for target in targets:
             path = normalised(join_path(package.directory, target))
-            if path is None or not contains(package.directory, path):
+            # A package inside another one may lead to the build products of the outer one.
+            owner = package if path is None or contains(package.directory, path) else self.nearest(directory_of(path))
+            if path is None or owner is None:
                 continue
             for find in (self._file_or_index, self._source):
-                found = find(package, path)
+                found = find(owner, path)
                 if found is not None and not is_declaration(found):
                     return found
                 declaration = declaration or found

@@ -58,7 +58,7 @@ class WebModules:
         directory, name = split_path(path)
         changed = {name.partition(".")[0], split_path(directory)[1]}
         found: set[str] = set()
-        for package in self._packages.above(path):
+        for package in self._packages.owners(path):
             key = package.directory, package.name
             names = self._target_names.get(key)
             if names is None:
