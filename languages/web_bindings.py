@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from itertools import islice
 from typing import TYPE_CHECKING
 
-from .nodes import unquoted
+from .nodes import first_child, unquoted
 from .syntax import MODULE_SCOPE, SyntaxWalk
 from .web_types import COLLECTIONS, UNKNOWN_TYPE, TypeText, type_of
 
@@ -22,6 +22,12 @@ MEMBER_KINDS = frozenset({"class", "enum", "interface", "object", "type"})
 """Kinds of definitions that have members and no variables."""
 
 FUNCTION_VALUES = frozenset({"arrow_function", "function_expression", "generator_function"})
+
+# Functions that give back the function that is their first argument, with the same parameters and result.
+FUNCTION_WRAPPERS = frozenset(
+    {"asyncHandler", "cache", "debounce", "defineComponent", "defineEventHandler", "eventHandler", "forwardRef"}
+    | {"memo", "memoize", "observer", "once", "throttle", "useCallback", "useEvent"}
+)
 
 # Parts that are read of `a ?? b ?? c …`; real code has two or three.
 MAX_SIDES = 8
@@ -162,7 +168,7 @@ _MEMOS = frozenset({"React.useMemo", "useMemo"})
 
 def _first_argument(call: Node) -> Node | None:
     arguments = call.child_by_field_name("arguments")
-    return arguments.named_child(0) if arguments is not None and arguments.named_child_count else None
+    return first_child(arguments) if arguments is not None else None
 
 
 def element_of(walk: SyntaxWalk, collection: Node) -> str:
@@ -355,7 +361,7 @@ def _results(walk: SyntaxWalk, function: Node | None) -> list[TypeText]:
         last = body.named_child(at)
         if last is None or last.type not in ("comment", "function_declaration"):
             is_return = last is not None and last.type == "return_statement"
-            return meanings(walk, last.named_child(0)) if last is not None and is_return else []
+            return meanings(walk, first_child(last)) if last is not None and is_return else []
     return []
 
 
@@ -370,41 +376,33 @@ _ELEMENT_CALLBACKS = {
 """Methods of collections -> which parameters of their callback are elements."""
 
 
-def bind_callback(walk: SyntaxWalk, receiver: Node, method: str, arguments: Node) -> None:
+def bind_callback(walk: SyntaxWalk, receiver: Node, method: str, targets: list[Node]) -> None:
     """Bind the parameters of a callback that are elements of the receiver, or what the awaited receiver gives."""
-    positions = (0,) if method == "then" else _ELEMENT_CALLBACKS.get(method)
-    callback = arguments.named_child(0) if positions is not None and arguments.named_child_count else None
-    if positions is None or callback is None or callback.type not in FUNCTION_VALUES:
+    positions = (0,) if method == "then" else _ELEMENT_CALLBACKS.get(method, ())
+    if not positions or not targets:
         return
-    if method == "then":
-        value = walk.dotted(receiver)
-        value = "" if value.startswith("?") else value
-    else:
-        value = element_of(walk, receiver)
-    if not value:
-        return
-    targets = _parameters(callback)
-    for at in positions:
+    value = walk.dotted(receiver) if method == "then" else element_of(walk, receiver)
+    for at in positions if value and not value.startswith("?") else ():
         if at < len(targets):
             bind_pattern(walk, targets[at], value)
 
 
-def callback_parameter(arguments: Node) -> Node | None:
-    """The first parameter of the function that is the first argument of a call."""
-    callback = arguments.named_child(0) if arguments.named_child_count else None
-    targets = [] if callback is None or callback.type not in FUNCTION_VALUES else _parameters(callback)
-    return targets[0] if targets else None
+def callback_targets(arguments: Node) -> list[Node]:
+    """The targets of the parameters of the function that is the first argument of a call."""
+    callback = first_child(arguments)
+    if callback is None or callback.type not in FUNCTION_VALUES:
+        return []
+    single, parameters = callback.child_by_field_name("parameter"), callback.child_by_field_name("parameters")
+    return [single] if single is not None else parameter_targets(parameters) if parameters is not None else []
 
 
-def _parameters(function: Node) -> list[Node]:
-    """The targets of the parameters of a function; a parameter with a type is left as it is."""
-    single, parameters = function.child_by_field_name("parameter"), function.child_by_field_name("parameters")
-    found = [single] if single is not None else parameters.named_children if parameters is not None else []
+def parameter_targets(parameters: Node) -> list[Node]:
+    """The names and patterns of parameters; a parameter with a type is left as it is, and so is bound by its type."""
     return [
         node.child_by_field_name("pattern") or node
         if node.type in ("required_parameter", "optional_parameter") and node.child_by_field_name("type") is None
         else node
-        for node in found
+        for node in parameters.named_children
     ]
 
 

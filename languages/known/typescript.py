@@ -58,7 +58,6 @@ def _read_import_alias(walk: SyntaxWalk, node: Node) -> None:
         bind(walk, name, "alias", walk.dotted(value))
 
 
-_HEADERS = "class enum function interface module namespace"
 _TSX = SyntaxTable(
     definitions={
         "enum_declaration": "enum",
@@ -66,7 +65,6 @@ _TSX = SyntaxTable(
         "module": "namespace",
     },
     calls=JAVASCRIPT.calls,
-    headers=_HEADERS,
     others={
         **{kind: reader for kind, reader in JAVASCRIPT.others.items() if kind != "field_definition"},
         "abstract_class_declaration": JAVASCRIPT.others["class_declaration"],
