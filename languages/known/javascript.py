@@ -31,6 +31,7 @@ from ..web_bindings import (
     callback_targets,
     class_around,
     dynamic_import,
+    expression_text,
     has_callback,
     meanings,
     plain_name,
@@ -505,7 +506,7 @@ def read_call(walk: SyntaxWalk, node: Node) -> None:
     function = node.child_by_field_name("function")
     if function is None:
         return
-    callee = walk.dotted(function)
+    callee = expression_text(walk, function)
     if callee:
         walk.add_call(node, callee)
     method = callee.rpartition(".")[2]

@@ -11,7 +11,7 @@ from ..lexical_rules import SLASHES
 from ..nodes import base_types, define_named
 from ..syntax import SyntaxWalk
 from ..web_bindings import annotated_type, bind, bind_member, read_type_parameter
-from ..web_types import alias_bases
+from ..web_types import MAX_TYPE_LENGTH, alias_bases
 from .javascript import BASES, DECORATOR, ELEMENTS, IMPORT_SUFFIXES, LEXER, field_reader, read_signature
 from .javascript import TABLE as JAVASCRIPT
 
@@ -33,7 +33,7 @@ def _read_alias(walk: SyntaxWalk, node: Node) -> None:
     name, value = node.child_by_field_name("name"), node.child_by_field_name("value")
     if name is None or value is None:
         return
-    define_named(walk, node, name, "type", alias_bases(walk.text(value)))
+    define_named(walk, node, name, "type", _alias_bases(walk, value))
     waiting = [value]
     while waiting:
         part = waiting.pop()
@@ -41,6 +41,10 @@ def _read_alias(walk: SyntaxWalk, node: Node) -> None:
             _bind_properties(walk, part)
         elif part.type in ("intersection_type", "parenthesized_type", "readonly_type", "union_type"):
             waiting += part.named_children
+
+
+def _alias_bases(walk: SyntaxWalk, value: Node) -> tuple[str, ...]:
+    return alias_bases(walk.text(value)) if value.end_byte - value.start_byte <= MAX_TYPE_LENGTH else ()
 
 
 def _bind_properties(walk: SyntaxWalk, body: Node) -> None:
