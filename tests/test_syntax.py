@@ -139,11 +139,12 @@ def test_callees_are_dotted_texts():
         call Shop
         call y
         call shop.till.count
-        call ?.pay
+        call items[].pay
         call ?.join
         call load().go
         call load
         call ?.neg
+        call handlers[]
         call f()
         call f
         """,
@@ -189,9 +190,9 @@ def test_calls_stand_in_their_scope():
         ("f::<u8>", "f"),
         ("<Shop as Pay>::pay", "pay"),
         ("(*fp)", "fp"),
-        ("a[0].b", "?.b"),
+        ("a[0].b", "a[].b"),
         ("(a + b).c", "?.c"),
-        ("a[0]", ""),
+        ("a[0]", "a[]"),
         ("lambda: 1", ""),
         ("function () {}", ""),
         ("", ""),
@@ -444,8 +445,9 @@ def test_javascript(path: str):
         class C(D) 14-14
         function run 15-15
         function Shop.stop 16-16
-        function p 17-17
-        function t 17-17
+        object o 17-17
+        function o.p 17-17
+        function o.t 17-17
         call require
         call require
         Shop.total: call sum
@@ -455,7 +457,7 @@ def test_javascript(path: str):
         Shop.pay: call this.store.load
         Shop.pay: call y.go
         h: call f
-        t: call ?.t
+        o.t: call items[].t
         import default from ./m.js as one
         import two from ./m.js as three
         import x as all
@@ -464,6 +466,17 @@ def test_javascript(path: str):
         import r from ./z as s
         import foo from ./foo as bar
         import * from ./star
+        default = Shop
+        Shop.total: a = ?
+        Shop.total: () = sum()
+        Shop.constructor: db = ?
+        Shop: self.store = Store()
+        Shop.pay: x = ?
+        Shop.pay: y = this.store.load()
+        Shop.pay: y = ?
+        Shop.pay: () = this.store.load().then()
+        h: x = ?
+        o.t: () = items[].t()
         """,
         path,
     )
@@ -486,19 +499,21 @@ def test_typescript():
         """,
         """
         class Shop(Base, I, m.J) 3-7
-        method Shop.log -> void 4-4
-        method Shop.close -> void 5-5
-        method Shop.pay -> Promise 6-6
+        method Shop.log 4-4
+        method Shop.close 5-5
+        method Shop.pay -> Foo 6-6
         interface I(K) 8-8
         method I.go -> Foo 8-8
-        type Alias 9-9
+        type Alias(Foo) 9-9
         enum Color 10-10
         namespace N.M 11-11
-        function N.M.g -> void 11-11
+        function N.M.g 11-11
         Shop.log: call write
         Shop.pay: call this.store.load
         import A from ./a as A
         import y as x
+        Shop.log: s = ?
+        Shop.pay: x = ?
         """,
         "a.ts",
     )
@@ -591,7 +606,7 @@ def test_java():
         Shop.pay: call store.load().then
         Shop.pay: call store.load
         Shop.pay: call a.Foo
-        Shop.E.n: call ?.go
+        Shop.E.n: call items[].go
         Shop.R.R: call check
         import List from java.util as List
         import run from a.b.C as run

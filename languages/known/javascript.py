@@ -294,9 +294,14 @@ def _define_object(
             bind_member(walk, walk.scope, member, "alias", plain_name(walk, member))
         elif member.type == "pair":
             key, value = member.child_by_field_name("key"), member.child_by_field_name("value")
-            if key is not None and value is not None and value.type not in FUNCTION_VALUES:
-                for how, text in meanings(walk, value):
-                    bind_member(walk, walk.scope, key, how, text)
+            if (
+                value is None
+                or key is None
+                or wrapped_value(walk, value, FUNCTION_WRAPPERS, FUNCTION_VALUES) is not None
+            ):
+                continue
+            for how, text in meanings(walk, value):
+                bind_member(walk, walk.scope, key, how, text)
 
 
 def _spread_name(walk: SyntaxWalk, spread: Node) -> str:
@@ -507,7 +512,7 @@ def read_call(walk: SyntaxWalk, node: Node) -> None:
     if function is None:
         return
     callee = expression_text(walk, function)
-    if callee:
+    if function.type != "import":
         walk.add_call(node, callee)
     method = callee.rpartition(".")[2]
     if function.type == "member_expression" and has_callback(method):
