@@ -1090,7 +1090,7 @@ def test_after_any_edits_a_tree_equals_one_from_scratch(edits: list[tuple[int, i
         assert tree.file_graph() == known.file_graph() == parse_file("a.py", text)
 
 
-@pytest.mark.parametrize("path", ["a.js", "a.rs", "a.cpp", "a.rb", "a.php", "a.txt"])
+@pytest.mark.parametrize("path", ["a.js", "a.rs", "a.cpp", "a.rb", "a.php", "a.vue", "a.txt"])
 def test_edits_in_any_language_are_followed(path: str):
     text, tree = BUFFER, SyntaxTree.parse(path, BUFFER)
     for at in range(0, len(BUFFER), 7):

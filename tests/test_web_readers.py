@@ -1,13 +1,17 @@
-"""TypeScript and JavaScript in, facts out: types, bindings, objects, exports, imports, calls, and unfinished files."""
+"""TypeScript and JavaScript: types, bindings, objects, exports, imports, calls, unfinished files and components."""
 
 from __future__ import annotations
 
 from textwrap import dedent
 
 import pytest
-from weft.codegraph import FileGraph, parse_file
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from weft.codegraph import FileGraph, SyntaxTree, parse_file
 from weft.codegraph.file_graph import MODULE_SCOPE
+from weft.languages.embedded import ScriptBlocks
 from weft.languages.web_types import TypeText, alias_bases, type_of
+from weft.server.workspace.text import Cursor, TextLines
 
 
 def facts_of(file: FileGraph, only: str = "") -> list[str]:
@@ -850,3 +854,104 @@ def test_a_class_in_every_prefix_of_a_file_keeps_its_finished_fields():
 @pytest.mark.parametrize("path", ["a.ts", "a.js"])
 def test_nested_code_has_a_graph(path: str, text: str):
     assert parse_file(path, text).n_lines == 1
+
+
+# Components
+
+
+VUE = """
+<template>
+  <p @click="pay()">{{ `über` }} it's</p>
+</template>
+<script setup lang="ts" generic="T extends Shop<T>">
+import { useShop } from "./shop";
+const { shop }: Deps = useShop();
+function pay(x: Till): Receipt { return shop.pay(x); }
+</script>
+<style>p { color: red }</style>
+<script type="application/json">{"a": [1}</script>
+<SCRIPT>
+export default { methods: { go() { this.pay() } } };
+</SCRIPT>
+"""
+
+
+@pytest.mark.parametrize("path", ["a.vue", "a.svelte"])
+def test_the_scripts_of_a_component_are_read(path: str):
+    file = parse_file(path, VUE.lstrip("\n"))
+    assert file.problems == ()
+    assert facts_of(file) == [
+        "function pay -> Receipt 7-7",
+        "object default 12-12",
+        "object default.methods 12-12",
+        "function default.methods.go 12-12",
+        "call useShop",
+        "pay: call shop.pay",
+        "default.methods.go: call this.pay",
+        "import useShop from ./shop as useShop",
+        "shop = Deps.shop",
+        "pay: x: Till",
+    ]
+
+
+def test_a_script_that_ends_at_the_cursor_is_read():
+    text = "<script>\nclass Shop {\n  till = new Till();\n  go(a) {\n    a."
+    assert "Shop: self.till = Till()" in facts_of(parse_file("a.vue", text))
+
+
+def test_markup_alone_has_no_facts():
+    file = parse_file(
+        "a.vue", "<template>\n  <p>{{ pay() }}</p>\n</template>\n<script src='./a.ts'/>\n<p>if (x) {</p>\n"
+    )
+    assert facts_of(file) == []
+    assert file.problems == ()
+    assert file.n_lines == 5
+
+
+@pytest.mark.parametrize(
+    ("text", "language"),
+    [
+        ("<script>\nconst x = <CURSOR>\n</script>", "typescript"),
+        ("<p>\n</p><script setup>\nconst x = <CURSOR>", "typescript"),
+        ("<script><CURSOR></script>", "typescript"),
+        ("<scr<CURSOR>ipt></script>", "vue"),
+        ("<script></script>\n<template><p><CURSOR></p></template>", "vue"),
+        ("<p><CURSOR></p>\n<script></script>", "vue"),
+    ],
+)
+def test_the_language_of_a_cursor_in_a_component(text: str, language: str):
+    before, after = text.split("<CURSOR>")
+    lines = TextLines(before + after)
+    cursor = Cursor("a.vue", lines, *lines.position(len(before)))
+    assert cursor.language.name == language
+    assert cursor.language.is_prose == (language == "vue")
+    assert (cursor.language.grammar is None) == (language == "vue")
+    assert cursor.file_language.name == "vue"
+
+
+parts = st.sampled_from(
+    ["<script>", "</script>", "<script lang='ts'>", "<p>", "é😀", "\n", "\r\n", "x = 1;", "class A {", "}"]
+)
+
+
+@settings(max_examples=150)
+@given(st.lists(parts, max_size=12), st.lists(st.tuples(st.integers(0, 60), st.integers(0, 9), parts), max_size=4))
+def test_after_any_edits_a_component_equals_one_from_scratch(pieces: list[str], edits: list[tuple[int, int, str]]):
+    text = "".join(pieces)
+    tree = SyntaxTree.parse("a.vue", text)
+    for start, n_deleted, inserted in edits:
+        at = min(start, len(text))
+        changed = (at, min(at + n_deleted, len(text)), at + len(inserted))
+        text = text[:at] + inserted + text[at + n_deleted :]
+        tree = tree.edited(text, changed=changed)
+        assert tree.file_graph() == SyntaxTree.parse("a.vue", text).file_graph()
+
+
+@given(st.lists(parts, max_size=12).map("".join))
+def test_blanked_sources_keep_their_length_and_lines(text: str):
+    source = text.encode()
+    blanked = ScriptBlocks("typescript").blanked(source)
+    assert len(blanked) == len(source)
+    assert [at for at, byte in enumerate(blanked) if byte in b"\r\n"] == [
+        at for at, byte in enumerate(source) if byte in b"\r\n"
+    ]
