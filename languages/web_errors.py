@@ -1,0 +1,209 @@
+"""Error recovery for TypeScript and JavaScript: definitions and bindings from the tokens of ERROR nodes.
+
+In a file that is cut at the cursor the grammar rejects every body that is not closed, and its header is loose tokens in
+an ERROR node. Owns what an opening brace means after the tokens before it: the body of a class, of a function with
+or without a name, or an object; and the parameters and the loop variables among these tokens.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from .nodes import base_names, spelled
+from .syntax import MODULE_SCOPE, ScopedChildren, SyntaxWalk, node_lines, note_error
+from .web_bindings import (
+    FUNCTION_WRAPPERS,
+    annotated_type,
+    bind_callback,
+    bind_element,
+    bind_member,
+    bind_parameters,
+    bind_pattern,
+    element_of,
+    parameter_targets,
+)
+
+if TYPE_CHECKING:
+    from tree_sitter import Node
+
+_CLASS_WORDS = {"class": "class", "enum": "enum", "interface": "interface", "module": "namespace"} | {
+    "namespace": "namespace"
+}
+_NAMES = frozenset({"identifier", "nested_identifier", "private_property_identifier", "property_identifier"}) | {
+    "type_identifier"
+}
+_HERITAGE = frozenset({"class_heritage", "extends_type_clause"})
+_ANNOTATIONS = frozenset({"asserts_annotation", "type_annotation", "type_predicate_annotation"})
+_WHOLE = ("_statement", "_declaration", "_definition", "_signature")
+_DECLARING = frozenset({"const", "let", "var"})
+_CALLEES = frozenset({"identifier", "member_expression"})
+_BEFORE_FUNCTION = _CALLEES | {"(", "async", "function", "type_arguments"}
+"""Between the name of a function and its parameters."""
+
+
+def read_error(walk: SyntaxWalk, node: Node) -> ScopedChildren:
+    """The reader of ERROR nodes."""
+    note_error(walk, node)
+    parts: ScopedChildren = []
+    outermost = walk.scope
+    bodies: list[int] = []  # for each open brace, the scope of its content
+    header: list[Node] = []  # the tokens since the last statement, brace or semicolon
+    for child in node.children:
+        around = walk.scope = bodies[-1] if bodies else outermost
+        kind = child.type
+        if child.is_named:
+            parts.append(([child], around))
+        if kind == "{":
+            _open_body(walk, header)
+            bodies.append(walk.scope)
+            # The definition's own parameters are in its scope.
+            for at in range(max(0, len(parts) - len(header)), len(parts)):
+                (token,), _ = parts[at]
+                if token.type in ("formal_parameters", "type_parameters") and token.start_byte >= header[0].start_byte:
+                    parts[at] = [token], walk.scope
+            header = []
+        elif kind == "}":
+            if bodies and (closed := bodies.pop()) != (bodies[-1] if bodies else outermost):
+                walk.end_definition(closed, node_lines(child)[1])
+            header = []
+        elif kind == "property_signature":
+            _bind_property(walk, child)
+        elif kind in (";", ",") or kind.endswith(_WHOLE):
+            header = []
+        elif kind not in ("comment", "decorator"):
+            header.append(child)
+    walk.scope = bodies[-1] if bodies else outermost
+    _bind_loose(walk, header)
+    for definition in set(bodies) - {outermost}:
+        walk.end_definition(definition, node_lines(node)[1])
+    return parts
+
+
+def _open_body(walk: SyntaxWalk, header: list[Node]) -> None:
+    """Add what the tokens before an opening brace define, and make it the scope of the content."""
+    kinds = [token.type for token in header]
+    for at in range(len(header) - 1):
+        if kinds[at] in _CLASS_WORDS and kinds[at + 1] in _NAMES and "formal_parameters" not in kinds[at:]:
+            bases = base_names(walk, [token for token in header[at + 1 :] if token.type in _HERITAGE])
+            _define(walk, header[at], header[at + 1], _CLASS_WORDS[kinds[at]], bases=bases)
+            return
+    if "of" in kinds or "catch" in kinds:
+        _bind_loose(walk, header)
+        return
+    is_arrow = kinds[-1:] == ["=>"]
+    end = len(header) - is_arrow
+    annotation = header[end - 1] if end and kinds[end - 1] in _ANNOTATIONS else None
+    end -= annotation is not None
+    if end and (kinds[end - 1] == "formal_parameters" or (is_arrow and kinds[end - 1] == "identifier")):
+        _open_function(walk, header[: end - 1], header[end - 1], annotation, is_arrow)
+    elif header:
+        _open_object(walk, header)
+
+
+def _open_function(
+    walk: SyntaxWalk, before: list[Node], parameters: Node, annotation: Node | None, is_arrow: bool
+) -> None:
+    """A function with or without a name; the parameters of one without belong to the scope around it."""
+    if before and before[-1].type == "type_parameters":
+        before = before[:-1]
+    last = before[-1] if before else None
+    how, returned = annotated_type(walk, annotation)
+    returns = returned if how == "annotation" else ""
+    is_list = parameters.type == "formal_parameters"
+    if not is_arrow and last is not None and last.type in _NAMES:
+        _define(walk, last, last, "function", returns=returns)
+    elif (name := _assigned_name(walk, before)) is not None:
+        _define(walk, name, name, "function", returns=returns)
+    elif before and all(token.type in ("async", "default", "export", "function") for token in before):
+        if any(token.type == "default" for token in before):
+            _define(walk, before[0], before[0], "function", "default", returns=returns)
+    else:
+        _bind_callback(walk, before, parameter_targets(parameters) if is_list else [parameters])
+    if is_list:
+        bind_parameters(walk, parameters)
+    else:
+        bind_pattern(walk, parameters, "", "unknown")
+
+
+def _assigned_name(walk: SyntaxWalk, before: list[Node]) -> Node | None:
+    """The name that the function after these tokens is given: of `const f = memo(async` it is f."""
+    at = len(before) - 1
+    while at >= 0 and before[at].type in _BEFORE_FUNCTION:
+        if before[at].type in _CALLEES and walk.dotted(before[at]).rpartition(".")[2] not in FUNCTION_WRAPPERS:
+            return None
+        at -= 1
+    if at > 0 and before[at].type in ("=", ":"):
+        at -= 1
+        if at > 0 and before[at].type in _ANNOTATIONS:
+            at -= 1
+        if before[at].type in _NAMES:
+            return before[at]
+    return None
+
+
+def _bind_callback(walk: SyntaxWalk, before: list[Node], targets: list[Node]) -> None:
+    """The parameters of a function that is passed to `xs.map(`."""
+    at = len(before) - 1
+    while at >= 0 and before[at].type in ("(", "async", "function"):
+        at -= 1
+    if 0 <= at < len(before) - 1 and before[at].type == "member_expression":
+        receiver, method = before[at].child_by_field_name("object"), before[at].child_by_field_name("property")
+        if receiver is not None and method is not None:
+            bind_callback(walk, receiver, walk.text(method), targets)
+
+
+def _open_object(walk: SyntaxWalk, header: list[Node]) -> None:
+    """An object that gets a name: in a variable, in a field, in another object, as the default export."""
+    if header[-1].type == "default":
+        _define(walk, header[0], header[0], "object", "default")
+        return
+    if len(header) < 2 or header[-1].type not in ("=", ":"):
+        return
+    if header[-2].type == "type_identifier" or any(token.type == "type" for token in header):
+        name = next((token for token in header if token.type in _NAMES), None)
+        if name is not None:
+            _define(walk, name, name, "type")
+        return
+    typed = header[-2] if header[-2].type in _ANNOTATIONS else None
+    name = header[-3] if typed is not None and len(header) > 2 else header[-2]
+    how, base = annotated_type(walk, typed)
+    in_object = walk.scope != MODULE_SCOPE and walk.definitions[walk.scope].kind == "object"
+    if name.type in _NAMES and (in_object or header[0].type in _DECLARING or header[0].type == "export"):
+        _define(walk, name, name, "object", bases=(base,) if how == "annotation" else ())
+
+
+def _define(
+    walk: SyntaxWalk,
+    first: Node,
+    name: Node,
+    kind: str,
+    dotted: str = "",
+    *,
+    bases: tuple[str, ...] = (),
+    returns: str = "",
+) -> None:
+    dotted = dotted or spelled(walk, name).lstrip("#")
+    if dotted:
+        walk.add_definition(first, dotted, kind, header_line=name.start_point[0], bases=bases, returns=returns)
+        walk.is_unsorted = True
+
+
+def _bind_loose(walk: SyntaxWalk, header: list[Node]) -> None:
+    """The variables of an unfinished loop, `catch` or declaration."""
+    kinds = [token.type for token in header]
+    for at, kind in enumerate(kinds):
+        if kind == "of" and 0 < at < len(header) - 1:
+            bind_element(walk, header[at - 1], element_of(walk, header[at + 1]))
+        elif kind == "catch" and kinds[at + 1 : at + 2] == ["("] and at + 2 < len(header):
+            bind_pattern(walk, header[at + 2], "", "unknown")
+        elif kind in _DECLARING and at + 2 < len(header) and kinds[at + 2] in _ANNOTATIONS:
+            how, value = annotated_type(walk, header[at + 2])
+            bind_pattern(walk, header[at + 1], value, how)
+
+
+def _bind_property(walk: SyntaxWalk, signature: Node) -> None:
+    """A property of an unfinished interface."""
+    name, declared = signature.child_by_field_name("name"), signature.child_by_field_name("type")
+    in_type = walk.scope != MODULE_SCOPE and walk.definitions[walk.scope].kind in ("interface", "type")
+    if in_type and name is not None and declared is not None:
+        bind_member(walk, walk.scope, name, *annotated_type(walk, declared))
