@@ -104,13 +104,11 @@ class GenericResolver(Resolver):
         found = self.module(kind, directory_of(path), module)
         if kind != "go":
             return found
-        inside = (other for directory in found for other in self.module("directory", directory.rstrip("/"), ""))
-        return tuple(other for other in inside if other.endswith(".go"))
+        return tuple(other for package in found for other in self.module("directory", package.rstrip("/"), ".go"))
 
     def _package(self, path: str) -> list[str]:
-        ending = path.rpartition(".")[2]
-        neighbours = self.module("directory", directory_of(path), "")
-        return [other for other in neighbours if other != path and other.endswith(f".{ending}")]
+        _, dot, suffix = path.rpartition(".")
+        return [other for other in self.module("directory", directory_of(path), dot + suffix) if other != path]
 
 
 def _if_unambiguous(found: list[tuple[str, str]], how: str) -> Resolution | None:

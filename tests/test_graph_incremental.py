@@ -59,6 +59,108 @@ states = st.dictionaries(st.sampled_from(PATHS), texts, max_size=len(PATHS))
 # Each step gives some files new texts, deletes some (None), and so renames some as well.
 steps = st.lists(st.dictionaries(st.sampled_from(PATHS), st.none() | texts, min_size=1, max_size=3), max_size=5)
 
+# The same for modules that manifests name.
+MODULE_PATHS = (
+    "package.json",
+    "pnpm-workspace.yaml",
+    "tsconfig.json",
+    "tsconfig.base.json",
+    "app/tsconfig.json",
+    "app/package.json",
+    "app/main.ts",
+    "app/deep/index.ts",
+    "app/deep.ts",
+    "lib/package.json",
+    "lib/deno.json",
+    "lib/src/index.ts",
+    "lib/src/pay.tsx",
+    "lib/code/lib-pay.js",
+    "lib/deep/package.json",
+    "lib/deep/pay.ts",
+    "go.mod",
+    "go.work",
+    "kit/go.mod",
+    "main.go",
+    "kit/kit.go",
+    "kit/coin/coin.go",
+    "vendor/example.com/kit/v.go",
+)
+WEB_LINES = (
+    *(
+        f'import {{ payAll }} from "{module}";\npayAll();'
+        for module in ("./deep", "./deep.js", "../lib", "../lib/dist", "..", "@me/lib", "@me/lib/pay", "@me/lib/deep")
+    ),
+    *(
+        f'import {{ payAll }} from "{module}";\npayAll();'
+        for module in ("@me/lib/x", "@/deep", "~pay", "#pay", "lib/src/pay", "/deep", "mapped/pay", "@me/app")
+    ),
+    'export * from "@me/lib";',
+    'export { payAll } from "./pay";',
+    "export function payAll() {}",
+    "export function payOthers() { payAll(); }",
+)
+GO_LINES = (
+    'import "example.com/shop/kit"\nfunc useOne() { kit.PayAll() }',
+    'import "example.com/kit"\nfunc useTwo() { kit.PayAll() }',
+    'import "example.com/kit/coin"\nfunc useThree() { coin.PayAll() }',
+    'import "example.com/shop"\nfunc useFour() { shop.PayAll() }',
+    "func PayAll() {}",
+)
+PACKAGES = (
+    "{}",
+    '{"name": "@me/lib"}',
+    '{"name": "@me/lib", "main": "dist/index.js", "imports": {"#pay": "./src/pay.js"}}',
+    '{"name": "@me/lib", "main": "./code/lib-pay.js", "exports": {"./*": "./dist/*.js"}}',
+    '{"name": "@me/lib", "exports": {".": "./dist/pay.js", "./pay": null, "./x": "./deep"}}',
+    '{"name": "@me/lib", "exports": {"./p*": "./code/lib-p*.js", "./*": "./*/index.js"}}',
+    '{"name": "@me/app", "main": "deep", "workspaces": ["lib", "app"], "imports": {"#*": "./dist/*.js"}}',
+    '{"name": "@me/lib", ',
+)
+CONFIGS = (
+    "{}",
+    '{"compilerOptions": {"baseUrl": "."}}',
+    '{"compilerOptions": {"paths": {"@/*": ["./app/*", "./*"], "~pay": ["lib/src/pay.ts"]}}}',
+    '{"compilerOptions": {"paths": {"~pay": ["./lib", "../lib/dist"], "#*": ["lib/code/lib-*"]}}}',
+    '{"extends": "./tsconfig.base.json"}',
+    '{"extends": ["../tsconfig.base", "@me/lib"], "include": ["deep"]}',
+    '{"files": [], "references": [{"path": "./tsconfig.base.json"}, {"path": "app"}]}',
+    '{"compilerOptions": ',
+)
+GO_MODULES = (
+    "module example.com/shop\n",
+    "module example.com/shop\nreplace example.com/kit => ./kit\n",
+    "module example.com/kit\n",
+    "go 1.22\n",
+)
+CONTENTS = {
+    "package.json": st.sampled_from(PACKAGES),
+    "deno.json": st.just('{"name": "@me/lib", "exports": "./src/pay.tsx", "imports": {"mapped/": "./src/"}}'),
+    "pnpm-workspace.yaml": st.just("packages:\n  - lib\n"),
+    "tsconfig.json": st.sampled_from(CONFIGS),
+    "tsconfig.base.json": st.sampled_from(CONFIGS),
+    "go.mod": st.sampled_from(GO_MODULES),
+    "go.work": st.sampled_from(("use ./kit\n", "use (\n.\n./kit\n)\nreplace example.com/kit => ./kit/coin\n")),
+}
+
+
+def content_of(path: str) -> st.SearchStrategy[str]:
+    name = path.rpartition("/")[2]
+    if name in CONTENTS:
+        return CONTENTS[name]
+    start, lines = ("package p\n", GO_LINES) if name.endswith(".go") else ("", WEB_LINES)
+    return st.lists(st.sampled_from(lines), max_size=4).map(lambda found: start + "\n".join(found))
+
+
+module_states = st.fixed_dictionaries({}, optional={path: content_of(path) for path in MODULE_PATHS})
+module_steps = st.lists(
+    st.lists(
+        st.sampled_from(MODULE_PATHS).flatmap(lambda path: st.tuples(st.just(path), st.none() | content_of(path))),
+        min_size=1,
+        max_size=3,
+    ).map(dict),
+    max_size=5,
+)
+
 
 def everything(graph: CodeGraph) -> dict[str, object]:
     """All that a reader can learn of a graph about calls, in both directions."""
@@ -87,6 +189,16 @@ def test_changes_give_what_a_build_from_scratch_gives(state, changes):
         new = changed(graph, step)
         assert everything(new) == everything(CodeGraph.build(new.files.values()))
         assert everything(graph) == before
+        graph = new
+
+
+@settings(max_examples=150, deadline=None)
+@given(module_states, module_steps)
+def test_changes_of_manifests_give_what_a_build_from_scratch_gives(state, changes):
+    graph = CodeGraph.build(parse_file(path, text) for path, text in state.items())
+    for step in changes:
+        new = changed(graph, step)
+        assert everything(new) == everything(CodeGraph.build(new.files.values()))
         graph = new
 
 
@@ -196,3 +308,40 @@ def test_an_overlay_takes_no_changes():
     graph = CodeGraph.build([parse_file("main.py", "x = 1\n")])
     with pytest.raises(TypeError, match="snapshot"):
         graph.overlay(parse_file("main.py", "")).with_changes()
+
+
+MODULES = {
+    "package.json": '{"workspaces": ["lib"]}',
+    "lib/package.json": '{"name": "@me/lib", "main": "dist/pay.js"}',
+    "lib/src/pay.ts": "export function payAll() {}\n",
+    "lib/src/index.ts": "export function payAll() {}\n",
+    "main.ts": 'import { payAll } from "@me/lib";\npayAll();\n',
+    "near.ts": 'import { payAll } from "./lib/src/index.js";\npayAll();\n',
+    "go.mod": "module example.com/shop\n",
+    "main.go": 'package main\nimport "example.com/shop/kit"\nfunc run() { kit.PayAll() }\n',
+    "kit/kit.go": "package kit\nfunc PayAll() {}\n",
+}
+
+
+@pytest.mark.parametrize(
+    ("path", "text", "again", "target"),
+    [
+        ("lib/package.json", '{"name": "@me/lib", "main": "dist/index.js"}', ["main.ts"], "lib/src/index.ts"),
+        ("lib/package.json", '{"name": "@me/lib", "main": "dist/pay.js", "version": "2"}', [], "lib/src/pay.ts"),
+        ("lib/package.json", '{"name": "@me/lib", "main": ', ["main.ts"], None),
+        ("lib/package.json", None, ["main.ts"], None),
+        ("lib/src/pay.ts", None, ["main.ts"], "lib/src/index.ts"),
+        ("lib/dist/pay.js", "export function payAll() {}\n", ["main.ts"], "lib/dist/pay.js"),
+        ("lib/src/other.ts", "", [], "lib/src/pay.ts"),
+        ("tsconfig.json", '{"compilerOptions": {"paths": {"@other/*": ["lib/*"]}}}', [], "lib/src/pay.ts"),
+        ("tsconfig.json", '{"compilerOptions": {"paths": {"@me/*": ["*/src"]}}}', ["main.ts"], "lib/src/index.ts"),
+        ("go.mod", "module example.com/other\n", ["main.go"], "lib/src/pay.ts"),
+        ("go.work", "use .\n", [], "lib/src/pay.ts"),
+    ],
+)
+def test_a_manifest_resolves_only_files_whose_imports_it_changes(resolved, path, text, again, target):
+    graph = CodeGraph.build(parse_file(path, text) for path, text in MODULES.items())
+    resolved.clear()
+    graph = changed(graph, {path: text})
+    assert sorted(resolved) == sorted([*again, *([path] if text is not None else [])])
+    assert [edge.path for edge in graph.call_edges("main.ts")] == ([target] if target else [])

@@ -66,7 +66,7 @@ def test_a_go_mod_with_blocks_and_comments():
 @pytest.mark.parametrize(
     ("path", "text", "why"),
     [
-        ("a/package.json", '{\n"name": "x",\n"main" "y"\n}', "`package.json` is not valid JSON on line 3"),
+        ("a/package.json", '{\n"name": "x",\n"main" "y"\n}', "`a/package.json` is not valid JSON on line 3"),
         ("package.json", '{/*\n\n*/ "a": 1,, }', "`package.json` is not valid JSON on line 3"),
         ("tsconfig.json", '{"a": "b', "`tsconfig.json` is not valid JSON on line 1"),
         ("tsconfig.app.json", "", "`tsconfig.app.json` is not valid JSON on line 1"),

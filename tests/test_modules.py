@@ -4,7 +4,9 @@ import json
 import time
 
 import pytest
-from weft.codegraph.modules import ModuleIndex, ModuleQuery, read_manifest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from weft.codegraph.modules import ModuleIndex, ModuleQuery, names_affected_by, read_manifest
 
 
 def modules(files: str, manifests: dict[str, object] | None = None) -> ModuleIndex:
@@ -133,6 +135,7 @@ def test_a_path_in_a_build_directory_is_its_source():
         ({"exports": {"./*": "./*.js", "./secret/*": None}}, "secret/x.js", "pkg/secret/x", None),
         ({"exports": {".": None}, "main": "a.js"}, "a.js", "pkg", None),
         ({"exports": {"./b": "./b.js"}, "main": "a.js"}, "a.js b.js", "pkg", "a.js"),
+        ({"exports": {"import": "./dist/a.js", "require": "./b.cjs"}}, "src/a.ts b.cjs", "pkg", "src/a.ts"),
         ({"exports": {".": ["./missing.js", "./a.js"]}}, "a.js", "pkg", "a.js"),
         ({"exports": {".": "../outside.js"}}, "src/index.ts", "pkg", "src/index.ts"),
         ({"exports": {".": "./dist/index.js"}}, "src/deep/x.ts", "pkg/src/deep/x", "src/deep/x.ts"),
@@ -318,6 +321,18 @@ def test_a_solution_uses_the_references_that_hold_the_file():
     assert web(found, "app/other", "#/x") == "app/server/x.ts"  # in none of them: the first one
 
 
+def test_long_chains_of_configurations_end():
+    chain = {f"tsconfig.{i}.json": {"extends": f"./tsconfig.{i + 1}.json"} for i in range(2000)}
+    found = modules("a.ts", {**chain, "tsconfig.json": {"extends": "./tsconfig.0.json"}})
+    assert web(found, "", "@/a") is None
+    chain = {
+        f"tsconfig.{i}.json": {"files": [], "references": [{"path": f"tsconfig.{i + 1}.json"}]} for i in range(2000)
+    }
+    chain["tsconfig.2000.json"] = options(paths={"@/*": ["./*"]})
+    found = modules("a.ts", {**chain, "tsconfig.json": {"files": [], "references": [{"path": "tsconfig.0.json"}]}})
+    assert web(found, "", "@/a") == "a.ts"
+
+
 def test_references_to_projects_in_folders():
     found = modules(
         "a/src/x.ts b/src/x.ts",
@@ -350,6 +365,8 @@ def test_usual_aliases_are_the_last_fallback():
     assert web(found, "web/src/deep", "@/z") == "src/z/index.ts"
     assert web(found, "web/src/deep", "@/y") is None
     assert web(found, "web/src/deep", "@/") is None
+    found = modules("app/server/x.ts app/deep/a.ts", {"app/package.json": {}})
+    assert web(found, "app/deep", "~/server/x") == "app/server/x.ts"
 
 
 def test_import_maps_of_deno():
@@ -438,6 +455,78 @@ def test_without_a_go_mod_the_longest_tail_counts():
     assert go(found, "", "errors") == ()
 
 
+# New and removed paths
+
+DIRECTORIES = ("", "app", "app/src", "lib", "lib/src", "lib/src/deep", "lib/dist", "lib/deep", "kit", "kit/coin")
+NAMES = ("index.ts", "x.js", "x.d.ts", "deep.tsx", "lib-x.ts", "x-lib.ts", "main.go", "coin.go", "__init__.py", "x.py")
+TARGETS = ("./dist/x.js", "./deep", "./dist", ".", "./src/deep/index.js", "./*", "./src/*.js", "./lib-*", "./*-lib.js")
+keys = st.sampled_from((".", "./x", "./*", "./lib/*", "./deep"))
+tables = st.dictionaries(keys, st.sampled_from(TARGETS), max_size=3)
+packages = st.fixed_dictionaries(
+    {"name": st.sampled_from(("@me/a", "b"))},
+    optional={
+        "workspaces": st.just(["lib/**"]),
+        "main": st.sampled_from(TARGETS[:5]),
+        "exports": tables,
+        "imports": st.dictionaries(st.sampled_from(("#x", "#*", "#b")), st.sampled_from((*TARGETS, "b", "@me/a/x"))),
+    },
+)
+configs = st.builds(
+    lambda paths, base: options(paths=paths, **({"baseUrl": base} if base else {})),
+    st.dictionaries(
+        st.sampled_from(("*", "@/*", "@x", "~/*", "@me/*")),
+        st.lists(st.sampled_from((*TARGETS, "./lib", "./lib/dist", "./app/src/*", "../lib/*")), max_size=2),
+        max_size=3,
+    ),
+    st.sampled_from((None, ".", "./src", "..")),
+)
+go_modules = st.sampled_from(("module m.org/a\n", "module m.org/a/coin\nreplace x.org/y => ./coin\n", "module b\n"))
+some_manifests = st.dictionaries(
+    st.sampled_from(("package.json", "lib/package.json", "lib/deno.json", "lib/deep/package.json")), packages
+)
+some_configs = st.dictionaries(st.sampled_from(("tsconfig.json", "lib/tsconfig.json")), configs)
+some_go = st.dictionaries(st.sampled_from(("go.mod", "kit/go.mod")), go_modules)
+some_paths = st.lists(
+    st.builds(
+        lambda directory, name: f"{directory}/{name}".lstrip("/"), st.sampled_from(DIRECTORIES), st.sampled_from(NAMES)
+    ),
+    min_size=1,
+    max_size=8,
+    unique=True,
+)
+WEB = """
+    . .. ./x ./x.js ./deep ../lib ../lib/dist ../dist ../deep /x /src/deep @me/a @me/a/x @me/a/deep @me/a/lib/x b b/x
+    b/src/deep @/x @/deep @/lib ~/x @x #x #b #deep deep x src/x lib/dist lib
+"""
+GO = "m.org/a m.org/a/coin m.org/a/kit m.org/a/coin/coin x.org/y x.org/y/coin b b/coin other/kit"
+PYTHON = "x .x . .. ..deep lib lib.src lib.src.x deep deep.x"
+QUERIES = [
+    ModuleQuery(kind, directory, specifier)
+    for kind, specifiers in (("web", WEB), ("go", GO), ("python", PYTHON))
+    for directory in DIRECTORIES
+    for specifier in specifiers.split()
+]
+
+
+@settings(max_examples=150, deadline=None)
+@given(some_paths, some_manifests, some_configs, some_go)
+def test_a_new_path_changes_only_queries_that_contain_an_affected_name(paths, web_manifests, configs, go_manifests):
+    manifests = web_manifests | configs | go_manifests
+    path, *others = paths
+    before, after = modules(" ".join(others), manifests), modules(" ".join(paths), manifests)
+    names = names_affected_by(path, before, after)
+    for query in QUERIES:
+        if not any(name in query.module or name in query.directory for name in names):
+            assert before.find(query) == after.find(query)
+
+
+def test_a_directory_has_its_own_files_with_an_ending():
+    found = modules("a.go b.ts sub/c.go")
+    assert found.find(ModuleQuery("directory", "", ".go")) == ("a.go",)
+    assert found.find(ModuleQuery("directory", "", "")) == ("a.go", "b.ts")
+    assert found.find(ModuleQuery("directory", "none", "")) == ()
+
+
 # Cost
 
 
@@ -446,13 +535,15 @@ def test_an_index_of_many_paths_is_built_in_half_a_second():
     manifests = {f"packages/p{i}/package.json": {"name": f"@me/p{i}", "main": "dist/index.js"} for i in range(500)}
     manifests |= {f"packages/p{i}/tsconfig.json": options(paths={"@/*": ["./src/*"]}) for i in range(500)}
     facts = {path: read_manifest(path, json.dumps(content))[0] for path, content in manifests.items()}
-    started = time.perf_counter()
-    found = ModuleIndex(dict.fromkeys([*files, *facts]), manifests=facts)
-    build_s = time.perf_counter() - started
-    started = time.perf_counter()
-    for i in range(500):
-        assert web(found, f"packages/p{i}/src", f"@/{'deep/' * (i % 4)}file{i}")
-        assert web(found, f"packages/p{i}/src", f"@me/p{i // 2}/src/{'deep/' * (i // 2 % 4)}file{i // 2}")
-    lookups_s = time.perf_counter() - started
-    assert build_s < 0.5 * 3  # a busy machine may take several times as long
-    assert lookups_s < 0.3
+    build_s, lookups_s = [], []
+    for _ in range(3):  # the best of several: a busy machine is slower
+        started_s = time.thread_time()
+        found = ModuleIndex(dict.fromkeys([*files, *facts]), manifests=facts)
+        build_s.append(time.thread_time() - started_s)
+        started_s = time.thread_time()
+        for i in range(500):
+            assert web(found, f"packages/p{i}/src", f"@/{'deep/' * (i % 4)}file{i}")
+            assert web(found, f"packages/p{i}/src", f"@me/p{i // 2}/src/{'deep/' * (i // 2 % 4)}file{i // 2}")
+        lookups_s.append(time.thread_time() - started_s)
+    assert min(build_s) < 0.5
+    assert min(lookups_s) < 0.1

@@ -517,3 +517,42 @@ def test_text_stands_for_every_language_that_no_grammar_reads(tmp_path):
     with Workspace([tmp_path], config, cache=False) as workspace:
         assert "completion is off for python" in workspace.complete(tmp_path / "a.py", 0, 1).why_empty
         assert "completion is off" not in workspace.complete(tmp_path / "a.lua", 0, 1).why_empty
+
+
+def test_a_manifest_is_indexed_and_followed_and_a_broken_one_is_named_once(tmp_path, caplog):
+    manifest = '{"name": "@me/lib", "main": "dist/pay.js"}'
+    write(
+        tmp_path,
+        {
+            "main.ts": 'import { payAll } from "@me/lib";\npayAll();\n',
+            "lib/package.json": manifest,
+            "lib/src/pay.ts": "export function payAll() {}\n",
+            "go.mod": "module example.com/shop\n",
+            "go.work": "use .\n",
+            "pnpm-workspace.yaml": "packages: [lib]\n",
+            "package-lock.json": "{",
+        },
+    )
+
+    def targets(workspace: Workspace) -> list[str]:
+        workspace._writer.flush()
+        graph = workspace.indexes(tmp_path)[str(tmp_path)].graph
+        return [edge.path for edge in graph.call_edges("main.ts")]
+
+    with opened(tmp_path, cache=True) as workspace:
+        graph = workspace.indexes(tmp_path)[str(tmp_path)].graph
+        named = sorted(path for path, file in graph.files.items() if file.manifest)
+        assert named == ["go.mod", "go.work", "lib/package.json", "pnpm-workspace.yaml"]
+        assert targets(workspace) == ["lib/src/pay.ts"]
+        for text in (manifest[:-1], manifest[:-2]):
+            write(tmp_path, {"lib/package.json": text})
+            workspace.files_changed([tmp_path / "lib/package.json"])
+            assert targets(workspace) == []
+    broken = "`lib/package.json` is not valid JSON on line 1; its module names are not used. Correct the file."
+    assert caplog.messages == [broken]
+    with opened(tmp_path, cache=True) as workspace:
+        assert targets(workspace) == []
+        assert caplog.messages == [broken, broken]  # once in each process
+        write(tmp_path, {"lib/package.json": manifest})
+        workspace.files_changed([tmp_path / "lib/package.json"])
+        assert targets(workspace) == ["lib/src/pay.ts"]

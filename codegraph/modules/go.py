@@ -42,8 +42,7 @@ class GoModules:
         directory = directory_of(path)
         names = {facts["module"] for base, facts in self._modules.items() if base == directory}
         for base, facts in (*self._modules.items(), *self._workspaces.items()):
-            replaced = facts.get("replace", {})
-            names |= {name for name, target in replaced.items() if normalised(join_path(base, target)) == directory}
+            names |= {name for name, target in _replaced(base, facts).items() if target == directory}
         return names if path.endswith(".go") else set()
 
     def _find(self, directory: str, module: str) -> str | None:
@@ -73,16 +72,15 @@ class GoModules:
         roots: dict[str, str] = {}
         for base in sorted(self._modules, key=lambda base: (n_common(base, own or ""), -base.count("/"))):
             roots[self._modules[base]["module"]] = base
-        facts = self._workspaces.get(workspace, {}) if workspace is not None else {}
-        for use in facts.get("use", ()):
-            used = normalised(join_path(workspace or "", use))
-            if used is not None and used in self._modules:
-                roots[self._modules[used]["module"]] = used
-        for base, replacing in ((own, self._modules), (workspace, self._workspaces)):
-            for name, target in replacing[base].get("replace", {}).items() if base is not None else ():
-                replaced = normalised(join_path(base or "", target))
-                if replaced is not None:
-                    roots[name] = replaced
+        if workspace is not None:
+            for use in self._workspaces[workspace].get("use", ()):
+                used = normalised(join_path(workspace, use))
+                if used is not None and used in self._modules:
+                    roots[self._modules[used]["module"]] = used
+        if own is not None:
+            roots |= _replaced(own, self._modules[own])
+        if workspace is not None:
+            roots |= _replaced(workspace, self._workspaces[workspace])
         if own is not None:
             roots[self._modules[own]["module"]] = own
         return roots
@@ -93,3 +91,9 @@ class GoModules:
 
 def _nearest(directory: str, manifests: Mapping[str, Facts]) -> str | None:
     return next((above for above in upwards(directory) if above in manifests), None)
+
+
+def _replaced(base: str, facts: Facts) -> dict[str, str]:
+    """The directories of the modules that a manifest replaces by local paths."""
+    paths = {name: normalised(join_path(base, target)) for name, target in facts.get("replace", {}).items()}
+    return {name: path for name, path in paths.items() if path is not None}

@@ -22,7 +22,8 @@ from .web import WebModules
 class ModuleQuery(NamedTuple):
     """`module` as imported by a file in `directory`, under the rules of `kind`.
 
-    Kinds: "python" (leading dots are kept in `module`), "web", "go", "class", "include", "directory".
+    Kinds: "python" (leading dots are kept in `module`), "web", "go", "class", "include", and "directory": the files of
+    the directory itself whose names end with `module`.
     """
 
     kind: str
@@ -67,7 +68,7 @@ class ModuleIndex:
         if kind == "go":
             return self._go.find(directory, module)
         if kind == "directory":
-            return tuple(self._tables.directories.get(directory, ()))
+            return tuple(path for path in self._tables.directories.get(directory, ()) if path.endswith(module))
         if kind == "include":
             return find_included(self._tables, directory, module)
         return find_class(self._tables, module)

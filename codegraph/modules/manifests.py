@@ -2,7 +2,7 @@
 
 `read_manifest` reduces the text of a manifest to the facts that module resolution needs, in JSON
 (`FileGraph.manifest`). A manifest is data: nothing is executed, no other file is read. A broken one has no facts and
-one problem. Knows no path but the file's name.
+one problem, a sentence for the user. Of a path only the file's name counts.
 
 Facts, all optional:
 - package.json, deno.json: `name`; `entries`, the targets of the package itself, in order; `exports` and `imports`, for
@@ -39,11 +39,10 @@ def read_manifest(path: str, text: str) -> tuple[str, tuple[str, ...]]:
     found = _reader(path)
     if found is None:
         return "", ()
-    name = path.rpartition("/")[2]
     try:
         facts = found[1](text.removeprefix("\ufeff"))
     except _Invalid as error:
-        return "", (f"`{name}` {error}; its module names are not used. Correct the file.",)
+        return "", (f"`{path}` {error}; its module names are not used. Correct the file.",)
     return json.dumps({key: value for key, value in facts.items() if value}, separators=(",", ":")), ()
 
 

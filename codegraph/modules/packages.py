@@ -28,15 +28,15 @@ class Package(NamedTuple):
 
     @property
     def name(self) -> str:
-        return self.facts.get("name", "")
+        return str(self.facts.get("name", ""))
 
     @property
     def targets(self) -> list[str]:
         """All targets of the package and its subpaths."""
-        tables = [self.facts.get("exports", {}), self.facts.get("imports", {})]
-        return self.facts.get("entries", []) + [
-            target for table in tables for targets in table.values() for target in targets or ()
-        ]
+        found: list[str] = list(self.facts.get("entries", ()))
+        for table in (self.facts.get("exports", {}), self.facts.get("imports", {})):
+            found += [target for targets in table.values() for target in targets or ()]
+        return found
 
 
 class Packages:
@@ -44,7 +44,7 @@ class Packages:
 
     def __init__(self, tables: PathTables, facts: Mapping[str, Facts]) -> None:
         self._paths = tables.paths
-        self._by_directory: dict[str, Package] = {}
+        self._by_directory: dict[str, list[Package]] = {}
         self._by_name: dict[str, list[Package]] = {}
         self._workspaces: dict[str, list[str]] = {}  # directory -> globs of its members
         for path in facts:
@@ -52,18 +52,18 @@ class Packages:
         for path in (p for name in _MANIFESTS for p in facts if split_path(p)[1] == name):
             directory = directory_of(path)
             package = Package(directory, facts[path])
-            self._by_directory.setdefault(directory, package)
-            if package.name:
-                self._by_name.setdefault(package.name, []).append(package)
+            self._by_directory.setdefault(directory, []).append(package)
+            same_name = self._by_name.setdefault(package.name, [])
+            if all(other.directory != directory for other in same_name):
+                same_name.append(package)
 
     def nearest(self, directory: str) -> Package | None:
         """The package that contains a directory."""
-        return next((self._by_directory[above] for above in upwards(directory) if above in self._by_directory), None)
+        return next((self._by_directory[above][0] for above in upwards(directory) if above in self._by_directory), None)
 
     def above(self, path: str) -> list[Package]:
         """The packages that contain a file, the innermost first."""
-        found = (self._by_directory.get(above) for above in upwards(directory_of(path)))
-        return [package for package in found if package is not None]
+        return [package for above in upwards(directory_of(path)) for package in self._by_directory.get(above, ())]
 
     def named(self, directory: str, name: str) -> Package | None:
         """The package that a file in `directory` imports by a name.
@@ -71,11 +71,12 @@ class Packages:
         Of several ones: the importing package itself, a member of the same workspace, then the one with the longest
         common path; None for a tie.
         """
-        found = self._by_name.get(name, ())
+        found = self._by_name.get(name, ()) if name else ()
         if len(found) <= 1:
             return found[0] if found else None
-        ranked = sorted((self._distance(directory, package), package) for package in found)
-        return ranked[0][1] if ranked[0][0] < ranked[1][0] else None
+        ranked = sorted(found, key=lambda package: self._distance(directory, package))
+        is_nearest = self._distance(directory, ranked[0]) < self._distance(directory, ranked[1])
+        return ranked[0] if is_nearest else None
 
     def find(self, directory: str, specifier: str) -> str | None:
         """The file that a package name, with an optional subpath, refers to."""
@@ -98,7 +99,7 @@ class Packages:
         """The module at a path: a file, a package or a directory with an index file."""
         found = None if is_directory or not path else find_file(self._paths, path)
         if found is None and path in self._by_directory:
-            found = self._entry(self._by_directory[path])
+            found = self._entry(self._by_directory[path][0])
         return found or find_index(self._paths, path) or self._source_of_output(path)
 
     def _find_export(self, package: Package, subpath: str) -> str | None:
@@ -127,14 +128,17 @@ class Packages:
 
     def _first_target(self, package: Package, targets: list[str]) -> str | None:
         """The file of the first target that exists or has a source; declarations come last."""
-        inside = [path for target in targets if (path := _below(package.directory, target)) is not None]
-        found = [self._file_or_index(package, path) for path in inside]
-        code = next((path for path in found if path is not None and not is_declaration(path)), None)
-        return (
-            code
-            or next((source for path in inside if (source := self._source(package, path))), None)
-            or next(filter(None, found), None)
-        )
+        declaration = None
+        for target in targets:
+            path = normalised(join_path(package.directory, target))
+            if path is None or not contains(package.directory, path):
+                continue
+            for find in (self._file_or_index, self._source):
+                found = find(package, path)
+                if found is not None and not is_declaration(found):
+                    return found
+                declaration = declaration or found
+        return declaration
 
     def _file_or_index(self, package: Package, path: str) -> str | None:
         found = find_file(self._paths, path) if path != package.directory else None
@@ -210,12 +214,6 @@ def match_pattern(table: Mapping[str, list[str] | None], key: str) -> list[str] 
     if targets is None:
         return None
     return [target.replace("*", matched) if "*" in best else target + matched for target in targets]
-
-
-def _below(directory: str, target: str) -> str | None:
-    """The path of a target of a package; None when it leaves the package."""
-    path = normalised(join_path(directory, target))
-    return path if path is not None and contains(directory, path) else None
 
 
 def _glob_pattern(globs: list[str]) -> re.Pattern[str]:

@@ -14,6 +14,7 @@ from .paths import contains, directory_of, join_path, normalised, upwards
 
 _NAMES = ("tsconfig.json", "jsconfig.json")
 _CONFIG_DIRECTORY = "${configDir}"
+_MAX_EXTENDED = 50
 
 
 class _Options(NamedTuple):
@@ -47,26 +48,28 @@ class TypeScriptConfigs:
         if found is None:
             paths = (join_path(above, name) for above in upwards(directory) for name in _NAMES)
             nearest = next((path for path in paths if path in self._facts), None)
-            configs = self._configs(nearest, directory, set()) if nearest is not None else ()
+            configs = self._configs(nearest, directory) if nearest is not None else ()
             found = tuple(self._options(path, directory_of(path), set()) for path in configs)
             self._by_directory[directory] = found
         return found
 
-    def _configs(self, path: str, directory: str, seen: set[str]) -> list[str]:
+    def _configs(self, path: str, directory: str) -> list[str]:
         """A configuration, unless it only has references, and the referenced ones that hold a directory."""
-        seen.add(path)
-        facts = self._facts[path]
-        is_solution = facts.get("is_solution", False)
-        found = [] if is_solution else [path]
-        references = [
-            other
-            for reference in facts.get("references", ())
-            if (other := self._at(directory_of(path), reference)) is not None and other not in seen
-        ]
-        holding = [other for other in references if self._holds(other, directory)]
-        for other in holding or (references if is_solution else ()):
-            if other not in seen:
-                found += self._configs(other, directory, seen)
+        found: list[str] = []
+        seen, pending = set[str](), [path]
+        while pending:
+            path = pending.pop()
+            if path in seen:
+                continue
+            seen.add(path)
+            facts = self._facts[path]
+            is_solution = facts.get("is_solution", False)
+            if not is_solution:
+                found.append(path)
+            targets = (self._at(directory_of(path), reference) for reference in facts.get("references", ()))
+            references = [other for other in targets if other is not None]
+            holding = [other for other in references if self._holds(other, directory)]
+            pending += reversed(holding or (references if is_solution else []))
         return found
 
     def _holds(self, path: str, directory: str) -> bool:
@@ -84,7 +87,7 @@ class TypeScriptConfigs:
         facts, directory, options = self._facts[path], directory_of(path), _Options(top)
         for target in facts.get("extends", ()):
             parent = self._extended(directory, target)
-            if parent is not None and parent not in seen:
+            if parent is not None and parent not in seen and len(seen) < _MAX_EXTENDED:
                 inherited = self._options(parent, top, seen)
                 if inherited.base_url is not None:
                     options = options._replace(base_url=inherited.base_url)

@@ -22,7 +22,7 @@ _NODE_NAMES = """
 _NODE_MODULES = frozenset(_NODE_NAMES.split())
 _DENO_NAMES = ("deno.json", "deno.jsonc")
 _CONVENTIONAL_ALIASES = ("@/", "~/")
-"""Prefixes that many bundlers are configured to read as `src/`; their configuration is code."""
+"""Prefixes that many bundlers read as `src/` or as the package, by a configuration that is code."""
 
 
 class WebModules:
@@ -43,7 +43,7 @@ class WebModules:
             for found in facts.values()
             if "paths" in found
         ] + [(_prefixes(table), _TargetNames(table.values())) for table in self._import_maps.values()]
-        self._target_names: dict[str, _TargetNames] = {}
+        self._target_names: dict[tuple[str, str], _TargetNames] = {}  # of packages
 
     def find(self, directory: str, module: str) -> tuple[str, ...]:
         """The file of a module specifier; () when it is not in the repository."""
@@ -59,9 +59,10 @@ class WebModules:
         changed = {name.partition(".")[0], split_path(directory)[1]}
         found: set[str] = set()
         for package in self._packages.above(path):
-            names = self._target_names.get(package.directory)
+            key = package.directory, package.name
+            names = self._target_names.get(key)
             if names is None:
-                names = self._target_names[package.directory] = _TargetNames(package.targets)
+                names = self._target_names[key] = _TargetNames(package.targets)
             if names.has_any(changed):
                 inside = split_path(package.directory)[1]
                 found |= {inside, "#"} | ({package.name} if package.name else set())
@@ -72,7 +73,7 @@ class WebModules:
         return found
 
     def _find(self, directory: str, specifier: str) -> str | None:
-        if specifier.startswith("./") or specifier.startswith("../") or specifier in (".", ".."):
+        if specifier.startswith(("./", "../")) or specifier in (".", ".."):
             return self._find_relative(directory, specifier)
         if specifier.startswith("/"):
             return self._find_below_root(directory, specifier)
@@ -116,10 +117,14 @@ class WebModules:
         return self._first(path for path in paths if path is not None)
 
     def _find_by_convention(self, directory: str, specifier: str) -> str | None:
-        if not specifier.startswith(_CONVENTIONAL_ALIASES):
+        path = normalised(specifier.partition("/")[2]) if specifier.startswith(_CONVENTIONAL_ALIASES) else None
+        if not path:
             return None
-        path = normalised(specifier.partition("/")[2])
-        return self._first(join_path(above, f"src/{path}") for above in upwards(directory)) if path else None
+        package = self._packages.nearest(directory)
+        roots = [package.directory] if package is not None else []
+        return self._first(
+            join_path(base, path) for base in [*(join_path(d, "src") for d in upwards(directory)), *roots]
+        )
 
     def _first(self, candidates: Iterable[str]) -> str | None:
         return next((found for path in candidates if (found := self._packages.find_path(path)) is not None), None)

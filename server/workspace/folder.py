@@ -17,7 +17,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NamedTuple
 
+from ...codegraph import FileGraph
 from ...codegraph.graph import garbage_collection_paused
+from ...codegraph.modules import manifest_style
 from ...llm import Cancel
 from ...retrieval.fragments import normalise
 from ...retrieval.terms import encode
@@ -122,6 +124,7 @@ class Folder:
         self._store = store
         self._membership = Membership(path, config.index)
         self._open: set[str] = set()  # files open in an editor; used on the writer only
+        self._logged_problems: set[str] = set()  # of manifests
         self._dirty = False
         self._is_warm = False
         self._indexing = threading.Lock()
@@ -206,6 +209,7 @@ class Folder:
             return False
         records = {record.path: record for record in stored.files}
         self._writer.run(lambda: self._replace(FolderSnapshot(index, model, records), dirty=False))
+        self._log_problems(index.graph.files.values())
         self._is_warm = True
         return True
 
@@ -451,9 +455,19 @@ class Folder:
             self._replace(self.snapshot.with_records(touched))
         for analysis in analyses:
             self._skipped.pop(analysis.path, None)
+        self._log_problems(analysis.graph for analysis in analyses)
         # Removed files are not reported as skipped.
         self._skipped.update({path: why for path, why in skipped_files.items() if why.reason != "missing"})
         self._replace(self.snapshot.with_changes(analyses, list(skipped_files)))
+
+    def _log_problems(self, files: Iterable[FileGraph]) -> None:
+        """Log each problem of a manifest once; half-typed code is normal and is not logged."""
+        problems = dict.fromkeys(
+            each for file in files if file.problems and manifest_style(file.path) for each in file.problems
+        )
+        for problem in problems.keys() - self._logged_problems:
+            log.warning("%s", problem)
+        self._logged_problems |= problems.keys()
 
     def _remove(self, keys: Iterable[str]) -> None:
         """On the writer: remove files from the index, except open ones."""
