@@ -23,7 +23,7 @@ from .invalidation import (
     from_json,
     global_names,
     is_definition,
-    module_names,
+    new_names,
     note_moves,
     pack_dependencies,
     star_imports_of,
@@ -305,7 +305,7 @@ class _Overlay(CodeGraph):
         below, own = base.symbols(self._path), self.symbols(self._path)
         if star_imports_of(below) != star_imports_of(own):
             return Memo()
-        memo = OverlayMemo(base._memo, self._path, module_names(own) - module_names(below))
+        memo = OverlayMemo(base._memo, self._path, new_names(self._path, below, own))
         if previous is not None and previous._path == self._path:
             # A keystroke mostly changes a local name of one function, so nearly all entries stay valid.
             before = previous.symbols(self._path)

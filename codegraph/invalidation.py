@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from .file_graph import Definition
 from .module_index import ModuleQuery, names_affected_by
-from .python_resolver import PythonResolver
 from .resolver import Dependency, MemoEntry, global_name_key
 from .symbol_table import STAR_IMPORTS, Entry, SymbolTable, changed_names
+from .typed_resolver import TypedResolver
 
 if TYPE_CHECKING:
     from .graph import CodeGraph
@@ -83,9 +83,7 @@ def update_names(old: CodeGraph, new: CodeGraph, tables: _Tables) -> Invalidatio
     others: set[Dependency] = _changed_modules(old, new, moved) if moved else set()
     if moves:
         new._by_global_name = apply_moves(old._by_global_name, moves)
-        others |= {
-            (key,) for key in moves if _unique(old.definitions_named(key)) != _unique(new.definitions_named(key))
-        }
+        others |= {(key,) for key in moves if _answer(key, old) != _answer(key, new)}
     return Invalidation({path: found for path, found in names.items() if found}, others)
 
 
@@ -102,6 +100,14 @@ def module_names(symbols: SymbolTable | None) -> set[str]:
     return {key for key in symbols.entries if "." not in key} if symbols is not None else set()
 
 
+def new_names(path: str, old: SymbolTable | None, new: SymbolTable | None) -> set[str]:
+    """The names of a file that other files could not refer to before, as they occur in dependencies."""
+    names = module_names(new) - module_names(old)
+    if new is not None and new.package_key:
+        names |= {key for key, _ in global_names(path, new) - global_names(path, old) if "\0" in key}
+    return names
+
+
 def _names_changed_by_star_imports(
     old: CodeGraph, new: CodeGraph, tables: _Tables, moved: Set[str]
 ) -> dict[str, set[str]]:
@@ -113,7 +119,7 @@ def _names_changed_by_star_imports(
     if not added and not star_imports_changed:
         return {}
     found: dict[str, set[str]] = {}
-    before, after = PythonResolver(old), PythonResolver(new)
+    before, after = TypedResolver(old), TypedResolver(new)
     for path in old._star_imported | new._star_imported:
         sources = before.star_sources(path)
         if star_imports_changed and after.star_sources(path) != sources:
@@ -129,8 +135,10 @@ NameMoves: TypeAlias = dict[str, tuple[set[str], set[str]]]
 """For each `global_name_key`: the removed and the added definitions."""
 
 
-def _unique(places: tuple[str, ...]) -> str | None:
-    return places[0] if len(places) == 1 else None
+def _answer(key: str, graph: CodeGraph) -> tuple[str, ...]:
+    """What resolution reads under a key: all definitions in a package, else a definition that is the only one."""
+    found = graph.definitions_named(key)
+    return found if "\0" in key or len(found) == 1 else ()
 
 
 def note_moves(moves: NameMoves, path: str, old: SymbolTable | None, new: SymbolTable | None) -> None:
@@ -142,8 +150,13 @@ def note_moves(moves: NameMoves, path: str, old: SymbolTable | None, new: Symbol
 
 
 def global_names(path: str, symbols: SymbolTable | None) -> set[tuple[str, str]]:
-    keyed = ((global_name_key(symbols.language, d.name), d) for d in symbols.definitions) if symbols is not None else ()
-    return {(key, f"{path}\0{definition.qualified_name}") for key, definition in keyed if key is not None}
+    if symbols is None:
+        return set()
+    keyed = ((global_name_key(symbols.language, d.name), d) for d in symbols.definitions)
+    found = {(key, f"{path}\0{definition.qualified_name}") for key, definition in keyed if key is not None}
+    if symbols.package_key:
+        found.update((f"{symbols.package_key}\0{key}", f"{path}\0{key}") for key in symbols.package_names())
+    return found
 
 
 def apply_moves(places: Mapping[str, tuple[str, ...]], moves: NameMoves) -> dict[str, tuple[str, ...]]:

@@ -9,18 +9,20 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator
 from typing import TYPE_CHECKING, NamedTuple
 
+from ..languages import language_named
 from .file_graph import MODULE_SCOPE, Definition
-from .python_resolver import (
+from .module_index import directory_of
+from .resolver import parse_dotted
+from .symbol_table import MODULE, STAR_IMPORTS, ImportedName, SymbolTable
+from .typed_resolver import (
     CLASS_VALUE,
     FUNCTION_VALUE,
     INSTANCE_VALUE,
     MODULE_VALUE,
     SUPER_VALUE,
-    PythonResolver,
+    TypedResolver,
     Value,
 )
-from .resolver import parse_dotted
-from .symbol_table import MODULE, STAR_IMPORTS, ImportedName, SymbolTable
 
 if TYPE_CHECKING:
     from .graph import CodeGraph
@@ -54,7 +56,7 @@ def reachable_symbols(
     symbols = graph.symbols(path)
     if symbols is None:
         return ()
-    return _Reachability(graph, path, symbols, line, wanted, typed.rpartition(".")[0]).all()
+    return _Reachability(graph, path, symbols, line, wanted, typed).all()
 
 
 class _Reachability:
@@ -65,15 +67,18 @@ class _Reachability:
         symbols: SymbolTable,
         line: int,
         wanted: Collection[str] | None,
-        typed_receiver: str,
+        typed: str,
     ) -> None:
         self._wanted = wanted
-        self._typed_receiver = typed_receiver
+        self._typed = typed
+        self._typed_receiver = typed.rpartition(".")[0]
         self._graph = graph
         self._path = path
         self._symbols = symbols
         self._line = line
-        self._resolver = PythonResolver(graph)
+        self._resolver = TypedResolver(graph)
+        self._rules = language_named(symbols.language)
+        self._own = self._rules.own_object.partition(" ")[0]  # "self", "this", or "" where the code names it itself
         self._chain = _scopes_around(graph, path, symbols, line)
         self._mentions: dict[str, int] = {}  # dotted text -> the last line that mentions it
         self._local: list[str] = []  # receivers of the scopes around the line, latest mention last
@@ -87,6 +92,8 @@ class _Reachability:
                 continue
             for reached in self._via(receiver, value):
                 found.setdefault((reached.path, reached.definition.start_line, reached.name), reached)
+        for reached in self._package():
+            found.setdefault((reached.path, reached.definition.start_line, reached.name), reached)
         return tuple(sorted(found.values(), key=lambda reached: reached.distance))
 
     def _read_mentions(self) -> None:
@@ -100,11 +107,15 @@ class _Reachability:
         definitions = self._symbols.definitions
         local: dict[str, None] = {}
 
+        own = f"{self._own}." if self._own else ""
+
         def mention(dotted: str, line: int, scope: int) -> None:
             if line > self._line or dotted.startswith("?"):
                 return
+            if dotted.startswith("self."):
+                dotted = f"{own}{dotted[5:]}" if own else ""
             # `self` in sibling methods is the same object.
-            sibling = scope != MODULE_SCOPE and definitions[scope].parent in owners and dotted.startswith("self.")
+            sibling = scope != MODULE_SCOPE and definitions[scope].parent in owners and own and dotted.startswith(own)
             while dotted:
                 if self._mentions.get(dotted, -1) < line:
                     self._mentions[dotted] = line
@@ -126,7 +137,8 @@ class _Reachability:
         """The names that the code around the line can use, and the chains that it mentions."""
         seen: dict[str, None] = dict.fromkeys(self._local)
         if self._classes_around():
-            seen.update(dict.fromkeys(("self", "cls", "super()")))
+            super_word = self._rules.super_word + ("()" if self._rules.super_is_called else "")
+            seen.update(dict.fromkeys(filter(None, (*self._rules.own_object.split(), super_word))))
         names = self._symbols.entries
         seen.update(dict.fromkeys(name for name in names if "." not in name and name != STAR_IMPORTS))
         # A chain from a module, as in `shop.Store`, has the same meaning everywhere in the file.
@@ -147,7 +159,7 @@ class _Reachability:
         if value.kind in (CLASS_VALUE, FUNCTION_VALUE):
             yield from self._one(receiver, receiver, value)
         if value.kind == MODULE_VALUE:
-            for name, exported in self._exports(receiver, value.path):
+            for name, exported in self._exports(receiver, value):
                 yield from self._one(receiver, f"{receiver}.{name}", exported._replace(how="module attribute"))
         elif value.kind == FUNCTION_VALUE:
             if receiver in self._mentions:
@@ -158,19 +170,34 @@ class _Reachability:
         elif value.kind in (CLASS_VALUE, INSTANCE_VALUE, SUPER_VALUE):
             yield from self._members(receiver, receiver, value)
 
-    def _exports(self, receiver: str, module: str) -> Iterable[tuple[str, Value]]:
+    def _exports(self, receiver: str, module: Value) -> Iterable[tuple[str, Value]]:
         """The wanted definitions under the public names of a module."""
         if self._wanted is None or receiver == self._typed_receiver:
             yield from self._resolver.exports(module).items()
             return
-        symbols = self._graph.symbols(module)
-        if symbols is None:
+        symbols = self._graph.symbols(module.path)
+        if symbols is None and not module.name:
             return
         for name in self._wanted:
-            if (name in symbols.entries or STAR_IMPORTS in symbols.entries) and not name.startswith("_"):
-                value = self._resolver.attribute(module, name)
+            if symbols is None or name in symbols.entries or STAR_IMPORTS in symbols.entries:
+                value = None if name.startswith("_") else self._resolver.member(module, name)
                 if value is not None and value.kind in (CLASS_VALUE, FUNCTION_VALUE):
                     yield name, value
+
+    def _package(self) -> Iterator[ReachableSymbol]:
+        """The wanted names of the other files of the package, and all of them for a name that is being typed."""
+        key = self._symbols.package_key
+        if not key:
+            return
+        names: Iterable[tuple[str, Value | None]]
+        if self._wanted is None or (self._typed and not self._typed_receiver):
+            package = Value(MODULE_VALUE, f"{directory_of(self._path)}/", key, "")
+            names = self._resolver.exports(package).items()
+        else:
+            names = [(name, self._resolver.attribute(self._path, name)) for name in self._wanted]
+        for name, value in names:
+            if value is not None and value.kind in (CLASS_VALUE, FUNCTION_VALUE) and name not in self._symbols.entries:
+                yield from self._one(name, name, value._replace(how="same package"))
 
     def _members(self, receiver: str, expression: str, value: Value) -> Iterator[ReachableSymbol]:
         seen: set[str] = set()
@@ -178,15 +205,14 @@ class _Reachability:
         for depth, (path, name) in enumerate(classes):
             if depth == 0 and value.kind == SUPER_VALUE:
                 continue
-            symbols = self._graph.symbols(path)
-            for member in symbols.members(name) if symbols is not None else ():
+            for file, member in self._resolver.members(path, name):
                 if member.name in seen:
                     continue
                 seen.add(member.name)
                 how = "super" if value.kind == SUPER_VALUE else "inherited" if depth else value.how
                 if value.kind == CLASS_VALUE and not depth and value.how != "self":
                     how = "class attribute"
-                yield self._reached(path, member, how, f"{expression}.{member.name}", receiver)
+                yield self._reached(file, member, how, f"{expression}.{member.name}", receiver)
 
     def _one(self, receiver: str, expression: str, value: Value) -> Iterator[ReachableSymbol]:
         definition = self._graph.definition(value.path, value.name)

@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING
 
 from .file_graph import MODULE_SCOPE, FileGraph
 from .generic_resolver import GenericResolver
-from .python_resolver import MODULE_VALUE, OUTSIDE_VALUE, PythonResolver
 from .resolver import Dependency, Resolution, ResolutionSource, parse_dotted
 from .symbol_table import MODULE, has_typed_resolution
+from .typed_resolver import CLASS_VALUE, FUNCTION_VALUE, INSTANCE_VALUE, SUPER_VALUE, TypedResolver
 
 if TYPE_CHECKING:
     from .graph import CodeGraph
@@ -49,8 +49,8 @@ def resolve(graph: CodeGraph, path: str, scope: int, dotted: str, line: int | No
     within = MODULE if scope == MODULE_SCOPE else symbols.scopes[scope]
     if not has_typed_resolution(symbols.language):
         return GenericResolver(graph).targets(path, within, dotted)
-    found = PythonResolver(graph).read(path, within, parse_dotted(dotted), line)
-    if found is None or found.kind in (OUTSIDE_VALUE, MODULE_VALUE):
+    found = TypedResolver(graph).read(path, within, parse_dotted(dotted), line)
+    if found is None or found.kind not in (CLASS_VALUE, FUNCTION_VALUE, INSTANCE_VALUE, SUPER_VALUE):
         return ()
     return (Resolution(found.path, found.name, found.how),)
 
@@ -60,10 +60,10 @@ def resolve_calls(source: ResolutionSource, file: FileGraph) -> tuple[list[tuple
     symbols = source.symbols(file.path)
     if symbols is None:
         return [], set()
-    python, generic = PythonResolver(source), GenericResolver(source)
-    is_python = has_typed_resolution(symbols.language)
+    typed, generic = TypedResolver(source), GenericResolver(source)
+    has_types = has_typed_resolution(symbols.language)
     # The same call in the same scope resolves alike, unless its first name has several values there.
-    several = {key.rpartition(".")[2] for key in symbols.lines} if is_python else set()
+    several = {key.rpartition(".")[2] for key in symbols.lines} if has_types else set()
     known: dict[tuple[int, str, int], tuple[Resolution, ...]] = {}
     found = []
     for index, call in enumerate(file.calls):
@@ -71,11 +71,11 @@ def resolve_calls(source: ResolutionSource, file: FileGraph) -> tuple[list[tuple
         targets = known.get((call.scope, call.callee, line))
         if targets is None:
             within = MODULE if call.scope == MODULE_SCOPE else symbols.scopes[call.scope]
-            if is_python:
-                targets = python.targets(file.path, within, call.callee, call.line)
+            if has_types:
+                targets = typed.targets(file.path, within, call.callee, call.line)
             else:
                 targets = generic.targets(file.path, within, call.callee)
             known[call.scope, call.callee, line] = targets
         for target in targets:
             found.append((index, target))
-    return found, (python if is_python else generic).dependencies
+    return found, (typed if has_types else generic).dependencies

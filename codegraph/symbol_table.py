@@ -23,6 +23,7 @@ NAME_LIST = "."
 """The key that changes when a file's module gains or loses a name."""
 
 FUNCTION_KINDS = frozenset({"function", "method", "constructor", "macro"})
+_ENCLOSING_KINDS = FUNCTION_KINDS | {"namespace", "module"}
 
 
 class ImportedName(NamedTuple):
@@ -51,11 +52,12 @@ class SymbolTable:
     For languages of the generic resolver, "~pay" lists all definitions named pay.
     """
 
-    __slots__ = ("_members", "definitions", "entries", "language", "lines", "scopes")
+    __slots__ = ("_members", "definitions", "entries", "language", "lines", "package_key", "scopes")
 
     def __init__(self, file: FileGraph) -> None:
         self._members: dict[str, tuple[Definition, ...]] | None = None
         self.language = file.language
+        self.package_key = package_key(language_named(file.language).module_style, file.path, file.package)
         self.definitions = file.definitions
         self.scopes = tuple(definition.qualified_name for definition in self.definitions)
         entries: dict[str, list[Entry]] = {}
@@ -92,6 +94,11 @@ class SymbolTable:
         found = self.entries.get(qualified_name)
         return found is not None and is_class(found[0])
 
+    def encloses_functions(self, qualified_name: str) -> bool:
+        """Whether the names of a scope are known in the functions inside of it."""
+        found = self.entries.get(qualified_name)
+        return found is not None and isinstance(found[0], Definition) and found[0].kind in _ENCLOSING_KINDS
+
     def definition(self, qualified_name: str) -> Definition | None:
         """The first definition of this name."""
         for entry in self.entries.get(qualified_name, ()):
@@ -104,10 +111,23 @@ class SymbolTable:
         if self._members is None:
             found: dict[str, list[Definition]] = {}
             for definition in self.definitions:
-                if definition.parent != MODULE_SCOPE:
-                    found.setdefault(self.scopes[definition.parent], []).append(definition)
+                # Some languages define a method outside of its class: `func (s *Shop) Pay()`.
+                owner = definition.qualified_name.rpartition(".")[0]
+                if owner:
+                    found.setdefault(owner, []).append(definition)
             self._members = {name: tuple(inner) for name, inner in found.items()}
         return self._members.get(qualified_name, ())
+
+    def package_names(self) -> set[str]:
+        """The qualified names that other files of the package can refer to.
+
+        "Shop." says that the file defines methods of Shop outside of it.
+        """
+        names = {key for key in self.entries if "." not in key and not isinstance(self.entries[key][0], ImportedName)}
+        for definition in self.definitions:
+            if definition.parent == MODULE_SCOPE and "." in definition.qualified_name:
+                names |= {definition.qualified_name, definition.qualified_name.rpartition(".")[0] + "."}
+        return names - {STAR_IMPORTS}
 
     def scope_at(self, line: int) -> int:
         """Index of the innermost definition that contains `line`, MODULE_SCOPE outside of all."""
@@ -144,8 +164,18 @@ def language_family(language: str) -> str:
 
 
 def has_typed_resolution(language: str) -> bool:
-    """Whether names are resolved with types (`python_resolver`), and not by names alone."""
-    return language_named(language).module_style == "python"
+    """Whether names are resolved with types (`typed_resolver`), and not by names alone."""
+    return language_named(language).has_types
+
+
+def package_key(style: str, path: str, package: str) -> str:
+    """The key of the package of a file or a folder (with a slash at its end); "" without packages.
+
+    The files of a Go folder share their names. Its external tests are a package of their own.
+    """
+    if style != "go":
+        return ""
+    return f"{style}:{path.rpartition('/')[0]}" + ("_test" if package.endswith("_test") else "")
 
 
 def changed_names(old: SymbolTable | None, new: SymbolTable | None) -> set[str]:

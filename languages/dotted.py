@@ -97,14 +97,22 @@ def _after_closing(text: str, start: int) -> int:
 
 
 _GENERIC = re.compile(r"([\w.]+)\[(.*)\]", re.DOTALL).fullmatch
-_TRANSPARENT = frozenset({"Optional", "Union", "Type", "type", "Annotated", "Final", "ClassVar"})
+_TRANSPARENT = frozenset(
+    {"Annotated", "Awaitable", "ClassVar", "Coroutine", "Final", "Optional", "Type", "Union", "type"}
+)
+_COLLECTION = re.compile(
+    "(?:Async)?(?:Generator|Iterable|Iterator)|Collection|(?:Default|default|Ordered)?[Dd]ict|[Dd]eque|(?:[Ff]rozen)?[Ss]et"
+    "|List|list|(?:Mutable)?(?:Mapping|Sequence|Set)|[Tt]uple"
+).fullmatch
+_MAPPINGS = frozenset({"DefaultDict", "Dict", "Mapping", "MutableMapping", "OrderedDict", "defaultdict", "dict"})
 
 
 @lru_cache(maxsize=4096)
 def class_of_annotation(text: str) -> str:
     """The dotted name of the only class in a Python annotation, "" for none or several.
 
-    Quotes, None, `Optional`, `Type` and similar are removed; the arguments of other generics are dropped.
+    Quotes, None, `Optional`, `Type` and similar are removed. A collection of Shop, or a mapping to it, is "Shop[]"; the
+    arguments of other generics are dropped.
     """
     text = text.strip() if len(text) <= MAX_LENGTH else ""
     while len(text) > 1 and text[0] in "\"'" and text[-1] == text[0]:
@@ -118,13 +126,30 @@ def class_of_annotation(text: str) -> str:
             return ""
         head, arguments = generic.groups()
         last = head.rpartition(".")[2]
+        if _COLLECTION(last):
+            return _collection(last, _split_outside_brackets(arguments, ","))
         if last not in _TRANSPARENT:
             return head if _PLAIN(head) else ""
         choices = _split_outside_brackets(arguments, ",")
         if last == "Annotated":
             del choices[1:]
+        if last == "Coroutine":
+            del choices[:-1]
     names = {class_of_annotation(choice) for choice in choices if choice.strip() != "None"}
     return names.pop() if len(names) == 1 else ""
+
+
+def _collection(name: str, arguments: list[str]) -> str:
+    """The type of a collection with these type arguments; "" when its elements have no single class."""
+    if name in _MAPPINGS:
+        arguments = arguments[1:2]
+    elif name.endswith("Generator"):
+        arguments = arguments[:1]
+    else:
+        arguments = [argument for argument in arguments if argument.strip() != "..."]
+    elements = {class_of_annotation(argument) for argument in arguments}
+    element = elements.pop() if len(elements) == 1 else ""
+    return f"{element}[]" if element and not element.endswith("[]") else ""
 
 
 def _split_outside_brackets(text: str, separator: str) -> list[str]:

@@ -21,40 +21,45 @@ _PARAMETERS = frozenset({"formal_parameters", "parameter_list", "parameters"})
 _BASES = frozenset({"base_class_clause", "base_clause", "base_list", "class_heritage", "superclass", "trait_bounds"})
 _DECLARATORS = frozenset({"function_declarator", "pointer_declarator", "reference_declarator"})
 _SEPARATORS = frozenset({";", ",", "("})
-_WHOLE = ("_statement", "_declaration", "_definition", "_item")
+_FUNCTIONS = frozenset({"function", "method", "constructor"})
+
+WHOLE = ("_statement", "_declaration", "_definition", "_item")
+"""The ends of the kinds of nodes that are complete: they belong to no header."""
 
 
-def error_reader(headers: str) -> NodeReader:
+def error_reader(headers: str, header_type: type[Header] | None = None) -> NodeReader:
     """The reader of ERROR nodes that adds the headers among their tokens as definitions.
 
     `headers` lists the words that begin a header, as "class fn=function" where the kind of definition differs.
+    `header_type` is for a language whose headers have another form.
     """
     kinds = {word: kind or word for word, _, kind in (item.partition("=") for item in headers.split())}
-    return lambda walk, node: _read_error(walk, node, kinds)
+    return lambda walk, node: _read_error(walk, node, (header_type or Header)(kinds))
 
 
-def _read_error(walk: SyntaxWalk, node: Node, kinds: Mapping[str, str]) -> ScopedChildren:
+def _read_error(walk: SyntaxWalk, node: Node, header: Header) -> ScopedChildren:
     note_error(walk, node)
     parts: ScopedChildren = []
     outermost = walk.scope
     bodies: list[int] = []  # for each open brace, the scope of its content
-    header = _Header(kinds)
-    for child in node.children:
+    children = node.children
+    for at, child in enumerate(children):
         around = bodies[-1] if bodies else outermost
         walk.scope = around
         kind = child.type
         if child.is_named:
             parts.append(([child], around))
         if kind == "{":
-            header.define(walk)
+            if at == 0 and _begins_body(walk, child):
+                walk.scope = len(walk.definitions) - 1
+            else:
+                header.define(walk, children, at + 1)
             bodies.append(walk.scope)
-            header = _Header(kinds)
+            header.clear()
         elif kind == "}":
             if bodies and (closed := bodies.pop()) != (bodies[-1] if bodies else outermost):
                 walk.end_definition(closed, node_lines(child)[1])
-            header = _Header(kinds)
-        elif kind in _SEPARATORS or kind.endswith(_WHOLE):
-            header = _Header(kinds)
+            header.clear()
         else:
             header.read(walk, child)
     for definition in set(bodies) - {outermost}:
@@ -62,11 +67,26 @@ def _read_error(walk: SyntaxWalk, node: Node, kinds: Mapping[str, str]) -> Scope
     return parts
 
 
-class _Header:
+def _begins_body(walk: SyntaxWalk, brace: Node) -> bool:
+    """Whether a brace at the beginning of an ERROR node opens the body of a function whose header precedes the node.
+
+    Grammars that allow functions without a body accept the header alone, and reject the body that is cut.
+    """
+    if not walk.definitions:
+        return False
+    last = walk.definitions[-1]
+    return last.kind in _FUNCTIONS and last.end_line == brace.start_point[0] + 1
+
+
+class Header:
     """A definition up to the brace that opens its body, as its tokens come."""
 
     def __init__(self, kinds: Mapping[str, str]) -> None:
         self._kinds = kinds
+        self.clear()
+
+    def clear(self) -> None:
+        """Forget the tokens: they make no header."""
         self.kind = ""
         self.first: Node | None = None
         self.name: Node | None = None
@@ -74,7 +94,9 @@ class _Header:
 
     def read(self, walk: SyntaxWalk, token: Node) -> None:
         kind = token.type
-        if kind in self._kinds:
+        if kind in _SEPARATORS or kind.endswith(WHOLE):
+            self.clear()
+        elif kind in self._kinds:
             self.kind, self.first, self.name = self._kinds[kind], token, None
         elif kind == "for" and self.kind == "impl" and self.name is not None:
             self.bases, self.name = (spelled(walk, self.name),), None
@@ -88,8 +110,8 @@ class _Header:
             # Of `class Shop` and `fn pay` the first name counts, of `async pay (x)` and `Foo pay (x)` the last.
             self.first, self.name = self.first or token, token
 
-    def define(self, walk: SyntaxWalk) -> None:
-        """Add the definition, if the tokens make one, and make it the scope."""
+    def define(self, walk: SyntaxWalk, tokens: list[Node], body: int) -> None:
+        """Add the definition, if there is one, and make it the scope. Its body begins at this index of all tokens."""
         if self.kind and self.first is not None and self.name is not None:
             dotted = spelled(walk, self.name)
             if dotted:

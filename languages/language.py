@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Literal
 
 from .lexer import Lexer
@@ -66,7 +67,17 @@ class Language:
     shares_directory: bool = False  # files of one directory see each other's definitions without imports
     reexports: bool = False  # an import also makes the name importable from the file
     own_object: str = "self this"  # words for the object or class around a method
+    super_word: str = ""  # for the object as an instance of its base class
+    super_is_called: bool = False  # the word is a function
     constructor: str = ""  # name of constructors, beside the name of the class
+    call_method: str = ""  # name of the method that makes objects callable
+    private_prefix: str = ""  # of names that a star import leaves out
+    builtins: str = ""  # names that every file knows
+    element_methods: str = ""  # methods of collections that return an element
+    collection_methods: str = ""  # methods of collections that return a collection of the same elements
+    has_types: bool = False  # readers state the types of names, so `codegraph.typed_resolver` resolves calls
+    has_block_scopes: bool = False  # of several values of a module's name the latest above a line counts there
+    has_globals: bool = False  # names may be known in all files without an import
 
     @property
     def is_code(self) -> bool:
@@ -82,6 +93,10 @@ class Language:
     def ids(self) -> tuple[str, ...]:
         """All language identifiers of editors."""
         return (self.name, *self.lsp_ids.split())
+
+    @cached_property
+    def builtin_names(self) -> frozenset[str]:
+        return frozenset(self.builtins.split())
 
     def opens_body(self, line: str) -> bool:
         """Whether the lines after this one are indented one level more."""

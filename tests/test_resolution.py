@@ -562,7 +562,7 @@ def test_a_unique_method_is_found_behind_an_unknown_receiver():
             def settle_account(self): ...
         """,
         "thing.settle_account -> shop.py::Shop.settle_account (unique name)",
-        "?.settle_account -> shop.py::Shop.settle_account (unique name)",
+        "thing[].settle_account -> shop.py::Shop.settle_account (unique name)",
     )
 
 
@@ -652,7 +652,7 @@ def test_go_sees_its_package_and_imported_ones():
         func Total() {}
         """,
         "helper -> shop/helper.go::helper (same package)",
-        "price.Total -> price/price.go::Total (import)",
+        "price.Total -> price/price.go::Total (module attribute)",
         path="shop/main.go",
     )
 
@@ -674,10 +674,10 @@ def test_javascript_follows_re_exports_and_calls_constructors():
         export function pay() {}
         export function total() {}
         """,
-        "Shop -> lib/shop.js::Shop (import)",
+        "Shop -> lib/shop.js::Shop (re-export)",
         "Shop -> lib/shop.js::Shop.constructor (constructor)",
-        "pay -> lib/price.js::pay (import)",
-        "price.total -> lib/price.js::total (import)",
+        "pay -> lib/price.js::pay (re-export)",
+        "price.total -> lib/price.js::total (module attribute)",
         path="main.js",
     )
 

@@ -95,8 +95,8 @@ def test_header_line_is_the_one_with_the_name():
         ("type[Foo]", "Foo"),
         ("Annotated[Foo, Bar(1)]", "Foo"),
         ("ClassVar[Optional[Foo]]", "Foo"),
-        ("List[Foo]", "List"),
-        ("Optional[Dict[str, Foo]]", "Dict"),
+        ("List[Foo]", "Foo[]"),
+        ("Optional[Dict[str, Foo]]", "Foo[]"),
         ("Callable[[A], B]", "Callable"),
         ("Union[Foo, Bar]", ""),
         ("Foo | Bar", ""),
@@ -139,13 +139,14 @@ def test_callees_are_dotted_texts():
         call Shop
         call y
         call shop.till.count
-        call ?.pay
+        call items[].pay
         call ?.join
         call load().go
         call load
         call ?.neg
         call f()
         call f
+        call handlers[]
         """,
     )
 
@@ -189,9 +190,9 @@ def test_calls_stand_in_their_scope():
         ("f::<u8>", "f"),
         ("<Shop as Pay>::pay", "pay"),
         ("(*fp)", "fp"),
-        ("a[0].b", "?.b"),
+        ("a[0].b", "a[].b"),
         ("(a + b).c", "?.c"),
-        ("a[0]", ""),
+        ("a[0]", "a[]"),
         ("lambda: 1", ""),
         ("function () {}", ""),
         ("", ""),
@@ -263,7 +264,7 @@ def test_parameters_and_locals_know_their_type():
         pay: rest = ?
         pay: till: m.Till
         pay: kw = ?
-        pay: a: List
+        pay: a: int[]
         pay: b = Shop()
         pay: c = shop.till
         pay: d = make().it()
@@ -455,7 +456,7 @@ def test_javascript(path: str):
         Shop.pay: call this.store.load
         Shop.pay: call y.go
         h: call f
-        t: call ?.t
+        t: call items[].t
         import default from ./m.js as one
         import two from ./m.js as three
         import x as all
@@ -541,10 +542,10 @@ def test_go():
         """
         struct Shop 8-8
         interface Payer 9-9
-        method Payer.Pay -> error 9-9
+        method Payer.Pay 9-9
         type Num 10-10
-        method Shop.Pay 11-14
-        method List.Len -> int 15-15
+        method Shop.Pay -> Foo 11-14
+        method List.Len 15-15
         function New -> Shop 16-16
         Shop.Pay: call s.store.Load
         Shop.Pay: call m.New
@@ -552,6 +553,10 @@ def test_go():
         import fmt as fmt
         import example.com/x/money as m
         import * from dot
+        Shop: self.store: Store
+        Shop.Pay: s: Shop
+        Shop.Pay: x = ?
+        List.Len: l: List
         """,
         "a.go",
     )
@@ -591,7 +596,7 @@ def test_java():
         Shop.pay: call store.load().then
         Shop.pay: call store.load
         Shop.pay: call a.Foo
-        Shop.E.n: call ?.go
+        Shop.E.n: call items[].go
         Shop.R.R: call check
         import List from java.util as List
         import run from a.b.C as run

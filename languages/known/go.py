@@ -2,13 +2,29 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 from ..declarations import SyntaxTable, readers_of
+from ..error_nodes import error_reader
+from ..go_bindings import (
+    bind_fields,
+    bind_parameters,
+    bind_signature,
+    callee_of,
+    read_constants,
+    read_range,
+    read_receive,
+    read_short_declaration,
+    read_type_switch,
+    read_variables,
+)
+from ..go_errors import GoHeader
+from ..go_types import embedded_types, first_result, named_type, receiver_type
 from ..language import Language
 from ..lexer import Lexer, Open, Rule
 from ..lexical_rules import CHARACTER, SLASH_COMMENTS, SLASH_MARKS, SLASHES, quoted
-from ..nodes import define_named, first_child, returned_type, spelled, unquoted
+from ..nodes import define_named, first_child, unquoted
 from ..syntax import SyntaxWalk
 
 if TYPE_CHECKING:
@@ -22,57 +38,134 @@ _LEXER = Lexer(
 )
 
 
+# Packages and imports
+
+# A part of an import path that is no identifier: `go-isatty` declares the package isatty, `nats.go` nats.
+_AFFIXES = re.compile(r"^(?:go|golang)[-.]|[-.](?:go|golang)$")
+_VERSION = re.compile(r"v[0-9]+")
+
+
+def package_name(path: str) -> str:
+    """The usual name of the package at an import path: "yaml" for gopkg.in/yaml.v3, "cli" for x/cli/v2."""
+    *outer, last = path.split("/")
+    if outer and _VERSION.fullmatch(last):
+        last = outer[-1]
+    head, _, version = last.rpartition(".")
+    if head and _VERSION.fullmatch(version):
+        last = head
+    if not last.isidentifier():
+        last = _AFFIXES.sub("", last)
+        last = next((part for part in reversed(re.split(r"[-.]", last)) if part.isidentifier()), last)
+    return last
+
+
+def _read_package(walk: SyntaxWalk, node: Node) -> None:
+    name = first_child(node)
+    if name is not None:
+        walk.package = walk.text(name)
+
+
 def read_go_import(walk: SyntaxWalk, node: Node) -> None:
-    """`import m "example.com/money"`; a package without an alias is named by the last part of its path."""
+    """`import m "example.com/money"`; a package without an alias is named by its path, see `package_name`."""
     name, path = node.child_by_field_name("name"), node.child_by_field_name("path")
     if path is None:
         return
     module = unquoted(walk, path)
-    local_name = walk.text(name) if name is not None else module.rpartition("/")[2]
+    local_name = walk.text(name) if name is not None else package_name(module)
     if local_name == ".":
         walk.add_import(node, "", module, "*")
     elif local_name != "_":
         walk.add_import(node, local_name, module, "")
 
 
-def _read_go_method(walk: SyntaxWalk, node: Node) -> None:
-    """`func (s *Shop) Pay()` is Shop.Pay."""
-    name, receiver = node.child_by_field_name("name"), node.child_by_field_name("receiver")
-    declared = first_child(receiver) if receiver is not None else None
-    owner = declared.child_by_field_name("type") if declared is not None else None
+# Definitions and calls
+
+
+def _read_function(walk: SyntaxWalk, node: Node) -> None:
+    """`func Open() *Shop`; `func (s *Shop) Pay()` is Shop.Pay."""
+    name = node.child_by_field_name("name")
+    if name is None:
+        return
+    receiver = node.child_by_field_name("receiver")
+    owner = receiver_type(walk, receiver)
+    walk.add_definition(
+        node,
+        f"{owner}.{walk.text(name)}" if owner else walk.text(name),
+        "method" if receiver is not None else "function",
+        header_line=name.start_point[0],
+        returns=first_result(walk, node.child_by_field_name("result")),
+    )
+    bind_signature(walk, node)
+
+
+def _read_interface_method(walk: SyntaxWalk, node: Node) -> None:
+    name = node.child_by_field_name("name")
     if name is not None:
-        dotted = ".".join(filter(None, [spelled(walk, owner) if owner is not None else "", walk.text(name)]))
-        walk.add_definition(
-            node, dotted, "method", header_line=name.start_point[0], returns=returned_type(walk, node, "result")
-        )
+        define_named(walk, node, name, "function", returns=first_result(walk, node.child_by_field_name("result")))
 
 
-def _read_go_type(walk: SyntaxWalk, node: Node) -> None:
+def _read_literal(walk: SyntaxWalk, node: Node) -> None:
+    bind_signature(walk, node)
+
+
+def _read_type(walk: SyntaxWalk, node: Node) -> None:
+    """`type Shop struct {…}`, `type Shops []Shop`, `type A = B`."""
     name, described = node.child_by_field_name("name"), node.child_by_field_name("type")
-    if name is not None:
-        kinds = {"struct_type": "struct", "interface_type": "interface"}
-        define_named(walk, node, name, kinds.get(described.type if described is not None else "", "type"))
+    if name is None:
+        return
+    kinds = {"struct_type": "struct", "interface_type": "interface"}
+    kind = kinds.get(described.type if described is not None else "", "type")
+    define_named(walk, node, name, kind, embedded_types(walk, described) if described is not None else ())
+    parameters = node.child_by_field_name("type_parameters")
+    if parameters is not None:
+        bind_parameters(walk, parameters)
+    if described is not None:
+        bind_fields(walk, described)
 
 
-def _read_go_conversion(walk: SyntaxWalk, node: Node) -> None:
+def _read_call(walk: SyntaxWalk, node: Node) -> None:
+    callee = node.child_by_field_name("function")
+    if callee is not None:
+        walk.add_call(node, callee_of(walk, callee))
+
+
+def _read_conversion(walk: SyntaxWalk, node: Node) -> None:
     """`m.New[int](x)` reads as a conversion to a type, but calls a function as often."""
     callee = node.child_by_field_name("type")
     if callee is not None:
-        walk.add_call(node, spelled(walk, callee))
+        walk.add_call(node, named_type(walk, callee))
 
 
 _TABLE = SyntaxTable(
-    definitions={"function_declaration": "function", "method_elem": "function", "type_alias": "type"},
-    calls={"call_expression": "function"},
-    returns="result",
-    headers="func=function interface struct",
+    definitions={},
+    calls={},
     others={
+        "ERROR": error_reader("", GoHeader),
+        "call_expression": _read_call,
+        "const_declaration": read_constants,
+        "func_literal": _read_literal,
+        "function_declaration": _read_function,
         "import_spec": read_go_import,
-        "method_declaration": _read_go_method,
-        "type_conversion_expression": _read_go_conversion,
-        "type_spec": _read_go_type,
+        "method_declaration": _read_function,
+        "method_elem": _read_interface_method,
+        "package_clause": _read_package,
+        "range_clause": read_range,
+        "receive_statement": read_receive,
+        "short_var_declaration": read_short_declaration,
+        "type_alias": _read_type,
+        "type_conversion_expression": _read_conversion,
+        "type_spec": _read_type,
+        "type_switch_statement": read_type_switch,
+        "var_spec": read_variables,
     },
 )
+
+_BUILTINS = (
+    "any append bool byte cap clear close comparable complex complex128 complex64 copy delete error false float32"
+    " float64 imag int int16 int32 int64 int8 iota len make max min new nil panic print println real recover rune"
+    " string true uint uint16 uint32 uint64 uint8 uintptr"
+)
+"""Names of the universe block."""
 
 LANGUAGES = (
     Language(
@@ -86,5 +179,8 @@ LANGUAGES = (
         readers=readers_of(_TABLE),
         module_style="go",
         shares_directory=True,
+        own_object="",
+        builtins=_BUILTINS,
+        has_types=True,
     ),
 )

@@ -5,14 +5,39 @@ The grammar of JSX also parses plain JavaScript. TypeScript reuses these rules.
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import TYPE_CHECKING
 
 from ..declarations import SyntaxTable, readers_of
 from ..language import Language
 from ..lexer import Lexer, Rule
 from ..lexical_rules import NOT_AN_APOSTROPHE, SLASH_COMMENTS, SLASH_MARKS, SLASHES, quoted
-from ..nodes import base_types, returned_type, spelled, unquoted
-from ..syntax import NodeReader, SyntaxWalk
+from ..nodes import base_types, define_named, spelled, unquoted
+from ..syntax import MODULE_SCOPE, NodeReader, SyntaxWalk
+from ..web_bindings import (
+    FUNCTION_VALUES,
+    MAX_NESTING,
+    MEMBER_KINDS,
+    RESULT,
+    annotated_type,
+    bind,
+    bind_callback,
+    bind_member,
+    bind_parameters,
+    bind_pattern,
+    bind_result,
+    bind_value,
+    callback_parameter,
+    class_around,
+    dynamic_import,
+    has_callback,
+    meanings,
+    plain_name,
+    read_catch,
+    read_for,
+)
+from ..web_docs import DocumentedTypes, bind_documented, doc_comment
+from ..web_types import TypeText, type_name
 
 if TYPE_CHECKING:
     from tree_sitter import Node
@@ -37,17 +62,19 @@ LEXER = Lexer(
 DECORATOR = r"@[\w.]+(?:\(.*\))?"
 IMPORT_SUFFIXES = "ts tsx d.ts js jsx mjs cjs mts cts"
 
+BASES = frozenset({"class_heritage", "extends_type_clause"})
+
 # Imports
 
 
-def read_web_import(walk: SyntaxWalk, node: Node) -> None:
+def _read_import(walk: SyntaxWalk, node: Node) -> None:
     """`import a, {b as c} from "m"`, `import * as m from "m"`, `import m = require("m")`; none for `import "m"`."""
     source = node.child_by_field_name("source")
     for clause in node.named_children:
         if clause.type == "import_require_clause":
             required, name = clause.child_by_field_name("source"), clause.named_children[0]
             if required is not None:
-                walk.add_import(node, walk.text(name), unquoted(walk, required), "")
+                walk.add_import(node, plain_name(walk, name), unquoted(walk, required), "")
         elif clause.type == "import_clause" and source is not None:
             _bring_clause(walk, clause, unquoted(walk, source))
 
@@ -55,116 +82,503 @@ def read_web_import(walk: SyntaxWalk, node: Node) -> None:
 def _bring_clause(walk: SyntaxWalk, clause: Node, module: str) -> None:
     for part in clause.named_children:
         if part.type == "identifier":
-            walk.add_import(part, walk.text(part), module, "default")
+            walk.add_import(part, plain_name(walk, part), module, "default")
         elif part.type == "namespace_import" and part.named_children:
-            walk.add_import(part, walk.text(part.named_children[0]), module, "")
+            walk.add_import(part, plain_name(walk, part.named_children[0]), module, "")
         elif part.type == "named_imports":
             _bring_specifiers(walk, part, module)
-
-
-def read_reexport(walk: SyntaxWalk, node: Node) -> None:
-    """`export {a as b} from "m"` and `export * from "m"`."""
-    source = node.child_by_field_name("source")
-    if source is None:
-        return
-    module = unquoted(walk, source)
-    named = [child for child in node.named_children if child.type in ("export_clause", "namespace_export")]
-    if not named:
-        walk.add_import(node, "", module, "*")
-    for clause in named:
-        if clause.type == "namespace_export":
-            walk.add_import(node, walk.text(clause.named_children[0]), module, "")
-        else:
-            _bring_specifiers(walk, clause, module)
 
 
 def _bring_specifiers(walk: SyntaxWalk, clause: Node, module: str) -> None:
     for specifier in clause.named_children:
         name, alias = specifier.child_by_field_name("name"), specifier.child_by_field_name("alias")
         if name is not None:
-            walk.add_import(specifier, walk.text(alias or name), module, walk.text(name))
+            walk.add_import(specifier, plain_name(walk, alias or name), module, plain_name(walk, name))
 
 
-def read_require(walk: SyntaxWalk, target: Node, value: Node) -> None:
-    """`const m = require("m")` and `const {a, b: c} = require("m")`; nothing for any other call."""
-    function, arguments = value.child_by_field_name("function"), value.child_by_field_name("arguments")
-    if function is None or arguments is None or walk.text(function) != "require":
-        return
-    if len(arguments.named_children) != 1 or arguments.named_children[0].type != "string":
-        return
-    module = unquoted(walk, arguments.named_children[0])
+def _read_reexport(walk: SyntaxWalk, node: Node, module: str) -> None:
+    """`export {a as b} from "m"`, `export * from "m"` and `export * as m from "m"`."""
+    named = [child for child in node.named_children if child.type in ("export_clause", "namespace_export")]
+    if not named:
+        walk.add_import(node, "", module, "*")
+    for clause in named:
+        if clause.type == "namespace_export":
+            walk.add_import(node, plain_name(walk, clause.named_children[0]), module, "")
+        else:
+            _bring_specifiers(walk, clause, module)
+
+
+def _bring_module(walk: SyntaxWalk, target: Node, module: str) -> None:
+    """A module that an expression loads, `require("m")` or `await import("m")`, in a name or a pattern."""
     if target.type == "identifier":
-        walk.add_import(target, walk.text(target), module, "")
+        walk.add_import(target, plain_name(walk, target), module, "")
     for part in target.named_children if target.type == "object_pattern" else ():
-        if part.type == "shorthand_property_identifier_pattern":
-            walk.add_import(part, walk.text(part), module, walk.text(part))
-        elif part.type == "pair_pattern" and len(part.named_children) == 2:
+        name, local_name = part, part
+        if part.type == "pair_pattern" and len(part.named_children) == 2:
             name, local_name = part.named_children
-            if local_name.type == "identifier":
-                walk.add_import(part, walk.text(local_name), module, walk.text(name))
+        if local_name.type in ("assignment_pattern", "object_assignment_pattern"):
+            local_name = local_name.child_by_field_name("left") or local_name
+            name = local_name if name is part else name
+        if local_name.type in ("identifier", "shorthand_property_identifier_pattern"):
+            walk.add_import(part, plain_name(walk, local_name), module, plain_name(walk, name))
 
 
-# Definitions and calls
+def _bring_value(walk: SyntaxWalk, target: Node, value: Node) -> bool:
+    """Whether a value is a loaded module or a name of one; then it is imported."""
+    module = dynamic_import(walk, value)
+    if module:
+        _bring_module(walk, target, module)
+        return True
+    if target.type != "identifier":
+        return False
+    if value.type == "member_expression":  # require("m").name
+        loaded, name = value.child_by_field_name("object"), value.child_by_field_name("property")
+        module = dynamic_import(walk, loaded) if loaded is not None else ""
+        if module and name is not None:
+            walk.add_import(target, plain_name(walk, target), module, plain_name(walk, name))
+    elif value.type == "call_expression":  # lazy(() => import("m"))
+        loader = wrapped_value(walk, value, _LAZY, ("arrow_function",))
+        body = loader.child_by_field_name("body") if loader is not None else None
+        module = dynamic_import(walk, body) if body is not None else ""
+        if module:
+            walk.add_import(target, plain_name(walk, target), module, "default")
+    return bool(module)
 
-_FUNCTION_VALUES = frozenset({"arrow_function", "function_expression", "generator_function"})
+
+_LAZY = frozenset({"defineAsyncComponent", "dynamic", "lazy"})
+
+# Exports
+
+
+def _read_export(walk: SyntaxWalk, node: Node) -> None:
+    """Other names of what a module exports: its default export, `export {a as b}`, and re-exports."""
+    source = node.child_by_field_name("source")
+    if source is not None:
+        _read_reexport(walk, node, unquoted(walk, source))
+        return
+    value = node.child_by_field_name("value")
+    if value is not None:
+        _export_default(walk, node, value)
+        return
+    declaration = node.child_by_field_name("declaration")
+    if declaration is not None:
+        name = declaration.child_by_field_name("name")
+        if name is not None and any(child.type == "default" for child in node.children):
+            _export_name(walk, name, "default", "alias", plain_name(walk, name))
+        return
+    for clause in node.named_children:
+        if clause.type == "export_clause":
+            for specifier in clause.named_children:
+                exported, alias = specifier.child_by_field_name("name"), specifier.child_by_field_name("alias")
+                if exported is not None and alias is not None:
+                    _export_name(walk, alias, plain_name(walk, alias), "alias", plain_name(walk, exported))
+        elif clause.type == "identifier":  # export = name
+            _export_name(walk, clause, "default", "alias", plain_name(walk, clause))
+
+
+def _export_default(walk: SyntaxWalk, node: Node, value: Node) -> None:
+    """`export default value` and `module.exports = value`: a literal function, class or object is a definition."""
+    if not define_value(walk, node, node, "default", value):
+        for how, text in meanings(walk, value):
+            _export_name(walk, node, "default", how, text)
+
+
+def _export_name(walk: SyntaxWalk, node: Node, name: str, how: str, value: str) -> None:
+    if name and value and (name, how) != (value, "alias"):
+        walk.add_binding(MODULE_SCOPE, name, how, value, node)
+
+
+# Definitions
+
 _NOT_PART_OF_NAME = frozenset({"exports", "module", "prototype", "this"})
+# Functions that give back the function that is their first argument, with the same parameters and result.
+_WRAPPERS = frozenset(
+    {"asyncHandler", "cache", "debounce", "defineComponent", "defineEventHandler", "eventHandler", "forwardRef"}
+    | {"memo", "memoize", "observer", "once", "throttle", "useCallback", "useEvent"}
+)
+# Functions that give back the object that is their first argument.
+_OBJECT_WRAPPERS = frozenset(
+    {"defineComponent", "defineConfig", "extend", "freeze", "markRaw", "reactive", "readonly", "shallowReactive"}
+)
+_CASTS = frozenset({"as_expression", "non_null_expression", "parenthesized_expression", "satisfies_expression"})
 
 
-def value_reader(name_field: str, value_field: str) -> NodeReader:
-    """The reader of nodes that name a value: a function or a class gets that name, a `require` is an import."""
+def wrapped_value(walk: SyntaxWalk, value: Node, wrappers: frozenset[str], kinds: Collection[str]) -> Node | None:
+    """The literal of these kinds that is the first argument of a wrapper: of `memo(() => 1)` it is `() => 1`."""
+    for _ in range(MAX_NESTING):
+        if value.type in kinds:
+            return value
+        if value.type in _CASTS:
+            inner = value.named_child(0)
+        elif value.type == "call_expression":
+            function, arguments = value.child_by_field_name("function"), value.child_by_field_name("arguments")
+            if function is None or arguments is None or arguments.type != "arguments":
+                return None
+            inner = arguments.named_child(0) if arguments.named_child_count else None
+            if inner is None or walk.dotted(function).rpartition(".")[2] not in wrappers:
+                return None
+        else:
+            return None
+        if inner is None:
+            return None
+        value = inner
+    return None
+
+
+def define_value(walk: SyntaxWalk, node: Node, name: Node, dotted: str, value: Node, declared: str = "") -> bool:
+    """Add the definition of a name that is bound to a literal function, class or object; False for another value.
+
+    `declared` is the type of the name where it is annotated.
+    """
+    kind = value.type
+    header_line = name.start_point[0]
+    if kind == "class":
+        bases = base_types(walk, value, BASES)
+        walk.add_definition(node, dotted, "class", header_line=header_line, bases=bases)
+        return True
+    if kind not in FUNCTION_VALUES and kind != "object" and kind != "call_expression" and kind not in _CASTS:
+        return False
+    function = wrapped_value(walk, value, _WRAPPERS, FUNCTION_VALUES)
+    if function is not None:
+        documented = doc_comment(walk, node)
+        returned = _returned(walk, function, documented)
+        returns = returned.value if returned.how == "annotation" else ""
+        walk.add_definition(node, dotted, "function", header_line=header_line, returns=returns)
+        _bind_function(walk, function, returned, documented)
+        return True
+    literal = wrapped_value(walk, value, _OBJECT_WRAPPERS, ("object",))
+    if literal is None or not _is_namespace(walk, literal):
+        return False
+    bases = (declared,) if declared else ()
+    if kind in ("as_expression", "satisfies_expression") and len(value.named_children) == 2:
+        typed = type_name(walk.text(value.named_children[1]))
+        bases = (*bases, typed) if typed and typed != "const" else bases
+    _define_object(walk, node, dotted, literal, header_line, bases)
+    return True
+
+
+def _is_namespace(walk: SyntaxWalk, literal: Node, depth: int = 0) -> bool:
+    """Whether an object literal holds functions; at top level also one that only collects names."""
+    names_only = walk.scope == MODULE_SCOPE and literal.named_child_count > 0
+    for member in literal.named_children:
+        kind = member.type
+        if kind == "method_definition":
+            return True
+        if kind == "pair":
+            value = member.child_by_field_name("value")
+            if value is None:
+                continue
+            if value.type == "object":
+                if depth < MAX_NESTING and _is_namespace(walk, value, depth + 1):
+                    return True
+                names_only = False
+            elif value.type in FUNCTION_VALUES or wrapped_value(walk, value, _WRAPPERS, FUNCTION_VALUES) is not None:
+                return True
+            else:
+                names_only = names_only and value.type == "identifier"
+        elif kind != "comment":
+            names_only = names_only and kind == "shorthand_property_identifier"
+    return names_only
+
+
+def _define_object(
+    walk: SyntaxWalk, node: Node, dotted: str, literal: Node, header_line: int, bases: tuple[str, ...]
+) -> None:
+    """A definition with members: functions are definitions inside, other known values are bindings."""
+    spread = [member for member in literal.named_children if member.type == "spread_element"]
+    copied = tuple(text for text in (_spread_name(walk, member) for member in spread) if text)
+    walk.add_definition(node, dotted, "object", header_line=header_line, bases=(*bases, *copied))
+    for member in literal.named_children:
+        if member.type == "shorthand_property_identifier":
+            bind_member(walk, walk.scope, member, "alias", plain_name(walk, member))
+        elif member.type == "pair":
+            key, value = member.child_by_field_name("key"), member.child_by_field_name("value")
+            if key is not None and value is not None and value.type not in FUNCTION_VALUES:
+                for how, text in meanings(walk, value):
+                    bind_member(walk, walk.scope, key, how, text)
+
+
+def _spread_name(walk: SyntaxWalk, spread: Node) -> str:
+    value = spread.named_child(0)
+    return spelled(walk, value) if value is not None and value.type in ("identifier", "member_expression") else ""
+
+
+def _returned(walk: SyntaxWalk, function: Node, documented: DocumentedTypes | None) -> TypeText:
+    """The meaning of the declared result of a function; `_NOT_DECLARED` without an annotation."""
+    annotation = function.child_by_field_name("return_type")
+    if annotation is not None:
+        return annotated_type(walk, annotation)
+    return documented.returns if documented is not None and documented.returns.value else _NOT_DECLARED
+
+
+_NOT_DECLARED = TypeText("unknown", "")
+
+
+def _bind_function(walk: SyntaxWalk, function: Node, returned: TypeText, documented: DocumentedTypes | None) -> None:
+    """The bindings of a function that has just been added: its result and documented parameters."""
+    if documented is not None:
+        bind_documented(walk, function, documented)
+    if returned.how in ("alias", "call"):  # typeof x, ReturnType<typeof f>
+        walk.add_binding(walk.scope, RESULT, returned.how, returned.value, function)
+    elif returned is _NOT_DECLARED:
+        bind_result(walk, function)
+
+
+def read_function(walk: SyntaxWalk, node: Node) -> None:
+    """A function, method or signature with a name, and the parameters of any function."""
+    read_signature(walk, node)
+    parameters = node.child_by_field_name("parameters")
+    if parameters is not None:
+        bind_parameters(walk, parameters)
+
+
+def read_signature(walk: SyntaxWalk, node: Node) -> None:
+    """A function with a name. It may have no body: an overload, a method of an interface, an abstract method."""
+    name = node.child_by_field_name("name")
+    if name is None:
+        return
+    owner, documented = walk.scope, doc_comment(walk, node)
+    returned = _returned(walk, node, documented)
+    returns = returned.value if returned.how == "annotation" else ""
+    define_named(walk, node, name, "function", returns=returns)
+    if walk.scope != owner:
+        _bind_function(walk, node, returned, documented)
+        if returned.value and node.type == "method_definition" and any(part.type == "get" for part in node.children):
+            bind_member(walk, owner, name, *returned)
+
+
+def read_arrow(walk: SyntaxWalk, node: Node) -> None:
+    """The parameters of an arrow function; a named one is a definition already."""
+    single, parameters = node.child_by_field_name("parameter"), node.child_by_field_name("parameters")
+    if single is not None:
+        bind(walk, single, "unknown", "")
+    elif parameters is not None:
+        bind_parameters(walk, parameters)
+
+
+def _read_class(walk: SyntaxWalk, node: Node) -> None:
+    name = node.child_by_field_name("name")
+    if name is not None:
+        define_named(walk, node, name, "class", base_types(walk, node, BASES))
+
+
+# Variables and fields
+
+
+def _read_declarator(walk: SyntaxWalk, node: Node) -> None:
+    """`name = value`, with or without a type."""
+    target, value = node.child_by_field_name("name"), node.child_by_field_name("value")
+    if target is None:
+        return
+    annotation = node.child_by_field_name("type")
+    declared = annotated_type(walk, annotation)
+    if not declared.value and annotation is None and (documented := doc_comment(walk, node)) is not None:
+        declared = documented.type
+    if target.type != "identifier":
+        if declared.value:
+            bind_pattern(walk, target, declared.value)
+        elif value is not None and not _bring_value(walk, target, value):
+            bind_value(walk, target, value)
+        return
+    if value is not None:
+        name = plain_name(walk, target)
+        class_name = declared.value if declared.how == "annotation" else ""
+        if name and define_value(walk, node, target, name, value, class_name):
+            return
+        if _bring_value(walk, target, value):
+            return
+    if annotation is not None or declared.value:
+        bind(walk, target, *declared)
+    else:
+        bind_value(walk, target, value)
+
+
+def field_reader(name_field: str) -> NodeReader:
+    """The reader of fields of a class."""
 
     def read(walk: SyntaxWalk, node: Node) -> None:
-        name, value = node.child_by_field_name(name_field), node.child_by_field_name(value_field)
-        if name is None or value is None:
+        target, value = node.child_by_field_name(name_field), node.child_by_field_name("value")
+        if target is None or target.type not in ("private_property_identifier", "property_identifier"):
             return
-        if value.type == "call_expression":
-            read_require(walk, name, value)
-        elif value.type in _FUNCTION_VALUES or value.type == "class":
-            parts = [part for part in spelled(walk, name).lstrip("#").split(".") if part not in _NOT_PART_OF_NAME]
-            kind = "class" if value.type == "class" else "function"
-            bases, returns = base_types(walk, value, BASES), returned_type(walk, value, "return_type")
-            if any(parts):
-                walk.add_definition(
-                    node, ".".join(parts), kind, header_line=name.start_point[0], bases=bases, returns=returns
-                )
+        owner = walk.scope
+        annotation = node.child_by_field_name("type")
+        declared = annotated_type(walk, annotation)
+        if not declared.value and annotation is None and (documented := doc_comment(walk, node)) is not None:
+            declared = documented.type
+        name = plain_name(walk, target)
+        class_name = declared.value if declared.how == "annotation" else ""
+        if value is not None and name and define_value(walk, node, target, name, value, class_name):
+            return
+        if owner != MODULE_SCOPE and walk.definitions[owner].kind in MEMBER_KINDS:
+            for how, text in [declared] if annotation is not None or declared.value else meanings(walk, value):
+                bind_member(walk, owner, target, how, text)
 
     return read
 
 
+def _read_pair(walk: SyntaxWalk, node: Node) -> None:
+    """`key: value` in an object: a function or a class gets the name of the key, in an object also another object."""
+    name, value = node.child_by_field_name("key"), node.child_by_field_name("value")
+    if name is None or value is None:
+        return
+    is_member = walk.scope != MODULE_SCOPE and walk.definitions[walk.scope].kind == "object"
+    if value.type in FUNCTION_VALUES or value.type == "class" or is_member:
+        dotted = spelled(walk, name).lstrip("#") if name.type != "computed_property_name" else ""
+        if dotted:
+            define_value(walk, node, name, dotted, value)
+
+
+def _read_assignment(walk: SyntaxWalk, node: Node) -> None:
+    """`this.name = value`, `exports.name = value`, `module.exports = value`, `Shop.prototype.name = value`."""
+    target, value = node.child_by_field_name("left"), node.child_by_field_name("right")
+    if target is None or value is None:
+        return
+    if target.type == "identifier":
+        for how, text in meanings(walk, value):
+            bind(walk, target, how, text)
+        return
+    owner = target.child_by_field_name("object") if target.type == "member_expression" else None
+    name = target.child_by_field_name("property")
+    if owner is None or name is None:
+        return
+    if owner.type == "this":
+        _assign_member(walk, node, name, value)
+        return
+    path = walk.dotted(target)
+    if path == "module.exports":
+        _export_module(walk, node, value)
+        return
+    parts = [part for part in path.split(".") if part not in _NOT_PART_OF_NAME]
+    if not any(parts) or path.startswith("?"):
+        return
+    is_export = path in (f"exports.{parts[-1]}", f"module.exports.{parts[-1]}")
+    if value.type in FUNCTION_VALUES or value.type == "class":
+        define_value(walk, node, target, ".".join(parts), value)
+    elif is_export and not _export_loaded(walk, node, parts[-1], value):
+        for how, text in meanings(walk, value):
+            _export_name(walk, node, parts[-1], how, text)
+
+
+def _assign_member(walk: SyntaxWalk, node: Node, name: Node, value: Node) -> None:
+    """`this.name = value`: a member of the class around; of a function where there is no class."""
+    owner, dotted = class_around(walk), plain_name(walk, name)
+    if value.type in FUNCTION_VALUES or value.type == "class":
+        if owner != MODULE_SCOPE:
+            walk.scope = owner
+        define_value(walk, node, name, dotted, value)
+        return
+    for how, text in meanings(walk, value):
+        bind_member(walk, owner, name, how, text)
+
+
+def _export_module(walk: SyntaxWalk, node: Node, value: Node) -> None:
+    """`module.exports = value`: an object exports the names of its members."""
+    if value.type == "object":
+        for member in value.named_children:
+            key, held = member.child_by_field_name("key"), member.child_by_field_name("value")
+            if member.type == "spread_element" and member.named_children:
+                _export_loaded(walk, member, "", member.named_children[0])
+            elif key is not None and held is not None and not _export_loaded(walk, member, plain_name(walk, key), held):
+                for how, text in meanings(walk, held):
+                    _export_name(walk, member, plain_name(walk, key), how, text)
+        return
+    own_name = value.child_by_field_name("name") if value.type in FUNCTION_VALUES or value.type == "class" else None
+    if own_name is not None:
+        _export_name(walk, node, "default", "alias", plain_name(walk, own_name))
+    elif not _export_loaded(walk, node, "", value):
+        _export_default(walk, node, value)
+
+
+def _export_loaded(walk: SyntaxWalk, node: Node, name: str, value: Node) -> bool:
+    """Whether an exported value is a whole module, `exports.m = require("m")`; all its names without a name."""
+    module = dynamic_import(walk, value)
+    if module:
+        walk.add_import(node, name, module, "" if name else "*")
+    return bool(module)
+
+
+# Calls
+
+
+def read_call(walk: SyntaxWalk, node: Node) -> None:
+    """A call or a tagged template, and the parameters of its callback."""
+    function = node.child_by_field_name("function")
+    if function is None:
+        return
+    callee = walk.dotted(function)
+    if callee:
+        walk.add_call(node, callee)
+    method = callee.rpartition(".")[2]
+    if function.type == "member_expression" and has_callback(method):
+        receiver, arguments = function.child_by_field_name("object"), node.child_by_field_name("arguments")
+        if receiver is None or arguments is None:
+            return
+        module = dynamic_import(walk, receiver) if method == "then" else ""
+        target = callback_parameter(arguments) if module else None
+        if target is not None:
+            _bring_module(walk, target, module)
+        else:
+            bind_callback(walk, receiver, method, arguments)
+
+
+def _read_decorator(walk: SyntaxWalk, node: Node) -> None:
+    """A decorator without arguments is called too."""
+    named = node.named_child(0)
+    if named is not None and named.type in ("identifier", "member_expression"):
+        walk.add_call(node, walk.dotted(named))
+
+
 def _read_element(walk: SyntaxWalk, node: Node) -> None:
-    """`<Price of={x}/>` calls the component Price; names in lower case are HTML elements."""
+    """`<Price of={x}/>` calls the component Price; plain names in lower case are HTML elements."""
     name = node.child_by_field_name("name")
     if name is not None:
         component = walk.dotted(name)
-        if component[:1].isupper():
+        if component[:1].isupper() or "." in component:
             walk.add_call(node, component)
 
 
-BASES = frozenset({"class_heritage", "extends_type_clause"})
 ELEMENTS: dict[str, NodeReader] = {"jsx_opening_element": _read_element, "jsx_self_closing_element": _read_element}
 TABLE = SyntaxTable(
-    definitions={
-        "class": "class",
-        "class_declaration": "class",
-        "function_declaration": "function",
-        "function_expression": "function",
-        "generator_function_declaration": "function",
-        "method_definition": "function",
-    },
-    calls={"call_expression": "function", "new_expression": "constructor"},
-    bases=BASES,
-    returns="return_type",
+    definitions={},
+    calls={"new_expression": "constructor"},
     headers="class function",
     others={
-        "assignment_expression": value_reader("left", "right"),
-        "export_statement": read_reexport,
-        "field_definition": value_reader("property", "value"),
-        "import_statement": read_web_import,
-        "pair": value_reader("key", "value"),
-        "variable_declarator": value_reader("name", "value"),
+        "arrow_function": read_arrow,
+        "assignment_expression": _read_assignment,
+        "call_expression": read_call,
+        "catch_clause": read_catch,
+        "class": _read_class,
+        "class_declaration": _read_class,
+        "decorator": _read_decorator,
+        "export_statement": _read_export,
+        "field_definition": field_reader("property"),
+        "for_in_statement": read_for,
+        "function_declaration": read_function,
+        "function_expression": read_function,
+        "generator_function": read_function,
+        "generator_function_declaration": read_function,
+        "import_statement": _read_import,
+        "method_definition": read_function,
+        "pair": _read_pair,
+        "variable_declarator": _read_declarator,
         **ELEMENTS,
     },
 )
+
+_BUILTINS = (
+    "AbortController AbortSignal AggregateError Array ArrayBuffer BigInt Blob Boolean Buffer CustomEvent DataView Date"
+    " Deno Element Error Event EventTarget File FormData Function Headers HTMLElement Infinity Intl JSON Map Math"
+    " MessageChannel NaN Node Number Object Promise Proxy RangeError ReadableStream Reflect RegExp Request Response Set"
+    " String Symbol SyntaxError TextDecoder TextEncoder TransformStream TypeError URL URLSearchParams Uint8Array"
+    " WeakMap WeakRef WeakSet Worker WritableStream XMLHttpRequest afterAll afterEach alert atob beforeAll beforeEach"
+    " btoa cancelAnimationFrame clearInterval clearTimeout console crypto decodeURIComponent describe document"
+    " encodeURIComponent escape eval exports expect fetch global globalThis history isFinite isNaN it jest"
+    " localStorage location module navigator parseFloat parseInt performance process queueMicrotask"
+    " requestAnimationFrame require self sessionStorage setImmediate setInterval setTimeout structuredClone test"
+    " undefined unescape vi window"
+)
+"""Global names of browsers, Node.js and the usual test runners."""
+
 
 LANGUAGES = (
     Language(
@@ -182,7 +596,14 @@ LANGUAGES = (
         family="web",
         module_style="web",
         import_suffixes=IMPORT_SUFFIXES,
-        reexports=True,
+        own_object="this",
+        super_word="super",
         constructor="constructor",
+        builtins=_BUILTINS,
+        element_methods="at find findLast get pop shift",
+        collection_methods="concat filter reverse slice sort splice toReversed toSorted values",
+        has_types=True,
+        has_block_scopes=True,
+        has_globals=True,
     ),
 )

@@ -8,6 +8,7 @@ with the value "": it hides the same name of an outer scope.
 
 from __future__ import annotations
 
+import builtins
 import re
 from collections.abc import Iterator
 from itertools import islice, zip_longest
@@ -177,9 +178,30 @@ def _read_typed_parameter(walk: SyntaxWalk, node: Node) -> None:
 
 
 def _read_for(walk: SyntaxWalk, node: Node) -> None:
-    target = node.child_by_field_name("left")
-    if target is not None:
+    """`for shop in shops` and `[… for shop in shops]`: an element of a collection."""
+    target, items = node.child_by_field_name("left"), node.child_by_field_name("right")
+    if target is None or items is None:
+        return
+    elements = _iterated(walk, items)
+    if target.type != "identifier" or not elements or not _bind(walk, target, "alias", f"{elements}[]"):
         _bind_unknown(walk, target)
+
+
+def _iterated(walk: SyntaxWalk, items: Node) -> str:
+    """The dotted expression of what a loop iterates over, without functions that keep the elements."""
+    for _ in range(MAX_ALTERNATIVES):
+        function = items.child_by_field_name("function") if items.type == "call" else None
+        arguments = items.child_by_field_name("arguments")
+        if function is None or arguments is None or walk.text(function) not in _KEEPS_ELEMENTS:
+            break
+        if not arguments.named_children:
+            return ""
+        items = arguments.named_children[0]
+    return "" if items.type in _LITERALS else walk.dotted(items)
+
+
+_KEEPS_ELEMENTS = frozenset({"iter", "list", "reversed", "set", "sorted", "tuple"})
+_LITERALS = frozenset({"dictionary", "generator_expression", "list", "list_comprehension", "set", "string", "tuple"})
 
 
 def _read_with_item(walk: SyntaxWalk, node: Node) -> None:
@@ -218,6 +240,8 @@ def _bind_value(walk: SyntaxWalk, target: Node, value: Node) -> None:
             known |= _bind(walk, target, "alias", walk.dotted(side))
         elif kind == "call":
             known |= _bind(walk, target, "call", walk.dotted(side.children[0]))
+        elif kind == "subscript":
+            known |= _bind(walk, target, "alias", walk.dotted(side))
         else:
             known |= kind == "none"  # assigned later
     if not known:
@@ -344,6 +368,7 @@ _READERS: dict[str, NodeReader] = {
     "call": _read_call,
     "class_definition": _read_class,
     "except_clause": _read_except,
+    "for_in_clause": _read_for,
     "for_statement": _read_for,
     "function_definition": _read_function,
     "import_from_statement": _read_from_import,
@@ -374,5 +399,15 @@ LANGUAGES = (
         grammar=("tree_sitter_python", "language"),
         readers=_READERS,
         module_style="python",
+        own_object="self cls",
+        super_word="super",
+        super_is_called=True,
+        constructor="__init__",
+        call_method="__call__",
+        private_prefix="_",
+        builtins=" ".join(dir(builtins)),
+        element_methods="get pop popleft setdefault",
+        collection_methods="copy difference intersection union values",
+        has_types=True,
     ),
 )

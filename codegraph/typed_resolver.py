@@ -1,17 +1,18 @@
-"""Name resolution for Python: the meaning of a dotted name in a scope, with types where the source states them.
+"""Name resolution with types: the meaning of a dotted name in a scope, where the source states or implies it.
 
-Owns Python's rules across files: scopes, imports and re-exports, modules and their attributes, instances of known
-classes, inheritance, `super()` and return annotations. Static: no code is run. A name without a known value is unknown,
-and a name from outside of the repository is known to be outside.
+Owns the rules that languages share: scopes, imports and re-exports, modules, packages and their members, instances of
+known classes, elements of collections, inheritance and embedding, constructors, and results of calls one step deep.
+`Language` says where languages differ. Static: no code is run. A name without a known value is unknown, and a name from
+outside of the repository is known to be outside.
 """
 
 from __future__ import annotations
 
-import builtins
 from collections.abc import Mapping
 from typing import NamedTuple
 
-from .file_graph import Definition
+from ..languages import Language, language_named
+from .file_graph import RESULT, Definition
 from .module_index import directory_of
 from .resolver import NamePart, Resolution, Resolver, parse_dotted
 from .symbol_table import (
@@ -24,9 +25,8 @@ from .symbol_table import (
     enclosing_class,
     header_key,
     is_class,
+    package_key,
 )
-
-BUILTIN_NAMES = frozenset(dir(builtins))
 
 
 class Value(NamedTuple):
@@ -34,12 +34,21 @@ class Value(NamedTuple):
 
     kind: int
     path: str
-    name: str  # qualified name in `path`; "" for a module
+    name: str  # qualified name in `path`; of a module "", or the key of the package when `path` is a folder
     how: str
 
 
 MODULE_VALUE, CLASS_VALUE, FUNCTION_VALUE, INSTANCE_VALUE, SUPER_VALUE, OUTSIDE_VALUE = range(6)
+COLLECTION_VALUE, METHOD_VALUE = range(6, 8)
+"""Kinds of values. `super` has the class in whose methods it stands. A collection has elements of the class; a method
+of a collection returns one of them, or all for the `how` "typed local"."""
+
 _OUTSIDE = Value(OUTSIDE_VALUE, "", "", "")
+
+ELEMENTS = "[]"
+"""The end of the type text of a collection."""
+
+DEFAULT_EXPORT = "default"
 
 
 class MethodResolutionOrder(NamedTuple):
@@ -49,28 +58,37 @@ class MethodResolutionOrder(NamedTuple):
     complete: bool
 
 
-class PythonResolver(Resolver):
-    """Resolves names over the Python files of one snapshot."""
+class TypedResolver(Resolver):
+    """Resolves names over the files of one snapshot whose languages have types."""
 
     # Calls
 
     def targets(self, path: str, within: str, callee: str, line: int) -> tuple[Resolution, ...]:
         """The targets of a call of `callee` in a scope (a qualified name, "" for the module)."""
+        symbols = self.symbols(path)
+        if symbols is None:
+            return ()
         parts = parse_dotted(callee)
         last = parts[-1].name
+        rules = language_named(symbols.language)
         if len(parts) == 1:
             found = self.read(path, within, parts, line)
-            # A name without a binding can only come from a star import of a module outside of the repository.
-            if found is None and self._has_outside_stars(path) and not self._is_bound(path, within, last):
-                target = self.unique("python", last)
+            if found is None and self._may_be_global(path, within, last, rules):
+                target = self.unique(symbols.language, last)
                 return () if target is None else (target,)
             return self._called(found)
         receiver = self.read(path, within, parts[:-1], line)
         found = None if receiver is None else self.member(receiver, last)
         if found is None and (receiver is None or self._is_open(receiver)):
-            target = self.unique("python", last)
+            target = self.unique(symbols.language, last)
             return () if target is None or "." not in target.qualified_name else (target,)
-        return self._called(found)
+        return self._called(self._after(found, parts[-1].operations))
+
+    def _may_be_global(self, path: str, within: str, name: str, rules: Language) -> bool:
+        """Whether a name may come from elsewhere without an import of its own in this file."""
+        if rules.shares_directory or self._is_bound(path, within, name):
+            return False  # all names of a package are known
+        return rules.has_globals or self._has_outside_stars(path)
 
     def _is_open(self, receiver: Value) -> bool:
         """Whether a missing member may still be defined in the repository: a mix-in calls methods of its subclasses."""
@@ -78,19 +96,25 @@ class PythonResolver(Resolver):
         return known and self.mro(receiver.path, receiver.name).complete
 
     def _called(self, value: Value | None) -> tuple[Resolution, ...]:
-        """The targets of a call of the value: of a class, the class and its own or inherited __init__."""
+        """The targets of a call of the value: of a class, the class and its own or inherited constructor."""
         if value is None:
             return ()
         if value.kind == FUNCTION_VALUE:
             return (Resolution(value.path, value.name, value.how),)
+        if value.kind == MODULE_VALUE:
+            return self._called(self._default_export(value))
+        if value.kind == SUPER_VALUE:
+            above = self.mro(value.path, value.name).classes[1:2]
+            return self._called(Value(CLASS_VALUE, *above[0], "super")) if above else ()
+        rules = self._rules(value.path)
         if value.kind == CLASS_VALUE:
             itself = Resolution(value.path, value.name, value.how)
-            init = self.member(value, "__init__")
-            if init is not None and init.kind == FUNCTION_VALUE:
-                return (itself, Resolution(init.path, init.name, "constructor"))
+            constructor = self.member(value, rules.constructor) if rules.constructor else None
+            if constructor is not None and constructor.kind == FUNCTION_VALUE:
+                return (itself, Resolution(constructor.path, constructor.name, "constructor"))
             return (itself,)
-        if value.kind == INSTANCE_VALUE:
-            found = self.member(value, "__call__")
+        if value.kind == INSTANCE_VALUE and rules.call_method:
+            found = self.member(value, rules.call_method)
             if found is not None and found.kind == FUNCTION_VALUE:
                 return (Resolution(found.path, found.name, found.how),)
         return ()
@@ -99,46 +123,54 @@ class PythonResolver(Resolver):
 
     def read(self, path: str, within: str, parts: tuple[NamePart, ...], line: int | None = None) -> Value | None:
         """The value of a dotted expression in a scope (a qualified name); None when it is unknown."""
-        head = parts[0]
-        if head.name == "?":
+        head, operations = parts[0]
+        if head == "?":
             return None
-        if head.name == "super" and head.n_calls:
+        rules = self._rules(path)
+        if head == rules.super_word and within != MODULE and (operations or not rules.super_is_called):
             value = self._super(path, within)
-            calls = head.n_calls - 1
+            operations = operations[1:] if rules.super_is_called else operations
         else:
-            value = self.name(path, within, head.name, line)
-            calls = head.n_calls
-        for _ in range(calls):
-            value = self.result(value)
-        for part in parts[1:]:
+            value = self.name(path, within, head, line)
+        value = self._after(value, operations)
+        for name, operations in parts[1:]:
             if value is None:
                 return None
-            value = self.member(value, part.name)
-            for _ in range(part.n_calls):
-                value = self.result(value)
+            value = self._after(self.member(value, name), operations)
+        return value
+
+    def _after(self, value: Value | None, operations: str) -> Value | None:
+        """The value after calls "(" and indices "["."""
+        for operation in operations:
+            value = self.result(value) if operation == "(" else self.element(value)
         return value
 
     def name(self, path: str, within: str, name: str, line: int | None = None) -> Value | None:
-        """The value of a plain name: local, enclosing functions, module, star imports; built-ins are outside."""
+        """The value of a plain name: local, enclosing functions, module, package, star imports, built-ins."""
         symbols = self.symbols(path)
         if symbols is None:
             return None
+        rules = language_named(symbols.language)
         scope = within
         while scope != MODULE:
             # A class body is not an enclosing scope of its functions.
-            if scope == within or not symbols.is_class(scope):
+            if scope == within or symbols.encloses_functions(scope):
                 key = f"{scope}.{name}"
                 entries = symbols.entries.get(key)
                 self.dependencies.add((path, key))
                 if entries is not None:
                     return self._local(path, key, entries, symbols, line)
             scope = scope.rpartition(".")[0]
-        if name in ("self", "cls") and within != MODULE:
+        if within != MODULE and name in rules.own_object.split():
             owner = enclosing_class(symbols, within)
             if owner:
-                return Value(INSTANCE_VALUE if name == "self" else CLASS_VALUE, path, owner, "self")
+                return Value(CLASS_VALUE if name == "cls" else INSTANCE_VALUE, path, owner, "self")
+        entries = symbols.entries.get(name)
+        if entries is not None and rules.has_block_scopes and len(entries) > 1:
+            self.dependencies.add((path, name))
+            return self._local(path, name, entries, symbols, line)
         found = self.attribute(path, name)
-        if found is None and name in BUILTIN_NAMES and not self._is_bound(path, MODULE, name):
+        if found is None and name in rules.builtin_names and not self._is_bound(path, MODULE, name):
             return _OUTSIDE
         return found
 
@@ -154,7 +186,11 @@ class PythonResolver(Resolver):
             if isinstance(first, Definition):
                 return Value(CLASS_VALUE if is_class(first) else FUNCTION_VALUE, path, key, "same file")
             return self.memoised(self.shared, (path, key), self._first, path, key, entries)
-        if "." in key or key.startswith("_") or STAR_IMPORTS not in symbols.entries:
+        if symbols.package_key:
+            found = self._in_package(symbols.package_key, key)
+            if found is not None:
+                return found
+        if "." in key or self._is_private(symbols, key) or STAR_IMPORTS not in symbols.entries:
             return None
         return self.memoised(self.shared, (path, key), self._star_imported, path, key)
 
@@ -164,7 +200,9 @@ class PythonResolver(Resolver):
         if kind == OUTSIDE_VALUE:
             return value
         if kind == MODULE_VALUE:
-            return self._module_member(path, name)
+            return self._module_member(value, name)
+        if kind == COLLECTION_VALUE:
+            return self._collection_method(value, name)
         if kind == FUNCTION_VALUE:
             # Treated as a property: its value is its result.
             result = self.result(value)
@@ -176,7 +214,8 @@ class PythonResolver(Resolver):
                 continue
             if found.kind == OUTSIDE_VALUE:
                 return found
-            if found.path != class_path or found.name != f"{class_name}.{name}":
+            elsewhere = found.path != class_path and found.how != "same package"
+            if elsewhere or found.name != f"{class_name}.{name}":
                 return found._replace(how="typed attribute")
             if kind == SUPER_VALUE:
                 how = "super"
@@ -193,18 +232,58 @@ class PythonResolver(Resolver):
             return value
         if value.kind == CLASS_VALUE:
             return Value(INSTANCE_VALUE, value.path, value.name, "returned type")
+        if value.kind == MODULE_VALUE:
+            return self.result(self._default_export(value))
+        if value.kind == METHOD_VALUE:
+            return value._replace(kind=INSTANCE_VALUE if value.how == "returned type" else COLLECTION_VALUE)
         if value.kind == INSTANCE_VALUE:
-            call = self.member(value, "__call__")
+            call_method = self._rules(value.path).call_method
+            call = self.member(value, call_method) if call_method else None
             return None if call is None or call.kind != FUNCTION_VALUE else self.result(call)
         if value.kind != FUNCTION_VALUE:
             return None
         return self.memoised(self.shared, (value.path, value.name, "()"), self._returned, value.path, value.name)
 
-    def exports(self, path: str) -> Mapping[str, Value]:
-        """The definitions under the public names of a module, its own and imported ones."""
-        if path.endswith("/"):
-            return {}
-        return self.memoised(self.shared, (path, NAME_LIST), self._exported, path) or {}
+    def element(self, value: Value | None) -> Value | None:
+        """The value of an element of `value`; type arguments leave a class or a function as it is."""
+        if value is None or value.kind in (OUTSIDE_VALUE, CLASS_VALUE, FUNCTION_VALUE):
+            return value
+        if value.kind == COLLECTION_VALUE:
+            return Value(INSTANCE_VALUE, value.path, value.name, "typed local")
+        definition = self._header(value.path, value.name) if value.kind == INSTANCE_VALUE else None
+        for base in definition.bases if definition is not None else ():
+            if base.endswith(ELEMENTS):
+                return self.element(self._typed(value.path, value.name.rpartition(".")[0], base))
+        return None
+
+    def exports(self, module: Value) -> Mapping[str, Value]:
+        """The definitions under the public names of a module or a package, its own and imported ones."""
+        path = module.path
+        if not path.endswith("/"):
+            return self.memoised(self.shared, (path, NAME_LIST), self._exported, path) or {}
+        found: dict[str, Value] = {}
+        for file in self.module("directory", path.rstrip("/"), "") if module.name else ():
+            symbols = self.symbols(file)
+            if symbols is not None and symbols.package_key == module.name:
+                own = self.memoised(self.shared, (file, "own"), self._own_exports, file) or {}
+                found.update((name, value._replace(how="module attribute")) for name, value in own.items())
+        return found
+
+    def members(self, path: str, name: str) -> list[tuple[str, Definition]]:
+        """The definitions directly in a class, with their files: its own, then those that its package adds."""
+        symbols = self.symbols(path)
+        if symbols is None:
+            return []
+        found = [(path, member) for member in symbols.members(name)]
+        if symbols.package_key:
+            key = f"{symbols.package_key}\0{name}."
+            self.dependencies.add((key,))
+            for place in self._source.definitions_named(key):
+                other = place.partition("\0")[0]
+                table = self.symbols(other)
+                if table is not None and other != path:
+                    found += [(other, member) for member in table.members(name)]
+        return found
 
     def mro(self, path: str, name: str) -> MethodResolutionOrder:
         """A class and all its bases, in the order of Python's MRO except in unusual hierarchies."""
@@ -242,44 +321,87 @@ class PythonResolver(Resolver):
             return self._imported(path, entry)
         if not entry.value:
             return None
+        if entry.how == "annotation":
+            return self._typed(path, entry.scope, entry.value)
         value = self.read(path, entry.scope, parse_dotted(entry.value))
         if entry.how == "call":
             value = self.result(value)
-        elif entry.how == "annotation":
-            value = self._instance(value)
         return value._replace(how="typed local") if value is not None and value.kind == INSTANCE_VALUE else value
 
-    def _instance(self, annotated: Value | None) -> Value | None:
-        """The value of a name with this annotation."""
-        if annotated is None or annotated.kind == OUTSIDE_VALUE:
-            return annotated
-        if annotated.kind == CLASS_VALUE:
-            return Value(INSTANCE_VALUE, annotated.path, annotated.name, "typed local")
+    def _typed(self, path: str, scope: str, type_text: str) -> Value | None:
+        """The value of a name with this type: an instance, or a collection for "Shop[]"."""
+        is_collection = type_text.endswith(ELEMENTS)
+        value = self.read(path, scope, parse_dotted(type_text.removesuffix(ELEMENTS)))
+        if value is None or value.kind == OUTSIDE_VALUE or (value.kind == INSTANCE_VALUE and value.how == "self"):
+            return value
+        if value.kind == CLASS_VALUE:
+            return Value(COLLECTION_VALUE if is_collection else INSTANCE_VALUE, value.path, value.name, "typed local")
         return None
 
     def _imported(self, path: str, item: ImportedName) -> Value | None:
         directory = directory_of(path)
-        if not item.name:
-            # `import a.b` binds a; `import a.b as c` binds a.b.
-            top = item.module.partition(".")[0]
-            found = self.module("python", directory, top if item.local_name == top else item.module)
-            return Value(MODULE_VALUE, found[0], "", "import") if found else _OUTSIDE
-        found = self.module("python", directory, "." * item.level + item.module)
+        style = self._rules(path).module_style
+        module = "." * item.level + item.module
+        if not item.name and style == "python" and item.local_name == item.module.partition(".")[0]:
+            module = item.local_name  # `import a.b` binds a; `import a.b as c` binds a.b.
+        found = self.module(style, directory, module)
         if not found:
             return _OUTSIDE
+        target = Value(MODULE_VALUE, found[0], self._package_of(style, found[0]), "import")
+        if not item.name:
+            return target
         if found[0] == path:  # `from . import name` in a package itself can only import a module
             return self._submodule(path, item.name)
-        value = self._module_member(found[0], item.name)
+        if item.name == DEFAULT_EXPORT:
+            return self._default_export(target) or target
+        value = self._module_member(target, item.name)
         return None if value is None else _as_imported(value, found[0], item.name)
 
-    def _module_member(self, path: str, name: str) -> Value | None:
+    def _default_export(self, module: Value) -> Value | None:
+        """What `export default` or `module.exports =` gives of a module."""
+        if module.path.endswith("/"):
+            return None
+        value = self.attribute(module.path, DEFAULT_EXPORT)
+        return None if value is None or value.kind == MODULE_VALUE else _as_imported(value, module.path, value.name)
+
+    def _module_member(self, module: Value, name: str) -> Value | None:
+        path = module.path
+        if module.name:
+            value = self._in_package(module.name, name)
+            return None if value is None else value._replace(how="module attribute")
         if not path.endswith("/"):
             value = self.attribute(path, name)
             if value is not None:
                 return value._replace(how="typed attribute" if value.kind == INSTANCE_VALUE else "module attribute")
         return self._submodule(path, name)
 
+    def _package_of(self, style: str, folder: str) -> str:
+        """The key of the package that an import of a folder means, "" for a module."""
+        return package_key(style, folder, "") if folder.endswith("/") and style == "go" else ""
+
+    def _in_package(self, package: str, key: str) -> Value | None:
+        """The value of a qualified name of a package, from the file that defines it."""
+        full = f"{package}\0{key}"
+        self.dependencies.add((full,))
+        for place in self._source.definitions_named(full)[:1]:
+            path = place.partition("\0")[0]
+            value = self.attribute(path, key)
+            if value is None or value.kind not in (CLASS_VALUE, FUNCTION_VALUE):
+                return value
+            return value._replace(how="same package")
+        return None
+
+    def _collection_method(self, collection: Value, name: str) -> Value:
+        rules = self._rules(collection.path)
+        if name in rules.element_methods.split():
+            return collection._replace(kind=METHOD_VALUE, how="returned type")
+        if name in rules.collection_methods.split():
+            return collection._replace(kind=METHOD_VALUE, how="typed local")
+        return _OUTSIDE
+
     def _submodule(self, path: str, name: str) -> Value | None:
+        if self._rules(path).module_style not in ("python", ""):
+            return None
         if not path.endswith(("/", "__init__.py", "__init__.pyi")):
             return None
         found = self.module("python", directory_of(path), f".{name}")
@@ -329,7 +451,8 @@ class PythonResolver(Resolver):
         found = []
         for item in symbols.entries.get(STAR_IMPORTS, ()):
             if isinstance(item, ImportedName):
-                files = self.module("python", directory_of(path), "." * item.level + item.module)
+                style = language_named(symbols.language).module_style
+                files = self.module(style, directory_of(path), "." * item.level + item.module)
                 found.append(files[0] if files and not files[0].endswith("/") else "")
         return found
 
@@ -349,8 +472,10 @@ class PythonResolver(Resolver):
         symbols = self.symbols(path)
         self.dependencies.add((path, NAME_LIST))
         found: dict[str, Value] = {}
-        for name in symbols.entries if symbols is not None else ():
-            if "." not in name and not name.startswith("_") and name != STAR_IMPORTS:
+        if symbols is None:
+            return found
+        for name in symbols.entries:
+            if "." not in name and name != STAR_IMPORTS and not self._is_private(symbols, name):
                 value = self.attribute(path, name)
                 if value is not None and value.kind in (CLASS_VALUE, FUNCTION_VALUE):
                     found[name] = value
@@ -371,23 +496,31 @@ class PythonResolver(Resolver):
         return False
 
     def _returned(self, path: str, name: str) -> Value | None:
-        """The result of a call of the function, from its annotation."""
-        symbols = self.symbols(path)
-        self.dependencies |= {(path, name), (path, header_key(name))}
-        definition = symbols.definition(name) if symbols is not None else None
-        if symbols is None or definition is None or not definition.returns:
+        """The result of a call of the function: from its annotation, else from its return statements."""
+        symbols, definition = self.symbols(path), self._header(path, name)
+        if symbols is None or definition is None:
             return None
-        around = name.rpartition(".")[0]
-        if definition.returns in ("Self", "typing.Self", "typing_extensions.Self"):
-            owner = enclosing_class(symbols, around)
+        if not definition.returns:
+            key = f"{name}.{RESULT}"
+            self.dependencies.add((path, key))
+            entries = symbols.entries.get(key)
+            value = None if entries is None else self._first(path, key, entries)
+        elif definition.returns in ("Self", "typing.Self", "typing_extensions.Self"):
+            owner = enclosing_class(symbols, name.rpartition(".")[0])
             return Value(INSTANCE_VALUE, path, owner, "returned type") if owner else None
-        value = self._instance(self.read(path, around, parse_dotted(definition.returns)))
+        else:
+            # A type parameter belongs to the function itself.
+            value = self._typed(path, name, definition.returns)
         return value if value is None or value.kind == OUTSIDE_VALUE else value._replace(how="returned type")
 
-    def _linearise(self, path: str, name: str) -> MethodResolutionOrder:
-        symbols = self.symbols(path)
+    def _header(self, path: str, name: str) -> Definition | None:
+        """The definition of a name, for its bases or its return annotation."""
         self.dependencies |= {(path, name), (path, header_key(name))}
-        definition = symbols.definition(name) if symbols is not None else None
+        symbols = self.symbols(path)
+        return symbols.definition(name) if symbols is not None else None
+
+    def _linearise(self, path: str, name: str) -> MethodResolutionOrder:
+        definition = self._header(path, name)
         if definition is None:
             return MethodResolutionOrder(((path, name),), False)
         around = name.rpartition(".")[0]
@@ -407,6 +540,14 @@ class PythonResolver(Resolver):
         symbols = self.symbols(path)
         owner = enclosing_class(symbols, within) if symbols is not None else ""
         return Value(SUPER_VALUE, path, owner, "super") if owner else None
+
+    def _rules(self, path: str) -> Language:
+        symbols = self.symbols(path)
+        return language_named(symbols.language if symbols is not None else "")
+
+    def _is_private(self, symbols: SymbolTable, name: str) -> bool:
+        prefix = language_named(symbols.language).private_prefix
+        return bool(prefix) and name.startswith(prefix)
 
 
 def _as_imported(value: Value, module: str, name: str) -> Value:
