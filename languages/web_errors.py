@@ -37,7 +37,7 @@ _ANNOTATIONS = frozenset({"asserts_annotation", "type_annotation", "type_predica
 _WHOLE = ("_statement", "_declaration", "_definition", "_signature")
 _DECLARING = frozenset({"const", "let", "var"})
 _CALLEES = frozenset({"identifier", "member_expression"})
-_BEFORE_FUNCTION = _CALLEES | {"(", "async", "function", "type_arguments"}
+_BEFORE_FUNCTION = _CALLEES | {"(", "*", ">", "async", "function", "type_arguments"}
 """Between the name of a function and its parameters."""
 
 
@@ -47,10 +47,18 @@ def read_error(walk: SyntaxWalk, node: Node) -> ScopedChildren:
     parts: ScopedChildren = []
     outermost = walk.scope
     bodies: list[int] = []  # for each open brace, the scope of its content
+    arrows: list[tuple[int, int]] = []  # for each open `=>` without a brace that gets a name: its depth and its scope
     header: list[Node] = []  # the tokens since the last statement, brace or semicolon
     for child in node.children:
-        around = walk.scope = bodies[-1] if bodies else outermost
         kind = child.type
+        walk.scope = _scope_at(bodies, arrows, outermost)
+        if kind != "{" and header and header[-1].type == "=>":
+            around = walk.scope
+            _open_body(walk, header)
+            if walk.scope != around:
+                arrows.append((len(bodies), walk.scope))
+            header = []
+        around = walk.scope
         if child.is_named:
             parts.append(([child], around))
         if kind == "{":
@@ -63,20 +71,35 @@ def read_error(walk: SyntaxWalk, node: Node) -> ScopedChildren:
                     parts[at] = [token], walk.scope
             header = []
         elif kind == "}":
-            if bodies and (closed := bodies.pop()) != (bodies[-1] if bodies else outermost):
+            closed = bodies.pop() if bodies else outermost
+            arrows = [arrow for arrow in arrows if arrow[0] <= len(bodies)]
+            if closed not in (_scope_at(bodies, arrows, outermost), outermost):
                 walk.end_definition(closed, node_lines(child)[1])
             header = []
         elif kind == "property_signature":
             _bind_property(walk, child)
         elif kind in (";", ",") or kind.endswith(_WHOLE):
             header = []
+            if kind != "," and arrows and arrows[-1][0] == len(bodies):
+                walk.end_definition(arrows.pop()[1], node_lines(child)[1])
         elif kind not in ("comment", "decorator"):
             header.append(child)
-    walk.scope = bodies[-1] if bodies else outermost
-    _bind_loose(walk, header)
-    for definition in set(bodies) - {outermost}:
+    walk.scope = _scope_at(bodies, arrows, outermost)
+    if header and header[-1].type == "=>":
+        _open_body(walk, header)
+        arrows.append((len(bodies), walk.scope))
+    else:
+        _bind_loose(walk, header)
+    for definition in {*bodies, *(scope for _, scope in arrows)} - {outermost}:
         walk.end_definition(definition, node_lines(node)[1])
     return parts
+
+
+def _scope_at(bodies: list[int], arrows: list[tuple[int, int]], outermost: int) -> int:
+    """The scope of the next token."""
+    if arrows and arrows[-1][0] == len(bodies):
+        return arrows[-1][1]
+    return bodies[-1] if bodies else outermost
 
 
 def _open_body(walk: SyntaxWalk, header: list[Node]) -> None:
@@ -128,7 +151,7 @@ def _open_function(
 def _assigned_name(walk: SyntaxWalk, before: list[Node]) -> Node | None:
     """The name that the function after these tokens is given: of `const f = memo(async` it is f."""
     at = len(before) - 1
-    while at >= 0 and before[at].type in _BEFORE_FUNCTION:
+    while at >= 0 and (before[at].type in _BEFORE_FUNCTION or _is_async_generic(walk, before[at])):
         if before[at].type in _CALLEES and walk.dotted(before[at]).rpartition(".")[2] not in FUNCTION_WRAPPERS:
             return None
         at -= 1
@@ -139,6 +162,11 @@ def _assigned_name(walk: SyntaxWalk, before: list[Node]) -> Node | None:
         if before[at].type in _NAMES:
             return before[at]
     return None
+
+
+def _is_async_generic(walk: SyntaxWalk, token: Node) -> bool:
+    """Whether a token is the beginning of `async <T>(`, which reads as a comparison."""
+    return token.type == "binary_expression" and walk.text(token).startswith("async")
 
 
 def _bind_callback(walk: SyntaxWalk, before: list[Node], targets: list[Node]) -> None:

@@ -810,6 +810,69 @@ def test_components():
             Shop: self.till: Till
             """,
         ),
+        (
+            "a.ts",
+            """
+            const load = async (id: Id): Promise<Shop> =>
+              fetch(id).then((got: Got) => {
+                const till = got.till;
+                till.all.forEach((item) => item.
+            """,
+            """
+            function load -> Shop 1-4
+            load: call fetch
+            load: id: Id
+            load: got: Got
+            load: till = got.till
+            load: item = ?
+            load: item = till.all[]
+            """,
+        ),
+        (
+            "a.ts",
+            """
+            const stream = async function* (source: Source) {
+              const parts = source.open();
+              for (;;) {
+            """,
+            """
+            function stream 1-3
+            stream: call source.open
+            stream: source: Source
+            stream: parts = source.open()
+            """,
+        ),
+        (
+            "a.ts",
+            """
+            const outer = (a: A) => {
+              const run = async <T>(task: Task<T>): Promise<T> => {
+                const done = task.start();
+                if (done) {
+            """,
+            """
+            function outer 1-4
+            function outer.run -> T 2-4
+            outer.run: call task.start
+            outer: a: A
+            outer.run: task: Task
+            outer.run: done = task.start()
+            """,
+        ),
+        (
+            "a.ts",
+            """
+            export default async function pay(shop: Shop) {
+              const till = shop.till;
+              if (!till) {
+            """,
+            """
+            function pay 1-3
+            default = pay
+            pay: shop: Shop
+            pay: till = shop.till
+            """,
+        ),
     ],
 )
 def test_facts_above_the_cursor(path: str, text: str, facts: str):

@@ -161,7 +161,11 @@ def _read_export(walk: SyntaxWalk, node: Node) -> None:
         return
     value = node.child_by_field_name("value")
     if value is not None:
-        _export_default(walk, node, value)
+        name = value.child_by_field_name("name") if value.type in _NAMED_VALUES else None
+        if name is not None:  # error recovery reads an unfinished `export default function f() {` as an expression
+            _export_name(walk, name, "default", "alias", plain_name(walk, name))
+        else:
+            _export_default(walk, node, value)
         return
     declaration = node.child_by_field_name("declaration")
     if declaration is not None:
@@ -193,6 +197,7 @@ def _export_name(walk: SyntaxWalk, node: Node, name: str, how: str, value: str) 
 
 # Definitions
 
+_NAMED_VALUES = frozenset({"class", "function_expression", "generator_function"})
 _NOT_PART_OF_NAME = frozenset({"exports", "module", "prototype", "this"})
 # Functions that give back the object that is their first argument.
 _OBJECT_WRAPPERS = frozenset(
