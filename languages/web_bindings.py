@@ -29,6 +29,11 @@ FUNCTION_WRAPPERS = frozenset(
     | {"memo", "memoize", "observer", "once", "throttle", "useCallback", "useEvent"}
 )
 
+# Functions that give back the object that is their first argument.
+OBJECT_WRAPPERS = frozenset(
+    {"defineComponent", "defineConfig", "extend", "freeze", "markRaw", "reactive", "readonly", "shallowReactive"}
+)
+
 # Parts that are read of `a ?? b ?? c …`; real code has two or three, each with one `await` or cast.
 MAX_SIDES = 16
 # Levels that are read of nested patterns and of wrapped expressions.

@@ -13,6 +13,7 @@ from .nodes import base_names, spelled
 from .syntax import MODULE_SCOPE, ScopedChildren, SyntaxWalk, node_lines, note_error
 from .web_bindings import (
     FUNCTION_WRAPPERS,
+    OBJECT_WRAPPERS,
     annotated_type,
     bind_callback,
     bind_element,
@@ -64,11 +65,11 @@ def read_error(walk: SyntaxWalk, node: Node) -> ScopedChildren:
         if kind == "{":
             _open_body(walk, header)
             bodies.append(walk.scope)
-            # The definition's own parameters are in its scope.
-            for at in range(max(0, len(parts) - len(header)), len(parts)):
-                (token,), _ = parts[at]
-                if token.type in ("formal_parameters", "type_parameters") and token.start_byte >= header[0].start_byte:
-                    parts[at] = [token], walk.scope
+            if walk.scope != around:  # the parts of a header are in the scope of its definition
+                for at in range(max(0, len(parts) - len(header)), len(parts)):
+                    (token,), _ = parts[at]
+                    if token.start_byte >= header[0].start_byte:
+                        parts[at] = [token], walk.scope
             header = []
         elif kind == "}":
             closed = bodies.pop() if bodies else outermost
@@ -104,48 +105,61 @@ def _scope_at(bodies: list[int], arrows: list[tuple[int, int]], outermost: int) 
 
 def _open_body(walk: SyntaxWalk, header: list[Node]) -> None:
     """Add what the tokens before an opening brace define, and make it the scope of the content."""
-    kinds = [token.type for token in header]
+    around = walk.scope
+    _open_definition(walk, header, [token.type for token in header])
+    if walk.scope == around:
+        _bind_loose(walk, header)
+    elif any(token.type == "default" for token in header):
+        name = walk.definitions[walk.scope].name
+        if name != "default":
+            walk.add_binding(MODULE_SCOPE, "default", "alias", name, header[0])
+
+
+def _open_definition(walk: SyntaxWalk, header: list[Node], kinds: list[str]) -> None:
     for at in range(len(header) - 1):
         if kinds[at] in _CLASS_WORDS and kinds[at + 1] in _NAMES and "formal_parameters" not in kinds[at:]:
             bases = base_names(walk, [token for token in header[at + 1 :] if token.type in _HERITAGE])
             _define(walk, header[at], header[at + 1], _CLASS_WORDS[kinds[at]], bases=bases)
             return
-    if "of" in kinds or "catch" in kinds:
-        _bind_loose(walk, header)
-        return
     is_arrow = kinds[-1:] == ["=>"]
-    end = len(header) - is_arrow
-    annotation = header[end - 1] if end and kinds[end - 1] in _ANNOTATIONS else None
-    end -= annotation is not None
-    if end and (kinds[end - 1] == "formal_parameters" or (is_arrow and kinds[end - 1] == "identifier")):
-        _open_function(walk, header[: end - 1], header[end - 1], annotation, is_arrow)
-    elif header:
+    if not _open_function(walk, header[: len(header) - is_arrow], is_arrow) and header:
         _open_object(walk, header)
 
 
-def _open_function(
-    walk: SyntaxWalk, before: list[Node], parameters: Node, annotation: Node | None, is_arrow: bool
-) -> None:
-    """A function with or without a name; the parameters of one without belong to the scope around it."""
+def _open_function(walk: SyntaxWalk, tokens: list[Node], is_arrow: bool) -> bool:
+    """Add the function whose tokens up to its parameters and result these are; False if they are none.
+
+    The parameters of one without a name belong to the scope around it.
+    """
+    for at, token in enumerate(tokens):
+        if token.type == "=>":  # (a) => (b) =>
+            _open_function(walk, tokens[:at], True)
+            tokens = tokens[at + 1 :]
+            break
+    annotation = tokens[-1] if tokens and tokens[-1].type in _ANNOTATIONS else None
+    if annotation is not None:
+        tokens = tokens[:-1]
+    is_list = bool(tokens) and tokens[-1].type == "formal_parameters"
+    if not is_list and not (is_arrow and tokens and tokens[-1].type == "identifier"):
+        return False
+    *before, parameters = tokens
     if before and before[-1].type == "type_parameters":
         before = before[:-1]
-    last = before[-1] if before else None
     how, returned = annotated_type(walk, annotation)
     returns = returned if how == "annotation" else ""
-    is_list = parameters.type == "formal_parameters"
-    if not is_arrow and last is not None and last.type in _NAMES:
-        _define(walk, last, last, "function", returns=returns)
+    if not is_arrow and before and before[-1].type in _NAMES:
+        _define(walk, before[-1], before[-1], "function", returns=returns)
     elif (name := _assigned_name(walk, before)) is not None:
         _define(walk, name, name, "function", returns=returns)
-    elif before and all(token.type in ("async", "default", "export", "function") for token in before):
-        if any(token.type == "default" for token in before):
-            _define(walk, before[0], before[0], "function", "default", returns=returns)
+    elif {"default"} <= {token.type for token in before} <= {"*", "async", "default", "export", "function"}:
+        _define(walk, before[0], before[0], "function", "default", returns=returns)
     else:
         _bind_callback(walk, before, parameter_targets(parameters) if is_list else [parameters])
     if is_list:
         bind_parameters(walk, parameters)
     else:
         bind_pattern(walk, parameters, "", "unknown")
+    return True
 
 
 def _assigned_name(walk: SyntaxWalk, before: list[Node]) -> Node | None:
@@ -172,7 +186,7 @@ def _is_async_generic(walk: SyntaxWalk, token: Node) -> bool:
 def _bind_callback(walk: SyntaxWalk, before: list[Node], targets: list[Node]) -> None:
     """The parameters of a function that is passed to `xs.map(`."""
     at = len(before) - 1
-    while at >= 0 and before[at].type in ("(", "async", "function"):
+    while at >= 0 and before[at].type in ("(", "*", "async", "function"):
         at -= 1
     if 0 <= at < len(before) - 1 and before[at].type == "member_expression":
         receiver, method = before[at].child_by_field_name("object"), before[at].child_by_field_name("property")
@@ -185,6 +199,11 @@ def _open_object(walk: SyntaxWalk, header: list[Node]) -> None:
     if header[-1].type == "default":
         _define(walk, header[0], header[0], "object", "default")
         return
+    if header[-1].type == "(" and _is_wrapper(walk, header[:-1]):
+        header = header[:-2]
+        if header[-1].type == "default":
+            _define(walk, header[0], header[0], "object", "default")
+            return
     if len(header) < 2 or header[-1].type not in ("=", ":"):
         return
     if header[-2].type == "type_identifier" or any(token.type == "type" for token in header):
@@ -198,6 +217,13 @@ def _open_object(walk: SyntaxWalk, header: list[Node]) -> None:
     in_object = walk.scope != MODULE_SCOPE and walk.definitions[walk.scope].kind == "object"
     if name.type in _NAMES and (in_object or header[0].type in _DECLARING or header[0].type == "export"):
         _define(walk, name, name, "object", bases=(base,) if how == "annotation" else ())
+
+
+def _is_wrapper(walk: SyntaxWalk, header: list[Node]) -> bool:
+    """Whether the last token calls a function that gives back the object that it gets, as `defineComponent(`."""
+    if len(header) < 2 or header[-1].type not in _CALLEES:
+        return False
+    return walk.dotted(header[-1]).rpartition(".")[2] in OBJECT_WRAPPERS
 
 
 def _define(
@@ -224,9 +250,21 @@ def _bind_loose(walk: SyntaxWalk, header: list[Node]) -> None:
             bind_element(walk, header[at - 1], element_of(walk, header[at + 1]))
         elif kind == "catch" and kinds[at + 1 : at + 2] == ["("] and at + 2 < len(header):
             bind_pattern(walk, header[at + 2], "", "unknown")
-        elif kind in _DECLARING and at + 2 < len(header) and kinds[at + 2] in _ANNOTATIONS:
-            how, value = annotated_type(walk, header[at + 2])
-            bind_pattern(walk, header[at + 1], value, how)
+        elif kind in _DECLARING and at + 2 < len(header):
+            if kinds[at + 2] in _ANNOTATIONS:
+                how, value = annotated_type(walk, header[at + 2])
+                bind_pattern(walk, header[at + 1], value, how)
+            elif kinds[at + 2] == "=":
+                _bind_call(walk, header[at + 1], header[at + 3 :])
+
+
+def _bind_call(walk: SyntaxWalk, target: Node, value: list[Node]) -> None:
+    """The variable of `const x = await make(` with unfinished arguments."""
+    words = [token for token in value if token.type not in ("await", "new", "type_arguments")]
+    if len(words) > 1 and words[0].type in _CALLEES and words[1].type == "(":
+        callee = walk.dotted(words[0])
+        is_name = target.type == "identifier"
+        bind_pattern(walk, target, callee if is_name else f"{callee}()", "call" if is_name else "alias")
 
 
 def _bind_property(walk: SyntaxWalk, signature: Node) -> None:

@@ -764,6 +764,7 @@ def test_components():
             App: shop = Props.shop
             App: b = Props.a.b
             App: till = useTill()
+            default = App
             """,
         ),
         (
@@ -796,6 +797,36 @@ def test_components():
             app = Hono()
             done = ?
             c = ?
+            """,
+        ),
+        (
+            "a.ts",
+            """
+            export const guard = (deps: Deps) => async (request: Request): Promise<Shop> => {
+              const shop = await open(async function* (x: X) {
+                this.
+            """,
+            """
+            function guard 1-3
+            guard: deps: Deps
+            guard: request: Request
+            guard: shop = open()
+            guard: x: X
+            """,
+        ),
+        (
+            "a.ts",
+            """
+            export default defineConfig({
+              plugins: {
+                load(id: Id) {
+                  id.
+            """,
+            """
+            object default 1-4
+            object default.plugins 2-4
+            function default.plugins.load 3-4
+            default.plugins.load: id: Id
             """,
         ),
         (

@@ -19,6 +19,7 @@ from ..web_bindings import (
     FUNCTION_WRAPPERS,
     MAX_NESTING,
     MEMBER_KINDS,
+    OBJECT_WRAPPERS,
     RESULT,
     annotated_type,
     bind,
@@ -199,10 +200,6 @@ def _export_name(walk: SyntaxWalk, node: Node, name: str, how: str, value: str) 
 
 _NAMED_VALUES = frozenset({"class", "function_expression", "generator_function"})
 _NOT_PART_OF_NAME = frozenset({"exports", "module", "prototype", "this"})
-# Functions that give back the object that is their first argument.
-_OBJECT_WRAPPERS = frozenset(
-    {"defineComponent", "defineConfig", "extend", "freeze", "markRaw", "reactive", "readonly", "shallowReactive"}
-)
 _CASTS = frozenset({"as_expression", "non_null_expression", "parenthesized_expression", "satisfies_expression"})
 
 
@@ -249,7 +246,7 @@ def define_value(walk: SyntaxWalk, node: Node, name: Node, dotted: str, value: N
         walk.add_definition(node, dotted, "function", header_line=header_line, returns=returns)
         _bind_function(walk, function, returned, documented)
         return True
-    literal = wrapped_value(walk, value, _OBJECT_WRAPPERS, ("object",))
+    literal = wrapped_value(walk, value, OBJECT_WRAPPERS, ("object",))
     if literal is None or not _is_namespace(walk, literal):
         return False
     bases = (declared,) if declared else ()
@@ -445,8 +442,11 @@ def _read_assignment(walk: SyntaxWalk, node: Node) -> None:
     if target is None or value is None:
         return
     if target.type == "identifier":
-        for how, text in meanings(walk, value):
-            bind(walk, target, how, text)
+        local_name = plain_name(walk, target)
+        is_literal = value.type in FUNCTION_VALUES or value.type == "class"
+        if not (is_literal and local_name and define_value(walk, node, target, local_name, value)):
+            for how, text in meanings(walk, value):
+                bind(walk, target, how, text)
         return
     owner = target.child_by_field_name("object") if target.type == "member_expression" else None
     name = target.child_by_field_name("property")
