@@ -85,6 +85,7 @@ const baseOptions = {
   skipLibCheck: true,
   target: ts.ScriptTarget.ESNext,
   module: ts.ModuleKind.ESNext,
+  moduleDetection: ts.ModuleDetectionKind.Force, // or the scripts of a checkout would share their globals
   moduleResolution: ts.ModuleResolutionKind.Bundler,
   lib: ["lib.esnext.d.ts", "lib.dom.d.ts", "lib.dom.iterable.d.ts"],
   jsx: ts.JsxEmit.Preserve,
