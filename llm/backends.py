@@ -15,10 +15,7 @@ from .protocol import CodeModel, ModelMissing
 from .text import did_you_mean
 
 BACKENDS = ("workspace", "transformers", "onnx", "llama.cpp", "ollama", "openai", "none")
-
-FIM_WORDS = (*FIM_FORMATS, "custom", "suffix", "chat", "none")
-"""Values of `fim`, besides the empty one."""
-
+FIM_WORDS = (*FIM_FORMATS, "custom", "suffix", "chat", "none")  # values of `fim`, besides the empty one
 _CUSTOM = ("fim_prefix", "fim_suffix", "fim_middle", "fim_suffix_first")
 
 OLLAMA_URL = "http://127.0.0.1:11434"

@@ -17,9 +17,8 @@ from pathlib import Path
 from urllib.parse import urlsplit
 from urllib.request import url2pathname
 
+# `weft` on the Python package index is another project. The command and the package are still `weft`.
 DISTRIBUTION = "weft-lsp"
-"""`weft` on the Python package index is another project. The command and the package are still `weft`."""
-
 CLONE, PIP, UV_PIP, PIPX, PIPX_RUN, UV_TOOL, UVX = "clone", "pip", "uv pip", "pipx", "pipx run", "uv tool", "uvx"
 
 _PLAIN = re.compile(r"[\w./:\\+=~-]+")

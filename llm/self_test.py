@@ -15,8 +15,8 @@ from .prompting.formats import FIM_FORMATS
 from .protocol import Cancel, CodeModel, CompletionRequest
 
 MAX_NEW_TOKENS = 24
+# Characters. Every expected middle is shorter than 10; a longer one does not respect the suffix.
 LONGEST_MIDDLE = 40
-"""Characters. Every expected middle is shorter than 10; a longer one does not respect the suffix."""
 
 Kind = Literal["works", "weak", "broken", "untested"]
 

@@ -36,22 +36,15 @@ from ..throughput import ThroughputMeter
 from .endpoint import ContextOverflow, Endpoint
 
 BYTES_PER_TOKEN = 2.5  # tokenizers for code have 3 to 4; an overestimate of tokens is safer than an underestimate
+# Average over an output. Prose and code have 3 to 5; a longer output exceeds `max_new_tokens`.
 MAX_CHARACTERS_PER_TOKEN = 16
-"""Average over an output. Prose and code have 3 to 5; a longer output exceeds `max_new_tokens`."""
-
 MAX_TOKEN_CHARACTERS = 256
-
+# A server may send a token in several events, so more events than tokens end an output only beyond this average.
 USUAL_CHARACTERS_PER_TOKEN = 6
-"""A server may send a token in several events, so more events than tokens end an output only beyond this average."""
-
+# Most bytes of an event, and of the rest of a stream: prefill progress, reasoning, the last event.
 EVENT_BYTES, OVERHEAD_BYTES = 1 << 10, 1 << 20
-"""Most bytes of an event, and of the rest of a stream: prefill progress, reasoning, the last event."""
-
-MIN_OVERFLOW_TOKENS = 128
-"""A server that rejects an even shorter prompt does not do so for its length."""
-
-PROBE_VALID_S = 10.0
-"""After a longer time without a response the server may serve another model, so it is probed again."""
+MIN_OVERFLOW_TOKENS = 128  # a server that rejects an even shorter prompt does not do so for its length
+PROBE_VALID_S = 10.0  # after a longer time without a response the server may serve another model, so it is probed again
 
 Fragments = tuple[PromptFragment, ...]
 T = TypeVar("T")

@@ -34,15 +34,9 @@ from .model import (
 )
 
 GENERATE, CHAT, SHOW = "/api/generate", "/api/chat", "/api/show"
-
-KEEP_ALIVE = "30m"
-"""The default of 5 minutes is short, and a large model takes long to load."""
-
-MAX_VOCABULARY_BYTES = 32 << 20
-"""262,000 tokens with merges and scores take 16 MB."""
-
-FRESH_LOAD_S = 0.5
-"""A model that took longer to load was not in memory, so no token of the prompt was cached."""
+KEEP_ALIVE = "30m"  # the default of 5 minutes is short, and a large model takes long to load
+MAX_VOCABULARY_BYTES = 32 << 20  # 262,000 tokens with merges and scores take 16 MB
+FRESH_LOAD_S = 0.5  # a model that took longer to load was not in memory, so no token of the prompt was cached
 
 
 class OllamaModel(HttpModel):

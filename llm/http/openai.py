@@ -32,16 +32,9 @@ from .model import (
 )
 
 COMPLETIONS, CHAT, MISTRAL_FIM = "/v1/completions", "/v1/chat/completions", "/v1/fim/completions"
-
-EXTRAS_TOKENIZE = "/extras/tokenize"
-"""Of llama-cpp-python's server only."""
-
-MAX_STOPS = 4
-"""The most stop texts that the protocol allows; `cut_stream` applies the others."""
-
-MIN_TIMED_PIECES = 8
-"""Shorter outputs measure the network."""
-
+EXTRAS_TOKENIZE = "/extras/tokenize"  # of llama-cpp-python's server only
+MAX_STOPS = 4  # the most stop texts that the protocol allows; `cut_stream` applies the others
+MIN_TIMED_PIECES = 8  # shorter outputs measure the network
 _NO_SUCH_PATH = (404, 405, 501)
 _BUSY = (429, 502, 503, 504)
 _MAX_LISTED_NAMES = 8

@@ -22,16 +22,11 @@ from ..prompting.formats import find_fim_tokens
 from ..protocol import Cancel, ModelCancelled, ModelMissing, ModelUnreachable, TimeLimit
 from .gguf import fim_of_gguf, read_gguf
 
+# llama-server with its default port and with that of its presets for code; vLLM and llama-cpp-python; LM Studio;
+# Ollama.
 SERVER_URLS = (*(f"http://127.0.0.1:{port}" for port in (8080, 8012, 8000, 1234)), OLLAMA_URL)
-"""llama-server with its default port and with that of its presets for code; vLLM and llama-cpp-python; LM Studio;
-Ollama."""
-
-TIMEOUT_S = 1.0
-"""A running server of this machine responds at once; a busy one may take a moment."""
-
-SERVER_TIMEOUT_S = 5.0
-"""For all requests to one server."""
-
+TIMEOUT_S = 1.0  # a running server of this machine responds at once; a busy one may take a moment
+SERVER_TIMEOUT_S = 5.0  # for all requests to one server
 MAX_DEPTH = 4
 MAX_FILES = 500  # of one folder
 

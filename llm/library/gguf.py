@@ -22,20 +22,14 @@ from ..protocol import ModelMissing
 
 Value = int | float | bool | str
 
+# Bytes. The longest in real files are chat templates of some 10 KB.
 LONGEST_STRING = 16 << 20
-"""Bytes. The longest in real files are chat templates of some 10 KB."""
-
+# Elements. The largest vocabularies have 260,000 tokens and twice as many merges.
 LONGEST_ARRAY = 4 << 20
-"""Elements. The largest vocabularies have 260,000 tokens and twice as many merges."""
-
+# Bytes. Real headers have some 10 MB, nearly all of it vocabulary.
 LONGEST_HEADER = 512 << 20
-"""Bytes. Real headers have some 10 MB, nearly all of it vocabulary."""
-
 MOST_KEYS = 4096
-
-SPECIAL_TYPES = (3, 4)
-"""Types of special tokens: control and user-defined."""
-
+SPECIAL_TYPES = (3, 4)  # types of special tokens: control and user-defined
 _VERSIONS = (2, 3)
 _STRING, _ARRAY = 8, 9
 _LENGTH = struct.Struct("<Q")

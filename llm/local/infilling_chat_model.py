@@ -19,8 +19,8 @@ from ..prompting.infilling_chat import (
 from ..protocol import Cancel, ChatRequest, CodeModel, CompletionRequest, ModelInfo, ModelMissing, Piece, Speed
 from ..streaming import LastPrompts
 
+# Reserved for the text of a chat template around the turns. A longer template shortens the prompt further.
 TEMPLATE_TOKENS = 64
-"""Reserved for the text of a chat template around the turns. A longer template shortens the prompt further."""
 
 
 class InfillingChatModel:

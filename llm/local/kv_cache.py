@@ -23,14 +23,12 @@ from ...errors import ControlFlow
 from ..protocol import Cancel
 from .engines import Arrays, Engine, FloatArray, OutOfMemory, Scores
 
+# About the number of files that a person edits in turns. Concurrent streams may need more, while they run.
 MAX_SLOTS = 4
-"""About the number of files that a person edits in turns. Concurrent streams may need more, while they run."""
-
+# Longest wait for a cache in use. Only engines with a fixed number of caches make a stream wait.
 SLOT_TIMEOUT_S = 10.0
-"""Longest wait for a cache in use. Only engines with a fixed number of caches make a stream wait."""
-
+# Longest further wait for a pinned slot in use: until the answer of the other stream is complete.
 PINNED_SLOT_TIMEOUT_S = 600.0
-"""Longest further wait for a pinned slot in use: until the answer of the other stream is complete."""
 
 _Result = TypeVar("_Result")
 

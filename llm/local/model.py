@@ -53,16 +53,11 @@ from .sampling import Sampling, sample_token
 from .speculative import Drafter, DraftPolicy, PromptLookup, find_text_continuation
 from .tokenizer import CodeTokenizer
 
-BLOCK_S = 0.1
-"""Time for a block of the prefill: the longest time until a cancelled stream stops."""
-
+BLOCK_S = 0.1  # time for a block of the prefill: the longest time until a cancelled stream stops
 SHORTEST_BLOCK_TOKENS, LONGEST_BLOCK_TOKENS = 32, 1024
-
+# No further measurement begins after this time. On a slow machine few are enough.
 MEASURING_S = 1.0
-"""No further measurement begins after this time. On a slow machine few are enough."""
-
-SMALLEST_CONTEXT_TOKENS = 64
-"""Below this, a prompt is too short for a useful completion."""
+SMALLEST_CONTEXT_TOKENS = 64  # below this, a prompt is too short for a useful completion
 
 
 @dataclass(frozen=True, slots=True)

@@ -23,16 +23,11 @@ from .engines import Arrays
 from .kv_cache import common_prefix_length
 from .tensor_file import read_tensors, write_tensors
 
-VERSION = 1
-"""1: messages.json, prefix.safetensors, manifest.json."""
-
+VERSION = 1  # 1: messages.json, prefix.safetensors, manifest.json
 MANIFEST, MESSAGES, TENSORS = "manifest.json", "messages.json", "prefix.safetensors"
-
-RESERVED_TOKENS = 512
-"""Room after the cached tokens for a question and its answer."""
-
+RESERVED_TOKENS = 512  # room after the cached tokens for a question and its answer
+# First characters of questions: tokens that are the same before all of them are the same before any question.
 _PROBES = ("a", "7", "\n", " x", "Ω", "北")
-"""First characters of questions: tokens that are the same before all of them are the same before any question."""
 
 
 class PrefixCacheError(ModelError):

@@ -25,23 +25,18 @@ from .prompts import BLOCK_SHARE, SUFFIX_SHARE, CountTokens, choose_blocks, fit_
 
 Chat = Callable[[ChatRequest, Cancel], Iterator[Piece]]
 
+# For `ModelInfo.notes`, of a model without infilling by chat.
 PREFIX_ONLY = "no fill-in-the-middle tokens are known: the code after the cursor is not used"
-"""For `ModelInfo.notes`, of a model without infilling by chat."""
 
+# For `ModelInfo.notes`.
 INFILLED_BY_CHAT = (
     "the model has no fill-in-the-middle tokens: completions use chat, which is slower and less exact. "
     "A model trained for code completion does better."
 )
-"""For `ModelInfo.notes`."""
 
-FENCE_TOKENS = 64
-"""Tokens of an answer besides the code: its fence and repeated lines."""
-
-REPEATED_LINES = 20
-"""A repetition of the code before the cursor begins at most this many lines before it."""
-
-FEWEST_LETTERS = 4
-"""A line after the cursor with fewer letters (a bracket, an `end`) may occur in the completion too."""
+FENCE_TOKENS = 64  # tokens of an answer besides the code: its fence and repeated lines
+REPEATED_LINES = 20  # a repetition of the code before the cursor begins at most this many lines before it
+FEWEST_LETTERS = 4  # a line after the cursor with fewer letters (a bracket, an `end`) may occur in the completion too
 
 
 @dataclass(frozen=True, slots=True)

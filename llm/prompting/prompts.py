@@ -25,9 +25,9 @@ BLOCK_SHARE = 0.5  # of the prompt, at most
 SUFFIX_SHARE = 0.25  # of what the blocks leave, at most
 CUT_STEP_LINES = 16
 
+# Tokens of one text. Prompts are counted in parts, mostly lines, whose counts can be cached. Joined parts never had
+# more tokens than separate ones: in 40,000 pieces of code and noise, with SentencePiece and with BPE of four patterns.
 CountTokens = Callable[[str], int]
-"""Tokens of one text. Prompts are counted in parts, mostly lines, whose counts can be cached. Joined parts never had
-more tokens than separate ones: in 40,000 pieces of code and noise, with SentencePiece and with BPE of four patterns."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -28,6 +28,7 @@ from .nearby_names import NearbyNames, is_name, parts_of, renamed_part
 from .ngram_index import BOUNDARY, MAX_ORDER, Vocabulary
 from .tokens import LINE_BREAK, N_KINDS
 
+# Keys of `scorer.json`, in the order of the columns.
 FEATURES = (
     # Logarithms of shares, 0 for none.
     "exact match",  # of the positions after the same tokens
@@ -70,7 +71,6 @@ FEATURES = (
     "number of exact matches",
     "any other token",  # 1 in the last row only, which represents all tokens that are no candidates
 )
-"""Keys of `scorer.json`, in the order of the columns."""
 
 _COLUMN = {name: column for column, name in enumerate(FEATURES)}
 

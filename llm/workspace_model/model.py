@@ -421,5 +421,5 @@ def _before_any(text: str, stops: Iterable[str]) -> str:
     return text[: min((at for stop in stops if stop and (at := text.find(stop)) >= 0), default=len(text))]
 
 
+# The classes in a pickled `WorkspaceModel`.
 STORED_CLASSES: tuple[type, ...] = (WorkspaceModel, LiveSegment, Segment, SortedPositions, Vocabulary)
-"""The classes in a pickled `WorkspaceModel`."""

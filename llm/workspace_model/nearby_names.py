@@ -94,8 +94,7 @@ class NearbyNames:
         return found
 
 
-NEVER = 1 << 30
-"""The distance of a name without an occurrence above the cursor."""
+NEVER = 1 << 30  # the distance of a name without an occurrence above the cursor
 
 
 def is_name(kinds: NDArray[np.int32]) -> NDArray[np.bool_]:

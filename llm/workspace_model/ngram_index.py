@@ -20,11 +20,8 @@ from numpy.typing import NDArray
 from ..text import normalise_line_breaks
 from .tokens import N_KINDS, DocumentTokens, kind_of, split_tokens
 
-MAX_ORDER = 32
-"""Length of the longest context; a longer match counts as this one."""
-
-BOUNDARY = 0
-"""The token before the first and after the last of a document."""
+MAX_ORDER = 32  # length of the longest context; a longer match counts as this one
+BOUNDARY = 0  # the token before the first and after the last of a document
 
 # A key sorts a position by the tokens before it, nearest first: hash bits by number of tokens. Six tokens split the
 # positions after three frequent ones. There are few kinds, so a context by kinds needs more tokens. Hashes may
@@ -37,8 +34,7 @@ _MULTIPLIER = 0x9E3779B97F4A7C15
 _WORD = (1 << 64) - 1
 _BLOCK = 1 << 16  # positions hashed at once: fits the processor cache and limits the memory of a build
 MAX_SEGMENT_TOKENS = (1 << _POSITION_BITS) - 1
-KIND_ORDERS = tuple(reversed(_KIND_KEY))
-"""Context lengths of `Segment.positions_after_kinds`, longest first."""
+KIND_ORDERS = tuple(reversed(_KIND_KEY))  # context lengths of `Segment.positions_after_kinds`, longest first
 
 
 class Vocabulary:

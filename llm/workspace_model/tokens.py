@@ -38,11 +38,8 @@ _COMMON_WORDS = """
 _COMMON = frozenset(_COMMON_WORDS.split())
 
 
-LINE_BREAK = 1
-"""The kind of a line break with its indentation."""
-
-N_KINDS = 10
-"""Kinds from 2 on are names and numbers."""
+LINE_BREAK = 1  # the kind of a line break with its indentation
+N_KINDS = 10  # kinds from 2 on are names and numbers
 
 
 @dataclass(frozen=True, slots=True, eq=False)

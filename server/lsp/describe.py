@@ -22,13 +22,13 @@ PROTOCOL = ROOT / "docs" / "protocol.md"
 TYPES = ROOT / "editors" / "vscode" / "src" / "protocol.ts"
 SETTINGS = ROOT / "editors" / "vscode" / "package.json"
 
+# Types that are neither parameters nor results of a message.
 BESIDE_MESSAGES = (
     answers.AskProgress,
     answers.AcceptArgument,
     answers.WeftServerCapabilities,
     answers.WeftClientCapabilities,
 )
-"""Types that are neither parameters nor results of a message."""
 
 _HEAD = """\
 // Weft's own messages. Generated from the server's types by `python -m weft.server.lsp.describe`: change them there.

@@ -11,9 +11,7 @@ import time
 import traceback
 from types import TracebackType
 
-MAX_PER_PERIOD = 30
-"""Warnings and errors of one message template in one period."""
-
+MAX_PER_PERIOD = 30  # warnings and errors of one message template in one period
 PERIOD_S = 60.0
 
 MAX_TRACEBACK_LINES = 40

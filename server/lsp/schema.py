@@ -17,12 +17,12 @@ from lsprotocol import types
 from ..output import types as answers
 from .messages import json_name
 
+# Parameter types of the LSP library, and the equivalent typed dictionaries.
 _STANDARD: dict[Any, type] = {
     types.Position: answers.Position,
     types.Range: answers.Range,
     types.TextDocumentIdentifier: answers.TextDocumentIdentifier,
 }
-"""Parameter types of the LSP library, and the equivalent typed dictionaries."""
 
 _PLAIN: dict[Any, str] = {str: "string", bool: "boolean", int: "number", float: "number", NoneType: "null"}
 

@@ -42,21 +42,14 @@ if TYPE_CHECKING:
 
 log = logging.getLogger("weft.lsp")
 
-N_REQUEST_THREADS = 8
-"""A superseded request returns its thread soon; models generate in their own threads."""
-
+N_REQUEST_THREADS = 8  # a superseded request returns its thread soon; models generate in their own threads
+# Maximum number of concurrent questions; further ones are queued. An answer may take minutes, so completions have a
+# separate pool.
 N_QUESTION_THREADS = 4
-"""Maximum number of concurrent questions; further ones are queued. An answer may take minutes, so completions have a
-separate pool."""
-
+# How long the server waits for the client's response to a request before it continues without one.
 RESPONSE_WITHIN_S = 3.0
-"""How long the server waits for the client's response to a request before it continues without one."""
-
-PERSIST_WITHIN_S = 1.0
-"""How long a cancelled answer may take to be stored."""
-
-CLOSE_WITHIN_S = 5.0
-"""How long storing the index may delay the exit of the process."""
+PERSIST_WITHIN_S = 1.0  # how long a cancelled answer may take to be stored
+CLOSE_WITHIN_S = 5.0  # how long storing the index may delay the exit of the process
 
 T = TypeVar("T")
 Job = Callable[[Callable[[Progress], None], Cancel], IndexReport]

@@ -25,14 +25,11 @@ from .slowness import Slowness
 
 log = logging.getLogger("weft")
 
+# Time before a model that failed is tried again; it doubles with each further failure.
 FIRST_BACK_OFF_S, LONGEST_BACK_OFF_S = 1.0, 30.0
-"""Time before a model that failed is tried again; it doubles with each further failure."""
-
-OPEN_TIMEOUTS = 4
-"""Time limit for preparing and testing a model, in multiples of its `timeout_ms`."""
-
+OPEN_TIMEOUTS = 4  # time limit for preparing and testing a model, in multiples of its `timeout_ms`
+# A model that wrote nothing before the deadline this often in a row is too slow on this machine.
 MAX_MISSED_DEADLINES = 3
-"""A model that wrote nothing before the deadline this often in a row is too slow on this machine."""
 
 State = Literal["opening", "ready", "down", "aside"]
 

@@ -24,14 +24,9 @@ from ...llm.protocol import Speed, TimeLimit
 from ...llm.self_test import SelfTestResult, self_test
 from ..config import CompletionOptions
 
-CHECK_WITHIN_S = 600.0
-"""A large model on a slow machine takes minutes for the prefill of the long prompt."""
-
-SHORT_CONTEXT_TOKENS = 1024
-"""A shorter context has no room for fragments of other files."""
-
-MIN_TOKENS_BEFORE_DEADLINE = 10
-"""Fewer tokens cut most lines, which have 10 to 15."""
+CHECK_WITHIN_S = 600.0  # a large model on a slow machine takes minutes for the prefill of the long prompt
+SHORT_CONTEXT_TOKENS = 1024  # a shorter context has no room for fragments of other files
+MIN_TOKENS_BEFORE_DEADLINE = 10  # fewer tokens cut most lines, which have 10 to 15
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,16 +5,11 @@ from __future__ import annotations
 from collections import deque
 from dataclasses import dataclass
 
-WINDOW = 10
-"""Number of answers that count."""
-MIN_ANSWERS = 3
-"""Fewer answers decide nothing: the first one has an uncached prompt."""
-SLOW_FACTOR = 1.5
-"""Slow if the average latency exceeds the target by this factor."""
-TIMEOUT_SHARE = 0.5
-"""Slow if more than this share of the answers timed out."""
-RECOVERED_AFTER = 3
-"""No longer slow after so many answers in a row within the target."""
+WINDOW = 10  # number of answers that count
+MIN_ANSWERS = 3  # fewer answers decide nothing: the first one has an uncached prompt
+SLOW_FACTOR = 1.5  # slow if the average latency exceeds the target by this factor
+TIMEOUT_SHARE = 0.5  # slow if more than this share of the answers timed out
+RECOVERED_AFTER = 3  # no longer slow after so many answers in a row within the target
 
 
 @dataclass(frozen=True, slots=True)

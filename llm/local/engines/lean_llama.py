@@ -16,13 +16,10 @@ import torch
 import torch.nn.functional as F
 
 ARCHITECTURES = frozenset({"LlamaForCausalLM", "MistralForCausalLM", "Qwen2ForCausalLM", "Qwen3ForCausalLM"})
-
+# Kinds of rotary embeddings whose frequencies do not depend on the length of the text.
 STATIC_ROPE = frozenset({"default", "linear", "llama3", "yarn"})
-"""Kinds of rotary embeddings whose frequencies do not depend on the length of the text."""
-
+# Relative difference of logits from their mean: allows for rounding, but for no wrong formula.
 TOLERANCE = {torch.float32: 1e-4, torch.float16: 0.02, torch.bfloat16: 0.05}
-"""Relative difference of logits from their mean: allows for rounding, but for no wrong formula."""
-
 CACHE_STEP_TOKENS = 256
 
 Linear = Callable[[Any], Any]

@@ -26,24 +26,15 @@ from . import Arrays, FloatArray, OutOfMemory
 from .scores import ArrayScores
 from .threads import Step, fastest_threads
 
+# For the slots between requests and for concurrent requests. Their memory is allocated at the start.
 MOST_CACHES = 6
-"""For the slots between requests and for concurrent requests. Their memory is allocated at the start."""
-
+# The threads of ggml spin while they wait: when another process takes one core, all of them stall. Two threads were up
+# to 40 times slower than one on two busy cores, so they must gain much while the cores are free.
 WORTH_MORE_THREADS = 0.65
-"""The threads of ggml spin while they wait: when another process takes one core, all of them stall. Two threads were up
-to 40 times slower than one on two busy cores, so they must gain much while the cores are free."""
-
-FEWEST_CONTEXT_TOKENS = 512
-"""Without memory for this much, opening the model fails."""
-
-BLOCK_TOKENS = 512
-"""Most tokens of one pass."""
-
-MOST_SCORED = 64
-"""Rows of logits in one pass: llama.cpp allocates memory for as many, each of the whole vocabulary."""
-
-TUNED_BLOCK_TOKENS = 16
-"""The size of a draft or of the end of a line: typical passes between two keystrokes."""
+FEWEST_CONTEXT_TOKENS = 512  # without memory for this much, opening the model fails
+BLOCK_TOKENS = 512  # most tokens of one pass
+MOST_SCORED = 64  # rows of logits in one pass: llama.cpp allocates memory for as many, each of the whole vocabulary
+TUNED_BLOCK_TOKENS = 16  # the size of a draft or of the end of a line: typical passes between two keystrokes
 
 
 @dataclass(slots=True)
@@ -371,8 +362,7 @@ def load_library() -> Any:
     return library
 
 
-_errors: deque[str] = deque(maxlen=8)
-"""The last lines that llama.cpp logged as errors, for the message of a failure."""
+_errors: deque[str] = deque(maxlen=8)  # the last lines that llama.cpp logged as errors, for the message of a failure
 
 
 @cache  # llama.cpp stores the callback: it must live as long as the process

@@ -21,12 +21,9 @@ from . import Arrays, OutOfMemory
 from .scores import ArrayScores
 from .threads import Step, available_cores, fastest_threads
 
+# A session can't change its number of threads. Larger files are not opened repeatedly for a measurement.
 QUICK_TO_OPEN_BYTES = 300_000_000
-"""A session can't change its number of threads. Larger files are not opened repeatedly for a measurement."""
-
-LARGEST_DIFFERENCE = 1e-3
-"""Between logits that differ by the order of summation only; logits reach 10 and more."""
-
+LARGEST_DIFFERENCE = 1e-3  # between logits that differ by the order of summation only; logits reach 10 and more
 _SOME_TOKENS = range(1, 9)
 _PAST = re.compile(r"past_key_values\.(\d+)\.(key|value)")
 _OTHERS = {"input_ids", "attention_mask", "position_ids", "num_logits_to_keep"}

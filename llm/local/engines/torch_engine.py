@@ -20,21 +20,13 @@ import torch
 from . import Arrays, FloatArray, OutOfMemory
 from .threads import Step, fastest_threads
 
-DEFAULT_THREADS: int = torch.get_num_threads()
-"""The default of torch: the cores of the processor, or OMP_NUM_THREADS."""
-
-BLOCK_TOKENS = 64
-"""From this many tokens on a pass is bound by arithmetic, which threads share, and not by memory."""
-
-SLOW_TOKEN_S = 0.2
-"""A token this slow with all threads is not slowed down by threads: no measurement."""
-
+DEFAULT_THREADS: int = torch.get_num_threads()  # the default of torch: the cores of the processor, or OMP_NUM_THREADS
+BLOCK_TOKENS = 64  # from this many tokens on a pass is bound by arithmetic, which threads share, and not by memory
+SLOW_TOKEN_S = 0.2  # a token this slow with all threads is not slowed down by threads: no measurement
+# A sliding-window cache can't be cropped once the window is full. A model with at least this window never gets more
+# tokens, so that its cache can be reused; below that, length is worth more than reuse.
 SMALLEST_WINDOW_TOKENS = 2048
-"""A sliding-window cache can't be cropped once the window is full. A model with at least this window never gets more
-tokens, so that its cache can be reused; below that, length is worth more than reuse."""
-
-UNKNOWN_CONTEXT_TOKENS = 1_000_000
-"""For a model without a last position."""
+UNKNOWN_CONTEXT_TOKENS = 1_000_000  # for a model without a last position
 
 
 class Decoder(Protocol):
