@@ -330,7 +330,7 @@ def plain_text(prompt: Prompt, fim: FimTokens | None) -> str:
 
 def sampling_options(request: ChatRequest) -> dict[str, object]:
     """The sampling options of llama.cpp and Ollama; empty for greedy decoding."""
-    if request.temperature <= 0 and request.repetition_penalty == 1:
+    if request.is_greedy:
         return {}
     return {
         "temperature": request.temperature,

@@ -49,7 +49,7 @@ from .prefix_cache import (
     read_stored_prefix,
     tokenizer_hash,
 )
-from .sampling import Sampling, sample_token
+from .sampling import sample_token
 from .speculative import Drafter, DraftPolicy, PromptLookup, find_text_continuation
 from .tokenizer import CodeTokenizer
 
@@ -383,7 +383,7 @@ class LocalModel:
                 tokens.append(token)
                 n_new -= 1
                 yield token, probability
-        has_drafts = self._settings.speculative_decoding and self._kv_cache.can_crop and prompt.sampling is None
+        has_drafts = self._settings.speculative_decoding and self._kv_cache.can_crop and prompt.sampled is None
         yield from decode_tokens(
             lease,
             tokens,
@@ -393,9 +393,7 @@ class LocalModel:
             block_tokens=block_tokens,
             times=self._times,
             report=self._record,
-            sample=partial(sample_token, sampling=sampling, generator=self._generator)
-            if (sampling := prompt.sampling)
-            else None,
+            sample=partial(sample_token, request=prompt.sampled, generator=self._generator) if prompt.sampled else None,
         )
 
     def _drafter(self, prompt: _PromptTokens, first_tokens: Sequence[int], single_line: bool) -> Drafter:
@@ -482,7 +480,7 @@ class LocalModel:
                     "system messages take more. Raise context_tokens, or shorten the system message."
                 )
             messages = shorter
-        return _PromptTokens(tokens, n_new, history=tokens, sampling=Sampling.of(request))
+        return _PromptTokens(tokens, n_new, history=tokens, sampled=None if request.is_greedy else request)
 
     @cached_property
     def _token_bytes(self) -> TokenBytesIndex:
@@ -533,7 +531,7 @@ class _PromptTokens:
     before: str = ""  # the history as text
     draft_source: Callable[[str], str] | None = None
     is_healed: bool = False  # token healing: the last token is decoded again
-    sampling: Sampling | None = None  # None takes the most likely token
+    sampled: ChatRequest | None = None  # with the sampling parameters; None takes the most likely token
 
     @property
     def n_reserved(self) -> int:

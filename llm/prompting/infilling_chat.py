@@ -13,13 +13,12 @@ the cursor, the half-typed word, lines after the cursor. All of that is dropped.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
-from contextlib import closing
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain
 
 from ..protocol import Cancel, ChatRequest, CompletionRequest, Message, Piece, PromptFragment
-from ..streaming import cut_stream
+from ..streaming import closed_at_end, cut_stream
 from ..text import normalise_line_breaks
 from .prompts import BLOCK_SHARE, SUFFIX_SHARE, CountTokens, choose_blocks, fit_prefix, fit_suffix, stable_order
 
@@ -74,7 +73,7 @@ def build_infilling_chat(
 
 def infill_by_chat(chat: Chat, prompt: InfillingChat, request: CompletionRequest, cancel: Cancel) -> Iterator[Piece]:
     """Stream the completion of a chat. Stops the model at its end."""
-    with closing(_closable(chat(prompt.chat, cancel))) as answer:
+    with closed_at_end(chat(prompt.chat, cancel)) as answer:
         yield from extract_infill(answer, request)
 
 
@@ -120,15 +119,6 @@ def _user_message(request: CompletionRequest, blocks: Sequence[PromptFragment], 
 def _fragment(fragment: PromptFragment) -> str:
     text = normalise_line_breaks(fragment.text).removesuffix("\n")
     return f'<other_file path="{fragment.paths[0]}">\n{text}\n</other_file>\n'
-
-
-def _closable(pieces: Iterator[Piece]) -> Generator[Piece, None, None]:
-    """`pieces` as a generator that closes them at its end."""
-    try:
-        yield from pieces
-    finally:
-        if close := getattr(pieces, "close", None):
-            close()
 
 
 def without_reasoning(pieces: Iterable[Piece]) -> Iterator[Piece]:

@@ -22,7 +22,8 @@ from numpy.typing import NDArray
 
 from ...errors import ModelError
 from ...languages import language_named
-from ..protocol import Cancel, ChatRequest, CompletionRequest, ModelInfo, Piece, Speed
+from ..protocol import Cancel, ChatRequest, CodeModel, CompletionRequest, ModelInfo, Piece, Speed
+from ..streaming import overlap
 from ..text import normalise_line_breaks
 from .features import (
     PartialLine,
@@ -67,7 +68,7 @@ class LineCandidate:
     copied: float = 0.0  # the probability of the copied line, with `COPY_WEIGHT`; 0.0 for all others
 
 
-class WorkspaceModel:
+class WorkspaceModel(CodeModel):
     """Completes from the indexed documents and the open file. A `CodeModel`.
 
     `threshold` is the least product of token probabilities at which a line is offered, from 0 (always) to 1.
@@ -138,12 +139,6 @@ class WorkspaceModel:
         """Unknown: a line takes some milliseconds, whatever the length of the prefix."""
         return Speed()
 
-    def prepare(self, cancel: Cancel) -> None:
-        """Nothing to prepare."""
-
-    def warm(self, request: CompletionRequest, cancel: Cancel) -> None:
-        """Nothing to prefill."""
-
     def count_tokens(self, text: str) -> int:
         return len(split_tokens(text))
 
@@ -191,9 +186,6 @@ class WorkspaceModel:
 
     def chat(self, request: ChatRequest, cancel: Cancel) -> Iterator[Piece]:
         raise ModelError("The workspace model can't chat. Configure a model with a chat template.")
-
-    def close(self) -> None:
-        """Nothing to close."""
 
     def _lines(self, request: CompletionRequest, cursor: _CursorText, cancel: Cancel) -> Iterator[tuple[str, float]]:
         """The most likely lines and their probabilities, until cancelled, below the threshold, or without candidates.
@@ -412,8 +404,8 @@ def _up_to(text: str, rest: str) -> str:
     at = text.rfind(rest)
     if at >= 0:
         return text[:at]
-    overlap = next((size for size in range(len(rest) - 1, 0, -1) if text.endswith(rest[:size])), 0)
-    return text[: len(text) - overlap] if overlap else ""
+    n_joined = overlap(text, rest)
+    return text[: len(text) - n_joined] if n_joined else ""
 
 
 def _before_any(text: str, stops: Iterable[str]) -> str:

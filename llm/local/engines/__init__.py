@@ -37,18 +37,10 @@ class Scores(Protocol):
 class Engine(Protocol):
     """A causal language model. Callers hold a lock, so calls come one at a time; caches are independent."""
 
-    @property
-    def n_vocabulary(self) -> int: ...
-
-    @property
-    def context_tokens(self) -> int:
-        """Most tokens of one cache."""
-        ...
-
-    @property
-    def cache_bytes_per_token(self) -> int:
-        """Memory of one token in a cache."""
-        ...
+    n_vocabulary: int
+    context_tokens: int  # most tokens of one cache
+    cache_bytes_per_token: int  # memory of one token in a cache
+    cache_kind: str  # the format of exported caches: only an engine with the same kind can import them
 
     def new_cache(self) -> Any:
         """An empty KV cache for one sequence, opaque to the caller. Raises OutOfMemory."""
@@ -67,11 +59,6 @@ class Engine(Protocol):
 
     def free(self, cache: Any) -> None:
         """End the use of the cache."""
-        ...
-
-    @property
-    def cache_kind(self) -> str:
-        """Identifies the format of exported caches: only an engine with the same kind can import them."""
         ...
 
     def export_cache(self, cache: Any) -> Arrays:

@@ -66,6 +66,7 @@ class LeanLlama:
         self._rope = rope
         self.n_vocabulary = int(embedding.shape[0])
         self.context_tokens = config.context_tokens
+        self.cache_kind = f"lean llama {embedding.dtype}"
         self.cache_bytes_per_token = len(layers) * 2 * config.n_kv_heads * config.head_size * embedding.element_size()
 
     def new_cache(self) -> LeanCache:
@@ -74,10 +75,6 @@ class LeanLlama:
     def crop(self, cache: LeanCache, n_tokens: int) -> bool:
         cache.n_tokens = min(cache.n_tokens, n_tokens)
         return True
-
-    @property
-    def cache_kind(self) -> str:
-        return f"lean llama {self._embedding.dtype}"
 
     def tensors_of(self, cache: LeanCache) -> dict[str, Any]:
         return {
