@@ -17,7 +17,7 @@ from dataclasses import replace
 from functools import partial
 from typing import Any
 
-from ..prompting.formats import FIM_FORMATS, FimChoice
+from ..prompting.formats import FIM_FORMATS
 from ..prompting.prompts import (
     BLOCK_SHARE,
     SUFFIX_SHARE,
@@ -42,7 +42,7 @@ from ..protocol import (
     TimeLimit,
 )
 from ..text import normalise_line_breaks
-from .endpoint import Endpoint, ErrorResponse
+from .endpoint import ErrorResponse
 from .model import (
     Fragments,
     HttpModel,
@@ -68,14 +68,15 @@ _COUNT_TIMEOUT_S = 5.0
 class LlamaCppServer(HttpModel):
     """`llama-server`. Greedy by default, independent of the server's sampling defaults."""
 
-    def __init__(self, url: str, *, fim: FimChoice, context_tokens: int, prompt_ms: int, **options: Any) -> None:
-        super().__init__(Endpoint(url, **options), "llama.cpp", fim, context_tokens=context_tokens, prompt_ms=prompt_ms)
+    backend = "llama.cpp"
+
+    def __init__(self, url: str, **options: Any) -> None:
+        super().__init__(url, **options)
         self._props: Any = None
         self._tokens = ServerTokenizer(self._tokenize)
         self._special: dict[str, int] = {}
         self._text_of_special: dict[int, str] = {}
         self._start: tuple[int, ...] = ()
-        self._uses_infill = False
 
     def count_tokens(self, text: str) -> int:
         """In the model's own tokens; an upper estimate until the server is probed. Raises ModelError."""
@@ -95,27 +96,18 @@ class LlamaCppServer(HttpModel):
         self._tokens, self._start = self._find_tokenizer(cancel)
         # For a model without a chat template, llama-server returns a default one, whose tokens the model lacks.
         chats = bool(template) and all(token in self._special for token in _TEMPLATE_TOKENS.findall(template)[:1])
-        self._fim = self._choice.tokens_in(self._special)
-        if self._fim and not {self._fim.repository, self._fim.file} - {""} <= self._special.keys():
-            self._fim = replace(self._fim, repository="", file="")  # the model has only the basic FIM tokens
-        way = self._choice.way
-        self._uses_infill = way in ("suffix", "probe") and not self._fim and self._has_infill(cancel)
-        self._infills_by_chat = way == "chat" or (way == "probe" and chats and not self._fim and not self._uses_infill)
-        if (way == "chat" and not chats) or (way == "suffix" and not self._uses_infill):
-            raise ModelMissing(f'The model at {self._endpoint.url} does not support fim = "{way}". Remove `fim`.')
+        url, way, fim = self._endpoint.url, self._choice.way, self._choice.tokens_in(self._special)
+        if fim and not {fim.repository, fim.file} - {""} <= self._special.keys():
+            fim = replace(fim, repository="", file="")  # the model has only the basic FIM tokens
+        has_infill = way in ("suffix", "probe") and not fim and self._has_infill(cancel)
+        self._choose_infilling(f"The model at {url}", fim, chats=chats, takes_suffix=has_infill)
         self._props = props
         settings = props.get("default_generation_settings")
         n_context = number_of(settings.get("n_ctx")) if isinstance(settings, dict) else 0
-        return ModelInfo(
-            name=_file_name(props.get("model_alias")) or _file_name(props.get("model_path")) or self._endpoint.url,
-            backend="llama.cpp",
-            context_tokens=n_context or self._context_tokens,
-            fills_middle=bool(self._fim or self._uses_infill or self._infills_by_chat),
-            repository_level=self._fim.repository_level if self._fim else self._uses_infill,
-            local=self._endpoint.local,
-            chats=chats,
-            notes=tuple(self._infilling_notes(self._fim or self._uses_infill or way == "none")),
-        )
+        name = _file_name(props.get("model_alias")) or _file_name(props.get("model_path")) or url
+        notes = self._infilling_notes(self._fim or self._uses_suffix or way == "none")
+        found = self._probed(name, n_context, chats=chats, notes=notes)
+        return replace(found, repository_level=True) if self._uses_suffix else found
 
     def _is_same_model(self, cancel: Cancel) -> bool:
         # `/props` includes a random identifier of the server process.
@@ -124,7 +116,7 @@ class LlamaCppServer(HttpModel):
     def _completion_request(
         self, request: CompletionRequest, previous: Fragments, context_tokens: int, cancel: Cancel
     ) -> PostRequest:
-        if self._uses_infill:
+        if self._uses_suffix:
             return self._infill(request, previous, context_tokens, cancel)
         prompt, tokens = self._prompt(request, previous, context_tokens, cancel)
         return PostRequest("/completion", {"prompt": tokens, **_options(request)}, prompt.fragments)
