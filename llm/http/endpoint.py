@@ -84,12 +84,7 @@ class Endpoint:
     """
 
     def __init__(
-        self,
-        url: str,
-        *,
-        connect_timeout_s: float = 2.0,
-        read_timeout_s: float = 30.0,
-        api_key_variable: str = "",
+        self, url: str, *, connect_timeout_s: float = 2.0, read_timeout_s: float = 30.0, api_key_variable: str = ""
     ) -> None:
         self.url = url.rstrip("/")
         self._host = _host(url)

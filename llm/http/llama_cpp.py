@@ -18,18 +18,7 @@ from functools import partial
 from typing import Any
 
 from ..prompting.formats import FIM_FORMATS
-from ..prompting.prompts import (
-    BLOCK_SHARE,
-    SUFFIX_SHARE,
-    CountTokens,
-    Prompt,
-    build_prompt,
-    choose_blocks,
-    file_block,
-    fit_prefix,
-    fit_suffix,
-    stable_order,
-)
+from ..prompting.prompts import CountTokens, Prompt, build_prompt, file_block, fit_request
 from ..protocol import (
     Cancel,
     ChatRequest,
@@ -38,10 +27,8 @@ from ..protocol import (
     ModelInfo,
     ModelMissing,
     Piece,
-    PromptFragment,
     TimeLimit,
 )
-from ..text import normalise_line_breaks
 from .endpoint import ErrorResponse
 from .model import (
     Fragments,
@@ -237,23 +224,15 @@ class LlamaCppServer(HttpModel):
         self, request: CompletionRequest, previous: Fragments, context_tokens: int, cancel: Cancel
     ) -> PostRequest:
         budget = max(0, context_tokens - request.max_new_tokens)
-
-        def build(count: CountTokens) -> tuple[Fragments, str, str]:
-            def cost(fragment: PromptFragment) -> int:
-                return count(file_block(fragment, request.language))
-
-            fragments = stable_order(choose_blocks(request.fragments, cost, int(budget * BLOCK_SHARE)), previous)
-            left = budget - sum(map(cost, fragments))
-            suffix = fit_suffix(normalise_line_breaks(request.suffix), count, int(left * SUFFIX_SHARE))
-            return fragments, fit_prefix(normalise_line_breaks(request.prefix), count, left - count(suffix)), suffix
-
-        fragments, prefix, suffix = self._tokens.build_with_counts(build, cancel)
+        fitted = self._tokens.build_with_counts(
+            lambda count: fit_request(request, count, budget, file_block, previous), cancel
+        )
         body = {
-            "input_extra": [{"filename": fragment.paths[0], "text": fragment.text} for fragment in fragments],
-            "input_prefix": prefix,
-            "input_suffix": suffix,
+            "input_extra": [{"filename": fragment.paths[0], "text": fragment.text} for fragment in fitted.fragments],
+            "input_prefix": fitted.prefix,
+            "input_suffix": fitted.suffix,
         }
-        return PostRequest("/infill", {**body, **_options(request)}, fragments)
+        return PostRequest("/infill", {**body, **_options(request)}, fitted.fragments)
 
     def _record_progress(self, progress: object) -> None:
         """Measure the prefill, also of a prompt that is cancelled before its end."""

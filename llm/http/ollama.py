@@ -133,13 +133,7 @@ class OllamaModel(HttpModel):
         }
         if stops:
             options["stop"] = list(dict.fromkeys(stops))
-        return {
-            "model": self._model,
-            "stream": True,
-            "keep_alive": KEEP_ALIVE,
-            "options": options,
-            **self._options,
-        }
+        return {"model": self._model, "stream": True, "keep_alive": KEEP_ALIVE, "options": options, **self._options}
 
     def _context_size(self, values: dict[str, Any], parameters: dict[str, str], cancel: Cancel) -> int:
         """`num_ctx` for all requests."""

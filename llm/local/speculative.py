@@ -161,10 +161,7 @@ class DraftPolicy:
         """Making a draft took `seconds`, with or without a result."""
         with self._lock:
             before_s, before = self._requests.get(kind, (seconds, 1.0))
-            self._requests[kind] = (
-                DECAY * before_s + (1 - DECAY) * seconds,
-                DECAY * before + (1 - DECAY) * succeeded,
-            )
+            self._requests[kind] = (DECAY * before_s + (1 - DECAY) * seconds, DECAY * before + (1 - DECAY) * succeeded)
 
     def _is_retry(self) -> bool:
         with self._lock:

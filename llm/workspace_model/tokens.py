@@ -20,8 +20,7 @@ from ..text import normalise_line_breaks
 # A line break includes the indentation after it. Runs of rule characters (`-----`) are one token. A word is at
 # most 64 characters, so that a data blob is not one huge vocabulary entry.
 _TOKEN = re.compile(
-    r"""\ ?\w{1,64} | \n[ \t]* | \ ?(?: [-=#*~.]{4,} | \"{3} | '{3} | [^\w\s] ) | [ \t]+ | \s""",
-    re.VERBOSE,
+    r"""\ ?\w{1,64} | \n[ \t]* | \ ?(?: [-=#*~.]{4,} | \"{3} | '{3} | [^\w\s] ) | [ \t]+ | \s""", re.VERBOSE
 )
 
 # Words that mean the same in every file. All other words are names, which may differ between kind matches.

@@ -240,11 +240,7 @@ class WeftProtocol(LanguageServerProtocol):
     # Outgoing messages.
 
     def send_request(
-        self,
-        method: str,
-        params: Any = None,
-        callback: Callable[[Any], None] | None = None,
-        msg_id: Any = None,
+        self, method: str, params: Any = None, callback: Callable[[Any], None] | None = None, msg_id: Any = None
     ) -> Future[Any]:
         pending: Future[Any] = super().send_request(method, params, callback, msg_id)
         pending.add_done_callback(self._discard_cancelled)

@@ -61,21 +61,20 @@ class _Entry:
 
     @property
     def name(self) -> str:
-        return self._identity[0]
+        """From the model or, before it is open, from its configuration."""
+        if (model := self.model) is not None:
+            return model.info.name
+        config = self.config
+        assert config is not None
+        where = config.url or config.path
+        return config.name or (f"{config.backend} at {where}" if where else config.backend)
 
     @property
     def backend(self) -> str:
-        return self._identity[1]
-
-    @property
-    def _identity(self) -> tuple[str, str]:
-        """Name and backend, from the model or, before it is open, from its configuration."""
-        model, config = self.model, self.config
-        if model is not None:
-            return model.info.name, model.info.backend
-        assert config is not None
-        where = config.url or config.path
-        return config.name or (f"{config.backend} at {where}" if where else config.backend), config.backend
+        if (model := self.model) is not None:
+            return model.info.backend
+        assert self.config is not None
+        return self.config.backend
 
 
 class ModelChain:
@@ -177,7 +176,7 @@ class ModelChain:
             return
         with self._changed:
             before = entry.slowness.text
-            (entry.slowness.timed_out if timed_out else entry.slowness.answered)(seconds, target_s)
+            entry.slowness.add(seconds, target_s, timed_out=timed_out)
             changed = entry.slowness.text != before
         if changed:
             self._on_change()

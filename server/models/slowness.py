@@ -30,12 +30,15 @@ class Slowness:
         self._answers: deque[_Answer] = deque(maxlen=WINDOW)
         self._is_slow = False
 
-    def answered(self, seconds: float, target_s: float) -> None:
-        self._add(_Answer(seconds, target_s, False))
-
-    def timed_out(self, seconds: float, target_s: float) -> None:
-        """The request was cancelled after more than the target."""
-        self._add(_Answer(seconds, target_s, True))
+    def add(self, seconds: float, target_s: float, *, timed_out: bool = False) -> None:
+        """Add an answer, or with `timed_out` a request that was cancelled after more than the target."""
+        self._answers.append(_Answer(seconds, target_s, timed_out))
+        latest = list(self._answers)[-RECOVERED_AFTER:]
+        if self._is_slow:
+            self._is_slow = not (len(latest) == RECOVERED_AFTER and all(each.is_in_time for each in latest))
+        elif len(self._answers) >= MIN_ANSWERS:
+            n_timed_out = sum(each.timed_out for each in self._answers)
+            self._is_slow = n_timed_out > TIMEOUT_SHARE * len(self._answers) or self._mean_s > SLOW_FACTOR * target_s
 
     @property
     def text(self) -> str:
@@ -53,14 +56,3 @@ class Slowness:
         """Average latency of the answers that did not time out."""
         seconds = [answer.seconds for answer in self._answers if not answer.timed_out]
         return sum(seconds) / len(seconds) if seconds else 0.0
-
-    def _add(self, answer: _Answer) -> None:
-        self._answers.append(answer)
-        latest = list(self._answers)[-RECOVERED_AFTER:]
-        if self._is_slow:
-            self._is_slow = not (len(latest) == RECOVERED_AFTER and all(each.is_in_time for each in latest))
-        elif len(self._answers) >= MIN_ANSWERS:
-            n_timed_out = sum(each.timed_out for each in self._answers)
-            self._is_slow = (
-                n_timed_out > TIMEOUT_SHARE * len(self._answers) or self._mean_s > SLOW_FACTOR * answer.target_s
-            )

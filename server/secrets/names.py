@@ -45,36 +45,13 @@ _PATHS = re.compile(
     re.VERBOSE,
 )
 
-_KEY_SUFFIXES = (
-    *(
-        ".pem",
-        ".key",
-        ".p12",
-        ".pfx",
-        ".p8",
-        ".pkcs12",
-        ".keystore",
-        ".jks",
-        ".bks",
-        ".kdbx",
-        ".kdb",
-        ".ppk",
-        ".asc.key",
-    ),
-    *(".ovpn", ".keychain", ".tfstate", ".tfvars", ".tfvars.json", ".agekey", ".env", ".kubeconfig", ".tfrc.json"),
-    *(
-        ".credentials",
-        ".creds",
-        ".secret",
-        ".secrets",
-        ".passwd",
-        ".password",
-        ".token",
-        ".keytab",
-        ".gpgkey",
-        ".jceks",
-    ),
-    *(".mobileprovision", ".pkpass", ".rdp", ".psafe3", ".1pif", ".agilekeychain", ".opvault", ".cred", ".enc.key"),
+_KEY_SUFFIXES = tuple(
+    word_set(
+        """.pem .key .p12 .pfx .p8 .pkcs12 .keystore .jks .bks .kdbx .kdb .ppk .asc.key .ovpn .keychain .tfstate
+        .tfvars .tfvars.json .agekey .env .kubeconfig .tfrc.json .credentials .creds .secret .secrets .passwd .password
+        .token .keytab .gpgkey .jceks .mobileprovision .pkpass .rdp .psafe3 .1pif .agilekeychain .opvault .cred
+        .enc.key"""
+    )
 )
 
 _PATTERN = re.compile(

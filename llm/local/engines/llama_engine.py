@@ -22,8 +22,7 @@ import numpy as np
 
 from ...installation import install_packages_command
 from ...protocol import ModelMissing
-from . import Arrays, FloatArray, OutOfMemory
-from .scores import ArrayScores
+from . import Arrays, ArrayScores, FloatArray, OutOfMemory
 from .threads import Step, fastest_threads
 
 # For the slots between requests and for concurrent requests. Their memory is allocated at the start.

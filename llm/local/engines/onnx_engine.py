@@ -17,8 +17,7 @@ import numpy as np
 
 from ...installation import install_command
 from ...protocol import ModelMissing
-from . import Arrays, OutOfMemory
-from .scores import ArrayScores
+from . import Arrays, ArrayScores, OutOfMemory
 from .threads import Step, available_cores, fastest_threads
 
 # A session can't change its number of threads. Larger files are not opened repeatedly for a measurement.
