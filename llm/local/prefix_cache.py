@@ -196,7 +196,11 @@ def common_prefix_tokens(
 
 
 def context_hash(messages: Sequence[Message]) -> str:
-    return _digest(*(part for message in messages for part in (message.role, message.text)))
+    digest = blake2b(digest_size=16)
+    for text in (part for message in messages for part in (message.role, message.text)):
+        data = text.encode("utf-8", "surrogatepass")
+        digest.update(len(data).to_bytes(8, "little") + data)
+    return digest.hexdigest()
 
 
 def tokenizer_hash(n_vocabulary: int, bytes_of: Callable[[int], bytes]) -> str:
@@ -224,14 +228,6 @@ def files_hash(files: Sequence[Path]) -> str:
 
 
 _SAMPLE_BYTES = 65_536
-
-
-def _digest(*texts: str) -> str:
-    digest = blake2b(digest_size=16)
-    for text in texts:
-        data = text.encode("utf-8", "surrogatepass")
-        digest.update(len(data).to_bytes(8, "little") + data)
-    return digest.hexdigest()
 
 
 def _write_json(path: Path, value: Any) -> None:

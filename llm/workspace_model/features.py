@@ -13,6 +13,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 from numpy.typing import NDArray
 
+from ..protocol import Cancel
 from .match_finder import (
     OPEN_FILE,
     Floats,
@@ -98,6 +99,8 @@ class SearchContext:
     sources: Sequence[MatchSource]  # the open file first
     names: NearbyNames
     comment_tokens: tuple[str, ...]  # which begin a comment in the language
+    rest_of_line: str  # the code after the cursor, which the line has to join
+    cancel: Cancel
 
     def text(self, token: int) -> str:
         return self.vocabulary.text(token)

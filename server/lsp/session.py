@@ -187,7 +187,7 @@ class Session:
             await self._run_background(handle.workspace.remove_folder, folder)
         for folder in added:
             if await self._run_background(folder.is_dir):
-                await self._index(f"Indexing {folder.name}", _adding(handle.workspace, folder))
+                await self._index(f"Indexing {folder.name}", partial(handle.workspace.add_folder, folder))
 
     async def change_settings(self, pushed: object) -> None:
         """Apply a change of the client's settings or of a configuration file."""
@@ -398,7 +398,7 @@ class Session:
         bar = ProgressBar(self._server, title, cancel) if self.client.shows_progress else None
         message = "failed"
         try:
-            report = await self._run_background(job, bar.report if bar else _ignore, cancel)
+            report = await self._run_background(job, bar.report if bar else lambda _: None, cancel)
             await self._run_background(freeze_garbage_collector)
             message = f"{report.n_files} files, {report.n_lines} lines in {report.seconds:.1f} s"
             if report.cancelled:
@@ -472,11 +472,3 @@ def _folders_of(params: types.InitializeParams) -> list[Path]:
     if not uris and params.root_path:
         paths = [Path(params.root_path)]
     return list(dict.fromkeys(paths))
-
-
-def _adding(workspace: Workspace, folder: Path) -> Job:
-    return lambda report, cancel: workspace.add_folder(folder, report, cancel)
-
-
-def _ignore(_: Progress) -> None:
-    pass
