@@ -202,7 +202,7 @@ class LlamaCppServer(HttpModel):
         """The prompt and its tokens, which with `max_new_tokens` are fewer than `context_tokens`."""
         room = context_tokens - 1 - len(self._start)  # the server needs one free token of context
         for _ in range(_MAX_SHORTENINGS):
-            build = partial(self._build, request, previous, room)
+            build = partial(build_prompt, request, self._fim, context_tokens=room, previous=previous)
             prompt = self._tokens.build_with_counts(build, cancel)
             tokens = self._numbers(prompt, cancel)
             # Lines are counted one by one; together they may, rarely, take more tokens.
@@ -211,9 +211,6 @@ class LlamaCppServer(HttpModel):
                 break
             room -= excess
         return prompt, tokens
-
-    def _build(self, request: CompletionRequest, previous: Fragments, room: int, count: CountTokens) -> Prompt:
-        return build_prompt(request, self._fim, count, room, previous)
 
     def _numbers(self, prompt: Prompt, cancel: Cancel) -> list[int]:
         plain = iter(self._tokens.encode([part.text for part in prompt.parts if not part.special], cancel))

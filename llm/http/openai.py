@@ -146,8 +146,7 @@ class OpenAIModel(HttpModel):
         delta = first.get("delta")  # Mistral returns a completion like a chat completion
         return Piece(string_of(delta.get("content")) if isinstance(delta, dict) else string_of(first.get("text")))
 
-    def _parse_chat_event(self, event: dict[str, Any]) -> Piece | None:
-        return self._parse_event(event)
+    _parse_chat_event = _parse_event
 
     def _stream(
         self,

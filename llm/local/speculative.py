@@ -25,7 +25,6 @@ MIN_SPEEDUP = 1.05  # both times of the comparison are measured on a machine wit
 # Declined drafts before a short one is verified anyway: at twice the cost of a pass 1.6 % slower.
 RETRY_AFTER_DECLINED = 64
 RETRY_TOKENS = 3
-
 UNMEASURED_LENGTH = 3
 DECAY = 0.95  # of the counts with every draft: about the last twenty count
 

@@ -83,7 +83,6 @@ SCOPE_SMOOTHING = 0.5  # a scope of total weight z counts z / (z + SCOPE_SMOOTHI
 KIND_MATCH_WEIGHTS = (1.5, 1.6, 0.7)  # factors: one more token of the same kind, one more equal token, one scope away
 SHARP_KIND_MATCH_WEIGHTS = (2.0, 2.5, 0.7)
 SMALLEST_SHARE = 1e-3
-
 ENOUGH_MATCH_LENGTH = 6.0  # exact matches of this length are extended without a new search
 ENOUGH_KIND_MATCHES = 32  # and so are this many kind matches
 _N_RENAMED = 8  # matches in which parts of names are compared

@@ -13,9 +13,7 @@ from types import TracebackType
 
 MAX_PER_PERIOD = 30  # warnings and errors of one message template in one period
 PERIOD_S = 60.0
-
 MAX_TRACEBACK_LINES = 40
-
 MAX_TEMPLATES = 1_000
 
 _ExcInfo = tuple[type[BaseException], BaseException, "TracebackType | None"]

@@ -44,7 +44,7 @@ class ModelCheck:
         found = [self.verdict.text] if self.verdict.text else []
         found += [f"{self.info.name}: {note}." for note in self.info.notes]
         deadline_ms = completion.deadline_ms
-        name, n_in_time = self.info.name, self._tokens_within(deadline_ms)
+        name, n_in_time = self.info.name, max(0.0, self.speed.decode * (deadline_ms - self.warm_ms) / 1e3)
         if self.info.context_tokens < SHORT_CONTEXT_TOKENS:
             found.append(
                 f"{name} has a context of only {self.info.context_tokens} tokens, too short for other files. "
@@ -62,9 +62,6 @@ class ModelCheck:
                 f"within `completion.deadline_ms` ({deadline_ms}). Use a smaller model, or raise the deadline."
             )
         return found
-
-    def _tokens_within(self, deadline_ms: int) -> float:
-        return max(0.0, self.speed.decode * (deadline_ms - self.warm_ms) / 1e3)
 
 
 def check_model(config: ModelConfig, cancel: Cancel) -> ModelCheck:
