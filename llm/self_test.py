@@ -33,10 +33,6 @@ class SelfTestResult:
     text: str = ""
 
     @property
-    def works(self) -> bool:
-        return self.kind == "works"
-
-    @property
     def broken(self) -> bool:
         return self.kind == "broken"
 

@@ -53,11 +53,6 @@ class KVCachePool:
         self.cache_kind = engine.cache_kind  # its format of keys and values
         self._closed = False
 
-    @property
-    def cached_tokens(self) -> tuple[int, ...]:
-        """Tokens in each cache, the least recently used first."""
-        return tuple(len(slot.tokens) for slot in list(self._slots))
-
     def tune(self) -> None:
         """Let the engine tune itself; before the first stream."""
         with self._lock:

@@ -121,20 +121,6 @@ class WorkspaceModel(CodeModel):
         )
 
     @property
-    def n_tokens(self) -> int:
-        """Tokens of the live documents."""
-        return sum(segment.n_live_tokens for segment in self._segments)
-
-    @property
-    def n_documents(self) -> int:
-        return sum(int(segment.live.sum()) for segment in self._segments)
-
-    @property
-    def n_bytes(self) -> int:
-        """Memory of the arrays; the vocabulary adds about 150 bytes for each distinct token."""
-        return sum(live.segment.n_bytes for live in self._segments)
-
-    @property
     def speed(self) -> Speed:
         """Unknown: a line takes some milliseconds, whatever the length of the prefix."""
         return Speed()

@@ -150,10 +150,6 @@ class Segment:
     def n_tokens(self) -> int:
         return len(self.tokens)
 
-    @property
-    def n_bytes(self) -> int:
-        return self.tokens.nbytes + self.starts.nbytes + self.by_tokens.n_bytes + self.by_kinds.n_bytes
-
     def document(self, index: int) -> NDArray[np.int32]:
         """The token numbers of one document."""
         return self.tokens[self.starts[index] : self.starts[index + 1] - 1]
@@ -208,10 +204,6 @@ class SortedPositions:
         first_values = np.arange(1 << first_bits, dtype=np.uint64) << np.uint64(64 - first_bits)
         first_level = np.append(np.searchsorted(keys, first_values), len(keys))
         return cls(bits, (keys & np.uint64(MAX_SEGMENT_TOKENS)).astype(np.uint32), first_level)
-
-    @property
-    def n_bytes(self) -> int:
-        return self.positions.nbytes + self.first_level.nbytes
 
     def find(
         self, nearest_first: Sequence[int], tokens: memoryview, value_of: memoryview | None = None

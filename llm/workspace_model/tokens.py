@@ -49,10 +49,6 @@ class DocumentTokens:
     words: tuple[str, ...]  # the different tokens, in order of first appearance
     numbers: NDArray[np.uint16] | NDArray[np.uint32]  # (n_tokens,)
 
-    @property
-    def n_tokens(self) -> int:
-        return len(self.numbers)
-
 
 def split_tokens(text: str) -> list[str]:
     """The tokens of `text`, in order; any kind of line break becomes "\\n"."""
