@@ -76,7 +76,9 @@ class HttpModel(ABC):
     ) -> None:
         """An empty `name` means the only model of the server; `options` are those of `Endpoint`."""
         self._endpoint = self.endpoint_class(url, **options)
-        self._info = ModelInfo(name or url, self.backend, context_tokens, False, False, self._endpoint.local)
+        self._info = ModelInfo(
+            name or self._endpoint.url, self.backend, context_tokens, False, False, self._endpoint.local
+        )
         self._wanted_name = self._model = name
         self._choice = fim
         self._fim: FimTokens | None = None  # this and the next two are set by `_choose_infilling`

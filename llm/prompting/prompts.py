@@ -87,7 +87,7 @@ def build_prompt(
 
 @dataclass(frozen=True, slots=True)
 class FittedRequest:
-    """What of a request fits into a prompt."""
+    """The part of a request that fits into a prompt."""
 
     fragments: tuple[PromptFragment, ...]  # in prompt order
     texts: list[str]  # of the fragments
