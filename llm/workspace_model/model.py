@@ -75,6 +75,9 @@ class WorkspaceModel(CodeModel):
     Of `request.path` only the text of the request counts, never the indexed version. A model can be pickled.
     """
 
+    info = ModelInfo("workspace", "workspace", MAX_ORDER, fills_middle=False, repository_level=True, local=True)
+    speed = Speed()  # unknown: a line takes some milliseconds, whatever the length of the prefix
+
     def __init__(
         self, segments: tuple[LiveSegment, ...], vocabulary: Vocabulary, *, threshold: float = DEFAULT_THRESHOLD
     ) -> None:
@@ -108,22 +111,6 @@ class WorkspaceModel(CodeModel):
     def with_threshold(self, threshold: float) -> WorkspaceModel:
         """The same model with another threshold."""
         return WorkspaceModel(self._segments, self._vocabulary, threshold=threshold)
-
-    @property
-    def info(self) -> ModelInfo:
-        return ModelInfo(
-            name="workspace",
-            backend="workspace",
-            context_tokens=MAX_ORDER,
-            fills_middle=False,
-            repository_level=True,
-            local=True,
-        )
-
-    @property
-    def speed(self) -> Speed:
-        """Unknown: a line takes some milliseconds, whatever the length of the prefix."""
-        return Speed()
 
     def count_tokens(self, text: str) -> int:
         return len(split_tokens(text))
