@@ -30,7 +30,7 @@ from ....llm.local.prefix_cache import (
     read_stored_prefix,
     tokenizer_hash,
 )
-from ....llm.local.sampling import Sampling, sample_token
+from ....llm.local.sampling import sample_token
 from ....llm.local.tokenizer import HfTokenizer
 from ....llm.prompting.chat_template import ChatTokens
 from ....llm.protocol import Cancel, ChatRequest, CompletionRequest, Message, ModelCancelled, ModelInfo, Piece, Speed
@@ -169,13 +169,12 @@ class BeaconChatModel:
         written, seconds = list[int](), 0.0
 
         def drawn(logits: Any) -> int:
-            assert sampling is not None
-            return sample_token(logits.float().cpu().numpy(), [*tokens, *written], sampling, self._generator)[0]
+            return sample_token(logits.float().cpu().numpy(), [*tokens, *written], request, self._generator)[0]
 
         with self._computing(cancel) as model:
             memory, ratio_of = self._memory_before(model, tokens, request.max_new_tokens)
             memory = self._read(model, memory, tokens[:-1], ratio_of, cancel)
-            how: dict[str, Any] = {"choose": drawn} if (sampling := Sampling.of(request)) else {}
+            how: dict[str, Any] = {} if request.is_greedy else {"choose": drawn}
             last, ends = _block(model, tokens[-1:]), sorted(self._tokenizer.ends)
             generated = model.generate(memory, last, request.max_new_tokens, ends, ratio_of, **how)
         while True:
