@@ -11,8 +11,8 @@ from dataclasses import replace
 
 from ..llm.protocol import Cancel
 from .budgets import KeepSide, truncate
-from .choices import as_answer
 from .metered_model import Call, MeteredModel
+from .prompting import as_answer
 from .segmented_items import ItemStrategy
 from .splitters import Splitter
 from .strategy import CANCELLED, NO_MODEL, StrategyContext

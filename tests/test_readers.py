@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from weft.errors import ModelError
 from weft.memory.memorag.beacon import TextTooLong, parse_policy
 from weft.memory.memorag.beacon.backend import DEFAULT_RATIO
-from weft.memory.memorag.beacon.cached_text import RatioPlan
+from weft.memory.memorag.beacon.chat_model import RatioPlan
 from weft.memory.memorag.beacon.ratios import FixedRatio
 from weft.server.config import Config, MemoryOptions
 from weft.server.models.beacon_reader import reader_of

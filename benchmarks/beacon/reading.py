@@ -20,9 +20,8 @@ from torch import Tensor
 from torch.nn import functional
 from transformers import DynamicCache
 
-from ...memory.memorag.beacon.layout import positions_needed
 from ...memory.memorag.beacon.model import BeaconModel
-from ...memory.memorag.beacon.ratios import FixedRatio
+from ...memory.memorag.beacon.ratios import FixedRatio, positions_needed
 
 _BLOCK_TOKENS = 512
 """Of a text that full attention reads at once."""

@@ -24,8 +24,7 @@ from pathlib import Path
 import numpy as np
 
 from ...errors import ModelError
-from ...memory.memorag.saving import ITEMS, MANIFEST, SEGMENTS, load_text, save_text
-from ...memory.memorag.text import MemorizedText
+from ...memory.memorag.text import ITEMS, MANIFEST, SEGMENTS, MemorizedText, load_text, save_text
 from ...memory.storage import MemoryStore, StoreError, export_conversations
 from ...memory.values import Item, Segment
 from ...memory.vectors import VectorIndex

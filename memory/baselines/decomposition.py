@@ -11,10 +11,10 @@ from typing import Any
 from ...llm.protocol import Cancel
 from ..budgets import fit_evidence, truncate
 from ..metered_model import Call, CallCancelled, UnparsableAnswer
+from ..prompting import fill
 from ..scoring import Indexer
 from ..single_call import joined
 from ..strategy import StrategyContext
-from ..templates import fill
 from ..values import Budget, Cost, Evidence, Question, RecallResult, Step
 from . import prompts
 from .retrieval import MAX_QUERIES, QUERY_TOKENS, GeneratedQueries

@@ -6,8 +6,7 @@ responses.
 
 from __future__ import annotations
 
-from ..choices import with_choices
-from ..templates import fill
+from ..prompting import fill, with_choices
 from ..values import Question
 
 ANSWER = """\

@@ -13,9 +13,9 @@ import numpy as np
 from ...llm.protocol import Cancel
 from ..budgets import fit_evidence
 from ..metered_model import Call, CallCancelled, UnparsableAnswer
+from ..prompting import fill
 from ..scoring import Indexer, Scores, SegmentIndex, indexer
 from ..strategy import StrategyContext
-from ..templates import fill
 from ..values import Budget, Cost, Evidence, Order, Question, RecallResult, Step
 from . import prompts
 from .base import Baseline

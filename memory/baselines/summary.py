@@ -10,10 +10,10 @@ from functools import partial
 from ...llm.protocol import Cancel
 from ..budgets import truncate
 from ..metered_model import Call, MeteredModel
+from ..prompting import fill
 from ..single_call import JOINED_BY
 from ..splitters import by_tokens, most_pieces
 from ..strategy import StrategyContext
-from ..templates import fill
 from ..values import Budget, Cost, Item, Question, RecallResult, Step
 from ..window import room_beside
 from . import prompts

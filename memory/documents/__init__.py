@@ -5,9 +5,8 @@ storage and no query.
 """
 
 from .pdf import Pages, pdf_pages
-from .reading import READERS_VERSION, document_kind, read_sections
+from .reading import READERS_VERSION, by_headings, document_kind, read_sections
 from .sections import SEGMENT_WORDS, Section, segments_of_sections
-from .splitter import by_headings
 
 __all__ = [
     "READERS_VERSION",

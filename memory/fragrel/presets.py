@@ -7,9 +7,8 @@ from __future__ import annotations
 
 from ..scoring import Indexer
 from ..strategy import StrategyContext
-from .chat import ChatMemory
+from .chat import MEMOCHAT, PAPER, RETURNING, TRUNCATED, ChatMemory, ChatPolicy
 from .memo import MemoChatMemory
-from .policy import MEMOCHAT, PAPER, RETURNING, TRUNCATED, ChatPolicy
 from .relations import ContextRelation, NoRelation, Relation
 from .strategy import FragRel, FragRelOptions
 

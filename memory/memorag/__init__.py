@@ -5,7 +5,6 @@ Start with `strategy`; the memory backends are in `backends`.
 
 from .backends import KINDS, MemoryBackend, PromptedMemory
 from .gists import GistPlan
-from .settings import MemoRAGSettings
-from .strategy import MemoRAG
+from .strategy import MemoRAG, MemoRAGSettings
 
 __all__ = ["KINDS", "GistPlan", "MemoRAG", "MemoRAGSettings", "MemoryBackend", "PromptedMemory"]

@@ -27,7 +27,7 @@ from ...llm.private_files import private_file, private_folder
 from ...llm.prompting.conversation import FRAME_TOKENS
 from ...llm.protocol import Cancel, CodeModel, Message
 from ..metered_model import Call, MeteredModel
-from ..templates import fill
+from ..prompting import fill
 from ..values import Cost
 from ..window import room_beside
 from .gists import GistPlan, write_gists

@@ -11,8 +11,8 @@ from functools import partial
 from ...llm.protocol import Cancel
 from ..budgets import truncate
 from ..metered_model import Call, MeteredModel
+from ..prompting import fill
 from ..splitters import by_tokens, most_pieces
-from ..templates import fill
 from ..values import Cost, Item
 from ..window import room_beside
 from .prompts import PROMPTS, Language

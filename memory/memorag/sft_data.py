@@ -15,8 +15,8 @@ from typing import Any
 from ...errors import ModelError
 from ...llm.protocol import Cancel
 from ..metered_model import Call, MeteredModel, UnparsableAnswer
+from ..prompting import fill
 from ..splitters import count_words
-from ..templates import fill
 from ..words import terms_of
 from .clues import each_once, read_clues
 from .prompts import PROMPTS, language_of

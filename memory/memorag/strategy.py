@@ -8,27 +8,44 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Literal
 
 from ...llm.protocol import Cancel
 from ..budgets import fit_evidence, truncate
-from ..choices import as_answer
 from ..embedding_cache import CachingEmbedder
 from ..metered_model import Call, MeteredModel
+from ..prompting import as_answer, fill
 from ..scoring import Indexer, SegmentIndex, indexer
 from ..segmented_items import ItemStrategy, SegmentedItems
 from ..strategy import CANCELLED, StrategyContext
-from ..templates import fill
 from ..values import Answer, Budget, Cost, Question, RecallResult, Step
 from ..window import room_beside
 from .backends import ANSWER_TOKENS, CLUE_TOKENS, KEY_POINT_TOKENS, MemoryBackend, PromptedMemory, choose_kind
-from .clue_search import EvidenceList, from_beginning, search
-from .clues import Clue, ClueKind, each_once, read_clues
-from .prompts import PROMPTS, Prompts
-from .saving import VECTORS, load_text, save_text
-from .settings import MemoRAGSettings, Task
-from .text import MemorizedText, asked, memorized_text
+from .clues import Clue, ClueKind, EvidenceList, each_once, from_beginning, read_clues, search
+from .gists import GistPlan
+from .prompts import PROMPTS, Language, Prompts
+from .text import VECTORS, MemorizedText, asked, load_text, memorized_text, save_text
+
+Task = Literal["memorag", "qa", "summarize"]
+"""Answer from retrieved evidence, from the memory alone, or summarize the evidence of key points."""
+
+
+@dataclass(frozen=True, slots=True)
+class MemoRAGSettings:
+    backend: str = ""  # one of `backends.KINDS`; empty selects by model and text
+    task: Task = "memorag"  # default for questions without a task
+    spans: bool = True
+    surrogates: bool = True
+    draft: bool = False  # use a draft answer of the memory as a clue and in the final prompt
+    hits_per_clue: int = 3
+    segment_tokens: int = 512
+    answer_tokens: int = 256
+    template: str = ""  # final prompt with {context} and {question}; empty uses the default
+    language: Language | Literal[""] = ""  # empty detects it
+    gists: GistPlan = GistPlan()  # noqa: RUF009 - frozen
+
 
 NO_MODEL = "No model is configured, so there are no clues: the question was searched."
 NO_CLUE = "The memory generated no clue of more than three words: the question was searched."

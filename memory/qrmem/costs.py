@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from math import ceil
 from string import Template
 
-from ..choices import with_choices
+from ..prompting import with_choices
 from ..values import Cost, Question
 from . import prompts
 from .calls import ANSWER_TOKENS, LIST_TOKENS, SENTENCE_TOKENS

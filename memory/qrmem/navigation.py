@@ -13,7 +13,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from ..values import Segment
-from .answer_parsing import Verdict
+from .calls import Verdict
 from .graph import EntityRelation
 from .walk import WalkContext, WalkState, close, link
 

@@ -12,9 +12,9 @@ from functools import cache
 
 from ...llm.protocol import Cancel
 from ..budgets import fit_evidence
-from ..choices import with_choices
-from ..documents.splitter import by_headings
+from ..documents.reading import by_headings
 from ..metered_model import CallCancelled
+from ..prompting import with_choices
 from ..scoring import Bm25Index, Indexer, SegmentIndex
 from ..segmented_items import ItemStrategy
 from ..splitters import by_turns, count_words
@@ -22,8 +22,7 @@ from ..strategy import CANCELLED, StrategyContext
 from ..values import Answer, Budget, Cost, Evidence, Question, RecallResult, Segment, Step
 from ..window import room_beside, window_of
 from . import costs
-from .answer_parsing import Verdict
-from .calls import ANSWER_TOKENS, QRMeMCalls, format_segments
+from .calls import ANSWER_TOKENS, QRMeMCalls, Verdict, format_segments
 from .entities import entity_tool
 from .graph import MemoryGraph
 from .graph_builder import GraphBuilder

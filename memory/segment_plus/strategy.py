@@ -10,20 +10,18 @@ from dataclasses import asdict, replace
 
 from ...llm.protocol import Cancel
 from ..budgets import fit_evidence
-from ..choices import as_answer, with_choices
 from ..metered_model import Call
+from ..prompting import as_answer, fill, with_choices
 from ..scoring import Bm25Index, Indexer, best
 from ..segmented_items import ItemStrategy
 from ..splitters import by_tokens, most_pieces
 from ..strategy import CANCELLED, StrategyContext
-from ..templates import fill
 from ..values import Answer, Budget, Cost, Evidence, Item, Question, RecallResult, Segment, Step
 from ..window import room_beside, window_of
 from . import prompts
 from .merge import MAX_ROUNDS, MergeResult, cut_to_fit, merge_until_fit
 from .notes import Note, Quote, extractive_notes, format_note, place_of
-from .settings import SegmentPlusSettings
-from .stages import LABEL_TOKENS, Part, Stages, parts_of, text_of
+from .stages import LABEL_TOKENS, Part, SegmentPlusSettings, Stages, parts_of, text_of
 
 UNANSWERABLE = "unanswerable"
 

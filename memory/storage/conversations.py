@@ -15,10 +15,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from ..values import Item, encodable
-from .database import Database
-from .errors import NoConversation
+from .database import Database, NoConversation, search_condition
 from .rows import checked, json_list
-from .text import search_condition
 
 TITLE_CHARACTERS = 80
 

@@ -12,9 +12,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from ..values import Segment, encodable
-from .database import Database
+from .database import Database, search_condition
 from .rows import checked
-from .text import search_condition
 
 
 @dataclass(frozen=True, slots=True)

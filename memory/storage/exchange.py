@@ -18,7 +18,7 @@ from ...llm.disk import open_regular
 from ...llm.private_files import private_file
 from ..values import encodable
 from .conversations import Conversation, Conversations, Turn
-from .errors import NotAnExport
+from .database import NotAnExport
 from .rows import MAX_NUMBER, MAX_SECONDS
 
 _HEAD = {"weft": "conversations", "version": 1}

@@ -37,11 +37,10 @@ from .ellipsis import is_elliptical, names_in, resolved
 from .evidence import GatherOptions
 from .extractive import extractive
 from .generation import NO_CALLBACKS, AnswerGenerator, GeneratedAnswer, StreamCallbacks
-from .history import answer_text, relevant_history
+from .history import TurnRecorder, answer_text, relevant_history
 from .prompts import NOT_FOUND
 from .sources import Sources
 from .strategy_cache import StrategyCache
-from .turn_recorder import TurnRecorder
 from .values import EvidenceItem, EvidenceSet, Reply
 
 NOTHING_CITED = "The model cited no lines, and no evidence matches its statements. It was given:"

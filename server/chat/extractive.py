@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from itertools import pairwise
 from pathlib import PurePath
 
-from .answerability import FOUND_ABOVE
+from .evidence import FOUND_ABOVE
 from .values import Citation, EvidenceItem, EvidenceSet, Finding, Reply
 
 NO_MODEL = "No model wrote this answer: it lists lines of the repository, best match first."

@@ -13,9 +13,8 @@ from ...codegraph.symbol_table import is_class
 from ...retrieval import RepositoryIndex
 from ...retrieval.definition_index import NamedDefinition
 from ...retrieval.questions import QuestionResult, is_test
-from .definition_facts import default_findings, raise_findings, return_findings
+from .definition_facts import NameCandidates, QuestionContext, default_findings, raise_findings, return_findings
 from .evidence_items import MOST_SHOWN, counted, cut_finding, locations, name_list
-from .question_context import NameCandidates, QuestionContext
 from .symbol_queries import (
     CallStep,
     Reference,

@@ -24,8 +24,7 @@ from transformers.cache_utils import Cache
 from .attach import MemoryTokenPositions, attach_memory
 from .cache import Memory, WindowLayer
 from .encoder import IncrementalEncoder
-from .layout import check_length, memory_places, raw_places, windows
-from .ratios import BeaconError, RatioOf
+from .ratios import BeaconError, RatioOf, check_length, memory_places, raw_places, windows
 
 LayerTensors = tuple[Tensor, ...]  # of each layer, (B, n_kv_heads, n, head_dim)
 

@@ -30,9 +30,8 @@ from .....llm.training.loop import (
     read_checkpoint,
     train_until,
 )
-from ..layout import check_length, positions_needed
 from ..model import BeaconModel
-from ..ratios import FixedRatio, StepRandom
+from ..ratios import FixedRatio, StepRandom, check_length, positions_needed
 from .dataset import BatchSampler, TextDataset, UnusableData
 from .recipe import Recipe
 
