@@ -1,4 +1,4 @@
-"""The items of a strategy and their segments, and the base class of strategies that store them.
+"""The items of a strategy and their segments.
 
 Owns the items, by source and number, and their segmentation. Knows no score: an index is rebuilt when `segments` is a
 different object.
@@ -78,17 +78,3 @@ class SegmentedItems:
             for segment in self._pieces[item]:
                 yield replace(segment, number=first + segment.number) if first else segment
             n_before[item.source] += len(self._pieces[item])
-
-
-class ItemStrategy:
-    """Base class of strategies that only store items in `remember`."""
-
-    def __init__(self, split: Splitter | None = None) -> None:
-        self._items = SegmentedItems(split)
-
-    def remember(self, items: Sequence[Item], cancel: Cancel | None = None) -> None:
-        """Store the items. No model is called before a question."""
-        self._items.add(items, cancel)
-
-    def forget(self, source: str) -> None:
-        self._items.forget(source)

@@ -1,26 +1,62 @@
-"""Base class of strategies that retrieve a context and answer in one model call.
+"""Base classes of strategies: those that store items, and those that also answer in one model call.
 
-Owns the final call: its token budget, truncation and cost estimate. Subclasses own retrieval and the prompt.
+Owns the items with their index, and the final call: its token budget, truncation and cost estimate. Subclasses own
+retrieval and the prompt.
 """
 
 from __future__ import annotations
 
+import threading
 from abc import ABC, abstractmethod
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 from ..llm.protocol import Cancel
 from .budgets import KeepSide, truncate
 from .metered_model import Call, MeteredModel
 from .prompting import as_answer
-from .segmented_items import ItemStrategy
+from .scoring import Bm25Index, Indexer, SegmentIndex
+from .segmented_items import SegmentedItems
 from .splitters import Splitter
 from .strategy import CANCELLED, NO_MODEL, StrategyContext
-from .values import Answer, Budget, Cost, Evidence, Question, RecallResult
+from .values import Answer, Budget, Cost, Evidence, Item, Question, RecallResult
 from .window import room_beside
 
 JOINED_BY = "\n\n"
 """Separator of segments in a prompt."""
+
+
+class ItemStrategy:
+    """Base class of strategies that only store items in `remember`."""
+
+    def __init__(
+        self, context: StrategyContext, name: str, split: Splitter | None = None, score: Indexer = Bm25Index
+    ) -> None:
+        self.name = name
+        self._context, self._count = context, context.count
+        self._model = None if context.model is None else context.model.for_strategy(name)
+        self._items = SegmentedItems(split)
+        self._score = score
+        self._lock = threading.RLock()
+        self._index: SegmentIndex | None = None
+
+    def remember(self, items: Sequence[Item], cancel: Cancel | None = None) -> None:
+        """Store the items. No model is called before a question."""
+        self._items.add(items, cancel)
+
+    def forget(self, source: str) -> None:
+        self._items.forget(source)
+
+    def _current_index(self) -> SegmentIndex:
+        """The index of the current segments, built on first use and never changed: a running `recall` may keep it."""
+        with self._lock:
+            segments = self._items.segments
+            if self._index is None or self._index.segments is not segments:
+                self._index = self._score(segments)
+            return self._index
+
+    def _spent(self) -> Cost:
+        return Cost() if self._model is None else self._model.usage.of(self.name)
 
 
 class SingleCallStrategy(ItemStrategy, ABC):
@@ -30,13 +66,7 @@ class SingleCallStrategy(ItemStrategy, ABC):
     _temperature = 0.0
     _budget_without_model = Budget()
 
-    def __init__(self, context: StrategyContext, name: str, split: Splitter, answer_tokens: int) -> None:
-        super().__init__(split)
-        self.name = name
-        self._context = context
-        self._answer_tokens = answer_tokens
-        self._count = context.count
-        self._model = None if context.model is None else context.model.for_strategy(name)
+    _answer_tokens = 128
 
     @abstractmethod
     def recall(self, question: Question, budget: Budget, cancel: Cancel | None = None) -> RecallResult: ...
@@ -51,7 +81,7 @@ class SingleCallStrategy(ItemStrategy, ABC):
             recalled = self.recall(question, budget or self._budget_without_model, cancel)
             return Answer("", recalled, self.name, notes=(NO_MODEL,))
         model.prepare(cancel)
-        before, room = model.usage.of(self.name), self._room(model, question)
+        before, room = self._spent(), self._room(model, question)
         recalled = self.recall(question, budget or Budget(tokens=room), cancel)
         text, notes = "", recalled.notes
         if cancel is not None and cancel.cancelled:
@@ -61,7 +91,7 @@ class SingleCallStrategy(ItemStrategy, ABC):
             prompt = self._prompt(question, truncate(context, room, self._count, self._keep))
             call = Call.of("answer", prompt, max_new_tokens=self._answer_tokens)
             text = as_answer(model.ask(replace(call, temperature=self._temperature), cancel), question)
-        return Answer(text, recalled, self.name, model.info.name, model.usage.of(self.name) - before, notes)
+        return Answer(text, recalled, self.name, model.info.name, self._spent() - before, notes)
 
     def estimate(self, question: Question) -> Cost:
         if self._model is None:

@@ -12,9 +12,7 @@ from ...llm.protocol import Cancel
 from ..budgets import fit_evidence, truncate
 from ..metered_model import Call, CallCancelled, UnparsableAnswer
 from ..prompting import fill
-from ..scoring import Indexer
 from ..single_call import joined
-from ..strategy import StrategyContext
 from ..values import Budget, Cost, Evidence, Question, RecallResult, Step
 from . import prompts
 from .retrieval import MAX_QUERIES, QUERY_TOKENS, GeneratedQueries
@@ -27,11 +25,8 @@ _REFERENCE = re.compile(r"#(\d+)")
 class Decomposition(GeneratedQueries):
     """The final prompt shows the sub-answers before the evidence."""
 
-    _purpose, _template = "decompose", prompts.DECOMPOSE
+    _name, _purpose, _template = "decomposition", "decompose", prompts.DECOMPOSE
     _most_queries = MAX_QUERIES
-
-    def __init__(self, context: StrategyContext, k: int | None = 3, score: Indexer | None = None) -> None:
-        super().__init__(context, k, score, name="decomposition")
 
     def recall(self, question: Question, budget: Budget, cancel: Cancel | None = None) -> RecallResult:
         if self._model is None:

@@ -12,11 +12,21 @@ from ..values import Budget, Evidence, Item, Question, RecallResult, Segment, St
 from .base import Baseline
 
 
-class FullContext(Baseline):
+class WholeText(Baseline):
+    """A strategy that starts from the whole text."""
+
+    def _text(self) -> str:
+        return JOINED_BY.join(item.text for item in self._items.items)
+
+    def _most_shown(self) -> int:
+        return self._count(self._text())
+
+
+class FullContext(WholeText):
     """`keep` "left" shows the beginning, "right" the end, and "middle" removes the middle, as LongBench does."""
 
-    def __init__(self, context: StrategyContext, keep: KeepSide = "middle", *, answer_tokens: int = 128) -> None:
-        super().__init__(context, f"full_{keep}", answer_tokens=answer_tokens)
+    def __init__(self, context: StrategyContext, keep: KeepSide = "middle") -> None:
+        super().__init__(context, f"full_{keep}")
         self._keep: KeepSide = keep
 
     def fits(self, question: Question) -> bool:
@@ -37,12 +47,6 @@ class FullContext(Baseline):
         evidence = tuple(Evidence(piece, 1.0, "in the part of the text that fits") for piece in pieces)
         step = Step("cut", {"keep": self._keep, "characters_cut": rest - n_first})
         return RecallResult(evidence, (step,), text[:n_first] + text[rest:])
-
-    def _text(self) -> str:
-        return JOINED_BY.join(item.text for item in self._items.items)
-
-    def _most_shown(self) -> int:
-        return self._count(self._text())
 
 
 def _between(items: Sequence[Item], first: int, last: int) -> Iterator[Segment]:

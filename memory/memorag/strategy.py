@@ -6,7 +6,6 @@ model the question is the only clue.
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -18,7 +17,8 @@ from ..embedding_cache import CachingEmbedder
 from ..metered_model import Call, MeteredModel
 from ..prompting import as_answer, fill
 from ..scoring import Indexer, SegmentIndex, indexer
-from ..segmented_items import ItemStrategy, SegmentedItems
+from ..segmented_items import SegmentedItems
+from ..single_call import ItemStrategy
 from ..strategy import CANCELLED, StrategyContext
 from ..values import Answer, Budget, Cost, Question, RecallResult, Step
 from ..window import room_beside
@@ -62,8 +62,6 @@ class MemoRAG(ItemStrategy):
     model of the context, without seeing the whole text. `memory` replaces the backend of the settings.
     """
 
-    name = "memorag"
-
     def __init__(
         self,
         context: StrategyContext,
@@ -72,19 +70,16 @@ class MemoRAG(ItemStrategy):
         generator: MeteredModel | None = None,
         memory: MemoryBackend | None = None,
     ) -> None:
-        self._context = context
+        super().__init__(context, "memorag", score=score or indexer())
         self._settings = settings or MemoRAGSettings()
-        self._score = score or indexer()
         reads, answers = context.memory_model or context.model, generator or context.model or context.memory_model
         self._model = None if reads is None else reads.for_strategy(self.name)
         self._generator = None if answers is None else answers.for_strategy(self.name)
         self._given_backend = memory
         self._memory = memory
         self._memorized = ""  # key of the text in the memory
-        super().__init__()
         # Replaced whole when the items change, so that a running `recall` keeps a consistent view.
         self._memorized_text: tuple[MemorizedText, SegmentIndex] | None = None
-        self._lock = threading.RLock()
 
     def memorize(self, cancel: Cancel | None = None) -> MemoryBackend | None:
         """Read the text now instead of at the first question; the same text is read once.

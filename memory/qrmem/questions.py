@@ -9,6 +9,7 @@ from collections.abc import Callable, Sequence
 from functools import partial
 
 from ..metered_model import RETRY_TEMPERATURE
+from ..splitters import batches
 from ..values import Segment
 from .calls import QRMeMCalls
 
@@ -48,10 +49,10 @@ def summarise(
 
     summaries = [text for text in calls.model.ask_all([task(segment) for segment in segments]) if text]
     while len(summaries) > 1:
-        batches = _batches(summaries, count_tokens, room_tokens)
-        if len(batches) == len(summaries):  # one summary a batch would never end
-            batches = [summaries[i : i + 2] for i in range(0, len(summaries), 2)]
-        summaries = [_together(calls, batch) for batch in batches]
+        parts = batches(summaries, room_tokens, lambda text: count_tokens(text) + 1)
+        if len(parts) == len(summaries):  # one summary a batch would never end
+            parts = [summaries[i : i + 2] for i in range(0, len(summaries), 2)]
+        summaries = [_together(calls, part) for part in parts]
     return summaries[0] if summaries else ""
 
 
@@ -81,15 +82,3 @@ def _together(calls: QRMeMCalls, summaries: Sequence[str]) -> str:
         lambda: calls.summary_of(summaries), "the first summary of a batch replaced their merged summary"
     )
     return summaries[0] if whole is None else whole
-
-
-def _batches(texts: Sequence[str], count_tokens: Callable[[str], int], room_tokens: int) -> list[list[str]]:
-    batches, left = list[list[str]](), 0
-    for text in texts:
-        tokens = count_tokens(text) + 1
-        if not batches or tokens > left:
-            batches.append([])
-            left = room_tokens
-        batches[-1].append(text)
-        left -= tokens
-    return batches

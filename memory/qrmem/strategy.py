@@ -5,7 +5,6 @@ Owns the context window and the order of the parts: `graph_builder`, `walk` (fir
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import cache
@@ -16,7 +15,7 @@ from ..documents.reading import by_headings
 from ..metered_model import CallCancelled
 from ..prompting import with_choices
 from ..scoring import Bm25Index, Indexer, SegmentIndex
-from ..segmented_items import ItemStrategy
+from ..single_call import ItemStrategy
 from ..splitters import by_turns, count_words
 from ..strategy import CANCELLED, StrategyContext
 from ..values import Answer, Budget, Cost, Evidence, Question, RecallResult, Segment, Step
@@ -40,19 +39,13 @@ class QRMeM(ItemStrategy):
     Extractions and graphs are cached in the context.
     """
 
-    name = "qrmem"
-
     def __init__(
         self, context: StrategyContext, settings: QRMeMSettings | None = None, indexer: Indexer = Bm25Index
     ) -> None:
-        self._context, self._settings, self._indexer = context, settings or QRMeMSettings(), indexer
-        self._model = None if context.model is None else context.model.for_strategy(self.name)
-        self._count = context.count
-        split = by_headings(self._settings.segment_tokens, self._count, hard=True)
-        super().__init__(by_turns(split))
+        self._settings = settings or QRMeMSettings()
+        split = by_turns(by_headings(self._settings.segment_tokens, context.count, hard=True))
+        super().__init__(context, "qrmem", split, indexer)
         self._tool = entity_tool(self._settings.entity_tool)
-        self._lock = threading.Lock()
-        self._index: SegmentIndex | None = None
         self._latest: tuple[str, MemoryGraph] | None = None  # with its cache key, because parsing a large graph is slow
 
     def graph(self, question: Question, cancel: Cancel | None = None) -> MemoryGraph:
@@ -87,7 +80,7 @@ class QRMeM(ItemStrategy):
         if self._model is None:
             budget = budget or Budget(tokens=self._settings.window_tokens)
             return Answer("", self.recall(question, budget, cancel), self.name, notes=(NO_MODEL,))
-        before, name = self._model.usage.of(self.name), self._model.info.name
+        before, name = self._spent(), self._model.info.name
         recalled = self.recall(question, budget or Budget(), cancel)
         calls = QRMeMCalls(self._model, cancel)
         context = format_segments([each.segment for each in recalled.evidence])
@@ -103,8 +96,7 @@ class QRMeM(ItemStrategy):
                 notes += calls.failures
             except CallCancelled:
                 notes.append(CANCELLED)
-        spent = self._model.usage.of(self.name) - before
-        return Answer(text, recalled, self.name, name, spent, tuple(notes))
+        return Answer(text, recalled, self.name, name, self._spent() - before, tuple(notes))
 
     def estimate(self, question: Question) -> Cost:
         """An upper bound of graph, navigation and answer, without retries.
@@ -184,14 +176,6 @@ class QRMeM(ItemStrategy):
             (room, cache(lambda number: self._count(with_place(number)))),
         ]
         return SegmentWindow(tuple((limit, takes) for limit, takes in limits if limit is not None))
-
-    def _current_index(self) -> SegmentIndex:
-        """The index of the current segments, built on first use."""
-        with self._lock:
-            segments = self._items.segments
-            if self._index is None or self._index.segments is not segments:
-                self._index = self._indexer(segments)
-            return self._index
 
     def _graph(self, builder: GraphBuilder, question: Question) -> MemoryGraph:
         key, latest = builder.key(question.text), self._latest

@@ -18,6 +18,7 @@ from ..budgets import truncate
 from ..json_repair import read_json
 from ..metered_model import Call, MeteredModel, UnparsableAnswer
 from ..scoring import Indexer
+from ..splitters import batches
 from ..values import Segment
 from . import prompts
 from .merge import EvidenceMerge, merge_notes
@@ -54,17 +55,12 @@ LABEL_TOKENS = 32
 
 def parts_of(segments: Sequence[Segment], size: int, count_tokens: Callable[[str], int]) -> list[Part]:
     """All segments in order, grouped into parts of up to `size` tokens."""
-    parts: list[Part] = []
-    left = 0
-    for segment in segments:
-        tokens = count_tokens(segment.text) + count_tokens(_heading(segment)) + 1
-        if parts and tokens <= left:
-            parts[-1] += (segment,)
-        else:
-            parts.append((segment,))
-            left = size
-        left -= tokens
-    return parts
+
+
+    def tokens(segment: Segment) -> int:
+        return count_tokens(segment.text) + count_tokens(_heading(segment)) + 1
+
+    return [tuple(part) for part in batches(segments, size, tokens)]
 
 
 def text_of(part: Part) -> str:
