@@ -6,7 +6,7 @@ Each baseline implements its own retrieval.
 from __future__ import annotations
 
 from ..scoring import Bm25Index, Indexer
-from ..single_call import SingleCallStrategy
+from ..single_call import JOINED_BY, SingleCallStrategy
 from ..splitters import by_tokens, by_turns
 from ..strategy import StrategyContext
 from ..values import Question
@@ -23,3 +23,13 @@ class Baseline(SingleCallStrategy):
 
     def _prompt(self, question: Question, context: str) -> str:
         return answer_prompt(question, context)
+
+
+class WholeText(Baseline):
+    """A strategy that starts from the whole text."""
+
+    def _text(self) -> str:
+        return JOINED_BY.join(item.text for item in self._items.items)
+
+    def _most_shown(self) -> int:
+        return self._count(self._text())

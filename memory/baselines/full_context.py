@@ -9,17 +9,7 @@ from ..budgets import KeepSide, has_at_most, kept_lengths
 from ..single_call import JOINED_BY
 from ..strategy import StrategyContext
 from ..values import Budget, Evidence, Item, Question, RecallResult, Segment, Step
-from .base import Baseline
-
-
-class WholeText(Baseline):
-    """A strategy that starts from the whole text."""
-
-    def _text(self) -> str:
-        return JOINED_BY.join(item.text for item in self._items.items)
-
-    def _most_shown(self) -> int:
-        return self._count(self._text())
+from .base import WholeText
 
 
 class FullContext(WholeText):

@@ -11,13 +11,12 @@ from ...llm.protocol import Cancel
 from ..budgets import truncate
 from ..metered_model import Call, MeteredModel
 from ..prompting import fill
-from ..single_call import JOINED_BY
 from ..splitters import by_tokens, most_pieces
 from ..strategy import StrategyContext
 from ..values import Budget, Cost, Item, Question, RecallResult, Step
 from ..window import room_beside
 from . import prompts
-from .base import Baseline
+from .base import WholeText
 
 SUMMARY_TOKENS = 256
 MAX_ROUNDS = 6
@@ -25,7 +24,7 @@ MAX_ROUNDS = 6
 _WORDS_PER_TOKEN = 0.6  # keeps a summary of that many words below its token limit
 
 
-class Summary(Baseline):
+class Summary(WholeText):
     """The prompt shows summaries only, so there is no evidence, and nothing at all without a model."""
 
     def __init__(self, context: StrategyContext) -> None:
@@ -59,12 +58,6 @@ class Summary(Baseline):
 
     def _piece_size(self, model: MeteredModel) -> int:
         return max(1, room_beside(model.window_tokens, self._count(_prompt("")), SUMMARY_TOKENS))
-
-    def _text(self) -> str:
-        return JOINED_BY.join(item.text for item in self._items.items)
-
-    def _most_shown(self) -> int:
-        return self._count(self._text())
 
     def _cost_to_recall(self, question: Question) -> Cost:
         """The first round reads the whole text, each further round at most the output of the previous one."""

@@ -112,16 +112,12 @@ class QRMeMCalls:
         return self._text("elaborated question", prompt, "question")
 
     def _answer_call(self, question: Question, context: str) -> Call:
-        form = prompts.AS_SENTENCES
-        if question.choices:
-            form = prompts.AS_LETTER
-        elif question.task == "short":
-            form = prompts.AS_PHRASE
+        asked, short = with_choices(question), question.task == "short"
+        form = prompts.AS_LETTER if question.choices else prompts.AS_PHRASE if short else prompts.AS_SENTENCES
         if question.template:
-            asked = with_choices(question)
             prompt = fill(question.template, context=context, question=asked)
         else:
-            prompt = prompts.ANSWER.substitute(form=form, segments=context, question=with_choices(question))
+            prompt = prompts.ANSWER.substitute(form=form, segments=context, question=asked)
         call = Call.of("answer", prompt, max_new_tokens=ANSWER_TOKENS)
         # Only the history can be truncated, not the segments or the question.
         return replace(call, messages=(*question.history, *call.messages), may_be_cut=bool(question.history))
@@ -135,6 +131,28 @@ class QRMeMCalls:
     ) -> str:
         call = replace(Call.of(purpose, prompt, max_new_tokens=max_new_tokens), temperature=temperature)
         return self.model.ask_json(call, lambda value: read_text(value, field), self._cancel)
+
+
+class WalkModel:
+    """The model calls of navigation for one question; replaces unparsable responses by neutral ones."""
+
+    def __init__(self, calls: QRMeMCalls, question: Question) -> None:
+        self._calls, self._question = calls, question
+
+    def enough(self, segments: Sequence[Segment]) -> Verdict:
+        instead = "the segments were judged insufficient"
+        return self._calls.attempt(lambda: self._calls.enough(self._question, segments), instead) or Verdict(False)
+
+    def other_entities(self, tried: Sequence[str], missing: str, names: Sequence[str]) -> list[str]:
+        calls, text = self._calls, self._question.text
+        instead = "no other entities were tried"
+        return calls.attempt(lambda: calls.other_entities(text, tried, missing, names), instead) or []
+
+    def elaborated(self, relations: Sequence[str]) -> str:
+        calls, text = self._calls, self._question.text
+        instead = "the relations replaced the elaborated question"
+        longer = calls.attempt(lambda: calls.elaborated(text, relations), instead)
+        return " ".join(relations) if longer is None else longer
 
 
 def format_segments(segments: Sequence[Segment]) -> str:
@@ -156,11 +174,8 @@ class Verdict:
 
 
 def read_names(value: Any) -> list[EntityName]:
-    entries = _field(value, "entities")
-    if not isinstance(entries, list):
-        raise ValueError("`entities` is not a list")
     names = list[EntityName]()
-    for entry in entries:
+    for entry in _entries(value, "entities"):
         if isinstance(entry, str):
             entry = {"name": entry}
         if isinstance(entry, dict) and isinstance(entry.get("name"), str) and entry["name"].strip():
@@ -173,11 +188,8 @@ def read_names(value: Any) -> list[EntityName]:
 
 
 def read_relations(value: Any) -> list[tuple[str, str, str]]:
-    entries = _field(value, "relations")
-    if not isinstance(entries, list):
-        raise ValueError("`relations` is not a list")
     read = list[tuple[str, str, str]]()
-    for entry in entries:
+    for entry in _entries(value, "relations"):
         if isinstance(entry, dict):
             entry = [entry.get("first"), entry.get("second"), entry.get("relation")]
         if isinstance(entry, list) and len(entry) == 3 and all(isinstance(e, str) and e.strip() for e in entry):
@@ -187,10 +199,8 @@ def read_relations(value: Any) -> list[tuple[str, str, str]]:
 
 
 def read_numbers(value: Any) -> set[int]:
-    entries = _field(value, "same")
-    if not isinstance(entries, list):
-        raise ValueError("`same` is not a list")
-    return {int(entry) for entry in entries if isinstance(entry, int | str) and str(entry).strip().isdecimal()}
+    entries = (entry for entry in _entries(value, "same") if isinstance(entry, int | str))
+    return {int(entry) for entry in entries if str(entry).strip().isdecimal()}
 
 
 def read_verdict(value: Any) -> Verdict:
@@ -216,13 +226,12 @@ def not_empty(text: str) -> str:
     return text
 
 
-def _field(value: Any, field: str) -> Any:
-    """The field of an object; also accepts the bare list."""
-    if isinstance(value, dict) and field in value:
-        return value[field]
-    if isinstance(value, list):
-        return value
-    raise ValueError(f"there is no `{field}`")
+def _entries(value: Any, field: str) -> list[Any]:
+    """The list in the field of an object; also accepts the bare list."""
+    entries = value.get(field) if isinstance(value, dict) else value
+    if not isinstance(entries, list):
+        raise ValueError(f"there is no list `{field}`")
+    return entries
 
 
 def _clean(text: str) -> str:

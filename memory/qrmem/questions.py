@@ -44,10 +44,10 @@ def summarise(
     Segments with an unparsable summary are left out. Raises ModelError.
     """
 
-    def task(segment: Segment) -> Callable[[], str]:
-        return lambda: calls.attempt(lambda: calls.summary(segment), f"the summary lacks {segment.place}") or ""
+    def summary(segment: Segment) -> str:
+        return calls.attempt(lambda: calls.summary(segment), f"the summary lacks {segment.place}") or ""
 
-    summaries = [text for text in calls.model.ask_all([task(segment) for segment in segments]) if text]
+    summaries = list(filter(None, calls.model.ask_all([partial(summary, segment) for segment in segments])))
     while len(summaries) > 1:
         parts = batches(summaries, room_tokens, lambda text: count_tokens(text) + 1)
         if len(parts) == len(summaries):  # one summary a batch would never end
@@ -62,9 +62,8 @@ def raise_questions(calls: QRMeMCalls, summary: str, asked: Sequence[str], most:
     while len(pool) - len(asked) < most and refused < MAX_REFUSED:
         # At temperature 0 a model would repeat the duplicate.
         temperature = RETRY_TEMPERATURE if refused else 0.0
-        question = calls.attempt(
-            partial(calls.new_question, summary, pool, temperature), "no more questions were generated"
-        )
+        ask = partial(calls.new_question, summary, pool, temperature)
+        question = calls.attempt(ask, "no more questions were generated")
         if question is None:
             break
         if is_new(question, pool):
@@ -78,7 +77,5 @@ def raise_questions(calls: QRMeMCalls, summary: str, asked: Sequence[str], most:
 def _together(calls: QRMeMCalls, summaries: Sequence[str]) -> str:
     if len(summaries) == 1:
         return summaries[0]
-    whole = calls.attempt(
-        lambda: calls.summary_of(summaries), "the first summary of a batch replaced their merged summary"
-    )
-    return summaries[0] if whole is None else whole
+    instead = "the first summary of a batch replaced their merged summary"
+    return calls.attempt(lambda: calls.summary_of(summaries), instead) or summaries[0]

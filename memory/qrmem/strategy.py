@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from functools import cache
+from functools import cache, partial
 
 from ...llm.protocol import Cancel
 from ..budgets import fit_evidence
@@ -21,7 +21,7 @@ from ..strategy import CANCELLED, StrategyContext
 from ..values import Answer, Budget, Cost, Evidence, Question, RecallResult, Segment, Step
 from ..window import room_beside, window_of
 from . import costs
-from .calls import ANSWER_TOKENS, QRMeMCalls, Verdict, format_segments
+from .calls import ANSWER_TOKENS, QRMeMCalls, WalkModel, format_segments
 from .entities import entity_tool
 from .graph import MemoryGraph
 from .graph_builder import GraphBuilder
@@ -62,7 +62,7 @@ class QRMeM(ItemStrategy):
         room = self._room(question)
         if room is not None:
             budget = replace(budget, tokens=room if budget.tokens is None else min(room, budget.tokens))
-        scores = _scaled(index.scores(question.text).tolist())
+        scores = _scores(index, question.text)
         walk = WalkState()
         try:
             graph = self._graph(self._builder(index, calls, cancel), question)
@@ -105,21 +105,18 @@ class QRMeM(ItemStrategy):
         """
         if self._model is None:
             return Cost()
-        index = self._current_index()
-        builder = self._builder(index, self._calls(None))
-        return costs.estimate(builder, question, self._count, self._room(question) or 0)
+        builder = self._builder(self._current_index(), self._calls(None))
+        return costs.estimate(builder, question, self._room(question) or 0)
 
     def _walk(
         self, context: WalkContext, walk: WalkState, index: SegmentIndex, question: Question, calls: QRMeMCalls | None
     ) -> None:
         settings = self._settings
-        walk_model = None if calls is None else _QuestionWalkModel(calls, question)
+        walk_model = None if calls is None else WalkModel(calls, question)
         names = self._tool(question.text)
         if calls is not None:
-            asked = calls.attempt(
-                lambda: calls.question_entities(question.text), "patterns replaced the entities of the question"
-            )
-            names = asked or names
+            instead = "patterns replaced the entities of the question"
+            names = calls.attempt(lambda: calls.question_entities(question.text), instead) or names
         goes_on = settings.navigate and settings.navigation == "reflection"
         begin(context, walk, names, settings.first_share if goes_on else 1.0)
         if goes_on:
@@ -133,11 +130,7 @@ class QRMeM(ItemStrategy):
                 common_penalty=settings.common_penalty,
             )
         elif settings.navigate and settings.navigation == "expansion":
-
-            def search(text: str) -> list[float]:
-                return _scaled(index.scores(text).tolist())
-
-            expand(context, walk, walk_model, search, max_rounds=settings.expansion_rounds)
+            expand(context, walk, walk_model, partial(_scores, index), max_rounds=settings.expansion_rounds)
         elif settings.navigate:
             try_entities(context, walk, walk_model, max_updates=settings.max_updates)
         if not walk.is_enough:
@@ -195,32 +188,8 @@ class QRMeM(ItemStrategy):
         )
 
 
-class _QuestionWalkModel:
-    """The `WalkModel` of one question; replaces unparsable responses by neutral ones."""
-
-    def __init__(self, calls: QRMeMCalls, question: Question) -> None:
-        self._calls, self._question = calls, question
-
-    def enough(self, segments: Sequence[Segment]) -> Verdict:
-        instead = "the segments were judged insufficient"
-        return self._calls.attempt(lambda: self._calls.enough(self._question, segments), instead) or Verdict(False)
-
-    def other_entities(self, tried: Sequence[str], missing: str, names: Sequence[str]) -> list[str]:
-        calls, text = self._calls, self._question.text
-        return (
-            calls.attempt(lambda: calls.other_entities(text, tried, missing, names), "no other entities were tried")
-            or []
-        )
-
-    def elaborated(self, relations: Sequence[str]) -> str:
-        calls, text = self._calls, self._question.text
-        longer = calls.attempt(
-            lambda: calls.elaborated(text, relations), "the relations replaced the elaborated question"
-        )
-        return " ".join(relations) if longer is None else longer
-
-
-def _scaled(scores: Sequence[float]) -> list[float]:
+def _scores(index: SegmentIndex, text: str) -> list[float]:
     """Scores divided by their maximum, with negative scores as 0."""
+    scores = index.scores(text).tolist()
     most = max(scores, default=0.0)
     return [max(0.0, score) / most if most > 0 else 0.0 for score in scores]

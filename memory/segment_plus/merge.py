@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import Literal
+from typing import Any, Literal
 
 from ..splitters import batches
 from .notes import Note, without_repeats
@@ -25,7 +25,7 @@ MergeAll = Callable[[Sequence[Sequence[Note]], EvidenceMerge], list[Note]]
 @dataclass(frozen=True, slots=True)
 class MergeResult:
     notes: tuple[Note, ...]
-    rounds: tuple[dict[str, object], ...] = ()  # of each round the way, and notes and tokens before and after
+    rounds: tuple[dict[str, Any], ...] = ()  # of each round the way, and notes and tokens before and after
     n_cut: int = 0  # dropped reasonings and quotes
 
 
@@ -44,7 +44,7 @@ def merge_until_fit(
     selection by the model. If that does not help, or after `MAX_ROUNDS`, notes are truncated: the oldest reasoning
     first, then the lowest-scored quotes.
     """
-    now, rounds = tuple(notes), list[dict[str, object]]()
+    now, rounds = tuple(notes), list[dict[str, Any]]()
     while (tokens := sum(map(size, now))) > room and len(rounds) < MAX_ROUNDS:
         merged = merge_all(batches(now, batch_room, size), how)
         after = sum(map(size, merged))

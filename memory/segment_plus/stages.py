@@ -56,7 +56,6 @@ LABEL_TOKENS = 32
 def parts_of(segments: Sequence[Segment], size: int, count_tokens: Callable[[str], int]) -> list[Part]:
     """All segments in order, grouped into parts of up to `size` tokens."""
 
-
     def tokens(segment: Segment) -> int:
         return count_tokens(segment.text) + count_tokens(_heading(segment)) + 1
 

@@ -39,16 +39,7 @@ from ....llm.prompting.chat_template import ChatTokens
 from ....llm.protocol import Cancel, ChatRequest, CompletionRequest, Message, ModelCancelled, ModelInfo, Piece, Speed
 from ....llm.streaming import cut_stream
 from ....llm.throughput import ThroughputMeter
-from .ratios import (
-    AdaptiveRatio,
-    FixedRatio,
-    RatioOf,
-    RatioPolicy,
-    TextTooLong,
-    check_length,
-    longest_text,
-    parse_policy,
-)
+from .ratios import AdaptiveRatio, RatioOf, RatioPolicy, TextTooLong, check_length, longest_text, parse_policy
 
 if TYPE_CHECKING:
     from .cache import Memory
@@ -322,7 +313,7 @@ class RatioPlan:
     def most_tokens(self) -> int:
         """Largest length of a conversation with its answer, for any ratios of the policy."""
         policy, n_free = self.policy, 0
-        ratio = policy.ratio if isinstance(policy, FixedRatio) else min(policy.ratios)
+        ratio = min(policy.ratios)
         if isinstance(policy, AdaptiveRatio):
             ratio, n_free = max(policy.ratios), policy.extra_tokens
         return max(1, longest_text(self.max_positions, self.window, ratio) - n_free)

@@ -84,16 +84,13 @@ class BeaconModel(nn.Module):
         tokens = torch.empty((batch, 0), dtype=torch.long, device=weight.device)
         return Memory(0, nothing, nothing, tokens, nothing, nothing)
 
-    def check_length(self, memory: Memory, n_new: int, ratio_of: RatioOf) -> None:
-        """Raises TextTooLong if `n_new` more tokens exceed the positions of the base model."""
-        check_length(
-            memory.n_memory,
-            memory.n_tokens,
-            n_new,
-            window=self.window,
-            max_positions=self.max_positions,
-            ratio_of=ratio_of,
-        )
+    def check_length(
+        self, n_new: int, ratio_of: RatioOf, memory: Memory | None = None, *, last_stays_open: bool = False
+    ) -> None:
+        """Raises TextTooLong if `n_new` tokens after a memory exceed the positions of the base model."""
+        before = (0, 0) if memory is None else (memory.n_memory, memory.n_tokens)
+        limits = {"window": self.window, "max_positions": self.max_positions}
+        check_length(*before, n_new, **limits, ratio_of=ratio_of, last_stays_open=last_stays_open)
 
     @torch.no_grad()
     def read(self, memory: Memory, tokens: Tensor, ratio_of: RatioOf) -> tuple[Tensor, Memory]:
@@ -103,7 +100,7 @@ class BeaconModel(nn.Module):
         any computation.
         """
         self._check_read(memory, tokens)
-        self.check_length(memory, tokens.shape[1], ratio_of)
+        self.check_length(tokens.shape[1], ratio_of, memory)
         reading = IncrementalEncoder(self, memory, ratio_of)
         logits = self.base.lm_head(reading.feed(tokens))  # (B, 1, vocabulary)
         return logits[:, 0], reading.memory()
@@ -125,7 +122,7 @@ class BeaconModel(nn.Module):
         rotated copy exists meanwhile. Raises TextTooLong before the first token.
         """
         self._check_read(memory, tokens)
-        self.check_length(memory, tokens.shape[1] + max_new_tokens, ratio_of)
+        self.check_length(tokens.shape[1] + max_new_tokens, ratio_of, memory)
         reading = IncrementalEncoder(self, memory, ratio_of, grows=True)
         for _ in range(max_new_tokens):
             if stop():
@@ -151,15 +148,7 @@ class BeaconModel(nn.Module):
                 "Give one a token."
             )
         n_tokens = tokens.shape[1]
-        check_length(
-            0,
-            0,
-            n_tokens,
-            window=self.window,
-            max_positions=self.max_positions,
-            ratio_of=ratio_of,
-            last_stays_open=True,
-        )
+        self.check_length(n_tokens, ratio_of, last_stays_open=True)
         targets = functional.pad(labels[:, 1:], (0, 1), value=NO_LABEL)
         read: Callable[..., tuple[Tensor, LayerTensors, LayerTensors]] = self._loss_of_window
         if checkpoint:

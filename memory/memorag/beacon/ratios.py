@@ -32,16 +32,6 @@ class TextTooLong(BeaconError):
 
 
 @dataclass(frozen=True, slots=True)
-class FixedRatio:
-    """One fixed ratio."""
-
-    ratio: int
-
-    def for_text(self, n_tokens: int, random: Random) -> RatioOf:
-        return lambda number: self.ratio
-
-
-@dataclass(frozen=True, slots=True)
 class InstanceRandom:
     """One random ratio for each text."""
 
@@ -71,7 +61,7 @@ class StepRandom:
 
 @dataclass(frozen=True, slots=True)
 class RatioSequence:
-    """A list of ratios, one for each window; the last one repeats."""
+    """A list of ratios, one for each window; the last one repeats, so a list of one is a fixed ratio."""
 
     ratios: tuple[int, ...]
 
@@ -101,7 +91,7 @@ class AdaptiveRatio:
         return lambda number: ratio
 
 
-RatioPolicy = FixedRatio | InstanceRandom | StepRandom | RatioSequence | AdaptiveRatio
+RatioPolicy = InstanceRandom | StepRandom | RatioSequence | AdaptiveRatio
 
 
 def parse_policy(text: str, *, window: int, max_positions: int, ratios: Sequence[int] = RATIOS) -> RatioPolicy:
@@ -117,7 +107,7 @@ def parse_policy(text: str, *, window: int, max_positions: int, ratios: Sequence
             f'"{text}" is not a ratio policy. Use a ratio such as "4", "step-random", "instance-random", '
             '"sequence:4,8,16", or "adapt-1024" with the number of reserved tokens.'
         ) from None
-    for ratio in (policy.ratio,) if isinstance(policy, FixedRatio) else policy.ratios:
+    for ratio in policy.ratios:
         check_ratio(ratio, window)
     return policy
 
@@ -133,7 +123,7 @@ def _parse(text: str, ratios: tuple[int, ...], window: int, max_positions: int) 
     kind, dash, rest = text.partition("-")
     if kind == "adapt" and dash:
         return AdaptiveRatio(int(rest), ratios, window, max_positions)
-    return FixedRatio(int(text))
+    return RatioSequence((int(text),))
 
 
 def check_ratio(ratio: int, window: int) -> None:
