@@ -85,23 +85,24 @@ def open_embedder(settings: EmbedderSettings | None = None) -> tuple[Embedder, s
     if settings.kind == "api":
         from .embedding_api import ApiEmbedder
 
-        embedder = ApiEmbedder(settings)
-        return embedder, f"embeddings of {embedder.name}, as configured"
+        return _as_configured(ApiEmbedder(settings))
     if settings.kind not in KINDS:
         raise ModelMissing(f"Unknown embeddings {settings.kind!r}. Use one of {', '.join(KINDS)}.")
     from .embedding_local import LocalEmbedder, bundled_model
 
     if settings.kind == "local":
-        local = LocalEmbedder(settings.path, settings)
-        return local, f"embeddings of {local.name}, as configured"
+        return _as_configured(LocalEmbedder(settings.path, settings))
     if settings.kind == "bundled":
-        bundled = LocalEmbedder(bundled_model(), settings)
-        return bundled, f"embeddings of {bundled.name}, as configured"
+        return _as_configured(LocalEmbedder(bundled_model(), settings))
     try:
         bundled = LocalEmbedder(bundled_model(), settings)
     except ModelMissing as error:
         return HashingEmbedder(), f"hashing embeddings, without semantic similarity: {error}"
     return bundled, f"embeddings of {bundled.name}, because it is installed"
+
+
+def _as_configured(embedder: Embedder) -> tuple[Embedder, str]:
+    return embedder, f"embeddings of {embedder.name}, as configured"
 
 
 def knows_meaning(embedder: Embedder) -> bool:

@@ -37,10 +37,7 @@ from ..llm.protocol import (
 from .json_repair import read_json
 from .retry_policy import Pause, with_retries
 from .single_flight import SingleFlight
-from .usage import NO_LIMITS
-from .usage import LimitReached as LimitReached
-from .usage import Limits as Limits
-from .usage import UsageTracker as UsageTracker
+from .usage import NO_LIMITS, Limits, UsageTracker
 from .values import Cost, content_key
 
 if TYPE_CHECKING:

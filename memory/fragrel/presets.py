@@ -21,13 +21,11 @@ def chat_memory(
     policy: ChatPolicy = PAPER,
     *,
     relation: Relation = CONVERSATION,
-    alpha: float = 0.5,
     score: Indexer | None = None,
-    source: str = "",
+    name: str = "chat fragrel",
 ) -> ChatMemory:
     """A chat with FragRel as its backing memory."""
-    memory = FragRel(context, FragRelOptions(relation, alpha, order="time"), score)
-    return ChatMemory(context, memory, policy, name="chat fragrel", source=source)
+    return ChatMemory(context, FragRel(context, FragRelOptions(relation, order="time"), score), policy, name=name)
 
 
 def returning_chat(context: StrategyContext, *, score: Indexer | None = None, source: str = "") -> ChatMemory:
@@ -41,20 +39,17 @@ def returning_chat(context: StrategyContext, *, score: Indexer | None = None, so
     return ChatMemory(context, memory, RETURNING, name="chat returning", source=source)
 
 
-def mem_retrieval(
-    context: StrategyContext, policy: ChatPolicy = PAPER, *, score: Indexer | None = None, source: str = ""
-) -> ChatMemory:
+def mem_retrieval(context: StrategyContext, *, score: Indexer | None = None) -> ChatMemory:
     """The same retrieval without a relation."""
-    memory = FragRel(context, FragRelOptions(NoRelation(), order="time"), score)
-    return ChatMemory(context, memory, policy, name="chat retrieval", source=source)
+    return chat_memory(context, relation=NoRelation(), score=score, name="chat retrieval")
 
 
-def truncated_history(context: StrategyContext, *, source: str = "") -> ChatMemory:
+def truncated_history(context: StrategyContext) -> ChatMemory:
     """The newest turns that fit the context window; older ones are dropped."""
-    return ChatMemory(context, FragRel(context), TRUNCATED, name="chat truncated", source=source)
+    return ChatMemory(context, FragRel(context), TRUNCATED, name="chat truncated")
 
 
-def memo_chat(context: StrategyContext, policy: ChatPolicy = MEMOCHAT, *, source: str = "") -> ChatMemory:
+def memo_chat(context: StrategyContext) -> ChatMemory:
     """MemoChat: the model selects memos of the turns that left the window."""
     memos = MemoChatMemory(context)
-    return ChatMemory(context, memos, policy, name="chat memo", source=source, recall_cost=memos.recall_cost)
+    return ChatMemory(context, memos, MEMOCHAT, name="chat memo", recall_cost=memos.recall_cost)

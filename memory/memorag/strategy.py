@@ -22,7 +22,7 @@ from ..single_call import ItemStrategy
 from ..strategy import CANCELLED, StrategyContext
 from ..values import Answer, Budget, Cost, Question, RecallResult, Step
 from ..window import room_beside
-from .backends import ANSWER_TOKENS, CLUE_TOKENS, KEY_POINT_TOKENS, MemoryBackend, PromptedMemory, choose_kind
+from .backends import ANSWER_TOKENS, CLUE_TOKENS, KEY_POINT_TOKENS, PromptedMemory, choose_kind
 from .clues import Clue, ClueKind, EvidenceList, each_once, from_beginning, read_clues, search
 from .gists import GistPlan
 from .prompts import PROMPTS, Language, Prompts
@@ -68,7 +68,7 @@ class MemoRAG(ItemStrategy):
         settings: MemoRAGSettings | None = None,
         score: Indexer | None = None,
         generator: MeteredModel | None = None,
-        memory: MemoryBackend | None = None,
+        memory: PromptedMemory | None = None,
     ) -> None:
         super().__init__(context, "memorag", score=score or indexer())
         self._settings = settings or MemoRAGSettings()
@@ -81,7 +81,7 @@ class MemoRAG(ItemStrategy):
         # Replaced whole when the items change, so that a running `recall` keeps a consistent view.
         self._memorized_text: tuple[MemorizedText, SegmentIndex] | None = None
 
-    def memorize(self, cancel: Cancel | None = None) -> MemoryBackend | None:
+    def memorize(self, cancel: Cancel | None = None) -> PromptedMemory | None:
         """Read the text now instead of at the first question; the same text is read once.
 
         None without a model, without text, or when cancelled. Raises ModelError.
@@ -199,7 +199,7 @@ class MemoRAG(ItemStrategy):
     # Steps of a question.
 
     def _clues(
-        self, question: Question, memory: MemoryBackend | None, memorized: MemorizedText, cancel: Cancel
+        self, question: Question, memory: PromptedMemory | None, memorized: MemorizedText, cancel: Cancel
     ) -> tuple[list[Clue], list[Step]]:
         """The clues of the memory and the question itself, each once."""
         own = [Clue("question", question.text)] if question.text.strip() else []

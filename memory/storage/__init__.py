@@ -8,7 +8,6 @@ from .conversations import Conversation, Conversations, Turn, items_of
 from .database import NoConversation, NotAnExport, StoreBusy, StoreTooNew
 from .documents import Documents, StoredDocument
 from .exchange import export_conversations, import_conversations
-from .result_cache import StoredResultCache, StoredVectors
 from .store import MemoryStore
 
 __all__ = [
@@ -22,8 +21,6 @@ __all__ = [
     "StoreError",
     "StoreTooNew",
     "StoredDocument",
-    "StoredResultCache",
-    "StoredVectors",
     "Turn",
     "export_conversations",
     "import_conversations",

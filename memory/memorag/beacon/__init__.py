@@ -4,6 +4,6 @@ Start with `model`: `BeaconModel` reads a text window by window and keeps only t
 `backend` opens such a model for MemoRAG. `ratios` needs no torch.
 """
 
-from .ratios import BeaconError, RatioPolicy, TextTooLong, parse_policy
+from .ratios import BeaconError, TextTooLong, parse_policy
 
-__all__ = ["BeaconError", "RatioPolicy", "TextTooLong", "parse_policy"]
+__all__ = ["BeaconError", "TextTooLong", "parse_policy"]
