@@ -1,6 +1,7 @@
 """Evidence selection within a budget, prompt order of evidence, and truncation by token count.
 
-Owns which pieces are dropped and where a text is truncated. Knows no model and no scoring formula.
+Owns which pieces are dropped, where a text is truncated, and how much the context window leaves beside a prompt. Knows
+no scoring formula. `metered_model` raises an error if a call is still too long.
 """
 
 from __future__ import annotations
@@ -9,6 +10,8 @@ from collections.abc import Callable, Iterable
 from dataclasses import replace
 from typing import Literal
 
+from ..llm.prompting.conversation import FRAME_TOKENS
+from .metered_model import MeteredModel
 from .splitters import count_words
 from .values import Budget, Evidence, Order
 
@@ -124,3 +127,16 @@ def _longest(most: int, fits: Callable[[int], bool], guess: int) -> int:
         middle = (low + high) // 2
         low, high = (middle, high) if fits(middle) else (low, middle)
     return low
+
+
+def window_of(model: MeteredModel | None, most: int) -> int:
+    """Context window in tokens: `most`, or the model's if that is smaller."""
+    return most if model is None else min(most, model.window_tokens)
+
+
+def room_beside(window_tokens: int, prompt_tokens: int, answer_tokens: int) -> int:
+    """Tokens that can be added to a prompt of `prompt_tokens`; at least 0.
+
+    Reserves one message frame more than needed: concatenated texts can have more tokens than the sum of both.
+    """
+    return max(0, window_tokens - prompt_tokens - answer_tokens - 2 * FRAME_TOKENS)

@@ -9,10 +9,9 @@ from __future__ import annotations
 import threading
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
 
 from ..llm.protocol import Cancel
-from .budgets import KeepSide, truncate
+from .budgets import KeepSide, room_beside, truncate
 from .metered_model import Call, MeteredModel
 from .prompting import as_answer
 from .scoring import Bm25Index, Indexer, SegmentIndex
@@ -20,7 +19,6 @@ from .segmented_items import SegmentedItems
 from .splitters import Splitter
 from .strategy import CANCELLED, NO_MODEL, StrategyContext
 from .values import Answer, Budget, Cost, Evidence, Item, Question, RecallResult
-from .window import room_beside
 
 JOINED_BY = "\n\n"
 """Separator of segments in a prompt."""
@@ -89,8 +87,8 @@ class SingleCallStrategy(ItemStrategy, ABC):
         else:
             context = joined(recalled.evidence) if recalled.context is None else recalled.context
             prompt = self._prompt(question, truncate(context, room, self._count, self._keep))
-            call = Call.of("answer", prompt, max_new_tokens=self._answer_tokens)
-            text = as_answer(model.ask(replace(call, temperature=self._temperature), cancel), question)
+            call = Call.of("answer", prompt, self._answer_tokens, temperature=self._temperature)
+            text = as_answer(model.ask(call, cancel), question)
         return Answer(text, recalled, self.name, model.info.name, self._spent() - before, notes)
 
     def estimate(self, question: Question) -> Cost:

@@ -14,7 +14,7 @@ from weft.memory.metered_model import RETRY_TEMPERATURE, CallCancelled, PromptTo
 from weft.memory.strategy import InProcessCache
 from weft.memory.usage import describe_cost, with_expected_seconds
 
-HELLO = Call.of("greet", "say hello now", "be brief", max_new_tokens=10)
+HELLO = Call("greet", (Message("system", "be brief"), Message("user", "say hello now")), 10)
 
 
 class Waits:
@@ -464,7 +464,8 @@ def test_an_error_reaches_all_who_wait(scripted_chat):
 
 def test_a_model_without_a_template_continues_a_question_as_text(scripted_chat):
     model = scripted_chat([("", "blue")], chats=False)
-    assert MeteredModel(model).ask(Call.of("answer", "Which colour?", "Be brief.")) == "blue"
+    messages = (Message("system", "Be brief."), Message("user", "Which colour?"))
+    assert MeteredModel(model).ask(Call("answer", messages)) == "blue"
     request = model.completed[0]
     assert request.prefix == "Be brief.\n\nQuestion: Which colour?\n\nAnswer:"
     assert request.stop == ("\nQuestion:",)

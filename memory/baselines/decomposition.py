@@ -71,7 +71,7 @@ class Decomposition(GeneratedQueries):
         assert self._model is not None
         room = self._room(self._model, Question(part))
         prompt = fill(prompts.PART, context=truncate(joined(evidence), room, self._count, "left"), question=part)
-        return self._model.ask(Call.of("part", prompt, max_new_tokens=PART_TOKENS), cancel)
+        return self._model.ask(Call.of("part", prompt, PART_TOKENS), cancel)
 
     def _cost_to_recall(self, question: Question) -> Cost:
         sizes = sorted((self._count(segment.text) for segment in self._items.segments), reverse=True)[: self._k]

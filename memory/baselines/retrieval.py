@@ -69,7 +69,7 @@ class GeneratedQueries(TopK):
     def _call(self, question: Question) -> Call:
         history = prompts.history_of(question)
         prompt = fill(self._template, question=question.text, history=history, n=MAX_QUERIES)
-        return Call.of(self._purpose, prompt, max_new_tokens=self._query_tokens)
+        return Call.of(self._purpose, prompt, self._query_tokens)
 
     def _cost_to_recall(self, question: Question) -> Cost:
         call = self._call(question)

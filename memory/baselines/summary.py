@@ -8,13 +8,12 @@ from __future__ import annotations
 from functools import partial
 
 from ...llm.protocol import Cancel
-from ..budgets import truncate
+from ..budgets import room_beside, truncate
 from ..metered_model import Call, MeteredModel
 from ..prompting import fill
 from ..splitters import by_tokens, most_pieces
 from ..strategy import StrategyContext
 from ..values import Budget, Cost, Item, Question, RecallResult, Step
-from ..window import room_beside
 from . import prompts
 from .base import WholeText
 
@@ -50,10 +49,7 @@ class Summary(WholeText):
     def _shortened(self, model: MeteredModel, text: str, cancel: Cancel | None) -> str:
         size = self._piece_size(model)
         pieces = [piece.text for piece in by_tokens(size, self._count, hard=True)(Item("", text)) if piece.text.strip()]
-        tasks = [
-            partial(model.ask, Call.of("summarise", _prompt(piece), max_new_tokens=SUMMARY_TOKENS), cancel)
-            for piece in pieces
-        ]
+        tasks = [partial(model.ask, Call.of("summarise", _prompt(piece), SUMMARY_TOKENS), cancel) for piece in pieces]
         return "\n".join(filter(None, model.ask_all(tasks)))
 
     def _piece_size(self, model: MeteredModel) -> int:

@@ -64,9 +64,7 @@ class MemoChatMemory:
         if model is None or not memos:
             return RecallResult(())
         topics = "\n".join(f"{i}. {memo.topic}: {memo.summary}" for i, memo in enumerate(memos, 1))
-        call = Call.of(
-            "topics", CHOOSE_TOPICS.format(prompt=question.text, topics=topics), max_new_tokens=CHOICE_TOKENS
-        )
+        call = Call.of("topics", CHOOSE_TOPICS.format(prompt=question.text, topics=topics), CHOICE_TOKENS)
         try:
             chosen = model.for_strategy(self.name).ask_json(call, _read_numbers, cancel)
         except (PromptTooLong, UnparsableAnswer) as error:
@@ -90,7 +88,7 @@ class MemoChatMemory:
             return whole
         model = self._context.model.for_strategy(self.name)
         rounds = "\n".join(f"{i}. {flattened(item.text)}" for i, item in enumerate(items, 1))
-        call = Call.of("memo", WRITE_MEMO.format(n=len(items), rounds=rounds), max_new_tokens=MEMO_TOKENS)
+        call = Call.of("memo", WRITE_MEMO.format(n=len(items), rounds=rounds), MEMO_TOKENS)
         try:
             return model.ask_json(call, lambda value: _read_memos(value, items), cancel)
         except (PromptTooLong, UnparsableAnswer):

@@ -22,10 +22,12 @@ def chat_memory(
     *,
     relation: Relation = CONVERSATION,
     score: Indexer | None = None,
+    source: str = "",
     name: str = "chat fragrel",
 ) -> ChatMemory:
     """A chat with FragRel as its backing memory."""
-    return ChatMemory(context, FragRel(context, FragRelOptions(relation, order="time"), score), policy, name=name)
+    memory = FragRel(context, FragRelOptions(relation, order="time"), score)
+    return ChatMemory(context, memory, policy, name=name, source=source)
 
 
 def returning_chat(context: StrategyContext, *, score: Indexer | None = None, source: str = "") -> ChatMemory:
@@ -39,9 +41,9 @@ def returning_chat(context: StrategyContext, *, score: Indexer | None = None, so
     return ChatMemory(context, memory, RETURNING, name="chat returning", source=source)
 
 
-def mem_retrieval(context: StrategyContext, *, score: Indexer | None = None) -> ChatMemory:
+def mem_retrieval(context: StrategyContext, *, score: Indexer | None = None, source: str = "") -> ChatMemory:
     """The same retrieval without a relation."""
-    return chat_memory(context, relation=NoRelation(), score=score, name="chat retrieval")
+    return chat_memory(context, relation=NoRelation(), score=score, source=source, name="chat retrieval")
 
 
 def truncated_history(context: StrategyContext) -> ChatMemory:

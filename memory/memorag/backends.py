@@ -25,10 +25,10 @@ from ...llm.local.prefix_cache import RESERVED_TOKENS, CachedPrefix, PrefixCache
 from ...llm.private_files import private_file, private_folder
 from ...llm.prompting.conversation import FRAME_TOKENS
 from ...llm.protocol import Cancel, CodeModel, Message
+from ..budgets import room_beside
 from ..metered_model import Call, MeteredModel
 from ..prompting import fill
 from ..values import Cost
-from ..window import room_beside
 from .gists import GistPlan, write_gists
 from .prompts import PROMPTS, Language, Prompts
 

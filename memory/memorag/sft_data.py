@@ -115,7 +115,7 @@ def _pairs(
 ) -> Sequence[tuple[str, str]]:
     """The question-answer pairs that pass the filter, each question once."""
     prompt = fill(PROMPTS[language_of(context)].pairs, n=str(n_pairs), text=context)
-    call = Call.of("questions", prompt, max_new_tokens=PAIR_TOKENS * n_pairs)
+    call = Call.of("questions", prompt, PAIR_TOKENS * n_pairs)
     try:
         pairs = model.ask_json(call, _read_pairs, cancel)
     except UnparsableAnswer:
@@ -152,7 +152,7 @@ def _clues(model: MeteredModel, context: str, question: str, answer: str, cancel
     """The distinct clues whose words occur in the text, without repetitions of the question or the answer."""
     template = PROMPTS[language_of(context)].bridge
     prompt = fill(template, text=context, question=question, answer=answer)
-    said = model.ask(Call.of("clues", prompt, max_new_tokens=CLUE_TOKENS), cancel)
+    said = model.ask(Call.of("clues", prompt, CLUE_TOKENS), cancel)
     words, known = set(terms_of(context)), {question.casefold(), answer.casefold()}
     return tuple(
         clue.text

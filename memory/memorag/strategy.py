@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Literal
 
 from ...llm.protocol import Cancel
-from ..budgets import fit_evidence, truncate
+from ..budgets import fit_evidence, room_beside, truncate
 from ..embedding_cache import CachingEmbedder
 from ..metered_model import Call, MeteredModel
 from ..prompting import as_answer, fill
@@ -21,7 +21,6 @@ from ..segmented_items import SegmentedItems
 from ..single_call import ItemStrategy
 from ..strategy import CANCELLED, StrategyContext
 from ..values import Answer, Budget, Cost, Question, RecallResult, Step
-from ..window import room_beside
 from .backends import ANSWER_TOKENS, CLUE_TOKENS, KEY_POINT_TOKENS, PromptedMemory, choose_kind
 from .clues import Clue, ClueKind, EvidenceList, each_once, from_beginning, read_clues, search
 from .gists import GistPlan
@@ -140,7 +139,7 @@ class MemoRAG(ItemStrategy):
         if not cancel.cancelled:
             context = recalled.context or _shown(recalled.evidence)
             prompt = self._last_prompt(question, truncate(context, room, generator.count_tokens))
-            text = generator.ask(Call.of("answer", prompt, max_new_tokens=self._settings.answer_tokens), cancel)
+            text = generator.ask(Call.of("answer", prompt, self._settings.answer_tokens), cancel)
         return self._answered(as_answer(text, question), recalled, generator, before, cancel)
 
     def estimate(self, question: Question) -> Cost:

@@ -8,11 +8,11 @@ retries of `metered_model`, `CallCancelled` when cancelled.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from typing import Any, TypeVar
 
-from ...llm.protocol import Cancel
+from ...llm.protocol import Cancel, Message
 from ..metered_model import Call, CallCancelled, MeteredModel, PromptTooLong, UnparsableAnswer
 from ..prompting import fill, read_letter, with_choices
 from ..values import Question, Segment
@@ -118,18 +118,18 @@ class QRMeMCalls:
             prompt = fill(question.template, context=context, question=asked)
         else:
             prompt = prompts.ANSWER.substitute(form=form, segments=context, question=asked)
-        call = Call.of("answer", prompt, max_new_tokens=ANSWER_TOKENS)
         # Only the history can be truncated, not the segments or the question.
-        return replace(call, messages=(*question.history, *call.messages), may_be_cut=bool(question.history))
+        messages = (*question.history, Message("user", prompt))
+        return Call("answer", messages, ANSWER_TOKENS, may_be_cut=bool(question.history))
 
     def _json(self, purpose: str, prompt: str, max_new_tokens: int, read: Callable[[Any], T]) -> T:
-        call = Call.of(purpose, prompt, max_new_tokens=max_new_tokens)
+        call = Call.of(purpose, prompt, max_new_tokens)
         return self.model.ask_json(call, read, self._cancel)
 
     def _text(
         self, purpose: str, prompt: str, field: str, max_new_tokens: int = SENTENCE_TOKENS, temperature: float = 0.0
     ) -> str:
-        call = replace(Call.of(purpose, prompt, max_new_tokens=max_new_tokens), temperature=temperature)
+        call = Call.of(purpose, prompt, max_new_tokens, temperature=temperature)
         return self.model.ask_json(call, lambda value: read_text(value, field), self._cancel)
 
 

@@ -14,12 +14,12 @@ from functools import partial
 import numpy as np
 
 from ...llm.protocol import Cancel
+from ..budgets import window_of
 from ..embedding import Embedder
 from ..metered_model import CallCancelled
 from ..scoring import SegmentIndex
 from ..strategy import ResultCache
 from ..values import Segment, content_key
-from ..window import window_of
 from . import entity_resolution, prompts
 from .calls import QRMeMCalls
 from .entities import EntityTool, sentences_of

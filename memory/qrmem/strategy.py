@@ -10,7 +10,7 @@ from dataclasses import replace
 from functools import cache, partial
 
 from ...llm.protocol import Cancel
-from ..budgets import fit_evidence
+from ..budgets import fit_evidence, room_beside, window_of
 from ..documents.reading import by_headings
 from ..metered_model import CallCancelled
 from ..prompting import with_choices
@@ -19,7 +19,6 @@ from ..single_call import ItemStrategy
 from ..splitters import by_turns, count_words
 from ..strategy import CANCELLED, StrategyContext
 from ..values import Answer, Budget, Cost, Evidence, Question, RecallResult, Segment, Step
-from ..window import room_beside, window_of
 from . import costs
 from .calls import ANSWER_TOKENS, QRMeMCalls, WalkModel, format_segments
 from .entities import entity_tool

@@ -74,7 +74,7 @@ def is_kept(model: MeteredModel, question: str, note: Note, cancel: Cancel | Non
     if note.is_empty:
         return False
     prompt = prompts.FILTER.format(question=question, note=format_note(note))
-    return _label(model.ask(Call.of("filter", prompt, max_new_tokens=LABEL_TOKENS), cancel)) != "remove"
+    return _label(model.ask(Call.of("filter", prompt, LABEL_TOKENS), cancel)) != "remove"
 
 
 class Stages:
@@ -121,7 +121,7 @@ class Stages:
             return None
         template = prompts.GATHER if self._settings.structured else prompts.GATHER_FREELY
         prompt = template.format(number=number, total=total, segment=text_of(part), question=self._question)
-        call = Call.of("note", prompt, max_new_tokens=self._settings.note_tokens)
+        call = Call.of("note", prompt, self._settings.note_tokens)
         if not self._settings.structured:
             return free_note(self._model.ask(call, self._cancel), part)
         try:
@@ -169,7 +169,7 @@ class Stages:
 
     def _merge_call(self, template: str, notes: str) -> Call:
         prompt = template.format(notes=notes, question=self._question)
-        return Call.of("merge", prompt, max_new_tokens=self._settings.note_tokens)
+        return Call.of("merge", prompt, self._settings.note_tokens)
 
 
 def _heading(segment: Segment) -> str:

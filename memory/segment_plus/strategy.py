@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from ...llm.protocol import Cancel
-from ..budgets import fit_evidence
+from ..budgets import fit_evidence, room_beside, window_of
 from ..metered_model import Call
 from ..prompting import as_answer, fill, with_choices
 from ..scoring import Bm25Index, Indexer, best
@@ -17,7 +17,6 @@ from ..single_call import ItemStrategy
 from ..splitters import by_tokens, most_pieces
 from ..strategy import CANCELLED, StrategyContext
 from ..values import Answer, Budget, Cost, Evidence, Item, Question, RecallResult, Segment, Step
-from ..window import room_beside, window_of
 from . import prompts
 from .merge import MAX_ROUNDS, MergeResult, cut_to_fit, merge_until_fit
 from .notes import Note, Quote, extractive_notes, format_note, place_of
@@ -177,7 +176,7 @@ class SegmentPlus(ItemStrategy):
         form = prompts.FORMS["choice" if question.choices else question.task if question.task in prompts.FORMS else ""]
         template = question.template or prompts.ANSWER
         prompt = fill(template, context=context, question=with_choices(question), form=form)
-        return Call.of("answer", prompt, max_new_tokens=self._settings.answer_tokens)
+        return Call.of("answer", prompt, self._settings.answer_tokens)
 
 
 def _numbered(piece: Segment, item: Item) -> Segment:

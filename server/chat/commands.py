@@ -19,23 +19,15 @@ from .evidence_items import EvidenceBuilder, counted, cut_finding, locations, na
 from .symbol_queries import callees, callers, callers_by_name, importers, subclasses
 from .values import EvidenceItem, EvidenceSet, Finding
 
-
-@dataclass(frozen=True, slots=True)
-class CommandHelp:
-    """What a person reads about a command: its argument and what it does."""
-
-    argument: str
-    meaning: str
-
-
 COMMANDS = {
-    "explain": CommandHelp("[NAME]", "explains the selected code or a symbol: its lines, its calls and its callers"),
-    "where": CommandHelp("NAME", "lists the definitions, calls, imports and subclasses of a symbol"),
-    "recent": CommandHelp("", "lists recent edits and the callers of the edited code"),
-    "doc": CommandHelp("WORDS", "searches the documents"),
-    "forget": CommandHelp("[all]", "deletes this conversation, or all conversations, from this machine"),
-    "help": CommandHelp("", "lists these commands"),
+    "explain": ("[NAME]", "explains the selected code or a symbol: its lines, its calls and its callers"),
+    "where": ("NAME", "lists the definitions, calls, imports and subclasses of a symbol"),
+    "recent": ("", "lists recent edits and the callers of the edited code"),
+    "doc": ("WORDS", "searches the documents"),
+    "forget": ("[all]", "deletes this conversation, or all conversations, from this machine"),
+    "help": ("", "lists these commands"),
 }
+"""The argument of each command, and what it does."""
 
 SELECTED = "selected lines"
 """The reason of the item that shows the selection."""
@@ -77,7 +69,7 @@ def help_text(unknown: str = "") -> str:
         near = difflib.get_close_matches(unknown, COMMANDS, n=1, cutoff=0.4)
         meant = f" Did you mean /{near[0]}?" if near else ""
         lines.append(f"Unknown command: /{unknown}.{meant}")
-    lines += [" ".join(filter(None, (f"/{name}", about.argument, about.meaning))) for name, about in COMMANDS.items()]
+    lines += [" ".join(filter(None, (f"/{name}", *about))) for name, about in COMMANDS.items()]
     return "\n".join((*lines, "Any other text is a question about the repository."))
 
 

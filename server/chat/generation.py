@@ -148,7 +148,7 @@ class AnswerGenerator:
         if metered is None:
             return ""
         prompt = rewrite_prompt(question, turns)
-        call = Call.of("stand alone", prompt, max_new_tokens=REWRITTEN_TOKENS)
+        call = Call.of("stand alone", prompt, REWRITTEN_TOKENS)
         try:
             written = metered.ask(call, cancel).strip().strip('"')
         except ModelError as error:

@@ -51,11 +51,10 @@ def relevant_history(turns: Sequence[Turn], question: str, context: StrategyCont
         EvidenceItem("turn", source, e.segment.number, e.segment.number + 1, e.segment.text, e.score, e.why)
         for e in sorted(prepared.recalled.evidence, key=lambda evidence: -evidence.score)
     ]
-    return History(tuple(message for turn in answered[-n_recent:] for message in turn_messages(turn)), tuple(items))
-
-
-def turn_messages(turn: Turn) -> tuple[Message, Message]:
-    return Message("user", turn.question), Message("assistant", answer_text(turn))
+    recent = list[Message]()
+    for turn in answered[-n_recent:]:
+        recent += [Message("user", turn.question), Message("assistant", answer_text(turn))]
+    return History(tuple(recent), tuple(items))
 
 
 def answer_text(turn: Turn) -> str:

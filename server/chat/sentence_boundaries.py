@@ -69,11 +69,6 @@ class BoundaryFinder:
         return None if closed is None else closed.end()
 
 
-def find_boundary(text: str, cites_lines: Callable[[str], bool]) -> int | None:
-    """The end of the first unit of a text; None while it is unknown."""
-    return BoundaryFinder(cites_lines).find(text)
-
-
 def last_word_start(text: str) -> int:
     """The offset of the last word: text that follows cannot change what is before it."""
     return max(text.rfind(" ", 0, -1), text.rfind("\n", 0, -1), text.rfind("\t", 0, -1), 0)
