@@ -59,8 +59,7 @@ class Rule:
     picks: tuple[str, ...]
 
 
-CHEAPEST = "fragrel"
-"""At most one model call. Also the fallback when every candidate exceeds the limit."""
+CHEAPEST = "fragrel"  # at most one model call; also the fallback when every candidate exceeds the limit
 
 RULES: tuple[Rule, ...] = (
     Rule(lambda at: not at.has_model and at.is_conversation, "no model, a conversation", ("chat returning",)),
@@ -241,8 +240,7 @@ _CLAUSE = re.compile(
     r"|\w(?:'s|s'|’s|s’) \w+\b.*\b(?:of|in|by|for|at|from)\b",
     re.IGNORECASE,
 )
-_MIN_WORDS = 8
-"""Shorter questions with a clause ask for one fact: "What is the book that Ann wrote?"."""
+_MIN_WORDS = 8  # shorter questions with a clause ask for one fact: "What is the book that Ann wrote?"
 
 
 def _is_nested(text: str) -> bool:

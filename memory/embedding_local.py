@@ -25,9 +25,7 @@ from ..llm.protocol import ModelMissing
 from .embedding import EmbedderSettings, Vectors, has_words
 from .values import content_key, encodable
 
-QUERY_TOKENS, PASSAGE_TOKENS = 128, 512
-"""Token limits of a text (MemoRAG); a model with a smaller limit keeps its own."""
-
+QUERY_TOKENS, PASSAGE_TOKENS = 128, 512  # token limits of a text (MemoRAG); a model with a smaller limit keeps its own
 BATCH = 32
 
 _PACKAGES = ("torch", "transformers", "sentence_transformers")

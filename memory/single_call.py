@@ -20,8 +20,7 @@ from .splitters import Splitter
 from .strategy import CANCELLED, NO_MODEL, StrategyContext
 from .values import Answer, Budget, Cost, Evidence, Item, Question, RecallResult
 
-JOINED_BY = "\n\n"
-"""Separator of segments in a prompt."""
+JOINED_BY = "\n\n"  # separator of segments in a prompt
 
 
 class ItemStrategy:

@@ -14,9 +14,7 @@ from ...languages import language_of
 from ..splitters import count_words
 from .sections import Section
 
-MIN_WORDS = 3
-"""Smallest docstring or comment; a shorter one repeats the name."""
-
+MIN_WORDS = 3  # smallest docstring or comment; a shorter one repeats the name
 _QUOTE = re.compile(r'\s*[rRuUbB]{0,2}("""|\'\'\'|"|\')')
 _COMMENT = re.compile(r"\s*(//|/\*|\*|#(?![!\[]))")
 _BETWEEN = re.compile(

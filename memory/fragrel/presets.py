@@ -12,8 +12,7 @@ from .memo import MemoChatMemory
 from .relations import ContextRelation, NoRelation, Relation
 from .strategy import FragRel, FragRelOptions
 
-CONVERSATION = ContextRelation(0.8)
-"""Related turns of a chat are close to each other (papers' spec 1.5)."""
+CONVERSATION = ContextRelation(0.8)  # related turns of a chat are close to each other (papers' spec 1.5)
 
 
 def chat_memory(

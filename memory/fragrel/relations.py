@@ -18,8 +18,7 @@ from ..embedding import Embedder
 from ..values import Segment
 from .weights import CosineWeights, DecayingWeights, Floats, MixedWeights, SparseWeights, Weights
 
-ROUNDING = 1e-9
-"""Smaller weights are rounding errors, of equal or orthogonal vectors."""
+ROUNDING = 1e-9  # smaller weights are rounding errors, of equal or orthogonal vectors
 
 
 class Relation(Protocol):

@@ -17,8 +17,7 @@ from ..values import Evidence, Segment
 from .relations import Relation
 from .weights import Floats, Weights
 
-N_NEIGHBOURS = 3
-"""Neighbours in an explanation."""
+N_NEIGHBOURS = 3  # neighbours in an explanation
 
 
 def related(indexer: Indexer, relation: Relation, alpha: float = 0.5, *, include_self: bool = False) -> Indexer:

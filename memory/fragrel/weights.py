@@ -17,9 +17,7 @@ from ..values import Segment
 
 Floats = NDArray[np.float64]
 
-N_KEPT = 2048
-"""Up to this size a dense matrix is cached (32 MB); beyond it, the blocks are recomputed for each query."""
-
+N_KEPT = 2048  # up to this size a dense matrix is cached (32 MB); beyond it, the blocks are recomputed for each query
 ROWS_AT_ONCE = 512
 
 

@@ -34,12 +34,10 @@ from .prompts import PROMPTS, Language, Prompts
 
 CLUE_TOKENS = 128
 KEY_POINT_TOKENS = 512
-ANSWER_TOKENS = 128
-"""Of a draft answer."""
+ANSWER_TOKENS = 128  # of a draft answer
 
 
-MIN_NEW_TOKENS = 32
-"""With a smaller context window the call fails with PromptTooLong instead."""
+MIN_NEW_TOKENS = 32  # with a smaller context window the call fails with PromptTooLong instead
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,8 +17,7 @@ from ..values import Evidence, Segment
 
 ClueKind = Literal["span", "surrogate", "key point", "draft", "question"]
 
-MIN_WORDS = 4
-"""A clue has more than three words, or in Chinese more than three characters (papers' spec 4.4)."""
+MIN_WORDS = 4  # a clue has more than three words, or in Chinese more than three characters (papers' spec 4.4)
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,8 +69,7 @@ _QUOTES = {('"', '"'), ("'", "'"), ("“", "”"), ("‘", "’"), ("「", "」"
 
 EvidenceList = Sequence[Evidence]
 
-MAX_SHOWN = 60
-"""Characters of a clue in a reason."""
+MAX_SHOWN = 60  # characters of a clue in a reason
 
 
 def search(index: SegmentIndex, clues: Sequence[Clue], n_each: int) -> list[Evidence]:

@@ -16,8 +16,7 @@ from ..splitters import by_tokens, most_pieces
 from ..values import Cost, Item
 from .prompts import PROMPTS, Language
 
-PROMPT_TOKENS = 128
-"""Upper bound of the template around a piece."""
+PROMPT_TOKENS = 128  # upper bound of the template around a piece
 
 MIN_SHRINKING = 0.8
 """If gists are longer than this share of their input, recursion ends and the middle is truncated instead."""

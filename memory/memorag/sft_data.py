@@ -22,9 +22,7 @@ from .clues import each_once, read_clues
 from .prompts import PROMPTS, language_of
 
 MIN_CLUES = 1
-MIN_SHARE = 0.5
-"""Share of a clue's terms that must occur in the text; otherwise the clue is a hallucination."""
-
+MIN_SHARE = 0.5  # share of a clue's terms that must occur in the text; otherwise the clue is a hallucination
 PAIR_TOKENS, CLUE_TOKENS = 128, 256
 
 

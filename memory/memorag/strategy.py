@@ -50,8 +50,7 @@ NO_MODEL = "No model is configured, so there are no clues: the question was sear
 NO_CLUE = "The memory generated no clue of more than three words: the question was searched."
 JOINED_BY = "\n\n"
 
-PROMPT_TOKENS = 512
-"""Upper bound of a question with its template, for estimates."""
+PROMPT_TOKENS = 512  # upper bound of a question with its template, for estimates
 
 
 class MemoRAG(ItemStrategy):

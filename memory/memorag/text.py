@@ -23,8 +23,7 @@ from ..splitters import by_tokens
 from ..values import Item, Question, Segment, content_key
 from .prompts import PROMPTS, Language, language_of
 
-HISTORY_TOKENS = 256
-"""Length of the conversation history before a question, from its end."""
+HISTORY_TOKENS = 256  # length of the conversation history before a question, from its end
 
 
 @dataclass(frozen=True)
@@ -82,9 +81,7 @@ def asked(question: Question, language: Language, count_tokens: Callable[[str], 
     return fill(PROMPTS[language].history, history=history) + "\n\n" + words
 
 
-VERSION = 1
-"""1: items, segments, language, backend, model, context."""
-
+VERSION = 1  # 1: items, segments, language, backend, model, context
 MANIFEST, ITEMS, SEGMENTS = "manifest.json", "items.json", "segments.json"
 VECTORS = "vectors"
 

@@ -16,9 +16,7 @@ from .notes import Note, without_repeats
 EvidenceMerge = Literal["concat", "llm"]
 """How the evidence of a batch is merged: concatenated, or selected by a model. Reasoning is rewritten in both cases."""
 
-MAX_ROUNDS = 6
-"""A merged note is about a tenth of its input, so six rounds suffice for a million notes."""
-
+MAX_ROUNDS = 6  # a merged note is about a tenth of its input, so six rounds suffice for a million notes
 MergeAll = Callable[[Sequence[Sequence[Note]], EvidenceMerge], list[Note]]
 
 

@@ -44,9 +44,7 @@ class NotAnExport(StoreError, UserError, ValueError):
 T = TypeVar("T")
 Work = Callable[[sqlite3.Connection], T]
 
-BUSY_S = 10.0
-"""Transactions take milliseconds, so a longer lock means a process that hangs."""
-
+BUSY_S = 10.0  # transactions take milliseconds, so a longer lock means a process that hangs
 _SAVED_TABLES = ("conversations", "turns")  # everything else can be computed again
 _DAMAGED = ("malformed", "not a database", "no such table", "no such column", "unsupported file format")
 _NOT_UTF8 = ("decode", "user-defined function")  # the only user-defined function is the search
@@ -331,8 +329,7 @@ def _message_has(error: Exception, words: tuple[str, ...]) -> bool:
     return isinstance(error, sqlite3.Error) and any(word in str(error) for word in words)
 
 
-MAX_WORDS = 50
-"""Words of a search; SQLite limits the arguments of a function to about a hundred."""
+MAX_WORDS = 50  # words of a search; SQLite limits the arguments of a function to about a hundred
 
 
 def search_condition(text: str) -> tuple[Callable[[str], str], tuple[str, ...]]:

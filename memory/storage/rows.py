@@ -11,9 +11,7 @@ from typing import Any
 
 from ...errors import ControlFlow
 
-MAX_SECONDS = 1e11
-"""Upper bound of times in seconds since the epoch."""
-
+MAX_SECONDS = 1e11  # upper bound of times in seconds since the epoch
 MAX_NUMBER = 2**53
 
 Kinds = Sequence["type | tuple[type, ...]"]

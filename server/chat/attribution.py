@@ -16,8 +16,7 @@ from .sources import Sources
 from .support import Claim, is_supported, matching_lines, read_claim, words_of
 from .values import Citation, EvidenceSet
 
-MOST_LINES = 8
-"""A name may occur at both ends of a long definition: only the lines from its first occurrence are cited."""
+MOST_LINES = 8  # a name may occur at both ends of a long definition: only the lines from its first occurrence are cited
 
 
 @dataclass(frozen=True, slots=True)

@@ -25,11 +25,8 @@ from .sources import SourceFile, Sources
 from .support import Claim, is_supported, matching_lines, read_claim
 from .values import Citation, EvidenceSet
 
-NEAR_LINES = 12
-"""A citation is corrected when its quote or name occurs within this distance."""
-
-LONGEST_SPAN = 120
-"""Longer spans support nearly any claim: they are accepted only from the start of a definition on."""
+NEAR_LINES = 12  # a citation is corrected when its quote or name occurs within this distance
+LONGEST_SPAN = 120  # longer spans support nearly any claim: they are accepted only from the start of a definition on
 
 
 @dataclass(frozen=True, slots=True)

@@ -29,9 +29,7 @@ COMMANDS = {
 }
 """The argument of each command, and what it does."""
 
-SELECTED = "selected lines"
-"""The reason of the item that shows the selection."""
-
+SELECTED = "selected lines"  # the reason of the item that shows the selection
 MOST_HUNKS = 6
 
 

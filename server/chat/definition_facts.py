@@ -19,8 +19,7 @@ from .evidence_items import MOST_SHOWN, EvidenceBuilder, counted, cut_finding, l
 from .symbol_queries import Reference
 from .values import Finding
 
-MOST_CANDIDATES = 60
-"""The number of definitions of one name that are considered."""
+MOST_CANDIDATES = 60  # the number of definitions of one name that are considered
 
 NameCandidates: TypeAlias = tuple[str, tuple[NamedDefinition, ...]]
 """A name as the question writes it, and the definitions that it may refer to."""
@@ -74,9 +73,7 @@ def _covers(names: Sequence[str], plain: Set[str]) -> bool:
     return bool(plain) and not rest.strip() and all(any(word in name for name in names) for word in plain)
 
 
-MOST_READ = 5
-"""A name with more definitions is ambiguous: none of them is read."""
-
+MOST_READ = 5  # a name with more definitions is ambiguous: none of them is read
 _RAISES = re.compile(r"^\s*(?:raise|throw)\b")
 _RETURNS = re.compile(r"^\s*(?:return|yield)\b")
 

@@ -24,14 +24,9 @@ from .findings import findings
 from .symbol_queries import CallStep, call_path_to
 from .values import EvidenceItem, EvidenceSet
 
-N_CALL_PATHS = 6
-"""The number of definitions that get a call path."""
-
-CONTENT_WORD_WEIGHT = 0.5
-"""The least weight of a content word of a question."""
-
-TURN_SHARE = 0.25
-"""The largest share of the budget for past turns."""
+N_CALL_PATHS = 6  # the number of definitions that get a call path
+CONTENT_WORD_WEIGHT = 0.5  # the least weight of a content word of a question
+TURN_SHARE = 0.25  # the largest share of the budget for past turns
 
 
 @dataclass(frozen=True, slots=True)
@@ -196,17 +191,10 @@ def _text(numbered: dict[int, str]) -> str:
 # (benchmarks/results/memory-log.md, "Questions about the code"): above the threshold 96 of 100 answerable
 # questions get an answer, 92 of 100 others get "not found", and 96 of 100 answers are to answerable questions.
 COVERED, SCORED, NOTHING = 3.22, 5.24, -5.70
-FOUND_ABOVE = 0.4
-"""Below this the answer is "not found"."""
-
-GRAPH_FINDING_CONFIDENCE = 0.9
-"""The minimum where the code graph has a finding about the names in the question."""
-
-N_CONSIDERED = 5
-"""The number of top units whose coverage of the question counts."""
-
-TEST_SHARE = 0.6
-"""The weight of a match in a test, whose words are often made up."""
+FOUND_ABOVE = 0.4  # below this the answer is "not found"
+GRAPH_FINDING_CONFIDENCE = 0.9  # the minimum where the code graph has a finding about the names in the question
+N_CONSIDERED = 5  # the number of top units whose coverage of the question counts
+TEST_SHARE = 0.6  # the weight of a match in a test, whose words are often made up
 
 
 def answerability(found: QuestionResult) -> float:

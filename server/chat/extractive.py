@@ -16,17 +16,10 @@ from .values import Citation, EvidenceItem, EvidenceSet, Finding, Reply
 
 NO_MODEL = "No model wrote this answer: it lists lines of the repository, best match first."
 
-N_SHOWN, N_WITH_FINDINGS = 6, 2
-"""The number of items that are shown without findings, and in addition to findings."""
-
-N_NEAREST = 3
-"""The number of closest matches in a "not found" answer."""
-
-SHARE_OF_BEST = 0.5
-"""An item is shown when it has at least this share of the best score."""
-
-LINES_OF_SITE, LINES_OF_DEFINITION = 4, 16
-"""The most lines of an item of a finding."""
+N_SHOWN, N_WITH_FINDINGS = 6, 2  # the number of items that are shown without findings, and in addition to findings
+N_NEAREST = 3  # the number of closest matches in a "not found" answer
+SHARE_OF_BEST = 0.5  # an item is shown when it has at least this share of the best score
+LINES_OF_SITE, LINES_OF_DEFINITION = 4, 16  # the most lines of an item of a finding
 
 LEAST_LINES, MOST_LINES, SHORT_GAP = 3, 8, 2
 """The number of matching lines of an item, and the longest gap between them that is filled."""

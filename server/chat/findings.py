@@ -27,8 +27,7 @@ from .symbol_queries import (
 )
 from .values import EvidenceItem, Finding
 
-N_WITHOUT_PATH = 6
-"""The number of calls of the target that are shown when there is no call path."""
+N_WITHOUT_PATH = 6  # the number of calls of the target that are shown when there is no call path
 
 
 def findings(found: QuestionResult, index: RepositoryIndex, folder: str = "") -> list[Finding]:

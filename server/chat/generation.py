@@ -23,12 +23,8 @@ from .sources import Sources
 from .support import STOP_WORDS, words_of
 from .values import Citation, EvidenceSet
 
-FRAME = 64
-"""Tokens that a chat template may add around a conversation, with a margin."""
-
-PROMPT_TOKENS = 1500
-"""The budget for instruction, question and recent turns, in addition to the evidence."""
-
+FRAME = 64  # tokens that a chat template may add around a conversation, with a margin
+PROMPT_TOKENS = 1500  # the budget for instruction, question and recent turns, in addition to the evidence
 REWRITTEN_TOKENS = 60
 
 LOOP_CHARACTERS, SHORTEST_REPEATED, MOST_REPEATS = 3000, 20, 3

@@ -20,11 +20,8 @@ from ...memory.strategy import StrategyContext
 from .as_json import citation_json
 from .values import EvidenceItem, Reply
 
-MOST_TURNS = 200
-"""Older turns are ignored."""
-
-LONGEST_ANSWER = 1500
-"""The most characters of a past answer."""
+MOST_TURNS = 200  # older turns are ignored
+LONGEST_ANSWER = 1500  # the most characters of a past answer
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,11 +62,8 @@ def answer_text(turn: Turn) -> str:
     return f"Relevant lines: {', '.join(locations)}"[:LONGEST_ANSWER]
 
 
-RECORD_INTERVAL_S = 1.0
-"""The interval between two writes of a partial answer."""
-
-STOPPED = "\n\n(The answer was stopped here.)"
-"""The end of an incomplete answer in the history."""
+RECORD_INTERVAL_S = 1.0  # the interval between two writes of a partial answer
+STOPPED = "\n\n(The answer was stopped here.)"  # the end of an incomplete answer in the history
 
 
 class TurnRecorder:

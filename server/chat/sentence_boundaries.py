@@ -10,8 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 
-LONGEST_SENTENCE = 2000
-"""Longer sentences are cut at a space: the pending text is searched again with each piece."""
+LONGEST_SENTENCE = 2000  # longer sentences are cut at a space: the pending text is searched again with each piece
 
 
 class BoundaryFinder:

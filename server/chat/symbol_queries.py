@@ -20,11 +20,8 @@ from ...retrieval import RepositoryIndex
 from ...retrieval.definition_index import NamedDefinition
 from ...retrieval.questions import is_test
 
-MAX_FILES = 300
-"""The most files that are read for matches by name."""
-
-MAX_VISITED = 5_000
-"""The most definitions that a call-path search visits."""
+MAX_FILES = 300  # the most files that are read for matches by name
+MAX_VISITED = 5_000  # the most definitions that a call-path search visits
 
 BY_CALL, BY_UNIQUE_NAME, BY_OVERRIDE, BY_NAME = 0.9, 0.6, 0.5, 0.1
 """The confidence of a call step: resolved, resolved by a name unique in the repository, an override in a subclass, and

@@ -25,9 +25,7 @@ from .attach import EMBEDDING, PROJECTIONS
 from .model import BeaconModel
 from .ratios import RATIOS, BeaconError
 
-VERSION = 1
-"""1: beacon.safetensors, beacon.json."""
-
+VERSION = 1  # 1: beacon.safetensors, beacon.json
 MANIFEST, TENSORS = "beacon.json", "beacon.safetensors"
 
 _SHAPING = (

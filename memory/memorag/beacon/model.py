@@ -28,8 +28,7 @@ from .ratios import BeaconError, RatioOf, check_length, memory_places, raw_place
 
 LayerTensors = tuple[Tensor, ...]  # of each layer, (B, n_kv_heads, n, head_dim)
 
-NO_LABEL = -100
-"""Label of a token without a loss."""
+NO_LABEL = -100  # label of a token without a loss
 
 
 @dataclass(frozen=True, slots=True)

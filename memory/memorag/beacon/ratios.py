@@ -13,14 +13,9 @@ from random import Random
 
 from ....errors import ModelError
 
-RatioOf = Callable[[int], int]
-"""The ratio of the window with this number, from 0; deterministic."""
-
-RATIOS = (2, 4, 8, 16)
-"""Ratios of the released models."""
-
-WIDEST_RATIOS = (2, 4, 8, 16, 32)
-"""Ratios of training stage 1; error messages propose them for texts that are too long."""
+RatioOf = Callable[[int], int]  # the ratio of the window with this number, from 0; deterministic
+RATIOS = (2, 4, 8, 16)  # ratios of the released models
+WIDEST_RATIOS = (2, 4, 8, 16, 32)  # ratios of training stage 1; error messages propose them for texts that are too long
 
 
 class BeaconError(ModelError):
