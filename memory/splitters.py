@@ -109,10 +109,7 @@ def pack(pieces: Iterable[str], size: int, count: Callable[[str], int]) -> list[
 
 
 def pack_exact(
-    pieces: Sequence[str],
-    size: int,
-    count: Callable[[str], int],
-    cuts: Sequence[Callable[[str], list[str]]] = (),
+    pieces: Sequence[str], size: int, count: Callable[[str], int], cuts: Sequence[Callable[[str], list[str]]] = ()
 ) -> list[str]:
     """Adjacent pieces joined while the count of the joined text is at most `size`.
 

@@ -31,7 +31,7 @@ class Decomposition(GeneratedQueries):
     def recall(self, question: Question, budget: Budget, cancel: Cancel | None = None) -> RecallResult:
         if self._model is None:
             return self._found([question.text], budget, ())
-        steps, answers, found = list[Step](), list[str](), dict[str, Evidence]()
+        steps, answers, found, said = list[Step](), list[str](), dict[str, Evidence](), list[str]()
         try:
             for part in self._parts(question, steps, cancel):
                 asked = _with_answers(part, answers)
@@ -41,15 +41,13 @@ class Decomposition(GeneratedQueries):
                     place = each.segment.place
                     if place not in found or each.score > found[place].score:
                         found[place] = each
+                said.append(f"{asked} {answers[-1]}")
                 steps.append(Step("part", {"question": asked, "answer": answers[-1], "found": list(found)}))
                 if cancel is not None and cancel.cancelled:
                     break
         except CallCancelled:
             pass
-        asked_and_answered = [
-            f"{step.detail['question']} {step.detail['answer']}" for step in steps if step.name == "part"
-        ]
-        notes = fill(prompts.FOUND_OUT, answers="\n".join(asked_and_answered)) if asked_and_answered else ""
+        notes = fill(prompts.FOUND_OUT, answers="\n".join(said)) if said else ""
         left = budget
         if budget.tokens is not None:
             notes = truncate(notes, budget.tokens // 2, self._count, "right")

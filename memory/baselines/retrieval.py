@@ -91,9 +91,8 @@ class Hyde(GeneratedQueries):
         why = "similar to a hypothetical answer" if passage else _why(question.text, [question.text])
         found = [Evidence(index.segments[i], float(scores[i]) / 2, why) for i in order]
         evidence = fit_evidence(found, budget, self._count, self._order)
-        return RecallResult(
-            evidence, (Step("invent", {"passage": passage}), Step("search", {"shown": _places(evidence)}))
-        )
+        steps = (Step("invent", {"passage": passage}), Step("search", {"shown": _places(evidence)}))
+        return RecallResult(evidence, steps)
 
 
 class Rewriting(GeneratedQueries):

@@ -40,9 +40,7 @@ class ChatPolicy:
     last_words: int | None = None  # of the last turn in a query, as embedders truncate their input
     window: int = 2048
     reserved: int = 512  # tokens of the window for the reply
-    over: Literal["evidence", "left"] = (
-        "evidence"  # what is dropped first: the lowest-scored evidence, or the beginning
-    )
+    over: Literal["evidence", "left"] = "evidence"  # dropped first: the lowest-scored evidence, or the beginning
     single_system_message: bool = False
     temperature: float = 0.2  # MemoChat's, whose setup the paper uses
 
@@ -253,10 +251,7 @@ class ChatMemory:
             if leaving > 0:
                 self._memory.remember(state.shown[:leaving], cancel)
                 self._state = replace(
-                    state,
-                    shown=state.shown[leaving:],
-                    sizes=state.sizes[leaving:],
-                    n_moved=state.n_moved + leaving,
+                    state, shown=state.shown[leaving:], sizes=state.sizes[leaving:], n_moved=state.n_moved + leaving
                 )
 
 

@@ -88,7 +88,5 @@ def _body(parts: PromptParts) -> str:
     evidence = [f"({i}) {flattened(each.segment.text)}" for i, each in enumerate(parts.evidence, 1)]
     recent = [flattened(text) for text in parts.recent]
     return CHAT_BODY.format(
-        evidence="\n".join(evidence) or NO_EVIDENCE,
-        recent=" ### ".join(recent) or NO_EVIDENCE,
-        prompt=parts.prompt,
+        evidence="\n".join(evidence) or NO_EVIDENCE, recent=" ### ".join(recent) or NO_EVIDENCE, prompt=parts.prompt
     )

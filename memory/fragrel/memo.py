@@ -70,9 +70,8 @@ class MemoChatMemory:
         except (PromptTooLong, UnparsableAnswer) as error:
             return RecallResult((), (Step("topics", {"failed": str(error)}),))
         valid = [i for i in chosen if 1 <= i <= len(memos)]
-        evidence = [
-            Evidence(memos[i - 1].segment, 1 / rank, f"about “{memos[i - 1].topic}”") for rank, i in enumerate(valid, 1)
-        ]
+        ranked = [(rank, memos[i - 1]) for rank, i in enumerate(valid, 1)]
+        evidence = [Evidence(memo.segment, 1 / rank, f"about “{memo.topic}”") for rank, memo in ranked]
         step = Step("topics", {"offered": [memo.topic for memo in memos], "chosen": valid})
         return RecallResult(fit_evidence(evidence, budget, self._context.count, "time"), (step,))
 

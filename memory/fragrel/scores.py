@@ -68,10 +68,8 @@ class RelatedIndex:
         """A segment with its score, the parts that sum to it, and its strongest neighbours."""
         own, around = float(scores.own[i]), float(scores.alpha * scores.around[i])
         neighbours = self._neighbours(scores, i)
-        detail = ", ".join(
-            f"{named(self.segments[j])} ({weight:.2g} * {scores.own[j]:.3g})" for j, weight in neighbours
-        )
-        parts = (ScorePart("own", own), *((ScorePart("around", around, detail),) if scores.alpha else ()))
+        strongest = (f"{named(self.segments[j])} ({weight:.2g} * {scores.own[j]:.3g})" for j, weight in neighbours)
+        parts = (ScorePart("own", own), *((ScorePart("around", around, ", ".join(strongest)),) if scores.alpha else ()))
         return Evidence(self.segments[i], float(scores.total[i]), _why(own, around), parts)
 
     def _neighbours(self, scores: RelatedScores, i: int) -> list[tuple[int, float]]:
@@ -81,9 +79,8 @@ class RelatedIndex:
         if not self._include_self:
             weights[i] = 0
         given = weights * scores.own
-        return [
-            (j, float(weights[j])) for j in np.argsort(-given, kind="stable")[:N_NEIGHBOURS].tolist() if given[j] > 0
-        ]
+        strongest = np.argsort(-given, kind="stable")[:N_NEIGHBOURS].tolist()
+        return [(j, float(weights[j])) for j in strongest if given[j] > 0]
 
 
 def named(segment: Segment) -> str:

@@ -116,10 +116,8 @@ class MemoRAG(ItemStrategy):
         evidence = fit_evidence(found, budget, self._context.count, "document")
         steps.append(Step("search", {"found": len(found), "shown": [each.segment.place for each in evidence]}))
         draft = next((clue.text for clue in clues if clue.kind == "draft"), "")
-        words = PROMPTS[memorized.language]
-        return RecallResult(
-            evidence, tuple(steps), _shown(evidence, fill(words.draft, answer=draft)) if draft else None
-        )
+        context = _shown(evidence, fill(PROMPTS[memorized.language].draft, answer=draft)) if draft else None
+        return RecallResult(evidence, tuple(steps), context)
 
     def answer(self, question: Question, budget: Budget | None = None, cancel: Cancel | None = None) -> Answer:
         cancel = cancel or Cancel()

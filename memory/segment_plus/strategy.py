@@ -104,9 +104,7 @@ class SegmentPlus(ItemStrategy):
         if written > self._room(question):
             merges = min(n, most_pieces(written, max(1, self._free(question, settings.note_tokens))))
             cost += Cost(
-                MAX_ROUNDS * merges,
-                MAX_ROUNDS * (written + merges * words),
-                MAX_ROUNDS * merges * settings.note_tokens,
+                MAX_ROUNDS * merges, MAX_ROUNDS * (written + merges * words), MAX_ROUNDS * merges * settings.note_tokens
             )
         return cost + Cost(0, min(written, self._room(question)), settings.answer_tokens)
 

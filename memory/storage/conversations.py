@@ -66,11 +66,8 @@ class Conversations:
     def begin(self, folder: str = "", title: str = "") -> str:
         """Create a conversation; returns its id."""
         id, now = secrets.token_hex(6), time.time()
-        self._database.write(
-            lambda to: to.execute(
-                "INSERT INTO conversations VALUES (?, ?, ?, ?, ?)", (id, encodable(title), encodable(folder), now, now)
-            )
-        )
+        row = (id, encodable(title), encodable(folder), now, now)
+        self._database.write(lambda to: to.execute("INSERT INTO conversations VALUES (?, ?, ?, ?, ?)", row))
         return id
 
     def ask(self, id: str, question: str) -> int:
@@ -83,10 +80,8 @@ class Conversations:
             to.execute("UPDATE conversations SET title = ? WHERE id = ? AND title = ''", (title, id))
             last = to.execute("SELECT max(number) FROM turns WHERE conversation = ?", (id,)).fetchone()[0]
             number = 0 if last is None else checked((last,), (int,), ("turns.number",))[0] + 1
-            to.execute(
-                "INSERT INTO turns (conversation, number, question, asked_at) VALUES (?, ?, ?, ?)",
-                (id, number, question, now),
-            )
+            sql = "INSERT INTO turns (conversation, number, question, asked_at) VALUES (?, ?, ?, ?)"
+            to.execute(sql, (id, number, question, now))
             return number
 
         return self._database.write(add)
@@ -162,9 +157,8 @@ class Conversations:
             for t in said:
                 answer = None if t.answer is None else encodable(t.answer)
                 when_and_what = (encodable(t.question), t.asked_at, answer, t.answered_at, encodable(t.model))
-                turns.append(
-                    (t.conversation, t.number, *when_and_what, json.dumps(t.citations), json.dumps(t.evidence))
-                )
+                lists = (json.dumps(t.citations), json.dumps(t.evidence))
+                turns.append((t.conversation, t.number, *when_and_what, *lists))
 
         def put(to: sqlite3.Connection) -> int:
             to.executemany("INSERT OR IGNORE INTO conversations VALUES (?, ?, ?, ?, ?)", heads)

@@ -46,16 +46,13 @@ class Documents:
                 to.execute("DELETE FROM documents WHERE source = ?", (document.source,))
                 head = (document.source, document.hash, document.kind, document.read_at)
                 to.execute("INSERT INTO documents VALUES (?, ?, ?, ?)", head)
-                to.executemany(
-                    "INSERT OR IGNORE INTO segments VALUES (?, ?)", [(s.key, encodable(s.text)) for s in segments]
-                )
-                to.executemany(
-                    "INSERT INTO places VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
-                    [
-                        (document.source, i, s.source, s.number, encodable(s.title), s.key, s.start, s.first_line)
-                        for i, s in enumerate(segments)
-                    ],
-                )
+                texts = [(s.key, encodable(s.text)) for s in segments]
+                to.executemany("INSERT OR IGNORE INTO segments VALUES (?, ?)", texts)
+                places = [
+                    (document.source, i, s.source, s.number, encodable(s.title), s.key, s.start, s.first_line)
+                    for i, s in enumerate(segments)
+                ]
+                to.executemany("INSERT INTO places VALUES (?, ?, ?, ?, ?, ?, ?, ?)", places)
             to.execute(_FORGET_UNUSED)
 
         if documents:

@@ -17,12 +17,7 @@ class MemoryStore:
     """Conversations, documents and computed results. Thread-safe; several processes can share a file."""
 
     def __init__(
-        self,
-        path: Path | None,
-        *,
-        limit_bytes: int = LIMIT_BYTES,
-        keep_conversations: bool = True,
-        note: str = "",
+        self, path: Path | None, *, limit_bytes: int = LIMIT_BYTES, keep_conversations: bool = True, note: str = ""
     ) -> None:
         """Open the store at `path` and create it if missing; None keeps everything in this process.
 

@@ -182,9 +182,8 @@ def recent_evidence(
             own = named.definition.qualified_name
             if calls := callers(index, named):
                 text = f"`{own}` was edited and is called at {locations(calls)}."
-                made.append(
-                    cut_finding(text, (builder.reference(call, f"calls `{own}`") for call in calls), len(calls))
-                )
+                references = (builder.reference(call, f"calls `{own}`") for call in calls)
+                made.append(cut_finding(text, references, len(calls)))
     return _evidence_set("What was edited recently, and what calls it?", made, ())
 
 
@@ -217,7 +216,4 @@ def _lines(index: RepositoryIndex, path: str) -> list[str]:
 
 
 def _ago(seconds: float) -> str:
-    if seconds < 90:
-        return "a moment ago"
-    minutes = round(seconds / 60)
-    return f"{minutes} minutes ago"
+    return "a moment ago" if seconds < 90 else f"{round(seconds / 60)} minutes ago"

@@ -113,15 +113,12 @@ def default_findings(context: QuestionContext) -> Iterator[Finding]:
         path, definition = named
         name = definition.qualified_name
         constructor = context.index.graph.definition(path, f"{name}.__init__") if is_class(definition) else None
-        if constructor is not None:
-            where, shown = (
-                "`__init__`",
-                context.signature(NamedDefinition(path, constructor), f"parameters of `{name}`"),
-            )
-        elif is_class(definition):
+        if is_class(definition) and constructor is None:
             where, shown = "class body", context.definition(named, f"attributes of `{name}`", 30)
         else:
-            where, shown = "signature", context.signature(named, f"parameters of `{name}`")
+            where = "signature" if constructor is None else "`__init__`"
+            called = named if constructor is None else NamedDefinition(path, constructor)
+            shown = context.signature(called, f"parameters of `{name}`")
         yield Finding(f"The default values of `{name}` are in its {where}.", (shown,))
     known = {name for name, _ in context.names}
     for name in (name for name in context.question.names if name not in known):

@@ -86,13 +86,10 @@ _IMPORTS = re.compile(r"import|\buse[sd]?\b|usage|depend|refer", re.IGNORECASE)
 def _callees(context: QuestionContext) -> Iterator[Finding]:
     for name, definitions in context.names:
         for named in definitions[:3]:
-            called = callees(context.index, named)
-            symbol = named.definition.qualified_name
-            shown = (
-                context.line(named.path, line, f"`{symbol}` calls `{_name_of(target)}`", symbol, 0, 0)
-                for line, target in called
-            )
-            if called:
+            symbol = _name_of(named)
+            if called := callees(context.index, named):
+                reasons = ((line, f"`{symbol}` calls `{_name_of(target)}`") for line, target in called)
+                shown = (context.line(named.path, line, reason, symbol, 0, 0) for line, reason in reasons)
                 text = f"`{name}` calls {name_list(_name_of(target) for _, target in called)}."
                 yield cut_finding(text, shown, len(called))
 
@@ -146,9 +143,8 @@ def _subclasses(context: QuestionContext) -> Iterator[Finding]:
         if found:
             verb = "inherits" if len(found) == 1 else "inherit"
             names = name_list(_name_of(named) for named in found)
-            shown = (
-                context.definition(named, f"inherits from `{', '.join(named.definition.bases)}`", 3) for named in found
-            )
+            reasons = ((named, f"inherits from `{', '.join(named.definition.bases)}`") for named in found)
+            shown = (context.definition(named, reason, 3) for named, reason in reasons)
             yield cut_finding(f"{counted(found, 'class')} {verb} from `{last}`: {names}.", shown, len(found))
 
 
