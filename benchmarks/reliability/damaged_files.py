@@ -193,7 +193,6 @@ def _use_the_store(file: Path) -> tuple[str, str, int]:
                 for conversation in found:
                     store.conversations.turns(conversation.id)
                 store.documents.all()
-                store.documents.search("paragraph")
                 store.documents.put("new.md", "hash", [Segment("new.md", 0, "new", 0, 0)])
                 store.cache.get("note", "key1")
                 store.cache.put("note", "key1", 1)
