@@ -52,6 +52,11 @@ class ItemStrategy:
                 self._index = self._score(segments)
             return self._index
 
+    def _answered(self, text: str, recalled: RecallResult, before: Cost, notes: Iterable[str]) -> Answer:
+        """The answer of the model, with the cost since `before`."""
+        name = "" if self._model is None else self._model.info.name
+        return Answer(text, recalled, self.name, name, self._spent() - before, tuple(notes))
+
     def _spent(self) -> Cost:
         return Cost() if self._model is None else self._model.usage.of(self.name)
 
@@ -69,8 +74,7 @@ class SingleCallStrategy(ItemStrategy, ABC):
     def recall(self, question: Question, budget: Budget, cancel: Cancel | None = None) -> RecallResult: ...
 
     @abstractmethod
-    def _prompt(self, question: Question, context: str) -> str:
-        """The final prompt."""
+    def _prompt(self, question: Question, context: str) -> str: ...
 
     def answer(self, question: Question, budget: Budget | None = None, cancel: Cancel | None = None) -> Answer:
         model = self._model
@@ -88,7 +92,7 @@ class SingleCallStrategy(ItemStrategy, ABC):
             prompt = self._prompt(question, truncate(context, room, self._count, self._keep))
             call = Call.of("answer", prompt, self._answer_tokens, temperature=self._temperature)
             text = as_answer(model.ask(call, cancel), question)
-        return Answer(text, recalled, self.name, model.info.name, self._spent() - before, notes)
+        return self._answered(text, recalled, before, notes)
 
     def estimate(self, question: Question) -> Cost:
         if self._model is None:

@@ -4,8 +4,7 @@ Start with `base`; each file is one way to choose the context of the prompt. Kno
 """
 
 from .decomposition import Decomposition
-from .full_context import FullContext
+from .full_context import FullContext, Summary
 from .retrieval import Hyde, Rewriting, TopK
-from .summary import Summary
 
 __all__ = ["Decomposition", "FullContext", "Hyde", "Rewriting", "Summary", "TopK"]

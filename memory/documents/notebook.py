@@ -27,8 +27,6 @@ _TERMINAL = re.compile(r"\x1b\[[0-9;]*[A-Za-z]")
 
 @dataclass(frozen=True, slots=True)
 class _Text:
-    """A string and its line."""
-
     text: str
     line: int
 

@@ -259,7 +259,6 @@ class PromptedMemory:
 
 @contextmanager
 def _quiet_when_cancelled(cancel: Cancel) -> Iterator[None]:
-    """Suppresses ModelError when cancelled."""
     try:
         yield
     except ModelError:

@@ -129,7 +129,7 @@ class MemoRAG(ItemStrategy):
             memorized, _ = self._text_and_index()
             text = memory.answer(asked(question, memorized.language, self._context.count), cancel)
             recalled = RecallResult((), (Step("memory", {"backend": memory.name, "tokens": memory.n_tokens}),))
-            return self._answered(as_answer(text, question), recalled, self._model or generator, before, cancel)
+            return self._answered_by(as_answer(text, question), recalled, self._model or generator, before, cancel)
         room = self._room(generator, question)
         recalled = self.recall(question, budget or Budget(tokens=room), cancel)
         text = ""
@@ -137,7 +137,7 @@ class MemoRAG(ItemStrategy):
             context = recalled.context or _shown(recalled.evidence)
             prompt = self._last_prompt(question, truncate(context, room, generator.count_tokens))
             text = generator.ask(Call.of("answer", prompt, self._settings.answer_tokens), cancel)
-        return self._answered(as_answer(text, question), recalled, generator, before, cancel)
+        return self._answered_by(as_answer(text, question), recalled, generator, before, cancel)
 
     def estimate(self, question: Question) -> Cost:
         """Reading if the text is not read yet, the clues with the whole memory as prefix, and the answer."""
@@ -236,7 +236,7 @@ class MemoRAG(ItemStrategy):
         frame = generator.count_tokens(self._last_prompt(question, ""))
         return max(1, room_beside(generator.window_tokens, frame, self._settings.answer_tokens))
 
-    def _answered(self, text: str, recalled: RecallResult, by: MeteredModel, before: Cost, cancel: Cancel) -> Answer:
+    def _answered_by(self, text: str, recalled: RecallResult, by: MeteredModel, before: Cost, cancel: Cancel) -> Answer:
         notes = (*recalled.notes, *((CANCELLED,) if cancel.cancelled and not text else ()))
         return Answer(text, recalled, self.name, by.info.name, self._spent() - before, notes)
 
@@ -266,5 +266,4 @@ class MemoRAG(ItemStrategy):
 
 
 def _shown(evidence: EvidenceList, draft: str = "") -> str:
-    """Evidence as text for a prompt."""
     return JOINED_BY.join([*(each.segment.text.strip() for each in evidence), *([draft] if draft else [])])

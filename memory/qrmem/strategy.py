@@ -79,7 +79,7 @@ class QRMeM(ItemStrategy):
         if self._model is None:
             budget = budget or Budget(tokens=self._settings.window_tokens)
             return Answer("", self.recall(question, budget, cancel), self.name, notes=(NO_MODEL,))
-        before, name = self._spent(), self._model.info.name
+        before = self._spent()
         recalled = self.recall(question, budget or Budget(), cancel)
         calls = QRMeMCalls(self._model, cancel)
         context = format_segments([each.segment for each in recalled.evidence])
@@ -95,7 +95,7 @@ class QRMeM(ItemStrategy):
                 notes += calls.failures
             except CallCancelled:
                 notes.append(CANCELLED)
-        return Answer(text, recalled, self.name, name, self._spent() - before, tuple(notes))
+        return self._answered(text, recalled, before, notes)
 
     def estimate(self, question: Question) -> Cost:
         """An upper bound of graph, navigation and answer, without retries.

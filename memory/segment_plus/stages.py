@@ -113,7 +113,6 @@ class Stages:
         return [note for note, stays in zip(notes, kept, strict=True) if stays]
 
     def merge_all(self, batches: Sequence[Sequence[Note]], how: EvidenceMerge) -> list[Note]:
-        """One note for each batch."""
         return self._model.ask_all([partial(self._merged, batch, how) for batch in batches])
 
     def _note_of(self, part: Part, number: int, total: int) -> Note | None:

@@ -23,6 +23,8 @@ from .notes import Note, Quote, extractive_notes, format_note, place_of
 from .stages import LABEL_TOKENS, Part, SegmentPlusSettings, Stages, parts_of, text_of
 
 UNANSWERABLE = "unanswerable"
+NO_MODEL = "No model is configured: only the matching sentences are returned."
+NO_NOTES = "There are no notes for this question, so the model was not called."
 
 
 class SegmentPlus(ItemStrategy):
@@ -74,18 +76,14 @@ class SegmentPlus(ItemStrategy):
         before = self._spent()
         recalled = self.recall(question, budget or Budget(), cancel)
         if self._model is None:
-            return Answer(
-                "", recalled, self.name, notes=("No model is configured: only the matching sentences are returned.",)
-            )
-        name = self._model.info.name
+            return Answer("", recalled, self.name, notes=(NO_MODEL,))
         notes = recalled.notes
         if cancel is not None and cancel.cancelled:
-            return Answer("", recalled, self.name, name, self._spent() - before, (*notes, CANCELLED))
+            return self._answered("", recalled, before, (*notes, CANCELLED))
         if not recalled.context:
-            said = "There are no notes for this question, so the model was not called."
-            return Answer(UNANSWERABLE, recalled, self.name, name, self._spent() - before, (*notes, said))
-        text = self._model.ask(self._last_call(question, recalled.context or ""), cancel)
-        return Answer(as_answer(text, question), recalled, self.name, name, self._spent() - before, notes)
+            return self._answered(UNANSWERABLE, recalled, before, (*notes, NO_NOTES))
+        text = self._model.ask(self._last_call(question, recalled.context), cancel)
+        return self._answered(as_answer(text, question), recalled, before, notes)
 
     def estimate(self, question: Question) -> Cost:
         """An upper bound: full-length notes and a label of each part, merged in the largest number of rounds.

@@ -11,7 +11,7 @@ import secrets
 import sqlite3
 import time
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from ..values import Item, encodable
@@ -190,8 +190,9 @@ def _conversation(row: Any) -> Conversation:
 
 
 def _turn(row: Any) -> Turn:
-    values = checked(row, _TURN)
-    return Turn(*values[:-2], json_list(values[-2], "citations"), json_list(values[-1], "evidence"))
+    *values, citations, evidence = checked(row, _TURN)
+    turn = Turn(*values)
+    return replace(turn, citations=json_list(citations, "citations"), evidence=json_list(evidence, "evidence"))
 
 
 def _expect(changed: sqlite3.Cursor, id: str) -> None:

@@ -189,7 +189,6 @@ def _file_id(path: Path) -> int:
 
 
 def _free_name(path: Path) -> Path:
-    """An unused name for a damaged file."""
     stamp = time.strftime("%Y%m%d-%H%M%S")
     names = (f"{path.name}.{stamp}{f'-{n}' if n else ''}.aside" for n in range(1_000_000))
     return next(aside for name in names if not (aside := path.with_name(name)).exists())

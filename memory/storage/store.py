@@ -44,7 +44,6 @@ class MemoryStore:
         return self._database.path
 
     def delete_all(self) -> None:
-        """Delete everything."""
         self.conversations.delete_all()
         self.documents.drop(*self.documents.sources())
         self._table.clear()

@@ -75,7 +75,6 @@ class CheckedStream:
         return tuple(self._citations.values())
 
     def text(self) -> str:
-        """The text returned so far."""
         return "".join(self._returned)
 
     def end_of_text(self, n: int) -> str:
@@ -269,7 +268,6 @@ def _claims_around(sentence: str, mentions: Sequence[Mention], number: int, bloc
 
 
 def _outside(text: str, mentions: Sequence[Mention]) -> str:
-    """The text with a space in place of each mention."""
     ends = [0, *(mention.end for mention in mentions)]
     starts = [*(mention.start for mention in mentions), len(text)]
     return " ".join(text[end:start] for end, start in zip(ends, starts, strict=True))

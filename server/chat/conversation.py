@@ -291,7 +291,6 @@ def _reply_of(written: GeneratedAnswer, evidence: EvidenceSet, sources: Sources,
 
 
 def _time_notes(reply: Reply, setting: str, cancel: Cancel) -> tuple[str, ...]:
-    """The note about a time limit that was reached."""
     if not cancel.is_reached:
         return ()
     after = f"{cancel.seconds:g} s ({setting})"
@@ -303,6 +302,5 @@ def _is_about_conversation(question: str, before: Sequence[Turn]) -> bool:
 
 
 def _own_reply(text: str, callbacks: StreamCallbacks, *, found: bool = True, conversation_id: str = "") -> Reply:
-    """A reply with fixed text."""
     callbacks.on_text(text)
     return Reply(text, (), EvidenceSet("", ()), found, conversation_id=conversation_id)

@@ -152,7 +152,6 @@ def _own_lines(context: QuestionContext, named: NamedDefinition, pattern: re.Pat
 
 
 def _raising(context: QuestionContext, name: str) -> Iterator[Reference]:
-    """The lines that raise something of this name."""
     pattern = re.compile(rf"\b(?:raise|throw)\b.*\b{re.escape(name)}\b")
     needle = encode(name)
     for path in sorted(context.index.texts):

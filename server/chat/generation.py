@@ -211,7 +211,6 @@ def _is_off_topic(text: str, evidence: EvidenceSet) -> bool:
 
 
 def _without_leading_space(pieces: Iterator[Piece]) -> Generator[str, None, None]:
-    """The text of an answer without leading whitespace."""
     has_started = False
     for piece in pieces:
         text = piece.text if has_started else piece.text.lstrip()

@@ -89,7 +89,6 @@ def answer_by_strategy(
 
 
 def _items(source: ChatContext) -> list[Item]:
-    """Every document of every folder, as a whole."""
     items: list[Item] = []
     for folder, index in source.indexes().items():
         texts = {path: text.decode("utf-8", "replace") for path, text in index.texts.items() if is_document(path)}

@@ -174,7 +174,6 @@ def _steps(index: RepositoryIndex, named: NamedDefinition) -> Iterator[tuple[Cal
 def _steps_by_name(
     index: RepositoryIndex, named: NamedDefinition, targets: Sequence[NamedDefinition]
 ) -> Iterator[tuple[CallStep, float]]:
-    """Unresolved calls of the name of a target."""
     path, definition = named
     by_name = {target.definition.name: target for target in reversed(targets) if not is_class(target.definition)}
     for call in _unresolved_calls(index, path):

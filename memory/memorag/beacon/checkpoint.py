@@ -162,7 +162,6 @@ def _part(name: str) -> str:
 
 
 def _wanted_shapes(base: Any) -> dict[str, tuple[int, ...]]:
-    """The shapes of all beacon parameters of this base."""
     shapes = {
         f"model.layers.{number}.self_attn.beacon_{name}.{part}": tuple(weight.shape)
         for number, layer in enumerate(base.model.layers)
