@@ -93,7 +93,6 @@ class _State:
     """Replaced whole by each turn, so that a running answer keeps a consistent view."""
 
     shown: tuple[Item, ...] = ()  # turns in the window, oldest first
-    sizes: tuple[int, ...] = ()  # theirs
     n_moved: int = 0
     has_others: bool = False  # the backing memory holds other conversations too
 
@@ -229,30 +228,27 @@ class ChatMemory:
         return "\n".join([*last, question.text])
 
     def _add_turn(self, item: Item, cancel: Cancel | None) -> None:
-        state, size = self._state, self._count(item.text)
+        state = self._state
         numbers = [each.number for each in state.shown]
         if item.number in numbers:
             i = numbers.index(item.number)
-            shown = (*state.shown[:i], item, *state.shown[i + 1 :])
-            self._state = replace(state, shown=shown, sizes=(*state.sizes[:i], size, *state.sizes[i + 1 :]))
+            self._state = replace(state, shown=(*state.shown[:i], item, *state.shown[i + 1 :]))
         elif numbers and item.number < numbers[0]:
             self._memory.remember([item], cancel)
         else:
-            self._state = replace(state, shown=(*state.shown, item), sizes=(*state.sizes, size))
+            self._state = replace(state, shown=(*state.shown, item))
             self._move_turns(cancel)
 
     def _move_turns(self, cancel: Cancel | None) -> None:
         state, policy = self._state, self._policy
-        is_full = (policy.trigger_size is not None and sum(state.sizes) > policy.trigger_size) or (
-            policy.trigger_rounds is not None and len(state.shown) > policy.trigger_rounds
-        )
+        is_full = policy.trigger_rounds is not None and len(state.shown) > policy.trigger_rounds
+        if policy.trigger_size is not None and not is_full:
+            is_full = sum(self._count(item.text) for item in state.shown) > policy.trigger_size
         if is_full or (state.n_moved and not policy.refills):
             leaving = len(state.shown) - policy.n_recent
             if leaving > 0:
                 self._memory.remember(state.shown[:leaving], cancel)
-                self._state = replace(
-                    state, shown=state.shown[leaving:], sizes=state.sizes[leaving:], n_moved=state.n_moved + leaving
-                )
+                self._state = replace(state, shown=state.shown[leaving:], n_moved=state.n_moved + leaving)
 
 
 def round_text(user: str, bot: str = "") -> str:

@@ -69,8 +69,8 @@ def _newest(rounds: Sequence[str], room: int, count: Count) -> tuple[str, ...]:
             break
         kept.insert(0, text)
     if rounds and not kept:
-        truncate_evidence = truncate(flattened(rounds[-1]), max(0, room + count(flattened(rounds[-1]))), count)
-        kept = [truncate_evidence] if truncate_evidence else []
+        last = flattened(rounds[-1])
+        kept = list(filter(None, [truncate(last, max(0, room + count(last)), count)]))
     return tuple(kept)
 
 
