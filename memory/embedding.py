@@ -123,18 +123,11 @@ class HashingEmbedder:
     """
 
     def __init__(self, n_dimensions: int = 1024) -> None:
-        self._n_dimensions = n_dimensions
-
-    @property
-    def name(self) -> str:
-        return f"{_HASHING} {self._n_dimensions}"
-
-    @property
-    def n_dimensions(self) -> int:
-        return self._n_dimensions
+        self.n_dimensions = n_dimensions
+        self.name = f"{_HASHING} {n_dimensions}"
 
     def embed(self, texts: Sequence[str], *, are_queries: bool = False) -> Vectors:
-        vectors = np.zeros((len(texts), self._n_dimensions), np.float32)
+        vectors = np.zeros((len(texts), self.n_dimensions), np.float32)
         for row, text in zip(vectors, texts, strict=True):
             keys, weights = _weighted(text)
             # The last bit gives the sign, so that hash collisions cancel as often as they add up.

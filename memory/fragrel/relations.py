@@ -36,9 +36,7 @@ class Relation(Protocol):
 class NoRelation:
     """No relation: the plain retriever."""
 
-    @property
-    def name(self) -> str:
-        return "none"
+    name: str = "none"
 
     def weights(self, segments: Sequence[Segment]) -> Weights:
         return SparseWeights(len(segments))
@@ -168,7 +166,10 @@ class MixedRelation:
 
 
 def code_relation(relations: Relations, fragment_of: Callable[[Segment], int | None]) -> CustomRelation:
-    """Segments are related as their fragments are; `fragment_of` returns None for text that is not code."""
+    """Eq. 8: segments are related as their fragments are; `fragment_of` returns None for text that is not code.
+
+    Computes one row for each segment, for a folder of documents or a few files; `retrieval` ranks whole repositories.
+    """
 
     def row(segments: Sequence[Segment], i: int) -> Mapping[int, float]:
         here = fragment_of(segments[i])

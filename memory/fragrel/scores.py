@@ -6,7 +6,6 @@ vectors or both, and inside every other strategy.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -47,13 +46,10 @@ class RelatedIndex:
     ) -> None:
         if alpha < 0:
             raise ValueError(f"alpha is {alpha}; it must be 0 or more.")
+        self.segments = base.segments
         self._base, self._alpha, self._include_self = base, alpha, include_self
         # With alpha 0 the weights are unused, so nothing is embedded for them.
         self._weights = relation.weights(base.segments) if alpha and base.segments else None
-
-    @property
-    def segments(self) -> Sequence[Segment]:
-        return self._base.segments
 
     def scores(self, question: str) -> Floats:
         return self.related_scores(question).total

@@ -109,18 +109,13 @@ class PromptedMemory:
         self._plan = gists or GistPlan()
         self._language: Language = "en"
         self._messages: tuple[Message, ...] = ()
-        self._gists: tuple[str, ...] = ()
+        self.gists: tuple[str, ...] = ()  # of the text in order; empty if the memory has the whole text
         self._prefix: CachedPrefix | None = None
 
     @property
     def n_tokens(self) -> int:
         """Tokens in the context before a question; 0 without a text."""
         return sum(self._model.count_tokens(message.text) for message in self._messages)
-
-    @property
-    def gists(self) -> tuple[str, ...]:
-        """The gists of the text in order; empty if the memory has the whole text."""
-        return self._gists
 
     def memorize(self, article: str, language: Language, cancel: Cancel) -> None:
         """Read a text and replace the previous one. When cancelled, the memory is empty."""
@@ -153,7 +148,7 @@ class PromptedMemory:
     def save(self, folder: Path, cancel: Cancel) -> None:
         private_folder(folder)
         private_file(folder / "gists.json")
-        (folder / "gists.json").write_text(json.dumps(self._gists), "utf-8")
+        (folder / "gists.json").write_text(json.dumps(self.gists), "utf-8")
         if self._prefix is not None:
             with _quiet_when_cancelled(cancel):
                 self._prefix.ensure_cached(cancel)
@@ -175,7 +170,7 @@ class PromptedMemory:
         """Forget the text and free its memory."""
         if self._prefix is not None:
             self._prefix.close()
-        self._prefix, self._messages, self._gists = None, (), ()
+        self._prefix, self._messages, self.gists = None, (), ()
 
     def cost_to_memorize(self, n_tokens: int) -> Cost:
         """An upper bound for a text of `n_tokens`."""
@@ -202,7 +197,7 @@ class PromptedMemory:
             self._check_window(messages)
             if self.name == "kv":
                 self.name = "api_full"
-        self._messages, self._gists = messages, tuple(gists)
+        self._messages, self.gists = messages, tuple(gists)
 
     def _check_caching_model(self, caching_model: PrefixCachingModel | None) -> None:
         model = self._model.model

@@ -67,8 +67,6 @@ _MARK = re.compile(
 _QUOTES = {('"', '"'), ("'", "'"), ("“", "”"), ("‘", "’"), ("「", "」"), ("『", "』"), ("«", "»")}
 
 
-EvidenceList = Sequence[Evidence]
-
 MAX_SHOWN = 60  # characters of a clue in a reason
 
 

@@ -21,7 +21,6 @@ from ..words import terms_of
 from .clues import each_once, read_clues
 from .prompts import PROMPTS, language_of
 
-MIN_CLUES = 1
 MIN_SHARE = 0.5  # share of a clue's terms that must occur in the text; otherwise the clue is a hallucination
 PAIR_TOKENS, CLUE_TOKENS = 128, 256
 
@@ -66,7 +65,7 @@ def build_samples(
             clues = _clues(model, context, question, answer, cancel)
             if cancel.cancelled:
                 return
-            if len(clues) < MIN_CLUES:
+            if not clues:
                 counts.poor_clues += 1
                 continue
             counts.samples += 1

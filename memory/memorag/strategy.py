@@ -6,7 +6,7 @@ model the question is the only clue.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal
@@ -20,9 +20,9 @@ from ..scoring import Indexer, SegmentIndex, indexer
 from ..segmented_items import SegmentedItems
 from ..single_call import ItemStrategy
 from ..strategy import CANCELLED, StrategyContext
-from ..values import Answer, Budget, Cost, Question, RecallResult, Step
+from ..values import Answer, Budget, Cost, Evidence, Question, RecallResult, Step
 from .backends import ANSWER_TOKENS, CLUE_TOKENS, KEY_POINT_TOKENS, PromptedMemory, choose_kind
-from .clues import Clue, ClueKind, EvidenceList, each_once, from_beginning, read_clues, search
+from .clues import Clue, ClueKind, each_once, from_beginning, read_clues, search
 from .gists import GistPlan
 from .prompts import PROMPTS, Language, Prompts
 from .text import VECTORS, MemorizedText, asked, load_text, memorized_text, save_text
@@ -265,5 +265,5 @@ class MemoRAG(ItemStrategy):
         return sum((usage.of(self.name) for usage in ledgers.values()), Cost())
 
 
-def _shown(evidence: EvidenceList, draft: str = "") -> str:
+def _shown(evidence: Sequence[Evidence], draft: str = "") -> str:
     return JOINED_BY.join([*(each.segment.text.strip() for each in evidence), *([draft] if draft else [])])
