@@ -124,7 +124,10 @@ class HashingEmbedder:
 
     def __init__(self, n_dimensions: int = 1024) -> None:
         self.n_dimensions = n_dimensions
-        self.name = f"{_HASHING} {n_dimensions}"
+
+    @property
+    def name(self) -> str:
+        return f"{_HASHING} {self.n_dimensions}"
 
     def embed(self, texts: Sequence[str], *, are_queries: bool = False) -> Vectors:
         vectors = np.zeros((len(texts), self.n_dimensions), np.float32)
