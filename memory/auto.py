@@ -16,10 +16,9 @@ from ..llm.protocol import Cancel
 from .baselines import FullContext
 from .metered_model import UnparsableAnswer
 from .scoring import Indexer
-from .segmented_items import SegmentedItems
 from .strategies import STRATEGIES
-from .strategies import strategy_named as strategy_named
 from .strategy import Strategy, StrategyContext
+from .strategy_base import SegmentedItems
 from .usage import describe_cost, with_expected_seconds
 from .values import Answer, Budget, Cost, Item, Question, RecallResult, Step
 

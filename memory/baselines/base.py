@@ -6,9 +6,9 @@ Each baseline implements its own retrieval.
 from __future__ import annotations
 
 from ..scoring import Bm25Index, Indexer
-from ..single_call import JOINED_BY, SingleCallStrategy
 from ..splitters import by_tokens, by_turns
 from ..strategy import StrategyContext
+from ..strategy_base import JOINED_BY, SingleCallStrategy
 from ..values import Question
 from .prompts import answer_prompt
 

@@ -12,7 +12,7 @@ from ...llm.protocol import Cancel
 from ..budgets import fit_evidence, truncate
 from ..metered_model import Call, CallCancelled, UnparsableAnswer
 from ..prompting import fill
-from ..single_call import joined
+from ..strategy_base import joined
 from ..values import Budget, Cost, Evidence, Question, RecallResult, Step
 from . import prompts
 from .retrieval import MAX_QUERIES, QUERY_TOKENS, GeneratedQueries

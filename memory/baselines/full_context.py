@@ -13,9 +13,9 @@ from ...llm.protocol import Cancel
 from ..budgets import KeepSide, has_at_most, kept_lengths, room_beside, truncate
 from ..metered_model import Call, MeteredModel
 from ..prompting import fill
-from ..single_call import JOINED_BY
 from ..splitters import by_tokens, most_pieces
 from ..strategy import StrategyContext
+from ..strategy_base import JOINED_BY
 from ..values import Budget, Cost, Evidence, Item, Question, RecallResult, Segment, Step
 from . import prompts
 from .base import WholeText

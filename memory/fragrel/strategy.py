@@ -13,9 +13,9 @@ import numpy as np
 from ...llm.protocol import Cancel
 from ..budgets import fit_evidence
 from ..scoring import Indexer, indexer
-from ..single_call import SingleCallStrategy
 from ..splitters import by_turns, by_words
 from ..strategy import StrategyContext
+from ..strategy_base import SingleCallStrategy
 from ..values import Budget, Evidence, Order, Question, RecallResult, Step
 from .prompts import story_prompt
 from .relations import ContextRelation, Relation

@@ -17,9 +17,8 @@ from ..embedding_cache import CachingEmbedder
 from ..metered_model import Call, MeteredModel
 from ..prompting import as_answer, fill
 from ..scoring import Indexer, SegmentIndex, indexer
-from ..segmented_items import SegmentedItems
-from ..single_call import ItemStrategy
 from ..strategy import CANCELLED, StrategyContext
+from ..strategy_base import ItemStrategy, SegmentedItems
 from ..values import Answer, Budget, Cost, Evidence, Question, RecallResult, Step
 from .backends import ANSWER_TOKENS, CLUE_TOKENS, KEY_POINT_TOKENS, PromptedMemory, choose_kind
 from .clues import Clue, ClueKind, each_once, from_beginning, read_clues, search

@@ -15,9 +15,9 @@ from ..documents.reading import by_headings
 from ..metered_model import CallCancelled
 from ..prompting import with_choices
 from ..scoring import Bm25Index, Indexer, SegmentIndex
-from ..single_call import ItemStrategy
 from ..splitters import by_turns, count_words
 from ..strategy import CANCELLED, StrategyContext
+from ..strategy_base import ItemStrategy
 from ..values import Answer, Budget, Cost, Evidence, Question, RecallResult, Segment, Step
 from . import costs
 from .calls import ANSWER_TOKENS, QRMeMCalls, WalkModel, format_segments

@@ -13,9 +13,9 @@ from ..budgets import fit_evidence, room_beside, window_of
 from ..metered_model import Call
 from ..prompting import as_answer, fill, with_choices
 from ..scoring import Bm25Index, Indexer, best
-from ..single_call import ItemStrategy
 from ..splitters import by_tokens, most_pieces
 from ..strategy import CANCELLED, StrategyContext
+from ..strategy_base import ItemStrategy
 from ..values import Answer, Budget, Cost, Evidence, Item, Question, RecallResult, Segment, Step
 from . import prompts
 from .merge import MAX_ROUNDS, MergeResult, cut_to_fit, merge_until_fit

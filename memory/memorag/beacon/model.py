@@ -87,9 +87,16 @@ class BeaconModel(nn.Module):
         self, n_new: int, ratio_of: RatioOf, memory: Memory | None = None, *, last_stays_open: bool = False
     ) -> None:
         """Raises TextTooLong if `n_new` tokens after a memory exceed the positions of the base model."""
-        before = (0, 0) if memory is None else (memory.n_memory, memory.n_tokens)
-        limits = {"window": self.window, "max_positions": self.max_positions}
-        check_length(*before, n_new, **limits, ratio_of=ratio_of, last_stays_open=last_stays_open)
+        n_memory, n_read = (0, 0) if memory is None else (memory.n_memory, memory.n_tokens)
+        check_length(
+            n_memory,
+            n_read,
+            n_new,
+            window=self.window,
+            max_positions=self.max_positions,
+            ratio_of=ratio_of,
+            last_stays_open=last_stays_open,
+        )
 
     @torch.no_grad()
     def read(self, memory: Memory, tokens: Tensor, ratio_of: RatioOf) -> tuple[Tensor, Memory]:
