@@ -20,9 +20,8 @@ from torch import Tensor
 from torch.nn import functional
 from transformers import DynamicCache
 
-from ...memory.memorag.beacon.layout import positions_needed
 from ...memory.memorag.beacon.model import BeaconModel
-from ...memory.memorag.beacon.ratios import FixedRatio
+from ...memory.memorag.beacon.ratios import RatioSequence, positions_needed
 
 _BLOCK_TOKENS = 512
 """Of a text that full attention reads at once."""
@@ -58,7 +57,7 @@ class BeaconMemory:
 
     @torch.no_grad()
     def read(self, tokens: Sequence[int], questions: Sequence[Sequence[int]]) -> ReadResult:
-        row, ratio_of = torch.tensor([tokens]), FixedRatio(self.ratio).for_text(len(tokens), Random())
+        row, ratio_of = torch.tensor([tokens]), RatioSequence((self.ratio,)).for_text(len(tokens), Random())
         loss = float(self.model.score(row, ratio_of).loss)
         started = time.perf_counter()
         _, memory = self.model.read(self.model.empty(), row, ratio_of)

@@ -19,8 +19,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ...memory import Budget, Embedder, HashingEmbedder, StrategyContext
-from ...memory.fragrel.chat import ChatMemory
-from ...memory.fragrel.policy import PAPER
+from ...memory.fragrel.chat import PAPER, ChatMemory
 from ...memory.fragrel.presets import chat_memory, mem_retrieval, returning_chat
 from ...memory.scoring import indexer
 from ..bootstrap import difference, grouped, interval, mean

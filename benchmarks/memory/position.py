@@ -23,7 +23,7 @@ from typing import TypeVar
 from ...memory import Budget, Evidence, Item, StrategyContext
 from ...memory.baselines.full_context import FullContext
 from ...memory.budgets import fit_evidence
-from ...memory.documents.splitter import by_headings
+from ...memory.documents.reading import by_headings
 from ...memory.qrmem import QRMeM, QRMeMSettings
 from ...memory.scoring import Bm25Index
 from ...memory.strategy import Strategy, estimate_tokens

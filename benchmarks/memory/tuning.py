@@ -22,7 +22,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from ...server.chat.answerability import FOUND_ABOVE
+from ...server.chat.evidence import FOUND_ABOVE
 from ...server.chat.values import EvidenceSet
 from ...server.config import Config
 from ...server.workspace.workspace import Workspace

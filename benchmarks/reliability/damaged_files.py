@@ -24,8 +24,7 @@ from pathlib import Path
 import numpy as np
 
 from ...errors import ModelError
-from ...memory.memorag.saving import ITEMS, MANIFEST, SEGMENTS, load_text, save_text
-from ...memory.memorag.text import MemorizedText
+from ...memory.memorag.text import ITEMS, MANIFEST, SEGMENTS, MemorizedText, load_text, save_text
 from ...memory.storage import MemoryStore, StoreError, export_conversations
 from ...memory.values import Item, Segment
 from ...memory.vectors import VectorIndex
@@ -194,7 +193,6 @@ def _use_the_store(file: Path) -> tuple[str, str, int]:
                 for conversation in found:
                     store.conversations.turns(conversation.id)
                 store.documents.all()
-                store.documents.search("paragraph")
                 store.documents.put("new.md", "hash", [Segment("new.md", 0, "new", 0, 0)])
                 store.cache.get("note", "key1")
                 store.cache.put("note", "key1", 1)
