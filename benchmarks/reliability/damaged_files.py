@@ -20,6 +20,7 @@ from contextlib import closing, contextmanager, redirect_stderr, redirect_stdout
 from datetime import date
 from functools import partial
 from pathlib import Path
+from unittest.mock import patch
 
 import numpy as np
 
@@ -112,7 +113,8 @@ def damage_histories(work: Path, rng: random.Random, n_rounds: int, n_commands: 
     counts: Counter[str] = Counter({"history damages": n_rounds, "history failures": 0, "histories deleted": 0})
     sound = work / "sound"
     sound.mkdir(parents=True)
-    _fill_history(sound / "memory.db")
+    # In another process, which does not close the store: a part stays in the log, as after a kill.
+    subprocess.run([sys.executable, "-c", _FILL, sound / "memory.db"], check=True, cwd=sound)
     project = work / "project"
     write_project(project)
     for number in range(n_rounds):
@@ -145,14 +147,11 @@ def damage_histories(work: Path, rng: random.Random, n_rounds: int, n_commands: 
     return counts
 
 
-def _fill_history(file: Path) -> None:
-    """A history in the file and in a write-ahead log, as after a kill of the process."""
-    code = (
-        "import os, sys; from pathlib import Path\n"
-        "from weft.benchmarks.reliability.damaged_files import fill_store\n"
-        "fill_store(Path(sys.argv[1])); os._exit(0)"
-    )
-    subprocess.run([sys.executable, "-c", code, file], check=True, cwd=file.parent)
+_FILL = """
+import os, sys; from pathlib import Path
+from weft.benchmarks.reliability.damaged_files import fill_store
+fill_store(Path(sys.argv[1])); os._exit(0)
+"""
 
 
 def fill_store(file: Path) -> None:
@@ -318,7 +317,7 @@ def in_process(home: Path, folder: Path, *arguments: str) -> tuple[int | str, st
     """Exit status, stdout and stderr of a command of this user in this process; a traceback counts as stderr."""
     out, err = io.StringIO(), io.StringIO()
     status: int | str
-    with user_at(home), redirect_stdout(out), redirect_stderr(err), _standing_in(folder):
+    with user_at(home), redirect_stdout(out), redirect_stderr(err), working_in(folder):
         try:
             status = main(list(arguments))
         except BaseException:
@@ -329,17 +328,13 @@ def in_process(home: Path, folder: Path, *arguments: str) -> tuple[int | str, st
 
 @contextmanager
 def user_at(home: Path) -> Iterator[None]:
-    before = dict(os.environ)
-    os.environ.update(user_environment(home), COLUMNS="1000")
-    try:
+    """The environment of a user whose files are all in `home`, for commands in this process."""
+    with patch.dict(os.environ, user_environment(home), COLUMNS="1000"):
         yield
-    finally:
-        os.environ.clear()
-        os.environ.update(before)
 
 
 @contextmanager
-def _standing_in(folder: Path) -> Iterator[None]:
+def working_in(folder: Path) -> Iterator[None]:
     before = Path.cwd()
     os.chdir(folder)
     try:
