@@ -27,10 +27,9 @@ from ..bootstrap import difference, grouped, interval, mean
 from ..command import Report, command_parser, run_command
 from ..plots import curves_plot
 from ..tables import markdown, percent, signed, with_interval
-from .adapters import BadData, read_samples
-from .adapters.checked import Record
-from .adapters.mtbench_plus import sample_of
+from .adapters import dialogue_sample, read_samples
 from .generators.dialogues import OWN_TOPICS, Topic, dialogues, read_topics
+from .records import BadData, Record
 from .systems import open_remembering
 from .values import Sample, recall_of
 
@@ -76,7 +75,7 @@ def measure(samples: Sequence[Sample], score: str, memory: str, embedder: Embedd
 def generated(n: int, topics: Sequence[Topic] = OWN_TOPICS, seed: int = 0) -> list[Sample]:
     """Dialogues as the adapter of MTBench+ reads them."""
     records = enumerate(dialogues(topics, n, seed))
-    return [sample_of(Record(f"dialogue {number}", record), number) for number, record in records]
+    return [dialogue_sample(Record(f"dialogue {number}", record), number) for number, record in records]
 
 
 def table(rows: Sequence[TurnRecall]) -> str:

@@ -30,7 +30,8 @@ from ...memory.strategy import Strategy, estimate_tokens
 from ..bootstrap import interval
 from ..command import Report, command_parser, run_command
 from ..tables import markdown, with_interval
-from .adapters import BadData, read_samples
+from .adapters import read_samples
+from .records import BadData
 from .values import Fact, Sample, recall_of
 
 T = TypeVar("T")

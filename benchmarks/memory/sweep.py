@@ -23,10 +23,11 @@ from ..command import Report, command_parser, run_command
 from ..models import open_chat_model
 from ..plots import curves_plot
 from ..tables import markdown
-from .adapters import ADAPTERS, BadData, DataOption, read_samples
+from .adapters import ADAPTERS, DataOption, read_samples
 from .generators.stories import LENGTHS, stories
 from .generators.story_tasks import TASKS
 from .metrics import score
+from .records import BadData
 from .systems import open_remembering
 from .values import Sample, recall_of
 
