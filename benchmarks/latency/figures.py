@@ -49,7 +49,7 @@ def figures_of(
         "sent": len(session.requests),
         "superseded": kinds["superseded"],
         "unanswered": kinds["unanswered"],
-        "errors": sum(1 for request in in_time if request.error),
+        "errors": sum(bool(request.error) for request in in_time),
         "kinds": {kind: kinds[kind] for kind in KINDS},
         "empty": dict(empty),
         "hit_share": _share(n_hits, len(with_text)),

@@ -123,33 +123,37 @@ class Editor:
         session = self.session
         session.begin_s = time.monotonic()
         until_s = session.begin_s + longest_s
-        for commit in commit_replays:
-            opened: list[Typist] = []
-            for typist in commit.keys(seed):
-                if time.monotonic() > until_s:
-                    self._settle()
-                    session.end_s = time.monotonic()
-                    return session
-                if typist not in opened:
-                    opened.append(typist)
-                    self._open(typist)
-                switched = typist is not self._typist
-                self._turn_to(typist)
-                self._press(typist, switched)
-            self._leave()
-            for typist in opened:
-                self._supersede(self._uri_of(typist))
-                self._client.notify("textDocument/didClose", {"textDocument": {"uri": self._uri_of(typist)}})
+        session.finished = all(self._replay(commit, seed, until_s) for commit in commit_replays)
         self._settle()
         session.end_s = time.monotonic()
-        session.finished = True
         return session
 
-    def _press(self, typist: Typist, switched: bool) -> None:
-        """One key, or a completion accepted instead of it."""
+    def _replay(self, commit: CommitReplay, seed: int, until_s: float) -> bool:
+        """Type one commit; False when the time is over before."""
+        opened: list[Typist] = []
+        for typist in commit.keys(seed):
+            if time.monotonic() > until_s:
+                return False
+            if typist not in opened:
+                opened.append(typist)
+                self._open(typist)
+            self._press(typist)
+        self._leave()
+        for typist in opened:
+            self._supersede(self._uri_of(typist))
+            self._client.notify("textDocument/didClose", {"textDocument": {"uri": self._uri_of(typist)}})
+        return True
+
+    def _press(self, typist: Typist) -> None:
+        """One key, or a completion accepted instead of it; before, perhaps a switch to the typist's file."""
         key = typist.plan()
         assert key is not None
-        self._wait(max(key.pause_s, typist.profile.switch_s if switched else 0.0))
+        pause_s = key.pause_s
+        if typist is not self._typist:
+            self._leave()
+            self._typist, self._uri = typist, self._uri_of(typist)
+            pause_s = max(pause_s, typist.profile.switch_s)
+        self._wait(pause_s)
         while (arrived := self._client.next_or_none(0.0)) is not None:
             self._read(arrived.message, arrived.at_s)
         text, cursor, shown, accepted = typist.text, typist.cursor, self._shown, None
@@ -267,8 +271,8 @@ class Editor:
                 self._read(arrived.message, arrived.at_s)
 
     def _read(self, message: dict[str, Any], at_s: float) -> None:
-        number = message.get("id")
-        if "method" in message or not isinstance(number, int) or number not in self._waiting:
+        number = message.get("id", 0)
+        if "method" in message or number not in self._waiting:
             return
         request = self._waiting.pop(number)
         request.replied_s = at_s
@@ -300,12 +304,8 @@ class Editor:
         uri = self._uri_of(typist)
         self._versions[uri] = 1
         self.session.n_files += 1
-        self._client.open_document(uri, typist.text, _language(typist.edit.path))
-
-    def _turn_to(self, typist: Typist) -> None:
-        if typist is not self._typist:
-            self._leave()
-            self._typist, self._uri = typist, self._uri_of(typist)
+        language = _LANGUAGES.get(typist.edit.path.rpartition(".")[2], "plaintext")
+        self._client.open_document(uri, typist.text, language)
 
     def _leave(self) -> None:
         """Move the document to the background."""
@@ -341,5 +341,4 @@ def _units(text: str, encoding: str) -> int:
     return len(text.encode("utf-8", "surrogatepass")) if encoding == "utf-8" else len(text)
 
 
-def _language(path: str) -> str:
-    return {"py": "python", "md": "markdown", "toml": "toml"}.get(path.rpartition(".")[2], "plaintext")
+_LANGUAGES = {"py": "python", "md": "markdown", "toml": "toml"}
