@@ -10,7 +10,6 @@ import random
 import time
 from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
-from pathlib import Path
 
 from .campaign import Counts, Settings
 from .damaged_files import damage_histories, damage_other_files
@@ -44,22 +43,18 @@ def run(settings: Settings) -> Counts:
     rng = random.Random(settings.seed)
     short = settings.is_short
     counts: Counter[str] = Counter()
-    folders = iter(settings.work / name for name in ("special", "kills", "histories", "others", "rules"))
-
-    def folder() -> Path:
-        made = next(folders)
-        made.mkdir()
-        return made
-
+    special, kills, histories, others, rules = (
+        settings.work / name for name in ("special", "kills", "histories", "others", "rules")
+    )
     kinds = ("pipe",) if short else tuple(KINDS)
     n_kills = N_KILLS_SHORT if short else N_KILLS
     with ThreadPoolExecutor(1) as pool:  # runs in other processes
-        special = pool.submit(check_special_files, folder(), kinds, 2 if short else len(COMMANDS))
-        counts.update(kill_servers(folder(), rng, n_kills, time.monotonic() + KILLS_BOUND_S))
-        counts.update(special.result())
+        checked = pool.submit(check_special_files, special, kinds, 2 if short else len(COMMANDS))
+        counts.update(kill_servers(kills, rng, n_kills, time.monotonic() + KILLS_BOUND_S))
+        counts.update(checked.result())
     n_histories, n_commands = (N_HISTORIES_SHORT, N_COMMANDS_SHORT) if short else (N_HISTORIES, N_COMMANDS)
-    counts.update(damage_histories(folder(), rng, n_histories, n_commands))
-    counts.update(damage_other_files(folder(), rng, N_OTHERS_SHORT if short else N_OTHERS))
-    seconds = slowest_walks(folder(), rng, N_PATTERNS_SHORT if short else N_PATTERNS)
+    counts.update(damage_histories(histories, rng, n_histories, n_commands))
+    counts.update(damage_other_files(others, rng, N_OTHERS_SHORT if short else N_OTHERS))
+    seconds = slowest_walks(rules, rng, N_PATTERNS_SHORT if short else N_PATTERNS)
     counts["slow rules"] = sum(each > SLOWEST_RULES_S for each in seconds.values())
     return {**counts, **{f"seconds under {name}": each for name, each in seconds.items()}}

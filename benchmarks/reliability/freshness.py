@@ -21,7 +21,6 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import Protocol
 
 from ...retrieval.fragments import normalise
 from ...retrieval.terms import encode
@@ -121,18 +120,6 @@ class _Statistics:
         }
 
 
-class _IndexHolder(Protocol):
-    """A server, or a workspace in this process, that has the folder open."""
-
-    kind: str
-    watches: str
-
-    def is_ready(self) -> bool: ...
-    def texts(self) -> Texts: ...
-    def report(self, paths: list[Path]) -> None: ...
-    def close(self) -> None: ...
-
-
 class _Session:
     """One repository, opened, changed, closed and opened again."""
 
@@ -142,7 +129,7 @@ class _Session:
         home.mkdir()
         shutil.copytree(template, self.folder, symlinks=True)
         self._repository = ChangingRepository(self.folder, rng)
-        self._opened: list[_IndexHolder] = []
+        self._opened: list[_InProcess | _OverStdio] = []
 
     def run(self, phases: Sequence[str], until_s: float) -> None:
         """Run the rounds; stop at the first wrong index, which would also fail the next rounds."""
@@ -224,7 +211,7 @@ class _Session:
             wrong["missing_files"] += sum(path not in held for path in expected)
         return not waiting
 
-    def _took(self, opened: _IndexHolder, seconds: float, late_after_s: float) -> None:
+    def _took(self, opened: _InProcess | _OverStdio, seconds: float, late_after_s: float) -> None:
         counts = self._counts
         counts.seconds.append(seconds)
         counts.n_over_limit += seconds > LATE_AFTER_S
@@ -240,7 +227,6 @@ class _Session:
         sides = [("server", "client")[self._number // 3 % 2]]
         if self._number % 4 == 1:
             sides.append("server" if sides[0] == "client" else "client")
-        self._opened = []
         for at, side in enumerate(sides):
             home = self.home / f"home-{at}"
             home.mkdir(exist_ok=True)
@@ -489,30 +475,18 @@ def make_repository(folder: Path, n_files: int, rng: random.Random) -> None:
     for name, value in (("user.email", "a@b.c"), ("user.name", "a"), ("gc.auto", "0")):
         git(folder, "config", name, value)
     names = [f"pkg{number % 23}/part{number % 7}/file_{number}.py" for number in range(n_files)]
-    _write(folder, names, rng)
-    _commit(folder)
-    git(folder, "checkout", "-q", "-b", "changed")
-    _write(folder, names[::3], rng)
-    _commit(folder)
-    git(folder, "checkout", "-q", "-b", "grown", "main")
-    _write(folder, [f"extra{number % 31}/more_{number}.py" for number in range(2 * n_files)], rng)
-    _commit(folder)
-    git(folder, "checkout", "-q", "-b", "small", "main")
-    git(folder, "rm", "-q", *names[n_files // 4 :])
-    _commit(folder)
+    more = [f"extra{number % 31}/more_{number}.py" for number in range(2 * n_files)]
+    for branch, written in zip(BRANCHES, (names, names[::3], more, []), strict=True):
+        if branch != "main":
+            git(folder, "checkout", "-q", "-b", branch, "main")
+        for path in (folder / name for name in written):
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(source(rng))
+        if branch == "small":
+            git(folder, "rm", "-q", *names[n_files // 4 :])
+        git(folder, "add", "-A")
+        git(folder, "commit", "-q", "-m", "x")
     git(folder, "checkout", "-q", "main")
-
-
-def _write(folder: Path, names: list[str], rng: random.Random) -> None:
-    for name in names:
-        path = folder / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(source(rng))
-
-
-def _commit(folder: Path) -> None:
-    git(folder, "add", "-A")
-    git(folder, "commit", "-q", "-m", "x")
 
 
 def git(folder: Path, *arguments: str) -> None:

@@ -15,14 +15,54 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from .values import NASTY_IDS, NASTY_STRINGS, NASTY_VALUES, NO_MESSAGES
-
 N_DOCUMENTS = 30
 """The client owns open texts, so the generator bounds them; other growth is the server's."""
 
 QUESTIONS = ("what calls price_of?", "where is total computed?", "/where price_of", "/explain price_of", "and where?")
 
 TEXT = "from price import price_of\n\ndef checkout(basket):\n    total = price_of(basket)\n    return to\n"
+
+
+# Values of every JSON type at its limits, invalid identifiers, invalid messages.
+
+NASTY_STRINGS: tuple[str, ...] = (
+    *("", " ", "\0", "\ud800", "a\udfff.py", "\u202e\u2066", "\x1b[31m", "x" * 100_000),
+    *("%", "%zz%00", "../../../../etc/passwd", "file://host/share", "file:///nonexistent/%00/x.py"),
+    *("untitled:", "http://[::1", "__class__", "\n" * 500, "é" * 300, "😀" * 300, "def f():\n\treturn (\n"),
+    *("'; DROP TABLE turns; --", '"*', "NaN", "/where", "/explain \ud800"),
+)
+
+NASTY_NUMBERS: tuple[float | int, ...] = (
+    *(0, -1, 1, 2**31 - 1, 2**31, -(2**31) - 1, 2**53, 2**63, 2**64, 10**40, -(10**40)),
+    *(0.5, -0.0, 1e308, 5e-324, float("nan"), float("inf")),
+)
+
+NASTY_VALUES: tuple[Any, ...] = (
+    *NASTY_STRINGS,
+    *NASTY_NUMBERS,
+    *(None, True, False, [], {}, [[]], [None], {"": None}, {"id": []}, [[[[[[[[[[[[[[[[{}]]]]]]]]]]]]]]]]),
+    *({"class": 1, "def": {"_x": 2}, "a b": []}, [0] * 1000, {str(number): number for number in range(200)}),
+)
+
+NASTY_IDS: tuple[Any, ...] = (
+    *(None, True, False, [], {}, [1], {"id": 1}),
+    *(0, -1, 0.5, 1.0, 1e300, 2**31, 2**64, 10**100),
+    *("", "1", "\ud800", "\0", "x" * 5_000),
+)
+"""Identifiers of requests: JSON-RPC allows strings, numbers and, discouraged, null."""
+
+NO_MESSAGES: tuple[bytes, ...] = (
+    *(b"[]", b"null", b"5", b'"x"', b"{", b"", b"\xff\xfe", b"[" * 20_000, b'{"a":' * 5_000, b"NaN", b"[{}]"),
+    *(b"1" * 5_000, b'{"id": 1e999, "method": 5}'),
+)
+"""Bodies that are not JSON objects."""
+
+GARBAGE: tuple[bytes, ...] = (
+    *(b"\r\n\r\n", b"hello\r\n", b"Content-Type: x\r\n", b"Content-Length: many\r\n\r\n"),
+    *(b"Content-Length: -5\r\n\r\n", b": :\n", b"GET / HTTP/1.1\r\n"),
+    *(b"\0" * 100 + b"\n", b"x" * 100_000 + b"\n"),
+)
+"""Bytes between messages that hold no header."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +86,7 @@ class Fuzzer:
 
     def __iter__(self) -> Iterator[Fuzzed]:
         kinds: tuple[tuple[Callable[[], Fuzzed], int], ...] = (
-            (self._valid, 40),
+            (lambda: _fuzzed(self._message()), 40),
             (self._mutated, 38),
             (self._wrong_envelope, 8),
             (self._response, 6),
@@ -59,9 +99,6 @@ class Fuzzer:
             yield self._random.choices(makers, weights)[0]()
 
     # Messages.
-
-    def _valid(self) -> Fuzzed:
-        return _fuzzed(self._message())
 
     def _mutated(self) -> Fuzzed:
         message = self._message()
@@ -115,22 +152,8 @@ class Fuzzer:
 
     def _garbage(self) -> Fuzzed:
         """Bytes between two messages that are not a header. They hold no length, so the next message can be found."""
-        junk = self._random.choice(
-            (
-                b"\r\n\r\n",
-                b"hello\r\n",
-                b"Content-Type: x\r\n",
-                b"Content-Length: many\r\n\r\n",
-                b"Content-Length: -5\r\n\r\n",
-                b": :\n",
-                b"GET / HTTP/1.1\r\n",
-                b"\0" * 100 + b"\n",
-                b"x" * 100_000 + b"\n",
-                self._random.randbytes(30).replace(b":", b";") + b"\n",
-                b"no end of line",
-            )
-        )
-        return Fuzzed(junk)
+        junk = self._random.randbytes(30).replace(b":", b";") + b"\n"
+        return Fuzzed(self._random.choice([*GARBAGE, junk, b"no end of line"]))
 
     # Parts.
 

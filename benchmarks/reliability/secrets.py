@@ -27,7 +27,7 @@ from ...server.secrets import is_secret_path, redact
 from ..bootstrap import percentile
 from ..http_server import JsonHandler, serving
 from ..lsp_client import Client, completion_params, when_ready
-from .campaign import Counts, Settings
+from .campaign import Counts, Settings, strings_of
 from .canaries import Canary, file_canaries, line_canaries
 
 QUESTION = "Do secrets of a workspace reach a model server, and what does the redaction cost ordinary code?"
@@ -58,8 +58,9 @@ def run(settings: Settings) -> Counts:
     with _recording_server() as (url, record):
         counts = _attack(folder, home, url, files, places)
         sent = "\n".join(sorted(record))
-    leaked_files = [canary for canary in files if any(value in sent for value in canary.values)]
-    leaked = [canary for canary in lines if any(value in sent for value in canary.values)]
+    leaked_files, leaked = (
+        [canary for canary in some if any(value in sent for value in canary.values)] for some in (files, lines)
+    )
     n_sent = sum(f"marker{number:04d}" in sent for number in range(len(lines)))
     touched = _touched(random.Random(settings.seed), CODE_LINES // 10 if settings.is_short else CODE_LINES)
 
@@ -133,7 +134,7 @@ def _recording_server() -> Iterator[tuple[str, set[str]]]:
         def do_POST(self) -> None:
             asked = self.json_body()
             with lock:
-                for text in _texts(asked):
+                for text in strings_of(asked):
                     record.update(text.split("\n"))
             if self.path == "/v1/embeddings":
                 self.send_json(
@@ -157,17 +158,6 @@ def _recording_server() -> Iterator[tuple[str, set[str]]]:
         yield url, record
 
 
-def _texts(value: object) -> Iterator[str]:
-    if isinstance(value, str):
-        yield value
-    elif isinstance(value, dict):
-        for each in value.values():
-            yield from _texts(each)
-    elif isinstance(value, list):
-        for each in value:
-            yield from _texts(each)
-
-
 def _attack(
     folder: Path, home: Path, url: str, files: Sequence[Canary], places: Mapping[str, list[tuple[int, int]]]
 ) -> dict[str, int]:
@@ -175,13 +165,8 @@ def _attack(
     counts = {"completions": 0, "explanations": 0, "questions": 0, "failed_requests": 0}
     settings = {
         "model": [{"backend": "openai", "url": url, "fim": "suffix", "context_tokens": 200_000, "prompt_ms": 600_000}],
-        "completion": {
-            "warm_up": "all",
-            "prefetch_next": True,
-            "debounce_ms": 0,
-            "target_ms": 600_000,
-            "deadline_ms": 60_000,
-        },
+        "completion": {"warm_up": "all", "prefetch_next": True, "debounce_ms": 0}
+        | {"target_ms": 600_000, "deadline_ms": 60_000},
         "memory": {"embeddings": "api", "embeddings_url": url, "embeddings_model": "recorder"},
         "chat": {"evidence_tokens": 20_000, "min_confidence": 0.0},
     }
