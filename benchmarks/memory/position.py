@@ -17,6 +17,7 @@ import argparse
 import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import TypeVar
 
@@ -46,7 +47,7 @@ def at_position(gold: Sequence[T], others: Sequence[T], where: str) -> list[T]:
     """All gold pieces together at the head, in the middle or at the tail of the others. Raises ValueError."""
     if where not in PLACES:
         raise ValueError(f"evidence can be at the {', '.join(PLACES)}, not at {where!r}.")
-    at = {"head": 0, "middle": len(others) // 2, "tail": len(others)}[where]
+    at = PLACES.index(where) * len(others) // 2
     return [*others[:at], *gold, *others[at:]]
 
 
@@ -58,10 +59,8 @@ def with_gap(gold: Sequence[T], others: Sequence[T], gap: int) -> list[T]:
 
 def arrangements(gold: Sequence[T], others: Sequence[T]) -> dict[str, list[T]]:
     """Every arrangement by its name in the table."""
-    gaps = [gap for gap in GAPS if gap <= len(others)]
-    return {where: at_position(gold, others, where) for where in PLACES} | {
-        f"gap {gap}": with_gap(gold, others, gap) for gap in gaps
-    }
+    by_gap = {f"gap {gap}": with_gap(gold, others, gap) for gap in GAPS if gap <= len(others)}
+    return {where: at_position(gold, others, where) for where in PLACES} | by_gap
 
 
 def as_one_text(sample: Sample, order: Sequence[Item]) -> Sample:
@@ -100,23 +99,19 @@ def top_segments(sample: Sample, tokens: int) -> Sequence[Evidence]:
     return fit_evidence(found, Budget(tokens=tokens), estimate_tokens)
 
 
-def recalled(make: Callable[[], Strategy]) -> System:
+def recalled(make: Callable[..., Strategy], setting: object, sample: Sample, tokens: int) -> Sequence[Evidence]:
     """What a strategy recalls without a model."""
-
-    def recall(sample: Sample, tokens: int) -> Sequence[Evidence]:
-        strategy = make()
-        strategy.remember(sample.items)
-        return strategy.recall(sample.question, Budget(tokens=tokens)).evidence
-
-    return recall
+    strategy = make(StrategyContext(), setting)
+    strategy.remember(sample.items)
+    return strategy.recall(sample.question, Budget(tokens=tokens)).evidence
 
 
 SYSTEMS: Mapping[str, System] = {
-    "cut in the middle": recalled(lambda: FullContext(StrategyContext(), "middle")),
-    "the beginning": recalled(lambda: FullContext(StrategyContext(), "left")),
-    "the end": recalled(lambda: FullContext(StrategyContext(), "right")),
+    "cut in the middle": partial(recalled, FullContext, "middle"),
+    "the beginning": partial(recalled, FullContext, "left"),
+    "the end": partial(recalled, FullContext, "right"),
     "bm25": top_segments,
-    "qrmem": recalled(lambda: QRMeM(StrategyContext(), QRMeMSettings(segment_tokens=SEGMENT_TOKENS))),
+    "qrmem": partial(recalled, QRMeM, QRMeMSettings(segment_tokens=SEGMENT_TOKENS)),
 }
 
 
