@@ -257,11 +257,13 @@ def _percent(part: int, whole: int) -> str:
 
 
 def _question(record: dict[str, Any]) -> RepositoryQuestion:
-    gold = tuple(
-        tuple(Span(span["path"], *span["lines"], says=span["says"]) for span in alternatives)
-        for alternatives in record["gold"]
-    )
+    gold = tuple(tuple(map(_span, alternatives)) for alternatives in record["gold"])
     return RepositoryQuestion(record["id"], record["kind"], record["question"], gold)
+
+
+def _span(record: dict[str, Any]) -> Span:
+    first, last = record["lines"]
+    return Span(record["path"], first, last, record["says"])
 
 
 def _write_readme(wheel: Path, tree: Path) -> None:
