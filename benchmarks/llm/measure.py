@@ -22,6 +22,7 @@ from pathlib import Path
 from typing import Any
 
 from ...llm.backends import ModelConfig, open_model
+from ...llm.local.decoding import DecodingStats
 from ...llm.local.model import LocalModel
 from ...llm.protocol import Cancel, CodeModel, CompletionRequest
 from ...server.workspace.process import memory_mb
@@ -58,13 +59,13 @@ def first_texts(model: CodeModel, typings: Sequence[Typing]) -> dict[str, Any]:
     for typing in typings:
         first, *others = typing.keystrokes
         cold.append(_first_text_s(model, first))
-        if isinstance(model, LocalModel) and model.last_stats is not None:
-            prompts.append(model.last_stats.prompt_tokens)
+        if stats := _last_stats(model):
+            prompts.append(stats.prompt_tokens)
         later = []
         for request in others:
             later.append(_first_text_s(model, request))
-            if isinstance(model, LocalModel) and model.last_stats is not None:
-                reused.append(model.last_stats.reused_tokens / model.last_stats.prompt_tokens)
+            if stats := _last_stats(model):
+                reused.append(stats.reused_tokens / stats.prompt_tokens)
         warm += later
         ratios.append(statistics.median(later) / cold[-1])
     return {
@@ -91,9 +92,9 @@ def answers(
         n_new = model.count_tokens(texts["drafts"])
         if n_new < FEWEST_NEW_TOKENS:
             continue
-        if isinstance(model, LocalModel) and model.last_stats is not None:
-            drafted += model.last_stats.drafted_tokens
-            accepted += model.last_stats.accepted_tokens
+        if stats := _last_stats(model):
+            drafted += stats.drafted_tokens
+            accepted += stats.accepted_tokens
         times: dict[str, list[float]] = {name: [] for name in writers}
         for _ in range(REPEATS):
             for name, write in writers.items():
@@ -125,6 +126,10 @@ def _opened(config: ModelConfig) -> CodeModel:
         raise ValueError(f"`{config.backend}` opens no model.")
     model.prepare(Cancel())
     return model
+
+
+def _last_stats(model: CodeModel) -> DecodingStats | None:
+    return model.last_stats if isinstance(model, LocalModel) else None
 
 
 def _first_text_s(model: CodeModel, request: CompletionRequest) -> float:
