@@ -9,6 +9,7 @@ from __future__ import annotations
 import random
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from itertools import islice
 from pathlib import Path
 
 from ...llm import Cancel, CompletionRequest, ModelInfo, Piece
@@ -35,7 +36,7 @@ def replay_typing(repository: Path, *, n_lines: int, n_keystrokes: int, max_new_
     typings = []
     with Workspace([repository], Config(), model=recorder, cache=False) as workspace:
         workspace.index()
-        for path, number in _lines(repository, n_lines):
+        for path, number in islice(_lines(repository), n_lines):
             lines = path.read_text(encoding="utf-8").split("\n")
             line = lines[number]
             first = len(line) - len(line.lstrip()) + 4
@@ -50,12 +51,11 @@ def replay_typing(repository: Path, *, n_lines: int, n_keystrokes: int, max_new_
     return typings
 
 
-def _lines(repository: Path, n_lines: int) -> Iterator[tuple[Path, int]]:
+def _lines(repository: Path) -> Iterator[tuple[Path, int]]:
     """Files and the 0-based number of one line of code in each."""
     rng = random.Random(SEED)
     paths = sorted(repository.rglob("*.py"))
     rng.shuffle(paths)
-    n_found = 0
     for path in paths:
         lines = path.read_text(encoding="utf-8", errors="replace").split("\n")
         fit = [
@@ -63,8 +63,7 @@ def _lines(repository: Path, n_lines: int) -> Iterator[tuple[Path, int]]:
             for number in range(FEWEST_LINES, len(lines))
             if len(lines[number].strip()) >= FEWEST_CHARACTERS and not lines[number].strip().startswith("#")
         ]
-        if fit and n_found < n_lines:
-            n_found += 1
+        if fit:
             yield path, rng.choice(fit)
 
 

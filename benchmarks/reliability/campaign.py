@@ -51,3 +51,9 @@ def strings_of(value: object, without: Collection[str] = ()) -> Iterator[str]:
     elif isinstance(value, list):
         for inner in value:
             yield from strings_of(inner, without)
+
+
+def write_file(path: Path, text: str) -> None:
+    """Write a file, and make its folder when that is missing."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text, encoding="utf-8")

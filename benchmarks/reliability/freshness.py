@@ -31,7 +31,7 @@ from ...server.workspace.folders import BACKGROUND_NICENESS
 from ...server.workspace.workspace import Workspace
 from ..bootstrap import percentile
 from ..lsp_client import Client, ServerGone
-from .campaign import Counts, Settings
+from .campaign import Counts, Settings, write_file
 from .probe import ask_texts, hash_of, texts_of
 
 QUESTION = "Does the index equal the disk within 5 s of quiet after any changes, without a restart?"
@@ -411,9 +411,7 @@ class ChangingRepository:
         name = self._new_name("pkg")
         start = self._folder.parent / name if self._rng.random() < 0.5 else self._folder / name
         for number in range(self._rng.randint(1, 60)):
-            path = start / f"part_{number % 3}" / f"new_{number}.py"
-            path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_text(source(self._rng))
+            write_file(start / f"part_{number % 3}" / f"new_{number}.py", source(self._rng))
         if start.parent != self._folder:
             start.rename(self._folder / name)
 
@@ -470,9 +468,8 @@ def make_repository(folder: Path, n_files: int, rng: random.Random) -> None:
     for branch, written in zip(BRANCHES, (names, names[::3], more, []), strict=True):
         if branch != "main":
             git(folder, "checkout", "-q", "-b", branch, "main")
-        for path in (folder / name for name in written):
-            path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_text(source(rng))
+        for name in written:
+            write_file(folder / name, source(rng))
         if branch == "small":
             git(folder, "rm", "-q", *names[n_files // 4 :])
         git(folder, "add", "-A")

@@ -24,7 +24,7 @@ from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
 from ..lsp_client import Client, ServerGone, completion_params, user_environment, when_ready
-from .campaign import Counts, Settings, strings_of
+from .campaign import Counts, Settings, strings_of, write_file
 from .hostile_server import ATTACKS, POISON, PROTOCOLS, HostileServer
 
 QUESTION = "Can text from a hostile model server or document stall, exhaust or act on an editor?"
@@ -222,8 +222,7 @@ def _attacked(settings: Settings, protocol: str, attacks: tuple[str, ...]) -> tu
 
 def _shop(work: Path) -> Path:
     """A folder with the workspace `shop`."""
-    (work / "shop").mkdir(parents=True)
-    (work / "shop" / "shop.py").write_text(CODE, encoding="utf-8")
+    write_file(work / "shop" / "shop.py", CODE)
     return work
 
 
@@ -267,12 +266,11 @@ def _hostile_documents(settings: Settings) -> Counter[str]:
     folder = work / "shop"
     for name, poison in POISON.items():
         topic, text = name.replace("_", ""), poison.encode("utf-8", "replace").decode()
-        (folder / f"{topic}.md").write_text(
-            f"# The {topic} price\n\nThe {topic} price is {text}\n\nMore of the {topic} price.\n", encoding="utf-8"
-        )
+        document = f"# The {topic} price\n\nThe {topic} price is {text}\n\nMore of the {topic} price.\n"
+        write_file(folder / f"{topic}.md", document)
         value = text.replace("\n", " ").replace('"', "'")
         line = f'{topic}_level = "{value}"\n'
-        (folder / f"{topic}_code.py").write_text(f"{line}\n\ndef f():\n    pass\n\n\n{line}", encoding="utf-8")
+        write_file(folder / f"{topic}_code.py", f"{line}\n\ndef f():\n    pass\n\n\n{line}")
     with _CheckedServer(work, [{"backend": "workspace"}], counts) as server:
         for number, name in enumerate([*POISON][: 3 if settings.is_short else None], 1):
             topic = name.replace("_", "")

@@ -27,7 +27,7 @@ from ...server.secrets import is_secret_path, redact
 from ..bootstrap import percentile
 from ..http_server import JsonHandler, serving
 from ..lsp_client import Client, completion_params, when_ready
-from .campaign import Counts, Settings, strings_of
+from .campaign import Counts, Settings, strings_of, write_file
 from .canaries import Canary, file_canaries, line_canaries
 
 QUESTION = "Do secrets of a workspace reach a model server, and what does the redaction cost ordinary code?"
@@ -97,7 +97,7 @@ def _write(
 ) -> dict[str, list[tuple[int, int]]]:
     """Write the workspace; for each ordinary file the line and column behind each canary."""
     for canary in files:
-        _write_file(folder / canary.path, canary.text)
+        write_file(folder / canary.path, canary.text)
     by_suffix: dict[str, list[tuple[int, Canary]]] = {}
     for number, canary in enumerate(lines):
         by_suffix.setdefault(canary.path, []).append((number, canary))
@@ -112,13 +112,8 @@ def _write(
                 column = len(text) - text.rfind("\n") - 1
                 places.setdefault(name, []).append((text.count("\n"), column))
                 text += f"\n\ndef after_{number}(cart):\n    return total_price_{start}(cart)\n\n"
-            _write_file(folder / name, text)
+            write_file(folder / name, text)
     return places
-
-
-def _write_file(path: Path, text: str) -> None:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(text, encoding="utf-8")
 
 
 @contextmanager
