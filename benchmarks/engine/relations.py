@@ -153,11 +153,8 @@ def scipy_graph(repository: IndexedTexts) -> tuple[GraphArrays, Any]:
     for path, root in zip(paths, arrays.node_start.tolist(), strict=False):
         below = root
         for parent in Path(path).parents:
-            known = str(parent) in directories
             above = directories.setdefault(str(parent), arrays.n_nodes + len(directories))
             edges.append((below, above, weights.directory))
-            if known:
-                break
             below = above
     strongest: dict[tuple[int, int], float] = {}
     for a, b, weight in edges:

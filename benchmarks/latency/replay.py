@@ -40,7 +40,7 @@ EditorKind = Literal["vscode", "neovim"]
 Neovim sends edits together, one request when the cursor rests, cancels nothing, and clears ghost text at each key."""
 
 
-@dataclass
+@dataclass(eq=False)  # hashable: figures are looked up by request
 class TracedRequest:
     """One completion request. Times are of `time.monotonic`."""
 

@@ -369,6 +369,19 @@ def generic(path: Path) -> Iterator[Sample]:
         yield Sample(name, path.stem, items, question, answers, facts, metric, details)
 
 
+def generic_record(sample: Sample) -> dict[str, object]:
+    """A sample with documents in the form that `generic` reads."""
+    texts = {item.source: item.text for item in sample.items}
+    return {
+        "id": sample.id,
+        "question": sample.question.text,
+        "answers": list(sample.answers),
+        "documents": [{"source": source, "text": text} for source, text in texts.items()],
+        "facts": [{"source": fact.source, "text": texts[fact.source][fact.start : fact.end]} for fact in sample.facts],
+        "task": sample.question.task,
+    }
+
+
 def _items(record: Record, name: str) -> tuple[Item, ...]:
     if "documents" in record.fields:
         return tuple(Item(each.text("source"), each.text("text")) for each in record.records("documents"))

@@ -31,7 +31,7 @@ from ...memory.strategy import Strategy, estimate_tokens
 from ..bootstrap import interval
 from ..command import Report, command_parser, run_command
 from ..tables import markdown, with_interval
-from .adapters import read_samples
+from .adapters import generic_record, read_samples
 from .records import BadData
 from .values import Fact, Sample, recall_of
 
@@ -165,16 +165,7 @@ def _write(samples: Sequence[Sample], n_others: int, folder: Path) -> int:
     records: dict[str, list[str]] = {}
     for number, sample in enumerate(samples):
         for arrangement, order in arrangements(*gold_and_others(samples, number, n_others)).items():
-            text = as_one_text(sample, order)
-            (item,) = text.items
-            record = {
-                "id": sample.id,
-                "question": sample.question.text,
-                "task": sample.question.task,
-                "answers": sample.answers,
-                "context": item.text,
-                "facts": [{"text": item.text[fact.start : fact.end]} for fact in text.facts],
-            }
+            record = generic_record(as_one_text(sample, order))
             records.setdefault(arrangement, []).append(json.dumps(record, ensure_ascii=False) + "\n")
     for arrangement, lines in records.items():
         path = folder / f"{arrangement.replace(' ', '-')}.jsonl"

@@ -35,6 +35,7 @@ from ...server.completion.stats import VERSION as STATS_VERSION
 from ...server.config import load_config
 from ...server.workspace.memory import memory_file
 from ..lsp_client import user_environment
+from .campaign import write_file
 
 N_CONVERSATIONS, N_TURNS = 8, 6
 _PAGE = 4096
@@ -221,13 +222,9 @@ def _use_by_commands(home: Path, project: Path, file: Path) -> tuple[str, str, i
     said = ""
     n_recovered = 0
     export = home / "export.jsonl"
-    for arguments in (
-        ["history", "list"],
-        ["history", "search", "price"],
-        ["ask", "what calls total?"],
-        ["history", "export", str(export)],
-        ["history", "delete", "--all"],
-    ):
+    commands = [["history", "list"], ["history", "search", "price"], ["ask", "what calls total?"]]
+    commands += [["history", "export", str(export)], ["history", "delete", "--all"]]
+    for arguments in commands:
         status, out, err = in_process(home, project, *arguments)
         said += "".join(line for line in err.splitlines() if file.name in line)
         if status not in (0, 1) or "Traceback" in out + err:
@@ -245,14 +242,15 @@ def damage_other_files(work: Path, rng: random.Random, n_rounds: int) -> Counter
     counts: Counter[str] = Counter({"other damages": 0, "other failures": 0})
     project, home = work / "project", work / "home"
     write_project(project)
-    (project / "weft.toml").write_text('[index]\nexclude = ["generated/"]\n')
-    (home / "weft").mkdir(parents=True)
-    (home / "weft" / "weft.toml").write_text('[completion]\nmulti_line = "never"\n\n[memory]\ncache_limit_mb = 100\n')
-    question = ("retrieve", "shop.py:5", "--json", "--folder", ".")
-    status, expected, err = in_process(home, project, *question)
+    write_file(project / "weft.toml", '[index]\nexclude = ["generated/"]\n')
+    write_file(home / "weft" / "weft.toml", '[completion]\nmulti_line = "never"\n\n[memory]\ncache_limit_mb = 100\n')
+    retrieve = ("retrieve", "shop.py:5", "--json", "--folder", ".")
+    status, expected, err = in_process(home, project, *retrieve)
     if status != 0:
         raise RuntimeError(f"weft retrieve ended with {status}: {err}")
-    _write_stats(home / "stats")
+    day = {"n_asked": {"automatic": 30}, "n_offered": {"tiny": 20}, "latency": {"tiny": {"40": 20}}}
+    stats = {"version": STATS_VERSION, "days": {date.today().isoformat(): day}}
+    write_file(home / "stats" / "1.json", json.dumps(stats))
     vectors = VectorIndex(8)
     vectors.add({f"key{n}": np.full(8, n, np.float32) for n in range(50)})
     vectors.save(home / "vectors", "hashing")
@@ -261,13 +259,10 @@ def damage_other_files(work: Path, rng: random.Random, n_rounds: int) -> Counter
     save_text(home / "saved", MemorizedText(items, segments, "en"), "", "tiny")
     index = next((home / "indexes").glob("*.weft"))
 
-    def ask() -> str:
-        status, out, err = in_process(home, project, *question)
-        return "" if (status, out) == (0, expected) else f"weft retrieve ended with {status}: {err[-1500:]}"
-
-    def run(*arguments: str) -> str:
-        status, _, err = in_process(home, project, *arguments)
-        return "" if status in (0, 1) else f"weft {' '.join(arguments)} ended with {status}: {err[-1500:]}"
+    def run(*arguments: str, prints: str | None = None) -> str:
+        status, out, err = in_process(home, project, *arguments)
+        is_sound = status in (0, 1) if prints is None else (status, out) == (0, prints)
+        return "" if is_sound else f"weft {' '.join(arguments)} ended with {status}: {err[-1500:]}"
 
     def open_vectors() -> str:
         found = VectorIndex.open(home / "vectors", "hashing")
@@ -279,7 +274,7 @@ def damage_other_files(work: Path, rng: random.Random, n_rounds: int) -> Counter
         return ""
 
     uses: list[tuple[Path, Callable[[], str]]] = [
-        (index, ask),
+        (index, partial(run, *retrieve, prints=expected)),
         (home / "weft" / "weft.toml", partial(run, "history", "list")),
         (home / "stats" / "1.json", partial(run, "stats", "--json")),
         (project / "weft.toml", partial(run, "history", "list")),
@@ -304,13 +299,6 @@ def damage_other_files(work: Path, rng: random.Random, n_rounds: int) -> Counter
             print(f"round {number}: {kind.__name__} of {path.name}: {problem}", file=sys.stderr)
         path.write_bytes(sound)
     return counts
-
-
-def _write_stats(folder: Path) -> None:
-    folder.mkdir()
-    day = {"n_asked": {"automatic": 30}, "n_offered": {"tiny": 20}, "latency": {"tiny": {"40": 20}}}
-    days = {date.today().isoformat(): day}
-    (folder / "1.json").write_text(json.dumps({"version": STATS_VERSION, "days": days}))
 
 
 def in_process(home: Path, folder: Path, *arguments: str) -> tuple[int | str, str, str]:
@@ -344,7 +332,6 @@ def working_in(folder: Path) -> Iterator[None]:
 
 
 def write_project(folder: Path) -> None:
-    folder.mkdir(parents=True)
-    (folder / ".git").mkdir()
+    (folder / ".git").mkdir(parents=True)
     for name, text in SOURCES.items():
         (folder / name).write_text(text)
