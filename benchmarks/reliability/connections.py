@@ -45,9 +45,9 @@ MUST_BE_ZERO = (
     "growth_mb_over_limit",
 )
 
-N_ROUNDS, N_ROUNDS_SHORT = 40, 1
-N_SLOW, N_SLOW_SHORT = 20, 0
-N_HALF_OPEN, N_HALF_OPEN_SHORT = 400, 80
+FULL, SHORT = (40, 20, 400), (1, 0, 80)
+"""Rounds of attacks, slow connections, and connections that send nothing."""
+
 
 CLOSED_WITHIN_S = 15.0
 LIMIT_GROWTH_MB = 40.0
@@ -74,6 +74,7 @@ while data := at.recv(1 << 16):
 
 def run(settings: Settings) -> Counts:
     rng = random.Random(settings.seed)
+    n_rounds, n_slow, n_half_open = SHORT if settings.is_short else FULL
     counts: Counter[str] = Counter()
     work = settings.work
     home, folder = work / "home", work / "project"
@@ -84,12 +85,12 @@ def run(settings: Settings) -> Counts:
         when_ready(good)
         with _asking(good, counts):
             before_mb = resident_mb(server.pid) or 0.0
-            for _ in range(N_ROUNDS_SHORT if settings.is_short else N_ROUNDS):
+            for _ in range(n_rounds):
                 for first, has_header in _first_bytes(server, folder, rng):
                     counts["attacks"] += 1
                     _check_reply(*_reply_to(server.port, first), has_header, counts)
-            _slow(server, N_SLOW_SHORT if settings.is_short else N_SLOW, counts)
-            _half_open(server, N_HALF_OPEN_SHORT if settings.is_short else N_HALF_OPEN, folder, home, counts)
+            _slow(server, n_slow, counts)
+            _half_open(server, n_half_open, folder, home, counts)
             growth_mb = round((resident_mb(server.pid) or 0.0) - before_mb, 1)
         _exports(good, work, counts)
         _variables(server, folder, home, counts, 1 if settings.is_short else 5)

@@ -32,8 +32,9 @@ MUST_BE_ZERO = (
     "slow rules",
 )
 
-N_KILLS, N_HISTORIES, N_COMMANDS, N_OTHERS, N_PATTERNS = 120, 320, 40, 200, 40_000
-N_KILLS_SHORT, N_HISTORIES_SHORT, N_COMMANDS_SHORT, N_OTHERS_SHORT, N_PATTERNS_SHORT = 3, 24, 2, 16, 2_000
+FULL, SHORT = (120, 320, 40, 200, 40_000), (3, 24, 2, 16, 2_000)
+"""Kills, damaged histories, those of them used by whole commands, other damaged files, and patterns to ignore."""
+
 KILLS_BOUND_S = 480.0
 SLOWEST_RULES_S = 10.0
 """Of processor time, for 100 files; 40,000 patterns take up to 3 s on two busy cores."""
@@ -41,20 +42,18 @@ SLOWEST_RULES_S = 10.0
 
 def run(settings: Settings) -> Counts:
     rng = random.Random(settings.seed)
-    short = settings.is_short
+    n_kills, n_histories, n_commands, n_others, n_patterns = SHORT if settings.is_short else FULL
+    kinds, n_opened = (("pipe",), 2) if settings.is_short else (tuple(KINDS), len(COMMANDS))
     counts: Counter[str] = Counter()
     special, kills, histories, others, rules = (
         settings.work / name for name in ("special", "kills", "histories", "others", "rules")
     )
-    kinds = ("pipe",) if short else tuple(KINDS)
-    n_kills = N_KILLS_SHORT if short else N_KILLS
     with ThreadPoolExecutor(1) as pool:  # runs in other processes
-        checked = pool.submit(check_special_files, special, kinds, 2 if short else len(COMMANDS))
+        checked = pool.submit(check_special_files, special, kinds, n_opened)
         counts.update(kill_servers(kills, rng, n_kills, time.monotonic() + KILLS_BOUND_S))
         counts.update(checked.result())
-    n_histories, n_commands = (N_HISTORIES_SHORT, N_COMMANDS_SHORT) if short else (N_HISTORIES, N_COMMANDS)
     counts.update(damage_histories(histories, rng, n_histories, n_commands))
-    counts.update(damage_other_files(others, rng, N_OTHERS_SHORT if short else N_OTHERS))
-    seconds = slowest_walks(rules, rng, N_PATTERNS_SHORT if short else N_PATTERNS)
+    counts.update(damage_other_files(others, rng, n_others))
+    seconds = slowest_walks(rules, rng, n_patterns)
     counts["slow rules"] = sum(each > SLOWEST_RULES_S for each in seconds.values())
     return {**counts, **{f"seconds under {name}": each for name, each in seconds.items()}}
