@@ -40,7 +40,7 @@ def measure(
     typings = replay_typing(repository, n_lines=n_lines, n_keystrokes=n_keystrokes, max_new_tokens=max_new_tokens)
     whole = ModelConfig(**{"prompt_ms": 3_600_000, **config})
     model = _opened(whole)
-    _first_text_s(model, typings[-1].keystrokes[0])  # the very first answer also allocates
+    _first_text_s(model, typings[-1][0])  # the very first answer also allocates
     figures = {**first_texts(model, typings[:-1]), "memory_mb": memory_mb()}
     without_fim = replace(whole, fim="none")
     drafting = _opened(without_fim)
@@ -50,14 +50,14 @@ def measure(
     writers = {name: _writer(variant) for name, variant in variants.items()}
     if whole.backend == "transformers":
         writers["generate"] = _generate(whole, variants["plain"])
-    return {**figures, **answers(drafting, writers, [typing.keystrokes[-1] for typing in typings[:-1]])}
+    return {**figures, **answers(drafting, writers, [typing[-1] for typing in typings[:-1]])}
 
 
 def first_texts(model: CodeModel, typings: Sequence[Typing]) -> dict[str, Any]:
     """Times to the first text in milliseconds, medians; the ratio is that of each line."""
     cold, warm, ratios, prompts, reused = [], [], [], [], []
     for typing in typings:
-        first, *others = typing.keystrokes
+        first, *others = typing
         cold.append(_first_text_s(model, first))
         if stats := _last_stats(model):
             prompts.append(stats.prompt_tokens)

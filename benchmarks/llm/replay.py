@@ -7,8 +7,8 @@ real fragments, drafts of the workspace model. Pinned archive, pinned seed: the 
 from __future__ import annotations
 
 import random
-from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from itertools import islice
 from pathlib import Path
 
@@ -22,18 +22,14 @@ FEWEST_LINES, FEWEST_CHARACTERS = 150, 24
 """Files long enough to fill a prompt, lines long enough to be worth completing."""
 
 
-@dataclass(frozen=True, slots=True)
-class Typing:
-    """Keystrokes on one line: the request after each of them, in order."""
-
-    place: str
-    keystrokes: tuple[CompletionRequest, ...]
+Typing = Sequence[CompletionRequest]
+"""Keystrokes on one line: the request after each of them, in order."""
 
 
 def replay_typing(repository: Path, *, n_lines: int, n_keystrokes: int, max_new_tokens: int) -> list[Typing]:
     """`n_lines` random lines of the repository, each typed from its first word on, the rest of the file in place."""
     recorder = _RecordingModel()
-    typings = []
+    typings = list[Typing]()
     with Workspace([repository], Config(), model=recorder, cache=False) as workspace:
         workspace.index()
         for path, number in islice(_lines(repository), n_lines):
@@ -46,8 +42,7 @@ def replay_typing(repository: Path, *, n_lines: int, n_keystrokes: int, max_new_
                 workspace.complete(path, number, end, trigger="invoked", multi_line=True)
                 keystrokes.append(replace(recorder.request, max_new_tokens=max_new_tokens))
             workspace.close_buffer(path)
-            place = f"{path.relative_to(repository).as_posix()}:{number + 1}"
-            typings.append(Typing(place, tuple(keystrokes)))
+            typings.append(keystrokes)
     return typings
 
 

@@ -70,7 +70,6 @@ def longbench(path: Path) -> Iterator[Sample]:
             Question(question, task="summary" if dataset in _SUMMARIES else "short"),
             record.texts("answers"),
             metric=_LONGBENCH_METRICS.get(dataset, "f1"),
-            details={"language": record.text("language", "en")},
         )
 
 

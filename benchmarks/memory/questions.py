@@ -75,10 +75,6 @@ class RepositoryQuestion:
     text: str
     gold: tuple[tuple[Span, ...], ...]
 
-    @property
-    def is_answerable(self) -> bool:
-        return bool(self.gold)
-
 
 @dataclass(frozen=True, slots=True)
 class QuestionScore:

@@ -109,26 +109,24 @@ class Fuzzer:
 
     def _wrong_envelope(self) -> Fuzzed:
         message = self._message()
-        kind = self._random.randrange(8)
-        if kind == 0:
-            message["jsonrpc"] = self._random.choice(["1.0", "", None, 2, 2.0, [], {}, "2.0 "])
-        elif kind == 1:
-            message["id"] = self._random.choice(NASTY_IDS)
-        elif kind == 2:
-            message["method"] = self._random.choice(NASTY_VALUES)
-            message["id"] = self._id()
-        elif kind == 3:
-            message["id"] = self._random.choice(self._recent_ids or [1])  # an answered or running one
-        elif kind == 4:
-            del message["jsonrpc"]
-        elif kind == 5:
-            message["method"] = self._random.choice(
-                ["", "no/such", "weft/", "$/no", "initialize", "textDocument/hover"]
-            )
-        elif kind == 6:
-            message["params"] = self._random.choice(NASTY_VALUES)
-        else:
-            message[self._random.choice(NASTY_STRINGS)] = self._random.choice(NASTY_VALUES)
+        choice = self._random.choice
+        match self._random.randrange(8):
+            case 0:
+                message["jsonrpc"] = choice(["1.0", "", None, 2, 2.0, [], {}, "2.0 "])
+            case 1:
+                message["id"] = choice(NASTY_IDS)
+            case 2:
+                message |= {"method": choice(NASTY_VALUES), "id": self._id()}
+            case 3:
+                message["id"] = choice(self._recent_ids or [1])  # an answered or running one
+            case 4:
+                del message["jsonrpc"]
+            case 5:
+                message["method"] = choice(["", "no/such", "weft/", "$/no", "initialize", "textDocument/hover"])
+            case 6:
+                message["params"] = choice(NASTY_VALUES)
+            case _:
+                message[choice(NASTY_STRINGS)] = choice(NASTY_VALUES)
         return _fuzzed(message)
 
     def _response(self) -> Fuzzed:
@@ -158,15 +156,17 @@ class Fuzzer:
     # Parts.
 
     def _message(self) -> dict[str, Any]:
-        method, params, is_request = self._random.choices(*self._methods())[0]
+        rows = self._methods()
+        method, params, is_request, _ = self._random.choices(rows, [row[3] for row in rows])[0]
         message: dict[str, Any] = {"jsonrpc": "2.0", "method": method}
         if is_request:
             message["id"] = self._id()
         if params is not None:
-            message["params"] = copy.deepcopy(params() if callable(params) else params)
+            message["params"] = copy.deepcopy(params)
         return message
 
-    def _methods(self) -> tuple[list[tuple[str, Any, bool]], list[float]]:
+    def _methods(self) -> list[tuple[str, Any, bool, float]]:
+        """Methods with parameters, whether they are requests, and how often each is drawn."""
         uri = self._random.choice(self._uris)
         document = {"uri": uri}
         position = {"line": self._random.randrange(8), "character": self._random.randrange(30)}
@@ -181,17 +181,13 @@ class Fuzzer:
         watched = {"changes": [{"uri": uri, "type": self._random.randrange(1, 4)}]}
         command = {"command": "weft.didAccept", "arguments": [item]}
         conversations = {"action": self._random.choice(["list", "get", "search", "delete"]), "text": "x", "limit": 5}
-        rows: list[tuple[str, Any, bool, float]] = [
+        trigger = {"triggerKind": self._random.choice([1, 2])}
+        return [
             ("textDocument/didOpen", {"textDocument": opened}, False, 8),
             ("textDocument/didChange", {"textDocument": version, "contentChanges": [change]}, False, 16),
             ("textDocument/didChange", {"textDocument": version, "contentChanges": [whole]}, False, 3),
             ("textDocument/didClose", {"textDocument": document}, False, 6),
-            (
-                "textDocument/inlineCompletion",
-                {**at, "context": {"triggerKind": self._random.choice([1, 2])}},
-                True,
-                12,
-            ),
+            ("textDocument/inlineCompletion", {**at, "context": trigger}, True, 12),
             ("textDocument/completion", {**at, "context": {"triggerKind": 1}}, True, 4),
             ("weft/complete", {**at, "candidates": 2}, True, 1),
             ("weft/explain", at, True, 1),
@@ -216,7 +212,6 @@ class Fuzzer:
             ("no/such/method", {"a": {"b": [1, {"c": 2}]}}, True, 2),
             ("no/such/notification", {"a": {"b": 1}}, False, 2),
         ]
-        return [(method, params, is_request) for method, params, is_request, _ in rows], [row[3] for row in rows]
 
     def _id(self) -> Any:
         self._n_ids += 1
