@@ -13,7 +13,6 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from itertools import chain
 from pathlib import Path
-from typing import Protocol
 
 from ...retrieval.bm25 import FloatArray
 from ...retrieval.fragments import FileFragments, lines_between, slice_file
@@ -27,14 +26,6 @@ from .timing import timed
 from .trees import TREES, tree
 
 N_EDITS = 50
-
-
-class LexicalIndex(Protocol):
-    def build(self, parts: Sequence[FileFragments]) -> None: ...
-
-    def scores(self, query: str) -> FloatArray: ...
-
-    def edit(self, part: FileFragments) -> None: ...
 
 
 class WeftIndex:
@@ -70,6 +61,8 @@ class LibraryIndex:
     def edit(self, part: FileFragments) -> None:
         self.build([*{**self._parts, part.path: part}.values()])
 
+
+LexicalIndex = WeftIndex | LibraryIndex
 
 INDEXES: Mapping[str, Callable[[], LexicalIndex]] = {
     "weft": WeftIndex,

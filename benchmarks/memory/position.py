@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import argparse
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -118,12 +118,17 @@ SYSTEMS: Mapping[str, System] = {
 def measure(samples: Sequence[Sample], n_others: int, tokens: int) -> dict[str, dict[str, list[float]]]:
     """For each system and arrangement the recall of each question's facts."""
     recalls: dict[str, dict[str, list[float]]] = {name: {} for name in SYSTEMS}
+    for arrangement, text in arranged(samples, n_others):
+        for name, system in SYSTEMS.items():
+            recalls[name].setdefault(arrangement, []).append(recall_of(text.facts, system(text, tokens)))
+    return recalls
+
+
+def arranged(samples: Sequence[Sample], n_others: int) -> Iterator[tuple[str, Sample]]:
+    """Every arrangement of every question, by its name."""
     for number, sample in enumerate(samples):
         for arrangement, order in arrangements(*gold_and_others(samples, number, n_others)).items():
-            text = as_one_text(sample, order)
-            for name, system in SYSTEMS.items():
-                recalls[name].setdefault(arrangement, []).append(recall_of(text.facts, system(text, tokens)))
-    return recalls
+            yield arrangement, as_one_text(sample, order)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -163,10 +168,8 @@ def _write(samples: Sequence[Sample], n_others: int, folder: Path) -> int:
     """One file for each arrangement, in the form that the adapter `generic` reads."""
     folder.mkdir(parents=True, exist_ok=True)
     records: dict[str, list[str]] = {}
-    for number, sample in enumerate(samples):
-        for arrangement, order in arrangements(*gold_and_others(samples, number, n_others)).items():
-            record = generic_record(as_one_text(sample, order))
-            records.setdefault(arrangement, []).append(json.dumps(record, ensure_ascii=False) + "\n")
+    for arrangement, text in arranged(samples, n_others):
+        records.setdefault(arrangement, []).append(json.dumps(generic_record(text), ensure_ascii=False) + "\n")
     for arrangement, lines in records.items():
         path = folder / f"{arrangement.replace(' ', '-')}.jsonl"
         path.write_text("".join(lines), encoding="utf-8")

@@ -160,8 +160,13 @@ def _attack(
     counts = {"completions": 0, "explanations": 0, "questions": 0, "failed_requests": 0}
     settings = {
         "model": [{"backend": "openai", "url": url, "fim": "suffix", "context_tokens": 200_000, "prompt_ms": 600_000}],
-        "completion": {"warm_up": "all", "prefetch_next": True, "debounce_ms": 0}
-        | {"target_ms": 600_000, "deadline_ms": 60_000},
+        "completion": {
+            "warm_up": "all",
+            "prefetch_next": True,
+            "debounce_ms": 0,
+            "target_ms": 600_000,
+            "deadline_ms": 60_000,
+        },
         "memory": {"embeddings": "api", "embeddings_url": url, "embeddings_model": "recorder"},
         "chat": {"evidence_tokens": 20_000, "min_confidence": 0.0},
     }
