@@ -13,7 +13,7 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from random import Random
-from typing import Any, Protocol
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -37,14 +37,6 @@ class ReadResult:
     kept_bytes: int
     positions: int  # of the base model that were needed
     seconds: float  # for reading the text, without a separate computation of the loss
-
-
-class ReadingMethod(Protocol):
-    @property
-    def name(self) -> str: ...
-
-    def read(self, tokens: Sequence[int], questions: Sequence[Sequence[int]]) -> ReadResult:
-        """`questions` are tokens, all of the same number, each asked right after the text."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,3 +123,7 @@ class SlidingWindow:
         """The sum over what follows the first `n_seen` + 1 tokens of it."""
         logits = self.base(piece[None, :-1]).logits[0, n_seen:]
         return float(functional.cross_entropy(logits, piece[n_seen + 1 :], reduction="sum"))
+
+
+ReadingMethod = BeaconMemory | FullAttention | SlidingWindow
+"""`read` takes the tokens of a text, and questions of the same number of tokens each, asked right after the text."""
