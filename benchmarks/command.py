@@ -10,9 +10,11 @@ import argparse
 import json
 import os
 import platform
+import re
 import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from html import escape
 from pathlib import Path
@@ -79,20 +81,19 @@ def run_command(
     try:
         report = measure(options)
     except (UserError, ModelError, OSError) as error:
-        print(error, file=sys.stderr)
+        say(str(error))
         return CANNOT_BE_DONE
     except ImportError as error:
-        print(f"{error.name} is not installed. Run: {install_command('bench', 'train')}", file=sys.stderr)
+        say(f"{error.name} is not installed. Run: {install_command('bench', 'train')}")
         return CANNOT_BE_DONE
     except KeyboardInterrupt:
-        print("Interrupted. Run the same command to continue from the cached rows.", file=sys.stderr)
+        say("Interrupted. Run the same command to continue from the cached rows.")
         return INTERRUPTED
     if isinstance(report, int):
         return report
     measured = measured_on(getattr(options, "machine", ""))
     line = json.dumps({"benchmark": report.benchmark, **measured, **report.results}, ensure_ascii=False, sort_keys=True)
-    title = [report.title] if report.title else []
-    text = "\n\n".join([*title, report.text])
+    text = "\n\n".join(filter(None, [report.title, report.text]))
     print(f"{aligned(text) if sys.stdout.isatty() else text}\n")
     print(line)
     if getattr(options, "html", None):
@@ -127,17 +128,16 @@ def say(text: str) -> None:
 def _write_results(program: str, report: Report, measured: Mapping[str, object], line: str) -> None:
     made = f"{measured['date']}, Weft {measured['weft']}: {measured['machine']}."
     head = f"# {report.title}\n\n```\n{report.command or program}\n```\n\n{made}"
-    text = "\n\n".join([head, report.text, *filter(None, [report.notes])])
+    text = "\n\n".join(filter(None, [head, report.text, report.notes]))
     (RESULTS / f"{report.benchmark}.md").write_text(f"{text}\n", encoding="utf-8")
     (RESULTS / f"{report.benchmark}.jsonl").write_text(f"{line}\n", encoding="utf-8")
 
 
 def _processor() -> str:
     """The name of the processor, or its architecture where the system reports no more."""
-    try:
-        for line in Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines():
-            if line.startswith("model name"):
-                return line.partition(":")[2].strip()
-    except OSError:
-        pass
+    with suppress(OSError):
+        if found := re.search(
+            r"^model name.*?: *(.+)", Path("/proc/cpuinfo").read_text(encoding="utf-8"), re.MULTILINE
+        ):
+            return found[1]
     return platform.processor() or platform.machine()

@@ -10,6 +10,7 @@ import os
 import re
 import subprocess
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from difflib import SequenceMatcher
 from pathlib import Path
@@ -65,10 +66,9 @@ def edits_of(repository: Path, commits: Sequence[str]) -> Iterator[FileEdit]:
                 f"The clone at {repository} has no history before commit {commit[:12]}. Run `git fetch --unshallow`."
             )
         changes = sorted(_changes(repository, name), key=lambda change: _when_edited(change[0]))
-        texts = _texts(repository, [blob_id for change in changes for blob_id in change[1:] if blob_id is not None])
+        texts = _texts(repository, [blob_id for change in changes for blob_id in change[1:] if blob_id])
         for path, before_id, after_id in changes:
-            before = "" if before_id is None else texts[before_id]
-            after = texts[after_id]
+            before, after = texts[before_id] if before_id else "", texts[after_id]
             if before is not None and after is not None and before != after:
                 yield FileEdit(name, path, before, after)
 
@@ -83,16 +83,11 @@ def commits_between(repository: Path, revisions: str) -> list[str]:
 def files_at(repository: Path, commit: str) -> Iterator[tuple[str, str]]:
     """Every text file of the repository at a commit: path and text. Raises NoHistory."""
     listing = _git(repository, "ls-tree", "-r", "-z", "--full-tree", commit, missing=commit)
-    found = {}
-    for entry in filter(None, listing.split("\0")):
-        about, _, path = entry.partition("\t")
-        mode, _, blob_id = about.split()
-        if mode in _FILES:
-            found[path] = blob_id
+    entries = [re.split(r"[ \t]", entry, maxsplit=3) for entry in filter(None, listing.split("\0"))]
+    found = {path: blob_id for mode, _, blob_id, path in entries if mode in _FILES}
     texts = _texts(repository, list(found.values()))
     for path, blob_id in found.items():
-        text = texts[blob_id]
-        if text is not None:
+        if (text := texts[blob_id]) is not None:
             yield path, text
 
 
@@ -122,14 +117,14 @@ def _when_edited(path: str) -> tuple[int, str]:
     return (2 if not is_code else 1 if is_test else 0), path
 
 
-def _changes(repository: Path, commit: str) -> Iterator[tuple[str, str | None, str]]:
-    """Path, and the names of the blob before (None for a new file) and after, of each changed or added file."""
+def _changes(repository: Path, commit: str) -> Iterator[tuple[str, str, str]]:
+    """Path, and the names of the blob before ("" for a new file) and after, of each changed or added file."""
     raw = _git(repository, "diff-tree", "-r", "-z", "--root", "--no-commit-id", "--no-renames", "--no-abbrev", commit)
     fields = raw.split("\0")
     for about, path in zip(fields[0::2], fields[1::2], strict=False):
         old_mode, mode, before_id, after_id, status = about.removeprefix(":").split()
         if mode in _FILES and (status == "A" or (status == "M" and old_mode in _FILES)):
-            yield path, None if status == "A" else before_id, after_id
+            yield path, "" if status == "A" else before_id, after_id
 
 
 def _texts(repository: Path, blob_ids: Sequence[str]) -> dict[str, str | None]:
@@ -146,10 +141,9 @@ def _texts(repository: Path, blob_ids: Sequence[str]) -> dict[str, str | None]:
         start = end_of_head + 1
         data = out[start : start + int(head[2])]
         start += len(data) + 1
-        try:
+        texts[blob_id] = None
+        with suppress(UnicodeDecodeError):
             texts[blob_id] = None if b"\0" in data else data.decode("utf-8")
-        except UnicodeDecodeError:
-            texts[blob_id] = None
     return texts
 
 

@@ -16,7 +16,7 @@ import time
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
-from types import MappingProxyType, TracebackType
+from types import MappingProxyType
 from typing import Any, BinaryIO, NamedTuple
 
 from ..errors import UserError
@@ -85,7 +85,7 @@ class Client:
     def __enter__(self) -> Client:
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, _: TracebackType | None) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
     @property
@@ -116,10 +116,8 @@ class Client:
         while True:
             message = self.next(SILENT_FOR_S).message
             if message.get("id") == number and "method" not in message:
-                if "error" in message:
-                    raise ServerGone(
-                        f"{method} failed: {message['error'].get('message')} Look at the log of the server."
-                    )
+                if error := message.get("error"):
+                    raise ServerGone(f"{method} failed: {error.get('message')} Look at the log of the server.")
                 return message.get("result")
 
     def next(self, within_s: float) -> Arrived:
@@ -151,28 +149,23 @@ class Client:
 
     def close(self) -> None:
         """Shutdown and exit as editors do; the process is killed when that takes too long."""
-        try:
+        with suppress(ServerGone, OSError, subprocess.TimeoutExpired):
             self.ask("shutdown")
             self.notify("exit", None)
             self._process.wait(SILENT_FOR_S)
-        except (ServerGone, OSError, subprocess.TimeoutExpired):
-            self._process.kill()
-            self._process.wait()
-        with suppress(OSError):  # the rest of the buffer is lost
-            self._in.close()
-        self._log.close()
+        self._end()
 
     def kill(self) -> list[dict[str, Any]]:
         """End the process as a crash does; the messages that were not read yet."""
+        self._end()
+        return [arrived.message for arrived in iter(self.arrived.get, None) if arrived is not None]
+
+    def _end(self) -> None:
         self._process.kill()
         self._process.wait()
-        sent = []
-        while (arrived := self.arrived.get()) is not None:
-            sent.append(arrived.message)
         with suppress(OSError):  # the rest of the buffer is lost
             self._in.close()
         self._log.close()
-        return sent
 
     def _last_words(self) -> str:
         self._log.seek(0)

@@ -70,23 +70,20 @@ def curves_plot(
     parts = list[str]()
     for value in (low, (low + high) / 2, high):
         (start, y), (end, _) = at(first, value), at(last, value)
-        parts += [
-            line(start, y, end, y, "grid"),
-            f'<text x="{start - 8:.1f}" y="{y + 4:.1f}" text-anchor="end">{value:g}</text>',
-        ]
+        parts.append(line(start, y, end, y, "grid"))
+        parts.append(f'<text x="{start - 8:.1f}" y="{y + 4:.1f}" text-anchor="end">{value:g}</text>')
     for value in sorted(set(horizontal)):
         x, y = at(value, low)
         parts.append(f'<text x="{x:.1f}" y="{y + 18:.1f}" text-anchor="middle">{names.get(value, f"{value:g}")}</text>')
-    parts.append(
-        f'<text x="{(LEFT + WIDTH - LEGEND) / 2}" y="{HEIGHT - 8}" text-anchor="middle">{escape(below)}</text>'
-    )
+    middle = (LEFT + WIDTH - LEGEND) / 2
+    parts.append(f'<text x="{middle}" y="{HEIGHT - 8}" text-anchor="middle">{escape(below)}</text>')
     for number, (name, points) in enumerate(curves.items()):
         colour = COLOURS[number % len(COLOURS)]
-        points_of_line = " ".join(f"{x:.1f},{y:.1f}" for x, y in (at(*point) for point in sorted(points)))
+        marks = [(*at(x, value), value) for x, value in sorted(points)]
+        points_of_line = " ".join(f"{x:.1f},{y:.1f}" for x, y, _ in marks)
         parts.append(f'<polyline points="{points_of_line}" fill="none" stroke="{colour}" stroke-width="2"/>')
-        for point in sorted(points):
-            x, y = at(*point)
-            label = f"<title>{escape(name)}: {point[1]:.2f}</title>"
+        for x, y, value in marks:
+            label = f"<title>{escape(name)}: {value:.2f}</title>"
             parts.append(f'<circle cx="{x:.1f}" cy="{y:.1f}" r="3.5" fill="{colour}">{label}</circle>')
         y = 24 + 20 * number
         parts.append(f'<rect x="{WIDTH - LEGEND + 20}" y="{y - 9}" width="12" height="12" fill="{colour}"/>')

@@ -55,7 +55,7 @@ def parse_file(path: str, text: str, language: Language | None = None) -> FileGr
     if slow_until_s > time.monotonic() and len(text) > slow_length / 2:
         return _graph_without_syntax(path, language, _encode(text), (TOO_SLOW,))
     limit = CpuTimeLimit(REQUEST_LIMIT_S, samples=False)
-    source = _encode(text)
+    source = _source(language, text)
     try:
         _check_samples(language, _unchecked_part(path, source))
         _note_checked(path, source)
@@ -82,8 +82,8 @@ class SyntaxTree:
         cls, path: str, text: str, limit: CpuTimeLimit | None = None, *, language: Language | None = None
     ) -> SyntaxTree:
         """Parse from scratch. `language` None: the language of the path. Raises TimeLimitExceeded."""
-        source = _encode(text)
         language = language or language_of(path)
+        source = _source(language, text)
         if limit is not None and limit.samples:
             _check_samples(language, source)
         return cls(path, text, language, source, None if language.grammar is None else _parse(language, source, limit))
@@ -146,10 +146,10 @@ class SyntaxTree:
         self, new_text: str, limit: CpuTimeLimit | None = None, changed: tuple[int, int, int] | None = None
     ) -> SyntaxTree:
         """The tree of another text, by an incremental parse with the differing part as the only edit."""
-        old, new = self._source, _encode(new_text)
+        old, new = self._source, _source(self.language, new_text)
         if self._tree is None:
             return SyntaxTree(self.path, new_text, self.language, new, None)
-        if changed is None:
+        if changed is None or self.language.embedded is not None:  # a tag changes what is code far below it
             start, old_end, new_end = _differing_range(old, new)
         else:
             start, old_end, new_end = _byte_range(self.text, old, new_text, new, changed)
@@ -195,6 +195,12 @@ def _encode(text: str) -> bytes:
     # A lone surrogate has no UTF-8. Grammars end a row at "\n", not at a lone "\r"; both are one byte.
     source = text.encode("utf-8", "replace")
     return re.sub(rb"\r(?!\n)", b"\n", source) if b"\r" in source else source
+
+
+def _source(language: Language, text: str) -> bytes:
+    """The source for the grammar: what it does not read is blank."""
+    source = _encode(text)
+    return source if language.embedded is None else language.embedded.blanked(source)
 
 
 def _parse(language: Language, source: bytes, limit: CpuTimeLimit | None = None, old_tree: Tree | None = None) -> Tree:

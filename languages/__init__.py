@@ -7,7 +7,7 @@ nodes. All other code reads the record and names no language.
 from .dotted import dotted_name
 from .language import UNKNOWN, Language
 from .lexer import Closing, Lexer, Open, OpenStack, Scan
-from .table import LANGUAGES, PARSED, grammar, language_named, language_of
+from .table import LANGUAGES, PARSED, grammar, language_at, language_named, language_of
 
 __all__ = [
     "LANGUAGES",
@@ -21,6 +21,7 @@ __all__ = [
     "Scan",
     "dotted_name",
     "grammar",
+    "language_at",
     "language_named",
     "language_of",
 ]

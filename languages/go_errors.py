@@ -58,7 +58,8 @@ class GoHeader(Header):
             at = len(kinds) - 1 - kinds[::-1].index("func")
             _define_function(walk, header[:at], header[at], header[at + 1 :])
         elif kinds and kinds[-1] in ("struct", "interface"):
-            members = list(takewhile(lambda token: token.type in _MEMBERS, tokens[body:]))
+            inside = (tokens[at] for at in range(body, len(tokens)))
+            members = list(takewhile(lambda token: token.type in _MEMBERS, inside))
             _define_type(walk, header[:-1], kinds[-1], members)
 
     def _bind_case(self, walk: SyntaxWalk, case: Node, types: list[Node]) -> None:

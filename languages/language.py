@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Literal
 
+from .embedded import ScriptBlocks
 from .lexer import Lexer
 from .syntax import NodeReader
 
@@ -61,6 +62,7 @@ class Language:
     # Syntax tree and name resolution.
     grammar: tuple[str, str] | None = None  # module of the tree-sitter wheel, and its function that returns the grammar
     readers: Mapping[str, NodeReader] = field(default_factory=dict)  # reader of each kind of syntax node
+    embedded: ScriptBlocks | None = None  # the part of a file that the grammar reads, None for all of it
     family: str = ""  # languages whose files call each other's definitions; `name` when ""
     module_style: ModuleStyle = ""
     import_suffixes: str = ""  # file suffixes that an import may leave out, or of an included header's source, in order

@@ -87,7 +87,7 @@ def sent_callee(walk: SyntaxWalk, node: Node, receiver_field: str, name_field: s
 
 def first_child(node: Node) -> Node | None:
     """The first named child."""
-    return next(iter(node.named_children), None)
+    return node.named_child(0) if node.named_child_count else None
 
 
 def declared_name(declarator: Node | None) -> Node | None:

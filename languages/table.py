@@ -6,6 +6,7 @@ read.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import cache
 from importlib import import_module
 from pathlib import PurePosixPath
@@ -14,6 +15,7 @@ from typing import TYPE_CHECKING
 
 from . import known
 from .language import UNKNOWN, Language
+from .lexer import Lexer
 
 if TYPE_CHECKING:
     from tree_sitter import Language as Grammar
@@ -50,6 +52,19 @@ def language_of(path: str, editor_id: str = "") -> Language:
         return record
     name = PurePosixPath(path.replace("\\", "/")).name.lower()
     return _BY_FILE_NAME.get(name) or _BY_SUFFIX.get(PurePosixPath(name).suffix, UNKNOWN)
+
+
+def language_at(record: Language, text: str, offset: int) -> Language:
+    """The language at a character offset of a text in this language: of its scripts, or of the markup around them."""
+    if record.embedded is None:
+        return record
+    return LANGUAGES[record.embedded.language] if record.embedded.contains(text, offset) else _markup(record.name)
+
+
+@cache
+def _markup(name: str) -> Language:
+    """The record for the markup of a language with scripts: without their grammar and their lexical rules."""
+    return replace(LANGUAGES[name], lexer=Lexer(), grammar=None, readers={}, embedded=None)
 
 
 def language_named(name: str) -> Language:

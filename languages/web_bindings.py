@@ -7,12 +7,12 @@ share most of them; which nodes are definitions is in `known.javascript`.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from itertools import islice
 from typing import TYPE_CHECKING
 
-from .nodes import unquoted
+from .dotted import MAX_LINKS
+from .nodes import first_child, unquoted
 from .syntax import MODULE_SCOPE, SyntaxWalk
-from .web_types import COLLECTIONS, UNKNOWN_TYPE, TypeText, type_of
+from .web_types import COLLECTIONS, MAX_TYPE_LENGTH, UNKNOWN_TYPE, TypeText, type_of
 
 if TYPE_CHECKING:
     from tree_sitter import Node
@@ -23,10 +23,23 @@ MEMBER_KINDS = frozenset({"class", "enum", "interface", "object", "type"})
 
 FUNCTION_VALUES = frozenset({"arrow_function", "function_expression", "generator_function"})
 
-# Parts that are read of `a ?? b ?? c …`; real code has two or three.
-MAX_SIDES = 8
+# Functions that give back the function that is their first argument, with the same parameters and result.
+FUNCTION_WRAPPERS = frozenset(
+    {"asyncHandler", "cache", "debounce", "defineComponent", "defineEventHandler", "eventHandler", "forwardRef"}
+    | {"memo", "memoize", "observer", "once", "throttle", "useCallback", "useEvent"}
+)
+
+# Functions that give back the object that is their first argument.
+OBJECT_WRAPPERS = frozenset(
+    {"defineComponent", "defineConfig", "extend", "freeze", "markRaw", "reactive", "readonly", "shallowReactive"}
+)
+
+# Parts that are read of `a ?? b ?? c …`; real code has two or three, each with one `await` or cast.
+MAX_SIDES = 16
 # Levels that are read of nested patterns and of wrapped expressions.
 MAX_NESTING = 8
+# Scopes that are searched for the one around a position.
+MAX_LEVELS = 32
 
 # Names
 
@@ -37,19 +50,23 @@ def plain_name(walk: SyntaxWalk, node: Node) -> str:
 
 
 def variable_scope(walk: SyntaxWalk) -> int:
-    """The scope of a variable at the present position: of a class or an object, the one around it."""
+    """The scope of a variable at the present position: in a class or an object, the one around it."""
     scope = walk.scope
-    while scope != MODULE_SCOPE and walk.definitions[scope].kind in MEMBER_KINDS:
+    for _ in range(MAX_LEVELS):
+        if scope == MODULE_SCOPE or walk.definitions[scope].kind not in MEMBER_KINDS:
+            return scope
         scope = walk.definitions[scope].parent
-    return scope
+    return MODULE_SCOPE
 
 
 def class_around(walk: SyntaxWalk) -> int:
     """The class or object that `this` means at the present position, MODULE_SCOPE for none."""
     scope = walk.scope
-    while scope != MODULE_SCOPE and walk.definitions[scope].kind not in MEMBER_KINDS:
+    for _ in range(MAX_LEVELS):
+        if scope == MODULE_SCOPE or walk.definitions[scope].kind in MEMBER_KINDS:
+            return scope
         scope = walk.definitions[scope].parent
-    return scope
+    return MODULE_SCOPE
 
 
 def bind(walk: SyntaxWalk, node: Node, how: str, value: str) -> None:
@@ -69,33 +86,84 @@ def bind_member(walk: SyntaxWalk, owner: int, node: Node, how: str, value: str) 
 
 def annotated_type(walk: SyntaxWalk, node: Node | None) -> TypeText:
     """The meaning of a type annotation or a type."""
-    return UNKNOWN_TYPE if node is None else type_of(walk.text(node))
+    if node is None or node.end_byte - node.start_byte > MAX_TYPE_LENGTH:
+        return UNKNOWN_TYPE
+    return type_of(walk.text(node))
+
+
+# Expressions
+
+
+def expression_text(walk: SyntaxWalk, node: Node) -> str:
+    """The dotted text of an expression as `SyntaxWalk.dotted`, also of long chains, casts and `(a ?? b)`.
+
+    An expression that is cast to a type T is "T()", an instance of it.
+    """
+    dotted = walk.dotted(node)
+    return _links_text(walk, node, dotted) if dotted[:1] in ("", "?") and node.named_child_count else dotted
+
+
+def _links_text(walk: SyntaxWalk, node: Node, dotted: str) -> str:
+    """The same link by link from the end; `dotted` when there is no name at the start."""
+    links = ""
+    below: Node | None = node
+    for _ in range(MAX_LINKS * 2):
+        below = next(sides(below), None)
+        if below is None:
+            break
+        kind = below.type
+        if kind in ("identifier", "this", "super"):
+            text = f"{plain_name(walk, below)}{links}"
+            return text if text.count(".") < MAX_LINKS else dotted
+        if kind == "member_expression":
+            name = below.child_by_field_name("property")
+            links = f".{plain_name(walk, name)}{links}" if name is not None else links
+            below = below.child_by_field_name("object")
+        elif kind == "call_expression":
+            links = f"(){links}"
+            below = below.child_by_field_name("function")
+        elif kind == "new_expression":
+            links = f"(){links}"
+            below = below.child_by_field_name("constructor")
+        elif kind == "subscript_expression":
+            links = f"[]{links}"
+            below = below.child_by_field_name("object")
+        elif kind in ("as_expression", "satisfies_expression") and below.named_child_count == 2:
+            how, value = annotated_type(walk, below.named_children[1])
+            if how == "annotation" and value != "const" and not value.endswith("[]"):
+                return f"{value}(){links}"
+            below = first_child(below)
+        else:
+            break
+    return dotted
 
 
 # Values
 
 
 def sides(value: Node | None) -> Iterator[Node]:
-    """The possible values of an expression: both sides of `??`, `||` and a conditional, the last of `&&`."""
-    waiting = [] if value is None else [value]
-    n_read = 0
-    while waiting and n_read < MAX_SIDES * 2:
-        n_read += 1
-        value = waiting.pop()
+    """The possible values of an expression: both sides of `??`, `||` and a conditional, the last of `&&`.
+
+    A cast to a type of which nothing is known counts as its expression.
+    """
+    waiting = [value]
+    for _ in range(MAX_SIDES):
+        value = waiting.pop() if waiting else None
+        if value is None:
+            continue
         kind = value.type
         if kind in _TRANSPARENT:
-            waiting += value.named_children[:1]
+            waiting.append(first_child(value))
         elif kind == "ternary_expression":
-            found = [value.child_by_field_name(name) for name in ("alternative", "consequence")]
-            waiting += [side for side in found if side is not None]
+            waiting += [value.child_by_field_name("alternative"), value.child_by_field_name("consequence")]
         elif kind == "binary_expression":
-            left, operator = value.child_by_field_name("left"), value.child_by_field_name("operator")
-            right = value.child_by_field_name("right")
-            if left is None or right is None or operator is None or operator.type not in ("??", "||", "&&"):
-                continue
-            waiting += [right] if operator.type == "&&" else [right, left]
+            operator = value.child_by_field_name("operator")
+            if operator is not None and operator.type in ("??", "||", "&&"):
+                waiting.append(value.child_by_field_name("right"))
+                if operator.type != "&&":
+                    waiting.append(value.child_by_field_name("left"))
         elif kind in ("assignment_expression", "sequence_expression"):
-            waiting += value.named_children[-1:]
+            waiting.append(value.child_by_field_name("right"))
         else:
             yield value
 
@@ -103,30 +171,31 @@ def sides(value: Node | None) -> Iterator[Node]:
 _TRANSPARENT = frozenset({"await_expression", "non_null_expression", "parenthesized_expression"})
 
 
-def meanings(walk: SyntaxWalk, value: Node | None) -> list[TypeText]:
+def meanings(walk: SyntaxWalk, value: Node | None, depth: int = 0) -> list[TypeText]:
     """What is known of the value of an expression, one entry for each possible value that is known."""
-    if value is None:
+    if value is None or depth > MAX_NESTING:
         return []
-    found = [meaning for side in islice(sides(value), MAX_SIDES) for meaning in _meanings_of(walk, side)]
+    found = [meaning for side in sides(value) for meaning in _meanings_of(walk, side, depth + 1)]
     return [each for each in found if each.value and not each.value.startswith("?")]
 
 
-def _meanings_of(walk: SyntaxWalk, side: Node) -> list[TypeText]:
+def _meanings_of(walk: SyntaxWalk, side: Node, depth: int) -> list[TypeText]:
     kind = side.type
     if kind in ("identifier", "member_expression", "subscript_expression", "this"):
-        return [TypeText("alias", walk.dotted(side))]
+        return [TypeText("alias", expression_text(walk, side))]
     if kind == "call_expression":
-        return _called(walk, side)
+        return _called(walk, side, depth)
     if kind == "new_expression":
         constructor = side.child_by_field_name("constructor")
-        name = "" if constructor is None else walk.dotted(constructor)
+        name = "" if constructor is None else expression_text(walk, constructor)
         if name in COLLECTIONS:
-            return [type_of(walk.text(side)[3:].partition("(")[0])]
+            arguments = side.child_by_field_name("type_arguments")
+            return [] if arguments is None else [type_of(f"{name}{walk.text(arguments)}")]
         return [TypeText("call", name)]
     if kind in ("as_expression", "satisfies_expression"):
         expression, *types = side.named_children[:2]
         declared = annotated_type(walk, types[0] if types else None)
-        return [declared] if declared.value else meanings(walk, expression) if not _is_any(walk, types) else []
+        return [declared] if declared.value else meanings(walk, expression, depth) if not _is_any(walk, types) else []
     if kind == "type_assertion" and len(side.named_children) == 2:
         declared = type_of(walk.text(side.named_children[0])[1:-1])
         return [declared] if declared.value else []
@@ -137,18 +206,18 @@ def _is_any(walk: SyntaxWalk, types: list[Node]) -> bool:
     return bool(types) and walk.text(types[0]) in ("any", "unknown", "never")
 
 
-def _called(walk: SyntaxWalk, call: Node) -> list[TypeText]:
+def _called(walk: SyntaxWalk, call: Node, depth: int) -> list[TypeText]:
     """The meaning of the result of a call; an explicit type argument counts after what is known of the callee."""
     function = call.child_by_field_name("function")
     if function is None:
         return []
-    callee = walk.dotted(function)
+    callee = expression_text(walk, function)
     if callee in _COLLECTION_VIEWS:
         viewed = _first_argument(call)
-        elements = "" if viewed is None else walk.dotted(viewed)
+        elements = "" if viewed is None else expression_text(walk, viewed)
         return [TypeText("alias", elements)] if callee != "Object.entries" else []
     if callee in _MEMOS:
-        return _results(walk, _first_argument(call))
+        return _results(walk, _first_argument(call), depth)
     found = [TypeText("call", callee)]
     arguments = call.child_by_field_name("type_arguments")
     if arguments is not None and len(arguments.named_children) == 1:
@@ -162,22 +231,24 @@ _MEMOS = frozenset({"React.useMemo", "useMemo"})
 
 def _first_argument(call: Node) -> Node | None:
     arguments = call.child_by_field_name("arguments")
-    return arguments.named_child(0) if arguments is not None and arguments.named_child_count else None
+    return first_child(arguments) if arguments is not None else None
 
 
-def element_of(walk: SyntaxWalk, collection: Node) -> str:
+def element_of(walk: SyntaxWalk, collection: Node, depth: int = 0) -> str:
     """The elements of a collection as dotted text: "xs[]", also of `Object.values(xs)`; "" when it has no name."""
+    if depth > MAX_NESTING:
+        return ""
     if collection.type == "call_expression":
         function = collection.child_by_field_name("function")
-        callee = "" if function is None else walk.dotted(function)
+        callee = "" if function is None else expression_text(walk, function)
         if callee in _COLLECTION_VIEWS:
             viewed = _first_argument(collection)
-            return element_of(walk, viewed) if viewed is not None else ""
+            return element_of(walk, viewed, depth + 1) if viewed is not None else ""
         head, _, method = callee.rpartition(".")
         if method in ("entries", "values") and head:
             return "" if head.startswith("?") else f"{head}[]"
     for side in sides(collection):
-        dotted = walk.dotted(side)
+        dotted = expression_text(walk, side)
         if dotted and not dotted.startswith("?"):
             return f"{dotted}[]"
     return ""
@@ -210,7 +281,7 @@ def _bind_array(walk: SyntaxWalk, pattern: Node, value: Node | None) -> None:
     parts = pattern.named_children
     if side is not None and side.type == "call_expression":
         function = side.child_by_field_name("function")
-        callee = "" if function is None else walk.dotted(function)
+        callee = "" if function is None else expression_text(walk, function)
         first = _first_argument(side)
         if callee.rpartition(".")[2] == "useState" and parts:
             types = side.child_by_field_name("type_arguments")
@@ -345,19 +416,17 @@ def bind_result(walk: SyntaxWalk, function: Node) -> None:
         walk.add_binding(walk.scope, RESULT, how, value, function)
 
 
-def _results(walk: SyntaxWalk, function: Node | None) -> list[TypeText]:
+def _results(walk: SyntaxWalk, function: Node | None, depth: int = 0) -> list[TypeText]:
     body = function.child_by_field_name("body") if function is not None else None
     if body is None:
         return []
     if body.type != "statement_block":
-        return meanings(walk, body)
+        return meanings(walk, body, depth)
     for at in range(body.named_child_count - 1, -1, -1):
         last = body.named_child(at)
         if last is None or last.type not in ("comment", "function_declaration"):
             is_return = last is not None and last.type == "return_statement"
-            return (
-                meanings(walk, last.named_children[0]) if last is not None and is_return and last.named_children else []
-            )
+            return meanings(walk, first_child(last), depth) if last is not None and is_return else []
     return []
 
 
@@ -372,41 +441,33 @@ _ELEMENT_CALLBACKS = {
 """Methods of collections -> which parameters of their callback are elements."""
 
 
-def bind_callback(walk: SyntaxWalk, receiver: Node, method: str, arguments: Node) -> None:
+def bind_callback(walk: SyntaxWalk, receiver: Node, method: str, targets: list[Node]) -> None:
     """Bind the parameters of a callback that are elements of the receiver, or what the awaited receiver gives."""
-    positions = (0,) if method == "then" else _ELEMENT_CALLBACKS.get(method)
-    callback = arguments.named_child(0) if positions is not None and arguments.named_child_count else None
-    if positions is None or callback is None or callback.type not in FUNCTION_VALUES:
+    positions = (0,) if method == "then" else _ELEMENT_CALLBACKS.get(method, ())
+    if not positions or not targets:
         return
-    if method == "then":
-        value = walk.dotted(receiver)
-        value = "" if value.startswith("?") else value
-    else:
-        value = element_of(walk, receiver)
-    if not value:
-        return
-    targets = _parameters(callback)
-    for at in positions:
+    value = expression_text(walk, receiver) if method == "then" else element_of(walk, receiver)
+    for at in positions if value and not value.startswith("?") else ():
         if at < len(targets):
-            bind_pattern(walk, targets[at], value)
+            bind_element(walk, targets[at], value)
 
 
-def callback_parameter(arguments: Node) -> Node | None:
-    """The first parameter of the function that is the first argument of a call."""
-    callback = arguments.named_child(0) if arguments.named_child_count else None
-    targets = [] if callback is None or callback.type not in FUNCTION_VALUES else _parameters(callback)
-    return targets[0] if targets else None
+def callback_targets(arguments: Node) -> list[Node]:
+    """The targets of the parameters of the function that is the first argument of a call."""
+    callback = first_child(arguments)
+    if callback is None or callback.type not in FUNCTION_VALUES:
+        return []
+    single, parameters = callback.child_by_field_name("parameter"), callback.child_by_field_name("parameters")
+    return [single] if single is not None else parameter_targets(parameters) if parameters is not None else []
 
 
-def _parameters(function: Node) -> list[Node]:
-    """The targets of the parameters of a function; a parameter with a type is left as it is."""
-    single, parameters = function.child_by_field_name("parameter"), function.child_by_field_name("parameters")
-    found = [single] if single is not None else parameters.named_children if parameters is not None else []
+def parameter_targets(parameters: Node) -> list[Node]:
+    """The names and patterns of parameters; a parameter with a type is left as it is, and so is bound by its type."""
     return [
         node.child_by_field_name("pattern") or node
         if node.type in ("required_parameter", "optional_parameter") and node.child_by_field_name("type") is None
         else node
-        for node in found
+        for node in parameters.named_children
     ]
 
 

@@ -91,8 +91,8 @@ def _reduced(text: str, depth: int = 0) -> TypeText:
         return UNKNOWN_TYPE  # a function, a conditional type
     choices = split_outside_brackets(text, "|")
     if len(choices) > 1:
-        found = {_reduced(choice, depth + 1) for choice in choices} - {UNKNOWN_TYPE}
-        return found.pop() if len(found) == 1 else UNKNOWN_TYPE
+        distinct = {_reduced(choice, depth + 1) for choice in choices} - {UNKNOWN_TYPE}
+        return distinct.pop() if len(distinct) == 1 else UNKNOWN_TYPE
     parts = split_outside_brackets(text, "&")
     if len(parts) > 1:
         known = (found for part in parts if (found := _reduced(part, depth + 1)) != UNKNOWN_TYPE)

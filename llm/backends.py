@@ -6,7 +6,6 @@ index makes the workspace model.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,10 +14,7 @@ from .protocol import CodeModel, ModelMissing
 from .text import did_you_mean
 
 BACKENDS = ("workspace", "transformers", "onnx", "llama.cpp", "ollama", "openai", "none")
-
-FIM_WORDS = (*FIM_FORMATS, "custom", "suffix", "chat", "none")
-"""Values of `fim`, besides the empty one."""
-
+FIM_WORDS = (*FIM_FORMATS, "custom", "suffix", "chat", "none")  # values of `fim`, besides the empty one
 _CUSTOM = ("fim_prefix", "fim_suffix", "fim_middle", "fim_suffix_first")
 
 OLLAMA_URL = "http://127.0.0.1:11434"
@@ -61,10 +57,31 @@ def open_model(config: ModelConfig) -> CodeModel | None:
     """
     if config.backend in ("none", "workspace"):
         return None
-    opener = _OPENERS.get(config.backend)
-    if opener is None:
+    if config.backend not in BACKENDS:
         raise ModelMissing(_unknown("backend", config.backend, BACKENDS))
-    return opener(config, fim_choice(config))
+    fim = fim_choice(config)
+    # Each backend is imported on use, after its settings are checked: httpx takes 0.1 s, torch several seconds.
+    match config.backend:
+        case "ollama":
+            from .http.ollama import OllamaModel
+
+            return OllamaModel(config.url or OLLAMA_URL, name=config.name, **_server_options(config, fim))
+        case "openai":
+            url = _required(config, "url")
+            from .http.openai import OpenAIModel
+
+            return OpenAIModel(url, name=config.name, **_server_options(config, fim))
+        case "llama.cpp" if not config.path:
+            url = _required(config, "url", "path")
+            from .http.llama_cpp import LlamaCppServer
+
+            return LlamaCppServer(url, **_server_options(config, fim))
+    model = _open_local(config, fim)
+    if fim.way != "chat":
+        return model
+    from .local.infilling_chat_model import InfillingChatModel
+
+    return InfillingChatModel(model)
 
 
 def fim_choice(config: ModelConfig) -> FimChoice:
@@ -83,70 +100,35 @@ def fim_choice(config: ModelConfig) -> FimChoice:
     raise ModelMissing(_unknown("fim", config.fim, FIM_WORDS))
 
 
-# Each backend is imported on use, after its settings are checked: httpx takes 0.1 s, torch several seconds.
-def _open_transformers(config: ModelConfig, fim: FimChoice) -> CodeModel:
-    path, options = _required(config, "path"), _local_options(config, fim)
-    from .local.transformers_model import open_transformers
-
-    model = open_transformers(path, device=config.device, quantise=config.quantise, download=config.download, **options)
-    return _with_infilling(model, fim)
-
-
-def _open_onnx(config: ModelConfig, fim: FimChoice) -> CodeModel:
-    path, options = _required(config, "path"), _local_options(config, fim)
-    from .local.onnx_model import open_onnx
-
-    return _with_infilling(open_onnx(path, **options), fim)
-
-
-def _open_llama_cpp(config: ModelConfig, fim: FimChoice) -> CodeModel:
-    if config.path and config.url:
+def _open_local(config: ModelConfig, fim: FimChoice) -> CodeModel:
+    path = _required(config, "path")
+    if config.backend == "llama.cpp" and config.url:
         raise ModelMissing("The backend llama.cpp takes `url`, a server, or `path`, a GGUF file. Set one of them.")
-    if config.path:
-        options = _local_options(config, fim)
-        from .local.gguf_model import open_gguf
-
-        return _with_infilling(open_gguf(config.path, **options), fim)
-    url = _required(config, "url", "path")
-    from .http.llama_cpp import LlamaCppServer
-
-    return LlamaCppServer(url, **_server_options(config, fim))
-
-
-def _open_ollama(config: ModelConfig, fim: FimChoice) -> CodeModel:
-    from .http.ollama import OllamaModel
-
-    return OllamaModel(config.url or OLLAMA_URL, name=config.name, **_server_options(config, fim))
-
-
-def _open_openai(config: ModelConfig, fim: FimChoice) -> CodeModel:
-    url = _required(config, "url")
-    from .http.openai import OpenAIModel
-
-    return OpenAIModel(url, name=config.name, **_server_options(config, fim))
-
-
-_OPENERS: dict[str, Callable[[ModelConfig, FimChoice], CodeModel]] = {
-    "transformers": _open_transformers,
-    "onnx": _open_onnx,
-    "llama.cpp": _open_llama_cpp,
-    "ollama": _open_ollama,
-    "openai": _open_openai,
-}
-
-
-def _local_options(config: ModelConfig, fim: FimChoice) -> dict[str, Any]:
-    from .local.model import LocalSettings
-
     if fim.way == "suffix":
         raise ModelMissing(f'fim = "suffix" is for servers, not for {config.backend} in this process. Leave it empty.')
+    from .local.model import LocalSettings
+
     settings = LocalSettings(
         context_tokens=config.context_tokens,
         prompt_ms=config.prompt_ms or DEFAULT_PROMPT_MS,
         cache_bytes=config.cache_mb * 1_000_000,
         speculative_decoding=config.speculative_decoding,
     )
-    return {"settings": settings, "fim": fim, "threads": config.threads}
+    options: dict[str, Any] = {"settings": settings, "fim": fim, "threads": config.threads}
+    match config.backend:
+        case "transformers":
+            from .local.transformers_model import open_transformers
+
+            return open_transformers(
+                path, device=config.device, quantise=config.quantise, download=config.download, **options
+            )
+        case "onnx":
+            from .local.onnx_model import open_onnx
+
+            return open_onnx(path, **options)
+    from .local.gguf_model import open_gguf
+
+    return open_gguf(path, **options)
 
 
 def _server_options(config: ModelConfig, fim: FimChoice) -> dict[str, Any]:
@@ -158,15 +140,6 @@ def _server_options(config: ModelConfig, fim: FimChoice) -> dict[str, Any]:
         "connect_timeout_s": config.connect_timeout_ms / 1e3,
         "read_timeout_s": config.timeout_ms / 1e3,
     }
-
-
-def _with_infilling(model: CodeModel, fim: FimChoice) -> CodeModel:
-    """`model`, or with fim = "chat" the same model with infilling by chat."""
-    if fim.way != "chat":
-        return model
-    from .local.infilling_chat_model import InfillingChatModel
-
-    return InfillingChatModel(model)
 
 
 def _required(config: ModelConfig, *names: str) -> str:

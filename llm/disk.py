@@ -22,14 +22,9 @@ from typing import Any, BinaryIO
 
 from ..errors import UserError
 
-NEW_SUFFIX = ".weft-new"
-"""Ends the name of every temporary file."""
-
+NEW_SUFFIX = ".weft-new"  # ends the name of every temporary file
 MAX_JSON_BYTES = 64 << 20
-
-_ABANDONED_AFTER_S = 24 * 3600.0
-"""Without file locks (Windows), an older temporary file counts as abandoned."""
-
+_ABANDONED_AFTER_S = 24 * 3600.0  # without file locks (Windows), an older temporary file counts as abandoned
 _KINDS = {stat.S_IFIFO: "a named pipe", stat.S_IFDIR: "a folder", stat.S_IFSOCK: "a socket"}
 
 

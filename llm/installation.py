@@ -17,11 +17,16 @@ from pathlib import Path
 from urllib.parse import urlsplit
 from urllib.request import url2pathname
 
+# `weft` on the Python package index is another project. The command and the package are still `weft`.
 DISTRIBUTION = "weft-lsp"
-"""`weft` on the Python package index is another project. The command and the package are still `weft`."""
-
 CLONE, PIP, UV_PIP, PIPX, PIPX_RUN, UV_TOOL, UVX = "clone", "pip", "uv pip", "pipx", "pipx run", "uv tool", "uvx"
 
+_COMMANDS = {
+    PIPX: "pipx install --force {requirement}",
+    PIPX_RUN: "pipx run --spec {requirement} weft",
+    UV_TOOL: "uv tool install {requirement}{beside}",
+    UVX: "uvx --from {requirement}{beside} weft",
+}
 _PLAIN = re.compile(r"[\w./:\\+=~-]+")
 _EXTRAS = re.compile(rf'{DISTRIBUTION}(?:", extras = )?\[([^\]]*)\]')
 _UV_REQUIREMENT = re.compile(r'\{ name = "([\w.-]+)"')
@@ -41,7 +46,7 @@ class Installation:
 
     def extra_command(self, *extras: str) -> str:
         """The command that installs extras of Weft."""
-        if self.kind in (PIPX, UV_TOOL, UVX, PIPX_RUN):
+        if self.kind in _COMMANDS:
             extras = tuple(sorted(self.extras.union(extras)))
         return self._command(f"[{','.join(extras)}]", ())
 
@@ -63,15 +68,8 @@ class Installation:
     def _command(self, extras: str, packages: tuple[str, ...]) -> str:
         requirement = _word(self._requirement(extras))
         beside = "".join(f" --with {_word(each)}" for each in dict.fromkeys((*self.packages, *packages)))
-        match self.kind:
-            case "pipx":
-                return f"pipx install --force {requirement}"
-            case "pipx run":
-                return f"pipx run --spec {requirement} weft"
-            case "uv tool":
-                return f"uv tool install {requirement}{beside}"
-            case "uvx":
-                return f"uvx --from {requirement}{beside} weft"
+        if self.kind in _COMMANDS:
+            return _COMMANDS[self.kind].format(requirement=requirement, beside=beside)
         constraints = f" -c {_word(self.constraints)}" if self.constraints else ""
         editable = f" -e {_quoted(self.clone + extras)}" if self.clone else f" {requirement}"
         return f"{self._installer}{constraints}{editable}"

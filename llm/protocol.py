@@ -138,6 +138,10 @@ class ChatRequest:
     # only to servers with a field of their own.
     repetition_penalty: float = 1.0
 
+    @property
+    def is_greedy(self) -> bool:
+        return self.temperature <= 0 and self.repetition_penalty == 1
+
 
 @dataclass(frozen=True, slots=True)
 class Piece:
@@ -199,14 +203,14 @@ class CodeModel(Protocol):
         Called in the background before the first request; `stream` does it otherwise.
         Raises ModelError.
         """
-        ...
+        return
 
     def warm(self, request: CompletionRequest, cancel: Cancel) -> None:
         """Prefill the prompt for `request` without decoding, so that the completion starts sooner.
 
         Does nothing where the backend can't. Raises ModelError.
         """
-        ...
+        return
 
     def count_tokens(self, text: str) -> int:
         """Tokens of `text` in the model's own tokenizer, or an upper estimate where a server has no such request."""
@@ -223,7 +227,42 @@ class CodeModel(Protocol):
         """Yield the answer as it is decoded. Raises ModelError, also when `info.chats` is false."""
         ...
 
-    def close(self) -> None: ...
+    def close(self) -> None:
+        """Free what the model holds."""
+        return
+
+
+class ModelWrapper(CodeModel):
+    """A `CodeModel` that passes every call to another one; a subclass changes some of them."""
+
+    def __init__(self, model: CodeModel) -> None:
+        self._model = model
+
+    @property
+    def info(self) -> ModelInfo:
+        return self._model.info
+
+    @property
+    def speed(self) -> Speed:
+        return self._model.speed
+
+    def prepare(self, cancel: Cancel) -> None:
+        self._model.prepare(cancel)
+
+    def warm(self, request: CompletionRequest, cancel: Cancel) -> None:
+        self._model.warm(request, cancel)
+
+    def count_tokens(self, text: str) -> int:
+        return self._model.count_tokens(text)
+
+    def stream(self, request: CompletionRequest, cancel: Cancel) -> Iterator[Piece]:
+        yield from self._model.stream(request, cancel)
+
+    def chat(self, request: ChatRequest, cancel: Cancel) -> Iterator[Piece]:
+        yield from self._model.chat(request, cancel)
+
+    def close(self) -> None:
+        self._model.close()
 
 
 class ModelMissing(ModelError):

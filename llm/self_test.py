@@ -7,16 +7,17 @@ tokens of a model; the self-test shows whether it was trained to use them.
 from __future__ import annotations
 
 import re
-from collections.abc import Generator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
 from .prompting.formats import FIM_FORMATS
 from .protocol import Cancel, CodeModel, CompletionRequest
+from .streaming import closed_at_end
 
 MAX_NEW_TOKENS = 24
+# Characters. Every expected middle is shorter than 10; a longer one does not respect the suffix.
 LONGEST_MIDDLE = 40
-"""Characters. Every expected middle is shorter than 10; a longer one does not respect the suffix."""
 
 Kind = Literal["works", "weak", "broken", "untested"]
 
@@ -30,10 +31,6 @@ class SelfTestResult:
 
     kind: Kind
     text: str = ""
-
-    @property
-    def works(self) -> bool:
-        return self.kind == "works"
 
     @property
     def broken(self) -> bool:
@@ -145,13 +142,11 @@ def _completion(model: CodeModel, task: _Task, cancel: Cancel) -> str:
         single_line=not task.suffix,
     )
     text = ""
-    pieces = model.stream(request, cancel)
-    for piece in pieces:
-        text += piece.text
-        if len(text) > LONGEST_MIDDLE:
-            break
-    if isinstance(pieces, Generator):
-        pieces.close()  # stops the model
+    with closed_at_end(model.stream(request, cancel)) as pieces:
+        for piece in pieces:
+            text += piece.text
+            if len(text) > LONGEST_MIDDLE:
+                break
     return text
 
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 
 from .protocol import ChatRequest, CompletionRequest, Piece, PromptFragment
 
@@ -32,12 +33,22 @@ def cut_stream(
             if at:
                 yield Piece(buffered[:at], probability)
             return
-        safe = len(buffered) - max((_overlap(buffered, end) for end in ends), default=0)
+        safe = len(buffered) - max((overlap(buffered, end) for end in ends), default=0)
         if safe:
             yield Piece(buffered[:safe], probability)
             buffered = buffered[safe:]
     if buffered:
         yield Piece(buffered, probability)
+
+
+@contextmanager
+def closed_at_end(pieces: Iterator[Piece]) -> Iterator[Iterator[Piece]]:
+    """`pieces`, which the end of the block closes where they can be: that stops the model."""
+    try:
+        yield pieces
+    finally:
+        if close := getattr(pieces, "close", None):
+            close()
 
 
 class LastPrompts:
@@ -60,6 +71,6 @@ class LastPrompts:
                 del self._shown[next(iter(self._shown))]
 
 
-def _overlap(text: str, end: str) -> int:
+def overlap(text: str, end: str) -> int:
     """Length of the longest suffix of `text` that is a proper prefix of `end`."""
     return next((size for size in range(min(len(text), len(end) - 1), 0, -1) if text.endswith(end[:size])), 0)

@@ -11,23 +11,14 @@ from bisect import bisect_left
 
 from .protocol import Speed
 
-SHORTEST_CONTEXT_TOKENS = 512
-"""A shorter prompt shows too little code for a useful completion."""
-
-NEWEST_SHARE = 0.2
-"""Weight of the newest measurement: one slow second does not change the budget, a slow minute does."""
-
+SHORTEST_CONTEXT_TOKENS = 512  # a shorter prompt shows too little code for a useful completion
+NEWEST_SHARE = 0.2  # weight of the newest measurement: one slow second does not change the budget, a slow minute does
+# A budget that changes with every measurement cuts each prompt elsewhere and defeats the prefix cache.
 TOLERATED_CHANGE = 1.5
-"""A budget that changes with every measurement cuts each prompt elsewhere and defeats the prefix cache."""
-
-FEWEST_TOKENS = 64
-"""Shorter prompts measure the overhead of a call."""
-
+FEWEST_TOKENS = 64  # shorter prompts measure the overhead of a call
+# A pass that takes more than this many times its average was preempted by another process; its time is capped.
 LONGEST_PAUSE = 3.0
-"""A pass that takes more than this many times its average was preempted by another process; its time is capped."""
-
-ASSUMED_GROWTH = 0.1
-"""Relative cost of each token beyond the longest pass that was measured."""
+ASSUMED_GROWTH = 0.1  # relative cost of each token beyond the longest pass that was measured
 
 
 class ThroughputMeter:

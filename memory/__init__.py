@@ -4,9 +4,10 @@ Start with `values` and `strategy`; each strategy has a folder. Knows no editor 
 """
 
 from .embedding import Embedder, HashingEmbedder
-from .metered_model import Call, LimitReached, Limits, MeteredModel, UnparsableAnswer, UsageTracker
-from .strategy import ResultCache, Strategy, StrategyContext
-from .values import Answer, Budget, Cost, Evidence, Item, Order, Question, RecallResult, Segment, Step
+from .metered_model import Call, MeteredModel, UnparsableAnswer
+from .strategy import Strategy, StrategyContext
+from .usage import LimitReached, Limits, UsageTracker
+from .values import Answer, Budget, Cost, Evidence, Item, Question, RecallResult, Segment, Step
 
 __all__ = [
     "Answer",
@@ -20,10 +21,8 @@ __all__ = [
     "LimitReached",
     "Limits",
     "MeteredModel",
-    "Order",
     "Question",
     "RecallResult",
-    "ResultCache",
     "Segment",
     "Step",
     "Strategy",

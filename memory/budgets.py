@@ -1,6 +1,7 @@
 """Evidence selection within a budget, prompt order of evidence, and truncation by token count.
 
-Owns which pieces are dropped and where a text is truncated. Knows no model and no scoring formula.
+Owns which pieces are dropped, where a text is truncated, and how much the context window leaves beside a prompt. Knows
+no scoring formula. `metered_model` raises an error if a call is still too long.
 """
 
 from __future__ import annotations
@@ -9,8 +10,10 @@ from collections.abc import Callable, Iterable
 from dataclasses import replace
 from typing import Literal
 
+from ..llm.prompting.conversation import FRAME_TOKENS
+from .metered_model import MeteredModel
 from .splitters import count_words
-from .values import Budget, Evidence, Order, Segment
+from .values import Budget, Evidence, Order
 
 Count = Callable[[str], int]
 KeepSide = Literal["middle", "left", "right"]
@@ -18,22 +21,20 @@ KeepSide = Literal["middle", "left", "right"]
 
 
 def fit_evidence(
-    evidence: Iterable[Evidence],
-    budget: Budget,
-    count_tokens: Count,
-    order: Order = "rank",
-    *,
-    skip: bool = True,
+    evidence: Iterable[Evidence], budget: Budget, count_tokens: Count, order: Order = "rank"
 ) -> tuple[Evidence, ...]:
     """Returns the evidence that fits the budget, each piece once, in prompt order.
 
-    Higher scores are selected first; ties keep the given order. A piece that does not fit is skipped and smaller ones
-    may still be selected; with `skip` false selection stops there, so only the lowest-scored pieces are missing. If no
-    piece fits whole, the best one is truncated at its end. Separators between pieces are not counted.
+    Higher scores are selected first; ties keep the given order. A piece that does not fit is skipped, and smaller ones
+    may still be selected. If no piece fits whole, the best one is truncated at its end. Separators between pieces are
+    not counted.
     """
     if 0 in (budget.n, budget.tokens, budget.words, budget.characters_each):
         return ()
-    ranked = _once(sorted(evidence, key=lambda each: -each.score))
+    once: dict[tuple[str, int, str], Evidence] = {}
+    for each in sorted(evidence, key=lambda each: -each.score):
+        once.setdefault((each.segment.source, each.segment.start, each.segment.text), each)
+    ranked = list(once.values())
     if budget.characters_each is not None:
         ranked = [truncate_evidence(each, each.segment.text[: budget.characters_each]) for each in ranked]
     limits = [(limit, count) for limit, count in ((budget.tokens, count_tokens), (budget.words, count_words)) if limit]
@@ -44,8 +45,6 @@ def fit_evidence(
         left = [free - count(each.segment.text) for free, (_, count) in zip(room, limits, strict=True)]
         if min(left, default=0) >= 0:
             room, chosen = left, [*chosen, each]
-        elif not skip:
-            break
     if ranked and not chosen:
         text = ranked[0].segment.text
         for limit, count in limits:
@@ -66,17 +65,12 @@ def order_evidence(evidence: Iterable[Evidence], order: Order) -> tuple[Evidence
         return tuple(reversed(ranked))
     sources = {source: i for i, source in enumerate(dict.fromkeys(each.segment.source for each in ranked))}
 
-    def place(segment: Segment) -> tuple[int, int, int]:
-        return sources[segment.source], segment.start, segment.number
+    def position(each: Evidence) -> tuple[float, int, int, int]:
+        segment = each.segment
+        at = segment.said_at if order == "time" and segment.said_at is not None else float("-inf")
+        return at, sources[segment.source], segment.start, segment.number
 
-    if order == "document":
-        return tuple(sorted(ranked, key=lambda each: place(each.segment)))
-
-    def moment(segment: Segment) -> tuple[float, tuple[int, int, int]]:
-        at = segment.said_at
-        return float("-inf") if at is None else at, place(segment)
-
-    return tuple(sorted(ranked, key=lambda each: moment(each.segment)))
+    return tuple(sorted(ranked, key=position))
 
 
 def truncate_evidence(evidence: Evidence, text: str) -> Evidence:
@@ -135,8 +129,14 @@ def _longest(most: int, fits: Callable[[int], bool], guess: int) -> int:
     return low
 
 
-def _once(ranked: list[Evidence]) -> list[Evidence]:
-    first: dict[tuple[str, int, str], Evidence] = {}
-    for each in ranked:
-        first.setdefault((each.segment.source, each.segment.start, each.segment.text), each)
-    return list(first.values())
+def window_of(model: MeteredModel | None, most: int) -> int:
+    """Context window in tokens: `most`, or the model's if that is smaller."""
+    return most if model is None else min(most, model.window_tokens)
+
+
+def room_beside(window_tokens: int, prompt_tokens: int, answer_tokens: int) -> int:
+    """Tokens that can be added to a prompt of `prompt_tokens`; at least 0.
+
+    Reserves one message frame more than needed: concatenated texts can have more tokens than the sum of both.
+    """
+    return max(0, window_tokens - prompt_tokens - answer_tokens - 2 * FRAME_TOKENS)

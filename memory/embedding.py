@@ -85,23 +85,24 @@ def open_embedder(settings: EmbedderSettings | None = None) -> tuple[Embedder, s
     if settings.kind == "api":
         from .embedding_api import ApiEmbedder
 
-        embedder = ApiEmbedder(settings)
-        return embedder, f"embeddings of {embedder.name}, as configured"
+        return _as_configured(ApiEmbedder(settings))
     if settings.kind not in KINDS:
         raise ModelMissing(f"Unknown embeddings {settings.kind!r}. Use one of {', '.join(KINDS)}.")
     from .embedding_local import LocalEmbedder, bundled_model
 
     if settings.kind == "local":
-        local = LocalEmbedder(settings.path, settings)
-        return local, f"embeddings of {local.name}, as configured"
+        return _as_configured(LocalEmbedder(settings.path, settings))
     if settings.kind == "bundled":
-        bundled = LocalEmbedder(bundled_model(), settings)
-        return bundled, f"embeddings of {bundled.name}, as configured"
+        return _as_configured(LocalEmbedder(bundled_model(), settings))
     try:
         bundled = LocalEmbedder(bundled_model(), settings)
     except ModelMissing as error:
         return HashingEmbedder(), f"hashing embeddings, without semantic similarity: {error}"
     return bundled, f"embeddings of {bundled.name}, because it is installed"
+
+
+def _as_configured(embedder: Embedder) -> tuple[Embedder, str]:
+    return embedder, f"embeddings of {embedder.name}, as configured"
 
 
 def knows_meaning(embedder: Embedder) -> bool:
@@ -122,18 +123,14 @@ class HashingEmbedder:
     """
 
     def __init__(self, n_dimensions: int = 1024) -> None:
-        self._n_dimensions = n_dimensions
+        self.n_dimensions = n_dimensions
 
     @property
     def name(self) -> str:
-        return f"{_HASHING} {self._n_dimensions}"
-
-    @property
-    def n_dimensions(self) -> int:
-        return self._n_dimensions
+        return f"{_HASHING} {self.n_dimensions}"
 
     def embed(self, texts: Sequence[str], *, are_queries: bool = False) -> Vectors:
-        vectors = np.zeros((len(texts), self._n_dimensions), np.float32)
+        vectors = np.zeros((len(texts), self.n_dimensions), np.float32)
         for row, text in zip(vectors, texts, strict=True):
             keys, weights = _weighted(text)
             # The last bit gives the sign, so that hash collisions cancel as often as they add up.

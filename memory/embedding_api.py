@@ -98,7 +98,6 @@ class ApiEmbedder:
         return vectors
 
     def _asked(self, path: str, body: Mapping[str, object]) -> Any:
-        """One response within the time limit."""
         try:
             with TimeLimit(Cancel(), self._timeout_s) as limit:
                 return self._endpoint.post(path, body, limit)

@@ -1,33 +1,23 @@
 """Embedding cache: embeds each text once.
 
-Owns the cache keys and the batches. Knows no model and no storage.
+Owns the cache keys and the batches. Knows no model.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Protocol
 
 import numpy as np
 
 from ..llm.protocol import Cancel
 from .embedding import Embedder, EmbedderWrapper, Vectors
 from .metered_model import CallCancelled
+from .storage.result_cache import StoredVectors
 from .values import content_key
 from .vectors import VectorIndex
 
 _PART = 64
-
-
-class VectorStore(Protocol):
-    """Vectors as bytes by embedder and key; implemented by `storage`. Thread-safe."""
-
-    def get(self, embedder: str, keys: Iterable[str]) -> dict[str, bytes]:
-        """The stored vectors among these keys."""
-        ...
-
-    def put(self, embedder: str, vectors: Mapping[str, bytes]) -> None: ...
 
 
 class CachingEmbedder(EmbedderWrapper):
@@ -37,7 +27,7 @@ class CachingEmbedder(EmbedderWrapper):
     batches.
     """
 
-    def __init__(self, embedder: Embedder, store: VectorStore, cancel: Cancel | None = None) -> None:
+    def __init__(self, embedder: Embedder, store: StoredVectors, cancel: Cancel | None = None) -> None:
         super().__init__(embedder)
         self._store = store
         self._cancel = cancel

@@ -10,7 +10,6 @@ import json
 import threading
 import unicodedata
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from hashlib import blake2b
 from importlib.util import find_spec
@@ -26,9 +25,7 @@ from ..llm.protocol import ModelMissing
 from .embedding import EmbedderSettings, Vectors, has_words
 from .values import content_key, encodable
 
-QUERY_TOKENS, PASSAGE_TOKENS = 128, 512
-"""Token limits of a text (MemoRAG); a model with a smaller limit keeps its own."""
-
+QUERY_TOKENS, PASSAGE_TOKENS = 128, 512  # token limits of a text (MemoRAG); a model with a smaller limit keeps its own
 BATCH = 32
 
 _PACKAGES = ("torch", "transformers", "sentence_transformers")
@@ -79,30 +76,31 @@ class LocalEmbedder:
     @property
     def n_dimensions(self) -> int:
         with self._lock:
-            return self._loaded.n_dimensions
+            return self._loaded[1]
 
     def embed(self, texts: Sequence[str], *, are_queries: bool = False) -> Vectors:
         with self._lock:
-            loaded = self._loaded
+            model, n_dimensions, limit = self._loaded
             prefix = self._settings.query_prefix if are_queries else self._settings.passage_prefix
-            prefix = prefix or loaded.model.prompts.get("query" if are_queries else "passage") or ""
+            prefix = prefix or model.prompts.get("query" if are_queries else "passage") or ""
             plain = _plain if self._settings.lower_case else str
             most_tokens = QUERY_TOKENS if are_queries else PASSAGE_TOKENS
-            loaded.model.max_seq_length = min(loaded.most_tokens, most_tokens)
+            model.max_seq_length = min(limit, most_tokens)
             # Limits the text before tokenization: the tokenizer would discard the rest anyway.
             read = [prefix + plain(encodable(text[: most_tokens * _MAX_CHARACTERS_PER_TOKEN])) for text in texts]
             try:
-                found = loaded.model.encode(
+                found = model.encode(
                     read, batch_size=BATCH, show_progress_bar=False, normalize_embeddings=True, prompt=""
                 )
             except Exception as error:
                 raise ModelError(f"{self.name} failed: {_reason(error)}. Configure other embeddings.") from error
-        vectors = np.array(found, np.float32).reshape(len(texts), loaded.n_dimensions)
+        vectors = np.array(found, np.float32).reshape(len(texts), n_dimensions)
         vectors[[not has_words(text) for text in texts]] = 0
         return vectors
 
     @cached_property
-    def _loaded(self) -> _Loaded:
+    def _loaded(self) -> tuple[Any, int, int]:
+        """The SentenceTransformer, its dimensions, and its token limit."""
         import torch
         from sentence_transformers import SentenceTransformer
 
@@ -115,14 +113,7 @@ class LocalEmbedder:
             raise ModelMissing(
                 f"{self._path} is not a readable embedding model: {_reason(error)}. Download it again."
             ) from error
-        return _Loaded(model, n_dimensions, int(model.max_seq_length or PASSAGE_TOKENS))
-
-
-@dataclass(frozen=True, slots=True)
-class _Loaded:
-    model: Any  # a SentenceTransformer
-    n_dimensions: int
-    most_tokens: int
+        return model, n_dimensions, int(model.max_seq_length or PASSAGE_TOKENS)
 
 
 def _check_packages() -> None:

@@ -12,11 +12,8 @@ from typing import Any
 _THOUGHTS = re.compile(r"<think>.*?(?:</think>|\Z)", re.DOTALL)
 _FENCE = re.compile(r"```[a-zA-Z]*[ \t]*\n?(.*?)(?:```|\Z)", re.DOTALL)
 
-_MAX_CHARACTERS = 1 << 20
-"""Longer texts are rejected, because repair would take too long."""
-
-_MAX_VALUES = 20
-"""How many opening brackets in prose are tried."""
+_MAX_CHARACTERS = 1 << 20  # longer texts are rejected, because repair would take too long
+_MAX_VALUES = 20  # how many opening brackets in prose are tried
 
 
 def read_json(text: str) -> Any:

@@ -13,7 +13,7 @@ import math
 import time
 from collections.abc import Callable, Generator, Iterator, Sequence
 from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
-from contextlib import AbstractContextManager, closing, nullcontext, suppress
+from contextlib import closing, nullcontext, suppress
 from copy import copy
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -37,10 +37,7 @@ from ..llm.protocol import (
 from .json_repair import read_json
 from .retry_policy import Pause, with_retries
 from .single_flight import SingleFlight
-from .usage import NO_LIMITS
-from .usage import LimitReached as LimitReached
-from .usage import Limits as Limits
-from .usage import UsageTracker as UsageTracker
+from .usage import NO_LIMITS, Limits, UsageTracker
 from .values import Cost, content_key
 
 if TYPE_CHECKING:
@@ -82,15 +79,9 @@ class Call:
     may_be_cut: bool = False  # drop the oldest turns if it exceeds the context window; otherwise an error
 
     @staticmethod
-    def of(purpose: str, prompt: str, system: str = "", *, max_new_tokens: int = 256) -> Call:
-        """A call with one user message, and a system message if there is one."""
-        messages = (*((Message("system", system),) if system else ()), Message("user", prompt))
-        return Call(purpose, messages, max_new_tokens)
-
-
-def can_answer(info: ModelInfo) -> bool:
-    """Whether a model can answer questions. A model without a chat template continues the conversation as text."""
-    return info.chats or info.backend != "workspace"
+    def of(purpose: str, prompt: str, max_new_tokens: int = 256, **settings: Any) -> Call:
+        """A call with one user message."""
+        return Call(purpose, (Message("user", prompt),), max_new_tokens, **settings)
 
 
 class MeteredModel:
@@ -273,7 +264,8 @@ class MeteredModel:
             started, written = time.perf_counter(), list[str]()
 
             def timed() -> Iterator[Piece]:
-                with _with_time_limit(cancel, self._call_seconds) as limit:
+                unlimited = self._call_seconds == math.inf
+                with nullcontext(cancel) if unlimited else TimeLimit(cancel, self._call_seconds) as limit:
                     for piece in self._responses(call, limit):
                         written.append(piece.text)
                         yield piece
@@ -297,7 +289,8 @@ class MeteredModel:
         if self._is_prepared:
             return
         self.model.prepare(cancel)
-        if not can_answer(self.model.info):
+        # A model without a chat template continues the conversation as text.
+        if not self.model.info.chats and self.model.info.backend == "workspace":
             raise ModelError(
                 f"{self.model.info.name} completes code and does not answer questions. Configure a chat model: a "
                 "`[[model]]` table with another backend."
@@ -358,11 +351,6 @@ class MeteredModel:
         settings = (call.max_new_tokens, call.temperature, call.top_p, call.repetition_penalty, call.stop)
         said = [[message.role, message.text] for message in call.messages]
         return content_key(info.name, info.backend, json.dumps([settings, said]))
-
-
-def _with_time_limit(cancel: Cancel, seconds: float) -> AbstractContextManager[Cancel]:
-    """`cancel`, which also fires after a finite number of `seconds`."""
-    return nullcontext(cancel) if seconds == math.inf else TimeLimit(cancel, seconds)
 
 
 def _plain_text(messages: Sequence[Message]) -> str:

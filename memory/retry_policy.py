@@ -14,8 +14,7 @@ T = TypeVar("T")
 Pause = Callable[[Cancel, float], bool]
 """Waits for a number of seconds; true if cancelled meanwhile. `Cancel.wait` outside of tests."""
 
-BACKOFF_S = (0.5, 1.0, 2.0)
-"""Before each retry."""
+BACKOFF_S = (0.5, 1.0, 2.0)  # before each retry
 
 
 def with_retries(work: Callable[[], T], cancel: Cancel, pause: Pause, *, is_local: bool) -> T | None:

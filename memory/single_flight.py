@@ -38,21 +38,19 @@ class SingleFlight:
                 return text, False
 
     def _work(self, key: str, work: Callable[[], str], cancel: Cancel, flight: Future[str | None]) -> str:
-        text: str | None = None
-        error: BaseException | None = None
         try:
             text = work()
-            return text
-        except BaseException as reason:
-            error = reason
+        except BaseException as error:
+            self._end(key)
+            flight.set_exception(error)
             raise
-        finally:
-            with self._lock:
-                del self._single_flight[key]
-            if error is not None:
-                flight.set_exception(error)
-            else:
-                flight.set_result(None if cancel.cancelled else text)
+        self._end(key)
+        flight.set_result(None if cancel.cancelled else text)
+        return text
+
+    def _end(self, key: str) -> None:
+        with self._lock:
+            del self._single_flight[key]
 
 
 def _wait(flight: Future[str | None], cancel: Cancel) -> None:

@@ -8,11 +8,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Sequence
+from typing import TypeVar
 
 from ..retrieval.fragments import Slicing
 from .values import Item, Segment
 from .words import CJK
 
+T = TypeVar("T")
 Splitter = Callable[[Item], list[Segment]]
 
 
@@ -84,28 +86,30 @@ def lines_of(text: str) -> list[str]:
     return _LINE.findall(text)
 
 
+def batches(things: Iterable[T], size: int, count: Callable[[T], int]) -> list[list[T]]:
+    """Adjacent things whose counts sum to at most `size`; a larger one is a batch of its own."""
+    found: list[list[T]] = []
+    room = 0
+    for thing in things:
+        n = count(thing)
+        if found and n <= room:
+            found[-1].append(thing)
+        else:
+            found.append([thing])
+            room = size
+        room -= n
+    return found
+
+
 def pack(pieces: Iterable[str], size: int, count: Callable[[str], int]) -> list[str]:
     """Adjacent pieces joined while the sum of their counts is at most `size`; a larger piece stays whole."""
     if size < 1:
         raise ValueError(f"the segment size is {size}; it must be at least 1.")
-    packed: list[str] = []
-    room = -1
-    for piece in pieces:
-        n = count(piece)
-        if 0 <= n <= room:
-            packed[-1] += piece
-            room -= n
-        else:
-            packed.append(piece)
-            room = size - n
-    return packed
+    return ["".join(batch) for batch in batches(pieces, size, count)]
 
 
 def pack_exact(
-    pieces: Sequence[str],
-    size: int,
-    count: Callable[[str], int],
-    cuts: Sequence[Callable[[str], list[str]]] = (),
+    pieces: Sequence[str], size: int, count: Callable[[str], int], cuts: Sequence[Callable[[str], list[str]]] = ()
 ) -> list[str]:
     """Adjacent pieces joined while the count of the joined text is at most `size`.
 

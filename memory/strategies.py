@@ -62,8 +62,7 @@ def _auto(context: StrategyContext, score: Indexer | None) -> Strategy:
     return AutoStrategy(context, score=score)
 
 
-MEMORY_MODEL_STRATEGIES = ("auto", "memorag")
-"""Strategies that use the memory model of the context, if there is one."""
+MEMORY_MODEL_STRATEGIES = ("auto", "memorag")  # strategies that use the memory model of the context, if there is one
 
 STRATEGIES: dict[str, Make] = {
     "auto": _auto,

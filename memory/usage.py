@@ -88,23 +88,11 @@ class UsageTracker:
         for strategy, purpose, cost in (*rows, ("all", "", self.total)):
             numbers = (cost.n_calls, cost.n_cached, cost.tokens_in, cost.tokens_out)
             lines.append((strategy, purpose, *(f"{number:,}" for number in numbers), f"{cost.seconds:.1f}"))
-        widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
-        return "\n".join(_row(line, widths) for line in lines)
-
-    def to_json(self) -> list[dict[str, str | int | float]]:
-        """The rows of the table as plain values, without the total."""
-        return [
-            {
-                "strategy": strategy,
-                "purpose": purpose,
-                "calls": cost.n_calls,
-                "kept": cost.n_cached,
-                "tokens_in": cost.tokens_in,
-                "tokens_out": cost.tokens_out,
-                "seconds": round(cost.seconds, 3),
-            }
-            for (strategy, purpose), cost in self.rows.items()
+        columns = [
+            [cell.ljust(max(map(len, column))) if n < 2 else cell.rjust(max(map(len, column))) for cell in column]
+            for n, column in enumerate(zip(*lines, strict=True))
         ]
+        return "\n".join("  ".join(row).rstrip() for row in zip(*columns, strict=True))
 
 
 def with_expected_seconds(cost: Cost, speed: Speed) -> Cost:
@@ -123,10 +111,3 @@ def describe_cost(cost: Cost) -> str:
     if cost.seconds >= 0.5:
         parts.append(f"{cost.seconds:,.0f} s")
     return ", ".join(parts)
-
-
-def _row(cells: tuple[str, ...], widths: list[int]) -> str:
-    """Left-aligns words and right-aligns numbers."""
-    left = [cell.ljust(width) for cell, width in zip(cells[:2], widths[:2], strict=True)]
-    right = [cell.rjust(width) for cell, width in zip(cells[2:], widths[2:], strict=True)]
-    return "  ".join((*left, *right)).rstrip()

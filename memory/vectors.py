@@ -23,12 +23,8 @@ from ..llm.disk import read_regular, replace_file
 from ..llm.private_files import private_folder
 from .embedding import Vectors
 
-VERSION = 1
-"""1: a line of JSON (manifest), then the keys, one a line, then the rows."""
-
-FAISS_FROM = 50_000
-"""With fewer rows numpy is as fast and needs no copy of the vectors."""
-
+VERSION = 1  # 1: a line of JSON (manifest), then the keys, one a line, then the rows
+FAISS_FROM = 50_000  # with fewer rows numpy is as fast and needs no copy of the vectors
 _MAGIC = "weft vectors"
 
 

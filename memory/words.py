@@ -23,8 +23,7 @@ _RUN = re.compile(rf"[{CJK}]+|[^\W{CJK}]+")
 _SUB_WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[^\W\d_A-Z]+|\d+")
 _IS_COMPOSED = re.compile(r"[^\W_]_[^\W_]|[a-z\d][A-Z]|[A-Z]{2}[a-z]|[a-zA-Z]\d")
 
-_MAX_CHARACTERS = 100
-"""A longer run is data (a key, an encoded picture), not a word."""
+_MAX_CHARACTERS = 100  # a longer run is data (a key, an encoded picture), not a word
 
 
 def terms_of(text: str) -> list[str]:

@@ -5,9 +5,8 @@ from __future__ import annotations
 import pytest
 from weft.llm.protocol import Cancel, Message, ModelUnreachable
 from weft.memory import Answer, Budget, Cost, Item, MeteredModel, Question, RecallResult, Strategy, UnparsableAnswer
-from weft.memory.auto import CHEAPEST, RULES, AutoStrategy, CostLimit
+from weft.memory.auto import CHEAPEST, RULES, AutoStrategy, CostLimit, kind_of
 from weft.memory.fragrel import RelatedIndex
-from weft.memory.question_kind import kind_of
 from weft.memory.strategies import STRATEGIES, score_named, strategy_named
 from weft.memory.strategy import StrategyContext
 

@@ -6,8 +6,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from weft.memory.memorag.beacon import BeaconError, TextTooLong, parse_policy
-from weft.memory.memorag.beacon.layout import check_length, memory_places, positions_needed, raw_places, windows
-from weft.memory.memorag.beacon.ratios import longest_text, smallest_ratio
+from weft.memory.memorag.beacon.ratios import (
+    check_length,
+    longest_text,
+    memory_places,
+    positions_needed,
+    raw_places,
+    smallest_ratio,
+    windows,
+)
 
 
 def capacity(max_positions: int, window: int, ratio: int) -> int:

@@ -26,6 +26,7 @@ from weft.benchmarks.completion.store import completion_cache
 from weft.benchmarks.completion.subset import ROWS, subset_rows
 from weft.benchmarks.completion.work import WorkItem
 from weft.benchmarks.models import ModelSpec, shown_name
+from weft.benchmarks.repoeval.checkouts import CheckoutFiles
 from weft.benchmarks.repoeval.sources import SourceFile, parse_source
 from weft.benchmarks.repoeval.tasks import Task, build_tasks
 from weft.llm import Cancel, CompletionRequest, ModelInfo, Piece
@@ -402,7 +403,7 @@ def test_a_model_is_named_without_its_place(spelling: str, name: str) -> None:
 
 
 def test_a_torn_row_is_asked_again(tmp_path: Path) -> None:
-    store = completion_cache(tmp_path, "r", sources_of(), ModelSpec("workspace", 4096), suffix=False)
+    store = completion_cache(tmp_path, "r", CheckoutFiles(sources_of()), ModelSpec("workspace", 4096), suffix=False)
     store.add([row("r/line/0"), row("r/line/1")])
     (file,) = tmp_path.iterdir()
     file.write_bytes(file.read_bytes()[:-5])
@@ -413,9 +414,13 @@ def test_a_torn_row_is_asked_again(tmp_path: Path) -> None:
 
 def test_rows_are_those_of_one_model_and_one_way_to_ask(tmp_path: Path) -> None:
     def rows(model: str, suffix: bool) -> list[CompletionRow]:
-        return completion_cache(tmp_path, "r", sources_of(), ModelSpec(model, 4096), suffix=suffix).rows()
+        return completion_cache(
+            tmp_path, "r", CheckoutFiles(sources_of()), ModelSpec(model, 4096), suffix=suffix
+        ).rows()
 
-    completion_cache(tmp_path, "r", sources_of(), ModelSpec("workspace", 4096), suffix=False).add([row()])
+    completion_cache(tmp_path, "r", CheckoutFiles(sources_of()), ModelSpec("workspace", 4096), suffix=False).add(
+        [row()]
+    )
     assert rows("workspace", False) == [row()]
     assert rows("workspace", True) == rows("ollama=m", False) == []
 

@@ -4,7 +4,7 @@ import json
 from itertools import islice
 
 import pytest
-from weft.benchmarks.memory.adapters import ADAPTERS, BadData, read_samples
+from weft.benchmarks.memory.adapters import ADAPTERS, read_samples
 from weft.benchmarks.memory.generate import main as generate
 from weft.benchmarks.memory.generators.book import book
 from weft.benchmarks.memory.generators.dialogues import KINDS, OWN_TOPICS, dialogues, read_topics
@@ -12,6 +12,7 @@ from weft.benchmarks.memory.generators.prose import sentences
 from weft.benchmarks.memory.generators.stories import LENGTHS, stories
 from weft.benchmarks.memory.generators.story_tasks import TASKS
 from weft.benchmarks.memory.metrics import score
+from weft.benchmarks.memory.records import BadData
 from weft.memory.strategy import estimate_tokens
 from weft.server.cli.exit_status import CANNOT_BE_DONE
 

@@ -71,7 +71,7 @@ def test_spans_name_lines_and_say_what_stands_there(name):
     loaded = questions.load(name)
     assert len({question.id for question in loaded}) == len(loaded)
     for question in loaded:
-        assert question.is_answerable == (question.kind != "unanswerable")
+        assert bool(question.gold) == (question.kind != "unanswerable")
         for span in (span for alternatives in question.gold for span in alternatives):
             assert 0 < span.first <= span.last and span.says
 

@@ -11,9 +11,8 @@ from weft.benchmarks.memory.__main__ import main
 from weft.benchmarks.memory.answers import answered
 from weft.benchmarks.memory.extractive_mock import ExtractiveMock
 from weft.benchmarks.memory.judges import judge
-from weft.benchmarks.memory.spelling import spelled_strategy
 from weft.benchmarks.memory.subset import ROWS, subset_rows
-from weft.benchmarks.memory.systems import SYSTEMS, RememberingEmbedder, system
+from weft.benchmarks.memory.systems import SYSTEMS, RememberingEmbedder, spelled_strategy, system
 from weft.benchmarks.memory.values import Fact, Sample
 from weft.benchmarks.plots import curves_plot, ranges_plot
 from weft.benchmarks.rows import add_rows, read_rows

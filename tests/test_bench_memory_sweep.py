@@ -4,8 +4,18 @@ import json
 from dataclasses import dataclass
 
 import pytest
-from weft.benchmarks.memory.fragrel_sweep import SweepRow, SweepSetting, grid, sweep, table_4, table_5
-from weft.benchmarks.memory.sweep import answer_f1, main, plots, tables
+from weft.benchmarks.memory.sweep import (
+    SweepRow,
+    SweepSetting,
+    answer_f1,
+    grid,
+    main,
+    plots,
+    sweep,
+    table_4,
+    table_5,
+    tables,
+)
 from weft.benchmarks.memory.values import Sample
 from weft.memory import Budget, Item, MeteredModel, Question, StrategyContext
 from weft.memory.fragrel import ContextRelation, NoRelation, SemanticRelation

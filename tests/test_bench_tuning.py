@@ -1,17 +1,23 @@
 """The tuning questions: loading, answering and counting."""
 
-from weft.benchmarks.memory.tuning import Result, TuningQuestion, load, run, summary
+from weft.benchmarks.memory.questions import DEPTHS, QuestionScore, RepositoryQuestion, Span
+from weft.benchmarks.memory.tuning import load, run, summary
 
 
 def question(text, *gold):
-    return TuningQuestion("toy", "definition", text, gold)
+    return RepositoryQuestion("0", "definition", text, (tuple(Span(*span) for span in gold),))
+
+
+def result(kind, rank, confidence, milliseconds):
+    return QuestionScore("0", kind, rank, dict.fromkeys(DEPTHS, 0.0), confidence, False, 0, 0, 0, milliseconds)
 
 
 def test_the_committed_questions_are_whole():
-    questions = load()
-    assert (len(questions), sum(not q.gold for q in questions)) == (142, 50)
-    assert len({(q.repository, q.text) for q in questions}) == 142
-    assert all(0 < first <= last for q in questions for _, first, last in q.gold)
+    questions = [(repository, each) for repository, some in load().items() for each in some]
+    assert (len(questions), sum(not each.gold for _, each in questions)) == (142, 50)
+    assert all((each.kind == "none") == (not each.gold) for _, each in questions)
+    assert len({(repository, each.text) for repository, each in questions}) == 142
+    assert all(0 < span.first <= span.last for _, each in questions for spans in each.gold for span in spans)
 
 
 def test_the_rank_is_that_of_the_first_exhibit_with_a_line_of_the_gold(project):
@@ -25,13 +31,12 @@ def test_the_rank_is_that_of_the_first_exhibit_with_a_line_of_the_gold(project):
 
 
 def test_shares_are_of_questions_with_and_without_an_answer():
-    answerable, other = question("a", ("a.py", 1, 1)), question("b")
     results = [
-        Result(answerable, 1, 0.9, 1.0),
-        Result(answerable, 3, 0.6, 3.0),
-        Result(answerable, 0, 0.1, 2.0),
-        Result(other, 0, 0.6, 2.0),
-        Result(other, 0, 0.2, 2.0),
+        result("definition", 1, 0.9, 1.0),
+        result("definition", 3, 0.6, 3.0),
+        result("definition", 0, 0.1, 2.0),
+        result("none", 0, 0.6, 2.0),
+        result("none", 0, 0.2, 2.0),
     ]
     figures = summary(results)
     assert (figures["recall@1"], figures["recall@3"], figures["recall@10"]) == (33.3, 66.7, 66.7)

@@ -43,7 +43,6 @@ def test_the_lowest_scored_goes_first_when_tokens_are_short():
 
 def test_a_piece_that_does_not_fit_is_skipped_and_a_smaller_one_comes_in():
     assert texts(fit_evidence(THREE, Budget(tokens=4), words)) == ["two two two", "three"]
-    assert texts(fit_evidence(THREE, Budget(tokens=4), words, skip=False)) == ["two two two"]
 
 
 def test_words_and_tokens_both_bind():
@@ -112,10 +111,10 @@ def test_a_cut_text_is_as_long_as_the_limit_allows(text, limit, keep):
 pieces = st.lists(st.tuples(st.text("ab \n", max_size=8), st.integers(0, 3)), max_size=6)
 
 
-@given(pieces, st.integers(0, 12), st.booleans())
-def test_what_is_chosen_never_exceeds_the_budget(pieces, tokens, skip):
+@given(pieces, st.integers(0, 12))
+def test_what_is_chosen_never_exceeds_the_budget(pieces, tokens):
     given_pieces = evidence(*pieces)
-    chosen = fit_evidence(given_pieces, Budget(tokens=tokens), len, "document", skip=skip)
+    chosen = fit_evidence(given_pieces, Budget(tokens=tokens), len, "document")
     assert sum(len(each.segment.text) for each in chosen) <= tokens
     whole = {each.segment for each in given_pieces}
     assert len(chosen) == 1 or {each.segment for each in chosen} <= whole

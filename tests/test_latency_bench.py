@@ -31,29 +31,19 @@ QUICK = TypistProfile(
 """Somebody who types two hundred keys a second: what is answered late is overtaken, and tests are short."""
 
 
-class Stays:
-    def is_disconnected(self):
-        return False
-
-
-class GoesAfter:
-    """A client that is gone when it is looked for the n-th time."""
-
-    def __init__(self, n):
-        self.n = n
-
-    def is_disconnected(self):
-        self.n -= 1
-        return self.n < 0
+def leaves_after(n):
+    """Whether a client is gone when it is looked for the n-th time."""
+    found = iter([False] * n)
+    return lambda: next(found, True)
 
 
 def fixed(*truths, right_share=1.0):
     return FixedSpeedModel(truths, right_share, read_per_s=1e9, written_per_s=1e9)
 
 
-def write(model, prefix, n_predict=99, stop=(), client=None, prompt=None):
+def write(model, prefix, n_predict=99, stop=(), is_gone=lambda: False, prompt=None):
     work = model.begin(n_predict)
-    text = "".join(model.answer(work, prompt or prefix, prefix, n_predict, stop, client or Stays()))
+    text = "".join(model.answer(work, prompt or prefix, prefix, n_predict, stop, is_gone))
     return text, work
 
 
@@ -83,9 +73,9 @@ def test_only_what_is_new_in_a_prompt_is_read():
 
 def test_a_client_that_leaves_ends_the_reading_and_the_writing():
     model = fixed("alpha beta gamma delta epsilon")
-    _, reading = write(model, "", prompt="word " * 600, client=GoesAfter(1))
+    _, reading = write(model, "", prompt="word " * 600, is_gone=leaves_after(1))
     assert reading.closed_early and 0 < reading.n_read < 1200 and reading.n_written == 0
-    text, writing = write(model, "alpha", client=GoesAfter(3), prompt="short")
+    text, writing = write(model, "alpha", is_gone=leaves_after(3), prompt="short")
     assert writing.closed_early and writing.n_written == 3 and len(tokens_of(text)) == 2
 
 

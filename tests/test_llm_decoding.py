@@ -156,7 +156,7 @@ def test_cancelled_at_any_call_the_slot_holds_what_was_read(toy_engine: Any, aft
     assert written == right[: len(written)]
     (held,) = engine.caches
     assert held[: len(prompt)] == prompt[: len(held)]
-    assert pool.cached_tokens == (len(held),)
+    assert [len(slot.tokens) for slot in pool._slots] == [len(held)]
     engine.before_read = lambda: None
     written.clear()
     write(Cancel())

@@ -6,8 +6,7 @@ import math
 
 import numpy as np
 import pytest
-from weft.llm.local.engines import threads
-from weft.llm.local.engines.scores import ArrayScores
+from weft.llm.local.engines import ArrayScores, threads
 
 
 def rows(*logits: list[float]) -> ArrayScores:

@@ -9,9 +9,8 @@ from typing import Any
 
 import pytest
 from weft.errors import ModelError
-from weft.llm.http.endpoint import Endpoint
 from weft.llm.http.model import HttpModel, PostRequest
-from weft.llm.prompting.formats import FIM_FORMATS, PROBE
+from weft.llm.prompting.formats import FIM_FORMATS
 from weft.llm.protocol import (
     Cancel,
     ChatRequest,
@@ -33,8 +32,10 @@ Serve = Callable[..., Any]
 class PlainModel(HttpModel):
     """A protocol with nothing in it: a text in, texts out."""
 
+    backend = "openai"
+
     def __init__(self, url: str, *, context_tokens: int = 4000, prompt_ms: int = 1000, **options: Any) -> None:
-        super().__init__(Endpoint(url, **options), "openai", PROBE, context_tokens=context_tokens, prompt_ms=prompt_ms)
+        super().__init__(url, context_tokens=context_tokens, prompt_ms=prompt_ms, **options)
         self._fim = FIM_FORMATS["qwen"]
         self.contexts: list[int] = []
         self.previous: list[Any] = []

@@ -213,7 +213,7 @@ def test_a_configured_format_is_used(replaying: Replaying):
     assert server.asked_for("/api/generate")[0]["prompt"].endswith("<｜fim▁end｜>")
 
 
-@pytest.mark.parametrize(("fim", "says"), [("suffix", "no template with a suffix"), ("chat", "for conversations")])
+@pytest.mark.parametrize(("fim", "says"), [("suffix", "takes no suffix"), ("chat", "does not chat")])
 def test_a_way_that_the_model_has_not_is_refused(replaying: Replaying, fim: str, says: str):
     with pytest.raises(ModelMissing, match=says):
         complete(replaying(ollama(PLAIN_TEMPLATE, (), ("completion",))).url, fim=fim)

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from weft.llm.local.decoding import decode_tokens
 from weft.llm.local.kv_cache import KVCachePool
-from weft.llm.local.sampling import Sampling, sample_token
+from weft.llm.local.sampling import sample_token
 from weft.llm.protocol import Cancel, ChatRequest, Message
 from weft.llm.throughput import ForwardPassTimes
 
@@ -21,14 +21,14 @@ logit_rows = st.lists(st.floats(-20, 20, width=32), min_size=1, max_size=12)
 def drawn(logits: list[float], n: int, seen: tuple[int, ...] = (), **settings: float) -> list[int]:
     generator = np.random.default_rng(0)
     row = np.array(logits, np.float32)
-    return [sample_token(row, seen, Sampling(**settings), generator)[0] for _ in range(n)]
+    return [sample_token(row, seen, ChatRequest(ASK, **settings), generator)[0] for _ in range(n)]
 
 
 def test_a_plain_request_is_greedy():
-    assert Sampling.of(ChatRequest(ASK)) is None
-    assert Sampling.of(ChatRequest(ASK, top_p=0.5)) is None
-    assert Sampling.of(ChatRequest(ASK, temperature=0.7, top_p=0.9)) == Sampling(0.7, 0.9)
-    assert Sampling.of(ChatRequest(ASK, repetition_penalty=1.2)) == Sampling(repetition_penalty=1.2)
+    assert ChatRequest(ASK).is_greedy
+    assert ChatRequest(ASK, top_p=0.5).is_greedy
+    assert not ChatRequest(ASK, temperature=0.7, top_p=0.9).is_greedy
+    assert not ChatRequest(ASK, repetition_penalty=1.2).is_greedy
 
 
 def test_tokens_come_as_often_as_they_are_likely():
@@ -63,7 +63,8 @@ def test_whatever_the_logits_a_token_comes_with_its_probability(
 ):
     seen = data.draw(st.lists(st.integers(0, len(logits) - 1)))
     row = np.array(logits, np.float32)
-    token, probability = sample_token(row, seen, Sampling(temperature, top_p, penalty), np.random.default_rng(1))
+    request = ChatRequest(ASK, temperature=temperature, top_p=top_p, repetition_penalty=penalty)
+    token, probability = sample_token(row, seen, request, np.random.default_rng(1))
     assert 0 <= token < len(logits)
     assert 0 < probability <= 1 + 1e-9
     assert row.tolist() == np.array(logits, np.float32).tolist()
@@ -72,10 +73,10 @@ def test_whatever_the_logits_a_token_comes_with_its_probability(
 @given(logit_rows)
 def test_without_temperature_and_penalty_the_best_is_taken(logits: list[float]):
     row = np.array(logits, np.float32)
-    assert sample_token(row, (), Sampling(), np.random.default_rng(0))[0] == row.argmax()
+    assert sample_token(row, (), ChatRequest(ASK), np.random.default_rng(0))[0] == row.argmax()
 
 
-def written(toy_engine: Any, sampling: Sampling | None, seed: int = 0, n_new: int = 20) -> list[int]:
+def written(toy_engine: Any, sampled: ChatRequest | None, seed: int = 0, n_new: int = 20) -> list[int]:
     generator, prompt = np.random.default_rng(seed), [1, 2, 3]
     with KVCachePool(toy_engine(), 1_000_000).acquire(prompt, n_new, Cancel()) as lease:
         tokens = decode_tokens(
@@ -87,23 +88,23 @@ def written(toy_engine: Any, sampling: Sampling | None, seed: int = 0, n_new: in
             block_tokens=4,
             times=ForwardPassTimes(),
             report=lambda report: None,
-            sample=(lambda logits, seen: sample_token(logits, seen, sampling, generator)) if sampling else None,
+            sample=(lambda logits, seen: sample_token(logits, seen, sampled, generator)) if sampled else None,
         )
         return [token for token, _ in tokens]
 
 
 def test_the_same_seed_writes_the_same_and_another_something_else(toy_engine: Any):
-    hot = Sampling(temperature=1.5)
+    hot = ChatRequest(ASK, temperature=1.5)
     assert written(toy_engine, hot, seed=3) == written(toy_engine, hot, seed=3)
     assert written(toy_engine, hot, seed=3) != written(toy_engine, hot, seed=4)
 
 
 def test_drawing_without_heat_writes_what_is_greedy(toy_engine: Any):
-    assert written(toy_engine, Sampling()) == written(toy_engine, None)
+    assert written(toy_engine, ChatRequest(ASK)) == written(toy_engine, None)
 
 
 def test_a_penalty_ends_a_loop(toy_engine: Any):
-    plain, penalised = (written(toy_engine, Sampling(repetition_penalty=p), n_new=30) for p in (1.0, 5.0))
+    plain, penalised = (written(toy_engine, ChatRequest(ASK, repetition_penalty=p), n_new=30) for p in (1.0, 5.0))
     assert len(set(penalised)) > len(set(plain))
 
 

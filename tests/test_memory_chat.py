@@ -30,9 +30,9 @@ from weft.memory.fragrel import (
     returning_chat,
     truncated_history,
 )
+from weft.memory.fragrel.chat import MEMOCHAT, PAPER
 from weft.memory.fragrel.chat_prompt import PromptParts, build_chat_prompt
 from weft.memory.fragrel.memo import MemoChatMemory
-from weft.memory.fragrel.policy import MEMOCHAT, PAPER
 from weft.memory.scoring import indexer
 from weft.memory.storage import MemoryStore
 

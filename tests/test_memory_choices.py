@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from weft.memory import Item, MeteredModel, Question, StrategyContext
-from weft.memory.choices import as_answer, read_letter, with_choices
+from weft.memory.prompting import as_answer, read_letter, with_choices
 from weft.memory.strategies import strategy_named
 
 CHOICES = ("in London", "in Paris", "in Paris and London", "nowhere")

@@ -33,8 +33,7 @@ from weft.memory import Budget, Item, MeteredModel, Question, StrategyContext  #
 from weft.memory.memorag import GistPlan, MemoRAG, MemoRAGSettings  # noqa: E402
 from weft.memory.memorag.beacon import BeaconError  # noqa: E402
 from weft.memory.memorag.beacon.backend import BeaconSettings, open_beacon  # noqa: E402
-from weft.memory.memorag.beacon.cached_text import CachedText  # noqa: E402
-from weft.memory.memorag.beacon.chat_model import BeaconChatModel  # noqa: E402
+from weft.memory.memorag.beacon.chat_model import BeaconChatModel, CachedText  # noqa: E402
 from weft.memory.memorag.beacon.checkpoint import load_beacon, save_beacon  # noqa: E402
 from weft.memory.memorag.beacon.model import BeaconModel  # noqa: E402
 from weft.server.chat.generation import StreamCallbacks  # noqa: E402

@@ -6,14 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from weft.memory import MeteredModel, Question, Segment, UnparsableAnswer
-from weft.memory.qrmem.answer_parsing import (
-    Verdict,
-    read_names,
-    read_numbers,
-    read_relations,
-    read_verdict,
-)
-from weft.memory.qrmem.calls import QRMeMCalls
+from weft.memory.qrmem.calls import QRMeMCalls, Verdict, read_names, read_numbers, read_relations, read_verdict
 from weft.memory.qrmem.entity_resolution import EntityName
 from weft.memory.qrmem.questions import is_new, raise_questions, rouge_l, summarise
 

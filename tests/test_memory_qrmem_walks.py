@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from weft.memory import Segment
 from weft.memory.embedding import HashingEmbedder
 from weft.memory.qrmem import Entity, EntityRelation, MemoryGraph
-from weft.memory.qrmem.answer_parsing import Verdict
+from weft.memory.qrmem.calls import Verdict
 from weft.memory.qrmem.navigation import expand, reflect, try_entities
 from weft.memory.qrmem.walk import MAX_COMPARED, SegmentWindow, WalkContext, WalkState, begin, fill_window, link
 

@@ -6,7 +6,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from weft.codegraph import CodeGraph, Relations, Spans, parse_file
 from weft.memory import Embedder, HashingEmbedder, Segment
-from weft.memory.fragrel.code import code_relation
 from weft.memory.fragrel.relations import (
     ContextRelation,
     CustomRelation,
@@ -15,6 +14,7 @@ from weft.memory.fragrel.relations import (
     Relation,
     SemanticRelation,
     by_pairs,
+    code_relation,
 )
 from weft.memory.fragrel.scores import RelatedIndex, environment, related
 from weft.memory.scoring import Bm25Index

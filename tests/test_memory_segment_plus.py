@@ -221,7 +221,7 @@ def test_batches_are_in_order_and_fit_and_rounds_repeat():
     merged = merge_until_fit(notes, halve, size, room=10, batch_room=25)
     assert seen == [[[0, 1], [2, 3], [4, 5], [6, 7]], [[0, 2], [4, 6]], [[0, 4]]]
     assert [note.segments[0].number for note in merged.notes] == [0]
-    assert [round.n_merged for round in merged.rounds] == [4, 2, 1] and merged.n_cut == 0
+    assert [round["n_merged"] for round in merged.rounds] == [4, 2, 1] and merged.n_cut == 0
 
 
 def test_a_round_that_makes_nothing_smaller_is_done_by_the_model_and_then_cut():

@@ -5,9 +5,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from weft.llm import Cancel
 from weft.memory import Budget, Item, Question, StrategyContext
-from weft.memory.segmented_items import SegmentedItems
 from weft.memory.splitters import by_turns, by_words
 from weft.memory.strategies import STRATEGIES, strategy_named
+from weft.memory.strategy_base import SegmentedItems
 
 SOURCES = st.sampled_from("abc")
 DOCUMENTS = st.builds(Item, SOURCES, st.text(" xy.\n", max_size=12))

@@ -1,6 +1,6 @@
 """Prompts and what is put into them."""
 
-from weft.memory.templates import fill
+from weft.memory.prompting import fill
 
 
 def test_braces_in_a_value_are_text():

@@ -3,8 +3,8 @@
 import pytest
 from weft.llm.prompting.conversation import FRAME_TOKENS
 from weft.memory import Item, MeteredModel, Question, StrategyContext
+from weft.memory.budgets import room_beside, window_of
 from weft.memory.strategies import strategy_named
-from weft.memory.window import room_beside, window_of
 
 
 def test_the_room_is_what_prompt_answer_and_their_frames_leave():

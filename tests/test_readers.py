@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from weft.errors import ModelError
 from weft.memory.memorag.beacon import TextTooLong, parse_policy
 from weft.memory.memorag.beacon.backend import DEFAULT_RATIO
-from weft.memory.memorag.beacon.cached_text import RatioPlan
-from weft.memory.memorag.beacon.ratios import FixedRatio
+from weft.memory.memorag.beacon.chat_model import RatioPlan
+from weft.memory.memorag.beacon.ratios import RatioSequence
 from weft.server.config import Config, MemoryOptions
 from weft.server.models.beacon_reader import reader_of
 from weft.server.workspace.workspace import Workspace
@@ -89,7 +89,7 @@ def test_what_a_reader_says_it_holds_it_can_read(policy: str, window: int, n_beh
 @given(st.sampled_from([2, 4, 8]), st.integers(1, 20))
 def test_it_says_all_that_a_ratio_holds(ratio: int, n_windows: int):
     max_positions = 64 + n_windows * 64 // ratio
-    reach = RatioPlan(FixedRatio(ratio), 64, max_positions)
+    reach = RatioPlan(RatioSequence((ratio,)), 64, max_positions)
     assert reach.most_tokens == n_windows * 64 + 63
     with pytest.raises(TextTooLong):
         reach.ratios(reach.most_tokens + 64 * ratio, 0)

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 from weft.benchmarks.repoeval import archives
 from weft.benchmarks.repoeval.archives import ARCHIVES, Archive, ArchiveError, checkout
+from weft.benchmarks.repoeval.checkouts import CheckoutFiles
 from weft.benchmarks.repoeval.metrics import (
     score_completion,
     score_retrieval,
@@ -218,7 +219,7 @@ def test_peers_never_see_the_visible_or_later_part_of_the_file(name: str) -> Non
     own = "".join(f"value_{number} = call_one(value_{number}, other)\n" for number in range(60))
     sources = checkout_of(f"#- a.py\n{own}#- b.py\nx = 0\nvalue_30 = call_one(other)\n")
     task = next(task for task in build_tasks(sources, "r") if task.path == "a.py" and task.line > 20)
-    best = PEERS[name](Windows.cut(sources))(task)
+    best = PEERS[name](Windows.cut(CheckoutFiles(sources)))(task)
     assert [place.path for found in best for place in found.locations] == ["b.py"]
 
 
@@ -226,7 +227,7 @@ def test_a_window_that_stands_elsewhere_too_stays() -> None:
     own = "".join(f"value_{number} = call_one(value_{number}, other)\n" for number in range(30))
     sources = checkout_of(f"#- a.py\n{own}#- b.py\n{own}")
     task = next(task for task in build_tasks(sources, "r") if task.path == "a.py")
-    best = PEERS["repocoder"](Windows.cut(sources))(task)
+    best = PEERS["repocoder"](Windows.cut(CheckoutFiles(sources)))(task)
     assert {place.path for place in best[0].locations} == {"a.py", "b.py"}
 
 

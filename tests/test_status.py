@@ -102,9 +102,9 @@ def after(*answers: float | None) -> Slowness:
     slowness = Slowness()
     for seconds in answers:
         if seconds is None:
-            slowness.timed_out(2.0, 1.0)
+            slowness.add(2.0, 1.0, timed_out=True)
         else:
-            slowness.answered(seconds, 1.0)
+            slowness.add(seconds, 1.0)
     return slowness
 
 

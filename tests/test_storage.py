@@ -273,8 +273,13 @@ SEGMENTS = (
 
 def test_a_document_comes_back_with_its_places(store):
     store.documents.put("/shop/guide.md", "h1", SEGMENTS, "markdown")
-    document = reopened(store).documents.get("/shop/guide.md")
-    assert (document.hash, document.kind, document.segments) == ("h1", "markdown", SEGMENTS)
+    (document,) = reopened(store).documents.all()
+    assert (document.source, document.hash, document.kind, document.segments) == (
+        "/shop/guide.md",
+        "h1",
+        "markdown",
+        SEGMENTS,
+    )
 
 
 def test_a_document_takes_the_place_of_what_its_source_held(store):
@@ -286,7 +291,6 @@ def test_a_document_takes_the_place_of_what_its_source_held(store):
         ("/empty", "h", ()),
     ]
     assert store.documents.sources() == ("/a", "/empty")
-    assert store.documents.get("/b") is None
 
 
 def test_a_text_in_two_documents_is_stored_once_and_goes_with_the_last(store, path):
@@ -298,15 +302,10 @@ def test_a_text_in_two_documents_is_stored_once_and_goes_with_the_last(store, pa
 
     assert n_texts() == 2
     store.documents.drop("/a")
-    assert n_texts() == 2 and store.documents.get("/b").segments[0].source == "b.md"
+    (left,) = store.documents.all()
+    assert n_texts() == 2 and left.segments[0].source == "b.md"
     store.documents.drop("/b", "/nobody")
     assert n_texts() == 0
-
-
-def test_documents_are_searched_by_their_words(store):
-    store.documents.put("/a", "h", SEGMENTS)
-    assert store.documents.search("ALL") == SEGMENTS[1:]
-    assert store.documents.search("all guide") == ()
 
 
 def test_what_was_computed_is_kept_under_its_content(store):

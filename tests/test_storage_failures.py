@@ -332,7 +332,8 @@ def test_a_sample_of_every_version_opens(path, version):
     assert (second.question, second.answer, second.asked_at) == ("And 价格?", None, 102.0)
     (conversation,) = store.conversations.list()
     assert (conversation.title, conversation.folder, conversation.created_at) == ("Größe", "/shop", 99.0)
-    document = store.documents.get("/shop/guide.md")
+    (document,) = store.documents.all()
+    assert document.source == "/shop/guide.md"
     assert (document.hash, document.kind, document.read_at) == ("h1", "markdown", 103.0)
     assert document.segments[1] == Segment("guide.md", 1, "## Install\nAll of it.\n", 20, 3, title="Guide > Install")
     assert store.cache.get("segment_plus.note", "k1") == {"quotes": ["one"], "n": 1.5}

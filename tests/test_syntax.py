@@ -144,9 +144,9 @@ def test_callees_are_dotted_texts():
         call load().go
         call load
         call ?.neg
+        call handlers[]
         call f()
         call f
-        call handlers[]
         """,
     )
 
@@ -445,8 +445,9 @@ def test_javascript(path: str):
         class C(D) 14-14
         function run 15-15
         function Shop.stop 16-16
-        function p 17-17
-        function t 17-17
+        object o 17-17
+        function o.p 17-17
+        function o.t 17-17
         call require
         call require
         Shop.total: call sum
@@ -456,7 +457,7 @@ def test_javascript(path: str):
         Shop.pay: call this.store.load
         Shop.pay: call y.go
         h: call f
-        t: call items[].t
+        o.t: call items[].t
         import default from ./m.js as one
         import two from ./m.js as three
         import x as all
@@ -465,6 +466,17 @@ def test_javascript(path: str):
         import r from ./z as s
         import foo from ./foo as bar
         import * from ./star
+        default = Shop
+        Shop.total: a = ?
+        Shop.total: () = sum()
+        Shop.constructor: db = ?
+        Shop: self.store = Store()
+        Shop.pay: x = ?
+        Shop.pay: y = this.store.load()
+        Shop.pay: y = ?
+        Shop.pay: () = this.store.load().then()
+        h: x = ?
+        o.t: () = items[].t()
         """,
         path,
     )
@@ -487,19 +499,21 @@ def test_typescript():
         """,
         """
         class Shop(Base, I, m.J) 3-7
-        method Shop.log -> void 4-4
-        method Shop.close -> void 5-5
-        method Shop.pay -> Promise 6-6
+        method Shop.log 4-4
+        method Shop.close 5-5
+        method Shop.pay -> Foo 6-6
         interface I(K) 8-8
         method I.go -> Foo 8-8
-        type Alias 9-9
+        type Alias(Foo) 9-9
         enum Color 10-10
         namespace N.M 11-11
-        function N.M.g -> void 11-11
+        function N.M.g 11-11
         Shop.log: call write
         Shop.pay: call this.store.load
         import A from ./a as A
         import y as x
+        Shop.log: s = ?
+        Shop.pay: x = ?
         """,
         "a.ts",
     )
@@ -1080,7 +1094,7 @@ def test_after_any_edits_a_tree_equals_one_from_scratch(edits: list[tuple[int, i
         assert tree.file_graph() == known.file_graph() == parse_file("a.py", text)
 
 
-@pytest.mark.parametrize("path", ["a.js", "a.rs", "a.cpp", "a.rb", "a.php", "a.txt"])
+@pytest.mark.parametrize("path", ["a.js", "a.rs", "a.cpp", "a.rb", "a.php", "a.vue", "a.txt"])
 def test_edits_in_any_language_are_followed(path: str):
     text, tree = BUFFER, SyntaxTree.parse(path, BUFFER)
     for at in range(0, len(BUFFER), 7):

@@ -13,16 +13,15 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from random import Random
-from typing import Any, Protocol
+from typing import Any
 
 import torch
 from torch import Tensor
 from torch.nn import functional
 from transformers import DynamicCache
 
-from ...memory.memorag.beacon.layout import positions_needed
 from ...memory.memorag.beacon.model import BeaconModel
-from ...memory.memorag.beacon.ratios import FixedRatio
+from ...memory.memorag.beacon.ratios import RatioSequence, positions_needed
 
 _BLOCK_TOKENS = 512
 """Of a text that full attention reads at once."""
@@ -40,14 +39,6 @@ class ReadResult:
     seconds: float  # for reading the text, without a separate computation of the loss
 
 
-class ReadingMethod(Protocol):
-    @property
-    def name(self) -> str: ...
-
-    def read(self, tokens: Sequence[int], questions: Sequence[Sequence[int]]) -> ReadResult:
-        """`questions` are tokens, all of the same number, each asked right after the text."""
-
-
 @dataclass(frozen=True, slots=True)
 class BeaconMemory:
     """A window at a time; of those before, the memory tokens."""
@@ -58,7 +49,7 @@ class BeaconMemory:
 
     @torch.no_grad()
     def read(self, tokens: Sequence[int], questions: Sequence[Sequence[int]]) -> ReadResult:
-        row, ratio_of = torch.tensor([tokens]), FixedRatio(self.ratio).for_text(len(tokens), Random())
+        row, ratio_of = torch.tensor([tokens]), RatioSequence((self.ratio,)).for_text(len(tokens), Random())
         loss = float(self.model.score(row, ratio_of).loss)
         started = time.perf_counter()
         _, memory = self.model.read(self.model.empty(), row, ratio_of)
@@ -132,3 +123,7 @@ class SlidingWindow:
         """The sum over what follows the first `n_seen` + 1 tokens of it."""
         logits = self.base(piece[None, :-1]).logits[0, n_seen:]
         return float(functional.cross_entropy(logits, piece[n_seen + 1 :], reduction="sum"))
+
+
+ReadingMethod = BeaconMemory | FullAttention | SlidingWindow
+"""`read` takes the tokens of a text, and questions of the same number of tokens each, asked right after the text."""

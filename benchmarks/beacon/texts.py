@@ -13,6 +13,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import chain, product
 from random import Random
+from typing import NamedTuple
 
 
 def _words(text: str) -> tuple[str, ...]:
@@ -77,8 +78,8 @@ class SyntheticText:
     questions: tuple[FactQuestion, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class _Sentence:
+class _Sentence(NamedTuple):
+    at: float  # where in the text, from 0 to 1
     words: tuple[str, ...]
     fact: int = -1  # its number
     is_question: bool = False
@@ -90,22 +91,22 @@ def make_text(draw: Random, n_tokens: int, n_facts: int, n_asked: int) -> Synthe
     Raises ValueError where the facts do not fit.
     """
     people = list(zip(draw.sample(FIRST_NAMES, n_facts), draw.choices(SURNAMES, k=n_facts), strict=True))
-    placed: list[tuple[float, _Sentence]] = []  # and where in the text, from 0 to 1
+    sentences = list[_Sentence]()
     for number, (first, last) in enumerate(people):
         at = draw.random()
-        placed.append((at, _Sentence(_fact(draw, first, last), fact=number)))
+        sentences.append(_Sentence(at, _fact(draw, first, last), fact=number))
         if number < n_asked:
-            placed.append((draw.uniform(at, 1), _Sentence((*_question(first), last, "."), is_question=True)))
-    left = n_tokens - sum(len(sentence.words) for _, sentence in placed)
+            sentences.append(_Sentence(draw.uniform(at, 1), (*_question(first), last, "."), is_question=True))
+    left = n_tokens - sum(len(sentence.words) for sentence in sentences)
     if left < 0:
         raise ValueError(f"{n_facts} facts and {n_asked} answers take more than {n_tokens} tokens. Ask for fewer.")
     while left > 0:
         words = _prose(draw)[:left]
-        placed.append((draw.random(), _Sentence(words)))
+        sentences.append(_Sentence(draw.random(), words))
         left -= len(words)
-    placed.sort(key=lambda pair: pair[0])
+    sentences.sort(key=lambda sentence: sentence.at)
     start, starts, answers = 0, dict[int, int](), list[int]()
-    for _, sentence in placed:
+    for sentence in sentences:
         starts[sentence.fact] = start
         if sentence.is_question:
             answers.append(start + len(sentence.words) - 2)
@@ -114,9 +115,8 @@ def make_text(draw: Random, n_tokens: int, n_facts: int, n_asked: int) -> Synthe
         FactQuestion(_question(people[number][0]), people[number][1], starts[number] / n_tokens)
         for number in range(n_asked, n_facts)
     )
-    return SyntheticText(
-        tuple(chain.from_iterable(sentence.words for _, sentence in placed)), tuple(answers), questions
-    )
+    words = tuple(chain.from_iterable(sentence.words for sentence in sentences))
+    return SyntheticText(words, tuple(answers), questions)
 
 
 def to_tokens(words: Sequence[str]) -> list[int]:

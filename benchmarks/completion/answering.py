@@ -74,10 +74,10 @@ class Repository:
     snapshot: FolderSnapshot
 
     @classmethod
-    def of(cls, name: str, sources: Mapping[str, SourceFile]) -> Repository:
+    def of(cls, name: str, sources: Mapping[str, SourceFile], manifests: Mapping[str, str] | None = None) -> Repository:
         empty = FolderSnapshot.empty(index_settings(Config(), name))
-        analyses = (analyse(path, source.text) for path, source in sources.items())
-        return cls(sources, empty.with_changes(analyses))
+        texts = {path: source.text for path, source in sources.items()} | dict(manifests or {})
+        return cls(sources, empty.with_changes(analyse(path, text) for path, text in texts.items()))
 
 
 def answer(

@@ -87,6 +87,14 @@ def by_setting(rows: Iterable[CompletionRow], settings: Sequence[str]) -> dict[s
     return {setting: [of[task_id] for task_id in sorted(common)] for setting, of in found.items()} if common else {}
 
 
+def by_language(rows: Iterable[CompletionRow], languages: Mapping[str, str]) -> dict[str, list[CompletionRow]]:
+    """The rows of each language, by the languages of their repositories."""
+    found: dict[str, list[CompletionRow]] = {}
+    for row in rows:
+        found.setdefault(languages[row.repo], []).append(row)
+    return found
+
+
 def by_repository(rows: Iterable[CompletionRow]) -> Mapping[str, list[CompletionRow]]:
     found: dict[str, list[CompletionRow]] = {}
     for row in rows:

@@ -6,7 +6,8 @@ Owns their layout. Definitions of figures are in `figures`.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from typing import Any
 
 from ...server.config import CompletionOptions
 from ..bootstrap import mean, percentile
@@ -29,6 +30,7 @@ class ModelResults:
     suffix: bool
     settings: Sequence[str]
     rows: Sequence[CompletionRow]
+    languages: Mapping[str, str] = field(default_factory=dict)  # by repository
 
     @property
     def title(self) -> str:
@@ -56,6 +58,7 @@ def report(results: ModelResults, against: str, other: ModelResults | None = Non
                 f"{len(figures.by_repository(first))}. Brackets: the 95 % interval of the difference to {whose}."
             )
             parts.append(markdown(_HEAD, ([name, *_cells(rows, theirs)] for name, rows in settings.items())))
+            parts.append(_by_language(settings, results.languages))
             parts.append(f"EM / ES by repository.\n\n{_by_repository(settings)}")
             parts.append(_calibration(settings))
     return "\n\n".join(part for part in parts if part)
@@ -63,12 +66,19 @@ def report(results: ModelResults, against: str, other: ModelResults | None = Non
 
 def summary(results: ModelResults, against: str, other: ModelResults | None = None) -> dict[str, object]:
     """The same figures for machines."""
-    found: dict[str, object] = {"model": shown_name(results.model.spelling), "suffix": results.suffix}
+    found: dict[str, Any] = {"model": shown_name(results.model.spelling), "suffix": results.suffix}
     if other:
         found["against"] = shown_name(other.model.spelling)
     for kind in KINDS:
         settings, theirs = _compared(results, against, other, kind)
         found[kind] = {name: _figures(rows, theirs) for name, rows in settings.items()}
+        for name, rows in settings.items():
+            if len(set(results.languages.values())) > 1:
+                their_rows = figures.by_language(theirs, results.languages)
+                found[kind][name]["languages"] = {
+                    language: _figures(of, their_rows[language])
+                    for language, of in figures.by_language(rows, results.languages).items()
+                }
     return found
 
 
@@ -126,6 +136,20 @@ def _with_interval(rows: Sequence[CompletionRow], against: Sequence[CompletionRo
     if rows != against:
         cell += bracketed(figures.interval(rows, value, against))
     return cell
+
+
+def _by_language(settings: Mapping[str, Sequence[CompletionRow]], languages: Mapping[str, str]) -> str:
+    """A table of each setting by language; "" for one language."""
+    if len(set(languages.values())) < 2:
+        return ""
+    head = ("language", "setting", "tasks", "EM", "ES", f"shown at {THRESHOLD:g}", "right of shown")
+    lines = []
+    for name, rows in settings.items():
+        for language, of in figures.by_language(rows, languages).items():
+            shown = figures.shown_at(of, THRESHOLD)
+            means = [f"{mean(map(value, of)):.1f}" for value in (exact_match, edit_similarity)]
+            lines.append([language, name, str(len(of)), *means, _percent(shown.share), _percent(shown.right)])
+    return f"By language.\n\n{markdown(head, lines)}"
 
 
 def _by_repository(settings: Mapping[str, Sequence[CompletionRow]]) -> str:

@@ -4,6 +4,7 @@ Owns the command and the run. Answers are made in `answering`, figures are defin
 
     weft bench completion                                      the workspace model, eight archives, all tasks
     weft bench completion --settings none bm25 weft --limit 20 --model transformers=DIRECTORY
+    weft bench completion --trees DIRECTORY --settings weft    checkouts of Python, TypeScript and Go
     weft bench completion --ablation --tasks line --jobs 8 --html completion.html
 
 An interrupted run continues when it is started again: rows are cached in the work folder until something that they
@@ -22,9 +23,9 @@ from ...errors import UserError
 from ...server.models.model_argument import MODEL_SYNTAX
 from ..command import Report, command_parser, run_command, say
 from ..models import ModelSpec, model_option, shown_name
-from ..repoeval.run import limited, trees
-from ..repoeval.sources import read_sources
-from ..repoeval.tasks import build_tasks
+from ..repoeval.checkouts import CheckoutFiles, checkouts, tasks_of
+from ..repoeval.run import limited
+from ..repoeval.task_languages import TASK_LANGUAGES
 from ..rows import RowCache
 from .answering import CompletionRow
 from .fit import FITTED_KINDS, fit_confidence
@@ -46,6 +47,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     model = {"nargs": "+", "type": model_option(), "default": ["workspace"], "help": MODEL_SYNTAX}
     parser = command_parser("weft bench completion", __doc__, *_COMMON, model=model)
     parser.add_argument("--tasks", nargs="+", choices=KINDS, default=list(KINDS), help="line, begun (mid-line), api")
+    parser.add_argument("--language", choices=TASK_LANGUAGES, help="of the tasks")
     parser.add_argument("--suffix", action="store_true", help="fill in the middle: also show the code after the target")
     parser.add_argument("--settings", nargs="+", choices=SETTINGS, metavar="SETTING", help=", ".join(SETTINGS))
     parser.add_argument("--ablation", action="store_true", help="also weft without each of its terms")
@@ -100,11 +102,13 @@ def _measured(options: argparse.Namespace, model: ModelSpec) -> ModelResults:
     rows: list[CompletionRow] = []
     pieces: list[WorkItem] = []
     caches: dict[str, RowCache[CompletionRow]] = {}
-    for repo, tree in trees(options):
-        sources = read_sources(tree)
-        drawn = limited(build_tasks(sources, repo), options.limit)
+    languages: dict[str, str] = {}
+    for checkout in checkouts(options):
+        repo, files = checkout.repo, CheckoutFiles.read(checkout)
+        languages[repo] = checkout.language.name
+        drawn = limited(tasks_of(checkout, files, options.work), options.limit)
         tasks = [task for task in (*drawn, *mid_line_tasks(drawn)) if task.kind in options.tasks]
-        caches[repo] = completion_cache(options.work / "completion", repo, sources, model, suffix=options.suffix)
+        caches[repo] = completion_cache(options.work / "completion", repo, files, model, suffix=options.suffix)
         wanted = {(task.task_id, setting.name) for task in tasks for setting in options.settings}
         cached = [row for row in caches[repo].rows() if (row.task_id, row.setting) in wanted]
         rows += cached
@@ -112,8 +116,8 @@ def _measured(options: argparse.Namespace, model: ModelSpec) -> ModelResults:
         for task in tasks:
             missing = tuple(setting for setting in options.settings if (task.task_id, setting.name) not in there)
             if missing and not options.cached:
-                pieces.append(WorkItem(repo, tree.resolve(), task, missing, model, options.suffix))
-        say(f"{repo}: {len(sources)} files, {len(tasks)} tasks, {len(cached)} rows cached")
+                pieces.append(WorkItem(repo, checkout.tree.resolve(), task, missing, model, options.suffix))
+        say(f"{repo}: {languages[repo]}, {len(files.sources)} files, {len(tasks)} tasks, {len(cached)} rows cached")
     printed_at_s = time.monotonic()
     for number, done in enumerate(executor(pieces), 1):
         caches[done[0].repo].add(done)
@@ -121,7 +125,7 @@ def _measured(options: argparse.Namespace, model: ModelSpec) -> ModelResults:
         if number == len(pieces) or time.monotonic() - printed_at_s > SAY_EVERY_S:
             printed_at_s = time.monotonic()
             say(f"{model.spelling}: {number} of {len(pieces)} tasks")
-    return ModelResults(model, options.suffix, [setting.name for setting in options.settings], rows)
+    return ModelResults(model, options.suffix, [setting.name for setting in options.settings], rows, languages)
 
 
 def _repeated(options: argparse.Namespace) -> str:
@@ -129,4 +133,5 @@ def _repeated(options: argparse.Namespace) -> str:
     settings = " ".join(setting.name for setting in options.settings)
     limit = "" if options.limit is None else f"--limit {options.limit} "
     asked = f"--model {' '.join(map(shown_name, options.model))} --context {options.context} "
-    return f"weft bench completion {asked}{limit}--tasks {' '.join(options.tasks)} --settings {settings}"
+    language = f"--language {options.language} " if options.language else ""
+    return f"weft bench completion {asked}{limit}{language}--tasks {' '.join(options.tasks)} --settings {settings}"

@@ -5,11 +5,10 @@ Owns the list of what a row depends on. Knows no figure.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from pathlib import Path
 
 from ..models import ModelSpec
-from ..repoeval.sources import SourceFile
+from ..repoeval.checkouts import CheckoutFiles
 from ..rows import RowCache, code_digest
 from .answering import CompletionRow
 
@@ -30,11 +29,11 @@ _CALIBRATION = frozenset({"confidence.py", "curves.py"})
 
 
 def completion_cache(
-    folder: Path, repo: str, sources: Mapping[str, SourceFile], model: ModelSpec, *, suffix: bool
+    folder: Path, repo: str, files: CheckoutFiles, model: ModelSpec, *, suffix: bool
 ) -> RowCache[CompletionRow]:
     """The cached rows of one model on one repository."""
-    files = sorted((path, source.sha256) for path, source in sources.items())
-    depends_on = (code_digest(_CODE, _CALIBRATION), model, _stamp(model), suffix, files)
+    contents = sorted([*((path, source.sha256) for path, source in files.sources.items()), *files.manifests.items()])
+    depends_on = (code_digest(_CODE, _CALIBRATION), model, _stamp(model), suffix, contents)
     return RowCache(folder, repo, depends_on, CompletionRow)
 
 

@@ -17,7 +17,8 @@ from pathlib import Path
 from ...errors import UserError
 from ...llm.installation import install_command
 from ..models import ModelSpec, open_spec
-from ..repoeval.sources import read_sources
+from ..repoeval.checkouts import Checkout, CheckoutFiles
+from ..repoeval.task_languages import TASK_LANGUAGES
 from ..repoeval.tasks import Task
 from .answering import CompletionRow, Repository, answer
 from .settings import Setting
@@ -37,7 +38,7 @@ class WorkItem:
 
 def run_item(work: WorkItem) -> list[CompletionRow]:
     """The rows of one piece of work. Raises ModelError."""
-    repository, model = _repository(work.repo, work.tree), open_spec(work.model)
+    repository, model = _repository(work.repo, work.tree, work.task.language), open_spec(work.model)
     return [answer(repository, work.task, setting, model, suffix=work.suffix) for setting in work.settings]
 
 
@@ -89,5 +90,6 @@ def on_ray(address: str) -> Executor:
 
 
 @lru_cache(maxsize=1)
-def _repository(repo: str, tree: Path) -> Repository:
-    return Repository.of(repo, read_sources(tree))
+def _repository(repo: str, tree: Path, language: str) -> Repository:
+    files = CheckoutFiles.read(Checkout(repo, tree, TASK_LANGUAGES[language]))
+    return Repository.of(repo, files.sources, files.manifests)

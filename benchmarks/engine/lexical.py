@@ -11,8 +11,8 @@ import random
 import statistics
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
+from itertools import chain
 from pathlib import Path
-from typing import Protocol
 
 from ...retrieval.bm25 import FloatArray
 from ...retrieval.fragments import FileFragments, lines_between, slice_file
@@ -26,14 +26,6 @@ from .timing import timed
 from .trees import TREES, tree
 
 N_EDITS = 50
-
-
-class LexicalIndex(Protocol):
-    def build(self, parts: Sequence[FileFragments]) -> None: ...
-
-    def scores(self, query: str) -> FloatArray: ...
-
-    def edit(self, part: FileFragments) -> None: ...
 
 
 class WeftIndex:
@@ -69,6 +61,8 @@ class LibraryIndex:
     def edit(self, part: FileFragments) -> None:
         self.build([*{**self._parts, part.path: part}.values()])
 
+
+LexicalIndex = WeftIndex | LibraryIndex
 
 INDEXES: Mapping[str, Callable[[], LexicalIndex]] = {
     "weft": WeftIndex,
@@ -127,14 +121,12 @@ def measure(lexical_index: LexicalIndex, parts: Sequence[FileFragments], queries
 
 
 def table(rows: Mapping[str, Mapping[str, float]]) -> str:
-    head = ["", *(cell for column in rows["weft"] for cell in (column, "ratio"))]
-    return markdown(
-        head,
-        [
-            [name, *(cell for key, value in row.items() for cell in (f"{value:g}", f"{value / rows['weft'][key]:.1f}"))]
-            for name, row in rows.items()
-        ],
-    )
+    """A figure and its ratio to Weft's in each pair of columns."""
+    ours, lines = rows["weft"], list[list[str]]()
+    for name, row in rows.items():
+        pairs = [(f"{value:g}", f"{value / ours[key]:.1f}") for key, value in row.items()]
+        lines.append([name, *chain.from_iterable(pairs)])
+    return markdown(["", *chain.from_iterable((column, "ratio") for column in ours)], lines)
 
 
 if __name__ == "__main__":

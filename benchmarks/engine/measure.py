@@ -56,10 +56,8 @@ def query(folder: Path) -> dict[str, float]:
         workspace.index()
         freeze_garbage_collector()
         cursors = list(_cursors(folder))
-        options = RetrievalOptions()
-        path, line, character = cursors[0]
-        workspace.retrieve(path, line, character, options=options)
-        jumps = [_timed_retrieve(workspace, cursor, options) for cursor in cursors]
+        _timed_retrieve(workspace, *cursors[0])
+        jumps = [_timed_retrieve(workspace, *cursor) for cursor in cursors]
         typed = [ms for path, line, character in cursors[:N_TYPED_LINES] for ms in _type_line(workspace, path, line)]
         edits = [_edit(workspace, path, i) for i, (path, _, _) in enumerate(cursors[:N_EDITS])]
         return {
@@ -103,8 +101,8 @@ def _cursors(folder: Path) -> Iterable[tuple[Path, int, int]]:
         yield path, line, len(lines[line])
 
 
-def _timed_retrieve(workspace: Workspace, cursor: tuple[Path, int, int], options: RetrievalOptions) -> float:
-    return timed(lambda: workspace.retrieve(*cursor, options=options))[1]
+def _timed_retrieve(workspace: Workspace, path: Path, line: int, character: int) -> float:
+    return timed(lambda: workspace.retrieve(path, line, character, options=RetrievalOptions()))[1]
 
 
 def _type_line(workspace: Workspace, path: Path, line: int) -> list[float]:
@@ -117,7 +115,7 @@ def _type_line(workspace: Workspace, path: Path, line: int) -> list[float]:
     workspace.open_buffer(path, text)
     for end in range(indent + 1, min(len(typed), indent + 25)):
         workspace.edit_buffer(path, "\n".join([*lines[:line], typed[:end], *lines[line + 1 :]]), end)
-        latencies.append(_timed_retrieve(workspace, (path, line, end), RetrievalOptions()))
+        latencies.append(_timed_retrieve(workspace, path, line, end))
     workspace.close_buffer(path)
     workspace.flush()
     return latencies

@@ -7,8 +7,8 @@ calls come from the `CodeGraph`. Needs networkx, which Weft itself does not.
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections import defaultdict, deque
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import exp, log
 from pathlib import PurePosixPath
@@ -154,12 +154,11 @@ class _Numbered:
 
     def find(self, places: Sequence[tuple[int, int]], kinds: set[str]) -> list[int]:
         """The nodes of these kinds at these places; of several at one place, one after another."""
-        at: dict[tuple[int, int], Iterator[int]] = {}
-        by_place = defaultdict(list)
+        by_place = defaultdict[tuple[int, int], deque[int]](deque)
         for number, place in enumerate(self._place):
             if self.nodes[number].type in kinds:
                 by_place[place].append(number)
-        return [next(at.setdefault(place, iter(by_place[place]))) for place in places]
+        return [by_place[place].popleft() for place in places]
 
 
 def _is_open(node: Node) -> bool:

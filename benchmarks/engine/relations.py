@@ -153,11 +153,8 @@ def scipy_graph(repository: IndexedTexts) -> tuple[GraphArrays, Any]:
     for path, root in zip(paths, arrays.node_start.tolist(), strict=False):
         below = root
         for parent in Path(path).parents:
-            known = str(parent) in directories
             above = directories.setdefault(str(parent), arrays.n_nodes + len(directories))
             edges.append((below, above, weights.directory))
-            if known:
-                break
             below = above
     strongest: dict[tuple[int, int], float] = {}
     for a, b, weight in edges:
@@ -261,24 +258,20 @@ def _measure(options: argparse.Namespace) -> Report:
             root = options.trees / repo if options.trees else checkout(PINNED[repo], options.work)
             repository = IndexedTexts({p: t for p, t in read_texts(root).items() if p.startswith(folder)})
             shares = fidelity(repository)
-            results["fidelity"][repo] = {
-                "lines": repository.n_lines,
-                **{name: round(x, 4) for name, x in shares.items()},
-            }
+            rounded = {name: round(share, 4) for name, share in shares.items()}
+            results["fidelity"][repo] = {"lines": repository.n_lines, **rounded}
             rows.append([f"{repo}/{folder}", str(repository.n_lines), *(f"{share:.1%}" for share in shares.values())])
         parts.append(f"Share of the exact top {TOP}, {N_QUERIES} queries each.")
         parts.append(markdown(["package", "lines", *shares], rows))
     if options.part != "fidelity":
         report = speed(IndexedTexts(read_texts(options.folder or tree(options.tree, options.work))))
         results["speed"] = {name: round(value, 3) for name, value in report.items()}
-        rows = [
-            [name.replace("_", " "), f"{value:,.6g}" if name == "lines" else f"{value:.2f}"]
-            for name, value in report.items()
-        ]
-        rows += [
-            [f"{peer} / relation to the cursor", f"{report[f'{peer}_source_ms'] / report['cursor_p50_ms']:.0f}x"]
-            for peer in ("scipy", "networkx")
-        ]
+        shown = {name.replace("_", " "): f"{value:.2f}" for name, value in report.items()}
+        shown["lines"] = f"{report['lines']:,.6g}"
+        for peer in ("scipy", "networkx"):
+            ratio = report[f"{peer}_source_ms"] / report["cursor_p50_ms"]
+            shown[f"{peer} / relation to the cursor"] = f"{ratio:.0f}x"
+        rows = [list(pair) for pair in shown.items()]
         parts += ["Speed, one thread.", markdown(["", "value"], rows)]
     return Report("engine-relations", "\n\n".join(parts), results)
 

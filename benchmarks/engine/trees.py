@@ -11,16 +11,16 @@ from ..repoeval.archives import PINNED, checkout, link_files
 
 SIDE_BY_SIDE = tuple(PINNED[name] for name in ("networkx", "django", "pandas", "sqlalchemy"))
 
+_ARCHIVES = {"DI-engine": "opendilab_ACE~DI-engine", "networkx": "networkx"}
+
 TREES = ("DI-engine", "networkx", "million")
 """About 73 thousand, 183 thousand and 1.2 million lines."""
 
 
 def tree(name: str, work: Path) -> Path:
     """The folder of one of `TREES`, downloaded when it is not there yet."""
-    if name == "DI-engine":
-        return checkout(PINNED["opendilab_ACE~DI-engine"], work)
-    if name == "networkx":
-        return checkout(PINNED["networkx"], work)
+    if name in _ARCHIVES:
+        return checkout(PINNED[_ARCHIVES[name]], work)
     if name != "million":
         raise ValueError(f"Unknown tree `{name}`. Choose from {', '.join(TREES)}.")
     folder = work / "trees" / "million"

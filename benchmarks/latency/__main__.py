@@ -14,6 +14,8 @@ import tempfile
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
+from itertools import product
 from pathlib import Path
 from typing import Any, get_args
 
@@ -68,12 +70,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _measure(options: argparse.Namespace) -> Report:
-    rows = list(_replays(options))
-    figures = {"seconds": options.seconds, "rows": rows}
-    return Report("latency", tables(rows), figures, "Latency while typing", notes=notes(options.seconds))
-
-
-def _replays(options: argparse.Namespace) -> Iterator[Figures]:
+    rows = list[Figures]()
     commits = commits_between(options.repository, options.commits) if options.commits else PINNED
     with tempfile.TemporaryDirectory(prefix="weft-latency-") as homes:
         for size, editor, model in _chosen(options):
@@ -83,45 +80,41 @@ def _replays(options: argparse.Namespace) -> Iterator[Figures]:
             workspace = make_workspace(size, options.work, options.repository, commits)
             with _model(model, workspace.edits, options) as model_server:
                 figures = _replay(workspace, editor, model_server, home, options)
-            yield {"size": size, "editor": editor, "model": model, **figures}
+            rows.append({"size": size, "editor": editor, "model": model, **figures})
+    results = {"seconds": options.seconds, "rows": rows}
+    return Report("latency", tables(rows), results, "Latency while typing", notes=notes(options.seconds))
 
 
 def _chosen(options: argparse.Namespace) -> list[tuple[str, EditorKind, str]]:
     """The default replays, or every combination of the given sizes, editors and models."""
     if not (options.sizes or options.editors or options.model):
         return list(DEFAULT)
-    editors: Sequence[EditorKind] = options.editors or get_args(EditorKind)
-    return [
-        (size, editor, model)
-        for size in options.sizes or SIZES
-        for model in options.model or (EMBEDDED,)
-        for editor in editors
-    ]
+    models, editors = options.model or (EMBEDDED,), options.editors or get_args(EditorKind)
+    return [(size, editor, model) for size, model, editor in product(options.sizes or SIZES, models, editors)]
 
 
+@dataclass(frozen=True, slots=True)
 class ServedModel:
-    """The model of a replay: the server's settings for it, and its log."""
+    """The model of a replay: the server's settings for it, and the address of a model of fixed speed."""
 
-    def __init__(self, settings: Mapping[str, Any], url: str = "") -> None:
-        self.settings = settings
-        self.embedded = not settings
-        self._url = url
+    settings: Mapping[str, Any]
+    url: str = ""
 
     def requests_since(self, since_s: float) -> list[ModelRequest]:
         """The requests at the model of fixed speed since then; empty for another model."""
-        if not self._url:
+        if not self.url:
             return []
-        log = httpx.get(f"{self._url}/log", trust_env=False).json()
+        log = httpx.get(f"{self.url}/log", trust_env=False).json()
         return [work for work in (ModelRequest(**record) for record in log) if work.begin_s >= since_s]
 
     def wait_for_self_test(self) -> None:
         """Wait until the server has finished its self-test of the model of fixed speed."""
-        while self._url and not self._rests():
+        last_s = time.monotonic()
+        while self.url and time.monotonic() - last_s <= RESTS_AFTER_S:
             time.sleep(0.1)
-
-    def _rests(self) -> bool:
-        works = self.requests_since(since_s=0.0)
-        return bool(works) and time.monotonic() - max(work.end_s or time.monotonic() for work in works) > RESTS_AFTER_S
+            last_s = max(
+                (work.end_s or time.monotonic() for work in self.requests_since(0.0)), default=time.monotonic()
+            )
 
 
 @contextmanager
@@ -159,7 +152,7 @@ def _replay(
         )
         works = model_server.requests_since(begin_s)
         stats = client.ask("weft/stats")
-        figures = figures_of(session, stats["empty"], embedded=model_server.embedded, works=works)
+        figures = figures_of(session, stats["empty"], embedded=not model_server.settings, works=works)
         return {"lines": status["lines"], "answered_by": status["model"], **figures}
 
 

@@ -33,7 +33,7 @@ def figures_of(
     in_time = [request for request in session.requests if request.kind in KINDS]
     busy = _merged((work.begin_s, work.end_s) for work in works if not work.warm_up)
     overhead = {
-        id(request): request.reply_ms - (0.0 if embedded else _waited_ms(request, busy))
+        request: request.reply_ms - (0.0 if embedded else _waited_ms(request, busy))
         for request in in_time
         # An empty answer does not report the time of another model.
         if embedded or request.text
@@ -49,15 +49,14 @@ def figures_of(
         "sent": len(session.requests),
         "superseded": kinds["superseded"],
         "unanswered": kinds["unanswered"],
-        "errors": sum(1 for request in in_time if request.error),
+        "errors": sum(bool(request.error) for request in in_time),
         "kinds": {kind: kinds[kind] for kind in KINDS},
         "empty": dict(empty),
         "hit_share": _share(n_hits, len(with_text)),
         "overhead": _percentiles(overhead.values()),
-        "hits": _percentiles(overhead[id(request)] for request in in_time if request.kind in HITS),
+        "hits": _percentiles(overhead[request] for request in in_time if request.kind in HITS),
         "overhead_by_kind": {
-            kind: _percentiles(overhead[id(one)] for one in in_time if one.kind == kind and id(one) in overhead)
-            for kind in KINDS
+            kind: _percentiles(ms for request, ms in overhead.items() if request.kind == kind) for kind in KINDS
         },
         "after_last_key": _percentiles(
             1e3 * (request.replied_s - request.key_s) for request in with_text if request.replied_s
@@ -113,8 +112,7 @@ def _steps(in_time: Iterable[TracedRequest]) -> dict[str, dict[str, float] | Non
 
 
 def _percentiles(times: Iterable[float]) -> dict[str, float] | None:
-    found = list(times)
-    if not found:
+    if not (found := list(times)):
         return None
     return {"p50": round(percentile(found, 0.5), 2), "p95": round(percentile(found, 0.95), 2), "n": len(found)}
 

@@ -16,7 +16,7 @@ import re
 import select
 import threading
 import time
-from collections.abc import Generator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import closing
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -40,6 +40,8 @@ UNKNOWN = "pass\n"
 
 KNOWN_BY = (160, 80, 40)
 """Lengths of the text before the cursor that is searched in the true texts, longest first."""
+
+NOT_FOUND = {"error": {"code": 404, "message": "File Not Found"}}
 
 _TOKEN = re.compile(r"\w{1,5}|\s+|[^\w\s]")
 
@@ -79,39 +81,48 @@ class FixedSpeedModel:
         return work
 
     def answer(
-        self, work: ModelRequest, prompt: str, prefix: str, n_predict: int, stop: Sequence[str], client: Connection
+        self,
+        work: ModelRequest,
+        prompt: str,
+        prefix: str,
+        n_predict: int,
+        stop: Sequence[str],
+        is_disconnected: Callable[[], bool],
     ) -> Generator[str, None, None]:
         """The completion, token by token, at the speed of the model; ends when the client disconnects."""
         try:
-            yield from self._answer(work, prompt, prefix, n_predict, stop, client)
+            if self._read(work, tokens_of(prompt), is_disconnected):
+                yield from self._write(work, tokens_of(self._continuation(prefix))[:n_predict], stop, is_disconnected)
         except GeneratorExit:
             work.closed_early = True
             raise
         finally:
             work.end_s = time.monotonic()
 
-    def _answer(
-        self, work: ModelRequest, prompt: str, prefix: str, n_predict: int, stop: Sequence[str], client: Connection
-    ) -> Generator[str, None, None]:
-        tokens = tokens_of(prompt)
-        work.n_cached = self._n_cached(tokens)
-        while work.n_cached + work.n_read < len(tokens):
+    def _read(self, work: ModelRequest, tokens: list[str], is_disconnected: Callable[[], bool]) -> bool:
+        """Whether the client stayed until the whole prompt was read. The last token is always read."""
+        n_common = max((common_prefix_length(tokens, prompt) for prompt in self._prompts), default=0)
+        work.n_cached = min(n_common, len(tokens) - 1)
+        while not work.closed_early and work.n_cached + work.n_read < len(tokens):
             n = min(BATCH_TOKENS, len(tokens) - work.n_cached - work.n_read)
             self._compute(n * self._read_s)
             work.n_read += n
-            if client.is_disconnected():
-                work.closed_early = True
-                break
-        self._cache_prompt(tokens[: work.n_cached + work.n_read])
-        if work.closed_early:
-            return
+            work.closed_early = is_disconnected()
+        done = tokens[: work.n_cached + work.n_read]
+        prompts = [prompt for prompt in self._prompts if common_prefix_length(prompt, done) < len(prompt)]
+        self._prompts = [done, *prompts][:N_PROMPTS]
+        return not work.closed_early
+
+    def _write(
+        self, work: ModelRequest, tokens: Sequence[str], stop: Sequence[str], is_disconnected: Callable[[], bool]
+    ) -> Iterator[str]:
         text = ""
-        for token in tokens_of(self._continuation(prefix))[:n_predict]:
+        for token in tokens:
             self._compute(self._write_s)
             work.n_written += 1
             text += token
             ends = [text.find(one) for one in stop if one in text]
-            if client.is_disconnected():
+            if is_disconnected():
                 work.closed_early = True
                 return
             yield token if not ends else token[: len(token) - (len(text) - min(ends))]
@@ -121,15 +132,6 @@ class FixedSpeedModel:
     def _compute(self, seconds: float) -> None:
         with self._device:
             time.sleep(seconds)
-
-    def _n_cached(self, tokens: list[str]) -> int:
-        """Length of the longest common prefix with a cached prompt; the last token is always read."""
-        n_cached = max((common_prefix_length(tokens, prompt) for prompt in self._prompts), default=0)
-        return min(n_cached, len(tokens) - 1)
-
-    def _cache_prompt(self, tokens: list[str]) -> None:
-        prompts = [prompt for prompt in self._prompts if common_prefix_length(prompt, tokens) < len(prompt)]
-        self._prompts = [tokens, *prompts][:N_PROMPTS]
 
     def _continuation(self, prefix: str) -> str:
         """The true text behind `prefix`, or the continuation of a wrong model."""
@@ -150,17 +152,6 @@ class FixedSpeedModel:
         return "\n".join([line[at - line_start :] for line in further[:1]] + further[1:]) or UNKNOWN
 
 
-class Connection:
-    """The client's end of a connection."""
-
-    def __init__(self, handler: JsonHandler) -> None:
-        self._connection = handler.connection
-
-    def is_disconnected(self) -> bool:
-        readable, _, _ = select.select([self._connection], [], [], 0)
-        return bool(readable)  # a waiting client sends nothing, so readable means closed
-
-
 def _handler(model: FixedSpeedModel) -> type[JsonHandler]:
     numbers: dict[str, int] = {}
 
@@ -175,7 +166,7 @@ def _handler(model: FixedSpeedModel) -> type[JsonHandler]:
                 case "/health":
                     self.send_json({"status": "ok"})
                 case _:
-                    self.send_json({"error": {"code": 404, "message": "File Not Found"}}, 404)
+                    self.send_json(NOT_FOUND, 404)
 
         def do_POST(self) -> None:
             body = self.json_body()
@@ -185,7 +176,7 @@ def _handler(model: FixedSpeedModel) -> type[JsonHandler]:
                 case "/infill":
                     self._infill(body)
                 case _:
-                    self.send_json({"error": {"code": 404, "message": "File Not Found"}}, 404)
+                    self.send_json(NOT_FOUND, 404)
 
         def _numbers(self, content: str | list[str | int]) -> list[int]:
             found = []
@@ -210,9 +201,8 @@ def _handler(model: FixedSpeedModel) -> type[JsonHandler]:
             n_predict = body.get("n_predict", 64)
             work = model.begin(n_predict)
             first_s = 0.0
-            with closing(
-                model.answer(work, prompt, prefix, n_predict, body.get("stop", ()), Connection(self))
-            ) as pieces:
+            stop = body.get("stop", ())
+            with closing(model.answer(work, prompt, prefix, n_predict, stop, self._is_disconnected)) as pieces:
                 for piece in pieces:
                     first_s = first_s or time.monotonic()
                     self._event({"content": piece, "stop": False})
@@ -228,6 +218,10 @@ def _handler(model: FixedSpeedModel) -> type[JsonHandler]:
             }
             self._event({"content": "", "stop": True, "stop_type": "limit", "timings": timings})
             self.wfile.write(b"0\r\n\r\n")
+
+        def _is_disconnected(self) -> bool:
+            readable, _, _ = select.select([self.connection], [], [], 0)
+            return bool(readable)  # a waiting client sends nothing, so readable means closed
 
         def _event(self, value: dict[str, Any]) -> None:
             data = b"data: " + json.dumps(value).encode() + b"\n\n"

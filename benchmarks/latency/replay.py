@@ -15,11 +15,12 @@ import time
 from bisect import bisect_right
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
+from math import inf
 from pathlib import Path
 from typing import Any, Literal
 
 from ...server.workspace.text import TextLines
-from ..lsp_client import Client, completion_params
+from ..lsp_client import Arrived, Client, completion_params
 from .typing import CommitReplay, Key, Typist
 
 LONGEST_PAUSE_S = 1.0
@@ -40,7 +41,7 @@ EditorKind = Literal["vscode", "neovim"]
 Neovim sends edits together, one request when the cursor rests, cancels nothing, and clears ghost text at each key."""
 
 
-@dataclass
+@dataclass(eq=False)  # hashable: figures are looked up by request
 class TracedRequest:
     """One completion request. Times are of `time.monotonic`."""
 
@@ -114,44 +115,47 @@ class Editor:
         self._uri = ""
         self._versions: dict[str, int] = {}
         self._unsent: list[Any] = []
-        self._send_at_s: float | None = None
-        self._ask_at_s: float | None = None
+        self._send_at_s = self._ask_at_s = inf
         self._key_s = 0.0
 
-    def replay(self, commit_replays: Iterable[CommitReplay], seed: int, longest_s: float = float("inf")) -> Session:
+    def replay(self, commit_replays: Iterable[CommitReplay], seed: int, longest_s: float = inf) -> Session:
         """Type the commits one after the other, until all are typed or the time is over."""
         session = self.session
         session.begin_s = time.monotonic()
         until_s = session.begin_s + longest_s
-        for commit in commit_replays:
-            opened: list[Typist] = []
-            for typist in commit.keys(seed):
-                if time.monotonic() > until_s:
-                    self._settle()
-                    session.end_s = time.monotonic()
-                    return session
-                if typist not in opened:
-                    opened.append(typist)
-                    self._open(typist)
-                switched = typist is not self._typist
-                self._turn_to(typist)
-                self._press(typist, switched)
-            self._leave()
-            for typist in opened:
-                self._supersede(self._uri_of(typist))
-                self._client.notify("textDocument/didClose", {"textDocument": {"uri": self._uri_of(typist)}})
+        session.finished = all(self._replay(commit, seed, until_s) for commit in commit_replays)
         self._settle()
         session.end_s = time.monotonic()
-        session.finished = True
         return session
 
-    def _press(self, typist: Typist, switched: bool) -> None:
-        """One key, or a completion accepted instead of it."""
+    def _replay(self, commit: CommitReplay, seed: int, until_s: float) -> bool:
+        """Type one commit; False when the time is over before."""
+        opened: list[Typist] = []
+        for typist in commit.keys(seed):
+            if time.monotonic() > until_s:
+                return False
+            if typist not in opened:
+                opened.append(typist)
+                self._open(typist)
+            self._press(typist)
+        self._leave()
+        for typist in opened:
+            self._supersede(self._uri_of(typist))
+            self._client.notify("textDocument/didClose", {"textDocument": {"uri": self._uri_of(typist)}})
+        return True
+
+    def _press(self, typist: Typist) -> None:
+        """One key, or a completion accepted instead of it; before, perhaps a switch to the typist's file."""
         key = typist.plan()
         assert key is not None
-        self._wait(max(key.pause_s, typist.profile.switch_s if switched else 0.0))
-        while (arrived := self._client.next_or_none(0.0)) is not None:
-            self._read(arrived.message, arrived.at_s)
+        pause_s = key.pause_s
+        if typist is not self._typist:
+            self._leave()
+            self._typist, self._uri = typist, self._uri_of(typist)
+            pause_s = max(pause_s, typist.profile.switch_s)
+        self._wait(pause_s)
+        while self._read_next(0.0):
+            pass
         text, cursor, shown, accepted = typist.text, typist.cursor, self._shown, None
         if shown is not None and time.monotonic() - shown.since_s >= NOTICED_AFTER_S:
             accepted = typist.accept(shown.start, shown.end, shown.text)
@@ -187,8 +191,8 @@ class Editor:
                 self._cancel()
                 self._ask()
         else:
-            if self._unsent and self._send_at_s is None:
-                self._send_at_s = self._key_s + NEOVIM_SENDS_AFTER_S
+            if self._unsent:
+                self._send_at_s = min(self._send_at_s, self._key_s + NEOVIM_SENDS_AFTER_S)
             self._ask_at_s = self._key_s + NEOVIM_WAITS_S
 
     def _ghost_text_after(self, key: Key, cursor: int) -> _GhostText | None:
@@ -206,7 +210,7 @@ class Editor:
     def _ask(self) -> None:
         typist = self._typist
         assert typist is not None
-        self._ask_at_s = None
+        self._ask_at_s = inf
         position = self._position(TextLines(typist.text), typist.cursor)
         params = completion_params(self._uri, **position, invoked=False)
         self._supersede(self._uri)
@@ -229,7 +233,7 @@ class Editor:
                 request.superseded_s = time.monotonic()
 
     def _send_edits(self) -> None:
-        self._send_at_s = None
+        self._send_at_s = inf
         if not self._unsent:
             return
         self._supersede(self._uri)
@@ -243,35 +247,35 @@ class Editor:
         short_s, full_s = begin_s + min(pause_s, LONGEST_PAUSE_S), begin_s + pause_s
         while True:
             now = time.monotonic()
-            busy = self._current in self._waiting or self._ask_at_s is not None or self._send_at_s is not None
+            busy = self._current in self._waiting or min(self._ask_at_s, self._send_at_s) < inf
             until_s = full_s if busy else short_s
             if now >= until_s:
                 return
-            if self._send_at_s is not None and now >= self._send_at_s:
+            if now >= self._send_at_s:
                 self._send_edits()
-            if self._ask_at_s is not None and now >= self._ask_at_s:
+            if now >= self._ask_at_s:
                 self._send_edits()
                 self._ask()
-            due = [until_s, *(at for at in (self._send_at_s, self._ask_at_s) if at is not None)]
-            arrived = self._client.next_or_none(max(0.0, min(due) - time.monotonic()))
-            if arrived is not None:
-                self._read(arrived.message, arrived.at_s)
+            self._read_next(max(0.0, min(until_s, self._send_at_s, self._ask_at_s) - time.monotonic()))
 
     def _settle(self) -> None:
         """Read the last answers; the requests of a silent server stay unanswered."""
-        self._ask_at_s = self._send_at_s = None
+        self._ask_at_s = self._send_at_s = inf
         until_s = time.monotonic() + SETTLE_WITHIN_S
         while self._waiting and time.monotonic() < until_s:
-            arrived = self._client.next_or_none(until_s - time.monotonic())
-            if arrived is not None:
-                self._read(arrived.message, arrived.at_s)
+            self._read_next(until_s - time.monotonic())
 
-    def _read(self, message: dict[str, Any], at_s: float) -> None:
-        number = message.get("id")
-        if "method" in message or not isinstance(number, int) or number not in self._waiting:
-            return
+    def _read_next(self, within_s: float) -> bool:
+        """Read the next message; False when none arrives in time."""
+        arrived = self._client.next_or_none(within_s)
+        if arrived is not None and "method" not in arrived.message and arrived.message["id"] in self._waiting:
+            self._read_reply(arrived)
+        return arrived is not None
+
+    def _read_reply(self, arrived: Arrived) -> None:
+        message, number = arrived.message, arrived.message["id"]
         request = self._waiting.pop(number)
-        request.replied_s = at_s
+        request.replied_s = arrived.at_s
         request.error = str(message.get("error", {}).get("message", ""))
         items = (message.get("result") or {}).get("items") or []
         if not items:
@@ -300,18 +304,14 @@ class Editor:
         uri = self._uri_of(typist)
         self._versions[uri] = 1
         self.session.n_files += 1
-        self._client.open_document(uri, typist.text, _language(typist.edit.path))
-
-    def _turn_to(self, typist: Typist) -> None:
-        if typist is not self._typist:
-            self._leave()
-            self._typist, self._uri = typist, self._uri_of(typist)
+        language = _LANGUAGES.get(typist.edit.path.rpartition(".")[2], "plaintext")
+        self._client.open_document(uri, typist.text, language)
 
     def _leave(self) -> None:
         """Move the document to the background."""
         self._send_edits()
         self._cancel()
-        self._shown, self._ask_at_s = None, None
+        self._shown, self._ask_at_s = None, inf
 
     def _uri_of(self, typist: Typist) -> str:
         return (self._folder / typist.edit.path).as_uri()
@@ -341,5 +341,4 @@ def _units(text: str, encoding: str) -> int:
     return len(text.encode("utf-8", "surrogatepass")) if encoding == "utf-8" else len(text)
 
 
-def _language(path: str) -> str:
-    return {"py": "python", "md": "markdown", "toml": "toml"}.get(path.rpartition(".")[2], "plaintext")
+_LANGUAGES = {"py": "python", "md": "markdown", "toml": "toml"}

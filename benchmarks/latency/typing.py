@@ -38,6 +38,8 @@ class Key:
     text: str
     cursor: int
     pause_s: float
+    done: int  # length of the finished text behind the key
+    closers: str  # brackets right of the cursor that the editor closed
 
     @property
     def changes_text(self) -> bool:
@@ -94,21 +96,18 @@ class Typist:
         self._done = 0  # of the finished text
         self._closers = ""  # brackets right of the cursor that the editor closed
         self._mistyped: set[int] = set()
-        self._plan: deque[_Step] = deque()
+        self._plan: deque[Key] = deque()
 
     def plan(self) -> Key | None:
         """The next key; None when the file is as it should be."""
         if not self._plan:
-            self._plan.extend(self._next_steps())
-        return self._plan[0].key if self._plan else None
+            self._plan.extend(self._next_keys())
+        return self._plan[0] if self._plan else None
 
     def press(self) -> Key:
         """Apply the planned key. Raises IndexError when there is none."""
         self.plan()
-        step = self._plan.popleft()
-        self._done, self._closers = step.done, step.closers
-        self._apply(step.key)
-        return step.key
+        return self._apply(self._plan.popleft())
 
     def accept(self, start: int, end: int, text: str) -> Key | None:
         """Accept a shown completion, or a part of it; None when the typist continues typing.
@@ -158,20 +157,17 @@ class Typist:
         return n
 
     def _accept(self, start: int, end: int, text: str) -> Key:
-        change = self._changes[0]
-        replaced = end - self.cursor
-        self._done = min(start + len(text), change.start + len(change.inserted))
-        self._closers = self._closers[min(replaced, len(self._closers)) :]
+        change, n_replaced = self._changes[0], end - self.cursor
+        done = min(start + len(text), change.start + len(change.inserted))
         self._plan.clear()
-        key = Key("accept", start, end, text, start + len(text), 0.0)
-        self._apply(key)
+        return self._apply(Key("accept", start, end, text, start + len(text), 0.0, done, self._closers[n_replaced:]))
+
+    def _apply(self, key: Key) -> Key:
+        self.text = self.text[: key.start] + key.text + self.text[key.end :]
+        self.cursor, self._done, self._closers = key.cursor, key.done, key.closers
         return key
 
-    def _apply(self, key: Key) -> None:
-        self.text = self.text[: key.start] + key.text + self.text[key.end :]
-        self.cursor = key.cursor
-
-    def _next_steps(self) -> Iterator[_Step]:
+    def _next_keys(self) -> Iterator[Key]:
         """The next key, or a few keys that belong together."""
         while self._changes:
             change = self._changes[0]
@@ -184,26 +180,26 @@ class Typist:
                 # Brackets that the editor closed and the edit does not have.
                 end = self.cursor + len(self._closers)
                 pause_s = self._pause(self.profile.notice_s)
-                return iter([_Step(Key("delete", self.cursor, end, "", self.cursor, pause_s), self._done, "")])
+                return iter([Key("delete", self.cursor, end, "", self.cursor, pause_s, self._done, "")])
             self._changes.popleft()
             self._open = False
         return iter(())
 
-    def _go_to(self, change: Change) -> Iterator[_Step]:
+    def _go_to(self, change: Change) -> Iterator[Key]:
         start, end = change.start, change.start + len(change.removed)
         erases = len(change.removed) <= self.profile.erases_up_to and not re.search(r"[\r\n]", change.removed)
         here = end if erases else start
-        yield _Step(Key("move", here, here, "", here, self._pause(self.profile.think_s)), start, "")
+        yield Key("move", here, here, "", here, self._pause(self.profile.think_s), start, "")
         if not change.removed:
             return
         if not erases:
-            yield _Step(Key("delete", start, end, "", start, self._pause(self.profile.word_s)), start, "")
+            yield Key("delete", start, end, "", start, self._pause(self.profile.word_s), start, "")
             return
         for at in range(end, start, -1):
             pause_s = self._pause(self.profile.notice_s if at == end else self.profile.erase_s)
-            yield _Step(Key("erase", at - 1, at, "", at - 1, pause_s), start, "")
+            yield Key("erase", at - 1, at, "", at - 1, pause_s, start, "")
 
-    def _insert(self, change: Change) -> Iterator[_Step]:
+    def _insert(self, change: Change) -> Iterator[Key]:
         end = change.start + len(change.inserted)
         unit = _unit_at(self.edit.after, self._done, end)
         rng = self._rng("type", self._done)
@@ -212,30 +208,28 @@ class Typist:
             return self._mistype(end, rng)
         return iter([self._type(unit)])
 
-    def _type(self, unit: str) -> _Step:
+    def _type(self, unit: str) -> Key:
         done, closers = self._done + len(unit), self._closers
         at, pause_s = self.cursor, self._pause_before(unit)
         if closers and unit == closers[0]:
-            return _Step(Key("over", at, at, "", at + 1, pause_s), done, closers[1:])
+            return Key("over", at, at, "", at + 1, pause_s, done, closers[1:])
         if self._is_closed_at_once(unit):
             closer = _BRACKETS[unit]
-            return _Step(Key("type", at, at, unit + closer, at + 1, pause_s), done, closer + closers)
-        return _Step(Key("type", at, at, unit, at + len(unit), pause_s), done, closers)
+            return Key("type", at, at, unit + closer, at + 1, pause_s, done, closer + closers)
+        return Key("type", at, at, unit, at + len(unit), pause_s, done, closers)
 
-    def _mistype(self, end: int, rng: Random) -> Iterator[_Step]:
+    def _mistype(self, end: int, rng: Random) -> Iterator[Key]:
         """A wrong letter, perhaps some right ones behind it, and backspaces for all of them."""
         wrong = rng.choice([letter for letter in "etaoinsr" if letter != self.edit.after[self._done].lower()])
         more = re.match(r"\w{0,2}", self.edit.after[self._done + 1 : end])
         typed = wrong + (more.group()[: rng.randint(0, 2)] if more else "")
         at = self.cursor
         for i, letter in enumerate(typed):
-            yield self._same(Key("type", at + i, at + i, letter, at + i + 1, self._pause_before(letter)))
+            pause_s = self._pause_before(letter)
+            yield Key("type", at + i, at + i, letter, at + i + 1, pause_s, self._done, self._closers)
         for i in range(len(typed), 0, -1):
             pause_s = self._pause(self.profile.notice_s if i == len(typed) else self.profile.erase_s)
-            yield self._same(Key("erase", at + i - 1, at + i, "", at + i - 1, pause_s))
-
-    def _same(self, key: Key) -> _Step:
-        return _Step(key, self._done, self._closers)
+            yield Key("erase", at + i - 1, at + i, "", at + i - 1, pause_s, self._done, self._closers)
 
     def _is_closed_at_once(self, unit: str) -> bool:
         if not self.profile.closes_brackets or unit not in _BRACKETS:
@@ -308,15 +302,6 @@ def commit_replays(edits: Sequence[FileEdit], seed: int, profile: TypistProfile 
 
 
 _BRACKETS = {"(": ")", "[": "]", "{": "}"}
-
-
-@dataclass(frozen=True, slots=True)
-class _Step:
-    """A planned key, the length of the finished text behind it, and the brackets that the editor closed."""
-
-    key: Key
-    done: int
-    closers: str
 
 
 def _line_offsets(text: str) -> list[int]:

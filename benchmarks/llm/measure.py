@@ -22,6 +22,7 @@ from pathlib import Path
 from typing import Any
 
 from ...llm.backends import ModelConfig, open_model
+from ...llm.local.decoding import DecodingStats
 from ...llm.local.model import LocalModel
 from ...llm.protocol import Cancel, CodeModel, CompletionRequest
 from ...server.workspace.process import memory_mb
@@ -39,7 +40,7 @@ def measure(
     typings = replay_typing(repository, n_lines=n_lines, n_keystrokes=n_keystrokes, max_new_tokens=max_new_tokens)
     whole = ModelConfig(**{"prompt_ms": 3_600_000, **config})
     model = _opened(whole)
-    _first_text_s(model, typings[-1].keystrokes[0])  # the very first answer also allocates
+    _first_text_s(model, typings[-1][0])  # the very first answer also allocates
     figures = {**first_texts(model, typings[:-1]), "memory_mb": memory_mb()}
     without_fim = replace(whole, fim="none")
     drafting = _opened(without_fim)
@@ -49,22 +50,22 @@ def measure(
     writers = {name: _writer(variant) for name, variant in variants.items()}
     if whole.backend == "transformers":
         writers["generate"] = _generate(whole, variants["plain"])
-    return {**figures, **answers(drafting, writers, [typing.keystrokes[-1] for typing in typings[:-1]])}
+    return {**figures, **answers(drafting, writers, [typing[-1] for typing in typings[:-1]])}
 
 
 def first_texts(model: CodeModel, typings: Sequence[Typing]) -> dict[str, Any]:
     """Times to the first text in milliseconds, medians; the ratio is that of each line."""
     cold, warm, ratios, prompts, reused = [], [], [], [], []
     for typing in typings:
-        first, *others = typing.keystrokes
+        first, *others = typing
         cold.append(_first_text_s(model, first))
-        if isinstance(model, LocalModel) and model.last_stats is not None:
-            prompts.append(model.last_stats.prompt_tokens)
+        if stats := _last_stats(model):
+            prompts.append(stats.prompt_tokens)
         later = []
         for request in others:
             later.append(_first_text_s(model, request))
-            if isinstance(model, LocalModel) and model.last_stats is not None:
-                reused.append(model.last_stats.reused_tokens / model.last_stats.prompt_tokens)
+            if stats := _last_stats(model):
+                reused.append(stats.reused_tokens / stats.prompt_tokens)
         warm += later
         ratios.append(statistics.median(later) / cold[-1])
     return {
@@ -91,9 +92,9 @@ def answers(
         n_new = model.count_tokens(texts["drafts"])
         if n_new < FEWEST_NEW_TOKENS:
             continue
-        if isinstance(model, LocalModel) and model.last_stats is not None:
-            drafted += model.last_stats.drafted_tokens
-            accepted += model.last_stats.accepted_tokens
+        if stats := _last_stats(model):
+            drafted += stats.drafted_tokens
+            accepted += stats.accepted_tokens
         times: dict[str, list[float]] = {name: [] for name in writers}
         for _ in range(REPEATS):
             for name, write in writers.items():
@@ -125,6 +126,10 @@ def _opened(config: ModelConfig) -> CodeModel:
         raise ValueError(f"`{config.backend}` opens no model.")
     model.prepare(Cancel())
     return model
+
+
+def _last_stats(model: CodeModel) -> DecodingStats | None:
+    return model.last_stats if isinstance(model, LocalModel) else None
 
 
 def _first_text_s(model: CodeModel, request: CompletionRequest) -> float:

@@ -7,8 +7,9 @@ real fragments, drafts of the workspace model. Pinned archive, pinned seed: the 
 from __future__ import annotations
 
 import random
-from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from itertools import islice
 from pathlib import Path
 
 from ...llm import Cancel, CompletionRequest, ModelInfo, Piece
@@ -21,21 +22,17 @@ FEWEST_LINES, FEWEST_CHARACTERS = 150, 24
 """Files long enough to fill a prompt, lines long enough to be worth completing."""
 
 
-@dataclass(frozen=True, slots=True)
-class Typing:
-    """Keystrokes on one line: the request after each of them, in order."""
-
-    place: str
-    keystrokes: tuple[CompletionRequest, ...]
+Typing = Sequence[CompletionRequest]
+"""Keystrokes on one line: the request after each of them, in order."""
 
 
 def replay_typing(repository: Path, *, n_lines: int, n_keystrokes: int, max_new_tokens: int) -> list[Typing]:
     """`n_lines` random lines of the repository, each typed from its first word on, the rest of the file in place."""
     recorder = _RecordingModel()
-    typings = []
+    typings = list[Typing]()
     with Workspace([repository], Config(), model=recorder, cache=False) as workspace:
         workspace.index()
-        for path, number in _lines(repository, n_lines):
+        for path, number in islice(_lines(repository), n_lines):
             lines = path.read_text(encoding="utf-8").split("\n")
             line = lines[number]
             first = len(line) - len(line.lstrip()) + 4
@@ -45,17 +42,15 @@ def replay_typing(repository: Path, *, n_lines: int, n_keystrokes: int, max_new_
                 workspace.complete(path, number, end, trigger="invoked", multi_line=True)
                 keystrokes.append(replace(recorder.request, max_new_tokens=max_new_tokens))
             workspace.close_buffer(path)
-            place = f"{path.relative_to(repository).as_posix()}:{number + 1}"
-            typings.append(Typing(place, tuple(keystrokes)))
+            typings.append(keystrokes)
     return typings
 
 
-def _lines(repository: Path, n_lines: int) -> Iterator[tuple[Path, int]]:
+def _lines(repository: Path) -> Iterator[tuple[Path, int]]:
     """Files and the 0-based number of one line of code in each."""
     rng = random.Random(SEED)
     paths = sorted(repository.rglob("*.py"))
     rng.shuffle(paths)
-    n_found = 0
     for path in paths:
         lines = path.read_text(encoding="utf-8", errors="replace").split("\n")
         fit = [
@@ -63,8 +58,7 @@ def _lines(repository: Path, n_lines: int) -> Iterator[tuple[Path, int]]:
             for number in range(FEWEST_LINES, len(lines))
             if len(lines[number].strip()) >= FEWEST_CHARACTERS and not lines[number].strip().startswith("#")
         ]
-        if fit and n_found < n_lines:
-            n_found += 1
+        if fit:
             yield path, rng.choice(fit)
 
 

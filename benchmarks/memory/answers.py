@@ -38,8 +38,7 @@ from .extractive_mock import NAME as EXTRACTIVE_MOCK
 from .extractive_mock import ExtractiveMock
 from .judges import Verdict, judge
 from .metrics import chinese_by, score
-from .spelling import spelled_strategy
-from .systems import open_remembering
+from .systems import open_remembering, spelled_strategy
 from .values import Sample, recall_of
 
 _CODE = ("memory", "benchmarks/memory")

@@ -19,18 +19,16 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ...memory import Budget, Embedder, HashingEmbedder, StrategyContext
-from ...memory.fragrel.chat import ChatMemory
-from ...memory.fragrel.policy import PAPER
+from ...memory.fragrel.chat import PAPER, ChatMemory
 from ...memory.fragrel.presets import chat_memory, mem_retrieval, returning_chat
 from ...memory.scoring import indexer
 from ..bootstrap import difference, grouped, interval, mean
 from ..command import Report, command_parser, run_command
 from ..plots import curves_plot
 from ..tables import markdown, percent, signed, with_interval
-from .adapters import BadData, read_samples
-from .adapters.checked import Record
-from .adapters.mtbench_plus import sample_of
+from .adapters import dialogue_sample, read_samples
 from .generators.dialogues import OWN_TOPICS, Topic, dialogues, read_topics
+from .records import BadData, Record
 from .systems import open_remembering
 from .values import Sample, recall_of
 
@@ -76,17 +74,13 @@ def measure(samples: Sequence[Sample], score: str, memory: str, embedder: Embedd
 def generated(n: int, topics: Sequence[Topic] = OWN_TOPICS, seed: int = 0) -> list[Sample]:
     """Dialogues as the adapter of MTBench+ reads them."""
     records = enumerate(dialogues(topics, n, seed))
-    return [sample_of(Record(f"dialogue {number}", record), number) for number, record in records]
+    return [dialogue_sample(Record(f"dialogue {number}", record), number) for number, record in records]
 
 
 def table(rows: Sequence[TurnRecall]) -> str:
     """A line for each score and memory: the mean at each depth; at the last one also the difference to the first
     memory with the same score, and the means by kind of question."""
-    kinds, last = sorted({row.kind for row in rows}), len(DEPTHS) - 1
-    of = {
-        key: [row for row in rows if (row.score, row.memory) == key]
-        for key in dict.fromkeys((row.score, row.memory) for row in rows)
-    }
+    kinds, last, of = sorted({row.kind for row in rows}), len(DEPTHS) - 1, _by_memory(rows)
     first = {score: memory for score, memory in reversed(of)}
     head = ("score", "relation", *(f"best {depth}" for depth in DEPTHS), f"difference, {DEPTHS[-1]}")
     lines = []
@@ -118,12 +112,11 @@ def _measure(options: argparse.Namespace) -> Report:
         raise BadData("No dialogue asks for a turn that is no longer shown. Give longer dialogues.")
     n_asked = len(rows) // len(asked)
     title = f"Recall of the turns that a last question is about: {n_asked} of {len(samples)} dialogues of {name}; {why}"
-    means = {}
-    for pair in asked:
-        of = [row for row in rows if (row.score, row.memory) == pair]
-        means[", ".join(pair)] = [interval(_strata(of, place))[1] for place in range(len(DEPTHS))]
-    curves = {key: [(depth, 100 * value) for depth, value in zip(DEPTHS, of, strict=True)] for key, of in means.items()}
-    figures = {key: [round(value, 4) for value in of] for key, of in means.items()}
+    curves, figures = {}, {}
+    for pair, of in _by_memory(rows).items():
+        means = [interval(_strata(of, place))[1] for place in range(len(DEPTHS))]
+        curves[", ".join(pair)] = [(depth, 100 * value) for depth, value in zip(DEPTHS, means, strict=True)]
+        figures[", ".join(pair)] = [round(value, 4) for value in means]
     plot = curves_plot(curves, "turns shown")
     return Report("memory dialogues", table(rows), {"what": title, "results": figures}, title, plot)
 
@@ -134,6 +127,14 @@ def _samples(options: argparse.Namespace) -> tuple[list[Sample], str]:
     topics = read_topics(options.topics) if options.topics else OWN_TOPICS
     name = f"generated dialogues on {len(topics)} topics of {options.topics.name if options.topics else 'our own'}"
     return generated(options.n, topics, options.seed), name
+
+
+def _by_memory(rows: Sequence[TurnRecall]) -> dict[tuple[str, str], list[TurnRecall]]:
+    """The rows of each score and memory, in their order."""
+    found: dict[tuple[str, str], list[TurnRecall]] = {}
+    for row in rows:
+        found.setdefault((row.score, row.memory), []).append(row)
+    return found
 
 
 def _strata(rows: Sequence[TurnRecall], place: int) -> dict[str, list[float]]:

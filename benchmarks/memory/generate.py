@@ -18,6 +18,7 @@ from pathlib import Path
 from ..command import command_parser, run_command
 from ..repoeval.sources import read_sources
 from ..repoeval.tasks import build_tasks
+from .adapters import generic_record
 from .generators.book import book
 from .generators.dialogues import OWN_TOPICS, dialogues, read_topics
 from .generators.stories import LENGTHS, stories
@@ -53,7 +54,7 @@ def _records(options: argparse.Namespace) -> Iterator[dict[str, object]]:
         topics = read_topics(options.topics) if options.topics else OWN_TOPICS
         yield from dialogues(topics, options.n, options.seed)
     elif options.what == "book":
-        yield from map(_of_book, book(options.people, options.seed))
+        yield from map(generic_record, book(options.people, options.seed))
     else:
         yield from completions(options.tree, options.n, options.n)
 
@@ -67,18 +68,6 @@ def _story(sample: Sample) -> dict[str, object]:
         "target": sample.answers[0],
         "task": task,
         "facts": [[fact.start, fact.end] for fact in sample.facts],
-    }
-
-
-def _of_book(sample: Sample) -> dict[str, object]:
-    (item,) = sample.items
-    return {
-        "id": sample.id,
-        "question": sample.question.text,
-        "answers": list(sample.answers),
-        "documents": [{"source": item.source, "text": item.text}],
-        "facts": [{"source": item.source, "text": item.text[fact.start : fact.end]} for fact in sample.facts],
-        "task": sample.question.task,
     }
 
 

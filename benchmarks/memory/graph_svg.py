@@ -7,9 +7,11 @@ steps are listed below. Reads the walk from its trace.
 from __future__ import annotations
 
 import re
+from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from html import escape
+from itertools import count
 from textwrap import wrap
 from typing import Any
 
@@ -95,12 +97,8 @@ def _neighbours(graph: MemoryGraph, walked: Sequence[int]) -> Iterator[_Edge]:
 
 
 def _places(columns: Mapping[int, int]) -> dict[int, tuple[int, int]]:
-    filled: dict[int, int] = {}
-    places: dict[int, tuple[int, int]] = {}
-    for entity, column in columns.items():
-        row = filled[column] = filled.get(column, 0) + 1
-        places[entity] = MARGIN + column * COLUMN, MARGIN + (row - 1) * ROW
-    return places
+    rows = defaultdict[int, "count[int]"](count)
+    return {entity: (MARGIN + column * COLUMN, MARGIN + next(rows[column]) * ROW) for entity, column in columns.items()}
 
 
 def _line(start: tuple[int, int], label: str, end: tuple[int, int], text: str, number: str = "") -> str:

@@ -109,11 +109,10 @@ def _measure(options: argparse.Namespace) -> Report:
     samples = [sample for sample in read_samples("hotpotqa", options.data) if sample.facts][: options.n]
     embedder, why = open_remembering(options.embeddings)
     context = StrategyContext(embedder=embedder)
-    systems: dict[str, System] = {name: partial(by_scores, indexer(name, context)) for name in SCORES}
-    systems |= {
-        name: partial(by_graph, context, settings, indexer("bm25", context)) for name, settings in GRAPHS.items()
-    }
-    systems[OVER_HYBRID] = partial(by_graph, context, QRMeMSettings(), indexer("hybrid", context))
+    scorers = {name: indexer(name, context) for name in SCORES}
+    systems: dict[str, System] = {name: partial(by_scores, scorer) for name, scorer in scorers.items()}
+    systems |= {name: partial(by_graph, context, settings, scorers["bm25"]) for name, settings in GRAPHS.items()}
+    systems[OVER_HYBRID] = partial(by_graph, context, QRMeMSettings(), scorers["hybrid"])
     systems = {name: system for name, system in systems.items() if name in (options.systems or systems)}
     rows = list(measure(samples, systems, options.depths))
     title = f"Both paragraphs of {len(samples)} questions of {options.data.name}; {why}; no model"

@@ -8,10 +8,9 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 
-from ...llm.protocol import Cancel
 from ...memory import MeteredModel, UnparsableAnswer
 from ...memory.budgets import truncate
 from ...memory.json_repair import read_json
@@ -67,63 +66,55 @@ class Verdict:
     value: float | None
 
 
-def judge(metered: MeteredModel, sample: Sample, answer: str, cancel: Cancel | None = None) -> Verdict:
-    """The verdict that fits the sample: of a dialogue, of a choice, or against a gold answer. Raises ModelError."""
-    if sample.question.choices:
-        return Verdict("choice", choice(metered, sample, answer, cancel))
+def judge(metered: MeteredModel, sample: Sample, answer: str) -> Verdict:
+    """The verdict that fits the sample: of a choice, against a gold answer, or of a dialogue. Raises ModelError.
+
+    A rating reads the turns of the topics that the question is about.
+    """
+    asked = {"question": sample.question.text, "answer": answer}
+    if choices := sample.question.choices:
+        letters = LETTERS[: len(choices)]
+        options = "\n".join(f"{letter}. {option}" for letter, option in zip(letters, choices, strict=True))
+        prompt = _CHOICE.format(**asked, options=options, gold=letters[sample.details["gold"]])
+        return _verdict(metered, "choice", prompt, _truth)
     if sample.answers:
-        return Verdict("score", score(metered, sample.question.text, sample.answers[0], answer, cancel))
+        return _verdict(metered, "score", _SCORE.format(**asked, gold=sample.answers[0]), _score)
     about = {fact.turn for fact in sample.facts}
-    turns = [item.text for item in sample.items if item.number in about]
-    return Verdict("rating", rating(metered, turns, sample.question.text, answer, cancel))
+    turns = "\n".join(item.text for item in sample.items if item.number in about)
+    history = truncate(turns, HISTORY_TOKENS, metered.count_tokens, "right")
+    return _verdict(metered, "rating", _RATING.format(**asked, history=history), _rating)
 
 
-def rating(
-    metered: MeteredModel, turns: Sequence[str], question: str, answer: str, cancel: Cancel | None = None
-) -> float | None:
-    """MTBench+: 1 to 100, given as a share. `turns` are those of the topics that the question is about."""
-    history = truncate("\n".join(turns), HISTORY_TOKENS, metered.count_tokens, "right")
-    prompt = _RATING.format(history=history, question=question, answer=answer)
-    return _verdict(metered, "rating", prompt, lambda text: _between(_last(r"\[\[\s*(\d+)\s*\]\]", text), 1), cancel)
-
-
-def score(metered: MeteredModel, question: str, gold: str, answer: str, cancel: Cancel | None = None) -> float | None:
-    """Segment+: 0 to 100 (adapted from LooGLE), given as a share."""
-    prompt = _SCORE.format(question=question, gold=gold, answer=answer)
-    return _verdict(metered, "score", prompt, lambda text: _between(_field(text, "score"), 0), cancel)
-
-
-def choice(metered: MeteredModel, sample: Sample, answer: str, cancel: Cancel | None = None) -> float | None:
-    """Segment+: 1.0 when the answer chooses the right option and no other, else 0.0."""
-    letters = LETTERS[: len(sample.question.choices)]
-    options = "\n".join(f"{letter}. {option}" for letter, option in zip(letters, sample.question.choices, strict=True))
-    gold = letters[sample.details["gold"]]
-    prompt = _CHOICE.format(question=sample.question.text, options=options, gold=gold, answer=answer)
-    return _verdict(metered, "choice", prompt, _truth, cancel)
-
-
-def _verdict(
-    metered: MeteredModel, kind: str, prompt: str, read: Callable[[str], float], cancel: Cancel | None
-) -> float | None:
-    call = Call.of(kind, prompt, max_new_tokens=VERDICT_TOKENS)
+def _verdict(metered: MeteredModel, kind: str, prompt: str, read: Callable[[str], float]) -> Verdict:
     try:
-        return metered.ask_parsed(call, read, cancel)
+        return Verdict(kind, metered.ask_parsed(Call.of(kind, prompt, max_new_tokens=VERDICT_TOKENS), read))
     except UnparsableAnswer:
-        return None
+        return Verdict(kind, None)
 
 
-def _between(value: object, least: int) -> float:
+def _rating(text: str) -> float:
+    """The last number in double brackets: reasons may quote others before."""
+    found = re.findall(r"\[\[\s*(\d+)\s*\]\]", text)
+    if not found:
+        raise ValueError("no rating in double brackets")
+    return _share(int(found[-1]), 1)
+
+
+def _score(text: str) -> float:
+    return _share(_field(text, "score"), 0)
+
+
+def _truth(text: str) -> float:
+    value = _field(text, "right")
+    if not isinstance(value, bool):
+        raise ValueError("true or false was expected")
+    return float(value)
+
+
+def _share(value: object, least: int) -> float:
     if isinstance(value, bool) or not isinstance(value, int | float) or not least <= value <= 100:
         raise ValueError(f"a number from {least} to 100 was expected")
     return value / 100
-
-
-def _last(pattern: str, text: str) -> int:
-    """The last number in the form: reasons may quote others before."""
-    found = re.findall(pattern, text)
-    if not found:
-        raise ValueError("no rating in double brackets")
-    return int(found[-1])
 
 
 def _field(text: str, name: str) -> object:
@@ -132,10 +123,3 @@ def _field(text: str, name: str) -> object:
         raise ValueError(f"no field {name!r}")
     found = value[name]
     return json.loads(found) if isinstance(found, str) else found
-
-
-def _truth(text: str) -> float:
-    value = _field(text, "right")
-    if not isinstance(value, bool):
-        raise ValueError("true or false was expected")
-    return float(value)

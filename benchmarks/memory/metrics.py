@@ -15,6 +15,8 @@ from ..repoeval.metrics import score_completion
 from ..similarity import common_length
 from .values import Sample
 
+Metric = Callable[[Sample, str], dict[str, float]]
+
 FIRST_LINE_ONLY = ("trec", "triviaqa", "samsum", "lsht")
 """LongBench's tasks whose answer ends with its line."""
 
@@ -186,22 +188,23 @@ def common_words(first: Sequence[str], second: Sequence[str]) -> list[str]:
     return found
 
 
-def _best(rule: Callable[[str, str], float], sample: Sample, prediction: str) -> float:
-    return max((rule(prediction, gold) for gold in sample.answers), default=0.0)
+def _best(**rules: Callable[[str, str], float]) -> Metric:
+    """The best of each rule over the gold answers."""
 
+    def scores(sample: Sample, prediction: str) -> dict[str, float]:
+        return {
+            name: max((rule(prediction, gold) for gold in sample.answers), default=0.0) for name, rule in rules.items()
+        }
 
-def _matches(sample: Sample, prediction: str) -> dict[str, float]:
-    rules = {"f1": f1, "em_strict": em_strict, "em_contains": em_contains}
-    return {name: _best(rule, sample, prediction) for name, rule in rules.items()}
+    return scores
 
 
 def _choice(sample: Sample, prediction: str) -> dict[str, float]:
     """Accuracy, also under the name of the question's difficulty."""
     right = float(chosen(prediction, sample.question.choices) == sample.details["gold"])
     difficult = sample.details.get("difficult")
-    return {"accuracy": right} | (
-        {} if difficult is None else {"accuracy_difficult" if difficult else "accuracy_easy": right}
-    )
+    by_difficulty = {} if difficult is None else {"accuracy_difficult" if difficult else "accuracy_easy": right}
+    return {"accuracy": right, **by_difficulty}
 
 
 def _babilong(sample: Sample, prediction: str) -> dict[str, float]:
@@ -217,15 +220,12 @@ def _completion(sample: Sample, prediction: str) -> dict[str, float]:
     return {"em": max(each.exact_match for each in scores), "es": max(each.edit_similarity for each in scores)}
 
 
-METRICS: dict[str, Callable[[Sample, str], dict[str, float]]] = {
-    "f1": _matches,
-    "f1_zh": lambda sample, said: {"f1_zh": _best(f1_zh, sample, said)},
-    "rouge_l": lambda sample, said: {
-        "rouge_l": _best(rouge_l, sample, said),
-        "rouge_l_plain": _best(rouge_l_plain, sample, said),
-    },
-    "rouge_l_zh": lambda sample, said: {"rouge_l_zh": _best(rouge_l_zh, sample, said)},
-    "code_similarity": lambda sample, said: {"code_similarity": _best(code_similarity, sample, said)},
+METRICS: dict[str, Metric] = {
+    "f1": _best(f1=f1, em_strict=em_strict, em_contains=em_contains),
+    "f1_zh": _best(f1_zh=f1_zh),
+    "rouge_l": _best(rouge_l=rouge_l, rouge_l_plain=rouge_l_plain),
+    "rouge_l_zh": _best(rouge_l_zh=rouge_l_zh),
+    "code_similarity": _best(code_similarity=code_similarity),
     "accuracy": _choice,
     "babilong": _babilong,
     "completion": _completion,

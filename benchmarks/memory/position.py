@@ -15,22 +15,24 @@ from __future__ import annotations
 
 import argparse
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import TypeVar
 
 from ...memory import Budget, Evidence, Item, StrategyContext
 from ...memory.baselines.full_context import FullContext
 from ...memory.budgets import fit_evidence
-from ...memory.documents.splitter import by_headings
+from ...memory.documents.reading import by_headings
 from ...memory.qrmem import QRMeM, QRMeMSettings
 from ...memory.scoring import Bm25Index
 from ...memory.strategy import Strategy, estimate_tokens
 from ..bootstrap import interval
 from ..command import Report, command_parser, run_command
 from ..tables import markdown, with_interval
-from .adapters import BadData, read_samples
+from .adapters import generic_record, read_samples
+from .records import BadData
 from .values import Fact, Sample, recall_of
 
 T = TypeVar("T")
@@ -45,7 +47,7 @@ def at_position(gold: Sequence[T], others: Sequence[T], where: str) -> list[T]:
     """All gold pieces together at the head, in the middle or at the tail of the others. Raises ValueError."""
     if where not in PLACES:
         raise ValueError(f"evidence can be at the {', '.join(PLACES)}, not at {where!r}.")
-    at = {"head": 0, "middle": len(others) // 2, "tail": len(others)}[where]
+    at = PLACES.index(where) * len(others) // 2
     return [*others[:at], *gold, *others[at:]]
 
 
@@ -57,10 +59,8 @@ def with_gap(gold: Sequence[T], others: Sequence[T], gap: int) -> list[T]:
 
 def arrangements(gold: Sequence[T], others: Sequence[T]) -> dict[str, list[T]]:
     """Every arrangement by its name in the table."""
-    gaps = [gap for gap in GAPS if gap <= len(others)]
-    return {where: at_position(gold, others, where) for where in PLACES} | {
-        f"gap {gap}": with_gap(gold, others, gap) for gap in gaps
-    }
+    by_gap = {f"gap {gap}": with_gap(gold, others, gap) for gap in GAPS if gap <= len(others)}
+    return {where: at_position(gold, others, where) for where in PLACES} | by_gap
 
 
 def as_one_text(sample: Sample, order: Sequence[Item]) -> Sample:
@@ -99,35 +99,36 @@ def top_segments(sample: Sample, tokens: int) -> Sequence[Evidence]:
     return fit_evidence(found, Budget(tokens=tokens), estimate_tokens)
 
 
-def recalled(make: Callable[[], Strategy]) -> System:
+def recalled(make: Callable[..., Strategy], setting: object, sample: Sample, tokens: int) -> Sequence[Evidence]:
     """What a strategy recalls without a model."""
-
-    def recall(sample: Sample, tokens: int) -> Sequence[Evidence]:
-        strategy = make()
-        strategy.remember(sample.items)
-        return strategy.recall(sample.question, Budget(tokens=tokens)).evidence
-
-    return recall
+    strategy = make(StrategyContext(), setting)
+    strategy.remember(sample.items)
+    return strategy.recall(sample.question, Budget(tokens=tokens)).evidence
 
 
 SYSTEMS: Mapping[str, System] = {
-    "cut in the middle": recalled(lambda: FullContext(StrategyContext(), "middle")),
-    "the beginning": recalled(lambda: FullContext(StrategyContext(), "left")),
-    "the end": recalled(lambda: FullContext(StrategyContext(), "right")),
+    "cut in the middle": partial(recalled, FullContext, "middle"),
+    "the beginning": partial(recalled, FullContext, "left"),
+    "the end": partial(recalled, FullContext, "right"),
     "bm25": top_segments,
-    "qrmem": recalled(lambda: QRMeM(StrategyContext(), QRMeMSettings(segment_tokens=SEGMENT_TOKENS))),
+    "qrmem": partial(recalled, QRMeM, QRMeMSettings(segment_tokens=SEGMENT_TOKENS)),
 }
 
 
 def measure(samples: Sequence[Sample], n_others: int, tokens: int) -> dict[str, dict[str, list[float]]]:
     """For each system and arrangement the recall of each question's facts."""
     recalls: dict[str, dict[str, list[float]]] = {name: {} for name in SYSTEMS}
+    for arrangement, text in arranged(samples, n_others):
+        for name, system in SYSTEMS.items():
+            recalls[name].setdefault(arrangement, []).append(recall_of(text.facts, system(text, tokens)))
+    return recalls
+
+
+def arranged(samples: Sequence[Sample], n_others: int) -> Iterator[tuple[str, Sample]]:
+    """Every arrangement of every question, by its name."""
     for number, sample in enumerate(samples):
         for arrangement, order in arrangements(*gold_and_others(samples, number, n_others)).items():
-            text = as_one_text(sample, order)
-            for name, system in SYSTEMS.items():
-                recalls[name].setdefault(arrangement, []).append(recall_of(text.facts, system(text, tokens)))
-    return recalls
+            yield arrangement, as_one_text(sample, order)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -167,19 +168,8 @@ def _write(samples: Sequence[Sample], n_others: int, folder: Path) -> int:
     """One file for each arrangement, in the form that the adapter `generic` reads."""
     folder.mkdir(parents=True, exist_ok=True)
     records: dict[str, list[str]] = {}
-    for number, sample in enumerate(samples):
-        for arrangement, order in arrangements(*gold_and_others(samples, number, n_others)).items():
-            text = as_one_text(sample, order)
-            (item,) = text.items
-            record = {
-                "id": sample.id,
-                "question": sample.question.text,
-                "task": sample.question.task,
-                "answers": sample.answers,
-                "context": item.text,
-                "facts": [{"text": item.text[fact.start : fact.end]} for fact in text.facts],
-            }
-            records.setdefault(arrangement, []).append(json.dumps(record, ensure_ascii=False) + "\n")
+    for arrangement, text in arranged(samples, n_others):
+        records.setdefault(arrangement, []).append(json.dumps(generic_record(text), ensure_ascii=False) + "\n")
     for arrangement, lines in records.items():
         path = folder / f"{arrangement.replace(' ', '-')}.jsonl"
         path.write_text("".join(lines), encoding="utf-8")

@@ -57,11 +57,12 @@ class Span:
     path: str
     first: int
     last: int
-    says: str
+    says: str = ""
+    longest: int = LONGEST_EXHIBIT_LINES
 
     def is_found_by(self, path: str, start_line: int, end_line: int) -> bool:
         """Whether lines `start_line` (0-based) to before `end_line` overlap the span, and are not too many."""
-        is_short = end_line - start_line <= LONGEST_EXHIBIT_LINES
+        is_short = end_line - start_line <= self.longest
         return is_short and path == self.path and start_line < self.last and end_line >= self.first
 
 
@@ -73,10 +74,6 @@ class RepositoryQuestion:
     kind: str
     text: str
     gold: tuple[tuple[Span, ...], ...]
-
-    @property
-    def is_answerable(self) -> bool:
-        return bool(self.gold)
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,11 +102,10 @@ def checkout(repository: str, work: Path) -> Path:
     """The repository's files in `work`. Raises ArchiveError as the other benchmarks do."""
     archive = REPOSITORIES[repository]
     tree = work / "questions" / repository
-    if tree.is_dir():
-        return tree
-    unpack(archive, work, tree, SUFFIXES)
-    if archive.is_wheel:
-        _write_readme(download(archive, work / "downloads"), tree)
+    if not tree.is_dir():
+        unpack(archive, work, tree, SUFFIXES)
+        if archive.is_wheel:
+            _write_readme(download(archive, work / "downloads"), tree)
     return tree
 
 
@@ -180,11 +176,16 @@ def _measure(options: argparse.Namespace) -> Report:
             (index,) = workspace.indexes().values()
             for question in questions:
                 rows["words alone"].append(score(question, words_alone(index, question.text), [], str))
-                rows["weft"].append(_ask(workspace, question, tree))
+                rows["weft"].append(ask(workspace, question, tree))
     if options.rows is not None:
         options.rows.write_text("".join(f"{json.dumps(asdict(row))}\n" for row in rows["weft"]), encoding="utf-8")
     title = f"Lines that answer {len(rows['weft'])} questions about repositories; no model"
-    return Report("memory questions", table(rows), {"what": title, "results": _summary(rows)}, title)
+    return Report(
+        "memory questions",
+        table(rows),
+        {"what": title, "results": {name: _summary(of) for name, of in rows.items()}},
+        title,
+    )
 
 
 def table(rows: dict[str, list[QuestionScore]]) -> str:
@@ -216,7 +217,7 @@ def table(rows: dict[str, list[QuestionScore]]) -> str:
     return "\n".join((markdown(head, lines), "", *said))
 
 
-def _ask(workspace: Workspace, question: RepositoryQuestion, tree: Path) -> QuestionScore:
+def ask(workspace: Workspace, question: RepositoryQuestion, tree: Path) -> QuestionScore:
     started = time.perf_counter()
     evidence = workspace.gather(question.text)
     milliseconds = 1e3 * (time.perf_counter() - started)
@@ -241,14 +242,10 @@ def _cells(name: str, rows: Sequence[QuestionScore]) -> list[str]:
     return [name, str(len(rows)), *recall, first, f"{reciprocal:.2f}"]
 
 
-def _summary(rows: dict[str, list[QuestionScore]]) -> dict[str, Any]:
+def _summary(rows: Sequence[QuestionScore]) -> dict[str, float]:
     """Recall by depth, of everything that is answerable."""
-    answerable = {name: [row for row in some if row.kind != "unanswerable"] for name, some in rows.items()}
-    return {
-        name: {f"recall@{k}": round(100 * statistics.fmean(row.recall[k] for row in some), 1) for k in DEPTHS}
-        for name, some in answerable.items()
-        if some
-    }
+    recalls = [row.recall for row in rows if row.kind != "unanswerable"]
+    return {f"recall@{k}": round(100 * statistics.fmean(recall[k] for recall in recalls), 1) for k in DEPTHS if recalls}
 
 
 def _percent(part: int, whole: int) -> str:
@@ -256,11 +253,13 @@ def _percent(part: int, whole: int) -> str:
 
 
 def _question(record: dict[str, Any]) -> RepositoryQuestion:
-    gold = tuple(
-        tuple(Span(span["path"], first, last, span["says"]) for span in alternatives for first, last in [span["lines"]])
-        for alternatives in record["gold"]
-    )
+    gold = tuple(tuple(map(_span, alternatives)) for alternatives in record["gold"])
     return RepositoryQuestion(record["id"], record["kind"], record["question"], gold)
+
+
+def _span(record: dict[str, Any]) -> Span:
+    first, last = record["lines"]
+    return Span(record["path"], first, last, record["says"])
 
 
 def _write_readme(wheel: Path, tree: Path) -> None:

@@ -75,14 +75,10 @@ def tables(rows: Sequence[StoryRecall], names: Sequence[str]) -> str:
     text = markdown(("tokens", *names), by_length)
     below = {name: name.partition(" + ")[0] for name in names if " + " in name and name.partition(" + ")[0] in names}
     if below:
-        added = [
-            [length]
-            + [
-                signed(difference(_strata(rows, name, length), _strata(rows, score, length)))
-                for name, score in below.items()
-            ]
-            for length in lengths
-        ]
+        added = []
+        for length in lengths:
+            strata = {name: _strata(rows, name, length) for name in names}
+            added.append([length, *(signed(difference(strata[name], strata[score])) for name, score in below.items())])
         text += f"\n\nGain of the relation.\n\n{markdown(('tokens', *below), added)}"
     by_task = []
     for task in TASKS:

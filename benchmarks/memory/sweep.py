@@ -1,37 +1,137 @@
 """`weft bench memory sweep`: a parameter sweep of FragRel, as in the paper's Tables 4 and 5.
 
-Owns the command, the tables and the figure: recall of the supporting facts in the evidence, or F1 with a model. The
-settings and the loop are those of `weft.benchmarks.memory.fragrel_sweep`.
+Relation, alpha, w_rel, segment size and budget over the same questions. The figure is the recall of the supporting
+facts in the evidence, or the data's own metric with a model. Owns the settings, the loop, the tables and the plots.
 """
 
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable, Sequence
-from itertools import islice
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import asdict, dataclass
+from functools import cache
+from itertools import islice, product
+from statistics import fmean
+from typing import Literal, get_args
 
 from ...memory import Budget, MeteredModel, StrategyContext
-from ...memory.fragrel.strategy import FragRel
-from ...memory.scoring import SCORERS, indexer
+from ...memory.fragrel.relations import ContextRelation, NoRelation, Relation, SemanticRelation
+from ...memory.fragrel.strategy import FragRel, FragRelOptions
+from ...memory.scoring import SCORERS, Indexer, Scores, SegmentIndex, indexer
+from ...memory.values import Segment
 from ..command import Report, command_parser, run_command
 from ..models import open_chat_model
 from ..plots import curves_plot
 from ..tables import markdown
-from .adapters import ADAPTERS, BadData, DataOption, read_samples
-from .fragrel_sweep import SweepRow, SweepSetting, grid, sweep, table_4, table_5
+from .adapters import ADAPTERS, DataOption, read_samples
 from .generators.stories import LENGTHS, stories
 from .generators.story_tasks import TASKS
 from .metrics import score
+from .records import BadData
 from .systems import open_remembering
 from .values import Sample, recall_of
+
+RelationKind = Literal["none", "semantic", "context"]
+
+TABLE_4_WORDS = (1000, 2000, 4000, 8000, 12000, 20000, 28000)
+TABLE_5_VALUES = (0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9)
 
 Measure = Callable[[FragRel, Sample, Budget], float]
 
 
+@dataclass(frozen=True, slots=True)
+class SweepSetting:
+    """Only the context relation uses `w_rel`; without a relation `alpha` is unused too."""
+
+    kind: RelationKind
+    segment_words: int = 500
+    budget_words: int = 4000
+    w_rel: float = 0.3
+    alpha: float = 0.5
+
+    def relation(self, context: StrategyContext) -> Relation:
+        if self.kind == "context":
+            return ContextRelation(self.w_rel)
+        return SemanticRelation(context.embedder) if self.kind == "semantic" else NoRelation()
+
+
+@dataclass(frozen=True, slots=True)
+class SweepRow:
+    """The measured values of a setting, one for each question."""
+
+    setting: SweepSetting
+    values: tuple[float, ...]
+
+    @property
+    def mean(self) -> float:
+        return fmean(self.values) if self.values else 0.0
+
+
+def table_4(sizes: Sequence[int] = (500, 800), budgets: Sequence[int] = TABLE_4_WORDS) -> list[SweepSetting]:
+    """Every relation at every budget, w_rel 0.3 and alpha 0.5."""
+    return [SweepSetting(kind, size, budget) for budget, size, kind in product(budgets, sizes, get_args(RelationKind))]
+
+
+def table_5(budget_words: int, segment_words: int, values: Sequence[float] = TABLE_5_VALUES) -> list[SweepSetting]:
+    """No relation, a sweep of alpha at w_rel 0.1, and a sweep of w_rel at alpha 0.5."""
+    alphas = [SweepSetting("context", segment_words, budget_words, 0.1, alpha) for alpha in values]
+    w_rels = [SweepSetting("context", segment_words, budget_words, w_rel, 0.5) for w_rel in values]
+    return list(dict.fromkeys([SweepSetting("none", segment_words, budget_words), *alphas, *w_rels]))
+
+
+def grid(
+    alphas: Sequence[float], w_rels: Sequence[float], sizes: Sequence[int], budgets: Sequence[int]
+) -> list[SweepSetting]:
+    """The context relation at every combination."""
+    return [
+        SweepSetting("context", size, budget, w_rel, alpha)
+        for size, budget, w_rel, alpha in product(sizes, budgets, w_rels, alphas)
+    ]
+
+
+def sweep(
+    settings: Sequence[SweepSetting],
+    samples: Iterable[Sample],
+    measure: Measure,
+    context: StrategyContext,
+    score: Indexer,
+) -> list[SweepRow]:
+    """A row for each setting, in order. `measure` receives a strategy that holds the items of the sample."""
+    values: list[list[float]] = [[] for _ in settings]
+    for sample in samples:
+        ready = _cached(score)
+        for setting, found in zip(settings, values, strict=True):
+            options = FragRelOptions(setting.relation(context), setting.alpha, segment_words=setting.segment_words)
+            strategy = FragRel(context, options, ready)
+            strategy.remember(sample.items)
+            found.append(measure(strategy, sample, Budget(words=setting.budget_words)))
+    return [SweepRow(setting, tuple(found)) for setting, found in zip(settings, values, strict=True)]
+
+
+def _cached(score: Indexer) -> Indexer:
+    """An indexer that builds each index and scores each question once, because settings share segments."""
+    made: dict[tuple[str, ...], SegmentIndex] = {}
+
+    def build(segments: Sequence[Segment]) -> SegmentIndex:
+        key = tuple(segment.key for segment in segments)
+        if key not in made:
+            index = score(segments)
+            made[key] = _CachedIndex(index.segments, cache(index.scores))
+        return made[key]
+
+    return build
+
+
+@dataclass(frozen=True)
+class _CachedIndex:
+    segments: Sequence[Segment]
+    scores: Callable[[str], Scores]
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
     common = ("limit", "seed", "embeddings", "model", "context", "machine", "html")
-    about, limit = (__doc__ or "").partition("\n\n")[0], {"default": 50, "help": "questions, at most (50)"}
-    parser = command_parser("weft bench memory sweep", about, *common, limit=limit)
+    limit = {"default": 50, "help": "questions, at most (50)"}
+    parser = command_parser("weft bench memory sweep", __doc__, *common, limit=limit)
     forms = f"a data set, FORM: {', '.join(ADAPTERS)}; default: synthetic stories"
     parser.add_argument("--data", nargs=2, action=DataOption, metavar=("FORM", "FILE"), help=forms)
     parser.add_argument("--task", choices=TASKS, default="qa2", help="of the synthetic stories")
@@ -52,12 +152,12 @@ def _measure(options: argparse.Namespace) -> Report:
         raise BadData(f"{name} names no supporting facts. Give --model to measure answers instead.")
     embedder, why = open_remembering(options.embeddings)
     context = StrategyContext(None if model is None else MeteredModel(model), embedder)
-    measure: Measure = evidence_recall if model is None else answer_f1
+    measure = evidence_recall if model is None else answer_f1
     rows = sweep(_settings(options), samples, measure, context, indexer(options.score, context))
     what = "Recall of supporting facts" if model is None else f"Answers of {model.info.name} by the data's own metric"
     title = f"{what}: {len(samples)} questions of {name}, {options.score}; {why}"
     text = tables(rows) if context.model is None else f"{tables(rows)}\n\n{context.model.usage.describe()}"
-    return Report("memory sweep", text, {"what": title, "results": _plain(rows)}, title, plots(rows))
+    return Report("memory sweep", text, {"what": title, "results": [*map(_plain, rows)]}, title, plots(rows))
 
 
 def evidence_recall(strategy: FragRel, sample: Sample, budget: Budget) -> float:
@@ -114,19 +214,9 @@ def _budgets(rows: Sequence[SweepRow]) -> list[int]:
     return sorted({row.setting.budget_words for row in rows})
 
 
-def _plain(rows: Sequence[SweepRow]) -> list[dict[str, object]]:
-    return [
-        {
-            "relation": row.setting.kind,
-            "segment_words": row.setting.segment_words,
-            "budget_words": row.setting.budget_words,
-            "w_rel": row.setting.w_rel,
-            "alpha": row.setting.alpha,
-            "mean": round(row.mean, 2),
-            "n": len(row.values),
-        }
-        for row in rows
-    ]
+def _plain(row: SweepRow) -> dict[str, object]:
+    figures = asdict(row.setting)
+    return {"relation": figures.pop("kind"), **figures, "mean": round(row.mean, 2), "n": len(row.values)}
 
 
 def _settings(options: argparse.Namespace) -> list[SweepSetting]:

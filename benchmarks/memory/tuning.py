@@ -15,80 +15,56 @@ import io
 import json
 import statistics
 import subprocess
+import sys
 import tarfile
-import time
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from ...server.chat.answerability import FOUND_ABOVE
-from ...server.chat.values import EvidenceSet
+from ...server.chat.evidence import FOUND_ABOVE
 from ...server.config import Config
 from ...server.workspace.workspace import Workspace
 from ..command import Report, command_parser, run_command, say
 from ..repoeval.archives import PINNED, checkout
 from ..tables import markdown
+from .questions import DEPTHS, QuestionScore, RepositoryQuestion, Span, ask
 
 WEFT_COMMIT = "6399b3c"
-DEPTHS = (1, 3, 5, 10)
+NO_ANSWER = "none"  # the kind of questions without an answer
 THRESHOLDS = (0.3, FOUND_ABOVE, 0.5, 0.7)
 
 _HERE = Path(__file__)
 
 
-@dataclass(frozen=True, slots=True)
-class TuningQuestion:
-    """A question with lines that answer it, any of which will do: path, first and last line, counted from 1."""
-
-    repository: str
-    kind: str
-    text: str
-    gold: tuple[tuple[str, int, int], ...]
-
-
-@dataclass(frozen=True, slots=True)
-class Result:
-    """The result of a question. `rank` is that of the first item with a gold line, 0 for none."""
-
-    question: TuningQuestion
-    rank: int
-    confidence: float
-    milliseconds: float
+def load() -> dict[str, list[RepositoryQuestion]]:
+    """The questions of each repository, in the order of the file. One line of any of its spans answers a question."""
+    questions: dict[str, list[RepositoryQuestion]] = {}
+    for number, line in enumerate(_HERE.with_suffix(".jsonl").read_text(encoding="utf-8").splitlines()):
+        row = json.loads(line)
+        spans = tuple(Span(path, first, last, longest=sys.maxsize) for path, first, last in row["gold"])
+        question = RepositoryQuestion(f"{number}", row["kind"], row["question"], (spans,) if spans else ())
+        questions.setdefault(row["repository"], []).append(question)
+    return questions
 
 
-def load() -> list[TuningQuestion]:
-    """All questions, in the order of the file."""
-    rows = map(json.loads, _HERE.with_suffix(".jsonl").read_text(encoding="utf-8").splitlines())
-    return [
-        TuningQuestion(row["repository"], row["kind"], row["question"], tuple((p, a, b) for p, a, b in row["gold"]))
-        for row in rows
-    ]
-
-
-def run(folder: Path, questions: Sequence[TuningQuestion]) -> Iterator[Result]:
+def run(folder: Path, questions: Sequence[RepositoryQuestion]) -> list[QuestionScore]:
     """The results of questions about one repository."""
     with Workspace([folder], Config(), cache=False) as workspace:
         workspace.index()
-        for question in questions:
-            started = time.perf_counter()
-            evidence = workspace.gather(question.text)
-            yield Result(
-                question, _rank(evidence, question), evidence.confidence, 1e3 * (time.perf_counter() - started)
-            )
+        return [ask(workspace, question, folder) for question in questions]
 
 
-def summary(results: Sequence[Result]) -> dict[str, Any]:
+def summary(results: Sequence[QuestionScore]) -> dict[str, Any]:
     """Recall by depth, what a threshold answers and refuses, and times."""
-    answerable = [result for result in results if result.question.gold]
-    others = [result for result in results if not result.question.gold]
+    answerable = [result for result in results if result.kind != NO_ANSWER]
+    others = [result for result in results if result.kind == NO_ANSWER]
     gates = {}
     for threshold in THRESHOLDS:
         answered = [result for result in results if result.confidence >= threshold]
         gates[str(threshold)] = {
             "answered": _share(result.confidence >= threshold for result in answerable),
             "refused": _share(result.confidence < threshold for result in others),
-            "precision": _share(bool(result.question.gold) for result in answered),
+            "precision": _share(result.kind != NO_ANSWER for result in answered),
         }
     return {
         "questions": len(results),
@@ -106,13 +82,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _measure(options: argparse.Namespace) -> Report:
-    questions, results = load(), list[Result]()
-    for repository in dict.fromkeys(question.repository for question in questions):
+    results = list[QuestionScore]()
+    for repository, questions in load().items():
         folder = _folder(repository, options.work)
         if folder is None:
             say(f"Skipped {repository}: this checkout lacks commit {WEFT_COMMIT}.")
             continue
-        results += run(folder, [question for question in questions if question.repository == repository])
+        results += run(folder, questions)
     figures = summary(results)
     gates = figures["at a confidence of"]
     plain = {name: str(value) for name, value in figures.items() if value is not gates}
@@ -134,14 +110,6 @@ def _folder(repository: str, work: Path) -> Path | None:
         with tarfile.open(fileobj=io.BytesIO(made.stdout)) as archive:
             archive.extractall(folder, filter="data")
     return folder
-
-
-def _rank(evidence: EvidenceSet, question: TuningQuestion) -> int:
-    hits = (
-        any(e.path == path and e.start_line < last and e.end_line >= first for path, first, last in question.gold)
-        for e in evidence.items
-    )
-    return next((rank for rank, is_hit in enumerate(hits, 1) if is_hit), 0)
 
 
 def _share(values: Iterator[bool]) -> float:

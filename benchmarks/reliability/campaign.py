@@ -6,7 +6,7 @@ fail it when they are not 0; and `run(settings) -> Counts`. `python -m weft.benc
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
@@ -38,3 +38,22 @@ class Campaign(Protocol):
 def failures(campaign: Campaign, counts: Counts) -> dict[str, int | float | str]:
     """The counts that must be 0 and are not."""
     return {name: counts[name] for name in campaign.MUST_BE_ZERO if counts[name]}
+
+
+def strings_of(value: object, without: Collection[str] = ()) -> Iterator[str]:
+    """The strings in a JSON value at any depth, but not below the names in `without`."""
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, dict):
+        for name, inner in value.items():
+            if name not in without:
+                yield from strings_of(inner, without)
+    elif isinstance(value, list):
+        for inner in value:
+            yield from strings_of(inner, without)
+
+
+def write_file(path: Path, text: str) -> None:
+    """Write a file, and make its folder when that is missing."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text, encoding="utf-8")

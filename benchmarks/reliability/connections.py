@@ -5,11 +5,9 @@ Owns the attacks and their counts. A client with the token sends requests meanwh
 
 from __future__ import annotations
 
-import contextlib
 import json
 import os
 import random
-import shutil
 import socket
 import subprocess
 import sys
@@ -17,10 +15,13 @@ import tempfile
 import threading
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack, contextmanager, suppress
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 
 from ...server.shared.relay import READY, SERVE
 from ...server.workspace.process import resident_mb
@@ -44,9 +45,9 @@ MUST_BE_ZERO = (
     "growth_mb_over_limit",
 )
 
-N_ROUNDS, N_ROUNDS_SHORT = 40, 1
-N_SLOW, N_SLOW_SHORT = 20, 0
-N_HALF_OPEN, N_HALF_OPEN_SHORT = 400, 80
+FULL, SHORT = (40, 20, 400), (1, 0, 80)
+"""Rounds of attacks, slow connections, and connections that send nothing."""
+
 
 CLOSED_WITHIN_S = 15.0
 LIMIT_GROWTH_MB = 40.0
@@ -73,22 +74,25 @@ while data := at.recv(1 << 16):
 
 def run(settings: Settings) -> Counts:
     rng = random.Random(settings.seed)
+    n_rounds, n_slow, n_half_open = SHORT if settings.is_short else FULL
     counts: Counter[str] = Counter()
     work = settings.work
     home, folder = work / "home", work / "project"
     home.mkdir()
     folder.mkdir()
     (folder / "private.py").write_text(f"{LINE} = 1\n" + TEXT)
-    with _tcp_server(home) as server, _good_client(server, folder, home, counts) as good:
-        before_mb = resident_mb(server.pid) or 0.0
-        for _ in range(N_ROUNDS_SHORT if settings.is_short else N_ROUNDS):
-            for first, has_header in _first_bytes(server, folder, rng):
-                counts["attacks"] += 1
-                _check_reply(*_reply_to(server.port, first), has_header, counts)
-        _slow(server, N_SLOW_SHORT if settings.is_short else N_SLOW, counts)
-        _half_open(server, N_HALF_OPEN_SHORT if settings.is_short else N_HALF_OPEN, folder, home, counts)
-        growth_mb = round((resident_mb(server.pid) or 0.0) - before_mb, 1)
-        _exports(good(), work, counts)
+    with _tcp_server(home) as server, server.client(folder, home) as good:
+        when_ready(good)
+        with _asking(good, counts):
+            before_mb = resident_mb(server.pid) or 0.0
+            for _ in range(n_rounds):
+                for first, has_header in _first_bytes(server, folder, rng):
+                    counts["attacks"] += 1
+                    _check_reply(*_reply_to(server.port, first), has_header, counts)
+            _slow(server, n_slow, counts)
+            _half_open(server, n_half_open, folder, home, counts)
+            growth_mb = round((resident_mb(server.pid) or 0.0) - before_mb, 1)
+        _exports(good, work, counts)
         _variables(server, folder, home, counts, 1 if settings.is_short else 5)
         counts["leaked"] += server.log().count(server.token)
     _other_users(folder, home, counts)
@@ -101,11 +105,14 @@ def run(settings: Settings) -> Counts:
     return {**{name: counts[name] for name in done}, "growth_mb": growth_mb, **failed, MUST_BE_ZERO[-1]: over}
 
 
+@dataclass(frozen=True, slots=True)
 class _TcpServer:
     """A running `weft serve --tcp`."""
 
-    def __init__(self, pid: int, port: int, token: str, log: Path) -> None:
-        self.pid, self.port, self.token, self._log = pid, port, token, log
+    pid: int
+    port: int
+    token: str
+    log_file: Path
 
     def client(self, folder: Path, home: Path, settings: dict[str, Any] | None = None) -> Client:
         """A client that sends the token."""
@@ -114,7 +121,7 @@ class _TcpServer:
 
     def log(self) -> str:
         """The log without the lines of the start, which hold the token."""
-        return "\n".join(self._log.read_text("utf-8", "replace").splitlines()[3:])
+        return "\n".join(self.log_file.read_text("utf-8", "replace").splitlines()[3:])
 
 
 @contextmanager
@@ -134,10 +141,8 @@ def _tcp_server(home: Path) -> Iterator[_TcpServer]:
 
 
 @contextmanager
-def _good_client(server: _TcpServer, folder: Path, home: Path, counts: Counter[str]) -> Iterator[Callable[[], Client]]:
-    """A client with the token that sends requests meanwhile; a call of the function stops them and returns it."""
-    good = server.client(folder, home)
-    when_ready(good)
+def _asking(good: Client, counts: Counter[str]) -> Iterator[None]:
+    """A client with the token sends requests meanwhile."""
     stop = threading.Event()
 
     def ask() -> None:
@@ -153,16 +158,11 @@ def _good_client(server: _TcpServer, folder: Path, home: Path, counts: Counter[s
 
     asking = threading.Thread(target=ask)
     asking.start()
-
-    def stopped() -> Client:
+    try:
+        yield
+    finally:
         stop.set()
         asking.join()
-        return good
-
-    try:
-        yield stopped
-    finally:
-        stopped().close()
 
 
 def _first_bytes(server: _TcpServer, folder: Path, rng: random.Random) -> Iterator[tuple[bytes, bool]]:
@@ -200,8 +200,8 @@ def _first_bytes(server: _TcpServer, folder: Path, rng: random.Random) -> Iterat
 def _reply_to(port: int, data: bytes) -> tuple[bytes, bool]:
     """The reply, and whether the server closed the connection in time."""
     came = b""
-    with socket.create_connection(("127.0.0.1", port), timeout=CLOSED_WITHIN_S) as at, contextlib.suppress(OSError):
-        with contextlib.suppress(BrokenPipeError, ConnectionResetError):
+    with socket.create_connection(("127.0.0.1", port), timeout=CLOSED_WITHIN_S) as at, suppress(OSError):
+        with suppress(BrokenPipeError, ConnectionResetError):
             at.sendall(data)
             at.shutdown(socket.SHUT_WR)
         try:
@@ -234,23 +234,20 @@ def _slow(server: _TcpServer, n: int, counts: Counter[str]) -> None:
                 return
         counts["not_closed"] += 1
 
-    threads = [threading.Thread(target=send_slowly) for _ in range(n)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+    with ThreadPoolExecutor(max(1, n)) as pool:
+        for _ in range(n):
+            pool.submit(send_slowly)
 
 
 def _half_open(server: _TcpServer, n: int, folder: Path, home: Path, counts: Counter[str]) -> None:
     """Many connections that send nothing; a client with the token connects beside them."""
-    with contextlib.ExitStack() as held:
+    with ExitStack() as held:
         for _ in range(n):
             held.enter_context(socket.create_connection(("127.0.0.1", server.port)))
         counts["half_open_connections"] += n
         try:
-            other = server.client(folder, home)
-            other.ask("weft/status")
-            other.close()
+            with server.client(folder, home) as other:
+                other.ask("weft/status")
         except (ServerGone, OSError):
             counts["good_client_failures"] += 1
 
@@ -263,13 +260,13 @@ def _exports(good: Client, work: Path, counts: Counter[str]) -> None:
     for name in names:
         for overwrite in (False, True):
             counts["exports_tried"] += 1
-            with contextlib.suppress(ServerGone):
+            with suppress(ServerGone):
                 good.ask("weft/conversations", {"action": "export", "file": name, "overwrite": overwrite})
     counts["files_outside_exports"] += len({*work.rglob("new.jsonl")})
     counts["files_overwritten"] += existing.read_text() != "kept"
     written = Path(good.ask("weft/conversations", {"action": "export", "file": "said.jsonl"})["file"])
     written.write_text("kept")
-    with contextlib.suppress(ServerGone):
+    with suppress(ServerGone):
         good.ask("weft/conversations", {"action": "export", "file": "said.jsonl"})
     counts["files_overwritten"] += written.read_text() != "kept"
 
@@ -298,13 +295,12 @@ def _variables(server: _TcpServer, folder: Path, home: Path, counts: Counter[str
         )
         for settings in hostile[:n]:
             counts["clients_naming_variables"] += 1
-            client = server.client(folder, home, settings)
             try:
-                client.ask("weft/ask", {"question": "where is price_of?"})
-                client.ask("weft/doctor")
+                with server.client(folder, home, settings) as client:
+                    client.ask("weft/ask", {"question": "where is price_of?"})
+                    client.ask("weft/doctor")
             except ServerGone:
                 counts["good_client_failures"] += 1
-            client.close()
     counts["requests_at_their_server"] += len(came)
     counts["variables_sent"] += sum(VALUE in each for each in came)
 
@@ -313,27 +309,22 @@ def _other_users(folder: Path, home: Path, counts: Counter[str]) -> None:
     """Another user connects to the shared server, with its socket and the folders above open to all."""
     if not hasattr(os, "getuid") or os.getuid() != 0:
         return
-    runtime = Path(tempfile.mkdtemp(prefix="weft-", dir="/tmp"))  # the name of a socket has a limit
-    before = os.environ.get("XDG_RUNTIME_DIR")
-    os.environ["XDG_RUNTIME_DIR"] = str(runtime)
-    try:
-        client = Client(folder, home, command=(*SERVER, "--shared"))
-        client.ask("weft/status")
-        (endpoint,) = runtime.glob("weft/*.socket")
-        for path in (runtime, endpoint.parent, endpoint):
-            path.chmod(0o777)
-        for _ in range(5):
-            counts["other_users_tried"] += 1
-            counts["other_users_admitted"] += _is_admitted(endpoint)
-        client.ask("weft/status")
-        endpoint.parent.chmod(0o700)
-        client.close()
-    finally:
-        subprocess.run([*SERVER, "--stop"], capture_output=True, env={**os.environ, "HOME": str(home)}, check=False)
-        shutil.rmtree(runtime)
-        os.environ.pop("XDG_RUNTIME_DIR")
-        if before is not None:
-            os.environ["XDG_RUNTIME_DIR"] = before
+    with ExitStack() as stack:
+        # The name of a socket has a limit, so its folder is not below `home`.
+        runtime = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="weft-", dir="/tmp")))
+        stack.enter_context(patch.dict(os.environ, XDG_RUNTIME_DIR=str(runtime)))
+        environment = {**os.environ, "HOME": str(home)}
+        stack.callback(subprocess.run, [*SERVER, "--stop"], capture_output=True, env=environment, check=False)
+        with Client(folder, home, command=(*SERVER, "--shared")) as client:
+            client.ask("weft/status")
+            (endpoint,) = runtime.glob("weft/*.socket")
+            for path in (runtime, endpoint.parent, endpoint):
+                path.chmod(0o777)
+            for _ in range(5):
+                counts["other_users_tried"] += 1
+                counts["other_users_admitted"] += _is_admitted(endpoint)
+            client.ask("weft/status")
+            endpoint.parent.chmod(0o700)
 
 
 def _is_admitted(endpoint: Path) -> bool:
@@ -341,7 +332,7 @@ def _is_admitted(endpoint: Path) -> bool:
     child = os.fork()
     if child == 0:
         is_admitted = 0
-        with contextlib.suppress(BaseException):
+        with suppress(BaseException):
             os.setgroups([])
             os.setgid(NOBODY)
             os.setuid(NOBODY)

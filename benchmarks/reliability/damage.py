@@ -10,7 +10,6 @@ import random
 import time
 from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
-from pathlib import Path
 
 from .campaign import Counts, Settings
 from .damaged_files import damage_histories, damage_other_files
@@ -33,8 +32,9 @@ MUST_BE_ZERO = (
     "slow rules",
 )
 
-N_KILLS, N_HISTORIES, N_COMMANDS, N_OTHERS, N_PATTERNS = 120, 320, 40, 200, 40_000
-N_KILLS_SHORT, N_HISTORIES_SHORT, N_COMMANDS_SHORT, N_OTHERS_SHORT, N_PATTERNS_SHORT = 3, 24, 2, 16, 2_000
+FULL, SHORT = (120, 320, 40, 200, 40_000), (3, 24, 2, 16, 2_000)
+"""Kills, damaged histories, those of them used by whole commands, other damaged files, and patterns to ignore."""
+
 KILLS_BOUND_S = 480.0
 SLOWEST_RULES_S = 10.0
 """Of processor time, for 100 files; 40,000 patterns take up to 3 s on two busy cores."""
@@ -42,24 +42,18 @@ SLOWEST_RULES_S = 10.0
 
 def run(settings: Settings) -> Counts:
     rng = random.Random(settings.seed)
-    short = settings.is_short
+    n_kills, n_histories, n_commands, n_others, n_patterns = SHORT if settings.is_short else FULL
+    kinds, n_opened = (("pipe",), 2) if settings.is_short else (tuple(KINDS), len(COMMANDS))
     counts: Counter[str] = Counter()
-    folders = iter(settings.work / name for name in ("special", "kills", "histories", "others", "rules"))
-
-    def folder() -> Path:
-        made = next(folders)
-        made.mkdir()
-        return made
-
-    kinds = ("pipe",) if short else tuple(KINDS)
-    n_kills = N_KILLS_SHORT if short else N_KILLS
+    special, kills, histories, others, rules = (
+        settings.work / name for name in ("special", "kills", "histories", "others", "rules")
+    )
     with ThreadPoolExecutor(1) as pool:  # runs in other processes
-        special = pool.submit(check_special_files, folder(), kinds, 2 if short else len(COMMANDS))
-        counts.update(kill_servers(folder(), rng, n_kills, time.monotonic() + KILLS_BOUND_S))
-        counts.update(special.result())
-    n_histories, n_commands = (N_HISTORIES_SHORT, N_COMMANDS_SHORT) if short else (N_HISTORIES, N_COMMANDS)
-    counts.update(damage_histories(folder(), rng, n_histories, n_commands))
-    counts.update(damage_other_files(folder(), rng, N_OTHERS_SHORT if short else N_OTHERS))
-    seconds = slowest_walks(folder(), rng, N_PATTERNS_SHORT if short else N_PATTERNS)
+        checked = pool.submit(check_special_files, special, kinds, n_opened)
+        counts.update(kill_servers(kills, rng, n_kills, time.monotonic() + KILLS_BOUND_S))
+        counts.update(checked.result())
+    counts.update(damage_histories(histories, rng, n_histories, n_commands))
+    counts.update(damage_other_files(others, rng, n_others))
+    seconds = slowest_walks(rules, rng, n_patterns)
     counts["slow rules"] = sum(each > SLOWEST_RULES_S for each in seconds.values())
     return {**counts, **{f"seconds under {name}": each for name, each in seconds.items()}}

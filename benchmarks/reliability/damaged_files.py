@@ -20,12 +20,12 @@ from contextlib import closing, contextmanager, redirect_stderr, redirect_stdout
 from datetime import date
 from functools import partial
 from pathlib import Path
+from unittest.mock import patch
 
 import numpy as np
 
 from ...errors import ModelError
-from ...memory.memorag.saving import ITEMS, MANIFEST, SEGMENTS, load_text, save_text
-from ...memory.memorag.text import MemorizedText
+from ...memory.memorag.text import ITEMS, MANIFEST, SEGMENTS, MemorizedText, load_text, save_text
 from ...memory.storage import MemoryStore, StoreError, export_conversations
 from ...memory.values import Item, Segment
 from ...memory.vectors import VectorIndex
@@ -34,6 +34,7 @@ from ...server.completion.stats import VERSION as STATS_VERSION
 from ...server.config import load_config
 from ...server.workspace.memory import memory_file
 from ..lsp_client import user_environment
+from .campaign import write_file
 
 N_CONVERSATIONS, N_TURNS = 8, 6
 _PAGE = 4096
@@ -112,7 +113,8 @@ def damage_histories(work: Path, rng: random.Random, n_rounds: int, n_commands: 
     counts: Counter[str] = Counter({"history damages": n_rounds, "history failures": 0, "histories deleted": 0})
     sound = work / "sound"
     sound.mkdir(parents=True)
-    _fill_history(sound / "memory.db")
+    # In another process, which does not close the store: a part stays in the log, as after a kill.
+    subprocess.run([sys.executable, "-c", _FILL, sound / "memory.db"], check=True, cwd=sound)
     project = work / "project"
     write_project(project)
     for number in range(n_rounds):
@@ -145,14 +147,11 @@ def damage_histories(work: Path, rng: random.Random, n_rounds: int, n_commands: 
     return counts
 
 
-def _fill_history(file: Path) -> None:
-    """A history in the file and in a write-ahead log, as after a kill of the process."""
-    code = (
-        "import os, sys; from pathlib import Path\n"
-        "from weft.benchmarks.reliability.damaged_files import fill_store\n"
-        "fill_store(Path(sys.argv[1])); os._exit(0)"
-    )
-    subprocess.run([sys.executable, "-c", code, file], check=True, cwd=file.parent)
+_FILL = """
+import os, sys; from pathlib import Path
+from weft.benchmarks.reliability.damaged_files import fill_store
+fill_store(Path(sys.argv[1])); os._exit(0)
+"""
 
 
 def fill_store(file: Path) -> None:
@@ -194,7 +193,6 @@ def _use_the_store(file: Path) -> tuple[str, str, int]:
                 for conversation in found:
                     store.conversations.turns(conversation.id)
                 store.documents.all()
-                store.documents.search("paragraph")
                 store.documents.put("new.md", "hash", [Segment("new.md", 0, "new", 0, 0)])
                 store.cache.get("note", "key1")
                 store.cache.put("note", "key1", 1)
@@ -222,13 +220,9 @@ def _use_by_commands(home: Path, project: Path, file: Path) -> tuple[str, str, i
     said = ""
     n_recovered = 0
     export = home / "export.jsonl"
-    for arguments in (
-        ["history", "list"],
-        ["history", "search", "price"],
-        ["ask", "what calls total?"],
-        ["history", "export", str(export)],
-        ["history", "delete", "--all"],
-    ):
+    commands = [["history", "list"], ["history", "search", "price"], ["ask", "what calls total?"]]
+    commands += [["history", "export", str(export)], ["history", "delete", "--all"]]
+    for arguments in commands:
         status, out, err = in_process(home, project, *arguments)
         said += "".join(line for line in err.splitlines() if file.name in line)
         if status not in (0, 1) or "Traceback" in out + err:
@@ -246,14 +240,15 @@ def damage_other_files(work: Path, rng: random.Random, n_rounds: int) -> Counter
     counts: Counter[str] = Counter({"other damages": 0, "other failures": 0})
     project, home = work / "project", work / "home"
     write_project(project)
-    (project / "weft.toml").write_text('[index]\nexclude = ["generated/"]\n')
-    (home / "weft").mkdir(parents=True)
-    (home / "weft" / "weft.toml").write_text('[completion]\nmulti_line = "never"\n\n[memory]\ncache_limit_mb = 100\n')
-    question = ("retrieve", "shop.py:5", "--json", "--folder", ".")
-    status, expected, err = in_process(home, project, *question)
+    write_file(project / "weft.toml", '[index]\nexclude = ["generated/"]\n')
+    write_file(home / "weft" / "weft.toml", '[completion]\nmulti_line = "never"\n\n[memory]\ncache_limit_mb = 100\n')
+    retrieve = ("retrieve", "shop.py:5", "--json", "--folder", ".")
+    status, expected, err = in_process(home, project, *retrieve)
     if status != 0:
         raise RuntimeError(f"weft retrieve ended with {status}: {err}")
-    _write_stats(home / "stats")
+    day = {"n_asked": {"automatic": 30}, "n_offered": {"tiny": 20}, "latency": {"tiny": {"40": 20}}}
+    stats = {"version": STATS_VERSION, "days": {date.today().isoformat(): day}}
+    write_file(home / "stats" / "1.json", json.dumps(stats))
     vectors = VectorIndex(8)
     vectors.add({f"key{n}": np.full(8, n, np.float32) for n in range(50)})
     vectors.save(home / "vectors", "hashing")
@@ -262,13 +257,10 @@ def damage_other_files(work: Path, rng: random.Random, n_rounds: int) -> Counter
     save_text(home / "saved", MemorizedText(items, segments, "en"), "", "tiny")
     index = next((home / "indexes").glob("*.weft"))
 
-    def ask() -> str:
-        status, out, err = in_process(home, project, *question)
-        return "" if (status, out) == (0, expected) else f"weft retrieve ended with {status}: {err[-1500:]}"
-
-    def run(*arguments: str) -> str:
-        status, _, err = in_process(home, project, *arguments)
-        return "" if status in (0, 1) else f"weft {' '.join(arguments)} ended with {status}: {err[-1500:]}"
+    def run(*arguments: str, prints: str | None = None) -> str:
+        status, out, err = in_process(home, project, *arguments)
+        is_sound = status in (0, 1) if prints is None else (status, out) == (0, prints)
+        return "" if is_sound else f"weft {' '.join(arguments)} ended with {status}: {err[-1500:]}"
 
     def open_vectors() -> str:
         found = VectorIndex.open(home / "vectors", "hashing")
@@ -280,7 +272,7 @@ def damage_other_files(work: Path, rng: random.Random, n_rounds: int) -> Counter
         return ""
 
     uses: list[tuple[Path, Callable[[], str]]] = [
-        (index, ask),
+        (index, partial(run, *retrieve, prints=expected)),
         (home / "weft" / "weft.toml", partial(run, "history", "list")),
         (home / "stats" / "1.json", partial(run, "stats", "--json")),
         (project / "weft.toml", partial(run, "history", "list")),
@@ -307,18 +299,11 @@ def damage_other_files(work: Path, rng: random.Random, n_rounds: int) -> Counter
     return counts
 
 
-def _write_stats(folder: Path) -> None:
-    folder.mkdir()
-    day = {"n_asked": {"automatic": 30}, "n_offered": {"tiny": 20}, "latency": {"tiny": {"40": 20}}}
-    days = {date.today().isoformat(): day}
-    (folder / "1.json").write_text(json.dumps({"version": STATS_VERSION, "days": days}))
-
-
 def in_process(home: Path, folder: Path, *arguments: str) -> tuple[int | str, str, str]:
     """Exit status, stdout and stderr of a command of this user in this process; a traceback counts as stderr."""
     out, err = io.StringIO(), io.StringIO()
     status: int | str
-    with user_at(home), redirect_stdout(out), redirect_stderr(err), _standing_in(folder):
+    with user_at(home), redirect_stdout(out), redirect_stderr(err), working_in(folder):
         try:
             status = main(list(arguments))
         except BaseException:
@@ -329,17 +314,13 @@ def in_process(home: Path, folder: Path, *arguments: str) -> tuple[int | str, st
 
 @contextmanager
 def user_at(home: Path) -> Iterator[None]:
-    before = dict(os.environ)
-    os.environ.update(user_environment(home), COLUMNS="1000")
-    try:
+    """The environment of a user whose files are all in `home`, for commands in this process."""
+    with patch.dict(os.environ, user_environment(home), COLUMNS="1000"):
         yield
-    finally:
-        os.environ.clear()
-        os.environ.update(before)
 
 
 @contextmanager
-def _standing_in(folder: Path) -> Iterator[None]:
+def working_in(folder: Path) -> Iterator[None]:
     before = Path.cwd()
     os.chdir(folder)
     try:
@@ -349,7 +330,6 @@ def _standing_in(folder: Path) -> Iterator[None]:
 
 
 def write_project(folder: Path) -> None:
-    folder.mkdir(parents=True)
-    (folder / ".git").mkdir()
+    (folder / ".git").mkdir(parents=True)
     for name, text in SOURCES.items():
         (folder / name).write_text(text)

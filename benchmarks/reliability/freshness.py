@@ -20,8 +20,8 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Protocol
 
 from ...retrieval.fragments import normalise
 from ...retrieval.terms import encode
@@ -31,7 +31,7 @@ from ...server.workspace.folders import BACKGROUND_NICENESS
 from ...server.workspace.workspace import Workspace
 from ..bootstrap import percentile
 from ..lsp_client import Client, ServerGone
-from .campaign import Counts, Settings
+from .campaign import Counts, Settings, write_file
 from .probe import ask_texts, hash_of, texts_of
 
 QUESTION = "Does the index equal the disk within 5 s of quiet after any changes, without a restart?"
@@ -40,6 +40,14 @@ MUST_BE_ZERO = (
     *("stale_files", "ghost_files", "missing_files", "rounds_late", "rounds_unlike_fresh_index"),
     "servers_ended",
 )
+
+COUNTS = (
+    *("sessions", "rounds"),
+    *(f"rounds_{phase}_{side}" for phase in ("first", "warm", "idle") for side in ("server", "client")),
+    *("indexes_compared_over_stdio", "indexes_compared_in_process", "rounds_with_two_servers"),
+    *("changes", "checkouts", "folder_swaps", "fresh_indexes"),
+)
+COUNTED_ACTIONS = {"checkout": "checkouts", "swap_for_link": "folder_swaps", "swap_folders": "folder_swaps"}
 
 N_ROUNDS, N_ROUNDS_SHORT = 200, 6
 N_FILES, N_FILES_SHORT = 500, 100
@@ -69,80 +77,51 @@ def run(settings: Settings) -> Counts:
     rng = random.Random(settings.seed)
     template = settings.work / "template"
     make_repository(template, n_files, rng)
-    counts = _Statistics()
+    statistics = _Statistics()
+    counts = statistics.counts
     until_s = time.monotonic() + BOUND_S
     phases = PHASES_SHORT if settings.is_short else PHASES
-    first = number = 2 if settings.is_short else 0  # in this process, then over stdio with a client that reports
-    while sum(counts.rounds.values()) < n_rounds and time.monotonic() < until_s:
-        counts.files_per_s = files_per_s(template)
-        session = _Session(settings.work / f"session-{number}", template, number, rng, counts)
-        session.run(phases[: n_rounds - sum(counts.rounds.values())], until_s)
+    first = 2 if settings.is_short else 0  # in this process, then over stdio with a client that reports
+    while counts["rounds"] < n_rounds and time.monotonic() < until_s:
+        statistics.files_per_s = files_per_s(template)
+        number = first + counts["sessions"]
+        session = _Session(settings.work / f"session-{number}", template, number, rng, statistics)
+        session.run(phases[: n_rounds - counts["rounds"]], until_s)
         shutil.rmtree(session.home, ignore_errors=True)
-        number += 1
-    return counts.summary(number - first)
+        counts["sessions"] += 1
+    return statistics.summary()
 
 
+@dataclass
 class _Statistics:
-    """Counts of actions and of violations."""
+    """Counts of actions and of violations under their names in the table, and seconds until an index was equal."""
 
-    def __init__(self) -> None:
-        self.files_per_s = 0.0  # measured anew for each session
-        self.rounds: Counter[tuple[str, str]] = Counter()  # by phase and by watcher
-        self.kinds: Counter[str] = Counter()  # rounds by kind of index
-        self.wrong: Counter[str] = Counter()
-        self.actions: Counter[str] = Counter()
-        self.n_changes = 0
-        self.n_fresh = 0
-        self.n_over_limit = 0
-        self.seconds: list[float] = []
+    counts: Counter[str] = field(default_factory=Counter)
+    seconds: list[float] = field(default_factory=list)
+    files_per_s: float = 0.0  # measured anew for each session
 
-    def summary(self, n_sessions: int) -> Counts:
-        by_phase = {
-            f"rounds_{phase}_{side}": self.rounds[phase, side]
-            for phase in ("first", "warm", "idle")
-            for side in ("server", "client")
-        }
+    def summary(self) -> Counts:
         return {
-            "sessions": n_sessions,
-            "rounds": sum(self.rounds.values()),
-            **by_phase,
-            "indexes_compared_over_stdio": self.kinds["stdio"],
-            "indexes_compared_in_process": self.kinds["in process"],
-            "rounds_with_two_servers": self.kinds["two servers"],
-            "changes": self.n_changes,
-            "checkouts": self.actions["checkout"],
-            "folder_swaps": self.actions["swap_for_link"] + self.actions["swap_folders"],
-            "fresh_indexes": self.n_fresh,
+            **{name: self.counts[name] for name in COUNTS},
             "machine_files_per_s": round(self.files_per_s),
-            "indexes_later_than_5_s": self.n_over_limit,
-            **{name: self.wrong[name] for name in MUST_BE_ZERO},
+            "indexes_later_than_5_s": sum(seconds > LATE_AFTER_S for seconds in self.seconds),
+            **{name: self.counts[name] for name in MUST_BE_ZERO},
             **{f"p{n}_s": round(percentile(self.seconds or [0.0], n / 100), 2) for n in (50, 95)},
             "worst_s": round(max(self.seconds, default=0.0), 2),
         }
 
 
-class _IndexHolder(Protocol):
-    """A server, or a workspace in this process, that has the folder open."""
-
-    kind: str
-    watches: str
-
-    def is_ready(self) -> bool: ...
-    def texts(self) -> Texts: ...
-    def report(self, paths: list[Path]) -> None: ...
-    def close(self) -> None: ...
-
-
 class _Session:
     """One repository, opened, changed, closed and opened again."""
 
-    def __init__(self, home: Path, template: Path, number: int, rng: random.Random, counts: _Statistics) -> None:
+    def __init__(self, home: Path, template: Path, number: int, rng: random.Random, statistics: _Statistics) -> None:
         self.home, self.folder = home, home / "repository"
-        self._number, self._rng, self._counts = number, rng, counts
+        self._number, self._rng = number, rng
+        self._statistics, self._counts = statistics, statistics.counts
         home.mkdir()
         shutil.copytree(template, self.folder, symlinks=True)
         self._repository = ChangingRepository(self.folder, rng)
-        self._opened: list[_IndexHolder] = []
+        self._opened: list[_InProcess | _OverStdio] = []
 
     def run(self, phases: Sequence[str], until_s: float) -> None:
         """Run the rounds; stop at the first wrong index, which would also fail the next rounds."""
@@ -152,7 +131,7 @@ class _Session:
                     return
         except (ServerGone, OSError) as error:
             print(f"A server ended: {error}", file=sys.stderr)
-            self._counts.wrong["servers_ended"] += 1
+            self._counts["servers_ended"] += 1
         finally:
             self._close()
 
@@ -167,26 +146,27 @@ class _Session:
         if phase != "idle":
             self._wait(rng.uniform(0, 1.5))  # within the first index
         for _ in range(rng.randint(1, 4)):
-            counts.actions[self._repository.change()] += 1
+            counts[COUNTED_ACTIONS.get(self._repository.change(), "other_actions")] += 1
             reporter.look()
             self._wait(rng.choice((0, 0, 0.05, 0.3)))
         reporter.end()
-        counts.n_changes += reporter.n_changes
+        counts["changes"] += reporter.n_changes
         quiet_s = time.monotonic()
         if phase != "idle":
             quiet_s = self._wait_until_ready()
+        counts["rounds"] += 1
+        counts[f"rounds_{phase}_{self._opened[0].watches}"] += 1
         for each in self._opened:
-            counts.rounds[phase, each.watches] += 1 if each is self._opened[0] else 0
-            counts.kinds[each.kind] += 1
-        counts.kinds["two servers"] += len(self._opened) > 1
+            counts[f"indexes_compared_{each.kind}"] += 1
+        counts["rounds_with_two_servers"] += len(self._opened) > 1
         expected = texts_on_disk(self.folder)
-        late_after_s = LATE_AFTER_S + reporter.n_changes / counts.files_per_s
+        late_after_s = LATE_AFTER_S + reporter.n_changes / self._statistics.files_per_s
         are_equal = self._wait_until_equal(expected, quiet_s, late_after_s)
         if number % FRESH_EVERY == 0:
-            counts.n_fresh += 1
+            counts["fresh_indexes"] += 1
             with Workspace([self.folder], Config(), cache=False) as fresh:
                 fresh.index()
-                counts.wrong["rounds_unlike_fresh_index"] += texts_of(fresh) != expected
+                counts["rounds_unlike_fresh_index"] += texts_of(fresh) != expected
         return are_equal
 
     def _wait(self, seconds: float) -> None:
@@ -215,22 +195,20 @@ class _Session:
                 waiting.remove(each)
                 self._took(each, time.monotonic() - quiet_s, late_after_s)
             time.sleep(POLL_S)
-        wrong = self._counts.wrong
+        counts = self._counts
         for each in waiting:
             held = each.texts()
             self._took(each, GIVE_UP_AFTER_S, late_after_s)
-            wrong["stale_files"] += sum(path in expected and held[path] != expected[path] for path in held)
-            wrong["ghost_files"] += sum(path not in expected for path in held)
-            wrong["missing_files"] += sum(path not in held for path in expected)
+            counts["stale_files"] += sum(path in expected and held[path] != expected[path] for path in held)
+            counts["ghost_files"] += sum(path not in expected for path in held)
+            counts["missing_files"] += sum(path not in held for path in expected)
         return not waiting
 
-    def _took(self, opened: _IndexHolder, seconds: float, late_after_s: float) -> None:
-        counts = self._counts
-        counts.seconds.append(seconds)
-        counts.n_over_limit += seconds > LATE_AFTER_S
+    def _took(self, opened: _InProcess | _OverStdio, seconds: float, late_after_s: float) -> None:
+        self._statistics.seconds.append(seconds)
         if seconds > late_after_s:
-            counts.wrong["rounds_late"] += 1
-            what = f"{self.folder.parent.name}, {opened.kind}, watched by the {opened.watches}"
+            self._counts["rounds_late"] += 1
+            what = f"{self.folder.parent.name}, {opened.kind.replace('_', ' ')}, watched by the {opened.watches}"
             print(f"{what}: equal after {seconds:.1f} s instead of {late_after_s:.1f} s", file=sys.stderr)
 
     def _open(self) -> None:
@@ -240,7 +218,6 @@ class _Session:
         sides = [("server", "client")[self._number // 3 % 2]]
         if self._number % 4 == 1:
             sides.append("server" if sides[0] == "client" else "client")
-        self._opened = []
         for at, side in enumerate(sides):
             home = self.home / f"home-{at}"
             home.mkdir(exist_ok=True)
@@ -255,7 +232,7 @@ class _Session:
 
 
 class _InProcess:
-    kind = "in process"
+    kind = "in_process"
 
     def __init__(self, folder: Path, cache: Path, watches: str) -> None:
         self.watches = watches
@@ -279,7 +256,7 @@ class _InProcess:
 
 
 class _OverStdio:
-    kind = "stdio"
+    kind = "over_stdio"
 
     def __init__(self, folder: Path, home: Path, watches: str) -> None:
         self.watches = watches
@@ -434,9 +411,7 @@ class ChangingRepository:
         name = self._new_name("pkg")
         start = self._folder.parent / name if self._rng.random() < 0.5 else self._folder / name
         for number in range(self._rng.randint(1, 60)):
-            path = start / f"part_{number % 3}" / f"new_{number}.py"
-            path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_text(source(self._rng))
+            write_file(start / f"part_{number % 3}" / f"new_{number}.py", source(self._rng))
         if start.parent != self._folder:
             start.rename(self._folder / name)
 
@@ -489,30 +464,17 @@ def make_repository(folder: Path, n_files: int, rng: random.Random) -> None:
     for name, value in (("user.email", "a@b.c"), ("user.name", "a"), ("gc.auto", "0")):
         git(folder, "config", name, value)
     names = [f"pkg{number % 23}/part{number % 7}/file_{number}.py" for number in range(n_files)]
-    _write(folder, names, rng)
-    _commit(folder)
-    git(folder, "checkout", "-q", "-b", "changed")
-    _write(folder, names[::3], rng)
-    _commit(folder)
-    git(folder, "checkout", "-q", "-b", "grown", "main")
-    _write(folder, [f"extra{number % 31}/more_{number}.py" for number in range(2 * n_files)], rng)
-    _commit(folder)
-    git(folder, "checkout", "-q", "-b", "small", "main")
-    git(folder, "rm", "-q", *names[n_files // 4 :])
-    _commit(folder)
+    more = [f"extra{number % 31}/more_{number}.py" for number in range(2 * n_files)]
+    for branch, written in zip(BRANCHES, (names, names[::3], more, []), strict=True):
+        if branch != "main":
+            git(folder, "checkout", "-q", "-b", branch, "main")
+        for name in written:
+            write_file(folder / name, source(rng))
+        if branch == "small":
+            git(folder, "rm", "-q", *names[n_files // 4 :])
+        git(folder, "add", "-A")
+        git(folder, "commit", "-q", "-m", "x")
     git(folder, "checkout", "-q", "main")
-
-
-def _write(folder: Path, names: list[str], rng: random.Random) -> None:
-    for name in names:
-        path = folder / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(source(rng))
-
-
-def _commit(folder: Path) -> None:
-    git(folder, "add", "-A")
-    git(folder, "commit", "-q", "-m", "x")
 
 
 def git(folder: Path, *arguments: str) -> None:

@@ -15,14 +15,54 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from .values import NASTY_IDS, NASTY_STRINGS, NASTY_VALUES, NO_MESSAGES
-
 N_DOCUMENTS = 30
 """The client owns open texts, so the generator bounds them; other growth is the server's."""
 
 QUESTIONS = ("what calls price_of?", "where is total computed?", "/where price_of", "/explain price_of", "and where?")
 
 TEXT = "from price import price_of\n\ndef checkout(basket):\n    total = price_of(basket)\n    return to\n"
+
+
+# Values of every JSON type at its limits, invalid identifiers, invalid messages.
+
+NASTY_STRINGS: tuple[str, ...] = (
+    *("", " ", "\0", "\ud800", "a\udfff.py", "\u202e\u2066", "\x1b[31m", "x" * 100_000),
+    *("%", "%zz%00", "../../../../etc/passwd", "file://host/share", "file:///nonexistent/%00/x.py"),
+    *("untitled:", "http://[::1", "__class__", "\n" * 500, "é" * 300, "😀" * 300, "def f():\n\treturn (\n"),
+    *("'; DROP TABLE turns; --", '"*', "NaN", "/where", "/explain \ud800"),
+)
+
+NASTY_NUMBERS: tuple[float | int, ...] = (
+    *(0, -1, 1, 2**31 - 1, 2**31, -(2**31) - 1, 2**53, 2**63, 2**64, 10**40, -(10**40)),
+    *(0.5, -0.0, 1e308, 5e-324, float("nan"), float("inf")),
+)
+
+NASTY_VALUES: tuple[Any, ...] = (
+    *NASTY_STRINGS,
+    *NASTY_NUMBERS,
+    *(None, True, False, [], {}, [[]], [None], {"": None}, {"id": []}, [[[[[[[[[[[[[[[[{}]]]]]]]]]]]]]]]]),
+    *({"class": 1, "def": {"_x": 2}, "a b": []}, [0] * 1000, {str(number): number for number in range(200)}),
+)
+
+NASTY_IDS: tuple[Any, ...] = (
+    *(None, True, False, [], {}, [1], {"id": 1}),
+    *(0, -1, 0.5, 1.0, 1e300, 2**31, 2**64, 10**100),
+    *("", "1", "\ud800", "\0", "x" * 5_000),
+)
+"""Identifiers of requests: JSON-RPC allows strings, numbers and, discouraged, null."""
+
+NO_MESSAGES: tuple[bytes, ...] = (
+    *(b"[]", b"null", b"5", b'"x"', b"{", b"", b"\xff\xfe", b"[" * 20_000, b'{"a":' * 5_000, b"NaN", b"[{}]"),
+    *(b"1" * 5_000, b'{"id": 1e999, "method": 5}'),
+)
+"""Bodies that are not JSON objects."""
+
+GARBAGE: tuple[bytes, ...] = (
+    *(b"\r\n\r\n", b"hello\r\n", b"Content-Type: x\r\n", b"Content-Length: many\r\n\r\n"),
+    *(b"Content-Length: -5\r\n\r\n", b": :\n", b"GET / HTTP/1.1\r\n"),
+    *(b"\0" * 100 + b"\n", b"x" * 100_000 + b"\n"),
+)
+"""Bytes between messages that hold no header."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +86,7 @@ class Fuzzer:
 
     def __iter__(self) -> Iterator[Fuzzed]:
         kinds: tuple[tuple[Callable[[], Fuzzed], int], ...] = (
-            (self._valid, 40),
+            (lambda: _fuzzed(self._message()), 40),
             (self._mutated, 38),
             (self._wrong_envelope, 8),
             (self._response, 6),
@@ -60,9 +100,6 @@ class Fuzzer:
 
     # Messages.
 
-    def _valid(self) -> Fuzzed:
-        return _fuzzed(self._message())
-
     def _mutated(self) -> Fuzzed:
         message = self._message()
         for _ in range(self._random.choice((1, 1, 1, 2, 4))):
@@ -72,26 +109,24 @@ class Fuzzer:
 
     def _wrong_envelope(self) -> Fuzzed:
         message = self._message()
-        kind = self._random.randrange(8)
-        if kind == 0:
-            message["jsonrpc"] = self._random.choice(["1.0", "", None, 2, 2.0, [], {}, "2.0 "])
-        elif kind == 1:
-            message["id"] = self._random.choice(NASTY_IDS)
-        elif kind == 2:
-            message["method"] = self._random.choice(NASTY_VALUES)
-            message["id"] = self._id()
-        elif kind == 3:
-            message["id"] = self._random.choice(self._recent_ids or [1])  # an answered or running one
-        elif kind == 4:
-            del message["jsonrpc"]
-        elif kind == 5:
-            message["method"] = self._random.choice(
-                ["", "no/such", "weft/", "$/no", "initialize", "textDocument/hover"]
-            )
-        elif kind == 6:
-            message["params"] = self._random.choice(NASTY_VALUES)
-        else:
-            message[self._random.choice(NASTY_STRINGS)] = self._random.choice(NASTY_VALUES)
+        choice = self._random.choice
+        match self._random.randrange(8):
+            case 0:
+                message["jsonrpc"] = choice(["1.0", "", None, 2, 2.0, [], {}, "2.0 "])
+            case 1:
+                message["id"] = choice(NASTY_IDS)
+            case 2:
+                message |= {"method": choice(NASTY_VALUES), "id": self._id()}
+            case 3:
+                message["id"] = choice(self._recent_ids or [1])  # an answered or running one
+            case 4:
+                del message["jsonrpc"]
+            case 5:
+                message["method"] = choice(["", "no/such", "weft/", "$/no", "initialize", "textDocument/hover"])
+            case 6:
+                message["params"] = choice(NASTY_VALUES)
+            case _:
+                message[choice(NASTY_STRINGS)] = choice(NASTY_VALUES)
         return _fuzzed(message)
 
     def _response(self) -> Fuzzed:
@@ -115,35 +150,23 @@ class Fuzzer:
 
     def _garbage(self) -> Fuzzed:
         """Bytes between two messages that are not a header. They hold no length, so the next message can be found."""
-        junk = self._random.choice(
-            (
-                b"\r\n\r\n",
-                b"hello\r\n",
-                b"Content-Type: x\r\n",
-                b"Content-Length: many\r\n\r\n",
-                b"Content-Length: -5\r\n\r\n",
-                b": :\n",
-                b"GET / HTTP/1.1\r\n",
-                b"\0" * 100 + b"\n",
-                b"x" * 100_000 + b"\n",
-                self._random.randbytes(30).replace(b":", b";") + b"\n",
-                b"no end of line",
-            )
-        )
-        return Fuzzed(junk)
+        junk = self._random.randbytes(30).replace(b":", b";") + b"\n"
+        return Fuzzed(self._random.choice([*GARBAGE, junk, b"no end of line"]))
 
     # Parts.
 
     def _message(self) -> dict[str, Any]:
-        method, params, is_request = self._random.choices(*self._methods())[0]
+        rows = self._methods()
+        method, params, is_request, _ = self._random.choices(rows, [row[3] for row in rows])[0]
         message: dict[str, Any] = {"jsonrpc": "2.0", "method": method}
         if is_request:
             message["id"] = self._id()
         if params is not None:
-            message["params"] = copy.deepcopy(params() if callable(params) else params)
+            message["params"] = copy.deepcopy(params)
         return message
 
-    def _methods(self) -> tuple[list[tuple[str, Any, bool]], list[float]]:
+    def _methods(self) -> list[tuple[str, Any, bool, float]]:
+        """Methods with parameters, whether they are requests, and how often each is drawn."""
         uri = self._random.choice(self._uris)
         document = {"uri": uri}
         position = {"line": self._random.randrange(8), "character": self._random.randrange(30)}
@@ -158,17 +181,13 @@ class Fuzzer:
         watched = {"changes": [{"uri": uri, "type": self._random.randrange(1, 4)}]}
         command = {"command": "weft.didAccept", "arguments": [item]}
         conversations = {"action": self._random.choice(["list", "get", "search", "delete"]), "text": "x", "limit": 5}
-        rows: list[tuple[str, Any, bool, float]] = [
+        trigger = {"triggerKind": self._random.choice([1, 2])}
+        return [
             ("textDocument/didOpen", {"textDocument": opened}, False, 8),
             ("textDocument/didChange", {"textDocument": version, "contentChanges": [change]}, False, 16),
             ("textDocument/didChange", {"textDocument": version, "contentChanges": [whole]}, False, 3),
             ("textDocument/didClose", {"textDocument": document}, False, 6),
-            (
-                "textDocument/inlineCompletion",
-                {**at, "context": {"triggerKind": self._random.choice([1, 2])}},
-                True,
-                12,
-            ),
+            ("textDocument/inlineCompletion", {**at, "context": trigger}, True, 12),
             ("textDocument/completion", {**at, "context": {"triggerKind": 1}}, True, 4),
             ("weft/complete", {**at, "candidates": 2}, True, 1),
             ("weft/explain", at, True, 1),
@@ -193,7 +212,6 @@ class Fuzzer:
             ("no/such/method", {"a": {"b": [1, {"c": 2}]}}, True, 2),
             ("no/such/notification", {"a": {"b": 1}}, False, 2),
         ]
-        return [(method, params, is_request) for method, params, is_request, _ in rows], [row[3] for row in rows]
 
     def _id(self) -> Any:
         self._n_ids += 1

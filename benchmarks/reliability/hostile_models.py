@@ -11,11 +11,12 @@ from __future__ import annotations
 import re
 import subprocess
 import sys
-import threading
 import time
 import unicodedata
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -23,7 +24,7 @@ from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
 from ..lsp_client import Client, ServerGone, completion_params, user_environment, when_ready
-from .campaign import Counts, Settings
+from .campaign import Counts, Settings, strings_of, write_file
 from .hostile_server import ATTACKS, POISON, PROTOCOLS, HostileServer
 
 QUESTION = "Can text from a hostile model server or document stall, exhaust or act on an editor?"
@@ -75,23 +76,14 @@ def price(item):
 
 
 def run(settings: Settings) -> Counts:
-    counts: Counter[str] = Counter()
-    growth_mb: list[float] = []
-    lock = threading.Lock()
-
-    def attack(protocol: str) -> None:
-        found, grown = _attacked(settings, protocol, SHORT_ATTACKS if settings.is_short else ATTACKS)
-        with lock:
+    attacks, protocols = (SHORT_ATTACKS, PROTOCOLS[:1]) if settings.is_short else (ATTACKS, PROTOCOLS)
+    with ThreadPoolExecutor(len(protocols)) as pool:
+        attacked = pool.map(lambda protocol: _attacked(settings, protocol, attacks), protocols)
+        counts = _hostile_documents(settings)
+        growth_mb = list[float]()
+        for found, grown in attacked:
             counts.update(found)
             growth_mb.append(grown)
-
-    protocols = PROTOCOLS[:1] if settings.is_short else PROTOCOLS
-    threads = [threading.Thread(target=attack, args=(protocol,)) for protocol in protocols]
-    for thread in threads:
-        thread.start()
-    counts.update(_hostile_documents(settings))
-    for thread in threads:
-        thread.join()
     names = ("attacks", "requests", "answered_with_text", "documents_asked", *MUST_BE_ZERO)
     wrong = sorted(name.removeprefix(_WRONG) for name in counts if name.startswith(_WRONG))
     return {
@@ -104,19 +96,22 @@ def run(settings: Settings) -> Counts:
 class _CheckedServer:
     """A server under attack, with counts of violations."""
 
-    def __init__(self, folder: Path, home: Path, settings: Mapping[str, Any], counts: Counter[str]) -> None:
-        self._arguments = folder, home, settings
+    def __init__(self, work: Path, models: Sequence[Mapping[str, Any]], counts: Counter[str]) -> None:
+        self.folder, self._home = work / "shop", work / "home"
+        self._home.mkdir()
+        self._settings = {**SETTINGS, "model": models}
         self._counts = counts
-        self.folder = folder
-        self._client = self._start()
+        self._start()
 
-    def _start(self) -> Client:
-        folder, home, settings = self._arguments
-        home.mkdir(parents=True, exist_ok=True)
-        return Client(folder, home, settings)
+    def _start(self) -> None:
+        self._client = Client(self.folder, self._home, self._settings)
+        when_ready(self._client)
 
-    def ready(self) -> dict[str, Any]:
-        return when_ready(self._client)
+    def __enter__(self) -> _CheckedServer:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._client.close()
 
     @property
     def memory_mb(self) -> float:
@@ -153,8 +148,7 @@ class _CheckedServer:
             return self._send_all(requests)
         except (ServerGone, OSError):
             self._counts["process_ends"] += 1
-            self._client = self._start()
-            self.ready()
+            self._start()
             return [None] * len(requests)
 
     def _send_all(self, requests: list[tuple[str, dict[str, Any], float]]) -> list[Any]:
@@ -202,52 +196,51 @@ class _CheckedServer:
 
     def _check_strings(self, value: Any) -> None:
         """Check plain text for an editor at any depth; citations and URIs are data."""
-        for text in _strings(value):
+        for text in strings_of(value, without=("citation", "uri")):
             self._counts["unsafe_texts"] += any(map(_is_forbidden, text))
-
-    def close(self) -> None:
-        self._client.close()
 
 
 def _attacked(settings: Settings, protocol: str, attacks: tuple[str, ...]) -> tuple[Counter[str], float]:
     """The counts of one server under each attack of one protocol, and the most that its memory grew."""
     counts: Counter[str] = Counter()
-    hostile = HostileServer(protocol)
-    work = settings.work / protocol.replace(".", "-")
-    folder = work / "shop"
-    folder.mkdir(parents=True)
-    (folder / "shop.py").write_text(CODE, encoding="utf-8")
-    model = {"backend": protocol, "url": hostile.url, "timeout_ms": TIMEOUT_MS}
-    server = _CheckedServer(folder, work / "home", {**SETTINGS, "model": [model]}, counts)
-    try:
-        server.ready()
-        before_mb = server.memory_mb
-        for number, attack in enumerate(attacks, 1):
-            texts = {name: f"from shop import price\n\n\n{name}_{number} = pri" for name in ("asked", "typed")}
-            for name, text in texts.items():
-                server.show(f"{name}.py", text, number)
-            hostile.attack = attack
-            counts["attacks"] += 1
-            wrong_before = sum(counts[name] for name in MUST_BE_ZERO)
-            server.ask_all(
-                [
-                    server.question("What does total add up?"),
-                    server.completion("asked.py", texts["asked"], invoked=True),
-                    server.completion("typed.py", texts["typed"], invoked=False),
-                ]
-            )
-            if attack == "drip_probe":
-                time.sleep(0.5)
-            hostile.attack = ""
-            counts["not_recovered"] += not _recovers(server, number)
-            if sum(counts[name] for name in MUST_BE_ZERO) > wrong_before:
-                counts[f"{_WRONG}{protocol} {attack}"] = 1
-        counts["attacks_beyond_bytes"] = int(hostile.most_bytes > MOST_BYTES)
-        counts["redirects_followed"] = hostile.n_redirected
-        return counts, server.memory_mb - before_mb
-    finally:
-        server.close()
-        hostile.close()
+    work = _shop(settings.work / protocol.replace(".", "-"))
+    with closing(HostileServer(protocol)) as hostile:
+        model = {"backend": protocol, "url": hostile.url, "timeout_ms": TIMEOUT_MS}
+        with _CheckedServer(work, [model], counts) as server:
+            before_mb = server.memory_mb
+            for number, attack in enumerate(attacks, 1):
+                wrong_before = sum(counts[name] for name in MUST_BE_ZERO)
+                _attack(server, hostile, attack, number)
+                counts["attacks"] += 1
+                counts["not_recovered"] += not _recovers(server, number)
+                if sum(counts[name] for name in MUST_BE_ZERO) > wrong_before:
+                    counts[f"{_WRONG}{protocol} {attack}"] = 1
+            counts["attacks_beyond_bytes"] = int(hostile.most_bytes > MOST_BYTES)
+            counts["redirects_followed"] = hostile.n_redirected
+            return counts, server.memory_mb - before_mb
+
+
+def _shop(work: Path) -> Path:
+    """A folder with the workspace `shop`."""
+    write_file(work / "shop" / "shop.py", CODE)
+    return work
+
+
+def _attack(server: _CheckedServer, hostile: HostileServer, attack: str, number: int) -> None:
+    texts = {name: f"from shop import price\n\n\n{name}_{number} = pri" for name in ("asked", "typed")}
+    for name, text in texts.items():
+        server.show(f"{name}.py", text, number)
+    hostile.attack = attack
+    server.ask_all(
+        [
+            server.question("What does total add up?"),
+            server.completion("asked.py", texts["asked"], invoked=True),
+            server.completion("typed.py", texts["typed"], invoked=False),
+        ]
+    )
+    if attack == "drip_probe":
+        time.sleep(0.5)
+    hostile.attack = ""
 
 
 def _recovers(server: _CheckedServer, number: int) -> bool:
@@ -269,34 +262,26 @@ def _recovers(server: _CheckedServer, number: int) -> bool:
 def _hostile_documents(settings: Settings) -> Counter[str]:
     """Answers from documents, and completions from lines, that hold what a model's answers held."""
     counts: Counter[str] = Counter()
-    folder = settings.work / "documents" / "shop"
-    folder.mkdir(parents=True)
-    (folder / "shop.py").write_text(CODE, encoding="utf-8")
-    poison = {name: text.encode("utf-8", "replace").decode() for name, text in POISON.items()}
-    for name, text in poison.items():
-        topic = name.replace("_", "")
-        (folder / f"{topic}.md").write_text(
-            f"# The {topic} price\n\nThe {topic} price is {text}\n\nMore of the {topic} price.\n", encoding="utf-8"
-        )
+    work = _shop(settings.work / "documents")
+    folder = work / "shop"
+    for name, poison in POISON.items():
+        topic, text = name.replace("_", ""), poison.encode("utf-8", "replace").decode()
+        document = f"# The {topic} price\n\nThe {topic} price is {text}\n\nMore of the {topic} price.\n"
+        write_file(folder / f"{topic}.md", document)
         value = text.replace("\n", " ").replace('"', "'")
         line = f'{topic}_level = "{value}"\n'
-        (folder / f"{topic}_code.py").write_text(f"{line}\n\ndef f():\n    pass\n\n\n{line}", encoding="utf-8")
-    home = settings.work / "documents" / "home"
-    server = _CheckedServer(folder, home, {**SETTINGS, "model": [{"backend": "workspace"}]}, counts)
-    try:
-        server.ready()
-        asked = [*poison][:3] if settings.is_short else [*poison]
-        for number, name in enumerate(asked, 1):
+        write_file(folder / f"{topic}_code.py", f"{line}\n\ndef f():\n    pass\n\n\n{line}")
+    with _CheckedServer(work, [{"backend": "workspace"}], counts) as server:
+        for number, name in enumerate([*POISON][: 3 if settings.is_short else None], 1):
             topic = name.replace("_", "")
             text = f'import os\n\n\n{topic}_level = "'
             server.show("typed.py", text, number)
-            requests = [server.question(f"What is the {topic} price?")]
-            requests += [server.completion("typed.py", text, invoked=True)]
-            server.ask_all(requests)
+            server.ask_all(
+                [server.question(f"What is the {topic} price?"), server.completion("typed.py", text, invoked=True)]
+            )
             counts["documents_asked"] += 1
-        counts["unsafe_texts"] += _terminal(folder, home, ["osc8", "bidi", "controls"][: 1 if settings.is_short else 3])
-    finally:
-        server.close()
+        topics = ["osc8", "bidi", "controls"][: 1 if settings.is_short else 3]
+        counts["unsafe_texts"] += _terminal(folder, work / "home", topics)
     return counts
 
 
@@ -334,15 +319,3 @@ def _active_content(markdown: str) -> Iterator[str]:
             yield token.content
         if token.type == "link_open" and not str(token.attrs["href"]).lower().startswith(("http://", "https://")):
             yield str(token.attrs["href"])
-
-
-def _strings(value: Any) -> Iterator[str]:
-    if isinstance(value, str):
-        yield value
-    elif isinstance(value, Mapping):
-        for name, inner in value.items():
-            if name not in ("citation", "uri"):
-                yield from _strings(inner)
-    elif isinstance(value, list):
-        for inner in value:
-            yield from _strings(inner)

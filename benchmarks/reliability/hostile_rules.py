@@ -9,6 +9,7 @@ from pathlib import Path
 
 from ...server.config import IndexOptions
 from ...server.workspace.files import walk
+from .campaign import write_file
 
 N_FILES = 100
 
@@ -21,11 +22,9 @@ def slowest_walks(work: Path, rng: random.Random, n_patterns: int) -> dict[str, 
         folder = work / f"rules-{number}"
         names = ["a" * 240, "/".join(["a"] * 100), "b"] if name.startswith("backtracking") else files
         for each in names:
-            path = folder / each
-            path.parent.mkdir(parents=True, exist_ok=True)
-            path.touch()
+            write_file(folder / each, "")
         (folder / ".git").mkdir()
-        (folder / ".gitignore").write_text("\n".join(lines))
+        write_file(folder / ".gitignore", "\n".join(lines))
         started_s = time.process_time()
         for _ in walk(folder, IndexOptions()):
             pass

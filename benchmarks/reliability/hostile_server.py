@@ -9,13 +9,13 @@ from __future__ import annotations
 import gzip
 import json
 import socket
-import threading
 import time
 from collections.abc import Callable, Mapping
+from contextlib import ExitStack, suppress
 from functools import lru_cache
 from typing import Any
 
-from ..http_server import JsonHandler, LoopbackServer
+from ..http_server import JsonHandler, serving
 
 PROTOCOLS = ("openai", "ollama", "llama.cpp")
 
@@ -74,15 +74,9 @@ class HostileServer:
 
             do_POST = do_GET
 
-        self._servers = LoopbackServer(HostileHandler), LoopbackServer(Sink)
-        self.url, self.sink_url = (server.url for server in self._servers)
-        for server in self._servers:
-            threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.05}, daemon=True).start()
-
-    def close(self) -> None:
-        for server in self._servers:
-            server.shutdown()
-            server.server_close()
+        stack = ExitStack()
+        self.url, self.sink_url = (stack.enter_context(serving(each)) for each in (HostileHandler, Sink))
+        self.close = stack.close
 
     def _answer(self, handler: JsonHandler, body: dict[str, Any] | None) -> None:
         path = handler.path
@@ -100,21 +94,23 @@ class HostileServer:
     def _about(self, path: str, body: dict[str, Any]) -> tuple[Any, int]:
         """The description of the model that a request without a stream gets."""
         template = "{{ if .Suffix }}<PRE>{{ .Prompt }}<SUF>{{ .Suffix }}<MID>{{ else }}{{ .Messages }}{{ end }}"
-        content = body.get("content")
-        pieces = content if isinstance(content, list) else [content]
+        content = body.get("content") or []
         tokens: list[int] = []
-        for piece in pieces:
-            tokens += [piece] if isinstance(piece, int) else [1 + ord(sign) for sign in piece or ""]
+        for piece in content if isinstance(content, list) else [content]:
+            tokens += [piece] if isinstance(piece, int) else [1 + ord(sign) for sign in piece]
         answers: dict[str, Any] = {
             "/v1/models": {"data": [{"id": "hostile", "max_model_len": 4096}]},
             "/v1/chat/completions": {"choices": [{"message": {"role": "assistant", "content": "hi"}}]},
             "/api/tags": {"models": [{"name": "hostile", "digest": "d"}]},
             "/api/ps": {"models": []},
             "/api/show": {"template": template, "capabilities": ["completion", "insert"], "model_info": {}},
-            "/props": {"default_generation_settings": {"n_ctx": 4096}, "model_alias": "hostile"},
+            "/props": {
+                "default_generation_settings": {"n_ctx": 4096},
+                "model_alias": "hostile",
+                "chat_template": "plain",
+            },
             "/tokenize": {"tokens": tokens},
         }
-        answers["/props"]["chat_template"] = "plain"
         served = {"openai": "/v1", "ollama": "/api", "llama.cpp": ""}[self.protocol]
         if path not in answers or not path.startswith(served) or (served == "" and path.startswith(("/v1", "/api"))):
             return {"error": {"message": "File Not Found"}}, 404
@@ -132,16 +128,13 @@ class HostileServer:
 
     def _attack(self, to: _Victim, attack: str) -> None:
         to.handler.close_connection = True
-        try:
+        with suppress(OSError):  # the client may close the connection
             if attack in POISON:
                 text = f"total = price {POISON[attack]}"
                 to.send(*(to.event(text[at : at + 3]) for at in range(0, len(text), 3)), to.end)
             else:
                 _ATTACKS[attack](to)
-        except OSError:
-            pass  # the client closed the connection, as it may
-        finally:
-            self.most_bytes = max(self.most_bytes, to.n)
+        self.most_bytes = max(self.most_bytes, to.n)
 
 
 class _Victim:
@@ -160,19 +153,16 @@ class _Victim:
             self.n += n
             view = view[n:]
 
-    def send(self, *pieces: bytes, type: str = "text/event-stream", encoding: str = "identity") -> None:
+    def send(self, *pieces: bytes, type: bytes = b"text/event-stream", encoding: bytes = b"identity") -> None:
         """A whole response in chunks."""
-        self._head(type, encoding)
+        self.raw(_HEAD % (type, encoding))
         for piece in pieces:
             self.raw(_chunk(piece))
         self.raw(b"0\r\n\r\n")
 
     def repeat(self, data: bytes, pause_s: float = 0.0, head: bytes = b"") -> None:
         """The same bytes again and again behind a head, by default that of a response in chunks."""
-        if head:
-            self.raw(head)
-        else:
-            self._head()
+        self.raw(head or _HEAD % (b"text/event-stream", b"identity"))
         until_s = time.monotonic() + LONGEST_ATTACK_S
         while time.monotonic() < until_s:
             self.raw(data)
@@ -184,19 +174,12 @@ class _Victim:
         self._socket.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, b"\x01\x00\x00\x00\x00\x00\x00\x00")
         self._socket.close()
 
-    def _head(self, type: str = "text/event-stream", encoding: str = "identity") -> None:
-        self.raw(
-            b"HTTP/1.1 200 OK\r\nContent-Type: %b\r\nContent-Encoding: %b\r\nTransfer-Encoding: chunked\r\n\r\n"
-            % (type.encode(), encoding.encode())
-        )
+
+_HEAD = b"HTTP/1.1 200 OK\r\nContent-Type: %b\r\nContent-Encoding: %b\r\nTransfer-Encoding: chunked\r\n\r\n"
 
 
 def _chunk(data: bytes) -> bytes:
     return b"%x\r\n%b\r\n" % (len(data), data)
-
-
-def _drip_headers(to: _Victim) -> None:
-    to.repeat(b"X-Slow: 1\r\n", DRIP_S, head=b"HTTP/1.1 200 OK\r\n")
 
 
 def _long_answer(to: _Victim) -> None:
@@ -222,7 +205,7 @@ _ATTACKS: Mapping[str, Callable[[_Victim], None]] = {
     "drip_tokens": lambda to: to.repeat(_chunk(to.event(" total")), DRIP_S),
     "drip_comments": lambda to: to.repeat(_chunk(b": keep-alive\n\n"), DRIP_S),
     "drip_bytes": lambda to: to.repeat(_chunk(b"x"), DRIP_S),
-    "drip_headers": _drip_headers,
+    "drip_headers": lambda to: to.repeat(b"X-Slow: 1\r\n", DRIP_S, head=b"HTTP/1.1 200 OK\r\n"),
     "drip_probe": lambda to: None,  # drips the headers of a description: see `_answer`
     "silence": lambda to: time.sleep(LONGEST_ATTACK_S),
     "endless_tokens": lambda to: to.repeat(_chunk(to.event(" total") * 100)),
@@ -230,12 +213,12 @@ _ATTACKS: Mapping[str, Callable[[_Victim], None]] = {
     "endless_tiny_chunks": lambda to: to.repeat(_chunk(b"x") * (1 << 13)),
     "endless_comments": lambda to: to.repeat(_chunk(b": ping\n\n" * (1 << 12))),
     "huge_event": lambda to: to.send(to.event("total " * 160_000), to.event(" more"), to.end),
-    "huge_json": lambda to: to.send(b'{"a": [' + b"[]," * 10_000_000 + b"[]]}\n", type="application/json"),
-    "gzip_bomb": lambda to: to.send(_bomb(), encoding="gzip"),
+    "huge_json": lambda to: to.send(b'{"a": [' + b"[]," * 10_000_000 + b"[]]}\n", type=b"application/json"),
+    "gzip_bomb": lambda to: to.send(_bomb(), encoding=b"gzip"),
     "long_answer": _long_answer,
     "malformed": lambda to: to.send(*_MALFORMED),
     "invalid_utf8": lambda to: to.send(to.event("total ").replace(b"total", b"to\xff\xfetal"), to.end),
-    "wrong_type": lambda to: to.send(b"\x89PNG\r\n\x1a\n" + bytes(range(256)) * 64, type="image/png"),
+    "wrong_type": lambda to: to.send(b"\x89PNG\r\n\x1a\n" + bytes(range(256)) * 64, type=b"image/png"),
     "nested": lambda to: to.send(b"data: " + b"[" * 500_000 + b"\n\n", to.event("total"), to.end),
     "redirect": lambda to: to.raw(_REDIRECT % to.sink_url.encode()),
     "error_text": _error_text,

@@ -60,7 +60,7 @@ class _KillCampaign:
             for index in (self._home / "indexes").glob("*.weft"):
                 index.unlink()
         try:
-            client = self._started()
+            client = Client(self._project, self._home)
         except (ServerGone, OSError) as error:
             self._problem(f"at a start ({moment})", error)
             return
@@ -72,10 +72,9 @@ class _KillCampaign:
                 kill_at_s = time.monotonic() + self._rng.uniform(0, LATEST_S[moment])
             if moment == "questions":
                 self._ask(client, kill_at_s, asked)
-            elif moment == "edits":
+            elif moment in ("edits", "end"):
                 self._edit(client)
-            elif moment == "end":
-                self._edit(client)
+            if moment == "end":
                 client.request("shutdown", None)
             time.sleep(max(0.0, kill_at_s - time.monotonic()))
         except (ServerGone, OSError) as error:
@@ -88,9 +87,8 @@ class _KillCampaign:
     def check_last(self) -> None:
         """Check a last start without a kill: a complete history, no file left over, an index that equals the disk."""
         try:
-            client = self._started()
-            self._check_start(client)
-            client.close()
+            with Client(self._project, self._home) as client:
+                self._check_start(client)
         except (ServerGone, OSError) as error:
             self._problem("at the last start", error)
         with Workspace([self._project], Config()) as cached:
@@ -106,9 +104,6 @@ class _KillCampaign:
         self.counts["questions acknowledged"] = len(self._acknowledged)
         self.counts["questions lost"] = sum(question not in questions for question in self._acknowledged)
         self.counts["start problems"] += len(list(file.parent.glob("*.aside")))
-
-    def _started(self) -> Client:
-        return Client(self._project, self._home)
 
     def _check_start(self, client: Client) -> None:
         status = when_ready(client)

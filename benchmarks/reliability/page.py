@@ -37,12 +37,8 @@ def page(text: str, report: Mapping[str, Any]) -> str:
 
 
 def _row(row: Mapping[str, Any]) -> str:
-    counts = ", ".join(
-        f"{name.replace('_', ' ')} {value:,}"
-        if isinstance(value, (int, float))
-        else f"{name.replace('_', ' ')} {value}"
-        for name, value in row["counts"].items()
-    )
+    shown = {name: value if isinstance(value, str) else f"{value:,}" for name, value in row["counts"].items()}
+    counts = ", ".join(f"{name.replace('_', ' ')} {value}" for name, value in shown.items())
     return f"| {row['campaign']} | {row['seconds'] / 60:.1f} | {counts} | {', '.join(row['failed']) or 'nothing'} |"
 
 

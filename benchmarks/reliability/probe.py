@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import json
 import socket
+import socketserver
 import sys
 import threading
 from hashlib import blake2b
@@ -31,18 +32,12 @@ def hash_of(text: bytes) -> str:
 
 
 def serve_texts(path: Path, opened: list[Workspace]) -> None:
-    listener = socket.socket(socket.AF_UNIX)
-    listener.bind(str(path))
-    listener.listen()
+    class TextHandler(socketserver.StreamRequestHandler):
+        def handle(self) -> None:
+            self.wfile.write(json.dumps(texts_of(opened[-1]) if opened else {}).encode())
 
-    def answer() -> None:
-        while True:
-            connection, _ = listener.accept()
-            with connection:
-                texts = texts_of(opened[-1]) if opened else {}
-                connection.sendall(json.dumps(texts).encode())
-
-    threading.Thread(target=answer, daemon=True).start()
+    server = socketserver.UnixStreamServer(str(path), TextHandler)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
 
 
 def ask_texts(path: Path) -> dict[str, str]:

@@ -27,7 +27,7 @@ from ...server.secrets import is_secret_path, redact
 from ..bootstrap import percentile
 from ..http_server import JsonHandler, serving
 from ..lsp_client import Client, completion_params, when_ready
-from .campaign import Counts, Settings
+from .campaign import Counts, Settings, strings_of, write_file
 from .canaries import Canary, file_canaries, line_canaries
 
 QUESTION = "Do secrets of a workspace reach a model server, and what does the redaction cost ordinary code?"
@@ -58,8 +58,9 @@ def run(settings: Settings) -> Counts:
     with _recording_server() as (url, record):
         counts = _attack(folder, home, url, files, places)
         sent = "\n".join(sorted(record))
-    leaked_files = [canary for canary in files if any(value in sent for value in canary.values)]
-    leaked = [canary for canary in lines if any(value in sent for value in canary.values)]
+    leaked_files, leaked = (
+        [canary for canary in some if any(value in sent for value in canary.values)] for some in (files, lines)
+    )
     n_sent = sum(f"marker{number:04d}" in sent for number in range(len(lines)))
     touched = _touched(random.Random(settings.seed), CODE_LINES // 10 if settings.is_short else CODE_LINES)
 
@@ -96,7 +97,7 @@ def _write(
 ) -> dict[str, list[tuple[int, int]]]:
     """Write the workspace; for each ordinary file the line and column behind each canary."""
     for canary in files:
-        _write_file(folder / canary.path, canary.text)
+        write_file(folder / canary.path, canary.text)
     by_suffix: dict[str, list[tuple[int, Canary]]] = {}
     for number, canary in enumerate(lines):
         by_suffix.setdefault(canary.path, []).append((number, canary))
@@ -111,13 +112,8 @@ def _write(
                 column = len(text) - text.rfind("\n") - 1
                 places.setdefault(name, []).append((text.count("\n"), column))
                 text += f"\n\ndef after_{number}(cart):\n    return total_price_{start}(cart)\n\n"
-            _write_file(folder / name, text)
+            write_file(folder / name, text)
     return places
-
-
-def _write_file(path: Path, text: str) -> None:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(text, encoding="utf-8")
 
 
 @contextmanager
@@ -133,7 +129,7 @@ def _recording_server() -> Iterator[tuple[str, set[str]]]:
         def do_POST(self) -> None:
             asked = self.json_body()
             with lock:
-                for text in _texts(asked):
+                for text in strings_of(asked):
                     record.update(text.split("\n"))
             if self.path == "/v1/embeddings":
                 self.send_json(
@@ -155,17 +151,6 @@ def _recording_server() -> Iterator[tuple[str, set[str]]]:
 
     with serving(RecordingHandler) as url:
         yield url, record
-
-
-def _texts(value: object) -> Iterator[str]:
-    if isinstance(value, str):
-        yield value
-    elif isinstance(value, dict):
-        for each in value.values():
-            yield from _texts(each)
-    elif isinstance(value, list):
-        for each in value:
-            yield from _texts(each)
 
 
 def _attack(

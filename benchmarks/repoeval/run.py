@@ -25,7 +25,7 @@ from ...errors import UserError
 from ..bootstrap import bootstrap_interval, differences, mean, percentile
 from ..command import Report, command_parser, run_command, say
 from ..tables import bracketed, markdown, number, or_none
-from .checkouts import Repository, checkouts, resolutions, tasks_of
+from .checkouts import CheckoutFiles, checkouts, resolutions, tasks_of
 from .metrics import RetrievalScore, score_retrieval
 from .peers import PEERS, MakeRanker, Windows
 from .task_languages import TASK_LANGUAGES
@@ -158,15 +158,15 @@ def _measure(options: argparse.Namespace) -> Report | int:
     results = {name: StrategyResults() for name in options.strategies}
     by_resolution: dict[str, dict[str, int]] = {}
     for checkout in checkouts(options):
-        repo, repository = checkout.repo, Repository.read(checkout)
-        tasks[repo] = limited(tasks_of(checkout, repository, options.work), options.limit)
+        repo, files = checkout.repo, CheckoutFiles.read(checkout)
+        tasks[repo] = limited(tasks_of(checkout, files, options.work), options.limit)
         by_resolution[repo] = resolutions(tasks[repo])
         if options.typed is not None:
             typed = (typed_to_called_name(task, options.typed) for task in tasks[repo])
             tasks[repo] = [task for task in typed if task]
-        say(f"{repo}: {checkout.language.name}, {len(repository.sources)} files, {len(tasks[repo])} tasks")
+        say(f"{repo}: {checkout.language.name}, {len(files.sources)} files, {len(tasks[repo])} tasks")
         say(f"  labels of API tasks: {shares(by_resolution[repo])}")
-        _run_repository(repository, tasks[repo], results)
+        _run_repository(repo, files, tasks[repo], results)
     figures = summary(tasks, results) | {"resolutions": by_resolution}
     return Report("repoeval-retrieval", report(tasks, results, against), figures)
 
@@ -175,7 +175,7 @@ def _write_tasks(options: argparse.Namespace) -> int:
     """Write the tasks of each repository to `<repository>.jsonl`."""
     options.write_tasks.mkdir(parents=True, exist_ok=True)
     for checkout in checkouts(options):
-        tasks = limited(tasks_of(checkout, Repository.read(checkout), options.work), options.limit)
+        tasks = limited(tasks_of(checkout, CheckoutFiles.read(checkout), options.work), options.limit)
         lines = (json.dumps(asdict(task), ensure_ascii=False, sort_keys=True) for task in tasks)
         target = options.write_tasks / f"{checkout.repo}.jsonl"
         target.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8", newline="")
@@ -201,8 +201,10 @@ def limited(tasks: list[Task], limit: int | None) -> list[Task]:
     return some
 
 
-def _run_repository(repository: Repository, tasks: Sequence[Task], results: Mapping[str, StrategyResults]) -> None:
-    repo, windows = repository.repo, Windows.cut(repository.sources, repository.manifests)
+def _run_repository(
+    repo: str, files: CheckoutFiles, tasks: Sequence[Task], results: Mapping[str, StrategyResults]
+) -> None:
+    windows = Windows.cut(files)
     for name, result in results.items():
         begin = time.perf_counter()
         rank = STRATEGIES[name](windows)

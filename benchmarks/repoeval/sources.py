@@ -106,7 +106,7 @@ def parse_source(path: str, text: str, sha256: str, language: TaskLanguage = PYT
     facts = _line_facts(text, lines, tree) if tree else None
     suffix = language.suffix_of(path)
     is_declarations = language.declaration_files and language.declaration_files.search(path)
-    if suffix in language.grammars and not is_declarations:
+    if suffix is not None and suffix in language.grammars and not is_declarations:
         facts = line_facts(text, len(lines), language, suffix)
     is_code, code_end = facts or ((), ())
     return SourceFile(

@@ -49,20 +49,20 @@ PYTHON = TaskLanguage(
 _TYPESCRIPT = ("tree_sitter_typescript", "language_typescript")
 _TSX = ("tree_sitter_typescript", "language_tsx")
 
+_TYPESCRIPT_KEYWORDS = """
+abstract any as asserts async await bigint boolean break case catch class const constructor continue debugger
+declare default delete do else enum export extends false finally for from function get if implements import in
+infer instanceof interface is keyof let module namespace never new null number object of override package
+private protected public readonly require return satisfies set static string super switch symbol this throw
+true try type typeof undefined unique unknown var void while with yield
+"""
+
 TYPESCRIPT = TaskLanguage(
     "typescript",
     (".ts", ".tsx", ".mts", ".cts", ".js", ".jsx", ".mjs", ".cjs"),
     re.compile(r"(\.gen|\.generated|_generated|\.min|\.pb)\.[cm]?[jt]sx?$"),
     frozenset({"node_modules", "dist", "third_party", "vendor"}),
-    frozenset(
-        """
-        abstract any as asserts async await bigint boolean break case catch class const constructor continue debugger
-        declare default delete do else enum export extends false finally for from function get if implements import in
-        infer instanceof interface is keyof let module namespace never new null number object of override package
-        private protected public readonly require return satisfies set static string super switch symbol this throw
-        true try type typeof undefined unique unknown var void while with yield
-        """.split()
-    ),
+    frozenset(_TYPESCRIPT_KEYWORDS.split()),
     declaration_files=re.compile(r"\.d\.[cm]?ts$"),
     manifests=re.compile(r"^(package|deno|jsr|[jt]sconfig.*)\.jsonc?$|^pnpm-workspace\.yaml$"),
     grammars={
@@ -73,18 +73,18 @@ TYPESCRIPT = TaskLanguage(
     " (template_string) @block (string) @block (ERROR) @block",
 )
 
+_GO_KEYWORDS = """
+append bool break byte case chan const continue default defer else error fallthrough false float64 for func go
+goto if import int int64 interface iota len make map new nil package panic range return rune select string
+struct switch true type var
+"""
+
 GO = TaskLanguage(
     "go",
     (".go",),
     re.compile(r"(\.pb(\.gw)?|\.gen|_generated|zz_generated\..*)\.go$"),
     frozenset({"node_modules", "testdata", "third_party", "vendor"}),
-    frozenset(
-        """
-        append bool break byte case chan const continue default defer else error fallthrough false float64 for func go
-        goto if import int int64 interface iota len make map new nil package panic range return rune select string
-        struct switch true type var
-        """.split()
-    ),
+    frozenset(_GO_KEYWORDS.split()),
     manifests=re.compile(r"^go\.(mod|work)$"),
     grammars={".go": ("tree_sitter_go", "language")},
     not_code="(comment) @blank (raw_string_literal) @block (ERROR) @block",

@@ -7,8 +7,8 @@ tokens are sub-word pieces and indentation is none; docstrings and strings over 
 never targets; no two tasks of a kind share their stripped text; a call counts when its callee
 resolves to a definition in another file; the visible context is the last 6,000 characters, in whole lines.
 
-Calls of Python are resolved by `resolution`; calls of other languages are given with their labels (see `labels`), and of
-these at most four call one definition.
+Calls of Python are resolved by `resolution`; calls of other languages are given with their labels (see `labels`), and
+at most four of these call one definition.
 """
 
 from __future__ import annotations

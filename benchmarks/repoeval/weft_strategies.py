@@ -7,6 +7,7 @@ from typing import get_args
 
 from ...codegraph import parse_file
 from ...retrieval import Component, Fragment, Query, RepositoryIndex, RetrievalOptions, retrieve, slice_file
+from .checkouts import CheckoutFiles
 from .metrics import MAX_FRAGMENTS
 from .peers import MakeRanker, Ranker, Windows
 from .sources import SourceFile
@@ -17,10 +18,10 @@ def weft_ranker(options: RetrievalOptions) -> MakeRanker:
     """A ranker with these options, which sees the text before the cursor only."""
 
     def build(windows: Windows) -> Ranker:
-        index = build_index(windows)
+        index = build_index(windows.files)
 
         def rank(task: Task) -> Sequence[Fragment]:
-            retrieved = retrieve(index, query_of(task, windows.sources), options)
+            retrieved = retrieve(index, query_of(task, windows.files.sources), options)
             return [ranked.fragment for ranked in retrieved.fragments]
 
         return rank
@@ -28,10 +29,9 @@ def weft_ranker(options: RetrievalOptions) -> MakeRanker:
     return build
 
 
-def build_index(windows: Windows) -> RepositoryIndex:
+def build_index(files: CheckoutFiles) -> RepositoryIndex:
     """The index of the whole checkout, manifests included; a query cuts the task's file at the cursor."""
-    texts = {path: source.text for path, source in windows.sources.items()} | dict(windows.manifests)
-    return RepositoryIndex.build((parse_file(path, text), slice_file(path, text)) for path, text in texts.items())
+    return RepositoryIndex.build((parse_file(path, text), slice_file(path, text)) for path, text in files.texts.items())
 
 
 def query_of(task: Task, sources: Mapping[str, SourceFile]) -> Query:

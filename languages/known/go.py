@@ -25,7 +25,7 @@ from ..language import Language
 from ..lexer import Lexer, Open, Rule
 from ..lexical_rules import CHARACTER, SLASH_COMMENTS, SLASH_MARKS, SLASHES, quoted
 from ..nodes import define_named, first_child, unquoted
-from ..syntax import SyntaxWalk
+from ..syntax import MODULE_SCOPE, SyntaxWalk
 
 if TYPE_CHECKING:
     from tree_sitter import Node
@@ -43,12 +43,13 @@ _LEXER = Lexer(
 # A part of an import path that is no identifier: `go-isatty` declares the package isatty, `nats.go` nats.
 _AFFIXES = re.compile(r"^(?:go|golang)[-.]|[-.](?:go|golang)$")
 _VERSION = re.compile(r"v[0-9]+")
+_MAJOR_VERSION = re.compile(r"v(?:[2-9]|[1-9][0-9]+)")  # a last part "v1" is the name of a package
 
 
 def package_name(path: str) -> str:
     """The usual name of the package at an import path: "yaml" for gopkg.in/yaml.v3, "cli" for x/cli/v2."""
     *outer, last = path.split("/")
-    if outer and _VERSION.fullmatch(last):
+    if outer and _MAJOR_VERSION.fullmatch(last):
         last = outer[-1]
     head, _, version = last.rpartition(".")
     if head and _VERSION.fullmatch(version):
@@ -99,8 +100,9 @@ def _read_function(walk: SyntaxWalk, node: Node) -> None:
 
 
 def _read_interface_method(walk: SyntaxWalk, node: Node) -> None:
+    """A method of a named interface; those of `x.(interface{ Pay() })` belong to nothing."""
     name = node.child_by_field_name("name")
-    if name is not None:
+    if name is not None and walk.scope != MODULE_SCOPE and walk.definitions[walk.scope].kind == "interface":
         define_named(walk, node, name, "function", returns=first_result(walk, node.child_by_field_name("result")))
 
 

@@ -12,12 +12,14 @@ from ..declarations import SyntaxTable, readers_of
 from ..language import Language
 from ..lexer import Lexer, Rule
 from ..lexical_rules import NOT_AN_APOSTROPHE, SLASH_COMMENTS, SLASH_MARKS, SLASHES, quoted
-from ..nodes import base_types, define_named, spelled, unquoted
+from ..nodes import base_types, define_named, first_child, spelled, unquoted
 from ..syntax import MODULE_SCOPE, NodeReader, SyntaxWalk
 from ..web_bindings import (
     FUNCTION_VALUES,
+    FUNCTION_WRAPPERS,
     MAX_NESTING,
     MEMBER_KINDS,
+    OBJECT_WRAPPERS,
     RESULT,
     annotated_type,
     bind,
@@ -27,9 +29,10 @@ from ..web_bindings import (
     bind_pattern,
     bind_result,
     bind_value,
-    callback_parameter,
+    callback_targets,
     class_around,
     dynamic_import,
+    expression_text,
     has_callback,
     meanings,
     plain_name,
@@ -37,6 +40,7 @@ from ..web_bindings import (
     read_for,
 )
 from ..web_docs import DocumentedTypes, bind_documented, doc_comment
+from ..web_errors import read_error
 from ..web_types import TypeText, type_name
 
 if TYPE_CHECKING:
@@ -158,7 +162,11 @@ def _read_export(walk: SyntaxWalk, node: Node) -> None:
         return
     value = node.child_by_field_name("value")
     if value is not None:
-        _export_default(walk, node, value)
+        name = value.child_by_field_name("name") if value.type in _NAMED_VALUES else None
+        if name is not None:  # error recovery reads an unfinished `export default function f() {` as an expression
+            _export_name(walk, name, "default", "alias", plain_name(walk, name))
+        else:
+            _export_default(walk, node, value)
         return
     declaration = node.child_by_field_name("declaration")
     if declaration is not None:
@@ -190,16 +198,8 @@ def _export_name(walk: SyntaxWalk, node: Node, name: str, how: str, value: str) 
 
 # Definitions
 
+_NAMED_VALUES = frozenset({"class", "function_expression", "generator_function"})
 _NOT_PART_OF_NAME = frozenset({"exports", "module", "prototype", "this"})
-# Functions that give back the function that is their first argument, with the same parameters and result.
-_WRAPPERS = frozenset(
-    {"asyncHandler", "cache", "debounce", "defineComponent", "defineEventHandler", "eventHandler", "forwardRef"}
-    | {"memo", "memoize", "observer", "once", "throttle", "useCallback", "useEvent"}
-)
-# Functions that give back the object that is their first argument.
-_OBJECT_WRAPPERS = frozenset(
-    {"defineComponent", "defineConfig", "extend", "freeze", "markRaw", "reactive", "readonly", "shallowReactive"}
-)
 _CASTS = frozenset({"as_expression", "non_null_expression", "parenthesized_expression", "satisfies_expression"})
 
 
@@ -209,12 +209,12 @@ def wrapped_value(walk: SyntaxWalk, value: Node, wrappers: frozenset[str], kinds
         if value.type in kinds:
             return value
         if value.type in _CASTS:
-            inner = value.named_child(0)
+            inner = first_child(value)
         elif value.type == "call_expression":
             function, arguments = value.child_by_field_name("function"), value.child_by_field_name("arguments")
             if function is None or arguments is None or arguments.type != "arguments":
                 return None
-            inner = arguments.named_child(0) if arguments.named_child_count else None
+            inner = first_child(arguments)
             if inner is None or walk.dotted(function).rpartition(".")[2] not in wrappers:
                 return None
         else:
@@ -238,7 +238,7 @@ def define_value(walk: SyntaxWalk, node: Node, name: Node, dotted: str, value: N
         return True
     if kind not in FUNCTION_VALUES and kind != "object" and kind != "call_expression" and kind not in _CASTS:
         return False
-    function = wrapped_value(walk, value, _WRAPPERS, FUNCTION_VALUES)
+    function = wrapped_value(walk, value, FUNCTION_WRAPPERS, FUNCTION_VALUES)
     if function is not None:
         documented = doc_comment(walk, node)
         returned = _returned(walk, function, documented)
@@ -246,7 +246,7 @@ def define_value(walk: SyntaxWalk, node: Node, name: Node, dotted: str, value: N
         walk.add_definition(node, dotted, "function", header_line=header_line, returns=returns)
         _bind_function(walk, function, returned, documented)
         return True
-    literal = wrapped_value(walk, value, _OBJECT_WRAPPERS, ("object",))
+    literal = wrapped_value(walk, value, OBJECT_WRAPPERS, ("object",))
     if literal is None or not _is_namespace(walk, literal):
         return False
     bases = (declared,) if declared else ()
@@ -272,7 +272,10 @@ def _is_namespace(walk: SyntaxWalk, literal: Node, depth: int = 0) -> bool:
                 if depth < MAX_NESTING and _is_namespace(walk, value, depth + 1):
                     return True
                 names_only = False
-            elif value.type in FUNCTION_VALUES or wrapped_value(walk, value, _WRAPPERS, FUNCTION_VALUES) is not None:
+            elif (
+                value.type in FUNCTION_VALUES
+                or wrapped_value(walk, value, FUNCTION_WRAPPERS, FUNCTION_VALUES) is not None
+            ):
                 return True
             else:
                 names_only = names_only and value.type == "identifier"
@@ -293,13 +296,18 @@ def _define_object(
             bind_member(walk, walk.scope, member, "alias", plain_name(walk, member))
         elif member.type == "pair":
             key, value = member.child_by_field_name("key"), member.child_by_field_name("value")
-            if key is not None and value is not None and value.type not in FUNCTION_VALUES:
-                for how, text in meanings(walk, value):
-                    bind_member(walk, walk.scope, key, how, text)
+            if (
+                value is None
+                or key is None
+                or wrapped_value(walk, value, FUNCTION_WRAPPERS, FUNCTION_VALUES) is not None
+            ):
+                continue
+            for how, text in meanings(walk, value):
+                bind_member(walk, walk.scope, key, how, text)
 
 
 def _spread_name(walk: SyntaxWalk, spread: Node) -> str:
-    value = spread.named_child(0)
+    value = first_child(spread)
     return spelled(walk, value) if value is not None and value.type in ("identifier", "member_expression") else ""
 
 
@@ -434,8 +442,11 @@ def _read_assignment(walk: SyntaxWalk, node: Node) -> None:
     if target is None or value is None:
         return
     if target.type == "identifier":
-        for how, text in meanings(walk, value):
-            bind(walk, target, how, text)
+        local_name = plain_name(walk, target)
+        is_literal = value.type in FUNCTION_VALUES or value.type == "class"
+        if not (is_literal and local_name and define_value(walk, node, target, local_name, value)):
+            for how, text in meanings(walk, value):
+                bind(walk, target, how, text)
         return
     owner = target.child_by_field_name("object") if target.type == "member_expression" else None
     name = target.child_by_field_name("property")
@@ -505,25 +516,25 @@ def read_call(walk: SyntaxWalk, node: Node) -> None:
     function = node.child_by_field_name("function")
     if function is None:
         return
-    callee = walk.dotted(function)
-    if callee:
+    callee = expression_text(walk, function)
+    if function.type != "import":
         walk.add_call(node, callee)
     method = callee.rpartition(".")[2]
     if function.type == "member_expression" and has_callback(method):
         receiver, arguments = function.child_by_field_name("object"), node.child_by_field_name("arguments")
         if receiver is None or arguments is None:
             return
-        module = dynamic_import(walk, receiver) if method == "then" else ""
-        target = callback_parameter(arguments) if module else None
-        if target is not None:
-            _bring_module(walk, target, module)
+        targets = callback_targets(arguments)
+        module = dynamic_import(walk, receiver) if targets and method == "then" else ""
+        if module:
+            _bring_module(walk, targets[0], module)
         else:
-            bind_callback(walk, receiver, method, arguments)
+            bind_callback(walk, receiver, method, targets)
 
 
 def _read_decorator(walk: SyntaxWalk, node: Node) -> None:
     """A decorator without arguments is called too."""
-    named = node.named_child(0)
+    named = first_child(node)
     if named is not None and named.type in ("identifier", "member_expression"):
         walk.add_call(node, walk.dotted(named))
 
@@ -541,8 +552,8 @@ ELEMENTS: dict[str, NodeReader] = {"jsx_opening_element": _read_element, "jsx_se
 TABLE = SyntaxTable(
     definitions={},
     calls={"new_expression": "constructor"},
-    headers="class function",
     others={
+        "ERROR": read_error,
         "arrow_function": read_arrow,
         "assignment_expression": _read_assignment,
         "call_expression": read_call,

@@ -57,6 +57,4 @@ LANGUAGES = (
     Language("html", suffixes="html htm xhtml", is_prose=True, comment=_MARKUP),
     Language("xml", suffixes="xml", is_prose=True, comment=_MARKUP),
     Language("markdown", suffixes="md markdown", is_prose=True, comment=_MARKUP),
-    Language("vue", suffixes="vue", is_prose=True, comment=_MARKUP),
-    Language("svelte", suffixes="svelte", is_prose=True, comment=_MARKUP),
 )

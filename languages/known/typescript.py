@@ -9,7 +9,7 @@ from ..declarations import SyntaxTable, readers_of
 from ..nodes import base_types, define_named
 from ..syntax import SyntaxWalk
 from ..web_bindings import annotated_type, bind, bind_member, read_type_parameter
-from ..web_types import alias_bases
+from ..web_types import MAX_TYPE_LENGTH, alias_bases
 from .javascript import BASES, ELEMENTS, field_reader, read_signature
 from .javascript import LANGUAGES as JAVASCRIPT_RECORDS
 from .javascript import TABLE as JAVASCRIPT
@@ -32,7 +32,7 @@ def _read_alias(walk: SyntaxWalk, node: Node) -> None:
     name, value = node.child_by_field_name("name"), node.child_by_field_name("value")
     if name is None or value is None:
         return
-    define_named(walk, node, name, "type", alias_bases(walk.text(value)))
+    define_named(walk, node, name, "type", _alias_bases(walk, value))
     waiting = [value]
     while waiting:
         part = waiting.pop()
@@ -40,6 +40,10 @@ def _read_alias(walk: SyntaxWalk, node: Node) -> None:
             _bind_properties(walk, part)
         elif part.type in ("intersection_type", "parenthesized_type", "readonly_type", "union_type"):
             waiting += part.named_children
+
+
+def _alias_bases(walk: SyntaxWalk, value: Node) -> tuple[str, ...]:
+    return alias_bases(walk.text(value)) if value.end_byte - value.start_byte <= MAX_TYPE_LENGTH else ()
 
 
 def _bind_properties(walk: SyntaxWalk, body: Node) -> None:
@@ -57,7 +61,6 @@ def _read_import_alias(walk: SyntaxWalk, node: Node) -> None:
         bind(walk, name, "alias", walk.dotted(value))
 
 
-_HEADERS = "class enum function interface module namespace"
 _TSX = SyntaxTable(
     definitions={
         "enum_declaration": "enum",
@@ -65,7 +68,6 @@ _TSX = SyntaxTable(
         "module": "namespace",
     },
     calls=JAVASCRIPT.calls,
-    headers=_HEADERS,
     others={
         **{kind: reader for kind, reader in JAVASCRIPT.others.items() if kind != "field_definition"},
         "abstract_class_declaration": JAVASCRIPT.others["class_declaration"],

@@ -32,10 +32,10 @@ from ..protocol import Cancel, ModelCancelled, ModelMissing, ModelUnreachable
 _MAX_DETAIL_CHARACTERS = 300
 _MAX_ERROR_BYTES = 1 << 14
 _MAX_LINE_BYTES = 1 << 20
+# Of a JSON response. Vocabularies are longer, and have a limit of their own.
 MAX_VALUE_BYTES = 8 << 20
-"""Of a JSON response. Vocabularies are longer, and have a limit of their own."""
+# Lists and objects in one JSON response: an empty list takes three bytes on the wire and 64 in memory.
 _MAX_CONTAINERS = 200_000
-"""Lists and objects in one JSON response: an empty list takes three bytes on the wire and 64 in memory."""
 MAX_STREAM_BYTES = 64 << 20
 _LOCAL_HOSTS = ("localhost", "127.0.0.1", "::1")
 
@@ -84,12 +84,7 @@ class Endpoint:
     """
 
     def __init__(
-        self,
-        url: str,
-        *,
-        connect_timeout_s: float = 2.0,
-        read_timeout_s: float = 30.0,
-        api_key_variable: str = "",
+        self, url: str, *, connect_timeout_s: float = 2.0, read_timeout_s: float = 30.0, api_key_variable: str = ""
     ) -> None:
         self.url = url.rstrip("/")
         self._host = _host(url)

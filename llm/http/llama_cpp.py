@@ -17,19 +17,8 @@ from dataclasses import replace
 from functools import partial
 from typing import Any
 
-from ..prompting.formats import FIM_FORMATS, FimChoice
-from ..prompting.prompts import (
-    BLOCK_SHARE,
-    SUFFIX_SHARE,
-    CountTokens,
-    Prompt,
-    build_prompt,
-    choose_blocks,
-    file_block,
-    fit_prefix,
-    fit_suffix,
-    stable_order,
-)
+from ..prompting.formats import FIM_FORMATS
+from ..prompting.prompts import CountTokens, Prompt, build_prompt, file_block, fit_request
 from ..protocol import (
     Cancel,
     ChatRequest,
@@ -38,11 +27,9 @@ from ..protocol import (
     ModelInfo,
     ModelMissing,
     Piece,
-    PromptFragment,
     TimeLimit,
 )
-from ..text import normalise_line_breaks
-from .endpoint import Endpoint, ErrorResponse
+from .endpoint import ErrorResponse
 from .model import (
     Fragments,
     HttpModel,
@@ -68,14 +55,15 @@ _COUNT_TIMEOUT_S = 5.0
 class LlamaCppServer(HttpModel):
     """`llama-server`. Greedy by default, independent of the server's sampling defaults."""
 
-    def __init__(self, url: str, *, fim: FimChoice, context_tokens: int, prompt_ms: int, **options: Any) -> None:
-        super().__init__(Endpoint(url, **options), "llama.cpp", fim, context_tokens=context_tokens, prompt_ms=prompt_ms)
+    backend = "llama.cpp"
+
+    def __init__(self, url: str, **options: Any) -> None:
+        super().__init__(url, **options)
         self._props: Any = None
         self._tokens = ServerTokenizer(self._tokenize)
         self._special: dict[str, int] = {}
         self._text_of_special: dict[int, str] = {}
         self._start: tuple[int, ...] = ()
-        self._uses_infill = False
 
     def count_tokens(self, text: str) -> int:
         """In the model's own tokens; an upper estimate until the server is probed. Raises ModelError."""
@@ -95,27 +83,18 @@ class LlamaCppServer(HttpModel):
         self._tokens, self._start = self._find_tokenizer(cancel)
         # For a model without a chat template, llama-server returns a default one, whose tokens the model lacks.
         chats = bool(template) and all(token in self._special for token in _TEMPLATE_TOKENS.findall(template)[:1])
-        self._fim = self._choice.tokens_in(self._special)
-        if self._fim and not {self._fim.repository, self._fim.file} - {""} <= self._special.keys():
-            self._fim = replace(self._fim, repository="", file="")  # the model has only the basic FIM tokens
-        way = self._choice.way
-        self._uses_infill = way in ("suffix", "probe") and not self._fim and self._has_infill(cancel)
-        self._infills_by_chat = way == "chat" or (way == "probe" and chats and not self._fim and not self._uses_infill)
-        if (way == "chat" and not chats) or (way == "suffix" and not self._uses_infill):
-            raise ModelMissing(f'The model at {self._endpoint.url} does not support fim = "{way}". Remove `fim`.')
+        url, way, fim = self._endpoint.url, self._choice.way, self._choice.tokens_in(self._special)
+        if fim and not {fim.repository, fim.file} - {""} <= self._special.keys():
+            fim = replace(fim, repository="", file="")  # the model has only the basic FIM tokens
+        has_infill = way in ("suffix", "probe") and not fim and self._has_infill(cancel)
+        self._choose_infilling(f"The model at {url}", fim, chats=chats, takes_suffix=has_infill)
         self._props = props
         settings = props.get("default_generation_settings")
         n_context = number_of(settings.get("n_ctx")) if isinstance(settings, dict) else 0
-        return ModelInfo(
-            name=_file_name(props.get("model_alias")) or _file_name(props.get("model_path")) or self._endpoint.url,
-            backend="llama.cpp",
-            context_tokens=n_context or self._context_tokens,
-            fills_middle=bool(self._fim or self._uses_infill or self._infills_by_chat),
-            repository_level=self._fim.repository_level if self._fim else self._uses_infill,
-            local=self._endpoint.local,
-            chats=chats,
-            notes=tuple(self._infilling_notes(self._fim or self._uses_infill or way == "none")),
-        )
+        name = _file_name(props.get("model_alias")) or _file_name(props.get("model_path")) or url
+        notes = self._infilling_notes(self._fim or self._uses_suffix or way == "none")
+        found = self._probed(name, n_context, chats=chats, notes=notes)
+        return replace(found, repository_level=True) if self._uses_suffix else found
 
     def _is_same_model(self, cancel: Cancel) -> bool:
         # `/props` includes a random identifier of the server process.
@@ -124,7 +103,7 @@ class LlamaCppServer(HttpModel):
     def _completion_request(
         self, request: CompletionRequest, previous: Fragments, context_tokens: int, cancel: Cancel
     ) -> PostRequest:
-        if self._uses_infill:
+        if self._uses_suffix:
             return self._infill(request, previous, context_tokens, cancel)
         prompt, tokens = self._prompt(request, previous, context_tokens, cancel)
         return PostRequest("/completion", {"prompt": tokens, **_options(request)}, prompt.fragments)
@@ -223,7 +202,7 @@ class LlamaCppServer(HttpModel):
         """The prompt and its tokens, which with `max_new_tokens` are fewer than `context_tokens`."""
         room = context_tokens - 1 - len(self._start)  # the server needs one free token of context
         for _ in range(_MAX_SHORTENINGS):
-            build = partial(self._build, request, previous, room)
+            build = partial(build_prompt, request, self._fim, context_tokens=room, previous=previous)
             prompt = self._tokens.build_with_counts(build, cancel)
             tokens = self._numbers(prompt, cancel)
             # Lines are counted one by one; together they may, rarely, take more tokens.
@@ -232,9 +211,6 @@ class LlamaCppServer(HttpModel):
                 break
             room -= excess
         return prompt, tokens
-
-    def _build(self, request: CompletionRequest, previous: Fragments, room: int, count: CountTokens) -> Prompt:
-        return build_prompt(request, self._fim, count, room, previous)
 
     def _numbers(self, prompt: Prompt, cancel: Cancel) -> list[int]:
         plain = iter(self._tokens.encode([part.text for part in prompt.parts if not part.special], cancel))
@@ -245,23 +221,15 @@ class LlamaCppServer(HttpModel):
         self, request: CompletionRequest, previous: Fragments, context_tokens: int, cancel: Cancel
     ) -> PostRequest:
         budget = max(0, context_tokens - request.max_new_tokens)
-
-        def build(count: CountTokens) -> tuple[Fragments, str, str]:
-            def cost(fragment: PromptFragment) -> int:
-                return count(file_block(fragment, request.language))
-
-            fragments = stable_order(choose_blocks(request.fragments, cost, int(budget * BLOCK_SHARE)), previous)
-            left = budget - sum(map(cost, fragments))
-            suffix = fit_suffix(normalise_line_breaks(request.suffix), count, int(left * SUFFIX_SHARE))
-            return fragments, fit_prefix(normalise_line_breaks(request.prefix), count, left - count(suffix)), suffix
-
-        fragments, prefix, suffix = self._tokens.build_with_counts(build, cancel)
+        fitted = self._tokens.build_with_counts(
+            lambda count: fit_request(request, count, budget, file_block, previous), cancel
+        )
         body = {
-            "input_extra": [{"filename": fragment.paths[0], "text": fragment.text} for fragment in fragments],
-            "input_prefix": prefix,
-            "input_suffix": suffix,
+            "input_extra": [{"filename": fragment.paths[0], "text": fragment.text} for fragment in fitted.fragments],
+            "input_prefix": fitted.prefix,
+            "input_suffix": fitted.suffix,
         }
-        return PostRequest("/infill", {**body, **_options(request)}, fragments)
+        return PostRequest("/infill", {**body, **_options(request)}, fitted.fragments)
 
     def _record_progress(self, progress: object) -> None:
         """Measure the prefill, also of a prompt that is cancelled before its end."""

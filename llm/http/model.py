@@ -16,7 +16,7 @@ from typing import Any, TypeVar
 
 from ...errors import ModelError
 from ..prompting.conversation import fit_messages
-from ..prompting.formats import FimChoice, FimTokens
+from ..prompting.formats import PROBE, FimChoice, FimTokens
 from ..prompting.infilling_chat import INFILLED_BY_CHAT, PREFIX_ONLY, build_infilling_chat, extract_infill
 from ..prompting.prompts import SUFFIX_SHARE, CountTokens, Prompt, fit_suffix
 from ..protocol import (
@@ -25,6 +25,7 @@ from ..protocol import (
     CompletionRequest,
     ModelCancelled,
     ModelInfo,
+    ModelMissing,
     ModelUnreachable,
     Piece,
     PromptFragment,
@@ -36,22 +37,15 @@ from ..throughput import ThroughputMeter
 from .endpoint import ContextOverflow, Endpoint
 
 BYTES_PER_TOKEN = 2.5  # tokenizers for code have 3 to 4; an overestimate of tokens is safer than an underestimate
+# Average over an output. Prose and code have 3 to 5; a longer output exceeds `max_new_tokens`.
 MAX_CHARACTERS_PER_TOKEN = 16
-"""Average over an output. Prose and code have 3 to 5; a longer output exceeds `max_new_tokens`."""
-
 MAX_TOKEN_CHARACTERS = 256
-
+# A server may send a token in several events, so more events than tokens end an output only beyond this average.
 USUAL_CHARACTERS_PER_TOKEN = 6
-"""A server may send a token in several events, so more events than tokens end an output only beyond this average."""
-
+# Most bytes of an event, and of the rest of a stream: prefill progress, reasoning, the last event.
 EVENT_BYTES, OVERHEAD_BYTES = 1 << 10, 1 << 20
-"""Most bytes of an event, and of the rest of a stream: prefill progress, reasoning, the last event."""
-
-MIN_OVERFLOW_TOKENS = 128
-"""A server that rejects an even shorter prompt does not do so for its length."""
-
-PROBE_VALID_S = 10.0
-"""After a longer time without a response the server may serve another model, so it is probed again."""
+MIN_OVERFLOW_TOKENS = 128  # a server that rejects an even shorter prompt does not do so for its length
+PROBE_VALID_S = 10.0  # after a longer time without a response the server may serve another model, so it is probed again
 
 Fragments = tuple[PromptFragment, ...]
 T = TypeVar("T")
@@ -74,14 +68,22 @@ class HttpModel(ABC):
     another model. `count_tokens` is an upper estimate where a protocol has no tokenizer.
     """
 
+    backend: str
+    endpoint_class = Endpoint
+
     def __init__(
-        self, endpoint: Endpoint, backend: str, fim: FimChoice, *, name: str = "", context_tokens: int, prompt_ms: int
+        self, url: str, *, name: str = "", fim: FimChoice = PROBE, context_tokens: int, prompt_ms: int, **options: Any
     ) -> None:
-        self._endpoint = endpoint
-        self._info = ModelInfo(name or endpoint.url, backend, context_tokens, False, False, endpoint.local)
+        """An empty `name` means the only model of the server; `options` are those of `Endpoint`."""
+        self._endpoint = self.endpoint_class(url, **options)
+        self._info = ModelInfo(
+            name or self._endpoint.url, self.backend, context_tokens, False, False, self._endpoint.local
+        )
+        self._wanted_name = self._model = name
         self._choice = fim
-        self._fim: FimTokens | None = None
-        self._infills_by_chat = False  # set by `_probe`
+        self._fim: FimTokens | None = None  # this and the next two are set by `_choose_infilling`
+        self._uses_suffix = False
+        self._infills_by_chat = False
         self._meter = ThroughputMeter()
         self._last_prompts = LastPrompts()
         self._context_tokens = context_tokens
@@ -207,6 +209,28 @@ class HttpModel(ABC):
         room = int(max(0, context_tokens - request.max_new_tokens) * SUFFIX_SHARE)
         suffix = fit_suffix(normalise_line_breaks(request.suffix), self.count_tokens, room)
         return suffix, context_tokens - self.count_tokens(suffix)
+
+    def _choose_infilling(self, name: str, fim: FimTokens | None, *, chats: bool, takes_suffix: bool) -> None:
+        """Fill the middle with `fim`, by the server's parameter for a suffix, or by chat. Raises ModelMissing."""
+        way = self._choice.way
+        if (way == "chat" and not chats) or (way == "suffix" and not takes_suffix):
+            lack = "does not chat" if way == "chat" else "takes no suffix"
+            raise ModelMissing(f'{name} {lack}, so fim = "{way}" can\'t be used. Remove `fim`.')
+        self._fim = fim
+        self._uses_suffix = way == "suffix" or (way == "probe" and not fim and takes_suffix)
+        self._infills_by_chat = way == "chat" or (way == "probe" and not fim and not self._uses_suffix and chats)
+
+    def _probed(self, name: str, context_tokens: int, *, chats: bool, notes: Iterable[str]) -> ModelInfo:
+        """The capabilities after `_choose_infilling`; `context_tokens` 0 takes those of the settings."""
+        return replace(
+            self._info,
+            name=name,
+            context_tokens=context_tokens or self._context_tokens,
+            fills_middle=bool(self._fim or self._uses_suffix or self._infills_by_chat),
+            repository_level=self._fim is not None and self._fim.repository_level,
+            chats=chats,
+            notes=tuple(notes),
+        )
 
     def _infilling_notes(self, fills_middle: object) -> list[str]:
         if self._infills_by_chat:
@@ -337,7 +361,7 @@ def plain_text(prompt: Prompt, fim: FimTokens | None) -> str:
 
 def sampling_options(request: ChatRequest) -> dict[str, object]:
     """The sampling options of llama.cpp and Ollama; empty for greedy decoding."""
-    if request.temperature <= 0 and request.repetition_penalty == 1:
+    if request.is_greedy:
         return {}
     return {
         "temperature": request.temperature,

@@ -16,11 +16,11 @@ from collections.abc import Container, Mapping
 from dataclasses import replace
 from typing import Any
 
-from ..prompting.formats import FIM_FORMATS, PROBE, FimChoice, FimTokens
+from ..prompting.formats import FIM_FORMATS, FimTokens
 from ..prompting.prompts import build_prompt
 from ..protocol import Cancel, ChatRequest, CompletionRequest, ModelInfo, ModelMissing, Piece
 from ..text import did_you_mean
-from .endpoint import Endpoint, ErrorResponse
+from .endpoint import ErrorResponse
 from .model import (
     Fragments,
     HttpModel,
@@ -34,30 +34,20 @@ from .model import (
 )
 
 GENERATE, CHAT, SHOW = "/api/generate", "/api/chat", "/api/show"
-
-KEEP_ALIVE = "30m"
-"""The default of 5 minutes is short, and a large model takes long to load."""
-
-MAX_VOCABULARY_BYTES = 32 << 20
-"""262,000 tokens with merges and scores take 16 MB."""
-
-FRESH_LOAD_S = 0.5
-"""A model that took longer to load was not in memory, so no token of the prompt was cached."""
+KEEP_ALIVE = "30m"  # the default of 5 minutes is short, and a large model takes long to load
+MAX_VOCABULARY_BYTES = 32 << 20  # 262,000 tokens with merges and scores take 16 MB
+FRESH_LOAD_S = 0.5  # a model that took longer to load was not in memory, so no token of the prompt was cached
 
 
 class OllamaModel(HttpModel):
     """A `CodeModel` served by Ollama. An empty `name` means the only model that was pulled."""
 
-    def __init__(
-        self, url: str, *, name: str = "", fim: FimChoice = PROBE, context_tokens: int, prompt_ms: int, **options: Any
-    ) -> None:
-        endpoint = Endpoint(url, **options)
-        super().__init__(endpoint, "ollama", fim, name=name, context_tokens=context_tokens, prompt_ms=prompt_ms)
-        self._wanted_name = name
-        self._model = name
-        self._uses_suffix = False
+    backend = "ollama"
+
+    def __init__(self, url: str, **options: Any) -> None:
+        super().__init__(url, **options)
         self._stops: tuple[str, ...] = ()  # of the model file; stop texts in a request would replace them
-        self._num_ctx = context_tokens
+        self._num_ctx = self._context_tokens
         self._options: dict[str, object] = {}
         self._digest = ""
 
@@ -75,23 +65,19 @@ class OllamaModel(HttpModel):
             (".Messages" in template, ".System" in template, about.get("renderer"), "tokenizer.chat_template" in values)
         )
         inserts = "insert" in capabilities or ".Suffix" in template
-        self._choose_fim(template, vocabulary, inserts, chats)
+        fim = fim_of_template(template, vocabulary) if self._choice.way == "probe" else None
+        if fim is None:
+            is_known = bool(vocabulary) or self._choice.way == "probe"
+            fim = self._choice.tokens_in(vocabulary) if is_known else self._choice.tokens
+        self._choose_infilling(self._model, fim, chats=chats, takes_suffix=inserts)
         self._stops = tuple(value for name, value in parameters if name == "stop")
         # A reasoning model would otherwise reason before every completion.
         self._options = {"think": False} if "thinking" in capabilities else {}
         self._num_ctx = self._context_size(values, dict(parameters), cancel)
         self._digest = self._current_digest(cancel)
-        return ModelInfo(
-            name=self._model,
-            backend="ollama",
-            context_tokens=self._num_ctx,
-            fills_middle=bool(self._fim or self._uses_suffix or self._infills_by_chat),
-            repository_level=self._fim is not None and self._fim.repository_level,
-            # Ollama forwards requests for its cloud models.
-            local=self._endpoint.local and not about.get("remote_host"),
-            chats=chats,
-            notes=self._notes(about),
-        )
+        found = self._probed(self._model, self._num_ctx, chats=chats, notes=self._notes(about))
+        # Ollama forwards requests for its cloud models.
+        return replace(found, local=self._endpoint.local and not about.get("remote_host"))
 
     def _is_same_model(self, cancel: Cancel) -> bool:
         return bool(self._digest) and self._digest == self._current_digest(cancel)
@@ -147,30 +133,7 @@ class OllamaModel(HttpModel):
         }
         if stops:
             options["stop"] = list(dict.fromkeys(stops))
-        return {
-            "model": self._model,
-            "stream": True,
-            "keep_alive": KEEP_ALIVE,
-            "options": options,
-            **self._options,
-        }
-
-    def _choose_fim(self, template: str, vocabulary: Container[str], inserts: bool, chats: bool) -> None:
-        way = self._choice.way
-        if way == "suffix" and not inserts:
-            raise ModelMissing(
-                f'{self._model} has no template with a suffix, so fim = "suffix" can\'t be used. Remove `fim`.'
-            )
-        if way == "chat" and not chats:
-            raise ModelMissing(
-                f'{self._model} has no template for conversations, so fim = "chat" can\'t be used. Remove `fim`.'
-            )
-        if way == "probe":
-            self._fim = fim_of_template(template, vocabulary) or self._choice.tokens_in(vocabulary)
-        else:
-            self._fim = self._choice.tokens_in(vocabulary) if vocabulary else self._choice.tokens
-        self._uses_suffix = way == "suffix" or (way == "probe" and not self._fim and inserts)
-        self._infills_by_chat = way == "chat" or (way == "probe" and not self._fim and not inserts and chats)
+        return {"model": self._model, "stream": True, "keep_alive": KEEP_ALIVE, "options": options, **self._options}
 
     def _context_size(self, values: dict[str, Any], parameters: dict[str, str], cancel: Cancel) -> int:
         """`num_ctx` for all requests."""
@@ -227,11 +190,11 @@ class OllamaModel(HttpModel):
             n_tokens, seconds = event.get("prompt_eval_count"), number_of(event.get("prompt_eval_duration")) / 1e9
             self._meter.record_prefill(number_of(n_tokens), seconds)
 
-    def _notes(self, about: dict[str, Any]) -> tuple[str, ...]:
+    def _notes(self, about: dict[str, Any]) -> list[str]:
         notes = self._infilling_notes(self._fim or self._uses_suffix)
         if host := string_of(about.get("remote_host")):
             notes.append(f"Ollama sends the prompts of this model to {host}")
-        return tuple(notes)
+        return notes
 
 
 def fim_of_template(template: str, vocabulary: Container[str]) -> FimTokens | None:

@@ -13,7 +13,6 @@ from collections.abc import Callable, Generator, Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
-from ..prompting.formats import PROBE, FimChoice
 from ..prompting.prompts import build_prompt
 from ..protocol import Cancel, ChatRequest, CompletionRequest, ModelInfo, ModelMissing, Piece
 from ..text import did_you_mean
@@ -32,31 +31,35 @@ from .model import (
 )
 
 COMPLETIONS, CHAT, MISTRAL_FIM = "/v1/completions", "/v1/chat/completions", "/v1/fim/completions"
-
-EXTRAS_TOKENIZE = "/extras/tokenize"
-"""Of llama-cpp-python's server only."""
-
-MAX_STOPS = 4
-"""The most stop texts that the protocol allows; `cut_stream` applies the others."""
-
-MIN_TIMED_PIECES = 8
-"""Shorter outputs measure the network."""
-
+EXTRAS_TOKENIZE = "/extras/tokenize"  # of llama-cpp-python's server only
+MAX_STOPS = 4  # the most stop texts that the protocol allows; `cut_stream` applies the others
+MIN_TIMED_PIECES = 8  # shorter outputs measure the network
 _NO_SUCH_PATH = (404, 405, 501)
 _BUSY = (429, 502, 503, 504)
 _MAX_LISTED_NAMES = 8
 
 
+class _Endpoint(Endpoint):
+    """llama-cpp-python ends a failed stream without an error; the same request without streaming returns the error."""
+
+    def events(
+        self, path: str, body: Mapping[str, object], cancel: Cancel, *, max_bytes: int = MAX_STREAM_BYTES
+    ) -> Generator[dict[str, Any], None, None]:
+        try:
+            yield from super().events(path, body, cancel, max_bytes=max_bytes)
+        except EmptyStream:
+            self.post(path, {**body, "stream": False, "max_tokens": 1}, cancel)
+            raise
+
+
 class OpenAIModel(HttpModel):
     """A `CodeModel` behind `/v1`. `url` may include that; an empty `name` means the only model of the server."""
 
-    def __init__(
-        self, url: str, *, name: str = "", fim: FimChoice = PROBE, context_tokens: int, prompt_ms: int, **options: Any
-    ) -> None:
-        endpoint = _Endpoint(url.rstrip("/").removesuffix("/completions").removesuffix("/v1"), **options)
-        super().__init__(endpoint, "openai", fim, name=name, context_tokens=context_tokens, prompt_ms=prompt_ms)
-        self._wanted_name = name
-        self._model = name
+    backend = "openai"
+    endpoint_class = _Endpoint
+
+    def __init__(self, url: str, **options: Any) -> None:
+        super().__init__(url.rstrip("/").removesuffix("/completions").removesuffix("/v1"), **options)
         self._suffix_path = ""  # the path that takes `suffix`; empty when unused
         self._options: dict[str, object] = {}  # fields of this server beyond the protocol
         self._caches_prompts = False
@@ -77,13 +80,10 @@ class OpenAIModel(HttpModel):
             about = _value_or_none(self._endpoint, "/info", None, cancel)
             context_tokens = number_of(about.get("max_input_tokens")) if isinstance(about, dict) else 0
         chats = self._chats(cancel)
-        self._fim = self._choice.tokens_in(vocabulary) if vocabulary.path else self._choice.tokens
-        self._infills_by_chat = self._choice.way == "chat" or (self._choice.way == "probe" and not self._fim and chats)
-        if self._infills_by_chat and not chats:
-            raise ModelMissing(
-                f'{self._model} at {self._endpoint.url} does not chat, so fim = "chat" can\'t be used. Remove `fim`.'
-            )
-        self._suffix_path = self._path_for_suffix(cancel) if self._choice.way == "suffix" else ""
+        fim = self._choice.tokens_in(vocabulary) if vocabulary.path else self._choice.tokens
+        where = f"{self._model} at {self._endpoint.url}"
+        self._choose_infilling(where, fim, chats=chats, takes_suffix=self._choice.way == "suffix")
+        self._suffix_path = self._path_for_suffix(cancel) if self._uses_suffix else ""
         self._caches_prompts = bool(vocabulary.path)
         self._penalty_field = (
             "repetition_penalty" if is_vllm else "repeat_penalty" if _is_llama_cpp(card, vocabulary) else ""
@@ -95,16 +95,8 @@ class OpenAIModel(HttpModel):
             self._options = {"stream_options": {"include_usage": True}}
             if self._fim and (ids := [vocabulary.numbers[token] for token in self._fim.all if token in vocabulary]):
                 self._options["stop_token_ids"] = ids
-        return ModelInfo(
-            name=self._model,
-            backend="openai",
-            context_tokens=context_tokens or self._context_tokens,
-            fills_middle=bool(self._fim or self._suffix_path or self._infills_by_chat),
-            repository_level=self._fim is not None and self._fim.repository_level,
-            local=self._endpoint.local,
-            chats=chats,
-            notes=self._notes(card, bool(vocabulary.path)),
-        )
+        notes = self._notes(card, bool(vocabulary.path))
+        return self._probed(self._model, context_tokens, chats=chats, notes=notes)
 
     def _is_same_model(self, cancel: Cancel) -> bool:
         return self._identity == _identity(self._model_cards(cancel), self._model)
@@ -154,8 +146,7 @@ class OpenAIModel(HttpModel):
         delta = first.get("delta")  # Mistral returns a completion like a chat completion
         return Piece(string_of(delta.get("content")) if isinstance(delta, dict) else string_of(first.get("text")))
 
-    def _parse_chat_event(self, event: dict[str, Any]) -> Piece | None:
-        return self._parse_event(event)
+    _parse_chat_event = _parse_event
 
     def _stream(
         self,
@@ -202,15 +193,15 @@ class OpenAIModel(HttpModel):
         body = {"model": self._model, "prompt": "a = ", "suffix": "\n", "max_tokens": 1, "temperature": 0}
         return COMPLETIONS if _value_or_none(self._endpoint, MISTRAL_FIM, body, cancel) is None else MISTRAL_FIM
 
-    def _notes(self, card: dict[str, Any], tokenises: bool) -> tuple[str, ...]:
-        notes = self._infilling_notes(self._fim or self._suffix_path)
+    def _notes(self, card: dict[str, Any], tokenises: bool) -> list[str]:
+        notes = self._infilling_notes(self._fim or self._uses_suffix)
         if self._choice.way == "probe" and not self._fim and not tokenises:
             notes.append(
                 "this server has no tokenizer path, so FIM tokens are unknown: set `fim` if the model has them"
             )
         if card.get("owned_by") == "llamacpp":
             notes.append('this is llama.cpp\'s own server: set backend = "llama.cpp", which uses more of its features')
-        return tuple(notes)
+        return notes
 
 
 def _is_llama_cpp(card: dict[str, Any], vocabulary: _Vocabulary) -> bool:
@@ -222,19 +213,6 @@ def _identity(cards: list[dict[str, Any]], model: str) -> tuple[object, ...]:
     """The fields of the model card that change only with the model."""
     card = next((card for card in cards if card.get("id") == model), {})
     return tuple(card.get(name) for name in ("id", "owned_by", "root", "max_model_len", "meta"))
-
-
-class _Endpoint(Endpoint):
-    """llama-cpp-python ends a failed stream without an error; the same request without streaming returns the error."""
-
-    def events(
-        self, path: str, body: Mapping[str, object], cancel: Cancel, *, max_bytes: int = MAX_STREAM_BYTES
-    ) -> Generator[dict[str, Any], None, None]:
-        try:
-            yield from super().events(path, body, cancel, max_bytes=max_bytes)
-        except EmptyStream:
-            self.post(path, {**body, "stream": False, "max_tokens": 1}, cancel)
-            raise
 
 
 class _Vocabulary:

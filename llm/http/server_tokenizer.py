@@ -14,8 +14,7 @@ from typing import TypeVar
 from ..prompting.prompts import CountTokens
 from ..protocol import Cancel, ModelUnreachable
 
-MAX_CACHED_CHARACTERS = 4_000_000
-"""Of cached texts: most lines and blocks stay the same from one keystroke to the next."""
+MAX_CACHED_CHARACTERS = 4_000_000  # of cached texts: most lines and blocks stay the same from one keystroke to the next
 
 Tokenize = Callable[[list[str | int], Cancel], Sequence[int]]
 T = TypeVar("T")

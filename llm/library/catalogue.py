@@ -8,8 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-RUNNING_GB = 0.5
-"""Memory besides the weights: the KV cache of a 4,096-token context, buffers, the program."""
+RUNNING_GB = 0.5  # memory besides the weights: the KV cache of a 4,096-token context, buffers, the program
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import islice
 from pathlib import Path
@@ -18,20 +18,16 @@ from typing import Any
 from ..backends import OLLAMA_URL, ModelConfig
 from ..disk import read_json_object, read_text
 from ..http.endpoint import Endpoint, ErrorResponse, NotJson
+from ..http.model import number_of, string_of
 from ..prompting.formats import find_fim_tokens
 from ..protocol import Cancel, ModelCancelled, ModelMissing, ModelUnreachable, TimeLimit
 from .gguf import fim_of_gguf, read_gguf
 
+# llama-server with its default port and with that of its presets for code; vLLM and llama-cpp-python; LM Studio;
+# Ollama.
 SERVER_URLS = (*(f"http://127.0.0.1:{port}" for port in (8080, 8012, 8000, 1234)), OLLAMA_URL)
-"""llama-server with its default port and with that of its presets for code; vLLM and llama-cpp-python; LM Studio;
-Ollama."""
-
-TIMEOUT_S = 1.0
-"""A running server of this machine responds at once; a busy one may take a moment."""
-
-SERVER_TIMEOUT_S = 5.0
-"""For all requests to one server."""
-
+TIMEOUT_S = 1.0  # a running server of this machine responds at once; a busy one may take a moment
+SERVER_TIMEOUT_S = 5.0  # for all requests to one server
 MAX_DEPTH = 4
 MAX_FILES = 500  # of one folder
 
@@ -159,8 +155,7 @@ def _hub_models(cache: Path) -> Iterator[FoundModel]:
         if snapshot is None:
             continue
         name = folder.name.removeprefix("models--").replace("--", "/")
-        directory = describe_directory(snapshot, name)
-        if directory is not None:
+        if (directory := describe_directory(snapshot, name)) is not None:
             yield directory
         for file in sorted(islice(snapshot.rglob("*.gguf"), MAX_FILES)):
             if (model := describe_gguf(file)) is not None:
@@ -204,17 +199,12 @@ def _ollama_files(models: Path) -> Iterator[FoundModel]:
         for layer in _list(read_json_object(path), "layers"):
             if isinstance(layer, dict) and str(layer.get("mediaType", "")).endswith("image.model"):
                 blob = models / "blobs" / str(layer.get("digest", "")).replace(":", "-")
-                found = describe_gguf(blob)
-                if found is not None:
-                    yield FoundModel(
+                if (found := describe_gguf(blob)) is not None:
+                    yield replace(
+                        found,
                         name=f"ollama/{name}",
                         where=str(path),
                         config=ModelConfig(backend="ollama", name=name),
-                        size_bytes=found.size_bytes,
-                        context_tokens=found.context_tokens,
-                        fills_middle=found.fills_middle,
-                        repository_level=found.repository_level,
-                        details=found.details,
                         note="Ollama is not running; start it: ollama serve",
                     )
 
@@ -236,31 +226,21 @@ Fetch = Callable[..., Any]
 
 
 def _ollama_at(url: str, fetch: Fetch) -> list[FoundModel]:
-    tags = fetch("/api/tags")
-    if not isinstance(tags, dict) or not isinstance(tags.get("models"), list):
-        return []
     found = []
-    for entry in tags["models"]:
+    for entry in _list(fetch("/api/tags"), "models"):
         if not (isinstance(entry, dict) and isinstance(entry.get("name"), str)):
             continue
         name = entry["name"]
         shown = fetch("/api/show", {"model": name})
-        shown = shown if isinstance(shown, dict) else {}
-        abilities, details = _list(shown, "capabilities"), shown.get("details")
-        about = shown.get("model_info")
-        contexts = (
-            [value for key, value in about.items() if key.endswith(".context_length")]
-            if isinstance(about, dict)
-            else []
-        )
-        family = details if isinstance(details, dict) else {}
+        abilities, family, about = _list(shown, "capabilities"), _table(shown, "details"), _table(shown, "model_info")
+        contexts = (number_of(value) for key, value in about.items() if key.endswith(".context_length"))
         found.append(
             FoundModel(
                 name=f"ollama/{name}",
                 where=url,
                 config=ModelConfig(backend="ollama", url="" if url == OLLAMA_URL else url, name=name),
-                size_bytes=entry["size"] if isinstance(entry.get("size"), int) else 0,
-                context_tokens=next((value for value in contexts if isinstance(value, int)), 0),
+                size_bytes=number_of(entry.get("size")),
+                context_tokens=next(filter(None, contexts), 0),
                 fills_middle="insert" in abilities if abilities else None,
                 details=f"Ollama {family.get('family', '')} {family.get('quantization_level', '')}".strip(),
             )
@@ -270,35 +250,31 @@ def _ollama_at(url: str, fetch: Fetch) -> list[FoundModel]:
 
 def _llama_server_at(url: str, fetch: Fetch) -> list[FoundModel]:
     props = fetch("/props")
-    settings = props.get("default_generation_settings") if isinstance(props, dict) else None
-    if not isinstance(settings, dict):
+    if not (isinstance(props, dict) and isinstance(props.get("default_generation_settings"), dict)):
         return []
-    path = props.get("model_path")
-    context = settings.get("n_ctx")
     return [
         FoundModel(
             name=url,
             where=url,
             config=ModelConfig(backend="llama.cpp", url=url),
-            context_tokens=context if isinstance(context, int) else 0,
-            details=f"llama-server {Path(path).name if isinstance(path, str) else ''}".strip(),
+            context_tokens=number_of(props["default_generation_settings"].get("n_ctx")),
+            details=f"llama-server {Path(string_of(props.get('model_path'))).name}".strip(),
         )
     ]
 
 
 def _openai_at(url: str, fetch: Fetch) -> list[FoundModel]:
-    cards = [card for card in _list(fetch("/v1/models"), "data") if isinstance(card, dict)]
-    names = [card["id"] for card in cards if isinstance(card.get("id"), str)]
-    contexts = {card.get("id"): card.get("max_model_len") for card in cards}
+    cards = _list(fetch("/v1/models"), "data")
     return [
         FoundModel(
-            name=f"{url}#{name}",
+            name=f"{url}#{card['id']}",
             where=url,
-            config=ModelConfig(backend="openai", url=url, name=name),
-            context_tokens=context if isinstance(context := contexts.get(name), int) else 0,
-            details=str(next((card.get("owned_by") for card in cards if card.get("id") == name), "") or ""),
+            config=ModelConfig(backend="openai", url=url, name=card["id"]),
+            context_tokens=number_of(card.get("max_model_len")),
+            details=string_of(card.get("owned_by")),
         )
-        for name in names
+        for card in cards
+        if isinstance(card, dict) and isinstance(card.get("id"), str)
     ]
 
 
@@ -312,11 +288,15 @@ def _json_response(endpoint: Endpoint, limit: TimeLimit, path: str, body: Mappin
 
 def _vocabulary(path: Path) -> frozenset[str]:
     tokenizer = read_json_object(path)
-    model = tokenizer.get("model")
-    vocabulary: Iterable[Any] = model.get("vocab", ()) if isinstance(model, dict) else ()
+    vocabulary: Iterable[Any] = _table(tokenizer, "model").get("vocab", ())
     words = (word[0] if isinstance(word, list) and word else word for word in vocabulary)
     added = (token.get("content") for token in _list(tokenizer, "added_tokens") if isinstance(token, dict))
     return frozenset(word for word in (*words, *added) if isinstance(word, str))
+
+
+def _table(value: Any, key: str) -> dict[str, Any]:
+    inner = value.get(key) if isinstance(value, dict) else None
+    return inner if isinstance(inner, dict) else {}
 
 
 def _list(value: Any, key: str) -> list[Any]:

@@ -23,12 +23,9 @@ from ...errors import ModelError
 from ..installation import install_command
 from ..protocol import Cancel, ModelMissing
 
+# Files of a transformers directory. Pickled weights and Python files can run code: they are never downloaded.
 MODEL_FILES = ("*.safetensors", "*.json", "tokenizer.model", "merges.txt", "vocab.txt", "*.jinja", "LICENSE*")
-"""Files of a transformers directory. Pickled weights and Python files can run code: they are never downloaded."""
-
-ATTEMPTS = 5
-"""Consecutive connections for one file that fail without a byte."""
-
+ATTEMPTS = 5  # consecutive connections for one file that fail without a byte
 TIMEOUT = httpx.Timeout(30.0, connect=10.0)
 SPARE_BYTES = 200_000_000  # left free on the disk
 

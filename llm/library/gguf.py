@@ -22,20 +22,14 @@ from ..protocol import ModelMissing
 
 Value = int | float | bool | str
 
+# Bytes. The longest in real files are chat templates of some 10 KB.
 LONGEST_STRING = 16 << 20
-"""Bytes. The longest in real files are chat templates of some 10 KB."""
-
+# Elements. The largest vocabularies have 260,000 tokens and twice as many merges.
 LONGEST_ARRAY = 4 << 20
-"""Elements. The largest vocabularies have 260,000 tokens and twice as many merges."""
-
+# Bytes. Real headers have some 10 MB, nearly all of it vocabulary.
 LONGEST_HEADER = 512 << 20
-"""Bytes. Real headers have some 10 MB, nearly all of it vocabulary."""
-
 MOST_KEYS = 4096
-
-SPECIAL_TYPES = (3, 4)
-"""Types of special tokens: control and user-defined."""
-
+SPECIAL_TYPES = (3, 4)  # types of special tokens: control and user-defined
 _VERSIONS = (2, 3)
 _STRING, _ARRAY = 8, 9
 _LENGTH = struct.Struct("<Q")
@@ -62,18 +56,13 @@ class GgufFile:
     """The header of one file. Missing values are empty, 0 or None."""
 
     path: Path
-    size_bytes: int  # of this file; a model in several files has `n_files`
-    n_tensors: int
+    size_bytes: int  # of this file, which may be a part of the model
     values: Mapping[str, Value]
     arrays: Mapping[str, ArrayLocation]
 
     @property
     def architecture(self) -> str:
         return self.text("general.architecture")
-
-    @property
-    def name(self) -> str:
-        return self.text("general.name") or self.path.stem
 
     @property
     def context_tokens(self) -> int:
@@ -87,10 +76,6 @@ class GgufFile:
         return "" if number is None else _QUANTISATIONS.get(number, f"type {number}")
 
     @property
-    def n_files(self) -> int:
-        return self.number("split.count") or 1
-
-    @property
     def n_vocabulary(self) -> int:
         location = self.arrays.get("tokenizer.ggml.tokens")
         return location.length if location else 0
@@ -98,12 +83,6 @@ class GgufFile:
     @property
     def chat_template(self) -> str:
         return self.text("tokenizer.chat_template")
-
-    @property
-    def adds_start(self) -> bool | None:
-        """Whether a prompt begins with the start token; None leaves it to the tokenizer."""
-        value = self.values.get("tokenizer.ggml.add_bos_token")
-        return value if isinstance(value, bool) else None
 
     def special(self, name: str) -> int | None:
         """The number of a token by its role: "bos", "eos", "eot", "fim_pre" and so on."""
@@ -216,7 +195,7 @@ class _HeaderReader:
                 f"{self._path} is GGUF version {version}; supported are 2 and 3 in little-endian order. "
                 "Convert the model again, or download a newer file."
             )
-        n_tensors, n_keys = self.scalar("Q"), self.scalar("Q")
+        _n_tensors, n_keys = self.scalar("Q"), self.scalar("Q")
         if n_keys > MOST_KEYS:
             raise self._damaged(f"it claims {n_keys} keys")
         values: dict[str, Value] = {}
@@ -230,7 +209,7 @@ class _HeaderReader:
                 values[key] = self.string()
             else:
                 values[key] = self.scalar(self._format(kind))
-        return GgufFile(self._path, self._size_bytes, int(n_tensors), values, arrays)
+        return GgufFile(self._path, self._size_bytes, values, arrays)
 
     def array(self) -> ArrayLocation:
         """The location of an array; skips its content."""

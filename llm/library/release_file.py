@@ -22,11 +22,9 @@ from ...errors import ModelError
 from ..disk import abandoned, open_regular, read_regular, remove_abandoned, temporary_folder
 from ..private_files import private_folder
 
-MOST_BYTES = 60_000_000
-"""Of a whole archive."""
-
+MOST_BYTES = 60_000_000  # of a whole archive
+# Required files besides one or more ONNX files.
 NEEDED = ("config.json", "tokenizer.json", "card.md", "licences.md", "LICENSE")
-"""Required files besides one or more ONNX files."""
 
 MANIFEST, FORMAT = "manifest.json", 1
 

@@ -32,8 +32,8 @@ class DecodingStats:
     accepted_tokens: int  # of these
 
 
+# From the logits of one position and all tokens before it to the next token, and its probability.
 Sampler = Callable[[FloatArray, Sequence[int]], tuple[int, float]]
-"""From the logits of one position and all tokens before it to the next token, and its probability."""
 
 
 def prefill(lease: SlotLease, tokens: Sequence[int], block_tokens: int, n_left: int) -> None:

@@ -16,14 +16,14 @@ from ..prompting.infilling_chat import (
     build_infilling_chat,
     infill_by_chat,
 )
-from ..protocol import Cancel, ChatRequest, CodeModel, CompletionRequest, ModelInfo, ModelMissing, Piece, Speed
+from ..protocol import Cancel, CodeModel, CompletionRequest, ModelInfo, ModelMissing, ModelWrapper, Piece
 from ..streaming import LastPrompts
 
+# Reserved for the text of a chat template around the turns. A longer template shortens the prompt further.
 TEMPLATE_TOKENS = 64
-"""Reserved for the text of a chat template around the turns. A longer template shortens the prompt further."""
 
 
-class InfillingChatModel:
+class InfillingChatModel(ModelWrapper):
     """A `CodeModel` over a chat model, which it owns.
 
     Raises ModelMissing when the model can't chat, and closes it then.
@@ -36,7 +36,7 @@ class InfillingChatModel:
             raise ModelMissing(
                 f'{name} has no chat template, so fim = "chat" can\'t be used. Remove it, or choose a chat model.'
             )
-        self._model = model
+        super().__init__(model)
         self._last_prompts = LastPrompts()
 
     @property
@@ -50,29 +50,13 @@ class InfillingChatModel:
         """The chat model, which may have a prefix cache."""
         return self._model
 
-    @property
-    def speed(self) -> Speed:
-        return self._model.speed
-
-    def prepare(self, cancel: Cancel) -> None:
-        self._model.prepare(cancel)
-
     def warm(self, request: CompletionRequest, cancel: Cancel) -> None:
         # `chat` has no prefill alone; one token is the shortest answer.
         for _ in self._model.chat(replace(self._infilling_chat(request).chat, max_new_tokens=1), cancel):
             pass
 
-    def count_tokens(self, text: str) -> int:
-        return self._model.count_tokens(text)
-
     def stream(self, request: CompletionRequest, cancel: Cancel) -> Iterator[Piece]:
         yield from infill_by_chat(self._model.chat, self._infilling_chat(request), request, cancel)
-
-    def chat(self, request: ChatRequest, cancel: Cancel) -> Iterator[Piece]:
-        yield from self._model.chat(request, cancel)
-
-    def close(self) -> None:
-        self._model.close()
 
     def _infilling_chat(self, request: CompletionRequest) -> InfillingChat:
         previous = self._last_prompts.previous_fragments(request)

@@ -23,14 +23,12 @@ from ...errors import ControlFlow
 from ..protocol import Cancel
 from .engines import Arrays, Engine, FloatArray, OutOfMemory, Scores
 
+# About the number of files that a person edits in turns. Concurrent streams may need more, while they run.
 MAX_SLOTS = 4
-"""About the number of files that a person edits in turns. Concurrent streams may need more, while they run."""
-
+# Longest wait for a cache in use. Only engines with a fixed number of caches make a stream wait.
 SLOT_TIMEOUT_S = 10.0
-"""Longest wait for a cache in use. Only engines with a fixed number of caches make a stream wait."""
-
+# Longest further wait for a pinned slot in use: until the answer of the other stream is complete.
 PINNED_SLOT_TIMEOUT_S = 600.0
-"""Longest further wait for a pinned slot in use: until the answer of the other stream is complete."""
 
 _Result = TypeVar("_Result")
 
@@ -51,23 +49,9 @@ class KVCachePool:
         self._max_tokens = cache_bytes // max(1, engine.cache_bytes_per_token)
         self._lock = _FifoLock()
         self._slots: list[_Slot] = []  # least recently used first
-        self._can_crop = True  # until the engine refuses to
+        self.can_crop = True  # whether the engine can remove tokens from a cache, as far as is known; drafts need it
+        self.cache_kind = engine.cache_kind  # its format of keys and values
         self._closed = False
-
-    @property
-    def can_crop(self) -> bool:
-        """Whether the engine can remove tokens from a cache, as far as is known; drafts need it."""
-        return self._can_crop
-
-    @property
-    def cached_tokens(self) -> tuple[int, ...]:
-        """Tokens in each cache, the least recently used first."""
-        return tuple(len(slot.tokens) for slot in list(self._slots))
-
-    @property
-    def cache_kind(self) -> str:
-        """The engine's format of keys and values."""
-        return self._engine.cache_kind
 
     def tune(self) -> None:
         """Let the engine tune itself; before the first stream."""
@@ -187,15 +171,15 @@ class KVCachePool:
     def _reusable_tokens(self, slot: _Slot, tokens: Sequence[int]) -> int:
         """Tokens of `slot` that a prompt can reuse. The last one is computed again, for its scores."""
         n_equal = common_prefix_length(slot.tokens, tokens[:-1])
-        return n_equal if self._can_crop or n_equal == len(slot.tokens) else 0
+        return n_equal if self.can_crop or n_equal == len(slot.tokens) else 0
 
     def _crop(self, slot: _Slot, n_tokens: int) -> None:
         """Keep the first `n_tokens`; none where the engine can't crop. Raises OutOfMemory."""
         if n_tokens == len(slot.tokens):
             return
-        if self._can_crop:
-            self._can_crop = self._engine.crop(slot.cache, n_tokens)
-        if self._can_crop:
+        if self.can_crop:
+            self.can_crop = self._engine.crop(slot.cache, n_tokens)
+        if self.can_crop:
             del slot.tokens[n_tokens:]
             return
         self._engine.free(slot.cache)

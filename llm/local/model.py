@@ -49,38 +49,27 @@ from .prefix_cache import (
     read_stored_prefix,
     tokenizer_hash,
 )
-from .sampling import Sampling, sample_token
+from .sampling import sample_token
 from .speculative import Drafter, DraftPolicy, PromptLookup, find_text_continuation
 from .tokenizer import CodeTokenizer
 
-BLOCK_S = 0.1
-"""Time for a block of the prefill: the longest time until a cancelled stream stops."""
-
+BLOCK_S = 0.1  # time for a block of the prefill: the longest time until a cancelled stream stops
 SHORTEST_BLOCK_TOKENS, LONGEST_BLOCK_TOKENS = 32, 1024
-
+# No further measurement begins after this time. On a slow machine few are enough.
 MEASURING_S = 1.0
-"""No further measurement begins after this time. On a slow machine few are enough."""
-
-SMALLEST_CONTEXT_TOKENS = 64
-"""Below this, a prompt is too short for a useful completion."""
+SMALLEST_CONTEXT_TOKENS = 64  # below this, a prompt is too short for a useful completion
 
 
 @dataclass(frozen=True, slots=True)
 class LocalSettings:
     """Options of a model in this process."""
 
-    context_tokens: int = 4096
-    """Most tokens of prompt and answer."""
-    prompt_ms: int = 1000
-    """Longest prefill of an uncached prompt; longer prompts are shortened."""
-    cache_bytes: int = 512_000_000
-    """Limit of the KV caches between requests."""
-    speculative_decoding: bool = True
-    """Whether drafts are verified; changes the speed, never the text."""
-    reuse_cache: bool = True
-    """Whether prompts reuse a common prefix; off to measure its benefit."""
-    sampling_seed: int = 0
-    """Seed of sampled answers."""
+    context_tokens: int = 4096  # most tokens of prompt and answer
+    prompt_ms: int = 1000  # longest prefill of an uncached prompt; longer prompts are shortened
+    cache_bytes: int = 512_000_000  # limit of the KV caches between requests
+    speculative_decoding: bool = True  # whether drafts are verified; changes the speed, never the text
+    reuse_cache: bool = True  # whether prompts reuse a common prefix; off to measure its benefit
+    sampling_seed: int = 0  # of sampled answers
 
 
 class LocalModel:
@@ -105,7 +94,7 @@ class LocalModel:
         Raises ModelMissing when the tokenizer lacks a token of `fim`.
         """
         self._engine = engine
-        self._tokenizer = tokenizer
+        self.tokenizer = tokenizer
         self._name = name
         self._fim = fim
         self._settings = settings
@@ -119,14 +108,15 @@ class LocalModel:
         self._generator = np.random.default_rng(settings.sampling_seed)
         self._preparing = threading.Lock()
         self._is_tuned = self._is_prepared = False
-        self._stats: DecodingStats | None = None
+        self.last_stats: DecodingStats | None = None  # the work for the last answer that has text
         self._static_notes = (*notes, *(() if fim else (PREFIX_ONLY,)))
         self._backend = backend
         self._memory_tokens: int | None = None  # measured limit, when memory allows less than the settings
 
         found = {text: tokenizer.special(text) for text in (fim.all if fim else ())}
         self._special = {text: token for text, token in found.items() if token is not None}
-        self._ends = tokenizer.ends.union(self._special.values())
+        # Tokens that end an answer: those of the model and those of its FIM format.
+        self.end_tokens = tokenizer.ends.union(self._special.values())
         in_prompts = (*fim.frame, fim.repository, fim.file) if fim else ()
         if missing := [text for text in in_prompts if text and text not in self._special]:
             raise ModelMissing(
@@ -154,20 +144,6 @@ class LocalModel:
     @property
     def speed(self) -> Speed:
         return self._meter.speed
-
-    @property
-    def last_stats(self) -> DecodingStats | None:
-        """The work for the last answer that has text."""
-        return self._stats
-
-    @property
-    def tokenizer(self) -> CodeTokenizer:
-        return self._tokenizer
-
-    @property
-    def end_tokens(self) -> frozenset[int]:
-        """Tokens that end an answer: those of the model and those of its FIM format."""
-        return self._ends
 
     def prompt_tokens(self, request: CompletionRequest) -> list[int]:
         """The prompt for `request`, to compare models. Raises ModelError."""
@@ -256,7 +232,7 @@ class LocalModel:
     @property
     def identity(self) -> CacheIdentity:
         """What keys and values depend on. Hashes the tokenizer, which takes a moment."""
-        tokenizer = tokenizer_hash(self._tokenizer.n_vocabulary, self._bytes_of)
+        tokenizer = tokenizer_hash(self.tokenizer.n_vocabulary, self._bytes_of)
         return CacheIdentity(self._name, self._weights(), tokenizer, self._kv_cache.cache_kind)
 
     def close(self) -> None:
@@ -317,7 +293,7 @@ class LocalModel:
     def _measure(self, cancel: Cancel) -> None:
         """Measure prefill and decoding once, for the length of the first prompt and of the first draft."""
         limit = self._most_context_tokens()
-        lines = self._tokenizer.encode(_SAMPLE)
+        lines = self.tokenizer.encode(_SAMPLE)
         sample = (lines * (limit // len(lines) + 1))[: min(limit, 512)]
         with self._kv_cache.acquire(sample, 0, cancel) as lease:
 
@@ -388,19 +364,17 @@ class LocalModel:
                 tokens.append(token)
                 n_new -= 1
                 yield token, probability
-        has_drafts = self._settings.speculative_decoding and self._kv_cache.can_crop and prompt.sampling is None
+        has_drafts = self._settings.speculative_decoding and self._kv_cache.can_crop and prompt.sampled is None
         yield from decode_tokens(
             lease,
             tokens,
             n_new,
-            ends=self._ends,
+            ends=self.end_tokens,
             drafter=self._drafter(prompt, tokens[len(prompt.scored_tokens) :], single_line) if has_drafts else None,
             block_tokens=block_tokens,
             times=self._times,
             report=self._record,
-            sample=partial(sample_token, sampling=sampling, generator=self._generator)
-            if (sampling := prompt.sampling)
-            else None,
+            sample=partial(sample_token, request=prompt.sampled, generator=self._generator) if prompt.sampled else None,
         )
 
     def _drafter(self, prompt: _PromptTokens, first_tokens: Sequence[int], single_line: bool) -> Drafter:
@@ -413,15 +387,15 @@ class LocalModel:
             # A prompt that ends within a word has no match in tokens, but may have one in characters.
             text_draft=find_text_continuation(prompt.texts, prompt.before),
             draft_source=prompt.draft_source,
-            encode=self._tokenizer.encode,
+            encode=self.tokenizer.encode,
             bytes_of=self._bytes_of,
-            ends=self._ends,
+            ends=self.end_tokens,
             single_line=single_line,
             written=written,
         )
 
     def _record(self, stats: DecodingStats) -> None:
-        self._stats = stats
+        self.last_stats = stats
         if not stats.reused_tokens or stats.prefill_s > BLOCK_S:
             # A few tokens after a long cached prompt would measure the overhead of a call.
             self._meter.record_prefill(stats.prompt_tokens - stats.reused_tokens, stats.prefill_s)
@@ -431,7 +405,7 @@ class LocalModel:
         """The prompt for `request`. Prompt and answer fit into `context_tokens`."""
         # The answer takes at most half of the context.
         request = replace(request, max_new_tokens=min(request.max_new_tokens, context_tokens // 2))
-        start = [] if self._tokenizer.start is None else [self._tokenizer.start]
+        start = [] if self.tokenizer.start is None else [self.tokenizer.start]
         previous = self._last_prompts.previous_fragments(request)
         budget = context_tokens - len(start)
         while True:
@@ -487,11 +461,11 @@ class LocalModel:
                     "system messages take more. Raise context_tokens, or shorten the system message."
                 )
             messages = shorter
-        return _PromptTokens(tokens, n_new, history=tokens, sampling=Sampling.of(request))
+        return _PromptTokens(tokens, n_new, history=tokens, sampled=None if request.is_greedy else request)
 
     @cached_property
     def _token_bytes(self) -> TokenBytesIndex:
-        return TokenBytesIndex(set(range(self._tokenizer.n_vocabulary)) - self._ends, self._bytes_of)
+        return TokenBytesIndex(set(range(self.tokenizer.n_vocabulary)) - self.end_tokens, self._bytes_of)
 
     def _healed_bytes(self, prompt: _PromptTokens) -> bytes:
         """The bytes of the last token of the prompt, which token healing decodes again."""
@@ -538,7 +512,7 @@ class _PromptTokens:
     before: str = ""  # the history as text
     draft_source: Callable[[str], str] | None = None
     is_healed: bool = False  # token healing: the last token is decoded again
-    sampling: Sampling | None = None  # None takes the most likely token
+    sampled: ChatRequest | None = None  # with the sampling parameters; None takes the most likely token
 
     @property
     def n_reserved(self) -> int:

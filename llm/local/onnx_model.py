@@ -16,12 +16,10 @@ from .model import LocalModel, LocalSettings
 from .prefix_cache import files_hash
 from .tokenizer import HfTokenizer
 
+# The first of these that exists, in the directory or its folder `onnx`. Full precision first: with 8-bit activations a
+# text may depend on which tokens are computed together. `path` may name another file.
 FILES = ("model.onnx", "model_int8.onnx", "model_quantized.onnx")
-"""The first of these that exists, in the directory or its folder `onnx`. Full precision first: with 8-bit activations
-a text may depend on which tokens are computed together. `path` may name another file."""
-
-ROUNDED = "rounds activations to 8 bits: completions may depend slightly on earlier requests"
-"""For `ModelInfo.notes`."""
+ROUNDED = "rounds activations to 8 bits: completions may depend slightly on earlier requests"  # for `ModelInfo.notes`
 
 
 def open_onnx(path: str | Path, *, settings: LocalSettings, fim: FimChoice = PROBE, threads: int = 0) -> LocalModel:

@@ -23,16 +23,11 @@ from .engines import Arrays
 from .kv_cache import common_prefix_length
 from .tensor_file import read_tensors, write_tensors
 
-VERSION = 1
-"""1: messages.json, prefix.safetensors, manifest.json."""
-
+VERSION = 1  # 1: messages.json, prefix.safetensors, manifest.json
 MANIFEST, MESSAGES, TENSORS = "manifest.json", "messages.json", "prefix.safetensors"
-
-RESERVED_TOKENS = 512
-"""Room after the cached tokens for a question and its answer."""
-
+RESERVED_TOKENS = 512  # room after the cached tokens for a question and its answer
+# First characters of questions: tokens that are the same before all of them are the same before any question.
 _PROBES = ("a", "7", "\n", " x", "Ω", "北")
-"""First characters of questions: tokens that are the same before all of them are the same before any question."""
 
 
 class PrefixCacheError(ModelError):
@@ -201,7 +196,11 @@ def common_prefix_tokens(
 
 
 def context_hash(messages: Sequence[Message]) -> str:
-    return _digest(*(part for message in messages for part in (message.role, message.text)))
+    digest = blake2b(digest_size=16)
+    for text in (part for message in messages for part in (message.role, message.text)):
+        data = text.encode("utf-8", "surrogatepass")
+        digest.update(len(data).to_bytes(8, "little") + data)
+    return digest.hexdigest()
 
 
 def tokenizer_hash(n_vocabulary: int, bytes_of: Callable[[int], bytes]) -> str:
@@ -229,14 +228,6 @@ def files_hash(files: Sequence[Path]) -> str:
 
 
 _SAMPLE_BYTES = 65_536
-
-
-def _digest(*texts: str) -> str:
-    digest = blake2b(digest_size=16)
-    for text in texts:
-        data = text.encode("utf-8", "surrogatepass")
-        digest.update(len(data).to_bytes(8, "little") + data)
-    return digest.hexdigest()
 
 
 def _write_json(path: Path, value: Any) -> None:

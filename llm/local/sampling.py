@@ -6,7 +6,6 @@ Knows no engine and no text. Greedy decoding does not use it: an engine finds th
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,37 +14,21 @@ from ..protocol import ChatRequest
 from .engines import FloatArray
 
 
-@dataclass(frozen=True, slots=True)
-class Sampling:
-    """The sampling parameters of a `ChatRequest`."""
-
-    temperature: float = 0.0
-    top_p: float = 1.0
-    repetition_penalty: float = 1.0
-
-    @staticmethod
-    def of(request: ChatRequest) -> Sampling | None:
-        """The parameters; None for greedy decoding."""
-        if request.temperature <= 0 and request.repetition_penalty == 1:
-            return None
-        return Sampling(max(0.0, request.temperature), request.top_p, request.repetition_penalty)
-
-
 def sample_token(
-    logits: FloatArray, seen: Iterable[int], sampling: Sampling, generator: np.random.Generator
+    logits: FloatArray, seen: Iterable[int], request: ChatRequest, generator: np.random.Generator
 ) -> tuple[int, float]:
     """A token sampled from logits (n_vocabulary,), and its probability in the sampled distribution.
 
     `seen` are the tokens of the prompt and the answer so far; the penalty reduces their logits (Keskar et al. 2019,
-    section 4.1). With temperature 0 the most likely token follows.
+    section 4.1). Without a temperature the most likely token follows.
     """
-    scores = _penalised(np.asarray(logits, np.float64), seen, sampling.repetition_penalty)
-    if sampling.temperature == 0:
+    scores = _penalised(np.asarray(logits, np.float64), seen, request.repetition_penalty)
+    if request.temperature <= 0:
         token = int(scores.argmax())
         return token, float(_probabilities(scores)[token])
     with np.errstate(over="ignore"):  # a temperature near 0 leaves only the best
-        scores = (scores - scores.max()) / sampling.temperature
-    probabilities = _nucleus(_probabilities(scores), sampling.top_p)
+        scores = (scores - scores.max()) / request.temperature
+    probabilities = _nucleus(_probabilities(scores), request.top_p)
     token = int(generator.choice(len(probabilities), p=probabilities))
     return token, float(probabilities[token])
 

@@ -18,23 +18,15 @@ from numpy.typing import NDArray
 from ..throughput import ForwardPassTimes
 from .kv_cache import common_prefix_length
 
+# Draft lengths to choose from, one less than the tokens of the pass. Few, so that an engine meets few shapes.
 LENGTHS = (0, 1, 2, 3, 5, 7, 11, 15, 23, 31)
-"""Draft lengths to choose from, one less than the tokens of the pass. Few, so that an engine meets few shapes."""
-
 MAX_DRAFT_TOKENS = LENGTHS[-1]
-
-MIN_SPEEDUP = 1.05
-"""Both times of the comparison are measured on a machine with other load."""
-
+MIN_SPEEDUP = 1.05  # both times of the comparison are measured on a machine with other load
+# Declined drafts before a short one is verified anyway: at twice the cost of a pass 1.6 % slower.
 RETRY_AFTER_DECLINED = 64
-"""Declined drafts before a short one is verified anyway: at twice the cost of a pass 1.6 % slower."""
-
 RETRY_TOKENS = 3
-
 UNMEASURED_LENGTH = 3
-
-DECAY = 0.95
-"""Of the counts with every draft: about the last twenty count."""
+DECAY = 0.95  # of the counts with every draft: about the last twenty count
 
 # Prior counts of accepted and rejected tokens by kind of draft, in the proportion measured as below.
 _PRIOR = (2.0, 1.0)
@@ -116,8 +108,8 @@ def find_text_continuation(texts: Sequence[str], before: str) -> str:
     return ""
 
 
+# Kinds of drafts; those of prompt lookup are named by the length of the match.
 _TEXT, _SOURCE = "text lookup", "draft source"
-"""Kinds of drafts; those of prompt lookup are named by the length of the match."""
 
 
 class DraftPolicy:
@@ -168,10 +160,7 @@ class DraftPolicy:
         """Making a draft took `seconds`, with or without a result."""
         with self._lock:
             before_s, before = self._requests.get(kind, (seconds, 1.0))
-            self._requests[kind] = (
-                DECAY * before_s + (1 - DECAY) * seconds,
-                DECAY * before + (1 - DECAY) * succeeded,
-            )
+            self._requests[kind] = (DECAY * before_s + (1 - DECAY) * seconds, DECAY * before + (1 - DECAY) * succeeded)
 
     def _is_retry(self) -> bool:
         with self._lock:

@@ -19,16 +19,10 @@ from ..disk import open_regular, replacing
 Array = NDArray[Any]
 
 _TYPES = {
-    "F64": "<f8",
-    "F32": "<f4",
-    "F16": "<f2",
-    "I64": "<i8",
-    "I32": "<i4",
-    "I16": "<i2",
-    "U32": "<u4",
-    "U16": "<u2",
-    "U8": "|u1",
-}
+    "F64": "<f8", "F32": "<f4", "F16": "<f2",
+    "I64": "<i8", "I32": "<i4", "I16": "<i2",
+    "U32": "<u4", "U16": "<u2", "U8": "|u1",
+}  # fmt: skip
 _NAMES = {np.dtype(layout): name for name, layout in _TYPES.items()}
 _LONGEST_HEADER = 100_000_000
 

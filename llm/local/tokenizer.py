@@ -22,23 +22,10 @@ from ..protocol import ModelMissing
 class CodeTokenizer(Protocol):
     """What decoding and prompts need of a tokenizer. Thread-safe."""
 
-    @property
-    def n_vocabulary(self) -> int: ...
-
-    @property
-    def start(self) -> int | None:
-        """The token at the start of every prompt (BOS); None without one."""
-        ...
-
-    @property
-    def ends(self) -> frozenset[int]:
-        """Tokens that end a text (EOS), as in the files of the model."""
-        ...
-
-    @property
-    def special_tokens(self) -> frozenset[str]:
-        """The spelling of every special or added token, for `find_fim_tokens`."""
-        ...
+    n_vocabulary: int
+    start: int | None  # the token at the start of every prompt (BOS)
+    ends: frozenset[int]  # tokens that end a text (EOS), as in the files of the model
+    special_tokens: frozenset[str]  # the spelling of every special or added token, for `find_fim_tokens`
 
     def special(self, text: str) -> int | None:
         """The number of a special token; None for an unknown one."""
@@ -76,16 +63,16 @@ class HfTokenizer:
             entry["special"] = bool(entry.get("special")) or _MARKUP.fullmatch(entry["content"]) is not None
         self._special: dict[str, int] = {entry["content"]: entry["id"] for entry in added if entry["special"]}
         self._added_text: dict[int, str] = {entry["id"]: entry["content"] for entry in added if not entry["special"]}
-        self._listed = frozenset(self._special) | frozenset(self._added_text.values())
+        self.special_tokens = frozenset(self._special) | frozenset(self._added_text.values())
         self._silent = frozenset(self._special.values())
         self._byte_level = _uses(description, "ByteLevel")
         self._space = _space_letter(description)
         self._tokenizer = _load(_without_first_space(description))
         self._tokenizer.encode_special_tokens = True
-        self._n_vocabulary = 1 + max(self._tokenizer.get_vocab(with_added_tokens=True).values(), default=-1)
-        self._start = self.special(start) if isinstance(start, str) else self._own_start() if start else None
+        self.n_vocabulary = 1 + max(self._tokenizer.get_vocab(with_added_tokens=True).values(), default=-1)
+        self.start = self.special(start) if isinstance(start, str) else self._own_start() if start else None
         numbers = (self.special(end) if isinstance(end, str) else end for end in ends)
-        self._ends = frozenset(end for end in numbers if end is not None)
+        self.ends = frozenset(end for end in numbers if end is not None)
 
     @classmethod
     def open(cls, directory: str | Path) -> HfTokenizer:
@@ -101,22 +88,6 @@ class HfTokenizer:
             return cls(json.loads(text), start=start, ends=ends)
         except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
             raise ModelMissing(f"{file} can't be read as a tokenizer: {error}. Download the model again.") from error
-
-    @property
-    def n_vocabulary(self) -> int:
-        return self._n_vocabulary
-
-    @property
-    def start(self) -> int | None:
-        return self._start
-
-    @property
-    def ends(self) -> frozenset[int]:
-        return self._ends
-
-    @property
-    def special_tokens(self) -> frozenset[str]:
-        return self._listed
 
     def special(self, text: str) -> int | None:
         return self._special.get(text)
@@ -145,7 +116,7 @@ class HfTokenizer:
         if token in self._added_text:
             text = self._added_text[token]
             return (text.replace(self._space, " ") if self._space else text).encode()
-        letters: str | None = self._tokenizer.id_to_token(token) if 0 <= token < self._n_vocabulary else None
+        letters: str | None = self._tokenizer.id_to_token(token) if 0 <= token < self.n_vocabulary else None
         if letters is None:
             return b""
         if self._byte_level:

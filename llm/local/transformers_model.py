@@ -26,11 +26,8 @@ from .model import LocalModel, LocalSettings
 from .prefix_cache import files_hash
 from .tokenizer import HfTokenizer
 
-CHECKED_TOKENS = 24
-"""Tokens for the comparison of the lean model with the original."""
-
-NO_INT8 = "weights keep their precision: int8 is not supported"
-"""For `ModelInfo.notes`."""
+CHECKED_TOKENS = 24  # tokens for the comparison of the lean model with the original
+NO_INT8 = "weights keep their precision: int8 is not supported"  # for `ModelInfo.notes`
 
 
 def open_transformers(

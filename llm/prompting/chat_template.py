@@ -24,8 +24,7 @@ ChatTokens = Callable[[Sequence[Message]], list[int]]
 class MarkupTokenizer(Protocol):
     """What a template needs of a tokenizer: `encode` parses no special tokens, `encode_markup` does."""
 
-    @property
-    def start(self) -> int | None: ...
+    start: int | None
 
     def encode(self, text: str) -> list[int]: ...
 

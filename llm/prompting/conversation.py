@@ -10,8 +10,7 @@ from dataclasses import replace
 
 from ..protocol import Message
 
-FRAME_TOKENS = 8
-"""Most tokens that a chat template adds to one message."""
+FRAME_TOKENS = 8  # most tokens that a chat template adds to one message
 
 
 def fit_messages(messages: Sequence[Message], count_tokens: Callable[[str], int], budget: int) -> tuple[Message, ...]:

@@ -13,35 +13,29 @@ the cursor, the half-typed word, lines after the cursor. All of that is dropped.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
-from contextlib import closing
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain
 
 from ..protocol import Cancel, ChatRequest, CompletionRequest, Message, Piece, PromptFragment
-from ..streaming import cut_stream
+from ..streaming import closed_at_end, cut_stream
 from ..text import normalise_line_breaks
-from .prompts import BLOCK_SHARE, SUFFIX_SHARE, CountTokens, choose_blocks, fit_prefix, fit_suffix, stable_order
+from .prompts import CountTokens, FittedRequest, fit_request
 
 Chat = Callable[[ChatRequest, Cancel], Iterator[Piece]]
 
+# For `ModelInfo.notes`, of a model without infilling by chat.
 PREFIX_ONLY = "no fill-in-the-middle tokens are known: the code after the cursor is not used"
-"""For `ModelInfo.notes`, of a model without infilling by chat."""
 
+# For `ModelInfo.notes`.
 INFILLED_BY_CHAT = (
     "the model has no fill-in-the-middle tokens: completions use chat, which is slower and less exact. "
     "A model trained for code completion does better."
 )
-"""For `ModelInfo.notes`."""
 
-FENCE_TOKENS = 64
-"""Tokens of an answer besides the code: its fence and repeated lines."""
-
-REPEATED_LINES = 20
-"""A repetition of the code before the cursor begins at most this many lines before it."""
-
-FEWEST_LETTERS = 4
-"""A line after the cursor with fewer letters (a bracket, an `end`) may occur in the completion too."""
+FENCE_TOKENS = 64  # tokens of an answer besides the code: its fence and repeated lines
+REPEATED_LINES = 20  # a repetition of the code before the cursor begins at most this many lines before it
+FEWEST_LETTERS = 4  # a line after the cursor with fewer letters (a bracket, an `end`) may occur in the completion too
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,33 +47,23 @@ class InfillingChat:
 
 
 def build_infilling_chat(
-    request: CompletionRequest,
-    count_tokens: CountTokens,
-    context_tokens: int,
-    previous: Sequence[PromptFragment] = (),
+    request: CompletionRequest, count_tokens: CountTokens, context_tokens: int, previous: Sequence[PromptFragment] = ()
 ) -> InfillingChat:
     """The chat for one request. It and its answer fit into `context_tokens`.
 
     `previous` are the fragments of the last prompt for this file, in its order.
     """
     max_new_tokens = request.max_new_tokens + FENCE_TOKENS
-    frame = _user_message(request, (), "", "")
+    frame = _user_message(request, FittedRequest((), [], "", ""))
     budget = max(0, context_tokens - max_new_tokens - count_tokens(_INSTRUCTION) - count_tokens(frame))
-    blocks = choose_blocks(
-        request.fragments, lambda fragment: count_tokens(_fragment(fragment)), int(budget * BLOCK_SHARE)
-    )
-    blocks = stable_order(blocks, previous)
-    left = budget - sum(count_tokens(_fragment(fragment)) for fragment in blocks)
-    suffix = fit_suffix(normalise_line_breaks(request.suffix), count_tokens, int(left * SUFFIX_SHARE))
-    prefix = fit_prefix(normalise_line_breaks(request.prefix), count_tokens, left - count_tokens(suffix))
-    message = _user_message(request, blocks, prefix, suffix)
-    messages = (Message("system", _INSTRUCTION), Message("user", message))
-    return InfillingChat(ChatRequest(messages, max_new_tokens), blocks)
+    fitted = fit_request(request, count_tokens, budget, _fragment, previous)
+    messages = (Message("system", _INSTRUCTION), Message("user", _user_message(request, fitted)))
+    return InfillingChat(ChatRequest(messages, max_new_tokens), fitted.fragments)
 
 
 def infill_by_chat(chat: Chat, prompt: InfillingChat, request: CompletionRequest, cancel: Cancel) -> Iterator[Piece]:
     """Stream the completion of a chat. Stops the model at its end."""
-    with closing(_closable(chat(prompt.chat, cancel))) as answer:
+    with closed_at_end(chat(prompt.chat, cancel)) as answer:
         yield from extract_infill(answer, request)
 
 
@@ -113,27 +97,18 @@ _REASONING, _END_OF_REASONING = "<think>", "</think>"
 _FENCE = re.compile(r"^[ \t]*(```+|~~~+)[^\n`]*(?=\n)", re.MULTILINE)
 
 
-def _user_message(request: CompletionRequest, blocks: Sequence[PromptFragment], prefix: str, suffix: str) -> str:
+def _user_message(request: CompletionRequest, fitted: FittedRequest) -> str:
     task = _ONE_LINE if request.single_line else _LINES
     return (
-        "".join(map(_fragment, blocks))
+        "".join(fitted.texts)
         + f"The file is {request.path} ({request.language}).\n"
-        + f"<after_hole>{suffix}</after_hole>\n<before_hole>{prefix}</before_hole>\n{task}\n"
+        + f"<after_hole>{fitted.suffix}</after_hole>\n<before_hole>{fitted.prefix}</before_hole>\n{task}\n"
     )
 
 
 def _fragment(fragment: PromptFragment) -> str:
     text = normalise_line_breaks(fragment.text).removesuffix("\n")
     return f'<other_file path="{fragment.paths[0]}">\n{text}\n</other_file>\n'
-
-
-def _closable(pieces: Iterator[Piece]) -> Generator[Piece, None, None]:
-    """`pieces` as a generator that closes them at its end."""
-    try:
-        yield from pieces
-    finally:
-        if close := getattr(pieces, "close", None):
-            close()
 
 
 def without_reasoning(pieces: Iterable[Piece]) -> Iterator[Piece]:

@@ -17,6 +17,7 @@ from typing import Protocol
 import httpx
 import numpy as np
 
+from ..local.engines.onnx_engine import OnnxEngine
 from .export import GGUF_KINDS
 from .model import SmallLlama
 from .quantisation import quantised
@@ -26,6 +27,7 @@ from .tokenizer import TrainingTokenizer
 
 # With the same 32-bit weights only the order of summation differs.
 MAX_DIFFERENCE = 5e-3
+MAX_PROMPT_TOKENS = 1 << 20  # no limit: the model has its own
 
 # Texts on which tokenizers tend to differ: white space, digits, other scripts, emoji sequences, contractions.
 TOKENIZER_EDGE_CASES = (
@@ -182,39 +184,15 @@ class _TransformersRunner:
 
 class _OnnxRunner:
     def __init__(self, path: Path) -> None:
-        onnxruntime = import_module("onnxruntime")
-        options = onnxruntime.SessionOptions()
-        options.intra_op_num_threads = 1
-        options.log_severity_level = 3
-        self._session = onnxruntime.InferenceSession(str(path), options, providers=["CPUExecutionProvider"])
-        self._past = {
-            part.name: (1, part.shape[1], 0, part.shape[3])
-            for part in self._session.get_inputs()
-            if part.name.startswith("past_key_values")
-        }
-        self._tokenizer = TrainingTokenizer.load(path.parent / "tokenizer.json")
+        import_module("onnxruntime")  # its ImportError leaves this export out
+        self._engine = OnnxEngine(path, context_tokens=MAX_PROMPT_TOKENS, threads=1)
+        self.encode = TrainingTokenizer.load(path.parent / "tokenizer.json").encode
 
     def logits(self, tokens: Sequence[int]) -> Logits:
         """In two parts, so that the comparison includes the KV cache."""
-        past = {name: np.zeros(shape, np.float32) for name, shape in self._past.items()}
-        half = len(tokens) // 2
-        rows = []
-        for start, end in ((0, half), (half, len(tokens))):
-            if start == end:
-                continue
-            inputs = {
-                "input_ids": np.array([tokens[start:end]], np.int64),
-                "attention_mask": np.ones((1, end), np.int64),
-                "position_ids": np.arange(start, end, dtype=np.int64)[None],
-                "num_logits_to_keep": np.array(end - start, np.int64),
-            }
-            logits, *present = self._session.run(None, {**inputs, **past})
-            past = dict(zip(past, present, strict=True))
-            rows.append(logits[0])
-        return np.concatenate(rows)
-
-    def encode(self, text: str) -> list[int]:
-        return self._tokenizer.encode(text)
+        cache, half = self._engine.new_cache(), len(tokens) // 2
+        parts = [part for part in (tokens[:half], tokens[half:]) if part]
+        return np.concatenate([self._engine.forward(cache, part, len(part)).logits() for part in parts])
 
 
 class _LlamaRunner:

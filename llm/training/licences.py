@@ -84,29 +84,20 @@ _CLASSIFIERS = frozenset(
     }
 )
 # The free field, without case, "the", "license" and punctuation.
-_FIELDS = {
-    "mit": "MIT",
-    "mit mit": "MIT",
-    "expat": "MIT",
-    "bsd": "BSD-3-Clause",
-    "new bsd": "BSD-3-Clause",
-    "modified bsd": "BSD-3-Clause",
-    "bsd 3 clause": "BSD-3-Clause",
-    "3 clause bsd": "BSD-3-Clause",
-    "bsd 2 clause": "BSD-2-Clause",
-    "apache": "Apache-2.0",
-    "apache 2": "Apache-2.0",
-    "apache 2 0": "Apache-2.0",
-    "apache2 0": "Apache-2.0",
-    "apache version 2 0": "Apache-2.0",
-    "apache software": "Apache-2.0",
-    "apache software 2 0": "Apache-2.0",
-    "isc": "ISC",
-    "psf": "PSF-2.0",
-    "python software foundation": "PSF-2.0",
-    "zlib": "Zlib",
-    "unlicense": "Unlicense",
+_WORDINGS = {
+    "MIT": ("mit", "mit mit", "expat"),
+    "BSD-3-Clause": ("bsd", "new bsd", "modified bsd", "bsd 3 clause", "3 clause bsd"),
+    "BSD-2-Clause": ("bsd 2 clause",),
+    "Apache-2.0": (
+        *("apache", "apache 2", "apache 2 0", "apache2 0", "apache version 2 0"),
+        *("apache software", "apache software 2 0"),
+    ),
+    "ISC": ("isc",),
+    "PSF-2.0": ("psf", "python software foundation"),
+    "Zlib": ("zlib",),
+    "Unlicense": ("unlicense",),
 }
+_FIELDS = {wording: licence for licence, wordings in _WORDINGS.items() for wording in wordings}
 
 
 def _plain(words: str) -> str:

@@ -22,8 +22,8 @@ from numpy.typing import NDArray
 
 from .model import SmallLlama
 
+# Weights of one output that share a scale. Every width of `model.PRESETS` is a multiple.
 BLOCK = 32
-"""Weights of one output that share a scale. Every width of `model.PRESETS` is a multiple."""
 
 Blocks = tuple[NDArray[np.int8], NDArray[np.float16]]  # (outputs, blocks, 32) and (outputs, blocks, 1)
 

@@ -52,31 +52,17 @@ class Recipe:
     retrieval: str = LEXICAL  # a name for `retrieval_named`
 
 
+# The confidence weights are fitted on these, so a model trained on them would get too much confidence.
 FITTED_PACKAGES = frozenset(
-    [
-        "accelerate",
-        "cattrs",
-        "click",
-        "fastapi",
-        "gguf",
-        "httpx",
-        "huggingface-hub",
-        "hypothesis",
-        "jinja2",
-        "mypy",
-        "pydantic",
-        "pygls",
-        "pytest",
-        "requests",
-        "rich",
-        "starlette",
-    ]
-)
-"""The confidence weights are fitted on these, so a model trained on them would get too much confidence."""
+    {
+        "accelerate", "cattrs", "click", "fastapi", "gguf", "httpx", "huggingface-hub", "hypothesis", "jinja2", "mypy",
+        "pydantic", "pygls", "pytest", "requests", "rich", "starlette",
+    }
+)  # fmt: skip
+# Of the benchmarks for edits and for questions, and of the first measurements of small models.
 EVALUATION_PACKAGES = frozenset(
-    ["networkx", "scrapy", "flask", "poetry", "attrs", "sqlite-utils", "optuna", "falcon", "geopandas"]
+    {"networkx", "scrapy", "flask", "poetry", "attrs", "sqlite-utils", "optuna", "falcon", "geopandas"}
 )
-"""Of the benchmarks for edits and for questions, and of the first measurements of small models."""
 
 # The test model. Rows of 256 tokens have the most ends of middles, which a model learns first, but almost no room for
 # fragments: 2 % have one. The last rows are long, since benchmarks use prompts of 1,500 tokens.

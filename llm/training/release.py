@@ -13,6 +13,7 @@ from typing import Any
 from ..library.release_file import BadRelease, file_hash, write_release
 from .same_text import SAME_TEXT
 
+# Names in the release, and paths in a trained folder.
 FILES = {
     "model_int8.onnx": "onnx/model_int8.onnx",
     "tokenizer.json": "onnx/tokenizer.json",
@@ -23,7 +24,6 @@ FILES = {
     "card.md": "card.md",
     "licences.md": "licences.md",
 }
-"""Names in the release, and paths in a trained folder."""
 
 CHECKS = "checks.json"
 RELEASED_EXPORT = "onnx int8"  # its title in `check.py`

@@ -22,9 +22,8 @@ from ..protocol import CompletionRequest, PromptFragment
 from .tokenizer import FORMAT, TrainingTokenizer
 
 N_GREEDY_TOKENS = 24
+# In a model's folder: `{"tokens": most tokens of a text, "prompts": as below, "texts": one for each prompt}`.
 SAME_TEXT = "same_text.json"
-"""In a model's folder: `{"tokens": most tokens of a text, "prompts": as below, "texts": one for each prompt}`."""
-
 PROMPTS = Path(__file__).with_suffix(".txt")
 
 _CONTEXT_TOKENS = 1024

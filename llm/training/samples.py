@@ -213,7 +213,7 @@ class SampleGenerator:
         weights = [0] * len(tokens)
         text = document.text[start : start + self._context_tokens * _MAX_TOKEN_CHARACTERS]
         while len(tokens) < self._context_tokens:
-            block = self._tokenizer.encode(file_block(PromptFragment((document.path,), text, 0, 0.0), "python"))
+            block = self._tokenizer.encode(file_block(PromptFragment((document.path,), text, 0, 0.0)))
             tokens += [self._tokenizer.special(FORMAT.file), *block]
             weights += [0, *[1] * len(block)]
             document = self._sibling(document, random)

@@ -20,10 +20,10 @@ from platform import python_version
 from .licences import Licence, find_licence, has_restrictive_header
 
 STANDARD_LIBRARY = "python"
+# Of the completion benchmark, excluded from all training.
 BENCHMARK_PACKAGES = frozenset(
     {"diffusers", "nerfstudio", "aws-fortuna", "evaluate", "google-vizier", "torchrl", "di-engine", "nvflare"}
 )
-"""Of the completion benchmark, excluded from all training."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -47,6 +47,8 @@ class TrainingTokenizer:
         tokenizer.encode_special_tokens = True
         self.end = self.special(END)
         self.pad = self.special(PAD)
+        self.ends = frozenset(map(self.special, SPECIAL_TOKENS))  # the tokens that end a middle
+        self.n_vocabulary = int(tokenizer.get_vocab_size())
 
     @classmethod
     def load(cls, path: Path) -> TrainingTokenizer:
@@ -54,15 +56,6 @@ class TrainingTokenizer:
 
     def save(self, path: Path) -> None:
         self._tokenizer.save(str(path))
-
-    @property
-    def n_vocabulary(self) -> int:
-        return int(self._tokenizer.get_vocab_size())
-
-    @property
-    def ends(self) -> frozenset[int]:
-        """The tokens that end a middle."""
-        return frozenset(self.special(token) for token in SPECIAL_TOKENS)
 
     def special(self, token: str) -> int:
         return int(self._tokenizer.token_to_id(token))

@@ -24,17 +24,7 @@ from numpy.typing import NDArray
 from torch import Tensor, distributed, nn
 from torch.nn import functional
 
-from .loop import (
-    Intervals,
-    Metrics,
-    Optimiser,
-    Run,
-    autocast,
-    finish,
-    make_optimisers,
-    read_checkpoint,
-    train_until,
-)
+from .loop import Intervals, Metrics, Optimiser, Run, autocast, finish, make_optimisers, read_checkpoint, train_until
 from .model import ModelShape, SmallLlama
 from .samples import InfillTask, Rows
 from .tokenizer import TrainingTokenizer

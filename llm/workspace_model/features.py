@@ -13,6 +13,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 from numpy.typing import NDArray
 
+from ..protocol import Cancel
 from .match_finder import (
     OPEN_FILE,
     Floats,
@@ -28,6 +29,7 @@ from .nearby_names import NearbyNames, is_name, parts_of, renamed_part
 from .ngram_index import BOUNDARY, MAX_ORDER, Vocabulary
 from .tokens import LINE_BREAK, N_KINDS
 
+# Keys of `scorer.json`, in the order of the columns.
 FEATURES = (
     # Logarithms of shares, 0 for none.
     "exact match",  # of the positions after the same tokens
@@ -70,7 +72,6 @@ FEATURES = (
     "number of exact matches",
     "any other token",  # 1 in the last row only, which represents all tokens that are no candidates
 )
-"""Keys of `scorer.json`, in the order of the columns."""
 
 _COLUMN = {name: column for column, name in enumerate(FEATURES)}
 
@@ -82,7 +83,6 @@ SCOPE_SMOOTHING = 0.5  # a scope of total weight z counts z / (z + SCOPE_SMOOTHI
 KIND_MATCH_WEIGHTS = (1.5, 1.6, 0.7)  # factors: one more token of the same kind, one more equal token, one scope away
 SHARP_KIND_MATCH_WEIGHTS = (2.0, 2.5, 0.7)
 SMALLEST_SHARE = 1e-3
-
 ENOUGH_MATCH_LENGTH = 6.0  # exact matches of this length are extended without a new search
 ENOUGH_KIND_MATCHES = 32  # and so are this many kind matches
 _N_RENAMED = 8  # matches in which parts of names are compared
@@ -98,6 +98,8 @@ class SearchContext:
     sources: Sequence[MatchSource]  # the open file first
     names: NearbyNames
     comment_tokens: tuple[str, ...]  # which begin a comment in the language
+    rest_of_line: str  # the code after the cursor, which the line has to join
+    cancel: Cancel
 
     def text(self, token: int) -> str:
         return self.vocabulary.text(token)

@@ -23,7 +23,6 @@ Floats = NDArray[np.float64]
 MATCHES_PER_SOURCE = 256  # nearest first
 KIND_MATCHES_PER_SOURCE = 128
 MAX_SORTED = 16_384  # of more positions only an even sample is sorted by distance
-
 GAPPED_MATCH_WEIGHT = 0.1  # of an equal token beyond the first difference (+0.6 points of completions exactly right)
 MIN_KIND_MATCHES = 8  # with fewer, a shorter context is searched as well
 

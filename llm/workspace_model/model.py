@@ -22,7 +22,8 @@ from numpy.typing import NDArray
 
 from ...errors import ModelError
 from ...languages import language_named
-from ..protocol import Cancel, ChatRequest, CompletionRequest, ModelInfo, Piece, Speed
+from ..protocol import Cancel, ChatRequest, CodeModel, CompletionRequest, ModelInfo, Piece, Speed
+from ..streaming import overlap
 from ..text import normalise_line_breaks
 from .features import (
     PartialLine,
@@ -67,12 +68,15 @@ class LineCandidate:
     copied: float = 0.0  # the probability of the copied line, with `COPY_WEIGHT`; 0.0 for all others
 
 
-class WorkspaceModel:
+class WorkspaceModel(CodeModel):
     """Completes from the indexed documents and the open file. A `CodeModel`.
 
     `threshold` is the least product of token probabilities at which a line is offered, from 0 (always) to 1.
     Of `request.path` only the text of the request counts, never the indexed version. A model can be pickled.
     """
+
+    info = ModelInfo("workspace", "workspace", MAX_ORDER, fills_middle=False, repository_level=True, local=True)
+    speed = Speed()  # unknown: a line takes some milliseconds, whatever the length of the prefix
 
     def __init__(
         self, segments: tuple[LiveSegment, ...], vocabulary: Vocabulary, *, threshold: float = DEFAULT_THRESHOLD
@@ -108,42 +112,6 @@ class WorkspaceModel:
         """The same model with another threshold."""
         return WorkspaceModel(self._segments, self._vocabulary, threshold=threshold)
 
-    @property
-    def info(self) -> ModelInfo:
-        return ModelInfo(
-            name="workspace",
-            backend="workspace",
-            context_tokens=MAX_ORDER,
-            fills_middle=False,
-            repository_level=True,
-            local=True,
-        )
-
-    @property
-    def n_tokens(self) -> int:
-        """Tokens of the live documents."""
-        return sum(segment.n_live_tokens for segment in self._segments)
-
-    @property
-    def n_documents(self) -> int:
-        return sum(int(segment.live.sum()) for segment in self._segments)
-
-    @property
-    def n_bytes(self) -> int:
-        """Memory of the arrays; the vocabulary adds about 150 bytes for each distinct token."""
-        return sum(live.segment.n_bytes for live in self._segments)
-
-    @property
-    def speed(self) -> Speed:
-        """Unknown: a line takes some milliseconds, whatever the length of the prefix."""
-        return Speed()
-
-    def prepare(self, cancel: Cancel) -> None:
-        """Nothing to prepare."""
-
-    def warm(self, request: CompletionRequest, cancel: Cancel) -> None:
-        """Nothing to prefill."""
-
     def count_tokens(self, text: str) -> int:
         return len(split_tokens(text))
 
@@ -170,19 +138,19 @@ class WorkspaceModel:
     def candidates(self, request: CompletionRequest, n: int, cancel: Cancel) -> list[LineCandidate]:
         """Up to `n` distinct completions of the cursor's line, most likely first, whatever the threshold."""
         cursor = _CursorText.of(request)
-        search = self._search_context(request, cursor)
+        search = self._search_context(request, cursor, cancel)
         start = PartialLine(search.names.open_file.context, cursor.unfinished)
-        most_tokens, rest = request.max_new_tokens, cursor.rest_of_line
+        most_tokens = request.max_new_tokens
 
         def shown(line: _FinishedLine) -> str:
             text = line.text[len(cursor.unfinished) :].rstrip(" \t")
-            return _before_any(_up_to(text, rest), request.stop)
+            return _before_any(_up_to(text, cursor.rest_of_line), request.stop)
 
         found: dict[str, LineCandidate] = {}
-        for line in self._adapted_lines(search, start, most_tokens, rest, MIN_LINE_PROBABILITY, cancel, n):
+        for line in self._adapted_lines(search, start, most_tokens, MIN_LINE_PROBABILITY, n):
             # Of several lines with the same text the first is the most likely.
             found.setdefault(shown(line), LineCandidate(shown(line), adapted=line.probability))
-        copied = self._copied_line(search, start, most_tokens, rest, MIN_LINE_PROBABILITY, cancel)
+        copied = self._copied_line(search, start, most_tokens, MIN_LINE_PROBABILITY)
         if copied is not None:
             before = found.get(shown(copied), LineCandidate(shown(copied)))
             found[before.text] = replace(before, copied=copied.probability)
@@ -192,33 +160,31 @@ class WorkspaceModel:
     def chat(self, request: ChatRequest, cancel: Cancel) -> Iterator[Piece]:
         raise ModelError("The workspace model can't chat. Configure a model with a chat template.")
 
-    def close(self) -> None:
-        """Nothing to close."""
-
     def _lines(self, request: CompletionRequest, cursor: _CursorText, cancel: Cancel) -> Iterator[tuple[str, float]]:
         """The most likely lines and their probabilities, until cancelled, below the threshold, or without candidates.
 
         A line after the first begins with its line break and indentation.
         """
-        search = self._search_context(request, cursor)
+        search = self._search_context(request, cursor, cancel)
         start: PartialLine | None = PartialLine(search.names.open_file.context, cursor.unfinished)
         unfinished, n_left = cursor.unfinished, request.max_new_tokens
         while start is not None and n_left > 0:
             # A copy is fast to find, and prunes the search for adapted lines.
             least = max(self._threshold, MIN_LINE_PROBABILITY)
-            copied = self._copied_line(search, start, n_left, cursor.rest_of_line, least, cancel)
+            copied = self._copied_line(search, start, n_left, least)
             least = copied.probability if copied else least
-            line = next(self._adapted_lines(search, start, n_left, cursor.rest_of_line, least, cancel), copied)
+            line = next(self._adapted_lines(search, start, n_left, least), copied)
             if line is None or line.probability < self._threshold:
                 return
             yield line.text[len(unfinished) :].rstrip(" \t"), line.probability
             start, unfinished, n_left = line.following, "", n_left - self.count_tokens(line.text)
 
-    def _search_context(self, request: CompletionRequest, cursor: _CursorText) -> SearchContext:
+    def _search_context(self, request: CompletionRequest, cursor: _CursorText, cancel: Cancel) -> SearchContext:
         open_file = OpenFile.of(cursor.before, cursor.after, self._vocabulary)
         sources: list[MatchSource] = [open_file, *(SegmentView.of(live, request.path) for live in self._segments)]
         names = NearbyNames.of(open_file, cursor.before, cursor.line_start, self._vocabulary)
-        return SearchContext(self._vocabulary, sources, names, language_named(request.language).comment_tokens)
+        comment_tokens = language_named(request.language).comment_tokens
+        return SearchContext(self._vocabulary, sources, names, comment_tokens, cursor.rest_of_line, cancel)
 
     def features_along(self, request: CompletionRequest, line: str) -> Iterator[tuple[Floats, list[int]]]:
         """Training data for the scorer: features at each token of `line` after the prefix, and at its end.
@@ -226,7 +192,7 @@ class WorkspaceModel:
         Each time the rows of features and the indices of the correct ones; the last row represents all other tokens.
         """
         cursor = _CursorText.of(request)
-        search = self._search_context(request, cursor)
+        search = self._search_context(request, cursor, Cancel())
         partial = PartialLine(search.names.open_file.context, cursor.unfinished)
         written = self._vocabulary.learn_text(cursor.unfinished + line).tolist()
         for token in [*written, None]:
@@ -241,17 +207,11 @@ class WorkspaceModel:
                 partial = partial.extended_by(token, kinds)
 
     def _copied_line(
-        self,
-        search: SearchContext,
-        start: PartialLine,
-        most_tokens: int,
-        rest_of_line: str,
-        least: float,
-        cancel: Cancel,
+        self, search: SearchContext, start: PartialLine, most_tokens: int, least: float
     ) -> _FinishedLine | None:
         """The continuation of the longest exact matches; None for a comment, and for less than `least`."""
         partial, probability, n_tokens = start, COPY_WEIGHT, 0
-        while n_tokens < most_tokens and not cancel.cancelled:
+        while n_tokens < most_tokens and not search.cancel.cancelled:
             partial = with_exact_matches(search, partial)
             found = copied_token(search, partial)
             if found is None:
@@ -263,23 +223,16 @@ class WorkspaceModel:
             following = partial.extended_by(token, self._vocabulary.kinds)
             starts_line = begins_line(search, partial)
             if not partial.unfinished and self._ends_line(token):
-                return None if starts_line else self._line(partial, probability, token, following, rest_of_line)
+                return None if starts_line else self._line(partial, probability, token, following, search.rest_of_line)
             if starts_line and search.text(token).startswith(search.comment_tokens):
                 return None
             partial, n_tokens = following, n_tokens + 1
-        return None if cancel.cancelled else self._line(partial, probability, BOUNDARY, partial, "")
+        return None if search.cancel.cancelled else self._line(partial, probability, BOUNDARY, partial, "")
 
     def _adapted_lines(
-        self,
-        search: SearchContext,
-        start: PartialLine,
-        most_tokens: int,
-        rest_of_line: str,
-        least: float,
-        cancel: Cancel,
-        n_wanted: int = 1,
+        self, search: SearchContext, start: PartialLine, most_tokens: int, least: float, n_wanted: int = 1
     ) -> Iterator[_FinishedLine]:
-        """Best-first search for lines that join `rest_of_line`, most likely first; none of `least` or less.
+        """Best-first search for lines that join the rest of the line, most likely first; none of `least` or less.
 
         Ends without candidates and when cancelled. After MAX_STEPS only the best node is followed, and for each further
         one of `n_wanted` lines the best of the nodes put aside.
@@ -289,7 +242,7 @@ class WorkspaceModel:
         waiting = [_SearchNode(0.0, next(order), start, None)]
         aside: list[_SearchNode] = []
         n_steps = n_found = 0
-        while (waiting or aside) and not cancel.cancelled:
+        while (waiting or aside) and not search.cancel.cancelled:
             best = heappop(waiting or aside)
             probability = math.exp(-best.cost)
             if probability <= least:
@@ -299,7 +252,7 @@ class WorkspaceModel:
             if best.token is not None:
                 following = following.extended_by(best.token, self._vocabulary.kinds)
             if best.token is not None and best.ends_line:
-                line = self._line(best.partial, probability, best.token, following, rest_of_line)
+                line = self._line(best.partial, probability, best.token, following, search.rest_of_line)
             elif len(following.line) - len(start.line) >= most_tokens:
                 line = self._line(following, probability, BOUNDARY, following, "")
             else:
@@ -412,8 +365,8 @@ def _up_to(text: str, rest: str) -> str:
     at = text.rfind(rest)
     if at >= 0:
         return text[:at]
-    overlap = next((size for size in range(len(rest) - 1, 0, -1) if text.endswith(rest[:size])), 0)
-    return text[: len(text) - overlap] if overlap else ""
+    n_joined = overlap(text, rest)
+    return text[: len(text) - n_joined] if n_joined else ""
 
 
 def _before_any(text: str, stops: Iterable[str]) -> str:
@@ -421,5 +374,5 @@ def _before_any(text: str, stops: Iterable[str]) -> str:
     return text[: min((at for stop in stops if stop and (at := text.find(stop)) >= 0), default=len(text))]
 
 
+# The classes in a pickled `WorkspaceModel`.
 STORED_CLASSES: tuple[type, ...] = (WorkspaceModel, LiveSegment, Segment, SortedPositions, Vocabulary)
-"""The classes in a pickled `WorkspaceModel`."""

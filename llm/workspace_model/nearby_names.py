@@ -20,7 +20,6 @@ from .tokens import LINE_BREAK, N_KINDS, kind_of
 N_RECENT = 40  # most recent names that are candidates
 HEADER_LINES = 120  # how far up the enclosing definition is searched
 NEAR_LINES = 25  # a line this near above the cursor is rarely repeated
-
 _N_FOLLOWED = 3  # matches near the cursor whose next name is searched in earlier lists
 _N_OCCURRENCES = 5
 _LIST_STEP = 20  # tokens between two names of a list
@@ -94,8 +93,7 @@ class NearbyNames:
         return found
 
 
-NEVER = 1 << 30
-"""The distance of a name without an occurrence above the cursor."""
+NEVER = 1 << 30  # the distance of a name without an occurrence above the cursor
 
 
 def is_name(kinds: NDArray[np.int32]) -> NDArray[np.bool_]:

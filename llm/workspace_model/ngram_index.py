@@ -20,11 +20,8 @@ from numpy.typing import NDArray
 from ..text import normalise_line_breaks
 from .tokens import N_KINDS, DocumentTokens, kind_of, split_tokens
 
-MAX_ORDER = 32
-"""Length of the longest context; a longer match counts as this one."""
-
-BOUNDARY = 0
-"""The token before the first and after the last of a document."""
+MAX_ORDER = 32  # length of the longest context; a longer match counts as this one
+BOUNDARY = 0  # the token before the first and after the last of a document
 
 # A key sorts a position by the tokens before it, nearest first: hash bits by number of tokens. Six tokens split the
 # positions after three frequent ones. There are few kinds, so a context by kinds needs more tokens. Hashes may
@@ -37,8 +34,7 @@ _MULTIPLIER = 0x9E3779B97F4A7C15
 _WORD = (1 << 64) - 1
 _BLOCK = 1 << 16  # positions hashed at once: fits the processor cache and limits the memory of a build
 MAX_SEGMENT_TOKENS = (1 << _POSITION_BITS) - 1
-KIND_ORDERS = tuple(reversed(_KIND_KEY))
-"""Context lengths of `Segment.positions_after_kinds`, longest first."""
+KIND_ORDERS = tuple(reversed(_KIND_KEY))  # context lengths of `Segment.positions_after_kinds`, longest first
 
 
 class Vocabulary:
@@ -154,10 +150,6 @@ class Segment:
     def n_tokens(self) -> int:
         return len(self.tokens)
 
-    @property
-    def n_bytes(self) -> int:
-        return self.tokens.nbytes + self.starts.nbytes + self.by_tokens.n_bytes + self.by_kinds.n_bytes
-
     def document(self, index: int) -> NDArray[np.int32]:
         """The token numbers of one document."""
         return self.tokens[self.starts[index] : self.starts[index + 1] - 1]
@@ -212,10 +204,6 @@ class SortedPositions:
         first_values = np.arange(1 << first_bits, dtype=np.uint64) << np.uint64(64 - first_bits)
         first_level = np.append(np.searchsorted(keys, first_values), len(keys))
         return cls(bits, (keys & np.uint64(MAX_SEGMENT_TOKENS)).astype(np.uint32), first_level)
-
-    @property
-    def n_bytes(self) -> int:
-        return self.positions.nbytes + self.first_level.nbytes
 
     def find(
         self, nearest_first: Sequence[int], tokens: memoryview, value_of: memoryview | None = None

@@ -20,8 +20,7 @@ from ..text import normalise_line_breaks
 # A line break includes the indentation after it. Runs of rule characters (`-----`) are one token. A word is at
 # most 64 characters, so that a data blob is not one huge vocabulary entry.
 _TOKEN = re.compile(
-    r"""\ ?\w{1,64} | \n[ \t]* | \ ?(?: [-=#*~.]{4,} | \"{3} | '{3} | [^\w\s] ) | [ \t]+ | \s""",
-    re.VERBOSE,
+    r"""\ ?\w{1,64} | \n[ \t]* | \ ?(?: [-=#*~.]{4,} | \"{3} | '{3} | [^\w\s] ) | [ \t]+ | \s""", re.VERBOSE
 )
 
 # Words that mean the same in every file. All other words are names, which may differ between kind matches.
@@ -38,11 +37,8 @@ _COMMON_WORDS = """
 _COMMON = frozenset(_COMMON_WORDS.split())
 
 
-LINE_BREAK = 1
-"""The kind of a line break with its indentation."""
-
-N_KINDS = 10
-"""Kinds from 2 on are names and numbers."""
+LINE_BREAK = 1  # the kind of a line break with its indentation
+N_KINDS = 10  # kinds from 2 on are names and numbers
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -52,10 +48,6 @@ class DocumentTokens:
     path: str  # relative to the repository, with forward slashes
     words: tuple[str, ...]  # the different tokens, in order of first appearance
     numbers: NDArray[np.uint16] | NDArray[np.uint32]  # (n_tokens,)
-
-    @property
-    def n_tokens(self) -> int:
-        return len(self.numbers)
 
 
 def split_tokens(text: str) -> list[str]:

@@ -3,10 +3,8 @@
 Start with `base`; each file is one way to choose the context of the prompt. Knows no other strategy.
 """
 
-from .base import Baseline
 from .decomposition import Decomposition
-from .full_context import FullContext
+from .full_context import FullContext, Summary
 from .retrieval import Hyde, Rewriting, TopK
-from .summary import Summary
 
-__all__ = ["Baseline", "Decomposition", "FullContext", "Hyde", "Rewriting", "Summary", "TopK"]
+__all__ = ["Decomposition", "FullContext", "Hyde", "Rewriting", "Summary", "TopK"]

@@ -11,10 +11,8 @@ from typing import Any
 from ...llm.protocol import Cancel
 from ..budgets import fit_evidence, truncate
 from ..metered_model import Call, CallCancelled, UnparsableAnswer
-from ..scoring import Indexer
-from ..single_call import joined
-from ..strategy import StrategyContext
-from ..templates import fill
+from ..prompting import fill
+from ..strategy_base import joined
 from ..values import Budget, Cost, Evidence, Question, RecallResult, Step
 from . import prompts
 from .retrieval import MAX_QUERIES, QUERY_TOKENS, GeneratedQueries
@@ -27,16 +25,13 @@ _REFERENCE = re.compile(r"#(\d+)")
 class Decomposition(GeneratedQueries):
     """The final prompt shows the sub-answers before the evidence."""
 
-    _purpose, _template = "decompose", prompts.DECOMPOSE
+    _name, _purpose, _template = "decomposition", "decompose", prompts.DECOMPOSE
     _most_queries = MAX_QUERIES
-
-    def __init__(self, context: StrategyContext, k: int | None = 3, score: Indexer | None = None) -> None:
-        super().__init__(context, k, score, name="decomposition")
 
     def recall(self, question: Question, budget: Budget, cancel: Cancel | None = None) -> RecallResult:
         if self._model is None:
             return self._found([question.text], budget, ())
-        steps, answers, found = list[Step](), list[str](), dict[str, Evidence]()
+        steps, answers, found, said = list[Step](), list[str](), dict[str, Evidence](), list[str]()
         try:
             for part in self._parts(question, steps, cancel):
                 asked = _with_answers(part, answers)
@@ -46,15 +41,13 @@ class Decomposition(GeneratedQueries):
                     place = each.segment.place
                     if place not in found or each.score > found[place].score:
                         found[place] = each
+                said.append(f"{asked} {answers[-1]}")
                 steps.append(Step("part", {"question": asked, "answer": answers[-1], "found": list(found)}))
                 if cancel is not None and cancel.cancelled:
                     break
         except CallCancelled:
             pass
-        asked_and_answered = [
-            f"{step.detail['question']} {step.detail['answer']}" for step in steps if step.name == "part"
-        ]
-        notes = fill(prompts.FOUND_OUT, answers="\n".join(asked_and_answered)) if asked_and_answered else ""
+        notes = fill(prompts.FOUND_OUT, answers="\n".join(said)) if said else ""
         left = budget
         if budget.tokens is not None:
             notes = truncate(notes, budget.tokens // 2, self._count, "right")
@@ -76,7 +69,7 @@ class Decomposition(GeneratedQueries):
         assert self._model is not None
         room = self._room(self._model, Question(part))
         prompt = fill(prompts.PART, context=truncate(joined(evidence), room, self._count, "left"), question=part)
-        return self._model.ask(Call.of("part", prompt, max_new_tokens=PART_TOKENS), cancel)
+        return self._model.ask(Call.of("part", prompt, PART_TOKENS), cancel)
 
     def _cost_to_recall(self, question: Question) -> Cost:
         sizes = sorted((self._count(segment.text) for segment in self._items.segments), reverse=True)[: self._k]

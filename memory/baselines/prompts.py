@@ -6,8 +6,7 @@ responses.
 
 from __future__ import annotations
 
-from ..choices import with_choices
-from ..templates import fill
+from ..prompting import fill, with_choices
 from ..values import Question
 
 ANSWER = """\
@@ -77,8 +76,7 @@ Text:
 
 Short text:"""
 
-HISTORY_CHARACTERS = 2000
-"""Length of the conversation history in a prompt, from its end."""
+HISTORY_CHARACTERS = 2000  # length of the conversation history in a prompt, from its end
 
 
 def answer_prompt(question: Question, context: str) -> str:

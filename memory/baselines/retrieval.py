@@ -13,9 +13,9 @@ import numpy as np
 from ...llm.protocol import Cancel
 from ..budgets import fit_evidence
 from ..metered_model import Call, CallCancelled, UnparsableAnswer
-from ..scoring import Indexer, Scores, SegmentIndex, indexer
+from ..prompting import fill
+from ..scoring import Indexer, Scores, indexer
 from ..strategy import StrategyContext
-from ..templates import fill
 from ..values import Budget, Cost, Evidence, Order, Question, RecallResult, Step
 from . import prompts
 from .base import Baseline
@@ -28,20 +28,13 @@ QUERY_TOKENS = 256
 class TopK(Baseline):
     """The `k` best segments; None fills the context window ("Max"). The prompt order is the rank, as in LongBench."""
 
-    def __init__(
-        self,
-        context: StrategyContext,
-        k: int | None = 3,
-        score: Indexer | None = None,
-        *,
-        order: Order = "rank",
-        name: str = "",
-    ) -> None:
-        super().__init__(context, name or f"top_{k or 'max'}")
+    _name = ""
+    _order: Order = "rank"
+    _most_queries = 1
+
+    def __init__(self, context: StrategyContext, k: int | None = 3, score: Indexer | None = None) -> None:
+        super().__init__(context, self._name or f"top_{k or 'max'}", score or indexer("auto", context))
         self._k = k
-        self._order: Order = order
-        self._score = score or indexer("auto", context)
-        self._index: SegmentIndex | None = None
 
     def recall(self, question: Question, budget: Budget, cancel: Cancel | None = None) -> RecallResult:
         return self._found([question.text], budget, ())
@@ -60,18 +53,10 @@ class TopK(Baseline):
         step = Step("search", {"queries": list(queries), "found": len(found), "shown": _places(evidence)})
         return RecallResult(evidence, (*steps, step))
 
-    def _current_index(self) -> SegmentIndex:
-        segments, index = self._items.segments, self._index
-        if index is None or index.segments is not segments:
-            index = self._index = self._score(segments)
-        return index
-
     def _most_shown(self) -> int:
         sizes = sorted((self._count(segment.text) for segment in self._items.segments), reverse=True)
         n = None if self._k is None else self._k * self._most_queries
         return sum(sizes[:n])
-
-    _most_queries = 1
 
 
 class GeneratedQueries(TopK):
@@ -84,7 +69,7 @@ class GeneratedQueries(TopK):
     def _call(self, question: Question) -> Call:
         history = prompts.history_of(question)
         prompt = fill(self._template, question=question.text, history=history, n=MAX_QUERIES)
-        return Call.of(self._purpose, prompt, max_new_tokens=self._query_tokens)
+        return Call.of(self._purpose, prompt, self._query_tokens)
 
     def _cost_to_recall(self, question: Question) -> Cost:
         call = self._call(question)
@@ -94,10 +79,7 @@ class GeneratedQueries(TopK):
 class Hyde(GeneratedQueries):
     """HyDE: retrieves by a generated hypothetical passage. The score of the question weighs the same."""
 
-    _purpose, _template, _query_tokens = "invent", prompts.HYPOTHETICAL, PASSAGE_TOKENS
-
-    def __init__(self, context: StrategyContext, k: int | None = 3, score: Indexer | None = None) -> None:
-        super().__init__(context, k, score, name="hyde")
+    _name, _purpose, _template, _query_tokens = "hyde", "invent", prompts.HYPOTHETICAL, PASSAGE_TOKENS
 
     def recall(self, question: Question, budget: Budget, cancel: Cancel | None = None) -> RecallResult:
         if self._model is None:
@@ -109,9 +91,8 @@ class Hyde(GeneratedQueries):
         why = "similar to a hypothetical answer" if passage else _why(question.text, [question.text])
         found = [Evidence(index.segments[i], float(scores[i]) / 2, why) for i in order]
         evidence = fit_evidence(found, budget, self._count, self._order)
-        return RecallResult(
-            evidence, (Step("invent", {"passage": passage}), Step("search", {"shown": _places(evidence)}))
-        )
+        steps = (Step("invent", {"passage": passage}), Step("search", {"shown": _places(evidence)}))
+        return RecallResult(evidence, steps)
 
 
 class Rewriting(GeneratedQueries):
@@ -120,11 +101,8 @@ class Rewriting(GeneratedQueries):
     The original question is searched too. RQ-RAG trains a model for this; here the model is prompted.
     """
 
-    _purpose, _template = "rewrite", prompts.REWRITE
+    _name, _purpose, _template = "rewriting", "rewrite", prompts.REWRITE
     _most_queries = MAX_QUERIES + 1
-
-    def __init__(self, context: StrategyContext, k: int | None = 3, score: Indexer | None = None) -> None:
-        super().__init__(context, k, score, name="rewriting")
 
     def recall(self, question: Question, budget: Budget, cancel: Cancel | None = None) -> RecallResult:
         if self._model is None:

@@ -4,16 +4,13 @@ Reads Markdown, reStructuredText, plain text, HTML, notebooks, PDF, and docstrin
 storage and no query.
 """
 
-from .pdf import Pages, pdf_pages
-from .reading import READERS_VERSION, document_kind, read_sections
-from .sections import SEGMENT_WORDS, Section, segments_of_sections
-from .splitter import by_headings
+from .pdf import pdf_pages
+from .reading import READERS_VERSION, by_headings, document_kind, read_sections
+from .sections import SEGMENT_WORDS, segments_of_sections
 
 __all__ = [
     "READERS_VERSION",
     "SEGMENT_WORDS",
-    "Pages",
-    "Section",
     "by_headings",
     "document_kind",
     "pdf_pages",

@@ -14,14 +14,11 @@ from ...languages import language_of
 from ..splitters import count_words
 from .sections import Section
 
-MIN_WORDS = 3
-"""Smallest docstring or comment; a shorter one repeats the name."""
-
+MIN_WORDS = 3  # smallest docstring or comment; a shorter one repeats the name
 _QUOTE = re.compile(r'\s*[rRuUbB]{0,2}("""|\'\'\'|"|\')')
 _COMMENT = re.compile(r"\s*(//|/\*|\*|#(?![!\[]))")
-_BETWEEN = re.compile(
-    r"\s*(@|#\[|\[[A-Z]|template\b)"
-)  # annotations and similar lines between a comment and its definition
+# Annotations and similar lines between a comment and its definition.
+_BETWEEN = re.compile(r"\s*(@|#\[|\[[A-Z]|template\b)")
 _RIGHTS = re.compile(r"licen[cs]e|copyright|SPDX", re.IGNORECASE)
 _MAX_HEADER_LINES = 60
 _MAX_BETWEEN = 5

@@ -19,9 +19,7 @@ from typing import Any
 from .markdown import markdown_headings
 from .sections import Heading, Section, SectionKind, aligned
 
-MAX_OUTPUT_LINES = 50
-"""Output lines of one cell; longer outputs are mostly logs."""
-
+MAX_OUTPUT_LINES = 50  # output lines of one cell; longer outputs are mostly logs
 _KINDS: dict[str, SectionKind] = {"markdown": "prose", "raw": "prose", "code": "code"}
 _TOKEN = re.compile(r'"[^"\\]*(?:\\.[^"\\]*)*"|[\[\]{}:,]|[^\s"\[\]{}:,]+')
 _TERMINAL = re.compile(r"\x1b\[[0-9;]*[A-Za-z]")
@@ -29,8 +27,6 @@ _TERMINAL = re.compile(r"\x1b\[[0-9;]*[A-Za-z]")
 
 @dataclass(frozen=True, slots=True)
 class _Text:
-    """A string and its line."""
-
     text: str
     line: int
 

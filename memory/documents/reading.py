@@ -1,18 +1,22 @@
-"""Document type by file name, and dispatch to the parser of that type.
+"""Document type by file name, dispatch to the parser of that type, and a splitter that respects sections.
 
 Owns the table of file names. Knows no disk: the caller reads the file.
 """
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
 from functools import lru_cache
+from itertools import pairwise
 from pathlib import PurePosixPath
 
 from ...codegraph import Definition
 from ...languages import language_of
 from ...retrieval.fragments import normalise
-from ..splitters import lines_of
+from ..splitters import HARDER, Splitter, lines_of, pack_exact, segments_of, sentences
+from ..values import Item, Segment
 from .docstrings import docstring_sections
 from .html import html_sections
 from .markdown import markdown_headings
@@ -74,3 +78,25 @@ _WITH_HEADINGS: dict[str, Callable[[Sequence[str]], Iterable[Heading]]] = {
     "rst": rst_headings,
     "text": lambda lines: (),
 }
+
+
+def by_headings(n_tokens: int, count_tokens: Callable[[str], int], *, hard: bool = False) -> Splitter:
+    """Sections packed up to `n_tokens` tokens: short ones joined, long ones split between sentences.
+
+    A longer sentence stays whole; with `hard` it is split as by `by_tokens`. The title of a segment is that of the
+    section where it begins.
+    """
+    cuts = (sentences, *HARDER) if hard else (sentences,)
+
+    def split(item: Item) -> list[Segment]:
+        lines = lines_of(item.text)
+        found = headings(item.source, lines)
+        edges = sorted({0, len(lines), *(heading.line for heading in found)})
+        sections = ["".join(lines[first:end]) for first, end in pairwise(edges)]
+        segments = segments_of(item, pack_exact(sections, n_tokens, count_tokens, cuts))
+        titled = sections_below(item.source, lines, found)
+        firsts = [section.first_line for section in titled]
+        places = [bisect_right(firsts, segment.first_line - item.first_line) - 1 for segment in segments]
+        return [replace(s, title=titled[at].title) if at >= 0 else s for s, at in zip(segments, places, strict=True)]
+
+    return split

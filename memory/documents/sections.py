@@ -18,14 +18,10 @@ from ..values import Segment
 
 SectionKind = Literal["prose", "code", "output", "docstring"]
 
-SEGMENT_WORDS = 250
-"""Segment size of documents: about a screen. Not tuned."""
-
+SEGMENT_WORDS = 250  # segment size of documents, about a screen; not tuned
 _WORDS_A_LINE = 4  # lower bound, so that a list of single words fits a screen too
 
-MAX_TITLES = 8
-"""Levels of headings of a section; deeper ones are dropped."""
-
+MAX_TITLES = 8  # levels of headings of a section; deeper ones are dropped
 _FENCES = ("```", "~~~")
 
 

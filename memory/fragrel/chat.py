@@ -1,8 +1,8 @@
 """Chat memory: the whole history while it fits the context window, then retrieval of older turns.
 
-Owns when turns move from the window to the backing memory, the query to that memory, and what is dropped from a full
-window (papers' spec 1.5 and 1.7). Knows no score: the backing memory is any strategy that stores turns, FragRel by
-default. A turn is either in the window or in the backing memory, so it is never shown twice.
+Owns the settings of the chat task, when turns move from the window to the backing memory, the query to that memory, and
+what is dropped from a full window (papers' spec 1.5 and 1.7). Knows no score: the backing memory is any strategy that
+stores turns, FragRel by default. A turn is either in the window or in the backing memory, so it is never shown twice.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import Protocol
+from typing import Literal, Protocol
 
 from ...errors import ModelError
 from ...llm.protocol import Cancel, Message
@@ -20,7 +20,51 @@ from ..splitters import count_words
 from ..strategy import CANCELLED, NO_MODEL, StrategyContext
 from ..values import Answer, Budget, Cost, Evidence, Item, Question, RecallResult, Segment, Step
 from .chat_prompt import PromptParts, build_chat_prompt
-from .policy import PAPER, ChatPolicy
+
+
+@dataclass(frozen=True, slots=True)
+class ChatPolicy:
+    """When turns move to the backing memory, and what is retrieved. The defaults are the paper's.
+
+    `count` is the unit of `trigger_size` and of the window. With `refills` the window fills up to the trigger again
+    after each move; without it only the last turns stay.
+    """
+
+    trigger_size: int | None = 1000  # tokens or words in the window before turns move; None disables it
+    trigger_rounds: int | None = 10  # turns in the window before turns move; None disables it
+    count: Literal["tokens", "words"] = "tokens"
+    n_recent: int = 1
+    refills: bool = False
+    n_evidence: int = 8
+    alone_words: int | None = None  # a longer prompt is the whole query; None always adds the last turn
+    last_words: int | None = None  # of the last turn in a query, as embedders truncate their input
+    window: int = 2048
+    reserved: int = 512  # tokens of the window for the reply
+    over: Literal["evidence", "left"] = "evidence"  # dropped first: the lowest-scored evidence, or the beginning
+    single_system_message: bool = False
+    temperature: float = 0.2  # MemoChat's, whose setup the paper uses
+
+
+PAPER = ChatPolicy()
+MEMOCHAT = ChatPolicy(
+    # Whitespace-separated words, and 10 utterances, 2 of which are a greeting.
+    trigger_size=1024,
+    trigger_rounds=3,
+    count="words",
+    refills=True,
+    over="left",
+    single_system_message=True,
+)
+"""As in MemoChat's code: words approximate tokens, and the prompt is truncated from the left, instruction included."""
+
+RETURNING = ChatPolicy(alone_words=8, last_words=150)
+"""For prompts that return to an older topic: the last turn helps to resolve a short prompt, but misleads if the prompt
+is self-contained. The measurements are in `benchmarks/results/memory-log.md`.
+"""
+
+TRUNCATED = ChatPolicy(trigger_size=None, trigger_rounds=None)
+"""Truncated history: turns never move, and the oldest ones drop out of the window."""
+
 
 STOP = ("### user:",)
 """Stop sequence: the model continues with the next user turn."""
@@ -49,7 +93,6 @@ class _State:
     """Replaced whole by each turn, so that a running answer keeps a consistent view."""
 
     shown: tuple[Item, ...] = ()  # turns in the window, oldest first
-    sizes: tuple[int, ...] = ()  # theirs
     n_moved: int = 0
     has_others: bool = False  # the backing memory holds other conversations too
 
@@ -185,33 +228,27 @@ class ChatMemory:
         return "\n".join([*last, question.text])
 
     def _add_turn(self, item: Item, cancel: Cancel | None) -> None:
-        state, size = self._state, self._count(item.text)
+        state = self._state
         numbers = [each.number for each in state.shown]
         if item.number in numbers:
             i = numbers.index(item.number)
-            shown = (*state.shown[:i], item, *state.shown[i + 1 :])
-            self._state = replace(state, shown=shown, sizes=(*state.sizes[:i], size, *state.sizes[i + 1 :]))
+            self._state = replace(state, shown=(*state.shown[:i], item, *state.shown[i + 1 :]))
         elif numbers and item.number < numbers[0]:
             self._memory.remember([item], cancel)
         else:
-            self._state = replace(state, shown=(*state.shown, item), sizes=(*state.sizes, size))
+            self._state = replace(state, shown=(*state.shown, item))
             self._move_turns(cancel)
 
     def _move_turns(self, cancel: Cancel | None) -> None:
         state, policy = self._state, self._policy
-        is_full = (policy.trigger_size is not None and sum(state.sizes) > policy.trigger_size) or (
-            policy.trigger_rounds is not None and len(state.shown) > policy.trigger_rounds
-        )
+        is_full = policy.trigger_rounds is not None and len(state.shown) > policy.trigger_rounds
+        if policy.trigger_size is not None and not is_full:
+            is_full = sum(self._count(item.text) for item in state.shown) > policy.trigger_size
         if is_full or (state.n_moved and not policy.refills):
             leaving = len(state.shown) - policy.n_recent
             if leaving > 0:
                 self._memory.remember(state.shown[:leaving], cancel)
-                self._state = replace(
-                    state,
-                    shown=state.shown[leaving:],
-                    sizes=state.sizes[leaving:],
-                    n_moved=state.n_moved + leaving,
-                )
+                self._state = replace(state, shown=state.shown[leaving:], n_moved=state.n_moved + leaving)
 
 
 def round_text(user: str, bot: str = "") -> str:

@@ -69,8 +69,8 @@ def _newest(rounds: Sequence[str], room: int, count: Count) -> tuple[str, ...]:
             break
         kept.insert(0, text)
     if rounds and not kept:
-        truncate_evidence = truncate(flattened(rounds[-1]), max(0, room + count(flattened(rounds[-1]))), count)
-        kept = [truncate_evidence] if truncate_evidence else []
+        last = flattened(rounds[-1])
+        kept = list(filter(None, [truncate(last, max(0, room + count(last)), count)]))
     return tuple(kept)
 
 
@@ -88,7 +88,5 @@ def _body(parts: PromptParts) -> str:
     evidence = [f"({i}) {flattened(each.segment.text)}" for i, each in enumerate(parts.evidence, 1)]
     recent = [flattened(text) for text in parts.recent]
     return CHAT_BODY.format(
-        evidence="\n".join(evidence) or NO_EVIDENCE,
-        recent=" ### ".join(recent) or NO_EVIDENCE,
-        prompt=parts.prompt,
+        evidence="\n".join(evidence) or NO_EVIDENCE, recent=" ### ".join(recent) or NO_EVIDENCE, prompt=parts.prompt
     )

@@ -44,45 +44,38 @@ class MemoChatMemory:
 
     def __init__(self, context: StrategyContext) -> None:
         self._context = context
-        self._memos: tuple[Memo, ...] = ()  # replaced whole
-
-    @property
-    def memos(self) -> tuple[Memo, ...]:
-        return self._memos
+        self.memos: tuple[Memo, ...] = ()  # replaced whole
 
     def remember(self, items: Sequence[Item], cancel: Cancel | None = None) -> None:
         """Write memos of the turns. Without a model, or after an unparsable response, one memo holds all of them."""
         if items:
-            self._memos = (*self._memos, *self._written(items, cancel))
+            self.memos = (*self.memos, *self._written(items, cancel))
 
     def forget(self, source: str) -> None:
-        self._memos = tuple(memo for memo in self._memos if memo.rounds[0].source != source)
+        self.memos = tuple(memo for memo in self.memos if memo.rounds[0].source != source)
 
     def recall(self, question: Question, budget: Budget, cancel: Cancel | None = None) -> RecallResult:
         """The memos that the model selects, with their turns, in chronological order."""
-        memos, model = self._memos, self._context.model
+        memos, model = self.memos, self._context.model
         if model is None or not memos:
             return RecallResult(())
         topics = "\n".join(f"{i}. {memo.topic}: {memo.summary}" for i, memo in enumerate(memos, 1))
-        call = Call.of(
-            "topics", CHOOSE_TOPICS.format(prompt=question.text, topics=topics), max_new_tokens=CHOICE_TOKENS
-        )
+        call = Call.of("topics", CHOOSE_TOPICS.format(prompt=question.text, topics=topics), CHOICE_TOKENS)
         try:
             chosen = model.for_strategy(self.name).ask_json(call, _read_numbers, cancel)
         except (PromptTooLong, UnparsableAnswer) as error:
             return RecallResult((), (Step("topics", {"failed": str(error)}),))
         valid = [i for i in chosen if 1 <= i <= len(memos)]
-        evidence = [
-            Evidence(memos[i - 1].segment, 1 / rank, f"about “{memos[i - 1].topic}”") for rank, i in enumerate(valid, 1)
-        ]
+        ranked = [(rank, memos[i - 1]) for rank, i in enumerate(valid, 1)]
+        evidence = [Evidence(memo.segment, 1 / rank, f"about “{memo.topic}”") for rank, memo in ranked]
         step = Step("topics", {"offered": [memo.topic for memo in memos], "chosen": valid})
         return RecallResult(fit_evidence(evidence, budget, self._context.count, "time"), (step,))
 
     def recall_cost(self, question: Question) -> Cost:
         """An upper bound of the cost of the selection."""
         count = self._context.count
-        tokens = sum(count(f"{memo.topic}: {memo.summary}") + 4 for memo in self._memos)
-        return Cost(1, tokens + count(CHOOSE_TOPICS) + count(question.text), CHOICE_TOKENS) if self._memos else Cost()
+        tokens = sum(count(f"{memo.topic}: {memo.summary}") + 4 for memo in self.memos)
+        return Cost(1, tokens + count(CHOOSE_TOPICS) + count(question.text), CHOICE_TOKENS) if self.memos else Cost()
 
     def _written(self, items: Sequence[Item], cancel: Cancel | None) -> list[Memo]:
         whole = [_plain_memo(items)]
@@ -90,7 +83,7 @@ class MemoChatMemory:
             return whole
         model = self._context.model.for_strategy(self.name)
         rounds = "\n".join(f"{i}. {flattened(item.text)}" for i, item in enumerate(items, 1))
-        call = Call.of("memo", WRITE_MEMO.format(n=len(items), rounds=rounds), max_new_tokens=MEMO_TOKENS)
+        call = Call.of("memo", WRITE_MEMO.format(n=len(items), rounds=rounds), MEMO_TOKENS)
         try:
             return model.ask_json(call, lambda value: _read_memos(value, items), cancel)
         except (PromptTooLong, UnparsableAnswer):

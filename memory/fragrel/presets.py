@@ -7,14 +7,12 @@ from __future__ import annotations
 
 from ..scoring import Indexer
 from ..strategy import StrategyContext
-from .chat import ChatMemory
+from .chat import MEMOCHAT, PAPER, RETURNING, TRUNCATED, ChatMemory, ChatPolicy
 from .memo import MemoChatMemory
-from .policy import MEMOCHAT, PAPER, RETURNING, TRUNCATED, ChatPolicy
 from .relations import ContextRelation, NoRelation, Relation
 from .strategy import FragRel, FragRelOptions
 
-CONVERSATION = ContextRelation(0.8)
-"""Related turns of a chat are close to each other (papers' spec 1.5)."""
+CONVERSATION = ContextRelation(0.8)  # related turns of a chat are close to each other (papers' spec 1.5)
 
 
 def chat_memory(
@@ -22,13 +20,13 @@ def chat_memory(
     policy: ChatPolicy = PAPER,
     *,
     relation: Relation = CONVERSATION,
-    alpha: float = 0.5,
     score: Indexer | None = None,
     source: str = "",
+    name: str = "chat fragrel",
 ) -> ChatMemory:
     """A chat with FragRel as its backing memory."""
-    memory = FragRel(context, FragRelOptions(relation, alpha, order="time"), score)
-    return ChatMemory(context, memory, policy, name="chat fragrel", source=source)
+    memory = FragRel(context, FragRelOptions(relation, order="time"), score)
+    return ChatMemory(context, memory, policy, name=name, source=source)
 
 
 def returning_chat(context: StrategyContext, *, score: Indexer | None = None, source: str = "") -> ChatMemory:
@@ -42,20 +40,17 @@ def returning_chat(context: StrategyContext, *, score: Indexer | None = None, so
     return ChatMemory(context, memory, RETURNING, name="chat returning", source=source)
 
 
-def mem_retrieval(
-    context: StrategyContext, policy: ChatPolicy = PAPER, *, score: Indexer | None = None, source: str = ""
-) -> ChatMemory:
+def mem_retrieval(context: StrategyContext, *, score: Indexer | None = None, source: str = "") -> ChatMemory:
     """The same retrieval without a relation."""
-    memory = FragRel(context, FragRelOptions(NoRelation(), order="time"), score)
-    return ChatMemory(context, memory, policy, name="chat retrieval", source=source)
+    return chat_memory(context, relation=NoRelation(), score=score, source=source, name="chat retrieval")
 
 
-def truncated_history(context: StrategyContext, *, source: str = "") -> ChatMemory:
+def truncated_history(context: StrategyContext) -> ChatMemory:
     """The newest turns that fit the context window; older ones are dropped."""
-    return ChatMemory(context, FragRel(context), TRUNCATED, name="chat truncated", source=source)
+    return ChatMemory(context, FragRel(context), TRUNCATED, name="chat truncated")
 
 
-def memo_chat(context: StrategyContext, policy: ChatPolicy = MEMOCHAT, *, source: str = "") -> ChatMemory:
+def memo_chat(context: StrategyContext) -> ChatMemory:
     """MemoChat: the model selects memos of the turns that left the window."""
     memos = MemoChatMemory(context)
-    return ChatMemory(context, memos, policy, name="chat memo", source=source, recall_cost=memos.recall_cost)
+    return ChatMemory(context, memos, MEMOCHAT, name="chat memo", recall_cost=memos.recall_cost)

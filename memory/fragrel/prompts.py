@@ -7,8 +7,7 @@ from __future__ import annotations
 
 import re
 
-from ..choices import format_choices
-from ..templates import fill
+from ..prompting import fill, format_choices
 from ..values import Question
 
 STORY = """\

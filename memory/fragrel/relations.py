@@ -1,7 +1,7 @@
-"""Relations between segments: semantic, by position, or user-defined (FragRel, Eq. 5 to 7).
+"""Relations between segments: semantic, by position, of code, or user-defined (FragRel, Eq. 5 to 8).
 
-Owns the interface `Relation` and the relations of stories and dialogues. Knows no query. `code` has the relation of
-code (Eq. 8). Any class with `name` and `weights` is a relation; `CustomRelation` makes one from a function.
+Owns the interface `Relation` and the relations of stories, dialogues and segments of code. Knows no query. Any class
+with `name` and `weights` is a relation; `CustomRelation` makes one from a function.
 """
 
 from __future__ import annotations
@@ -13,12 +13,12 @@ from typing import Protocol
 
 import numpy as np
 
+from ...codegraph import Relations
 from ..embedding import Embedder
 from ..values import Segment
 from .weights import CosineWeights, DecayingWeights, Floats, MixedWeights, SparseWeights, Weights
 
-ROUNDING = 1e-9
-"""Smaller weights are rounding errors, of equal or orthogonal vectors."""
+ROUNDING = 1e-9  # smaller weights are rounding errors, of equal or orthogonal vectors
 
 
 class Relation(Protocol):
@@ -36,9 +36,7 @@ class Relation(Protocol):
 class NoRelation:
     """No relation: the plain retriever."""
 
-    @property
-    def name(self) -> str:
-        return "none"
+    name: str = "none"
 
     def weights(self, segments: Sequence[Segment]) -> Weights:
         return SparseWeights(len(segments))
@@ -165,3 +163,20 @@ class MixedRelation:
 
     def weights(self, segments: Sequence[Segment]) -> Weights:
         return MixedWeights([(share, relation.weights(segments)) for share, relation in self.parts])
+
+
+def code_relation(relations: Relations, fragment_of: Callable[[Segment], int | None]) -> CustomRelation:
+    """Eq. 8: segments are related as their fragments are; `fragment_of` returns None for text that is not code.
+
+    Computes one row for each segment, for a folder of documents or a few files; `retrieval` ranks whole repositories.
+    """
+
+    def row(segments: Sequence[Segment], i: int) -> Mapping[int, float]:
+        here = fragment_of(segments[i])
+        if here is None:
+            return {}
+        strengths = relations.relations_of(here)
+        others = [(j, fragment_of(segment)) for j, segment in enumerate(segments)]
+        return {j: float(strengths[other]) for j, other in others if other is not None and strengths[other] > 0}
+
+    return CustomRelation("code", row)

@@ -6,7 +6,6 @@ vectors or both, and inside every other strategy.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -17,8 +16,7 @@ from ..values import Evidence, Segment
 from .relations import Relation
 from .weights import Floats, Weights
 
-N_NEIGHBOURS = 3
-"""Neighbours in an explanation."""
+N_NEIGHBOURS = 3  # neighbours in an explanation
 
 
 def related(indexer: Indexer, relation: Relation, alpha: float = 0.5, *, include_self: bool = False) -> Indexer:
@@ -48,13 +46,10 @@ class RelatedIndex:
     ) -> None:
         if alpha < 0:
             raise ValueError(f"alpha is {alpha}; it must be 0 or more.")
+        self.segments = base.segments
         self._base, self._alpha, self._include_self = base, alpha, include_self
         # With alpha 0 the weights are unused, so nothing is embedded for them.
         self._weights = relation.weights(base.segments) if alpha and base.segments else None
-
-    @property
-    def segments(self) -> Sequence[Segment]:
-        return self._base.segments
 
     def scores(self, question: str) -> Floats:
         return self.related_scores(question).total
@@ -69,10 +64,8 @@ class RelatedIndex:
         """A segment with its score, the parts that sum to it, and its strongest neighbours."""
         own, around = float(scores.own[i]), float(scores.alpha * scores.around[i])
         neighbours = self._neighbours(scores, i)
-        detail = ", ".join(
-            f"{named(self.segments[j])} ({weight:.2g} * {scores.own[j]:.3g})" for j, weight in neighbours
-        )
-        parts = (ScorePart("own", own), *((ScorePart("around", around, detail),) if scores.alpha else ()))
+        strongest = (f"{named(self.segments[j])} ({weight:.2g} * {scores.own[j]:.3g})" for j, weight in neighbours)
+        parts = (ScorePart("own", own), *((ScorePart("around", around, ", ".join(strongest)),) if scores.alpha else ()))
         return Evidence(self.segments[i], float(scores.total[i]), _why(own, around), parts)
 
     def _neighbours(self, scores: RelatedScores, i: int) -> list[tuple[int, float]]:
@@ -82,9 +75,8 @@ class RelatedIndex:
         if not self._include_self:
             weights[i] = 0
         given = weights * scores.own
-        return [
-            (j, float(weights[j])) for j in np.argsort(-given, kind="stable")[:N_NEIGHBOURS].tolist() if given[j] > 0
-        ]
+        strongest = np.argsort(-given, kind="stable")[:N_NEIGHBOURS].tolist()
+        return [(j, float(weights[j])) for j in strongest if given[j] > 0]
 
 
 def named(segment: Segment) -> str:

@@ -6,7 +6,6 @@ are in `scores` and `relations`.
 
 from __future__ import annotations
 
-import threading
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -14,13 +13,13 @@ import numpy as np
 from ...llm.protocol import Cancel
 from ..budgets import fit_evidence
 from ..scoring import Indexer, indexer
-from ..single_call import SingleCallStrategy
 from ..splitters import by_turns, by_words
 from ..strategy import StrategyContext
+from ..strategy_base import SingleCallStrategy
 from ..values import Budget, Evidence, Order, Question, RecallResult, Step
 from .prompts import story_prompt
 from .relations import ContextRelation, Relation
-from .scores import RelatedIndex, named
+from .scores import RelatedIndex, named, related
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,22 +51,22 @@ class FragRel(SingleCallStrategy):
         score: Indexer | None = None,
         name: str = "fragrel",
     ) -> None:
-        super().__init__(context, name, by_turns(by_words(options.segment_words)), options.max_new_tokens)
-        self._options = options
+        score = related(
+            score or indexer("auto", context), options.relation, options.alpha, include_self=options.include_self
+        )
+        super().__init__(context, name, by_turns(by_words(options.segment_words)), score)
+        self._options, self._answer_tokens = options, options.max_new_tokens
         self._temperature, self._budget_without_model = options.temperature, options.budget
-        self._score = score or indexer("auto", context)
-        self._lock = threading.Lock()
-        # Built on first use and never changed, so that a running `recall` keeps a consistent view.
-        self._index: RelatedIndex | None = None
 
     def recall(self, question: Question, budget: Budget, cancel: Cancel | None = None) -> RecallResult:
-        index = self._current_index()
-        if index is None or (cancel is not None and cancel.cancelled):
+        if not self._items.segments or (cancel is not None and cancel.cancelled):
             return RecallResult(())
+        index = self._current_index()
+        assert isinstance(index, RelatedIndex)
         scores = index.related_scores(question.text)
         totals = scores.total
         found = [Evidence(index.segments[i], float(totals[i])) for i in np.flatnonzero(totals > 0).tolist()]
-        chosen = fit_evidence(found, self._counted(budget), self._context.count, self._options.order)
+        chosen = fit_evidence(found, self._counted(budget), self._count, self._options.order)
         at = {(segment.source, segment.number): i for i, segment in enumerate(index.segments)}
         explained = []
         for each in chosen:
@@ -94,14 +93,3 @@ class FragRel(SingleCallStrategy):
             return budget
         n = max(1, budget.words // self._options.segment_words)
         return replace(budget, n=n if budget.n is None else min(n, budget.n))
-
-    def _current_index(self) -> RelatedIndex | None:
-        """The index of the current segments, built on first use; None without segments."""
-        with self._lock:
-            segments, options = self._items.segments, self._options
-            if not segments:
-                return None
-            if self._index is None or self._index.segments is not segments:
-                base = self._score(segments)
-                self._index = RelatedIndex(base, options.relation, options.alpha, include_self=options.include_self)
-            return self._index

@@ -17,9 +17,7 @@ from ..values import Segment
 
 Floats = NDArray[np.float64]
 
-N_KEPT = 2048
-"""Up to this size a dense matrix is cached (32 MB); beyond it, the blocks are recomputed for each query."""
-
+N_KEPT = 2048  # up to this size a dense matrix is cached (32 MB); beyond it, the blocks are recomputed for each query
 ROWS_AT_ONCE = 512
 
 
@@ -41,8 +39,6 @@ class Weights(Protocol):
 
 
 class SparseWeights:
-    """A sparse matrix."""
-
     def __init__(self, n: int, rows: Sequence[Mapping[int, float]] = ()) -> None:
         self.own = np.zeros(n)
         i, j, values = list[int](), list[int](), list[float]()
@@ -156,8 +152,6 @@ class CosineWeights:
 
 
 class MixedWeights:
-    """A weighted sum of matrices."""
-
     def __init__(self, parts: Sequence[tuple[float, Weights]]) -> None:
         self._parts = parts
         self.own: Floats = sum((share * weights.own for share, weights in parts), np.zeros(1))

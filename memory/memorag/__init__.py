@@ -3,9 +3,8 @@
 Start with `strategy`; the memory backends are in `backends`.
 """
 
-from .backends import KINDS, MemoryBackend, PromptedMemory
+from .backends import KINDS
 from .gists import GistPlan
-from .settings import MemoRAGSettings
-from .strategy import MemoRAG
+from .strategy import MemoRAG, MemoRAGSettings
 
-__all__ = ["KINDS", "GistPlan", "MemoRAG", "MemoRAGSettings", "MemoryBackend", "PromptedMemory"]
+__all__ = ["KINDS", "GistPlan", "MemoRAG", "MemoRAGSettings"]

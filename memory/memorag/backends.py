@@ -1,6 +1,6 @@
 """Memory backends of MemoRAG: a cached prefix, gists, or a beacon memory of one long text.
 
-Owns the protocol and its implementation for prompted models. Knows no index: the strategy searches for the clues.
+Owns the memory for prompted models. Knows no index: the strategy searches for the clues.
 
 | name       | memory                                  | for                                        |
 |------------|-----------------------------------------|--------------------------------------------|
@@ -18,7 +18,6 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Protocol
 
 from ...errors import InvalidArgument, ModelError
 from ...llm.disk import read_text
@@ -26,68 +25,19 @@ from ...llm.local.prefix_cache import RESERVED_TOKENS, CachedPrefix, PrefixCache
 from ...llm.private_files import private_file, private_folder
 from ...llm.prompting.conversation import FRAME_TOKENS
 from ...llm.protocol import Cancel, CodeModel, Message
+from ..budgets import room_beside
 from ..metered_model import Call, MeteredModel
-from ..templates import fill
+from ..prompting import fill
 from ..values import Cost
-from ..window import room_beside
 from .gists import GistPlan, write_gists
 from .prompts import PROMPTS, Language, Prompts
 
 CLUE_TOKENS = 128
 KEY_POINT_TOKENS = 512
-ANSWER_TOKENS = 128
-"""Of a draft answer."""
+ANSWER_TOKENS = 128  # of a draft answer
 
 
-MIN_NEW_TOKENS = 32
-"""With a smaller context window the call fails with PromptTooLong instead."""
-
-
-class MemoryBackend(Protocol):
-    """A memory of one text at a time. Calls may run concurrently, except `memorize`.
-
-    Returns model output unchanged. All methods raise ModelError, and return "" when cancelled.
-    """
-
-    @property
-    def name(self) -> str: ...
-
-    @property
-    def n_tokens(self) -> int:
-        """Tokens in the context before a question; 0 without a text."""
-        ...
-
-    def memorize(self, article: str, language: Language, cancel: Cancel) -> None:
-        """Read a text and replace the previous one. When cancelled, the memory is empty."""
-        ...
-
-    def recall(self, question: str, cancel: Cancel) -> str:
-        """Text spans that may help to answer, one a line."""
-        ...
-
-    def rewrite(self, question: str, cancel: Cancel) -> str:
-        """Surrogate questions, one a line."""
-        ...
-
-    def answer(self, question: str, cancel: Cancel) -> str: ...
-
-    def summarize(self, cancel: Cancel) -> str:
-        """Key points, one a line."""
-        ...
-
-    def save(self, folder: Path, cancel: Cancel) -> None: ...
-
-    def load(self, folder: Path, article: str, language: Language, cancel: Cancel) -> None:
-        """Load what `save` wrote for this article. Raises ModelError if it belongs to another one."""
-        ...
-
-    def reset(self) -> None:
-        """Forget the text and free its memory."""
-        ...
-
-    def cost_to_memorize(self, n_tokens: int) -> Cost:
-        """An upper bound for a text of `n_tokens`."""
-        ...
+MIN_NEW_TOKENS = 32  # with a smaller context window the call fails with PromptTooLong instead
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,7 +87,11 @@ def is_beacon(model: CodeModel) -> bool:
 
 
 class PromptedMemory:
-    """A `MemoryBackend` for any model: the text or its gists are the first turn before each question."""
+    """A memory of one text at a time, for any model: the text or its gists are the first turn before each question.
+
+    Calls may run concurrently, except `memorize`. Returns model output unchanged. All methods raise ModelError, and
+    return "" when cancelled.
+    """
 
     def __init__(
         self, name: str, model: MeteredModel, gists: GistPlan | None = None, *, must_cache: bool = True
@@ -155,52 +109,53 @@ class PromptedMemory:
         self._plan = gists or GistPlan()
         self._language: Language = "en"
         self._messages: tuple[Message, ...] = ()
-        self._gists: tuple[str, ...] = ()
+        self.gists: tuple[str, ...] = ()  # of the text in order; empty if the memory has the whole text
         self._prefix: CachedPrefix | None = None
 
     @property
     def n_tokens(self) -> int:
+        """Tokens in the context before a question; 0 without a text."""
         return sum(self._model.count_tokens(message.text) for message in self._messages)
 
-    @property
-    def gists(self) -> tuple[str, ...]:
-        """The gists of the text in order; empty if the memory has the whole text."""
-        return self._gists
-
     def memorize(self, article: str, language: Language, cancel: Cancel) -> None:
+        """Read a text and replace the previous one. When cancelled, the memory is empty."""
         self.reset()
         self._model.prepare(cancel)
         self._language = language
-        gists: tuple[str, ...] = ()
+        gists: list[str] = []
         if self._kind.has_gists:
             room = text_room(self._model, language)
-            gists = tuple(write_gists(self._model, article, language, room, self._plan, cancel))
+            gists = write_gists(self._model, article, language, room, self._plan, cancel)
         if not cancel.cancelled:
             with _quiet_when_cancelled(cancel):
                 self._set_text(article, gists, None, cancel)
 
     def recall(self, question: str, cancel: Cancel) -> str:
+        """Text spans that may help to answer, one a line."""
         return self._ask("spans", fill(self._prompts.spans, question=question), CLUE_TOKENS, cancel)
 
     def rewrite(self, question: str, cancel: Cancel) -> str:
+        """Surrogate questions, one a line."""
         return self._ask("surrogates", fill(self._prompts.surrogates, question=question), CLUE_TOKENS, cancel)
 
     def answer(self, question: str, cancel: Cancel) -> str:
         return self._ask("draft", fill(self._prompts.answer, question=question), ANSWER_TOKENS, cancel)
 
     def summarize(self, cancel: Cancel) -> str:
+        """Key points, one a line."""
         return self._ask("key points", self._prompts.key_points, KEY_POINT_TOKENS, cancel)
 
     def save(self, folder: Path, cancel: Cancel) -> None:
         private_folder(folder)
         private_file(folder / "gists.json")
-        (folder / "gists.json").write_text(json.dumps(self._gists), "utf-8")
+        (folder / "gists.json").write_text(json.dumps(self.gists), "utf-8")
         if self._prefix is not None:
             with _quiet_when_cancelled(cancel):
                 self._prefix.ensure_cached(cancel)
                 self._prefix.save(folder / "kept", cancel)
 
     def load(self, folder: Path, article: str, language: Language, cancel: Cancel) -> None:
+        """Load what `save` wrote for this article. Raises ModelError if it belongs to another one."""
         try:
             gists = tuple(map(str, json.loads(read_text(folder / "gists.json"))))
         except (OSError, ValueError, TypeError, RecursionError) as error:
@@ -212,11 +167,13 @@ class PromptedMemory:
             self._set_text(article, gists, folder / "kept", cancel)
 
     def reset(self) -> None:
+        """Forget the text and free its memory."""
         if self._prefix is not None:
             self._prefix.close()
-        self._prefix, self._messages, self._gists = None, (), ()
+        self._prefix, self._messages, self.gists = None, (), ()
 
     def cost_to_memorize(self, n_tokens: int) -> Cost:
+        """An upper bound for a text of `n_tokens`."""
         if not self._kind.has_gists:
             return Cost()
         plan = self._plan.fitted(self._model.window_tokens)
@@ -230,10 +187,7 @@ class PromptedMemory:
         """Make the text the prefix of each question; cached by reading it or by loading the saved cache."""
         text = "\n".join(gists) if self._kind.has_gists else article
         prompts = self._prompts
-        messages = (
-            Message("user", fill(prompts.article, article=text)),
-            Message("assistant", prompts.reply),
-        )
+        messages = (Message("user", fill(prompts.article, article=text)), Message("assistant", prompts.reply))
         caching_model = prefix_caching_model(self._model.model) if self._kind.caches_prefix else None
         if self._must_cache:
             self._check_caching_model(caching_model)
@@ -243,7 +197,7 @@ class PromptedMemory:
             self._check_window(messages)
             if self.name == "kv":
                 self.name = "api_full"
-        self._messages, self._gists = messages, tuple(gists)
+        self._messages, self.gists = messages, tuple(gists)
 
     def _check_caching_model(self, caching_model: PrefixCachingModel | None) -> None:
         model = self._model.model
@@ -300,7 +254,6 @@ class PromptedMemory:
 
 @contextmanager
 def _quiet_when_cancelled(cancel: Cancel) -> Iterator[None]:
-    """Suppresses ModelError when cancelled."""
     try:
         yield
     except ModelError:

@@ -5,20 +5,18 @@ Owns the pieces and the end of the recursion. Knows no memory and no question.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 
 from ...llm.protocol import Cancel
-from ..budgets import truncate
+from ..budgets import room_beside, truncate
 from ..metered_model import Call, MeteredModel
+from ..prompting import fill
 from ..splitters import by_tokens, most_pieces
-from ..templates import fill
 from ..values import Cost, Item
-from ..window import room_beside
 from .prompts import PROMPTS, Language
 
-PROMPT_TOKENS = 128
-"""Upper bound of the template around a piece."""
+PROMPT_TOKENS = 128  # upper bound of the template around a piece
 
 MIN_SHRINKING = 0.8
 """If gists are longer than this share of their input, recursion ends and the middle is truncated instead."""
@@ -74,7 +72,8 @@ def write_gists(
 def _gist(model: MeteredModel, piece: str, language: Language, plan: GistPlan, cancel: Cancel) -> str:
     if cancel.cancelled:
         return ""
-    call = Call.of("gist", fill(PROMPTS[language].gist, text=piece), max_new_tokens=plan.gist_tokens)
-    gist = " ".join(model.ask(replace(call, repetition_penalty=plan.repetition_penalty), cancel).split())
+    prompt = fill(PROMPTS[language].gist, text=piece)
+    call = Call.of("gist", prompt, plan.gist_tokens, repetition_penalty=plan.repetition_penalty)
+    gist = " ".join(model.ask(call, cancel).split())
     # After an empty response the beginning of the piece replaces the gist.
     return gist or truncate(" ".join(piece.split()), plan.gist_tokens, model.count_tokens, "left").rstrip()

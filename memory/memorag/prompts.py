@@ -11,8 +11,7 @@ from typing import Literal
 
 Language = Literal["en", "zh"]
 
-LANGUAGE_CHARACTERS = 1024
-"""Characters of a text for language detection (papers' spec 4.4)."""
+LANGUAGE_CHARACTERS = 1024  # characters of a text for language detection (papers' spec 4.4)
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,16 +15,13 @@ from typing import Any
 from ...errors import ModelError
 from ...llm.protocol import Cancel
 from ..metered_model import Call, MeteredModel, UnparsableAnswer
+from ..prompting import fill
 from ..splitters import count_words
-from ..templates import fill
 from ..words import terms_of
 from .clues import each_once, read_clues
 from .prompts import PROMPTS, language_of
 
-MIN_CLUES = 1
-MIN_SHARE = 0.5
-"""Share of a clue's terms that must occur in the text; otherwise the clue is a hallucination."""
-
+MIN_SHARE = 0.5  # share of a clue's terms that must occur in the text; otherwise the clue is a hallucination
 PAIR_TOKENS, CLUE_TOKENS = 128, 256
 
 
@@ -68,7 +65,7 @@ def build_samples(
             clues = _clues(model, context, question, answer, cancel)
             if cancel.cancelled:
                 return
-            if len(clues) < MIN_CLUES:
+            if not clues:
                 counts.poor_clues += 1
                 continue
             counts.samples += 1
@@ -115,7 +112,7 @@ def _pairs(
 ) -> Sequence[tuple[str, str]]:
     """The question-answer pairs that pass the filter, each question once."""
     prompt = fill(PROMPTS[language_of(context)].pairs, n=str(n_pairs), text=context)
-    call = Call.of("questions", prompt, max_new_tokens=PAIR_TOKENS * n_pairs)
+    call = Call.of("questions", prompt, PAIR_TOKENS * n_pairs)
     try:
         pairs = model.ask_json(call, _read_pairs, cancel)
     except UnparsableAnswer:
@@ -152,7 +149,7 @@ def _clues(model: MeteredModel, context: str, question: str, answer: str, cancel
     """The distinct clues whose words occur in the text, without repetitions of the question or the answer."""
     template = PROMPTS[language_of(context)].bridge
     prompt = fill(template, text=context, question=question, answer=answer)
-    said = model.ask(Call.of("clues", prompt, max_new_tokens=CLUE_TOKENS), cancel)
+    said = model.ask(Call.of("clues", prompt, CLUE_TOKENS), cancel)
     words, known = set(terms_of(context)), {question.casefold(), answer.casefold()}
     return tuple(
         clue.text

@@ -6,36 +6,50 @@ model the question is the only clue.
 
 from __future__ import annotations
 
-import threading
-from collections.abc import Callable
-from dataclasses import replace
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Literal
 
 from ...llm.protocol import Cancel
-from ..budgets import fit_evidence, truncate
-from ..choices import as_answer
+from ..budgets import fit_evidence, room_beside, truncate
 from ..embedding_cache import CachingEmbedder
 from ..metered_model import Call, MeteredModel
+from ..prompting import as_answer, fill
 from ..scoring import Indexer, SegmentIndex, indexer
-from ..segmented_items import ItemStrategy, SegmentedItems
 from ..strategy import CANCELLED, StrategyContext
-from ..templates import fill
-from ..values import Answer, Budget, Cost, Question, RecallResult, Step
-from ..window import room_beside
-from .backends import ANSWER_TOKENS, CLUE_TOKENS, KEY_POINT_TOKENS, MemoryBackend, PromptedMemory, choose_kind
-from .clue_search import EvidenceList, from_beginning, search
-from .clues import Clue, ClueKind, each_once, read_clues
-from .prompts import PROMPTS, Prompts
-from .saving import VECTORS, load_text, save_text
-from .settings import MemoRAGSettings, Task
-from .text import MemorizedText, asked, memorized_text
+from ..strategy_base import ItemStrategy, SegmentedItems
+from ..values import Answer, Budget, Cost, Evidence, Question, RecallResult, Step
+from .backends import ANSWER_TOKENS, CLUE_TOKENS, KEY_POINT_TOKENS, PromptedMemory, choose_kind
+from .clues import Clue, ClueKind, each_once, from_beginning, read_clues, search
+from .gists import GistPlan
+from .prompts import PROMPTS, Language, Prompts
+from .text import VECTORS, MemorizedText, asked, load_text, memorized_text, save_text
+
+Task = Literal["memorag", "qa", "summarize"]
+"""Answer from retrieved evidence, from the memory alone, or summarize the evidence of key points."""
+
+
+@dataclass(frozen=True, slots=True)
+class MemoRAGSettings:
+    backend: str = ""  # one of `backends.KINDS`; empty selects by model and text
+    task: Task = "memorag"  # default for questions without a task
+    spans: bool = True
+    surrogates: bool = True
+    draft: bool = False  # use a draft answer of the memory as a clue and in the final prompt
+    hits_per_clue: int = 3
+    segment_tokens: int = 512
+    answer_tokens: int = 256
+    template: str = ""  # final prompt with {context} and {question}; empty uses the default
+    language: Language | Literal[""] = ""  # empty detects it
+    gists: GistPlan = GistPlan()  # noqa: RUF009 - frozen
+
 
 NO_MODEL = "No model is configured, so there are no clues: the question was searched."
 NO_CLUE = "The memory generated no clue of more than three words: the question was searched."
 JOINED_BY = "\n\n"
 
-PROMPT_TOKENS = 512
-"""Upper bound of a question with its template, for estimates."""
+PROMPT_TOKENS = 512  # upper bound of a question with its template, for estimates
 
 
 class MemoRAG(ItemStrategy):
@@ -45,31 +59,26 @@ class MemoRAG(ItemStrategy):
     model of the context, without seeing the whole text. `memory` replaces the backend of the settings.
     """
 
-    name = "memorag"
-
     def __init__(
         self,
         context: StrategyContext,
         settings: MemoRAGSettings | None = None,
         score: Indexer | None = None,
         generator: MeteredModel | None = None,
-        memory: MemoryBackend | None = None,
+        memory: PromptedMemory | None = None,
     ) -> None:
-        self._context = context
+        super().__init__(context, "memorag", score=score or indexer())
         self._settings = settings or MemoRAGSettings()
-        self._score = score or indexer()
         reads, answers = context.memory_model or context.model, generator or context.model or context.memory_model
         self._model = None if reads is None else reads.for_strategy(self.name)
         self._generator = None if answers is None else answers.for_strategy(self.name)
         self._given_backend = memory
         self._memory = memory
         self._memorized = ""  # key of the text in the memory
-        super().__init__()
         # Replaced whole when the items change, so that a running `recall` keeps a consistent view.
         self._memorized_text: tuple[MemorizedText, SegmentIndex] | None = None
-        self._lock = threading.RLock()
 
-    def memorize(self, cancel: Cancel | None = None) -> MemoryBackend | None:
+    def memorize(self, cancel: Cancel | None = None) -> PromptedMemory | None:
         """Read the text now instead of at the first question; the same text is read once.
 
         None without a model, without text, or when cancelled. Raises ModelError.
@@ -106,10 +115,8 @@ class MemoRAG(ItemStrategy):
         evidence = fit_evidence(found, budget, self._context.count, "document")
         steps.append(Step("search", {"found": len(found), "shown": [each.segment.place for each in evidence]}))
         draft = next((clue.text for clue in clues if clue.kind == "draft"), "")
-        words = PROMPTS[memorized.language]
-        return RecallResult(
-            evidence, tuple(steps), _shown(evidence, fill(words.draft, answer=draft)) if draft else None
-        )
+        context = _shown(evidence, fill(PROMPTS[memorized.language].draft, answer=draft)) if draft else None
+        return RecallResult(evidence, tuple(steps), context)
 
     def answer(self, question: Question, budget: Budget | None = None, cancel: Cancel | None = None) -> Answer:
         cancel = cancel or Cancel()
@@ -121,15 +128,15 @@ class MemoRAG(ItemStrategy):
             memorized, _ = self._text_and_index()
             text = memory.answer(asked(question, memorized.language, self._context.count), cancel)
             recalled = RecallResult((), (Step("memory", {"backend": memory.name, "tokens": memory.n_tokens}),))
-            return self._answered(as_answer(text, question), recalled, self._model or generator, before, cancel)
+            return self._answered_by(as_answer(text, question), recalled, self._model or generator, before, cancel)
         room = self._room(generator, question)
         recalled = self.recall(question, budget or Budget(tokens=room), cancel)
         text = ""
         if not cancel.cancelled:
             context = recalled.context or _shown(recalled.evidence)
             prompt = self._last_prompt(question, truncate(context, room, generator.count_tokens))
-            text = generator.ask(Call.of("answer", prompt, max_new_tokens=self._settings.answer_tokens), cancel)
-        return self._answered(as_answer(text, question), recalled, generator, before, cancel)
+            text = generator.ask(Call.of("answer", prompt, self._settings.answer_tokens), cancel)
+        return self._answered_by(as_answer(text, question), recalled, generator, before, cancel)
 
     def estimate(self, question: Question) -> Cost:
         """Reading if the text is not read yet, the clues with the whole memory as prefix, and the answer."""
@@ -187,7 +194,7 @@ class MemoRAG(ItemStrategy):
     # Steps of a question.
 
     def _clues(
-        self, question: Question, memory: MemoryBackend | None, memorized: MemorizedText, cancel: Cancel
+        self, question: Question, memory: PromptedMemory | None, memorized: MemorizedText, cancel: Cancel
     ) -> tuple[list[Clue], list[Step]]:
         """The clues of the memory and the question itself, each once."""
         own = [Clue("question", question.text)] if question.text.strip() else []
@@ -228,7 +235,7 @@ class MemoRAG(ItemStrategy):
         frame = generator.count_tokens(self._last_prompt(question, ""))
         return max(1, room_beside(generator.window_tokens, frame, self._settings.answer_tokens))
 
-    def _answered(self, text: str, recalled: RecallResult, by: MeteredModel, before: Cost, cancel: Cancel) -> Answer:
+    def _answered_by(self, text: str, recalled: RecallResult, by: MeteredModel, before: Cost, cancel: Cancel) -> Answer:
         notes = (*recalled.notes, *((CANCELLED,) if cancel.cancelled and not text else ()))
         return Answer(text, recalled, self.name, by.info.name, self._spent() - before, notes)
 
@@ -257,6 +264,5 @@ class MemoRAG(ItemStrategy):
         return sum((usage.of(self.name) for usage in ledgers.values()), Cost())
 
 
-def _shown(evidence: EvidenceList, draft: str = "") -> str:
-    """Evidence as text for a prompt."""
+def _shown(evidence: Sequence[Evidence], draft: str = "") -> str:
     return JOINED_BY.join([*(each.segment.text.strip() for each in evidence), *([draft] if draft else [])])

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from math import ceil
 from string import Template
 
-from ..choices import with_choices
+from ..prompting import with_choices
 from ..values import Cost, Question
 from . import prompts
 from .calls import ANSWER_TOKENS, LIST_TOKENS, SENTENCE_TOKENS
@@ -23,17 +23,16 @@ def most_prompt_tokens(count: Callable[[str], int]) -> int:
     return max(_words(prompts.ENOUGH, count), _words(prompts.ANSWER, count) + max(map(count, forms)))
 
 
-def estimate(builder: GraphBuilder, question: Question, count: Callable[[str], int], room_tokens: int) -> Cost:
+def estimate(builder: GraphBuilder, question: Question, room_tokens: int) -> Cost:
     """The cost of graph, navigation and answer; `room_tokens` is the room for segments in a prompt."""
-    asked = count(with_choices(question))
-    cost = _walking(builder, asked, count, room_tokens)
-    if not builder.index.segments or builder.is_built(question.text):
-        return cost
-    return cost + _building(builder, question.text, count)
+    if not builder.index.segments:
+        return Cost()
+    cost = _walking(builder, builder.count_tokens(with_choices(question)), room_tokens)
+    return cost if builder.is_built(question.text) else cost + _building(builder, question.text)
 
 
-def _building(builder: GraphBuilder, question: str, count: Callable[[str], int]) -> Cost:
-    settings, segments = builder.settings, builder.index.segments
+def _building(builder: GraphBuilder, question: str) -> Cost:
+    settings, segments, count = builder.settings, builder.index.segments, builder.count_tokens
     sizes = [count(segment.text) for segment in segments]
     asked = count(question)
     wanted = [(i, builder.part(question)) for i in range(len(segments))]
@@ -49,9 +48,9 @@ def _building(builder: GraphBuilder, question: str, count: Callable[[str], int])
             # One rejected question can precede each new one.
             known = ANSWER_TOKENS + asked + n * SENTENCE_TOKENS
             cost += _calls(2 * n, _words(prompts.NEW_QUESTION, count) + known, SENTENCE_TOKENS)
-            cost += _reading(builder, [max(sizes)] * again, SENTENCE_TOKENS, count)
+            cost += _reading(builder, [max(sizes)] * again, SENTENCE_TOKENS)
     unread = [sizes[i] for i, part in wanted if not builder.is_read(segments[i], part)]
-    cost += _reading(builder, unread, max([asked, *map(count, builder.raised(question) or [])]), count)
+    cost += _reading(builder, unread, max([asked, *map(count, builder.raised(question) or [])]))
     cost += _calls(1, _words(prompts.SAME, count) + 2 * MAX_CANDIDATES * NAME_TOKENS, SENTENCE_TOKENS)
     if settings.fuse_relations:
         shown = MAX_FUSED_SEGMENTS * (max(sizes) + SENTENCE_TOKENS)
@@ -59,8 +58,9 @@ def _building(builder: GraphBuilder, question: str, count: Callable[[str], int])
     return cost
 
 
-def _reading(builder: GraphBuilder, sizes: Sequence[int], asked: int, count: Callable[[str], int]) -> Cost:
+def _reading(builder: GraphBuilder, sizes: Sequence[int], asked: int) -> Cost:
     """P1 and P2 for segments of these sizes and a question of `asked` tokens."""
+    count = builder.count_tokens
     frames = [_words(prompts.RELATIONS, count) + MAX_NAMES * NAME_TOKENS]
     if builder.settings.open_entity:
         frames.append(_words(prompts.ENTITIES, count) + _words(prompts.FOCUS, count) + asked)
@@ -79,10 +79,8 @@ def _summing_up(sizes: Sequence[int], room: int, count: Callable[[str], int]) ->
     return cost
 
 
-def _walking(builder: GraphBuilder, asked: int, count: Callable[[str], int], room: int) -> Cost:
-    settings, segments = builder.settings, builder.index.segments
-    if not segments:
-        return Cost()
+def _walking(builder: GraphBuilder, asked: int, room: int) -> Cost:
+    settings, segments, count = builder.settings, builder.index.segments, builder.count_tokens
     evidence = min(room, sum(count(segment.text) + NAME_TOKENS for segment in segments))
     cost = _calls(1, _words(prompts.QUESTION_ENTITIES, count) + asked, SENTENCE_TOKENS)
     judged = _calls(settings.max_updates + 1, _words(prompts.ENOUGH, count) + asked + evidence, SENTENCE_TOKENS)

@@ -15,9 +15,7 @@ from ...llm.installation import install_packages_command
 from ...llm.protocol import ModelMissing
 from .graph import normalise
 
-EntityTool = Callable[[str], list[str]]
-"""The distinct entities of a text in order, as written."""
-
+EntityTool = Callable[[str], list[str]]  # the distinct entities of a text in order, as written
 MAX_WORDS = 12  # of a name; a longer match is a line in capitals
 
 

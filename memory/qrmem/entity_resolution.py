@@ -49,8 +49,7 @@ class SegmentExtraction:
 
 
 Pair = tuple[str, str]
-Same = Callable[[Sequence[Pair]], Sequence[bool]]
-"""Whether the two names of each pair denote the same entity."""
+Same = Callable[[Sequence[Pair]], Sequence[bool]]  # whether the two names of each pair denote the same entity
 
 Fuse = Callable[[Pair, Sequence[str], Sequence[int]], str | None]
 """One relation of a pair that fuses several, from their texts and segments; None keeps them separate."""

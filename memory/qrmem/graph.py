@@ -103,10 +103,7 @@ class MemoryGraph:
     @staticmethod
     def from_json(value: Any) -> MemoryGraph:
         """The graph from its JSON form. Raises ValueError for an invalid value."""
-        try:
-            written = value["format"]
-        except (KeyError, TypeError) as error:
-            raise ValueError("not a graph.") from error
+        written = value.get("format") if isinstance(value, dict) else None
         if written != FORMAT:
             raise ValueError(f"the graph has format {written}; this Weft reads format {FORMAT}.")
         try:

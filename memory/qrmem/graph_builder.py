@@ -9,16 +9,17 @@ from __future__ import annotations
 import itertools
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 
 from ...llm.protocol import Cancel
+from ..budgets import window_of
 from ..embedding import Embedder
 from ..metered_model import CallCancelled
 from ..scoring import SegmentIndex
 from ..strategy import ResultCache
 from ..values import Segment, content_key
-from ..window import window_of
 from . import entity_resolution, prompts
 from .calls import QRMeMCalls
 from .entities import EntityTool, sentences_of
@@ -84,8 +85,7 @@ class GraphBuilder:
     @property
     def summary_room(self) -> int:
         """Tokens of the summaries that are merged at once."""
-        model = None if self.calls is None else self.calls.model
-        return window_of(model, self.settings.window_tokens) // 2
+        return window_of(None if self.calls is None else self.calls.model, self.settings.window_tokens) // 2
 
     def part(self, question: str) -> str:
         """The question that segments are read for; "" if they are read for all questions."""
@@ -107,16 +107,18 @@ class GraphBuilder:
         return content_key(self._reading_key(self.part(question)), repr(how), self.embedder.name, self._whole_key())
 
     def _whole_key(self) -> str:
-        model = self.calls.model.info.name if self.calls is not None else ""
-        return content_key(model, str(prompts.VERSION), *(segment.key for segment in self.index.segments))
+        return content_key(self._model_name, str(prompts.VERSION), *(segment.key for segment in self.index.segments))
 
     def _questions_key(self, question: str) -> str:
         return content_key(self._whole_key(), self.part(question), str(self.settings.n_questions))
 
     def _reading_key(self, part: str) -> str:
-        model = self.calls.model.info.name if self.calls is not None else ""
         how = (self.settings.entity_tool, self.settings.open_entity, VERSION, prompts.VERSION)
-        return content_key(model, repr(how), part)
+        return content_key(self._model_name, repr(how), part)
+
+    @property
+    def _model_name(self) -> str:
+        return self.calls.model.info.name if self.calls is not None else ""
 
     def _segment_key(self, segment: Segment, part: str) -> str:
         return content_key(self._reading_key(part), segment.key)
@@ -129,12 +131,7 @@ class GraphBuilder:
                     raise CallCancelled("building the graph was cancelled.")
                 found.append(self._by_tool(number))
             return found
-        calls = self.calls
-
-        def task(number: int, part: str) -> Callable[[], SegmentExtraction]:
-            return lambda: self._by_model(calls, number, part)
-
-        return calls.model.ask_all([task(number, part) for number, part in wanted])
+        return self.calls.model.ask_all([partial(self._by_model, self.calls, number, part) for number, part in wanted])
 
     def _by_tool(self, number: int) -> SegmentExtraction:
         text = self.index.segments[number].text
@@ -149,9 +146,8 @@ class GraphBuilder:
         by_tool = self._by_tool(number)
         said: list[EntityName] | None = []
         if self.settings.open_entity and segment.text.strip():
-            said = calls.attempt(
-                lambda: calls.entities(segment, part), f"patterns replaced the entities of {segment.place}"
-            )
+            instead = f"patterns replaced the entities of {segment.place}"
+            said = calls.attempt(lambda: calls.entities(segment, part), instead)
         names = dict[str, EntityName]()
         for name in (*(said or ()), *by_tool.names):
             if key_of_name := normalise(name.name):

@@ -8,12 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 
-from ..values import Segment
-from .answer_parsing import Verdict
+from .calls import Verdict, WalkModel
 from .graph import EntityRelation
 from .walk import WalkContext, WalkState, close, link
 
@@ -22,16 +21,6 @@ MAX_PER_EXPANSION = 10  # edges in one round, so that a common name does not use
 # Entities whose names extend the query without a model. Measured on HotpotQA, see benchmarks/results/memory-log.md.
 MAX_NAMED = 4
 MAX_OFFERED = 100  # entities offered in Entity Trial
-
-
-class WalkModel(Protocol):
-    """The model calls of navigation."""
-
-    def enough(self, segments: Sequence[Segment]) -> Verdict: ...
-
-    def other_entities(self, tried: Sequence[str], missing: str, names: Sequence[str]) -> list[str]: ...
-
-    def elaborated(self, relations: Sequence[str]) -> str: ...
 
 
 def reflect(

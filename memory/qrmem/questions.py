@@ -9,6 +9,7 @@ from collections.abc import Callable, Sequence
 from functools import partial
 
 from ..metered_model import RETRY_TEMPERATURE
+from ..splitters import batches
 from ..values import Segment
 from .calls import QRMeMCalls
 
@@ -43,15 +44,15 @@ def summarise(
     Segments with an unparsable summary are left out. Raises ModelError.
     """
 
-    def task(segment: Segment) -> Callable[[], str]:
-        return lambda: calls.attempt(lambda: calls.summary(segment), f"the summary lacks {segment.place}") or ""
+    def summary(segment: Segment) -> str:
+        return calls.attempt(lambda: calls.summary(segment), f"the summary lacks {segment.place}") or ""
 
-    summaries = [text for text in calls.model.ask_all([task(segment) for segment in segments]) if text]
+    summaries = list(filter(None, calls.model.ask_all([partial(summary, segment) for segment in segments])))
     while len(summaries) > 1:
-        batches = _batches(summaries, count_tokens, room_tokens)
-        if len(batches) == len(summaries):  # one summary a batch would never end
-            batches = [summaries[i : i + 2] for i in range(0, len(summaries), 2)]
-        summaries = [_together(calls, batch) for batch in batches]
+        parts = batches(summaries, room_tokens, lambda text: count_tokens(text) + 1)
+        if len(parts) == len(summaries):  # one summary a batch would never end
+            parts = [summaries[i : i + 2] for i in range(0, len(summaries), 2)]
+        summaries = [_together(calls, part) for part in parts]
     return summaries[0] if summaries else ""
 
 
@@ -61,9 +62,8 @@ def raise_questions(calls: QRMeMCalls, summary: str, asked: Sequence[str], most:
     while len(pool) - len(asked) < most and refused < MAX_REFUSED:
         # At temperature 0 a model would repeat the duplicate.
         temperature = RETRY_TEMPERATURE if refused else 0.0
-        question = calls.attempt(
-            partial(calls.new_question, summary, pool, temperature), "no more questions were generated"
-        )
+        ask = partial(calls.new_question, summary, pool, temperature)
+        question = calls.attempt(ask, "no more questions were generated")
         if question is None:
             break
         if is_new(question, pool):
@@ -77,19 +77,5 @@ def raise_questions(calls: QRMeMCalls, summary: str, asked: Sequence[str], most:
 def _together(calls: QRMeMCalls, summaries: Sequence[str]) -> str:
     if len(summaries) == 1:
         return summaries[0]
-    whole = calls.attempt(
-        lambda: calls.summary_of(summaries), "the first summary of a batch replaced their merged summary"
-    )
-    return summaries[0] if whole is None else whole
-
-
-def _batches(texts: Sequence[str], count_tokens: Callable[[str], int], room_tokens: int) -> list[list[str]]:
-    batches, left = list[list[str]](), 0
-    for text in texts:
-        tokens = count_tokens(text) + 1
-        if not batches or tokens > left:
-            batches.append([])
-            left = room_tokens
-        batches[-1].append(text)
-        left -= tokens
-    return batches
+    instead = "the first summary of a batch replaced their merged summary"
+    return calls.attempt(lambda: calls.summary_of(summaries), instead) or summaries[0]

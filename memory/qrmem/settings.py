@@ -5,8 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal, get_args
 
-Navigation = Literal["reflection", "expansion", "trial"]
-"""QRMeM proper, Graph Expansion Search, Entity Trial."""
+Navigation = Literal["reflection", "expansion", "trial"]  # QRMeM proper, Graph Expansion Search, Entity Trial
 
 
 @dataclass(frozen=True)

@@ -5,25 +5,22 @@ Owns the context window and the order of the parts: `graph_builder`, `walk` (fir
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from functools import cache
+from functools import cache, partial
 
 from ...llm.protocol import Cancel
-from ..budgets import fit_evidence
-from ..choices import with_choices
-from ..documents.splitter import by_headings
+from ..budgets import fit_evidence, room_beside, window_of
+from ..documents.reading import by_headings
 from ..metered_model import CallCancelled
+from ..prompting import with_choices
 from ..scoring import Bm25Index, Indexer, SegmentIndex
-from ..segmented_items import ItemStrategy
 from ..splitters import by_turns, count_words
 from ..strategy import CANCELLED, StrategyContext
+from ..strategy_base import ItemStrategy
 from ..values import Answer, Budget, Cost, Evidence, Question, RecallResult, Segment, Step
-from ..window import room_beside, window_of
 from . import costs
-from .answer_parsing import Verdict
-from .calls import ANSWER_TOKENS, QRMeMCalls, format_segments
+from .calls import ANSWER_TOKENS, QRMeMCalls, WalkModel, format_segments
 from .entities import entity_tool
 from .graph import MemoryGraph
 from .graph_builder import GraphBuilder
@@ -41,19 +38,13 @@ class QRMeM(ItemStrategy):
     Extractions and graphs are cached in the context.
     """
 
-    name = "qrmem"
-
     def __init__(
         self, context: StrategyContext, settings: QRMeMSettings | None = None, indexer: Indexer = Bm25Index
     ) -> None:
-        self._context, self._settings, self._indexer = context, settings or QRMeMSettings(), indexer
-        self._model = None if context.model is None else context.model.for_strategy(self.name)
-        self._count = context.count
-        split = by_headings(self._settings.segment_tokens, self._count, hard=True)
-        super().__init__(by_turns(split))
+        self._settings = settings or QRMeMSettings()
+        split = by_turns(by_headings(self._settings.segment_tokens, context.count, hard=True))
+        super().__init__(context, "qrmem", split, indexer)
         self._tool = entity_tool(self._settings.entity_tool)
-        self._lock = threading.Lock()
-        self._index: SegmentIndex | None = None
         self._latest: tuple[str, MemoryGraph] | None = None  # with its cache key, because parsing a large graph is slow
 
     def graph(self, question: Question, cancel: Cancel | None = None) -> MemoryGraph:
@@ -70,7 +61,7 @@ class QRMeM(ItemStrategy):
         room = self._room(question)
         if room is not None:
             budget = replace(budget, tokens=room if budget.tokens is None else min(room, budget.tokens))
-        scores = _scaled(index.scores(question.text).tolist())
+        scores = _scores(index, question.text)
         walk = WalkState()
         try:
             graph = self._graph(self._builder(index, calls, cancel), question)
@@ -88,7 +79,7 @@ class QRMeM(ItemStrategy):
         if self._model is None:
             budget = budget or Budget(tokens=self._settings.window_tokens)
             return Answer("", self.recall(question, budget, cancel), self.name, notes=(NO_MODEL,))
-        before, name = self._model.usage.of(self.name), self._model.info.name
+        before = self._spent()
         recalled = self.recall(question, budget or Budget(), cancel)
         calls = QRMeMCalls(self._model, cancel)
         context = format_segments([each.segment for each in recalled.evidence])
@@ -104,8 +95,7 @@ class QRMeM(ItemStrategy):
                 notes += calls.failures
             except CallCancelled:
                 notes.append(CANCELLED)
-        spent = self._model.usage.of(self.name) - before
-        return Answer(text, recalled, self.name, name, spent, tuple(notes))
+        return self._answered(text, recalled, before, notes)
 
     def estimate(self, question: Question) -> Cost:
         """An upper bound of graph, navigation and answer, without retries.
@@ -114,21 +104,18 @@ class QRMeM(ItemStrategy):
         """
         if self._model is None:
             return Cost()
-        index = self._current_index()
-        builder = self._builder(index, self._calls(None))
-        return costs.estimate(builder, question, self._count, self._room(question) or 0)
+        builder = self._builder(self._current_index(), self._calls(None))
+        return costs.estimate(builder, question, self._room(question) or 0)
 
     def _walk(
         self, context: WalkContext, walk: WalkState, index: SegmentIndex, question: Question, calls: QRMeMCalls | None
     ) -> None:
         settings = self._settings
-        walk_model = None if calls is None else _QuestionWalkModel(calls, question)
+        walk_model = None if calls is None else WalkModel(calls, question)
         names = self._tool(question.text)
         if calls is not None:
-            asked = calls.attempt(
-                lambda: calls.question_entities(question.text), "patterns replaced the entities of the question"
-            )
-            names = asked or names
+            instead = "patterns replaced the entities of the question"
+            names = calls.attempt(lambda: calls.question_entities(question.text), instead) or names
         goes_on = settings.navigate and settings.navigation == "reflection"
         begin(context, walk, names, settings.first_share if goes_on else 1.0)
         if goes_on:
@@ -142,11 +129,7 @@ class QRMeM(ItemStrategy):
                 common_penalty=settings.common_penalty,
             )
         elif settings.navigate and settings.navigation == "expansion":
-
-            def search(text: str) -> list[float]:
-                return _scaled(index.scores(text).tolist())
-
-            expand(context, walk, walk_model, search, max_rounds=settings.expansion_rounds)
+            expand(context, walk, walk_model, partial(_scores, index), max_rounds=settings.expansion_rounds)
         elif settings.navigate:
             try_entities(context, walk, walk_model, max_updates=settings.max_updates)
         if not walk.is_enough:
@@ -186,14 +169,6 @@ class QRMeM(ItemStrategy):
         ]
         return SegmentWindow(tuple((limit, takes) for limit, takes in limits if limit is not None))
 
-    def _current_index(self) -> SegmentIndex:
-        """The index of the current segments, built on first use."""
-        with self._lock:
-            segments = self._items.segments
-            if self._index is None or self._index.segments is not segments:
-                self._index = self._indexer(segments)
-            return self._index
-
     def _graph(self, builder: GraphBuilder, question: Question) -> MemoryGraph:
         key, latest = builder.key(question.text), self._latest
         if latest is not None and latest[0] == key:
@@ -212,32 +187,8 @@ class QRMeM(ItemStrategy):
         )
 
 
-class _QuestionWalkModel:
-    """The `WalkModel` of one question; replaces unparsable responses by neutral ones."""
-
-    def __init__(self, calls: QRMeMCalls, question: Question) -> None:
-        self._calls, self._question = calls, question
-
-    def enough(self, segments: Sequence[Segment]) -> Verdict:
-        instead = "the segments were judged insufficient"
-        return self._calls.attempt(lambda: self._calls.enough(self._question, segments), instead) or Verdict(False)
-
-    def other_entities(self, tried: Sequence[str], missing: str, names: Sequence[str]) -> list[str]:
-        calls, text = self._calls, self._question.text
-        return (
-            calls.attempt(lambda: calls.other_entities(text, tried, missing, names), "no other entities were tried")
-            or []
-        )
-
-    def elaborated(self, relations: Sequence[str]) -> str:
-        calls, text = self._calls, self._question.text
-        longer = calls.attempt(
-            lambda: calls.elaborated(text, relations), "the relations replaced the elaborated question"
-        )
-        return " ".join(relations) if longer is None else longer
-
-
-def _scaled(scores: Sequence[float]) -> list[float]:
+def _scores(index: SegmentIndex, text: str) -> list[float]:
     """Scores divided by their maximum, with negative scores as 0."""
+    scores = index.scores(text).tolist()
     most = max(scores, default=0.0)
     return [max(0.0, score) / most if most > 0 else 0.0 for score in scores]

@@ -128,7 +128,6 @@ class WalkState:
         return sorted({**self.important, **self.added})
 
     def take(self, entity: int, relation: EntityRelation) -> None:
-        """Follow an edge."""
         self.entities.append(relation.other(entity))
         self.path.append((entity, relation))
 

@@ -8,32 +8,22 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import Literal
+from typing import Any, Literal
 
+from ..splitters import batches
 from .notes import Note, without_repeats
 
 EvidenceMerge = Literal["concat", "llm"]
 """How the evidence of a batch is merged: concatenated, or selected by a model. Reasoning is rewritten in both cases."""
 
-MAX_ROUNDS = 6
-"""A merged note is about a tenth of its input, so six rounds suffice for a million notes."""
-
+MAX_ROUNDS = 6  # a merged note is about a tenth of its input, so six rounds suffice for a million notes
 MergeAll = Callable[[Sequence[Sequence[Note]], EvidenceMerge], list[Note]]
-
-
-@dataclass(frozen=True, slots=True)
-class MergeRound:
-    how: EvidenceMerge
-    n_notes: int
-    n_merged: int
-    tokens: int
-    tokens_after: int
 
 
 @dataclass(frozen=True, slots=True)
 class MergeResult:
     notes: tuple[Note, ...]
-    rounds: tuple[MergeRound, ...] = ()
+    rounds: tuple[dict[str, Any], ...] = ()  # of each round the way, and notes and tokens before and after
     n_cut: int = 0  # dropped reasonings and quotes
 
 
@@ -52,11 +42,12 @@ def merge_until_fit(
     selection by the model. If that does not help, or after `MAX_ROUNDS`, notes are truncated: the oldest reasoning
     first, then the lowest-scored quotes.
     """
-    now, rounds = tuple(notes), list[MergeRound]()
+    now, rounds = tuple(notes), list[dict[str, Any]]()
     while (tokens := sum(map(size, now))) > room and len(rounds) < MAX_ROUNDS:
-        merged = merge_all(_batches(now, size, batch_room), how)
+        merged = merge_all(batches(now, batch_room, size), how)
         after = sum(map(size, merged))
-        rounds.append(MergeRound(how, len(now), len(merged), tokens, after))
+        about = {"how": how, "n_notes": len(now), "n_merged": len(merged), "tokens": tokens, "tokens_after": after}
+        rounds.append(about)
         if after < tokens:
             now = tuple(merged)
         elif how == "llm":
@@ -81,21 +72,6 @@ def merge_notes(notes: Sequence[Note]) -> Note:
         tuple(text for note in notes for text in note.unfound),
         is_free=any(note.is_free for note in notes),
     )
-
-
-def _batches(notes: Sequence[Note], size: Callable[[Note], int], room: int) -> list[list[Note]]:
-    """Batches of consecutive notes; an oversized note is a batch of its own."""
-    batches: list[list[Note]] = []
-    left = 0
-    for note in notes:
-        tokens = size(note)
-        if batches and tokens <= left:
-            batches[-1].append(note)
-        else:
-            batches.append([note])
-            left = room
-        left -= tokens
-    return batches
 
 
 def _cut(notes: Sequence[Note], size: Callable[[Note], int], room: int) -> tuple[Note, ...]:

@@ -3,25 +3,50 @@
 A part is one segment, or several small adjacent ones, because a note for every short document or turn would cost too
 much.
 
-Owns the calls and the fallbacks for unparsable responses. Knows no budget and no final answer.
+Owns the settings, the calls and the fallbacks for unparsable responses. Knows no budget and no final answer.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
+from typing import Literal
 
 from ...llm.protocol import Cancel
 from ..budgets import truncate
 from ..json_repair import read_json
 from ..metered_model import Call, MeteredModel, UnparsableAnswer
 from ..scoring import Indexer
+from ..splitters import batches
 from ..values import Segment
 from . import prompts
 from .merge import EvidenceMerge, merge_notes
 from .notes import Note, Quote, extractive_notes, format_note, free_note, read_note
-from .settings import SegmentPlusSettings
+
+OnEmpty = Literal["answer_from_all_notes", "unanswerable", "retrieval_fallback"]
+"""If the filter drops every note: use all notes, answer "unanswerable", or fall back to retrieval."""
+
+
+@dataclass(frozen=True, slots=True)
+class SegmentPlusSettings:
+    """The ablations: *No Label* is `filtered` false, *No Structure* is `structured` false, *Normal* is both."""
+
+    segment_tokens: int = 3000
+    window_tokens: int = 4096  # prompt and answer; at most the model's context window
+    note_tokens: int = 400
+    answer_tokens: int = 256
+    structured: bool = True
+    filtered: bool = True
+    merge_evidence: EvidenceMerge = "concat"
+    evidence_only: bool = False  # no reasoning in the final prompt, for single facts (BABILong)
+    on_empty: OnEmpty = "answer_from_all_notes"
+    n_prefiltered: int | None = None  # segments to take notes of, by score; None means all
+
+    def __post_init__(self) -> None:
+        if min(self.segment_tokens, self.window_tokens, self.note_tokens, self.answer_tokens) < 1:
+            raise ValueError("segment_tokens, window_tokens, note_tokens and answer_tokens must be at least 1.")
+
 
 Part = tuple[Segment, ...]
 
@@ -30,17 +55,11 @@ LABEL_TOKENS = 32
 
 def parts_of(segments: Sequence[Segment], size: int, count_tokens: Callable[[str], int]) -> list[Part]:
     """All segments in order, grouped into parts of up to `size` tokens."""
-    parts: list[Part] = []
-    left = 0
-    for segment in segments:
-        tokens = count_tokens(segment.text) + count_tokens(_heading(segment)) + 1
-        if parts and tokens <= left:
-            parts[-1] += (segment,)
-        else:
-            parts.append((segment,))
-            left = size
-        left -= tokens
-    return parts
+
+    def tokens(segment: Segment) -> int:
+        return count_tokens(segment.text) + count_tokens(_heading(segment)) + 1
+
+    return [tuple(part) for part in batches(segments, size, tokens)]
 
 
 def text_of(part: Part) -> str:
@@ -55,7 +74,7 @@ def is_kept(model: MeteredModel, question: str, note: Note, cancel: Cancel | Non
     if note.is_empty:
         return False
     prompt = prompts.FILTER.format(question=question, note=format_note(note))
-    return _label(model.ask(Call.of("filter", prompt, max_new_tokens=LABEL_TOKENS), cancel)) != "remove"
+    return _label(model.ask(Call.of("filter", prompt, LABEL_TOKENS), cancel)) != "remove"
 
 
 class Stages:
@@ -94,7 +113,6 @@ class Stages:
         return [note for note, stays in zip(notes, kept, strict=True) if stays]
 
     def merge_all(self, batches: Sequence[Sequence[Note]], how: EvidenceMerge) -> list[Note]:
-        """One note for each batch."""
         return self._model.ask_all([partial(self._merged, batch, how) for batch in batches])
 
     def _note_of(self, part: Part, number: int, total: int) -> Note | None:
@@ -102,7 +120,7 @@ class Stages:
             return None
         template = prompts.GATHER if self._settings.structured else prompts.GATHER_FREELY
         prompt = template.format(number=number, total=total, segment=text_of(part), question=self._question)
-        call = Call.of("note", prompt, max_new_tokens=self._settings.note_tokens)
+        call = Call.of("note", prompt, self._settings.note_tokens)
         if not self._settings.structured:
             return free_note(self._model.ask(call, self._cancel), part)
         try:
@@ -150,7 +168,7 @@ class Stages:
 
     def _merge_call(self, template: str, notes: str) -> Call:
         prompt = template.format(notes=notes, question=self._question)
-        return Call.of("merge", prompt, max_new_tokens=self._settings.note_tokens)
+        return Call.of("merge", prompt, self._settings.note_tokens)
 
 
 def _heading(segment: Segment) -> str:

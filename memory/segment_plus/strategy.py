@@ -6,41 +6,35 @@ Owns the order of the stages: `stages` calls the model, `notes` and `merge` do n
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict, replace
+from dataclasses import replace
 
 from ...llm.protocol import Cancel
-from ..budgets import fit_evidence
-from ..choices import as_answer, with_choices
+from ..budgets import fit_evidence, room_beside, window_of
 from ..metered_model import Call
+from ..prompting import as_answer, fill, with_choices
 from ..scoring import Bm25Index, Indexer, best
-from ..segmented_items import ItemStrategy
 from ..splitters import by_tokens, most_pieces
 from ..strategy import CANCELLED, StrategyContext
-from ..templates import fill
+from ..strategy_base import ItemStrategy
 from ..values import Answer, Budget, Cost, Evidence, Item, Question, RecallResult, Segment, Step
-from ..window import room_beside, window_of
 from . import prompts
 from .merge import MAX_ROUNDS, MergeResult, cut_to_fit, merge_until_fit
 from .notes import Note, Quote, extractive_notes, format_note, place_of
-from .settings import SegmentPlusSettings
-from .stages import LABEL_TOKENS, Part, Stages, parts_of, text_of
+from .stages import LABEL_TOKENS, Part, SegmentPlusSettings, Stages, parts_of, text_of
 
 UNANSWERABLE = "unanswerable"
+NO_MODEL = "No model is configured: only the matching sentences are returned."
+NO_NOTES = "There are no notes for this question, so the model was not called."
 
 
 class SegmentPlus(ItemStrategy):
     """Segment+ as a strategy. Notes are cached under their whole prompt."""
 
-    name = "segment_plus"
-
     def __init__(
         self, context: StrategyContext, settings: SegmentPlusSettings | None = None, indexer: Indexer = Bm25Index
     ) -> None:
+        super().__init__(context, "segment_plus", score=indexer)
         self._settings = settings or SegmentPlusSettings()
-        self._indexer = indexer
-        self._model = None if context.model is None else context.model.for_strategy(self.name)
-        self._count = context.count
-        super().__init__()
         self._pieces_of: tuple[tuple[Item, ...], int, list[Segment]] | None = None  # by items and size
 
     def recall(self, question: Question, budget: Budget, cancel: Cancel | None = None) -> RecallResult:
@@ -51,14 +45,14 @@ class SegmentPlus(ItemStrategy):
         parts = self._parts(question, segments)
         room = room if budget.tokens is None else min(room, budget.tokens)
         if self._model is None:
-            notes = extractive_notes(segments, question.text, self._indexer)
+            notes = extractive_notes(segments, question.text, self._score)
             step = Step("notes", {"parts": len(parts), "by": "score, because no model is configured"})
             return self._recalled(cut_to_fit(notes, self._size, room), budget, [step])
         batch_room = max(1, self._free(question, self._settings.note_tokens))
         stages = Stages(
             self._settings,
             self._model,
-            self._indexer,
+            self._score,
             with_choices(question),
             batch_room=batch_room,
             count_tokens=self._count,
@@ -82,18 +76,14 @@ class SegmentPlus(ItemStrategy):
         before = self._spent()
         recalled = self.recall(question, budget or Budget(), cancel)
         if self._model is None:
-            return Answer(
-                "", recalled, self.name, notes=("No model is configured: only the matching sentences are returned.",)
-            )
-        name = self._model.info.name
+            return Answer("", recalled, self.name, notes=(NO_MODEL,))
         notes = recalled.notes
         if cancel is not None and cancel.cancelled:
-            return Answer("", recalled, self.name, name, self._spent() - before, (*notes, CANCELLED))
+            return self._answered("", recalled, before, (*notes, CANCELLED))
         if not recalled.context:
-            said = "There are no notes for this question, so the model was not called."
-            return Answer(UNANSWERABLE, recalled, self.name, name, self._spent() - before, (*notes, said))
-        text = self._model.ask(self._last_call(question, recalled.context or ""), cancel)
-        return Answer(as_answer(text, question), recalled, self.name, name, self._spent() - before, notes)
+            return self._answered(UNANSWERABLE, recalled, before, (*notes, NO_NOTES))
+        text = self._model.ask(self._last_call(question, recalled.context), cancel)
+        return self._answered(as_answer(text, question), recalled, before, notes)
 
     def estimate(self, question: Question) -> Cost:
         """An upper bound: full-length notes and a label of each part, merged in the largest number of rounds.
@@ -112,9 +102,7 @@ class SegmentPlus(ItemStrategy):
         if written > self._room(question):
             merges = min(n, most_pieces(written, max(1, self._free(question, settings.note_tokens))))
             cost += Cost(
-                MAX_ROUNDS * merges,
-                MAX_ROUNDS * (written + merges * words),
-                MAX_ROUNDS * merges * settings.note_tokens,
+                MAX_ROUNDS * merges, MAX_ROUNDS * (written + merges * words), MAX_ROUNDS * merges * settings.note_tokens
             )
         return cost + Cost(0, min(written, self._room(question)), settings.answer_tokens)
 
@@ -125,7 +113,7 @@ class SegmentPlus(ItemStrategy):
         segments, n = self._segments(self._segment_size(question)), self._settings.n_prefiltered
         if n is None or n >= len(segments):
             return segments
-        chosen = {segment for segment, _ in best(self._indexer(segments), question.text, n)}
+        chosen = {segment for segment, _ in best(self._score(segments), question.text, n)}
         return [segment for segment in segments if segment in chosen]
 
     def _parts(self, question: Question, segments: Sequence[Segment]) -> list[Part]:
@@ -166,15 +154,14 @@ class SegmentPlus(ItemStrategy):
         texts = (format_note(note, with_reasoning=not self._settings.evidence_only) for note in merged.notes)
         # The prompt contains the notes, so the tokens of their segments do not count.
         evidence = fit_evidence(_evidence(merged.notes), replace(budget, tokens=None), self._count, "document")
-        rounds = [asdict(each) for each in merged.rounds]
         tokens = sum(map(self._size, merged.notes))
-        last = Step("merge", {"rounds": rounds, "parts_cut": merged.n_cut, "tokens": tokens})
+        last = Step("merge", {"rounds": list(merged.rounds), "parts_cut": merged.n_cut, "tokens": tokens})
         return RecallResult(evidence, (*steps, last), "\n".join(filter(None, texts)))
 
     def _found_by_words(
         self, segments: Sequence[Segment], question: Question, budget: Budget, steps: Sequence[Step]
     ) -> RecallResult:
-        found = best(self._indexer(segments), question.text, len(segments))
+        found = best(self._score(segments), question.text, len(segments))
         pieces = [Evidence(segment, score, "shares words with the question") for segment, score in found]
         evidence = fit_evidence(pieces, budget, self._count, "document")
         said = "The filter removed every note, so retrieved segments are used instead."
@@ -185,10 +172,7 @@ class SegmentPlus(ItemStrategy):
         form = prompts.FORMS["choice" if question.choices else question.task if question.task in prompts.FORMS else ""]
         template = question.template or prompts.ANSWER
         prompt = fill(template, context=context, question=with_choices(question), form=form)
-        return Call.of("answer", prompt, max_new_tokens=self._settings.answer_tokens)
-
-    def _spent(self) -> Cost:
-        return Cost() if self._model is None else self._model.usage.of(self.name)
+        return Call.of("answer", prompt, self._settings.answer_tokens)
 
 
 def _numbered(piece: Segment, item: Item) -> Segment:

@@ -5,10 +5,9 @@ Start with `MemoryStore`. Knows no workspace, no editor and no strategy: the cal
 
 from ...errors import StoreError
 from .conversations import Conversation, Conversations, Turn, items_of
+from .database import NoConversation, NotAnExport, StoreBusy, StoreTooNew
 from .documents import Documents, StoredDocument
-from .errors import NoConversation, NotAnExport, StoreBusy, StoreTooNew
 from .exchange import export_conversations, import_conversations
-from .result_cache import StoredResultCache, StoredVectors
 from .store import MemoryStore
 
 __all__ = [
@@ -22,8 +21,6 @@ __all__ = [
     "StoreError",
     "StoreTooNew",
     "StoredDocument",
-    "StoredResultCache",
-    "StoredVectors",
     "Turn",
     "export_conversations",
     "import_conversations",

@@ -11,14 +11,12 @@ import secrets
 import sqlite3
 import time
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from ..values import Item, encodable
-from .database import Database
-from .errors import NoConversation
-from .rows import checked, json_list
-from .text import search_condition
+from .database import Database, NoConversation, search_condition
+from .rows import Columns, checked, json_list
 
 TITLE_CHARACTERS = 80
 
@@ -68,11 +66,8 @@ class Conversations:
     def begin(self, folder: str = "", title: str = "") -> str:
         """Create a conversation; returns its id."""
         id, now = secrets.token_hex(6), time.time()
-        self._database.write(
-            lambda to: to.execute(
-                "INSERT INTO conversations VALUES (?, ?, ?, ?, ?)", (id, encodable(title), encodable(folder), now, now)
-            )
-        )
+        row = (id, encodable(title), encodable(folder), now, now)
+        self._database.write(lambda to: to.execute("INSERT INTO conversations VALUES (?, ?, ?, ?, ?)", row))
         return id
 
     def ask(self, id: str, question: str) -> int:
@@ -84,11 +79,9 @@ class Conversations:
             _expect(to.execute("UPDATE conversations SET changed_at = ? WHERE id = ?", (now, id)), id)
             to.execute("UPDATE conversations SET title = ? WHERE id = ? AND title = ''", (title, id))
             last = to.execute("SELECT max(number) FROM turns WHERE conversation = ?", (id,)).fetchone()[0]
-            number = 0 if last is None else checked((last,), (int,), ("turns.number",))[0] + 1
-            to.execute(
-                "INSERT INTO turns (conversation, number, question, asked_at) VALUES (?, ?, ?, ?)",
-                (id, number, question, now),
-            )
+            number = 0 if last is None else checked((last,), {"turns.number": int})[0] + 1
+            sql = "INSERT INTO turns (conversation, number, question, asked_at) VALUES (?, ?, ?, ?)"
+            to.execute(sql, (id, number, question, now))
             return number
 
         return self._database.write(add)
@@ -164,9 +157,8 @@ class Conversations:
             for t in said:
                 answer = None if t.answer is None else encodable(t.answer)
                 when_and_what = (encodable(t.question), t.asked_at, answer, t.answered_at, encodable(t.model))
-                turns.append(
-                    (t.conversation, t.number, *when_and_what, json.dumps(t.citations), json.dumps(t.evidence))
-                )
+                lists = (json.dumps(t.citations), json.dumps(t.evidence))
+                turns.append((t.conversation, t.number, *when_and_what, *lists))
 
         def put(to: sqlite3.Connection) -> int:
             to.executemany("INSERT OR IGNORE INTO conversations VALUES (?, ?, ?, ?, ?)", heads)
@@ -182,28 +174,25 @@ class Conversations:
         return self._database.read(lambda of: tuple(map(_conversation, of.execute(sql, values).fetchall())))
 
 
-_CONVERSATIONS = """
-    SELECT id, title, folder, created_at, changed_at, (SELECT count(*) FROM turns WHERE conversation = id)
-    FROM conversations"""
-_TURNS = """
-    SELECT conversation, number, question, asked_at, answer, answered_at, model, citations, evidence FROM turns"""
+_CONVERSATION: Columns = {"id": str, "title": str, "folder": str, "created_at": float, "changed_at": float}
+_TURN: Columns = {
+    **{"conversation": str, "number": int, "question": str, "asked_at": float, "answer": (str, type(None))},
+    **{"answered_at": (float, type(None)), "model": str, "citations": str, "evidence": str},
+}
+_N_TURNS = "(SELECT count(*) FROM turns WHERE conversation = id)"
+_CONVERSATIONS = f"SELECT {', '.join(_CONVERSATION)}, {_N_TURNS} FROM conversations"
+_TURNS = f"SELECT {', '.join(_TURN)} FROM turns"
 _SAID = "question || ' ' || coalesce(answer, '')"
 
 
-_CONVERSATION_NAMES = ("id", "title", "folder", "created_at", "changed_at", "n_turns")
-_CONVERSATION_KINDS = (str, str, str, float, float, int)
-_LISTS = ("citations", "evidence")
-_TURN_NAMES = (*("conversation", "number", "question", "asked_at", "answer", "answered_at", "model"), *_LISTS)
-_TURN_KINDS = (str, int, str, float, (str, type(None)), (float, type(None)), str, str, str)
-
-
 def _conversation(row: Any) -> Conversation:
-    return Conversation(*checked(row, _CONVERSATION_KINDS, _CONVERSATION_NAMES))
+    return Conversation(*checked(row, {**_CONVERSATION, "n_turns": int}))
 
 
 def _turn(row: Any) -> Turn:
-    *values, citations, evidence = checked(row, _TURN_KINDS, _TURN_NAMES)
-    return Turn(*values, *map(json_list, (citations, evidence), _LISTS))
+    *values, citations, evidence = checked(row, _TURN)
+    turn = Turn(*values)
+    return replace(turn, citations=json_list(citations, "citations"), evidence=json_list(evidence, "evidence"))
 
 
 def _expect(changed: sqlite3.Cursor, id: str) -> None:

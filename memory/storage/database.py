@@ -1,8 +1,8 @@
 """SQLite database shared by threads and processes, with recovery from damage and disk errors.
 
-Owns opening, transactions and error mapping. A damaged or foreign file is moved aside, never deleted, and its readable
-rows are copied to a new one. If the disk is not writable, the data stays in this process, and `notes` says so. Knows
-only the tables that recovery copies.
+Owns opening, transactions, error mapping, and full-text search by scanning. A damaged or foreign file is moved aside,
+never deleted, and its readable rows are copied to a new one. If the disk is not writable, the data stays in this
+process, and `notes` says so. Knows only the tables that recovery copies.
 """
 
 from __future__ import annotations
@@ -17,21 +17,34 @@ from contextlib import closing, suppress
 from pathlib import Path
 from typing import TypeVar
 
-from ...errors import ControlFlow, StoreError
+from ...errors import ControlFlow, StoreError, UserError
 from ...llm.disk import remove_abandoned
 from ...llm.private_files import private_file, private_folder
-from .errors import StoreBusy, StoreTooNew
 from .migrations import APPLICATION_ID, VERSION, migrate, version_of
 from .rows import DamagedRow
 from .salvage import salvage
-from .text import register_search_function
+
+
+class StoreTooNew(StoreError):
+    """A later Weft wrote the file. It stays unchanged."""
+
+
+class StoreBusy(StoreError):
+    """Another process locked the file for too long."""
+
+
+class NoConversation(StoreError, UserError, LookupError):
+    """Unknown conversation or turn; another editor may have deleted it."""
+
+
+class NotAnExport(StoreError, UserError, ValueError):
+    """The file to import is not an export. The message names the line."""
+
 
 T = TypeVar("T")
 Work = Callable[[sqlite3.Connection], T]
 
-BUSY_S = 10.0
-"""Transactions take milliseconds, so a longer lock means a process that hangs."""
-
+BUSY_S = 10.0  # transactions take milliseconds, so a longer lock means a process that hangs
 _SAVED_TABLES = ("conversations", "turns")  # everything else can be computed again
 _DAMAGED = ("malformed", "not a database", "no such table", "no such column", "unsupported file format")
 _NOT_UTF8 = ("decode", "user-defined function")  # the only user-defined function is the search
@@ -176,7 +189,6 @@ def _file_id(path: Path) -> int:
 
 
 def _free_name(path: Path) -> Path:
-    """An unused name for a damaged file."""
     stamp = time.strftime("%Y%m%d-%H%M%S")
     names = (f"{path.name}.{stamp}{f'-{n}' if n else ''}.aside" for n in range(1_000_000))
     return next(aside for name in names if not (aside := path.with_name(name)).exists())
@@ -256,7 +268,7 @@ def _empty() -> sqlite3.Connection:
 def _common(connection: sqlite3.Connection) -> sqlite3.Connection:
     connection.execute("PRAGMA foreign_keys = ON")
     connection.execute("PRAGMA secure_delete = ON")
-    register_search_function(connection)
+    connection.create_function("holds", -1, _holds, deterministic=True)  # of `search_condition`
     migrate(connection)
     return connection
 
@@ -314,3 +326,20 @@ def _reason(error: Exception) -> str:
 def _message_has(error: Exception, words: tuple[str, ...]) -> bool:
     # Python 3.10 has no SQLite error codes.
     return isinstance(error, sqlite3.Error) and any(word in str(error) for word in words)
+
+
+# A search scans every row: 20,000 turns of 165 words take 0.5 s. An FTS index would be faster, but it does not segment
+# Chinese, finds no parts of words, and keeps deleted words.
+MAX_WORDS = 50  # words of a search; SQLite limits the arguments of a function to about a hundred
+
+
+def search_condition(text: str) -> tuple[Callable[[str], str], tuple[str, ...]]:
+    """An SQL condition that a text expression contains each word of `text`, and its parameters."""
+    words = tuple(text.casefold().split()[:MAX_WORDS])
+    marks = "".join(", ?" for _ in words)
+    return lambda expression: f"holds({expression}{marks})", words
+
+
+def _holds(text: str, *words: str) -> bool:
+    folded = text.casefold()
+    return all(word in folded for word in words)

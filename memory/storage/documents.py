@@ -14,7 +14,6 @@ from typing import Any
 from ..values import Segment, encodable
 from .database import Database
 from .rows import checked
-from .text import search_condition
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,40 +46,39 @@ class Documents:
                 to.execute("DELETE FROM documents WHERE source = ?", (document.source,))
                 head = (document.source, document.hash, document.kind, document.read_at)
                 to.execute("INSERT INTO documents VALUES (?, ?, ?, ?)", head)
-                to.executemany(
-                    "INSERT OR IGNORE INTO segments VALUES (?, ?)", [(s.key, encodable(s.text)) for s in segments]
-                )
-                to.executemany(
-                    "INSERT INTO places VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
-                    [
-                        (document.source, i, s.source, s.number, encodable(s.title), s.key, s.start, s.first_line)
-                        for i, s in enumerate(segments)
-                    ],
-                )
+                texts = [(s.key, encodable(s.text)) for s in segments]
+                to.executemany("INSERT OR IGNORE INTO segments VALUES (?, ?)", texts)
+                places = [
+                    (document.source, i, s.source, s.number, encodable(s.title), s.key, s.start, s.first_line)
+                    for i, s in enumerate(segments)
+                ]
+                to.executemany("INSERT INTO places VALUES (?, ?, ?, ?, ?, ?, ?, ?)", places)
             to.execute(_FORGET_UNUSED)
 
         if documents:
             self._database.write(write)
 
-    def get(self, source: str) -> StoredDocument | None:
-        return next(iter(self._read("WHERE document = ?", "WHERE source = ?", source)), None)
-
     def all(self) -> tuple[StoredDocument, ...]:
         """All documents, by source."""
-        return self._read("", "")
+
+        def read(of: sqlite3.Connection) -> tuple[StoredDocument, ...]:
+            segments: dict[str, list[Segment]] = {}
+            for row in of.execute(f"{_SEGMENTS} ORDER BY document, position"):
+                segments.setdefault(row[0], []).append(_segment(row))
+            heads = of.execute("SELECT source, hash, kind, read_at FROM documents ORDER BY source").fetchall()
+            return tuple(
+                StoredDocument(source, hash, kind, read_at, tuple(segments.get(source, ())))
+                for source, hash, kind, read_at in (checked(row, _DOCUMENT) for row in heads)
+            )
+
+        return self._database.read(read)
 
     def sources(self) -> tuple[str, ...]:
         def read(of: sqlite3.Connection) -> tuple[str, ...]:
             rows = of.execute("SELECT source FROM documents ORDER BY source").fetchall()
-            return tuple(checked(row, (str,), ("source",))[0] for row in rows)
+            return tuple(checked(row, {"source": str})[0] for row in rows)
 
         return self._database.read(read)
-
-    def search(self, text: str, limit: int = 20) -> tuple[Segment, ...]:
-        """Segments that contain each word of `text`, case-insensitively and inside of words; in order."""
-        holds, words = search_condition(text)
-        sql = f"{_SEGMENTS} WHERE {holds('text')} ORDER BY document, position LIMIT ?"
-        return self._database.read(lambda of: tuple(map(_segment, of.execute(sql, (*words, limit)).fetchall())))
 
     def drop(self, *sources: str) -> None:
         """Delete documents and overwrite their bytes."""
@@ -92,32 +90,13 @@ class Documents:
         self._database.write(write)
         self._database.vacuum()
 
-    def _read(self, of_document: str, of_source: str, *values: str) -> tuple[StoredDocument, ...]:
-        def read(of: sqlite3.Connection) -> tuple[StoredDocument, ...]:
-            segments: dict[str, list[Segment]] = {}
-            for row in of.execute(f"{_SEGMENTS} {of_document} ORDER BY document, position", values):
-                segments.setdefault(row[0], []).append(_segment(row))
-            heads = of.execute(f"SELECT source, hash, kind, read_at FROM documents {of_source} ORDER BY source", values)
-            return tuple(
-                StoredDocument(source, hash, kind, read_at, tuple(segments.get(source, ())))
-                for source, hash, kind, read_at in (checked(row, *_DOCUMENT) for row in heads.fetchall())
-            )
 
-        return self._database.read(read)
-
-
-_SEGMENTS = """
-    SELECT document, source, number, text, start, first_line, title FROM places JOIN segments ON key = segment"""
 _FORGET_UNUSED = "DELETE FROM segments WHERE key NOT IN (SELECT segment FROM places)"
-
-
-_DOCUMENT = ((str, str, str, float), ("source", "hash", "kind", "read_at"))
-_SEGMENT = (
-    (str, str, int, str, int, int, str),
-    ("document", "source", "number", "text", "start", "first_line", "title"),
-)
+_DOCUMENT = {"source": str, "hash": str, "kind": str, "read_at": float}
+_SEGMENT = {"document": str, "source": str, "number": int, "text": str, "start": int, "first_line": int, "title": str}
+_SEGMENTS = f"SELECT {', '.join(_SEGMENT)} FROM places JOIN segments ON key = segment"
 
 
 def _segment(row: tuple[Any, ...]) -> Segment:
-    _, source, number, text, start, first_line, title = checked(row, *_SEGMENT)
+    _, source, number, text, start, first_line, title = checked(row, _SEGMENT)
     return Segment(source, number, text, start, first_line, title=title)

@@ -18,24 +18,17 @@ from ...llm.disk import open_regular
 from ...llm.private_files import private_file
 from ..values import encodable
 from .conversations import Conversation, Conversations, Turn
-from .errors import NotAnExport
+from .database import NotAnExport
 from .rows import MAX_NUMBER, MAX_SECONDS
 
 _HEAD = {"weft": "conversations", "version": 1}
 _KINDS: dict[str, tuple[type, ...]] = {
-    "id": (str,),
-    "title": (str,),
-    "folder": (str,),
-    "created_at": (int, float),
-    "changed_at": (int, float),
+    **dict.fromkeys(("id", "title", "folder", "question", "model"), (str,)),
+    **dict.fromkeys(("created_at", "changed_at", "asked_at"), (int, float)),
+    **dict.fromkeys(("citations", "evidence"), (list,)),
     "number": (int,),
-    "question": (str,),
-    "asked_at": (int, float),
     "answer": (str, type(None)),
     "answered_at": (int, float, type(None)),
-    "model": (str,),
-    "citations": (list,),
-    "evidence": (list,),
 }
 _WORDS = {str: "text", int: "a number", float: "a number", list: "a list", type(None): "null"}
 _OF_A_CONVERSATION = ("id", "title", "folder", "created_at", "changed_at")

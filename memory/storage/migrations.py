@@ -8,8 +8,7 @@ from __future__ import annotations
 
 import sqlite3
 
-APPLICATION_ID = 0x57656674
-"""`Weft`: distinguishes a store from other SQLite files."""
+APPLICATION_ID = 0x57656674  # `Weft`: distinguishes a store from other SQLite files
 
 MIGRATIONS: tuple[tuple[str, ...], ...] = (
     (

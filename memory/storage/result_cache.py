@@ -44,9 +44,8 @@ class CacheTable:
                     old.append(key)
         if old:
             rows = [(now, kind, key) for key in old]
-            self._database.write(
-                lambda to: to.executemany("UPDATE kept SET used_at = ? WHERE kind = ? AND key = ?", rows)
-            )
+            sql = "UPDATE kept SET used_at = ? WHERE kind = ? AND key = ?"
+            self._database.write(lambda to: to.executemany(sql, rows))
         return found
 
     def put(self, kind: str, values: Mapping[str, bytes]) -> None:

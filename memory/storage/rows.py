@@ -6,26 +6,25 @@ Knows no table.
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ...errors import ControlFlow
 
-MAX_SECONDS = 1e11
-"""Upper bound of times in seconds since the epoch."""
-
+MAX_SECONDS = 1e11  # upper bound of times in seconds since the epoch
 MAX_NUMBER = 2**53
 
-Kinds = Sequence["type | tuple[type, ...]"]
+Columns = Mapping[str, "type | tuple[type, ...]"]
+"""The names of columns in order, with their types."""
 
 
 class DamagedRow(ControlFlow):
     """A value that Weft cannot have written. The message names the column."""
 
 
-def checked(row: Sequence[Any], kinds: Kinds, names: Sequence[str]) -> Sequence[Any]:
+def checked(row: Sequence[Any], columns: Columns) -> Sequence[Any]:
     """The row, after a check of types and ranges. Raises DamagedRow."""
-    for value, kind, name in zip(row, kinds, names, strict=True):
+    for value, (name, kind) in zip(row, columns.items(), strict=True):
         if not isinstance(value, kind) or not _is_in_range(value):
             raise DamagedRow(f"{name} has an invalid value")
     return row

@@ -59,7 +59,7 @@ def _read(damaged: sqlite3.Connection, found: Salvaged) -> None:
             found.conversations.setdefault(conversation[0], conversation)
     columns = "conversation, number, question, asked_at, answer, answered_at, model, citations, evidence"
     for row in _rows(damaged, "turns", columns):
-        turn = _turn(*row)
+        turn = _turn(row)
         if turn is not None:
             found.turns.setdefault((turn[0], turn[1]), turn)
 
@@ -85,32 +85,13 @@ def _conversation(id: Any, title: Any, folder: Any, created_at: Any, changed_at:
     return (id, _text(title), _text(folder), created_at, changed_at if _is_time(changed_at) else created_at)
 
 
-def _turn(
-    id: Any,
-    number: Any,
-    question: Any,
-    asked_at: Any,
-    answer: Any,
-    answered_at: Any,
-    model: Any,
-    citations: Any,
-    evidence: Any,
-) -> tuple[Any, ...] | None:
+def _turn(row: tuple[Any, ...]) -> tuple[Any, ...] | None:
+    id, number, question, asked_at, answer, answered_at, model, citations, evidence = row
     is_named = _is_id(id) and isinstance(number, int) and 0 <= number < MAX_NUMBER
     if not is_named or not isinstance(question, str) or not _is_time(asked_at):
         return None
-    answered_at = answered_at if _is_time(answered_at) else None
-    lists = (_json(citations), _json(evidence))
-    return (
-        id,
-        number,
-        question,
-        asked_at,
-        answer if isinstance(answer, str) else None,
-        answered_at,
-        _text(model),
-        *lists,
-    )
+    answer, answered_at = answer if isinstance(answer, str) else None, answered_at if _is_time(answered_at) else None
+    return (id, number, question, asked_at, answer, answered_at, _text(model), _json(citations), _json(evidence))
 
 
 def _is_id(value: Any) -> bool:

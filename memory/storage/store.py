@@ -17,12 +17,7 @@ class MemoryStore:
     """Conversations, documents and computed results. Thread-safe; several processes can share a file."""
 
     def __init__(
-        self,
-        path: Path | None,
-        *,
-        limit_bytes: int = LIMIT_BYTES,
-        keep_conversations: bool = True,
-        note: str = "",
+        self, path: Path | None, *, limit_bytes: int = LIMIT_BYTES, keep_conversations: bool = True, note: str = ""
     ) -> None:
         """Open the store at `path` and create it if missing; None keeps everything in this process.
 
@@ -49,7 +44,6 @@ class MemoryStore:
         return self._database.path
 
     def delete_all(self) -> None:
-        """Delete everything."""
         self.conversations.delete_all()
         self.documents.drop(*self.documents.sources())
         self._table.clear()

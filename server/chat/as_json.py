@@ -95,4 +95,4 @@ def turn_json(turn: Turn) -> answers.StoredTurn:
 
 
 def slash_commands_json() -> list[answers.SlashCommand]:
-    return [{"name": name, "argument": about.argument, "meaning": about.meaning} for name, about in COMMANDS.items()]
+    return [{"name": name, "argument": argument, "meaning": meaning} for name, (argument, meaning) in COMMANDS.items()]

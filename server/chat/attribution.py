@@ -8,16 +8,15 @@ Owns which lines support which sentence. Knows no model.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 
-from .sentence_boundaries import fenced_code, find_boundary, starts_fence
+from .sentence_boundaries import BoundaryFinder, fenced_code, starts_fence
 from .sources import Sources
 from .support import Claim, is_supported, matching_lines, read_claim, words_of
 from .values import Citation, EvidenceSet
 
-MOST_LINES = 8
-"""A name may occur at both ends of a long definition: only the lines from its first occurrence are cited."""
+MOST_LINES = 8  # a name may occur at both ends of a long definition: only the lines from its first occurrence are cited
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,11 +36,6 @@ def attributed(text: str, evidence: EvidenceSet, sources: Sources) -> tuple[Attr
         if citation is not None:
             found.setdefault(citation.location, Attribution(" ".join(sentence.split()), citation))
     return tuple(found.values())
-
-
-def attribution_lines(attributions: Sequence[Attribution]) -> list[str]:
-    """One line of text for each, for the end of a reply."""
-    return [f"- {each.citation.location}: {each.sentence}" for each in attributions]
 
 
 def _best_support(claim: Claim, evidence: EvidenceSet, sources: Sources) -> Citation | None:
@@ -67,7 +61,7 @@ def _best_support(claim: Claim, evidence: EvidenceSet, sources: Sources) -> Cita
 def _sentences(text: str) -> Iterator[str]:
     rest = text
     while rest:
-        end = find_boundary(rest, lambda _: False) or len(rest)
+        end = BoundaryFinder(lambda _: False).find(rest) or len(rest)
         if rest[:end].strip():
             yield rest[:end]
         rest = rest[end:]

@@ -25,11 +25,8 @@ from .sources import SourceFile, Sources
 from .support import Claim, is_supported, matching_lines, read_claim
 from .values import Citation, EvidenceSet
 
-NEAR_LINES = 12
-"""A citation is corrected when its quote or name occurs within this distance."""
-
-LONGEST_SPAN = 120
-"""Longer spans support nearly any claim: they are accepted only from the start of a definition on."""
+NEAR_LINES = 12  # a citation is corrected when its quote or name occurs within this distance
+LONGEST_SPAN = 120  # longer spans support nearly any claim: they are accepted only from the start of a definition on
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +75,6 @@ class CheckedStream:
         return tuple(self._citations.values())
 
     def text(self) -> str:
-        """The text returned so far."""
         return "".join(self._returned)
 
     def end_of_text(self, n: int) -> str:
@@ -272,7 +268,6 @@ def _claims_around(sentence: str, mentions: Sequence[Mention], number: int, bloc
 
 
 def _outside(text: str, mentions: Sequence[Mention]) -> str:
-    """The text with a space in place of each mention."""
     ends = [0, *(mention.end for mention in mentions)]
     starts = [*(mention.start for mention in mentions), len(text)]
     return " ".join(text[end:start] for end, start in zip(ends, starts, strict=True))

@@ -19,27 +19,17 @@ from .evidence_items import EvidenceBuilder, counted, cut_finding, locations, na
 from .symbol_queries import callees, callers, callers_by_name, importers, subclasses
 from .values import EvidenceItem, EvidenceSet, Finding
 
-
-@dataclass(frozen=True, slots=True)
-class CommandHelp:
-    """What a person reads about a command: its argument and what it does."""
-
-    argument: str
-    meaning: str
-
-
 COMMANDS = {
-    "explain": CommandHelp("[NAME]", "explains the selected code or a symbol: its lines, its calls and its callers"),
-    "where": CommandHelp("NAME", "lists the definitions, calls, imports and subclasses of a symbol"),
-    "recent": CommandHelp("", "lists recent edits and the callers of the edited code"),
-    "doc": CommandHelp("WORDS", "searches the documents"),
-    "forget": CommandHelp("[all]", "deletes this conversation, or all conversations, from this machine"),
-    "help": CommandHelp("", "lists these commands"),
+    "explain": ("[NAME]", "explains the selected code or a symbol: its lines, its calls and its callers"),
+    "where": ("NAME", "lists the definitions, calls, imports and subclasses of a symbol"),
+    "recent": ("", "lists recent edits and the callers of the edited code"),
+    "doc": ("WORDS", "searches the documents"),
+    "forget": ("[all]", "deletes this conversation, or all conversations, from this machine"),
+    "help": ("", "lists these commands"),
 }
+"""The argument of each command, and what it does."""
 
-SELECTED = "selected lines"
-"""The reason of the item that shows the selection."""
-
+SELECTED = "selected lines"  # the reason of the item that shows the selection
 MOST_HUNKS = 6
 
 
@@ -77,7 +67,7 @@ def help_text(unknown: str = "") -> str:
         near = difflib.get_close_matches(unknown, COMMANDS, n=1, cutoff=0.4)
         meant = f" Did you mean /{near[0]}?" if near else ""
         lines.append(f"Unknown command: /{unknown}.{meant}")
-    lines += [" ".join(filter(None, (f"/{name}", about.argument, about.meaning))) for name, about in COMMANDS.items()]
+    lines += [" ".join(filter(None, (f"/{name}", *about))) for name, about in COMMANDS.items()]
     return "\n".join((*lines, "Any other text is a question about the repository."))
 
 
@@ -192,9 +182,8 @@ def recent_evidence(
             own = named.definition.qualified_name
             if calls := callers(index, named):
                 text = f"`{own}` was edited and is called at {locations(calls)}."
-                made.append(
-                    cut_finding(text, (builder.reference(call, f"calls `{own}`") for call in calls), len(calls))
-                )
+                references = (builder.reference(call, f"calls `{own}`") for call in calls)
+                made.append(cut_finding(text, references, len(calls)))
     return _evidence_set("What was edited recently, and what calls it?", made, ())
 
 
@@ -227,7 +216,4 @@ def _lines(index: RepositoryIndex, path: str) -> list[str]:
 
 
 def _ago(seconds: float) -> str:
-    if seconds < 90:
-        return "a moment ago"
-    minutes = round(seconds / 60)
-    return f"{minutes} minutes ago"
+    return "a moment ago" if seconds < 90 else f"{round(seconds / 60)} minutes ago"

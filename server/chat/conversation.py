@@ -18,7 +18,7 @@ from ...llm import Cancel, TimeLimit
 from ...llm.protocol import Message
 from ...memory.storage import Turn
 from ...memory.strategy import StrategyContext
-from .attribution import attributed, attribution_lines
+from .attribution import attributed
 from .commands import (
     COMMANDS,
     SELECTED,
@@ -37,11 +37,10 @@ from .ellipsis import is_elliptical, names_in, resolved
 from .evidence import GatherOptions
 from .extractive import extractive
 from .generation import NO_CALLBACKS, AnswerGenerator, GeneratedAnswer, StreamCallbacks
-from .history import answer_text, relevant_history
+from .history import TurnRecorder, answer_text, relevant_history
 from .prompts import NOT_FOUND
 from .sources import Sources
 from .strategy_cache import StrategyCache
-from .turn_recorder import TurnRecorder
 from .values import EvidenceItem, EvidenceSet, Reply
 
 NOTHING_CITED = "The model cited no lines, and no evidence matches its statements. It was given:"
@@ -124,22 +123,22 @@ class Chat:
             from .strategy_answers import check_strategy  # loads all of memory/, which most questions do not need
 
             check_strategy(strategy)
-        request = _Request(question, command, selection, asked.folder, strategy)
         with TimeLimit(cancel, options.strategy_max_seconds if strategy else options.max_seconds) as limit:
             if not asked.remember:
-                return self._reply(request, (), TurnRecorder(), callbacks, limit)
+                return self._reply(asked, selection, (), TurnRecorder(), callbacks, limit)
             conversations = self.context.memory.conversations
             id = asked.conversation_id or conversations.begin("" if asked.folder is None else str(asked.folder))
             recorder = TurnRecorder(self.context.memory, id, conversations.ask(id, question))
             callbacks.on_conversation(id)
             before = [turn for turn in conversations.turns(id) if turn.number < recorder.number]
-            reply = self._reply(request, before, recorder, callbacks, limit)
+            reply = self._reply(asked, selection, before, recorder, callbacks, limit)
             recorder.record(reply, is_whole=not limit.cancelled)
             return reply
 
     def _reply(
         self,
-        request: _Request,
+        request: ChatRequest,
+        selection: Selection | None,
         before: Sequence[Turn],
         recorder: TurnRecorder,
         callbacks: StreamCallbacks,
@@ -159,8 +158,8 @@ class Chat:
             callbacks.on_note("indexing is not finished; the answer waits for it")
             self.context.wait_for_index(cancel)
         partial = (NOT_FULLY_INDEXED,) if self.context.is_indexing else ()
-        command = request.command.name
-        whole = request.question if command else self._standalone(request.question, before, generator, cancel)
+        command = read_command(request.question)
+        whole = request.question if command.name else self._standalone(request.question, before, generator, cancel)
         if whole != request.question:
             callbacks.on_note(f"interpreted as: {whole}")
         if request.strategy:
@@ -170,17 +169,17 @@ class Chat:
             notes = (*partial, *_time_notes(reply, "chat.strategy_max_seconds", cancel), *reply.notes)
             return replace(reply, conversation_id=recorder.conversation_id, notes=notes)
         past = relevant_history(before, whole, StrategyContext())
-        evidence = self._gather(request, whole, past.items)
+        evidence = self._gather(whole, command, selection, request.folder, past.items)
         is_found = evidence.confidence >= options.min_confidence or _is_about_conversation(request.question, before)
         # These commands list locations: a model would only delay them.
-        asks = is_found and command not in ("where", "recent", "doc") and not cancel.cancelled
+        asks = is_found and command.name not in ("where", "recent", "doc") and not cancel.cancelled
         by_model = self._by_model(evidence, past.recent, generator, cancel) if asks else None
-        reply = by_model or self._without_model(evidence, request, before)
+        reply = by_model or self._without_model(evidence, request.question, command, before)
         if by_model is None:
             callbacks.emit(reply.text, reply.citations)
         in_time = _time_notes(reply, "chat.max_seconds", cancel)
         notes = (*partial, *in_time, *generator.notes, *reply.notes, *evidence.notes, *self.context.memory.notes)
-        if by_model is None and is_found and not command and not generator.notes and not in_time:
+        if by_model is None and is_found and not command.name and not generator.notes and not in_time:
             notes = (*(self.context.models.notes or (NO_CHAT_MODEL,)), *notes)
         return replace(reply, conversation_id=recorder.conversation_id, notes=tuple(dict.fromkeys(notes)))
 
@@ -192,10 +191,10 @@ class Chat:
         written = generator.answer(evidence, recent, sources, cancel)
         return None if written is None else _reply_of(written, evidence, sources, generator.callbacks)
 
-    def _without_model(self, evidence: EvidenceSet, request: _Request, before: Sequence[Turn]) -> Reply:
-        if request.command.name and not evidence.items:
-            return Reply(nothing_text(request.command, self.context.indexes()), (), evidence, found=False)
-        if not request.command.name and _is_about_conversation(request.question, before):
+    def _without_model(self, evidence: EvidenceSet, question: str, command: Command, before: Sequence[Turn]) -> Reply:
+        if command.name and not evidence.items:
+            return Reply(nothing_text(command, self.context.indexes()), (), evidence, found=False)
+        if not command.name and _is_about_conversation(question, before):
             asked = [f"{turn.number + 1}. {turn.question}" for turn in before]
             return Reply("\n".join(("Questions in this conversation:", *asked)), (), evidence)
         return extractive(evidence, self.context.config.chat.min_confidence)
@@ -224,9 +223,16 @@ class Chat:
         generator.notes.clear()  # a model that fails here fails again for the answer, which reports it
         return by_model or by_rule
 
-    def _gather(self, request: _Request, question: str, turns: Sequence[EvidenceItem]) -> EvidenceSet:
+    def _gather(
+        self,
+        question: str,
+        command: Command,
+        selection: Selection | None,
+        folder: Path | str | None,
+        turns: Sequence[EvidenceItem],
+    ) -> EvidenceSet:
         """The evidence for a standalone question or a command."""
-        desk, command, selection = self.context, request.command, request.selection
+        desk = self.context
         if command.name == "where":
             return where_evidence(desk.indexes(), command.argument)
         if command.name == "explain":
@@ -237,10 +243,8 @@ class Chat:
         if command.name == "doc":
             # Most results are code, so documents are selected from a larger set.
             wide = replace(options, max_items=60, max_tokens=10 * options.max_tokens)
-            return documents_only(
-                desk.gather(f"Which document describes {command.argument}?", request.folder, options=wide)
-            )
-        evidence = desk.gather(question, request.folder, options=options, turns=turns)
+            return documents_only(desk.gather(f"Which document describes {command.argument}?", folder, options=wide))
+        evidence = desk.gather(question, folder, options=options, turns=turns)
         if selection is None:
             return evidence
         # A question with a selection is about the selected lines.
@@ -260,17 +264,6 @@ class Chat:
         return _own_reply("Deleted this conversation.", callbacks)
 
 
-@dataclass(frozen=True, slots=True)
-class _Request:
-    """A question or command with its options."""
-
-    question: str
-    command: Command
-    selection: Selection | None
-    folder: Path | str | None
-    strategy: str
-
-
 def _reply_of(written: GeneratedAnswer, evidence: EvidenceSet, sources: Sources, callbacks: StreamCallbacks) -> Reply:
     """A model's answer as a reply. An answer without citations ends with lines that match it, or with its evidence."""
     checked = written.checked
@@ -280,8 +273,8 @@ def _reply_of(written: GeneratedAnswer, evidence: EvidenceSet, sources: Sources,
         attributions = attributed(text, evidence, sources)
         citations = tuple(each.citation for each in attributions)
         given = [f"- {e.location}: {e.reason}" for e in evidence.items if e.kind != "turn"][:MOST_LISTED]
-        lines = (ATTRIBUTED, *attribution_lines(attributions)) if attributions else (NOTHING_CITED, *given)
-        tail = "\n".join(("", "", *lines))
+        matching = [f"- {each.citation.location}: {each.sentence}" for each in attributions]
+        tail = "\n".join(("", "", *((ATTRIBUTED, *matching) if matching else (NOTHING_CITED, *given))))
         callbacks.emit(tail, citations)
         text += tail
     if checked.n_dropped:
@@ -298,7 +291,6 @@ def _reply_of(written: GeneratedAnswer, evidence: EvidenceSet, sources: Sources,
 
 
 def _time_notes(reply: Reply, setting: str, cancel: Cancel) -> tuple[str, ...]:
-    """The note about a time limit that was reached."""
     if not cancel.is_reached:
         return ()
     after = f"{cancel.seconds:g} s ({setting})"
@@ -310,6 +302,5 @@ def _is_about_conversation(question: str, before: Sequence[Turn]) -> bool:
 
 
 def _own_reply(text: str, callbacks: StreamCallbacks, *, found: bool = True, conversation_id: str = "") -> Reply:
-    """A reply with fixed text."""
     callbacks.on_text(text)
     return Reply(text, (), EvidenceSet("", ()), found, conversation_id=conversation_id)

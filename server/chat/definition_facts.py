@@ -1,26 +1,79 @@
-"""Facts that a definition states itself: what it returns, what it raises, and default values.
+"""Name linking, and facts that a definition states itself: what it returns, what it raises, and default values.
 
-Owns the reading of a definition's own lines for such questions. Uses no calls of the code graph.
+Owns which names of a question are certain enough to query the code graph for, and the reading of a definition's own
+lines. Uses no calls of the code graph.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence, Set
+from typing import TypeAlias
 
 from ...codegraph.symbol_table import is_class
-from ...retrieval import Location
+from ...retrieval import Location, RepositoryIndex
 from ...retrieval.definition_index import NamedDefinition
-from ...retrieval.questions import is_test
-from ...retrieval.terms import encode
-from .evidence_items import MOST_SHOWN, counted, cut_finding, locations
-from .question_context import QuestionContext
+from ...retrieval.questions import TEST_WORDS, QuestionResult, is_test
+from ...retrieval.terms import encode, terms_of
+from .evidence_items import MOST_SHOWN, EvidenceBuilder, counted, cut_finding, locations
 from .symbol_queries import Reference
 from .values import Finding
 
-MOST_READ = 5
-"""A name with more definitions is ambiguous: none of them is read."""
+MOST_CANDIDATES = 60  # the number of definitions of one name that are considered
 
+NameCandidates: TypeAlias = tuple[str, tuple[NamedDefinition, ...]]
+"""A name as the question writes it, and the definitions that it may refer to."""
+
+
+class QuestionContext(EvidenceBuilder):
+    """One question about one snapshot, with builders for its evidence items."""
+
+    def __init__(self, found: QuestionResult, index: RepositoryIndex, folder: str) -> None:
+        super().__init__(index, folder)
+        self.question = found.question
+        at = {name: _position(found.question.text, name) for name, _ in found.named}
+        self.all_names: list[NameCandidates] = sorted(
+            ((name, definitions[:MOST_CANDIDATES]) for name, definitions in found.named), key=lambda pair: at[pair[0]]
+        )
+        as_written = [pair for pair in self.all_names if pair[0] in found.as_written]
+        plain = {concept.word for concept in found.question.concepts if concept.weight == 1.0} - TEST_WORDS
+        # Plain words are names if the question has no other content: "What calls withheld?", "How does pay reach tax?"
+        self.names = as_written or [pair for pair in self.all_names if plain and _covers([pair[0]], plain)]
+        self.is_about_names = bool(as_written) or _covers([name for name, _ in self.all_names], plain)
+
+    def ranked(self, references: Iterable[Reference]) -> list[Reference]:
+        """Code before tests, then by shared words with the question, path and line."""
+        return sorted(
+            references,
+            key=lambda each: (
+                is_test(each.path) and not self.question.about_tests,
+                -self._n_shared_words(each),
+                each.path,
+                each.line,
+            ),
+        )
+
+    def _n_shared_words(self, reference: Reference) -> int:
+        terms = {term.lower() for term in terms_of(f"{reference.path} {reference.enclosing}")}
+        return sum(
+            1 for concept in self.question.concepts if concept.weight == 1.0 and not terms.isdisjoint(concept.forms)
+        )
+
+
+def _position(text: str, name: str) -> int:
+    at = text.lower().find(name.lower())
+    return len(text) if at < 0 else at
+
+
+def _covers(names: Sequence[str], plain: Set[str]) -> bool:
+    """Whether the names consist of these words, and each word is part of a name."""
+    rest = " ".join(names)
+    for word in sorted(plain, key=len, reverse=True):
+        rest = rest.replace(word, "")
+    return bool(plain) and not rest.strip() and all(any(word in name for name in names) for word in plain)
+
+
+MOST_READ = 5  # a name with more definitions is ambiguous: none of them is read
 _RAISES = re.compile(r"^\s*(?:raise|throw)\b")
 _RETURNS = re.compile(r"^\s*(?:return|yield)\b")
 
@@ -60,15 +113,12 @@ def default_findings(context: QuestionContext) -> Iterator[Finding]:
         path, definition = named
         name = definition.qualified_name
         constructor = context.index.graph.definition(path, f"{name}.__init__") if is_class(definition) else None
-        if constructor is not None:
-            where, shown = (
-                "`__init__`",
-                context.signature(NamedDefinition(path, constructor), f"parameters of `{name}`"),
-            )
-        elif is_class(definition):
+        if is_class(definition) and constructor is None:
             where, shown = "class body", context.definition(named, f"attributes of `{name}`", 30)
         else:
-            where, shown = "signature", context.signature(named, f"parameters of `{name}`")
+            where = "signature" if constructor is None else "`__init__`"
+            called = named if constructor is None else NamedDefinition(path, constructor)
+            shown = context.signature(called, f"parameters of `{name}`")
         yield Finding(f"The default values of `{name}` are in its {where}.", (shown,))
     known = {name for name, _ in context.names}
     for name in (name for name in context.question.names if name not in known):
@@ -102,7 +152,6 @@ def _own_lines(context: QuestionContext, named: NamedDefinition, pattern: re.Pat
 
 
 def _raising(context: QuestionContext, name: str) -> Iterator[Reference]:
-    """The lines that raise something of this name."""
     pattern = re.compile(rf"\b(?:raise|throw)\b.*\b{re.escape(name)}\b")
     needle = encode(name)
     for path in sorted(context.index.texts):

@@ -8,8 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 
-MOST_CHARACTERS = 300
-"""The longest rewrite of a model that is accepted."""
+MOST_CHARACTERS = 300  # the longest rewrite of a model that is accepted
 
 _OPENING = re.compile(
     r"^\s*(?:(?:and|but|also|or|then|so|ok(?:ay)?|now)\b[\s,]*|(?:what|how) about\b"

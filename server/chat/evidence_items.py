@@ -18,34 +18,17 @@ from ...retrieval.questions import QuestionResult, ScoredUnit, is_document
 from .symbol_queries import Reference
 from .values import EvidenceItem, EvidenceKind, Finding
 
-WHOLE_LINES = 40
-"""Units up to this length are shown whole."""
-
-HEAD_LINES = 14
-"""The most lines of the head of a longer unit: its signature and docstring."""
-
-REGION_LINES, ABOVE, BELOW = 12, 2, 3
-"""The length of a matching region, and the context lines around it."""
-
-SECOND_REGION = 0.6
-"""A second region is shown when it has this share of the first one's weight."""
-
-LATER_PIECE = 0.6
-"""The factor of the score of each further piece of a unit."""
-
-SAME_TEXT = 0.8
-"""An item is a near duplicate when a better one contains this share of its lines."""
-
-LEAST_COPIED = 5
-"""Shorter items are not compared: they are alike by chance."""
-
-N_WORDS = 5
-"""The number of matching words that a reason lists."""
+WHOLE_LINES = 40  # units up to this length are shown whole
+HEAD_LINES = 14  # the most lines of the head of a longer unit: its signature and docstring
+REGION_LINES, ABOVE, BELOW = 12, 2, 3  # the length of a matching region, and the context lines around it
+SECOND_REGION = 0.6  # a second region is shown when it has this share of the first one's weight
+LATER_PIECE = 0.6  # the factor of the score of each further piece of a unit
+SAME_TEXT = 0.8  # an item is a near duplicate when a better one contains this share of its lines
+LEAST_COPIED = 5  # shorter items are not compared: they are alike by chance
+N_WORDS = 5  # the number of matching words that a reason lists
 
 
-MOST_SHOWN = 12
-"""The number of lines that a finding shows; its text gives the total."""
-
+MOST_SHOWN = 12  # the number of lines that a finding shows; its text gives the total
 LONGEST_SIGNATURE = 40
 
 

@@ -11,22 +11,15 @@ from collections.abc import Mapping, Sequence
 from itertools import pairwise
 from pathlib import PurePath
 
-from .answerability import FOUND_ABOVE
+from .evidence import FOUND_ABOVE
 from .values import Citation, EvidenceItem, EvidenceSet, Finding, Reply
 
 NO_MODEL = "No model wrote this answer: it lists lines of the repository, best match first."
 
-N_SHOWN, N_WITH_FINDINGS = 6, 2
-"""The number of items that are shown without findings, and in addition to findings."""
-
-N_NEAREST = 3
-"""The number of closest matches in a "not found" answer."""
-
-SHARE_OF_BEST = 0.5
-"""An item is shown when it has at least this share of the best score."""
-
-LINES_OF_SITE, LINES_OF_DEFINITION = 4, 16
-"""The most lines of an item of a finding."""
+N_SHOWN, N_WITH_FINDINGS = 6, 2  # the number of items that are shown without findings, and in addition to findings
+N_NEAREST = 3  # the number of closest matches in a "not found" answer
+SHARE_OF_BEST = 0.5  # an item is shown when it has at least this share of the best score
+LINES_OF_SITE, LINES_OF_DEFINITION = 4, 16  # the most lines of an item of a finding
 
 LEAST_LINES, MOST_LINES, SHORT_GAP = 3, 8, 2
 """The number of matching lines of an item, and the longest gap between them that is filled."""
@@ -42,9 +35,8 @@ def extractive(evidence: EvidenceSet, found_above: float = FOUND_ABOVE) -> Reply
     shown_before = {(item.folder, item.location) for finding in evidence.findings for item in finding.items}
     others = [item for item in in_files if (item.folder, item.location) not in shown_before]
     best = others[0].score if others else 0.0
-    others = [item for item in others if item.score >= SHARE_OF_BEST * best][
-        : N_WITH_FINDINGS if shown_before else N_SHOWN
-    ]
+    n_others = N_WITH_FINDINGS if shown_before else N_SHOWN
+    others = [item for item in others if item.score >= SHARE_OF_BEST * best][:n_others]
     words = _words(evidence)
     blocks += [_item(item, words, names) for item in others]
     shown = [item for finding in evidence.findings for item in finding.items] + others
@@ -101,12 +93,11 @@ def _folder_names(evidence: EvidenceSet) -> dict[str, str]:
 def _numbered(item: EvidenceItem, lines: Sequence[str], chosen: Sequence[int]) -> list[str]:
     width = len(str(item.end_line))
     indent = min((len(lines[n]) - len(lines[n].lstrip()) for n in chosen if lines[n].strip()), default=0)
-    shown, last = [], None
-    for number in chosen:
-        if last is not None and number > last + 1:
+    shown = list[str]()
+    for before, number in zip((None, *chosen), chosen, strict=False):
+        if before is not None and number > before + 1:
             shown.append(f"    {'':>{width}}  ...")
         shown.append(f"    {item.start_line + number + 1:>{width}}  {lines[number][indent:]}".rstrip())
-        last = number
     return shown
 
 
@@ -114,9 +105,8 @@ def _best_lines(lines: Sequence[str], words: Sequence[re.Pattern[str]]) -> list[
     """The lines with the most matching words and the outermost one, in order; short gaps are filled."""
     if len(lines) <= MOST_LINES:
         return list(range(len(lines)))
-    scores = {
-        number: sum(1 for word in words if word.search(line)) for number, line in enumerate(lines) if line.strip()
-    }
+    filled = ((number, line) for number, line in enumerate(lines) if line.strip())
+    scores = {number: sum(1 for word in words if word.search(line)) for number, line in filled}
     outermost = sorted(scores, key=lambda number: (len(lines[number]) - len(lines[number].lstrip()), number))
     best = sorted(scores, key=lambda number: (-scores[number], number))
     chosen = set([*outermost[:1], *(number for number in best if scores[number])][:MOST_LINES])

@@ -13,9 +13,8 @@ from ...codegraph.symbol_table import is_class
 from ...retrieval import RepositoryIndex
 from ...retrieval.definition_index import NamedDefinition
 from ...retrieval.questions import QuestionResult, is_test
-from .definition_facts import default_findings, raise_findings, return_findings
+from .definition_facts import NameCandidates, QuestionContext, default_findings, raise_findings, return_findings
 from .evidence_items import MOST_SHOWN, counted, cut_finding, locations, name_list
-from .question_context import NameCandidates, QuestionContext
 from .symbol_queries import (
     CallStep,
     Reference,
@@ -28,8 +27,7 @@ from .symbol_queries import (
 )
 from .values import EvidenceItem, Finding
 
-N_WITHOUT_PATH = 6
-"""The number of calls of the target that are shown when there is no call path."""
+N_WITHOUT_PATH = 6  # the number of calls of the target that are shown when there is no call path
 
 
 def findings(found: QuestionResult, index: RepositoryIndex, folder: str = "") -> list[Finding]:
@@ -88,13 +86,10 @@ _IMPORTS = re.compile(r"import|\buse[sd]?\b|usage|depend|refer", re.IGNORECASE)
 def _callees(context: QuestionContext) -> Iterator[Finding]:
     for name, definitions in context.names:
         for named in definitions[:3]:
-            called = callees(context.index, named)
-            symbol = named.definition.qualified_name
-            shown = (
-                context.line(named.path, line, f"`{symbol}` calls `{_name_of(target)}`", symbol, 0, 0)
-                for line, target in called
-            )
-            if called:
+            symbol = _name_of(named)
+            if called := callees(context.index, named):
+                reasons = ((line, f"`{symbol}` calls `{_name_of(target)}`") for line, target in called)
+                shown = (context.line(named.path, line, reason, symbol, 0, 0) for line, reason in reasons)
                 text = f"`{name}` calls {name_list(_name_of(target) for _, target in called)}."
                 yield cut_finding(text, shown, len(called))
 
@@ -148,9 +143,8 @@ def _subclasses(context: QuestionContext) -> Iterator[Finding]:
         if found:
             verb = "inherits" if len(found) == 1 else "inherit"
             names = name_list(_name_of(named) for named in found)
-            shown = (
-                context.definition(named, f"inherits from `{', '.join(named.definition.bases)}`", 3) for named in found
-            )
+            reasons = ((named, f"inherits from `{', '.join(named.definition.bases)}`") for named in found)
+            shown = (context.definition(named, reason, 3) for named, reason in reasons)
             yield cut_finding(f"{counted(found, 'class')} {verb} from `{last}`: {names}.", shown, len(found))
 
 

@@ -23,12 +23,8 @@ from .sources import Sources
 from .support import STOP_WORDS, words_of
 from .values import Citation, EvidenceSet
 
-FRAME = 64
-"""Tokens that a chat template may add around a conversation, with a margin."""
-
-PROMPT_TOKENS = 1500
-"""The budget for instruction, question and recent turns, in addition to the evidence."""
-
+FRAME = 64  # tokens that a chat template may add around a conversation, with a margin
+PROMPT_TOKENS = 1500  # the budget for instruction, question and recent turns, in addition to the evidence
 REWRITTEN_TOKENS = 60
 
 LOOP_CHARACTERS, SHORTEST_REPEATED, MOST_REPEATS = 3000, 20, 3
@@ -148,7 +144,7 @@ class AnswerGenerator:
         if metered is None:
             return ""
         prompt = rewrite_prompt(question, turns)
-        call = Call.of("stand alone", prompt, max_new_tokens=REWRITTEN_TOKENS)
+        call = Call.of("stand alone", prompt, REWRITTEN_TOKENS)
         try:
             written = metered.ask(call, cancel).strip().strip('"')
         except ModelError as error:
@@ -215,7 +211,6 @@ def _is_off_topic(text: str, evidence: EvidenceSet) -> bool:
 
 
 def _without_leading_space(pieces: Iterator[Piece]) -> Generator[str, None, None]:
-    """The text of an answer without leading whitespace."""
     has_started = False
     for piece in pieces:
         text = piece.text if has_started else piece.text.lstrip()

@@ -1,26 +1,27 @@
-"""Conversation history selection: the past turns that matter for the next question.
+"""Conversation history: the past turns that matter for the next question, and the recording of a turn.
 
-Owns how stored turns become messages and evidence. The chat memory (`memory/fragrel`) selects them: all of a short
-history, of a longer one the last round and the rounds that are relevant to the question.
+Owns how stored turns become messages and evidence, the write interval, and the mark of an incomplete answer. The chat
+memory (`memory/fragrel`) selects them: all of a short history, of a longer one the last round and the rounds that are
+relevant to the question.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import time
+from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 
 from ...llm.protocol import Message
 from ...memory import Question
 from ...memory.fragrel.presets import returning_chat
-from ...memory.storage import Turn
+from ...memory.storage import MemoryStore, NoConversation, Turn
 from ...memory.strategy import StrategyContext
-from .values import EvidenceItem
+from .as_json import citation_json
+from .values import EvidenceItem, Reply
 
-MOST_TURNS = 200
-"""Older turns are ignored."""
-
-LONGEST_ANSWER = 1500
-"""The most characters of a past answer."""
+MOST_TURNS = 200  # older turns are ignored
+LONGEST_ANSWER = 1500  # the most characters of a past answer
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,11 +48,10 @@ def relevant_history(turns: Sequence[Turn], question: str, context: StrategyCont
         EvidenceItem("turn", source, e.segment.number, e.segment.number + 1, e.segment.text, e.score, e.why)
         for e in sorted(prepared.recalled.evidence, key=lambda evidence: -evidence.score)
     ]
-    return History(tuple(message for turn in answered[-n_recent:] for message in turn_messages(turn)), tuple(items))
-
-
-def turn_messages(turn: Turn) -> tuple[Message, Message]:
-    return Message("user", turn.question), Message("assistant", answer_text(turn))
+    recent = list[Message]()
+    for turn in answered[-n_recent:]:
+        recent += [Message("user", turn.question), Message("assistant", answer_text(turn))]
+    return History(tuple(recent), tuple(items))
 
 
 def answer_text(turn: Turn) -> str:
@@ -60,3 +60,40 @@ def answer_text(turn: Turn) -> str:
         return (turn.answer or "")[:LONGEST_ANSWER]
     locations = [str(citation.get("place")) for citation in turn.citations if isinstance(citation, dict)]
     return f"Relevant lines: {', '.join(locations)}"[:LONGEST_ANSWER]
+
+
+RECORD_INTERVAL_S = 1.0  # the interval between two writes of a partial answer
+STOPPED = "\n\n(The answer was stopped here.)"  # the end of an incomplete answer in the history
+
+
+class TurnRecorder:
+    """Writes one turn to the store. Does nothing without a store, or when the conversation was deleted meanwhile."""
+
+    def __init__(self, store: MemoryStore | None = None, conversation_id: str = "", number: int = 0) -> None:
+        self._store = store
+        self.conversation_id, self.number = conversation_id, number
+        self._next_s = time.monotonic() + RECORD_INTERVAL_S
+
+    def record_partial(self, text: Callable[[], str]) -> None:
+        """Store a partial answer, at most once per interval."""
+        if self._store is not None and time.monotonic() >= self._next_s:
+            with suppress(NoConversation):
+                self._store.conversations.answer(self.conversation_id, self.number, text() + STOPPED)
+            self._next_s = time.monotonic() + RECORD_INTERVAL_S
+
+    def record(self, reply: Reply, *, is_whole: bool) -> None:
+        if self._store is None:
+            return
+        shown = [
+            {"kind": e.kind, "folder": e.folder, "place": e.location, "symbol": e.symbol, "why": e.reason}
+            for e in reply.evidence.items
+        ]
+        with suppress(NoConversation):
+            self._store.conversations.answer(
+                self.conversation_id,
+                self.number,
+                reply.text if is_whole else reply.text + STOPPED,
+                citations=[citation_json(citation) for citation in reply.citations],
+                model=reply.model,
+                evidence=shown,
+            )

@@ -45,8 +45,7 @@ _TURN_MARKS = re.compile(
 )
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufeff\ud800-\udfff]")
 
-FEWEST_LINES = 4
-"""The last item is truncated when at least so many of its lines fit."""
+FEWEST_LINES = 4  # the last item is truncated when at least so many of its lines fit
 
 
 def question_messages(

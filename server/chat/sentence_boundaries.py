@@ -10,8 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 
-LONGEST_SENTENCE = 2000
-"""Longer sentences are cut at a space: the pending text is searched again with each piece."""
+LONGEST_SENTENCE = 2000  # longer sentences are cut at a space: the pending text is searched again with each piece
 
 
 class BoundaryFinder:
@@ -67,11 +66,6 @@ class BoundaryFinder:
         closed = closing.search(text, max(first_line + 1, self._block_searched))
         self._block_searched = text.rfind("\n") + 1
         return None if closed is None else closed.end()
-
-
-def find_boundary(text: str, cites_lines: Callable[[str], bool]) -> int | None:
-    """The end of the first unit of a text; None while it is unknown."""
-    return BoundaryFinder(cites_lines).find(text)
 
 
 def last_word_start(text: str) -> int:

@@ -56,7 +56,7 @@ class Sources:
     def __init__(self, indexes: Mapping[str, RepositoryIndex], items: Sequence[EvidenceItem] = ()) -> None:
         self._indexes = dict(indexes)
         self._items = [item for item in items if item.kind != "turn"]
-        self._opened: dict[tuple[str, str], SourceFile] = {}
+        self._opened: dict[tuple[str, str], SourceFile | None] = {}
 
     def find(self, written: str) -> SourceFile | None:
         """The file of a path: an exact match, relative to its folder, or a unique suffix match.
@@ -114,19 +114,16 @@ class Sources:
         return path
 
     def _open(self, folder: str, path: str) -> SourceFile | None:
-        if (folder, path) not in self._opened:
-            source = self._read(folder, path)
-            if source is None:
-                return None
-            self._opened[folder, path] = source
-        return self._opened[folder, path]
+        key = (folder, path)
+        if key not in self._opened:
+            self._opened[key] = self._read(folder, path)
+        return self._opened[key]
 
     def _read(self, folder: str, path: str) -> SourceFile | None:
         for name in (folder,) if folder in self._indexes else self._indexes:
             index = self._indexes[name]
             if path in index:
-                text = index.texts[path].decode("utf-8", "surrogatepass")
-                lines = split_lines(text)
+                lines = split_lines(index.texts[path].decode("utf-8", "surrogatepass"))
                 return SourceFile(name, path, lines[: index.n_lines_of(path)], index)
         items = [item for item in self._items if (item.folder, item.path) == (folder, path)]
         if not items:

@@ -6,46 +6,26 @@ strategy: any of `memory/strategies.py` works. Strategies and their documents ar
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from itertools import chain
-from pathlib import Path
-from typing import Protocol
 
 from ...llm import Cancel, CodeModel, ModelError
 from ...memory import Evidence, Item, Question
 from ...memory.embedding import EmbedderWrapper
-from ...memory.metered_model import MeteredModel, UsageTracker
-from ...memory.storage import MemoryStore
+from ...memory.metered_model import MeteredModel
 from ...memory.strategies import MEMORY_MODEL_STRATEGIES, STRATEGIES, strategy_named
 from ...memory.strategy import StrategyContext, estimate_tokens
-from ...memory.usage import describe_cost
-from ...retrieval import RepositoryIndex
+from ...memory.usage import UsageTracker, describe_cost
 from ...retrieval.questions import analyse_question, is_document
-from ..config import Config
 from ..models.beacon_reader import reader_of
 from ..models.embeddings import embedder_of
-from ..workspace.documents import FolderDocuments
 from .citations import check
+from .context import ChatContext
 from .evidence import CONTENT_WORD_WEIGHT
 from .extractive import extractive
 from .generation import AnswerGenerator
 from .sources import Sources
 from .strategy_cache import LoadedStrategy, StrategyCache
 from .values import EvidenceItem, EvidenceSet, Reply
-
-
-class DocumentSource(Protocol):
-    """The part of a workspace that provides documents and settings."""
-
-    @property
-    def config(self) -> Config: ...
-
-    @property
-    def memory(self) -> MemoryStore: ...
-
-    def indexes(self) -> Mapping[str, RepositoryIndex]: ...
-
-    def documents(self, folder: Path | str) -> FolderDocuments: ...
 
 
 def check_strategy(name: str) -> None:
@@ -55,7 +35,7 @@ def check_strategy(name: str) -> None:
 
 
 def answer_by_strategy(
-    name: str, question: str, source: DocumentSource, generator: AnswerGenerator, cache: StrategyCache, cancel: Cancel
+    name: str, question: str, source: ChatContext, generator: AnswerGenerator, cache: StrategyCache, cancel: Cancel
 ) -> Reply:
     """The reply of a strategy; an extractive one where no model answers. The callbacks get the estimated cost first.
 
@@ -108,8 +88,7 @@ def answer_by_strategy(
     return Reply("No model answered, and no evidence was retrieved.", (), nothing, found=False, notes=tuple(notes))
 
 
-def _items(source: DocumentSource) -> list[Item]:
-    """Every document of every folder, as a whole."""
+def _items(source: ChatContext) -> list[Item]:
     items: list[Item] = []
     for folder, index in source.indexes().items():
         texts = {path: text.decode("utf-8", "replace") for path, text in index.texts.items() if is_document(path)}

@@ -13,18 +13,16 @@ from itertools import count
 from math import log
 from typing import Literal
 
-from ...codegraph import Call, CallEdge
+from ...codegraph import Call
 from ...codegraph.file_graph import MODULE_SCOPE
 from ...codegraph.symbol_table import is_class
 from ...retrieval import RepositoryIndex
 from ...retrieval.definition_index import NamedDefinition
 from ...retrieval.questions import is_test
 
-MAX_FILES = 300
-"""The most files that are read for matches by name."""
-
-MAX_VISITED = 5_000
-"""The most definitions that a call-path search visits."""
+MAX_FILES = 300  # the most files that are read for matches by name
+MAX_STEPS = 3  # of a call path that ends at a definition
+MAX_VISITED = 5_000  # the most definitions that a call-path search visits
 
 BY_CALL, BY_UNIQUE_NAME, BY_OVERRIDE, BY_NAME = 0.9, 0.6, 0.5, 0.1
 """The confidence of a call step: resolved, resolved by a name unique in the repository, an override in a subclass, and
@@ -70,13 +68,12 @@ def callers(index: RepositoryIndex, named: NamedDefinition) -> list[Reference]:
 
 def callers_by_name(index: RepositoryIndex, name: str) -> list[Reference]:
     """The unresolved calls of a name: the type of the receiver is unknown."""
-    found = []
-    for path in _files_with(index, name):
-        resolved = {edge.call for edge in index.graph.call_edges(path)}
-        for number, call in enumerate(index.graph.files[path].calls):
-            if number not in resolved and call.callee.rpartition(".")[2] == name:
-                found.append(Reference(path, call.line, "call by name", _scope_name(index, path, call.scope)))
-    return found
+    return [
+        Reference(path, call.line, "call by name", _scope_name(index, path, call.scope))
+        for path in _files_with(index, name)
+        for call in _unresolved_calls(index, path)
+        if call.callee.rpartition(".")[2] == name
+    ]
 
 
 def importers(index: RepositoryIndex, name: str) -> list[Reference]:
@@ -104,23 +101,21 @@ def subclasses(index: RepositoryIndex, name: str) -> list[NamedDefinition]:
 def callees(index: RepositoryIndex, named: NamedDefinition) -> list[tuple[int, NamedDefinition]]:
     """The definitions that a definition calls, each with the line of its first call, in the order of the lines."""
     found: dict[tuple[str, str], tuple[int, NamedDefinition]] = {}
-    for call, edge in _calls_inside(index, named):
-        target = _target(index, edge)
-        if target is not None:
-            found.setdefault(_key(target), (call.line, target))
+    for call, _, target in _calls_inside(index, named):
+        found.setdefault(_key(target), (call.line, target))
     return sorted(found.values(), key=lambda item: item[0])
 
 
 def call_path_to(
-    index: RepositoryIndex, named: NamedDefinition, preferred: Collection[str] = (), n_steps: int = 3
+    index: RepositoryIndex, named: NamedDefinition, preferred: Collection[str] = ()
 ) -> tuple[CallStep, ...]:
-    """A call path of at most `n_steps` that ends at a definition, outermost call first; empty without callers.
+    """A call path of at most `MAX_STEPS` that ends at a definition, outermost call first; empty without callers.
 
     Of several callers the order of preference is: one of the `preferred` names, code before tests, the first.
     """
     steps: list[CallStep] = []
     seen = {_key(named)}
-    while len(steps) < n_steps:
+    while len(steps) < MAX_STEPS:
         calls = [call for call in callers(index, named) if call.enclosing and (call.path, call.enclosing) not in seen]
         if not calls:
             break
@@ -164,50 +159,43 @@ def find_call_path(
 
 
 def _steps(index: RepositoryIndex, named: NamedDefinition) -> Iterator[tuple[CallStep, float]]:
-    for call, edge in _calls_inside(index, named):
-        target = _target(index, edge)
-        if target is not None:
-            strength = BY_UNIQUE_NAME if edge.how == "unique name" else BY_CALL
-            yield CallStep(named, target, call.line, edge.how, _scope_name(index, named.path, call.scope)), strength
+    for call, how, target in _calls_inside(index, named):
+        strength = BY_UNIQUE_NAME if how == "unique name" else BY_CALL
+        yield CallStep(named, target, call.line, how, _scope_name(index, named.path, call.scope)), strength
     outer, _, method = named.definition.qualified_name.rpartition(".")
     if outer and not is_class(named.definition):
         for sub in index.names.subclasses(outer.rpartition(".")[2]):
             override = index.graph.definition(sub.path, f"{sub.definition.qualified_name}.{method}")
             if override is not None:
-                yield (
-                    CallStep(named, NamedDefinition(sub.path, override), override.header_line, "override"),
-                    BY_OVERRIDE,
-                )
+                target = NamedDefinition(sub.path, override)
+                yield CallStep(named, target, override.header_line, "override"), BY_OVERRIDE
 
 
 def _steps_by_name(
     index: RepositoryIndex, named: NamedDefinition, targets: Sequence[NamedDefinition]
 ) -> Iterator[tuple[CallStep, float]]:
-    """Unresolved calls of the name of a target."""
     path, definition = named
     by_name = {target.definition.name: target for target in reversed(targets) if not is_class(target.definition)}
-    resolved = {edge.call for edge in index.graph.call_edges(path)}
-    for number, call in enumerate(index.graph.files[path].calls):
-        if number not in resolved and definition.header_line <= call.line < definition.end_line:
-            target = by_name.get(call.callee.rpartition(".")[2])
-            if target is not None:
-                enclosing = _scope_name(index, path, call.scope)
-                yield CallStep(named, target, call.line, "name alone", enclosing), BY_NAME
+    for call in _unresolved_calls(index, path):
+        target = by_name.get(call.callee.rpartition(".")[2])
+        if target is not None and definition.header_line <= call.line < definition.end_line:
+            enclosing = _scope_name(index, path, call.scope)
+            yield CallStep(named, target, call.line, "name alone", enclosing), BY_NAME
 
 
-def _calls_inside(index: RepositoryIndex, named: NamedDefinition) -> Iterator[tuple[Call, CallEdge]]:
-    """The resolved calls in the lines of a definition."""
+def _calls_inside(index: RepositoryIndex, named: NamedDefinition) -> Iterator[tuple[Call, str, NamedDefinition]]:
+    """The resolved calls in the lines of a definition, with how they were resolved, and their targets."""
     path, definition = named
     calls = index.graph.files[path].calls
     for edge in index.graph.call_edges(path):
-        call = calls[edge.call]
-        if definition.header_line <= call.line < definition.end_line:
-            yield call, edge
+        call, target = calls[edge.call], index.graph.definition(edge.path, edge.qualified_name)
+        if target is not None and definition.header_line <= call.line < definition.end_line:
+            yield call, edge.how, NamedDefinition(edge.path, target)
 
 
-def _target(index: RepositoryIndex, edge: CallEdge) -> NamedDefinition | None:
-    definition = index.graph.definition(edge.path, edge.qualified_name)
-    return None if definition is None else NamedDefinition(edge.path, definition)
+def _unresolved_calls(index: RepositoryIndex, path: str) -> Iterator[Call]:
+    resolved = {edge.call for edge in index.graph.call_edges(path)}
+    return (call for number, call in enumerate(index.graph.files[path].calls) if number not in resolved)
 
 
 def _files_with(index: RepositoryIndex, name: str) -> Iterable[str]:

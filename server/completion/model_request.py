@@ -47,9 +47,9 @@ def retrieve_at(
     file_graph = None
     if options.strategy == "weft":
         above = cursor.lines.text[: cursor.lines.offset(cursor.line, 0)]
-        file_graph = graph_above(cursor.path, above, cursor.language)
+        file_graph = graph_above(cursor.path, above, cursor.file_language)
     elif cursor.language_id:
-        file_graph = parse_file(cursor.path, cursor.prefix, cursor.language)
+        file_graph = parse_file(cursor.path, cursor.prefix, cursor.file_language)
     edited = tuple(_recent_edit_locations(snapshot.index, cursor))
     query = Query(cursor.path, cursor.prefix, cursor.shown_from_line, file_graph, lines, edited)
     return retrieve(snapshot.index, query, options)

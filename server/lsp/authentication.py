@@ -30,13 +30,10 @@ log = logging.getLogger("weft.lsp")
 
 MAX_FIRST_MESSAGE_BYTES = 1 << 20
 FIRST_MESSAGE_WITHIN_S = 10.0
-
+# Open connections that have not sent the token. One more closes the oldest, so that a flood does not block clients.
 MAX_UNAUTHENTICATED = 64
-"""Open connections that have not sent the token. One more closes the oldest, so that a flood does not block clients."""
-
 CLOSED_WITHIN_S = 2.0
 DROPPED_WITHIN_S = 1.0
-
 TOKEN_BYTES = 32
 
 _HTTP = re.compile(

@@ -16,8 +16,7 @@ from ..output.types import SlashCommand, WeftServerCapabilities
 from .documents import DEFAULT_ENCODING, Encoding, choose_encoding
 from .messages import COMMAND_DID_ACCEPT
 
-SECTION = "weft"
-"""The name of Weft's section in the client's settings."""
+SECTION = "weft"  # the name of Weft's section in the client's settings
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,6 +10,7 @@ import json
 import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
+from textwrap import indent
 from typing import Any
 
 from .. import config
@@ -22,13 +23,13 @@ PROTOCOL = ROOT / "docs" / "protocol.md"
 TYPES = ROOT / "editors" / "vscode" / "src" / "protocol.ts"
 SETTINGS = ROOT / "editors" / "vscode" / "package.json"
 
+# Types that are neither parameters nor results of a message.
 BESIDE_MESSAGES = (
     answers.AskProgress,
     answers.AcceptArgument,
     answers.WeftServerCapabilities,
     answers.WeftClientCapabilities,
 )
-"""Types that are neither parameters nor results of a message."""
 
 _HEAD = """\
 // Weft's own messages. Generated from the server's types by `python -m weft.server.lsp.describe`: change them there.
@@ -80,7 +81,8 @@ def with_settings(package: str) -> str:
         {"title": title, "properties": {f"weft.{key}": _setting(each) for key, each in properties.items()}}
         for title, properties in _sections()
     ]
-    text = "".join(",\n" + _indented(section, 6) for section in sections)
+    texts = (json.dumps(section, indent=2, ensure_ascii=False) for section in sections)
+    text = "".join(",\n" + indent(each, " " * 6) for each in texts)
     return package[:first_end] + text + "\n    ]" + package[end:]
 
 
@@ -114,10 +116,6 @@ def _sections() -> Iterator[tuple[str, Mapping[str, Mapping[str, Any]]]]:
 def _setting(each: Mapping[str, Any]) -> Mapping[str, Any]:
     """A setting in VS Code's schema: descriptions contain Markdown."""
     return {("markdownDescription" if key == "description" else key): value for key, value in each.items()}
-
-
-def _indented(value: object, n: int) -> str:
-    return "\n".join(" " * n + line for line in json.dumps(value, indent=2, ensure_ascii=False).split("\n"))
 
 
 if __name__ == "__main__":

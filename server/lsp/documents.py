@@ -21,8 +21,7 @@ log = logging.getLogger("weft.lsp")
 
 Encoding = Literal["utf-8", "utf-16", "utf-32"]
 
-DEFAULT_ENCODING: Encoding = "utf-16"
-"""The encoding of a client that names none (LSP 3.17, PositionEncodingKind)."""
+DEFAULT_ENCODING: Encoding = "utf-16"  # the encoding of a client that names none (LSP 3.17, PositionEncodingKind)
 
 
 @dataclass(frozen=True, slots=True)

@@ -27,13 +27,10 @@ from .transport import PipeReader, PipeWriter
 
 log = logging.getLogger("weft.lsp")
 
+# How long the server waits for a window after the last one closes: an editor that reloads reconnects sooner.
 IDLE_SHUTDOWN_AFTER_S = 5.0
-"""How long the server waits for a window after the last one closes: an editor that reloads reconnects sooner."""
-
 RETRY_ACCEPT_AFTER_S = 1.0
-
-COMMAND_WITHIN_S = 5.0
-"""A connection that sends no command in this time is closed."""
+COMMAND_WITHIN_S = 5.0  # a connection that sends no command in this time is closed
 
 
 def serve_shared(listening: int) -> int:

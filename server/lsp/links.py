@@ -13,8 +13,8 @@ from lsprotocol import types
 from ..output import types as answers
 from .documents import Encoding, to_lsp_column
 
+# Resolves a folder and a path in it to a file; None if the folder was removed.
 PathOf = Callable[[str, str], "Path | None"]
-"""Resolves a folder and a path in it to a file; None if the folder was removed."""
 
 
 def with_location(cited: answers.CitedLines, path_of: PathOf, encoding: Encoding) -> answers.Citation:

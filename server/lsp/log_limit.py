@@ -11,16 +11,12 @@ import time
 import traceback
 from types import TracebackType
 
-MAX_PER_PERIOD = 30
-"""Warnings and errors of one message template in one period."""
-
+MAX_PER_PERIOD = 30  # warnings and errors of one message template in one period
 PERIOD_S = 60.0
-
 MAX_TRACEBACK_LINES = 40
-
 MAX_TEMPLATES = 1_000
 
-_ExcInfo = tuple[type[BaseException], BaseException, "TracebackType | None"] | tuple[None, None, None]
+_ExcInfo = tuple[type[BaseException], BaseException, "TracebackType | None"]
 
 
 class RateLimit(logging.Filter):
@@ -37,11 +33,12 @@ class RateLimit(logging.Filter):
             return True
         at_most = MAX_PER_PERIOD
         kind: object = (record.levelno, str(record.msg))
+        exc_info = record.exc_info if isinstance(record.exc_info, tuple) and record.exc_info[0] else None
         if record.exc_info:
-            kind, at_most = (record.msg, _where(record.exc_info)), 1
+            kind, at_most = (record.msg, _where(exc_info) if exc_info else None), 1
         passes, n_suppressed = self._count(kind, at_most)
-        if passes and record.exc_info:
-            record.exc_text = _short_traceback(record.exc_info)
+        if passes and exc_info:
+            record.exc_text = _short_traceback(exc_info)
         if passes and n_suppressed:
             record.msg, record.args = f"{record.getMessage()} ({n_suppressed} more like this were suppressed)", ()
         return passes
@@ -68,18 +65,14 @@ def one_line(value: object, longest: int = 300) -> str:
     return text if len(text) <= longest else f"{text[:longest]}…"
 
 
-def _where(exc_info: _ExcInfo | bool) -> object:
-    if not isinstance(exc_info, tuple) or exc_info[0] is None:
-        return None
+def _where(exc_info: _ExcInfo) -> object:
     kind, _, trace = exc_info
     while trace is not None and trace.tb_next is not None:
         trace = trace.tb_next
     return kind.__name__, None if trace is None else (trace.tb_frame.f_code.co_filename, trace.tb_lineno)
 
 
-def _short_traceback(exc_info: _ExcInfo | bool) -> str | None:
-    if not isinstance(exc_info, tuple) or exc_info[0] is None:
-        return None
+def _short_traceback(exc_info: _ExcInfo) -> str:
     lines = "".join(traceback.format_exception(*exc_info, chain=False)).splitlines()
     if len(lines) > MAX_TRACEBACK_LINES:
         lines = [lines[0], "  …", *lines[2 - MAX_TRACEBACK_LINES :]]

@@ -34,9 +34,8 @@ WEFT_DID_SHOW = "weft/didShow"
 WEFT_DID_ACCEPT = "weft/didAccept"
 WEFT_DID_PARTIALLY_ACCEPT = "weft/didPartiallyAccept"
 WEFT_DID_REJECT = "weft/didReject"
-
+# The command of a completion item: an editor runs it on acceptance, so that acceptance is known without a plugin.
 COMMAND_DID_ACCEPT = "weft.didAccept"
-"""The command of a completion item: an editor runs it on acceptance, so that acceptance is known without a plugin."""
 
 
 _POSITIVE = attrs.validators.ge(1)
@@ -178,12 +177,12 @@ OWN_MESSAGES = (
 )
 
 
+# The parameter type of each method; methods without parameters are absent.
 PARAMS_TYPES: dict[str, type[Any]] = {
     **{method: cast("type[Any]", kinds[2]) for method, kinds in types.METHOD_TO_TYPES.items() if kinds[2] is not None},
     types.TEXT_DOCUMENT_INLINE_COMPLETION: InlineCompletionParams,
     **{own.method: own.params for own in OWN_MESSAGES if own.params is not None},
 }
-"""The parameter type of each method; methods without parameters are absent."""
 
 
 @cache

@@ -23,9 +23,7 @@ if TYPE_CHECKING:
     from .server import WeftServer
 
 REPORT_EVERY_S = 0.1
-
-RESPONSE_WITHIN_S = 5.0
-"""A client that has not accepted the progress bar by then does not get one."""
+RESPONSE_WITHIN_S = 5.0  # a client that has not accepted the progress bar by then does not get one
 
 
 class ProgressBar:

@@ -40,15 +40,13 @@ if TYPE_CHECKING:
 
 log = logging.getLogger("weft.lsp")
 
-MAX_RUNNING = 1_000
-"""Maximum number of concurrent requests of a client; further ones are rejected, which bounds memory."""
+MAX_RUNNING = 1_000  # maximum number of concurrent requests of a client; further ones are rejected, which bounds memory
 
 MessageId = str | int | float
 Handler = Callable[[Any], Any]
 
+# Only document text may contain lone surrogates: editors send it unchecked.
 _TEXT_OF_DOCUMENTS = (types.TEXT_DOCUMENT_DID_OPEN, types.TEXT_DOCUMENT_DID_CHANGE)
-"""Only document text may contain lone surrogates: editors send it unchecked."""
-
 _REQUEST_FAILED = types.LSPErrorCodes.RequestFailed.value
 
 
@@ -242,11 +240,7 @@ class WeftProtocol(LanguageServerProtocol):
     # Outgoing messages.
 
     def send_request(
-        self,
-        method: str,
-        params: Any = None,
-        callback: Callable[[Any], None] | None = None,
-        msg_id: Any = None,
+        self, method: str, params: Any = None, callback: Callable[[Any], None] | None = None, msg_id: Any = None
     ) -> Future[Any]:
         pending: Future[Any] = super().send_request(method, params, callback, msg_id)
         pending.add_done_callback(self._discard_cancelled)

@@ -17,12 +17,12 @@ from lsprotocol import types
 from ..output import types as answers
 from .messages import json_name
 
+# Parameter types of the LSP library, and the equivalent typed dictionaries.
 _STANDARD: dict[Any, type] = {
     types.Position: answers.Position,
     types.Range: answers.Range,
     types.TextDocumentIdentifier: answers.TextDocumentIdentifier,
 }
-"""Parameter types of the LSP library, and the equivalent typed dictionaries."""
 
 _PLAIN: dict[Any, str] = {str: "string", bool: "boolean", int: "number", float: "number", NoneType: "null"}
 
@@ -56,7 +56,8 @@ def typescript(kinds: Iterable[Any]) -> str:
 
 def table(kind: type) -> str:
     """The fields of a type as a Markdown table."""
-    rows = [f"| `{_shown_name(each)}` | `{_in_a_table(each.kind)}` | {each.meaning} |" for each in members(kind)]
+    kinds = [(each, each.kind.replace("|", "\\|")) for each in members(kind)]
+    rows = [f"| `{_shown_name(each)}` | `{shown}` | {each.meaning} |" for each, shown in kinds]
     return "\n".join(("| field | type | |", "|---|---|---|", *rows))
 
 
@@ -92,22 +93,15 @@ def _member(name: str, is_optional: bool, hint: Any) -> Member:
 
 
 def _interface(kind: type) -> str:
-    lines = [f"/** {_first_sentence(kind)} */", f"export interface {kind.__name__} {{"]
+    first_paragraph = " ".join((kind.__doc__ or "").split("\n\n")[0].split())
+    lines = [f"/** {first_paragraph} */", f"export interface {kind.__name__} {{"]
     for each in members(kind):
         lines += [f"  /** {each.meaning} */", f"  {_shown_name(each)}: {each.kind};"]
     return "\n".join((*lines, "}", ""))
 
 
-def _first_sentence(kind: type) -> str:
-    return " ".join((kind.__doc__ or "").split("\n\n")[0].split())
-
-
 def _shown_name(member: Member) -> str:
     return f"{member.name}?" if member.is_optional else member.name
-
-
-def _in_a_table(text: str) -> str:
-    return text.replace("|", "\\|")
 
 
 def _reach(hint: Any, found: dict[type, None]) -> None:

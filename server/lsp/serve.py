@@ -24,16 +24,12 @@ from .transport import MAX_UNSENT_BYTES, PipeReader, PipeWriter, SocketWriter, T
 
 log = logging.getLogger("weft.lsp")
 
-DRAIN_WITHIN_S = 2.0
-"""How long a client may take to read the last messages."""
-
+DRAIN_WITHIN_S = 2.0  # how long a client may take to read the last messages
 CHECK_CLIENT_EVERY_S = 1.0
+CHECK_BACKLOG_EVERY_S = 0.01  # interval of checks while a client does not read its messages
 
-CHECK_BACKLOG_EVERY_S = 0.01
-"""Interval of checks while a client does not read its messages."""
-
+# The server whose messages the current task handles.
 _current_server: ContextVar[WeftServer | None] = ContextVar("weft-conversing", default=None)
-"""The server whose messages the current task handles."""
 
 
 def serve_stdio() -> int:

@@ -42,21 +42,14 @@ if TYPE_CHECKING:
 
 log = logging.getLogger("weft.lsp")
 
-N_REQUEST_THREADS = 8
-"""A superseded request returns its thread soon; models generate in their own threads."""
-
+N_REQUEST_THREADS = 8  # a superseded request returns its thread soon; models generate in their own threads
+# Maximum number of concurrent questions; further ones are queued. An answer may take minutes, so completions have a
+# separate pool.
 N_QUESTION_THREADS = 4
-"""Maximum number of concurrent questions; further ones are queued. An answer may take minutes, so completions have a
-separate pool."""
-
+# How long the server waits for the client's response to a request before it continues without one.
 RESPONSE_WITHIN_S = 3.0
-"""How long the server waits for the client's response to a request before it continues without one."""
-
-PERSIST_WITHIN_S = 1.0
-"""How long a cancelled answer may take to be stored."""
-
-CLOSE_WITHIN_S = 5.0
-"""How long storing the index may delay the exit of the process."""
+PERSIST_WITHIN_S = 1.0  # how long a cancelled answer may take to be stored
+CLOSE_WITHIN_S = 5.0  # how long storing the index may delay the exit of the process
 
 T = TypeVar("T")
 Job = Callable[[Callable[[Progress], None], Cancel], IndexReport]
@@ -194,7 +187,7 @@ class Session:
             await self._run_background(handle.workspace.remove_folder, folder)
         for folder in added:
             if await self._run_background(folder.is_dir):
-                await self._index(f"Indexing {folder.name}", _adding(handle.workspace, folder))
+                await self._index(f"Indexing {folder.name}", partial(handle.workspace.add_folder, folder))
 
     async def change_settings(self, pushed: object) -> None:
         """Apply a change of the client's settings or of a configuration file."""
@@ -405,7 +398,7 @@ class Session:
         bar = ProgressBar(self._server, title, cancel) if self.client.shows_progress else None
         message = "failed"
         try:
-            report = await self._run_background(job, bar.report if bar else _ignore, cancel)
+            report = await self._run_background(job, bar.report if bar else lambda _: None, cancel)
             await self._run_background(freeze_garbage_collector)
             message = f"{report.n_files} files, {report.n_lines} lines in {report.seconds:.1f} s"
             if report.cancelled:
@@ -479,11 +472,3 @@ def _folders_of(params: types.InitializeParams) -> list[Path]:
     if not uris and params.root_path:
         paths = [Path(params.root_path)]
     return list(dict.fromkeys(paths))
-
-
-def _adding(workspace: Workspace, folder: Path) -> Job:
-    return lambda report, cancel: workspace.add_folder(folder, report, cancel)
-
-
-def _ignore(_: Progress) -> None:
-    pass

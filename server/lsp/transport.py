@@ -19,20 +19,15 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import BinaryIO, Protocol
 
+# A longer message is skipped without buffering. Above the longest text that an editor opens.
 MAX_MESSAGE_BYTES = 128 << 20
-"""A longer message is skipped without buffering. Above the longest text that an editor opens."""
-
 MAX_HEADER_BYTES = 8 << 10
-
-MAX_UNSENT_BYTES = 64 << 20
-"""Back-pressure: while the client has more output unread, none of its messages are handled."""
-
+MAX_UNSENT_BYTES = 64 << 20  # back-pressure: while the client has more output unread, none of its messages are handled
 _LONGEST_LENGTH_LINE = 64
 _READ_BYTES = 1 << 16
 _N_READS_AHEAD = 16
-
+# Matched at the end of a line: preceding bytes belong to no message.
 _LENGTH = re.compile(rb"content-length[ \t]*:[ \t]*(\d{1,18})[ \t]*\r?\n\Z", re.IGNORECASE)
-"""Matched at the end of a line: preceding bytes belong to no message."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,8 +13,7 @@ from ..config.options import model_configs, uses_workspace_model
 from .chain import ModelChain
 
 WORKSPACE_MODEL = "workspace model"
-NO_MODEL = "none"
-"""The name of the model when none answers."""
+NO_MODEL = "none"  # the name of the model when none answers
 
 
 class ActiveModels:

@@ -7,12 +7,10 @@ from __future__ import annotations
 
 from ...llm.protocol import Speed
 
+# Share of `completion.target_ms` for the prefill of an uncached prompt. Most prompts are cached up to a few tokens,
+# which leaves more time for decoding.
 READING_SHARE = 2 / 3
-"""Share of `completion.target_ms` for the prefill of an uncached prompt. Most prompts are cached up to a few tokens,
-which leaves more time for decoding."""
-
-MIN_NEW_TOKENS = 16
-"""A line of code has about ten tokens; a shorter limit is not worth a prefill."""
+MIN_NEW_TOKENS = 16  # a line of code has about ten tokens; a shorter limit is not worth a prefill
 
 
 def prompt_ms(target_ms: int) -> int:

@@ -25,14 +25,11 @@ from .slowness import Slowness
 
 log = logging.getLogger("weft")
 
+# Time before a model that failed is tried again; it doubles with each further failure.
 FIRST_BACK_OFF_S, LONGEST_BACK_OFF_S = 1.0, 30.0
-"""Time before a model that failed is tried again; it doubles with each further failure."""
-
-OPEN_TIMEOUTS = 4
-"""Time limit for preparing and testing a model, in multiples of its `timeout_ms`."""
-
+OPEN_TIMEOUTS = 4  # time limit for preparing and testing a model, in multiples of its `timeout_ms`
+# A model that wrote nothing before the deadline this often in a row is too slow on this machine.
 MAX_MISSED_DEADLINES = 3
-"""A model that wrote nothing before the deadline this often in a row is too slow on this machine."""
 
 State = Literal["opening", "ready", "down", "aside"]
 
@@ -64,21 +61,20 @@ class _Entry:
 
     @property
     def name(self) -> str:
-        return self._identity[0]
+        """From the model or, before it is open, from its configuration."""
+        if (model := self.model) is not None:
+            return model.info.name
+        config = self.config
+        assert config is not None
+        where = config.url or config.path
+        return config.name or (f"{config.backend} at {where}" if where else config.backend)
 
     @property
     def backend(self) -> str:
-        return self._identity[1]
-
-    @property
-    def _identity(self) -> tuple[str, str]:
-        """Name and backend, from the model or, before it is open, from its configuration."""
-        model, config = self.model, self.config
-        if model is not None:
-            return model.info.name, model.info.backend
-        assert config is not None
-        where = config.url or config.path
-        return config.name or (f"{config.backend} at {where}" if where else config.backend), config.backend
+        if (model := self.model) is not None:
+            return model.info.backend
+        assert self.config is not None
+        return self.config.backend
 
 
 class ModelChain:
@@ -180,7 +176,7 @@ class ModelChain:
             return
         with self._changed:
             before = entry.slowness.text
-            (entry.slowness.timed_out if timed_out else entry.slowness.answered)(seconds, target_s)
+            entry.slowness.add(seconds, target_s, timed_out=timed_out)
             changed = entry.slowness.text != before
         if changed:
             self._on_change()

@@ -24,14 +24,9 @@ from ...llm.protocol import Speed, TimeLimit
 from ...llm.self_test import SelfTestResult, self_test
 from ..config import CompletionOptions
 
-CHECK_WITHIN_S = 600.0
-"""A large model on a slow machine takes minutes for the prefill of the long prompt."""
-
-SHORT_CONTEXT_TOKENS = 1024
-"""A shorter context has no room for fragments of other files."""
-
-MIN_TOKENS_BEFORE_DEADLINE = 10
-"""Fewer tokens cut most lines, which have 10 to 15."""
+CHECK_WITHIN_S = 600.0  # a large model on a slow machine takes minutes for the prefill of the long prompt
+SHORT_CONTEXT_TOKENS = 1024  # a shorter context has no room for fragments of other files
+MIN_TOKENS_BEFORE_DEADLINE = 10  # fewer tokens cut most lines, which have 10 to 15
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +44,7 @@ class ModelCheck:
         found = [self.verdict.text] if self.verdict.text else []
         found += [f"{self.info.name}: {note}." for note in self.info.notes]
         deadline_ms = completion.deadline_ms
-        name, n_in_time = self.info.name, self._tokens_within(deadline_ms)
+        name, n_in_time = self.info.name, max(0.0, self.speed.decode * (deadline_ms - self.warm_ms) / 1e3)
         if self.info.context_tokens < SHORT_CONTEXT_TOKENS:
             found.append(
                 f"{name} has a context of only {self.info.context_tokens} tokens, too short for other files. "
@@ -67,9 +62,6 @@ class ModelCheck:
                 f"within `completion.deadline_ms` ({deadline_ms}). Use a smaller model, or raise the deadline."
             )
         return found
-
-    def _tokens_within(self, deadline_ms: int) -> float:
-        return max(0.0, self.speed.decode * (deadline_ms - self.warm_ms) / 1e3)
 
 
 def check_model(config: ModelConfig, cancel: Cancel) -> ModelCheck:

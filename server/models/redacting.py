@@ -8,13 +8,12 @@ its prompt is built, so that texts which a server only counts or tokenises hold 
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterator, Sequence
-from contextlib import closing
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from typing import Any
 
 from ...llm import Cancel, CodeModel, CompletionRequest, ModelInfo, Piece
-from ...llm.protocol import ChatRequest, Speed
+from ...llm.protocol import ChatRequest, ModelWrapper
+from ...llm.streaming import closed_at_end, overlap
 from ...memory.embedding import EmbedderWrapper, Vectors
 from ..secrets import REDACTED, redact
 
@@ -31,22 +30,8 @@ def is_behind_address(info: ModelInfo) -> bool:
     return info.behind_address or not info.local
 
 
-class RedactingModel:
+class RedactingModel(ModelWrapper):
     """A `CodeModel` that redacts every request to another one, and stops its output before a `REDACTED` marker."""
-
-    def __init__(self, model: CodeModel) -> None:
-        self._model = model
-
-    @property
-    def info(self) -> ModelInfo:
-        return self._model.info
-
-    @property
-    def speed(self) -> Speed:
-        return self._model.speed
-
-    def prepare(self, cancel: Cancel) -> None:
-        self._model.prepare(cancel)
 
     def warm(self, request: CompletionRequest, cancel: Cancel) -> None:
         self._model.warm(_redacted(request), cancel)
@@ -61,9 +46,6 @@ class RedactingModel:
     def chat(self, request: ChatRequest, cancel: Cancel) -> Iterator[Piece]:
         messages = tuple(replace(message, text=redact(message.text)) for message in request.messages)
         yield from self._model.chat(replace(request, messages=messages), cancel)
-
-    def close(self) -> None:
-        self._model.close()
 
 
 class RedactingEmbedder(EmbedderWrapper):
@@ -109,10 +91,10 @@ def _redacted(request: CompletionRequest) -> CompletionRequest:
     return replace(request, prefix=prefix, suffix=suffix, fragments=fragments)
 
 
-def _up_to_marker(pieces: Iterator[Piece]) -> Generator[Piece, None, None]:
+def _up_to_marker(pieces: Iterator[Piece]) -> Iterator[Piece]:
     """The pieces before the model repeats the `REDACTED` marker, which must not get into the code."""
     held: list[Piece] = []
-    with closing(_generator(pieces)) as stream:
+    with closed_at_end(pieces) as stream:
         for piece in stream:
             held.append(piece)
             text = "".join(each.text for each in held)
@@ -120,19 +102,7 @@ def _up_to_marker(pieces: Iterator[Piece]) -> Generator[Piece, None, None]:
                 if at:
                     yield Piece(text[:at], held[0].probability)
                 return
-            n_open = _n_pending(text)
-            if n_open == 0:
+            if not overlap(text, REDACTED):
                 yield from held
                 held.clear()
         yield from held
-
-
-def _n_pending(text: str) -> int:
-    """How many characters at the end of `text` may be the start of the marker."""
-    return next((n for n in range(min(len(text), len(REDACTED) - 1), 0, -1) if REDACTED.startswith(text[-n:])), 0)
-
-
-def _generator(pieces: Iterator[Piece]) -> Generator[Piece, Any, None]:
-    if isinstance(pieces, Generator):
-        return pieces
-    return (piece for piece in pieces)

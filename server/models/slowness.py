@@ -5,16 +5,11 @@ from __future__ import annotations
 from collections import deque
 from dataclasses import dataclass
 
-WINDOW = 10
-"""Number of answers that count."""
-MIN_ANSWERS = 3
-"""Fewer answers decide nothing: the first one has an uncached prompt."""
-SLOW_FACTOR = 1.5
-"""Slow if the average latency exceeds the target by this factor."""
-TIMEOUT_SHARE = 0.5
-"""Slow if more than this share of the answers timed out."""
-RECOVERED_AFTER = 3
-"""No longer slow after so many answers in a row within the target."""
+WINDOW = 10  # number of answers that count
+MIN_ANSWERS = 3  # fewer answers decide nothing: the first one has an uncached prompt
+SLOW_FACTOR = 1.5  # slow if the average latency exceeds the target by this factor
+TIMEOUT_SHARE = 0.5  # slow if more than this share of the answers timed out
+RECOVERED_AFTER = 3  # no longer slow after so many answers in a row within the target
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,12 +30,15 @@ class Slowness:
         self._answers: deque[_Answer] = deque(maxlen=WINDOW)
         self._is_slow = False
 
-    def answered(self, seconds: float, target_s: float) -> None:
-        self._add(_Answer(seconds, target_s, False))
-
-    def timed_out(self, seconds: float, target_s: float) -> None:
-        """The request was cancelled after more than the target."""
-        self._add(_Answer(seconds, target_s, True))
+    def add(self, seconds: float, target_s: float, *, timed_out: bool = False) -> None:
+        """Add an answer, or with `timed_out` a request that was cancelled after more than the target."""
+        self._answers.append(_Answer(seconds, target_s, timed_out))
+        latest = list(self._answers)[-RECOVERED_AFTER:]
+        if self._is_slow:
+            self._is_slow = not (len(latest) == RECOVERED_AFTER and all(each.is_in_time for each in latest))
+        elif len(self._answers) >= MIN_ANSWERS:
+            n_timed_out = sum(each.timed_out for each in self._answers)
+            self._is_slow = n_timed_out > TIMEOUT_SHARE * len(self._answers) or self._mean_s > SLOW_FACTOR * target_s
 
     @property
     def text(self) -> str:
@@ -58,14 +56,3 @@ class Slowness:
         """Average latency of the answers that did not time out."""
         seconds = [answer.seconds for answer in self._answers if not answer.timed_out]
         return sum(seconds) / len(seconds) if seconds else 0.0
-
-    def _add(self, answer: _Answer) -> None:
-        self._answers.append(answer)
-        latest = list(self._answers)[-RECOVERED_AFTER:]
-        if self._is_slow:
-            self._is_slow = not (len(latest) == RECOVERED_AFTER and all(each.is_in_time for each in latest))
-        elif len(self._answers) >= MIN_ANSWERS:
-            n_timed_out = sum(each.timed_out for each in self._answers)
-            self._is_slow = (
-                n_timed_out > TIMEOUT_SHARE * len(self._answers) or self._mean_s > SLOW_FACTOR * answer.target_s
-            )

@@ -10,7 +10,6 @@ import os
 import platform
 import stat
 import sys
-import threading
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
@@ -18,7 +17,7 @@ from importlib import metadata
 from pathlib import Path
 
 from ...languages import PARSED, grammar
-from ...llm import Cancel, ModelConfig, ModelError
+from ...llm import Cancel, ModelConfig, ModelError, TimeLimit
 from ...llm.installation import DISTRIBUTION, install_command, install_packages_command
 from ...llm.library.discover import default_search_paths, describe_directory, describe_gguf, discover
 from ...version import __version__
@@ -207,18 +206,14 @@ def _local_model(model: ModelConfig) -> Iterator[CheckResult]:
 
 def _served_model(model: ModelConfig, config: Config) -> Iterator[CheckResult]:
     what = f"model {model.backend}"
-    cancel = Cancel()
-    timer = threading.Timer(CHECK_WITHIN_S, cancel.cancel)
-    timer.start()
     try:
-        check = check_model(model, cancel)
+        with TimeLimit(Cancel(), CHECK_WITHIN_S) as limit:
+            check = check_model(model, limit)
     except ModelError as error:
         yield CheckResult(what, "can't be used", str(error))
         return
-    finally:
-        timer.cancel()
     where = f"{check.info.name} at {model.url}" if model.url else check.info.name
-    if cancel.cancelled:
+    if limit.is_reached:
         step = f"{where} did not answer a few short requests within {CHECK_WITHIN_S:.0f} s. Use a smaller model."
         yield CheckResult(what, f"{where} is too slow for the test", step)
         return

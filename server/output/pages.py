@@ -21,9 +21,7 @@ if TYPE_CHECKING:
     from ..workspace.status import Status, StatusSummary
     from .doctor import CheckResult
 
-SHOWN_LINES = 6
-"""Lines of a fragment that are shown; the link opens the rest."""
-
+SHOWN_LINES = 6  # lines of a fragment that are shown; the link opens the rest
 _STATES = {"opening": "loading", "ready": "ready", "down": "does not answer", "aside": "failed its self-test"}
 
 

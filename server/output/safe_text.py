@@ -18,16 +18,10 @@ from __future__ import annotations
 import re
 import unicodedata
 
-MAX_CODE_SPAN = 1000
-"""A backtick that is not closed within so many characters of its line is text."""
-
-MAX_BACKTICKS = 50
-"""More backticks in a row are text."""
-
+MAX_CODE_SPAN = 1000  # a backtick that is not closed within so many characters of its line is text
+MAX_BACKTICKS = 50  # more backticks in a row are text
 MAX_ADDRESS = 2000
-MAX_LINE_HEAD = 200
-"""Characters of a line that are read to find a fence."""
-
+MAX_LINE_HEAD = 200  # characters of a line that are read to find a fence
 _JOINERS = "\u200c\u200d"
 _INVISIBLE = (
     "\x00-\x08\x0b-\x1f\x7f-\x9f"
@@ -36,9 +30,7 @@ _INVISIBLE = (
 )
 _UNSAFE = re.compile(f"[{_INVISIBLE}]")
 _UNSAFE_IN_A_LINE = re.compile(f"[\n{_INVISIBLE}]")
-
-_JOINED_CATEGORIES = ("Lo", "Mn", "Mc", "So", "Sk")
-"""Letters without case, their marks, emoji and their skin tones."""
+_JOINED_CATEGORIES = ("Lo", "Mn", "Mc", "So", "Sk")  # letters without case, their marks, emoji and their skin tones
 
 
 def for_terminal(text: str) -> str:

@@ -19,18 +19,16 @@ from .words import word_set, words_of
 
 Span = tuple[int, int]
 
+# What a name implies: nothing, that random values are secrets, or that invented ones are too.
 NONE, KEY, PASSWORD = 0, 1, 2
-"""What a name implies: nothing, that random values are secrets, or that invented ones are too."""
+LINES_BELOW = 6  # maximum distance of a value below its name
 
-LINES_BELOW = 6
-"""Maximum distance of a value below its name."""
-
+# Lines without any of these are skipped. One search over the whole text finds them, which is fast.
 _STEMS = (
     *("pass", "pwd", "secret", "token", "key", "cred", "auth", "bearer", "private", "login", "identified by", "pw"),
     *("cookie", "hook", "signature", "sig=", "connect", "pdo", "cipher", "dsn", "mysql", "curl", "redis-cli", "/user:"),
     "securestring",
 )
-"""Lines without any of these are skipped. One search over the whole text finds them, which is fast."""
 
 _STRONG_CONTEXT = re.compile(
     r"passw|passp|passc|pwd|secret|token|api[ _-]?key|credential|creds|authori[sz]ation|basic_?auth|auth[_-]?key"
@@ -136,8 +134,8 @@ _LONE = re.compile(
 
 
 _NUMBER = re.compile(r"[ ]{0,6}\d{1,7}\| ?")
+# Minimum length of a random token that counts as a secret without context, because the line before it is missing.
 SHORTEST_LONE = 20
-"""Minimum length of a random token that counts as a secret without context, because the line before it is missing."""
 
 
 class Below(NamedTuple):

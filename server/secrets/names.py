@@ -13,14 +13,14 @@ from functools import lru_cache
 
 from .words import word_set, words_of
 
+# Every file below one of these is secret.
 _FOLDERS = word_set(
     """.ssh .gnupg .aws .gcloud .kube .password-store .azure .pulumi .ngrok2 .secrets .credentials .terraform.d .oci
     .bluemix .chef .docker.secrets .keys"""
 )
-"""Every file below one of these is secret."""
 
+# A file below one of these is secret unless it is code or prose.
 _DATA_FOLDERS = word_set("secrets secret credentials creds private-keys private_keys passwords vault-secrets")
-"""A file below one of these is secret unless it is code or prose."""
 
 _NAMES = word_set(
     """.netrc _netrc netrc .npmrc .pypirc .yarnrc .yarnrc.yml .git-credentials .gem-credentials .htpasswd .pgpass
@@ -45,36 +45,13 @@ _PATHS = re.compile(
     re.VERBOSE,
 )
 
-_KEY_SUFFIXES = (
-    *(
-        ".pem",
-        ".key",
-        ".p12",
-        ".pfx",
-        ".p8",
-        ".pkcs12",
-        ".keystore",
-        ".jks",
-        ".bks",
-        ".kdbx",
-        ".kdb",
-        ".ppk",
-        ".asc.key",
-    ),
-    *(".ovpn", ".keychain", ".tfstate", ".tfvars", ".tfvars.json", ".agekey", ".env", ".kubeconfig", ".tfrc.json"),
-    *(
-        ".credentials",
-        ".creds",
-        ".secret",
-        ".secrets",
-        ".passwd",
-        ".password",
-        ".token",
-        ".keytab",
-        ".gpgkey",
-        ".jceks",
-    ),
-    *(".mobileprovision", ".pkpass", ".rdp", ".psafe3", ".1pif", ".agilekeychain", ".opvault", ".cred", ".enc.key"),
+_KEY_SUFFIXES = tuple(
+    word_set(
+        """.pem .key .p12 .pfx .p8 .pkcs12 .keystore .jks .bks .kdbx .kdb .ppk .asc.key .ovpn .keychain .tfstate
+        .tfvars .tfvars.json .agekey .env .kubeconfig .tfrc.json .credentials .creds .secret .secrets .passwd .password
+        .token .keytab .gpgkey .jceks .mobileprovision .pkpass .rdp .psafe3 .1pif .agilekeychain .opvault .cred
+        .enc.key"""
+    )
 )
 
 _PATTERN = re.compile(

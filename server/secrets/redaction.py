@@ -20,9 +20,7 @@ from .assignments import LINES_BELOW, secrets_in
 REDACTED = "[redacted]"
 
 BLOCK_LINES = 32
-SHORTEST_TOKEN, SHORTEST_LETTERS = 15, 30
-"""Minimum length of a token of a known format, and of one without digits."""
-
+SHORTEST_TOKEN, SHORTEST_LETTERS = 15, 30  # minimum length of a token of a known format, and of one without digits
 _RUN = re.compile(r"[A-Za-z0-9_+/=-]{15,}")
 _DIGIT = re.compile(r"[0-9]")
 

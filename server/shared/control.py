@@ -66,11 +66,7 @@ def stop_server() -> SharedServer | None:
 
 
 def log_file(endpoint: SharedEndpoint) -> Path:
-    return log_folder() / f"shared-{endpoint.identity}.log"
-
-
-def log_folder() -> Path:
-    return cache_folder() / "log"
+    return cache_folder() / "log" / f"shared-{endpoint.identity}.log"
 
 
 def _query(connection: socket.socket, command: bytes, endpoint: SharedEndpoint) -> SharedServer:

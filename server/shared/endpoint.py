@@ -26,24 +26,18 @@ from ...version import __version__
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+# In bytes. The limit of Linux is 107, that of macOS 103.
 LONGEST_SOCKET_NAME = 100
-"""In bytes. The limit of Linux is 107, that of macOS 103."""
-
 CONNECT_WITHIN_S = 5.0
 
 _VARIABLES = (
-    "HOME",
-    "XDG_CONFIG_HOME",
-    "XDG_CACHE_HOME",
-    "XDG_DATA_HOME",
-    "PYTHONPATH",
-    "SSL_CERT_FILE",
-    "SSL_CERT_DIR",
+    *("HOME", "XDG_CONFIG_HOME", "XDG_CACHE_HOME", "XDG_DATA_HOME"),
+    *("PYTHONPATH", "SSL_CERT_FILE", "SSL_CERT_DIR"),
 )
 _BEGINNINGS = ("WEFT_", "HF_", "CUDA_", "OLLAMA_")
 _ENDINGS = ("_PROXY", "_KEY", "_TOKEN")
+# Prefixes of desktop and editor variables: their tokens differ between windows and reach no model.
 _OF_DESKTOPS = ("XDG_", "VSCODE_")
-"""Prefixes of desktop and editor variables: their tokens differ between windows and reach no model."""
 
 
 class SharedServerUnavailable(UserError):

@@ -18,11 +18,8 @@ from typing import Any
 
 from ...llm.private_files import private_file, private_folder
 
-LIMIT_BYTES = 1_000_000
-"""Size limit of the current file and of the one rotated backup."""
-
-MAX_AGE_S = 30 * 24 * 3600.0
-"""Log files that were not written for longer are removed."""
+LIMIT_BYTES = 1_000_000  # size limit of the current file and of the one rotated backup
+MAX_AGE_S = 30 * 24 * 3600.0  # log files that were not written for longer are removed
 
 
 def log_to(path: Path) -> None:

@@ -18,15 +18,9 @@ from contextlib import suppress
 
 from .endpoint import SharedEndpoint, SharedServerUnavailable, connect, kill_hint, locked, shared_endpoint
 
-READY_WITHIN_S = 30.0
-"""Includes the time in which a new server loads its libraries."""
-
-EXIT_STATUS_WITHIN_S = 10.0
-"""How long the server may take to close the session after the editor has exited."""
-
-ATTEMPTS = 3
-"""A server may exit while a relay connects to it; a retry starts a new one."""
-
+READY_WITHIN_S = 30.0  # includes the time in which a new server loads its libraries
+EXIT_STATUS_WITHIN_S = 10.0  # how long the server may take to close the session after the editor has exited
+ATTEMPTS = 3  # a server may exit while a relay connects to it; a retry starts a new one
 SERVE, READY = b"serve\n", b"ready\n"
 
 

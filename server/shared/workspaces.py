@@ -20,8 +20,7 @@ from ..workspace.process import freeze_garbage_collector
 from ..workspace.workspace import Workspace
 from .buffers import SharedBuffers
 
-COLLECTED_AFTER_S = 2.0
-"""By then no running request refers to a closed workspace any more."""
+COLLECTED_AFTER_S = 2.0  # by then no running request refers to a closed workspace any more
 
 
 @dataclass(frozen=True, slots=True)

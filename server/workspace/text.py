@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ...languages import Language, language_of
+from ...languages import Language, language_at, language_of
 
 if TYPE_CHECKING:
     from .recent_edits import Hunk
@@ -161,9 +161,14 @@ class Cursor:
         return self.lines.text[self.offset :]
 
     @cached_property
-    def language(self) -> Language:
-        """The language of the text at the cursor."""
+    def file_language(self) -> Language:
+        """The language of the file."""
         return language_of(self.path, self.language_id)
+
+    @cached_property
+    def language(self) -> Language:
+        """The language of the text at the cursor: in a script of a component that of the script."""
+        return language_at(self.file_language, self.lines.text, self.offset)
 
     @property
     def start_of_line(self) -> str:

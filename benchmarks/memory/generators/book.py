@@ -51,7 +51,6 @@ def book(n_people: int = 8, seed: int = 0) -> Iterator[Sample]:
                 Question(question, task="short"),
                 (answer,),
                 facts,
-                details={"n_hops": len(facts)},
             )
 
 

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from ..adapters.checked import Record, read_records
+from ..records import Record, read_records
 
 KINDS = ("retrospection", "continuation", "conjunction")
 

@@ -59,7 +59,7 @@ def _sample(draw: random.Random, puzzle: Puzzle, task: str, name: str, budget: i
         (puzzle.answer,),
         facts,
         "babilong",
-        {"labels": TASK_LABELS[task], "n_facts": len(puzzle.facts)},
+        {"labels": TASK_LABELS[task]},
     )
 
 

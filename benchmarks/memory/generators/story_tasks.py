@@ -120,10 +120,10 @@ def _object_location(draw: random.Random) -> Puzzle:
         world.go_on()
     thing = draw.choice(sorted(world.visits))
     if thing in world.holders:
-        actor, got = world.holders[thing]
+        actor, fact = world.holders[thing]
         room, moved = world.rooms[actor]
-        return world.puzzle(f"Where is the {thing}?", room, (got, moved))
-    room, fact, moved = world.dropped[thing]
+    else:
+        room, fact, moved = world.dropped[thing]
     return world.puzzle(f"Where is the {thing}?", room, (moved, fact))
 
 

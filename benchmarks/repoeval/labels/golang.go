@@ -3,8 +3,8 @@
 // usage: go run golang.go ROOT < paths
 //
 // Reads the paths of the Go files (relative to ROOT, one a line) from standard input and writes JSON lines as
-// typescript.mjs does. Packages of the checkout's modules are checked from source, the standard library too; every other
-// import is an empty package, and type errors are ignored.
+// typescript.mjs does. Packages of the checkout's modules are checked from source, the standard library too. Every other
+// import is a stub with the names that the checkout takes from it, and type errors are ignored.
 package main
 
 import (
@@ -68,10 +68,22 @@ type checkout struct {
 	units       map[string][]*unit
 	isTest      map[*ast.File]bool
 	definitions map[token.Pos]*definition
+	origins     map[token.Pos]ast.Expr            // by name: the type or value of a variable, the result type of a function
+	imports     map[*token.File]map[string]string // import paths by local name
+	selected    map[string]map[string]use         // by import path: the names that the checkout takes from it
 	imported    map[string]*types.Package
-	outside     map[*types.Package]bool // empty packages
 	standard    types.Importer
 }
+
+// How a name of a package is used; the greatest use of a name decides its stub.
+type use int
+
+const (
+	asValue use = iota
+	asFunction
+	asType
+	asStruct
+)
 
 func main() {
 	root, err := filepath.Abs(os.Args[1])
@@ -82,7 +94,8 @@ func main() {
 	fset := token.NewFileSet()
 	c := &checkout{
 		root: root, fset: fset, modules: map[string]string{}, units: map[string][]*unit{}, isTest: map[*ast.File]bool{},
-		definitions: map[token.Pos]*definition{}, imported: map[string]*types.Package{}, outside: map[*types.Package]bool{},
+		definitions: map[token.Pos]*definition{}, origins: map[token.Pos]ast.Expr{},
+		imports: map[*token.File]map[string]string{}, selected: map[string]map[string]use{}, imported: map[string]*types.Package{},
 		standard: importer.ForCompiler(fset, "source", nil),
 	}
 	c.readModules()
@@ -173,7 +186,121 @@ func (c *checkout) readFile(name string) []definitionLine {
 	} else {
 		of.files = append(of.files, file)
 	}
+	c.readImports(file)
+	c.readOrigins(file)
 	return c.readDefinitions(name, file)
+}
+
+func (c *checkout) readImports(file *ast.File) {
+	imports := map[string]string{}
+	for _, spec := range file.Imports {
+		name := strings.Trim(spec.Path.Value, "\"`")
+		local := packageName(name)
+		if spec.Name != nil {
+			local = spec.Name.Name
+		}
+		imports[local] = name
+	}
+	c.imports[c.fset.File(file.Package)] = imports
+	mark := func(node ast.Expr, as use) {
+		if selector, ok := node.(*ast.SelectorExpr); ok {
+			if name, ok := selector.X.(*ast.Ident); ok && imports[name.Name] != "" {
+				names := c.selected[imports[name.Name]]
+				if names == nil {
+					names = map[string]use{}
+					c.selected[imports[name.Name]] = names
+				}
+				if names[selector.Sel.Name] <= as {
+					names[selector.Sel.Name] = as
+				}
+			}
+		}
+	}
+	var markType func(node ast.Expr)
+	markType = func(node ast.Expr) {
+		mark(node, asType)
+		if inner, ok := node.(*ast.StarExpr); ok {
+			markType(inner.X)
+		}
+	}
+	ast.Inspect(file, func(node ast.Node) bool {
+		switch node := node.(type) {
+		case *ast.Field:
+			markType(node.Type)
+		case *ast.ValueSpec:
+			markType(node.Type)
+		case *ast.TypeSpec:
+			markType(node.Type)
+		case *ast.TypeAssertExpr:
+			markType(node.Type)
+		case *ast.ArrayType:
+			markType(node.Elt)
+		case *ast.MapType:
+			markType(node.Key)
+			markType(node.Value)
+		case *ast.ChanType:
+			markType(node.Value)
+		case *ast.Ellipsis:
+			markType(node.Elt)
+		case *ast.TypeSwitchStmt:
+			for _, clause := range node.Body.List {
+				for _, each := range clause.(*ast.CaseClause).List {
+					markType(each)
+				}
+			}
+		case *ast.CompositeLit:
+			mark(node.Type, asStruct)
+		case *ast.CallExpr:
+			mark(node.Fun, asFunction)
+			if name, ok := node.Fun.(*ast.Ident); ok && (name.Name == "new" || name.Name == "make") {
+				markType(node.Args[0])
+			}
+		case *ast.SelectorExpr:
+			mark(node, asValue)
+		}
+		return true
+	})
+}
+
+func (c *checkout) readOrigins(file *ast.File) {
+	add := func(left ast.Expr, origin ast.Expr) {
+		if ident, ok := left.(*ast.Ident); ok && origin != nil {
+			c.origins[ident.Pos()] = origin
+		}
+	}
+	ast.Inspect(file, func(node ast.Node) bool {
+		switch node := node.(type) {
+		case *ast.FuncDecl:
+			if results := node.Type.Results; results != nil && len(results.List) > 0 {
+				add(node.Name, results.List[0].Type)
+			}
+		case *ast.Field:
+			for _, name := range node.Names {
+				add(name, node.Type)
+			}
+		case *ast.ValueSpec:
+			for index, name := range node.Names {
+				if node.Type != nil {
+					add(name, node.Type)
+				} else if len(node.Values) > 0 {
+					add(name, node.Values[index%len(node.Values)])
+				}
+			}
+		case *ast.AssignStmt:
+			for index, name := range node.Lhs {
+				if node.Tok == token.DEFINE {
+					add(name, node.Rhs[index%len(node.Rhs)])
+				}
+			}
+		case *ast.RangeStmt:
+			for _, name := range []ast.Expr{node.Key, node.Value} {
+				if name != nil {
+					add(name, node.X)
+				}
+			}
+		}
+		return true
+	})
 }
 
 func (c *checkout) matches(file *ast.File) bool {
@@ -274,7 +401,7 @@ func receiverName(declared *ast.FuncDecl) string {
 func (c *checkout) Import(name string) (*types.Package, error) {
 	if found, known := c.imported[name]; known {
 		if found == nil {
-			return c.empty(name), nil
+			return c.stub(name), nil
 		}
 		return found, nil
 	}
@@ -295,23 +422,54 @@ func (c *checkout) Import(name string) (*types.Package, error) {
 		found, _ = c.standard.Import(name)
 	}
 	if found == nil {
-		found = c.empty(name)
+		found = c.stub(name)
 	}
 	c.imported[name] = found
 	return found, nil
 }
 
-func (c *checkout) empty(name string) *types.Package {
-	parts := strings.Split(name, "/")
+// A package whose files are not at hand. A type is an interface without methods, or a struct without fields where a
+// literal of it is written, so that code around its values is checked. A function has one result.
+func (c *checkout) stub(name string) *types.Package {
+	found := types.NewPackage(name, packageName(name))
+	anything := types.NewInterfaceType(nil, nil)
+	value := types.NewNamed(types.NewTypeName(token.NoPos, found, "value", nil), anything, nil)
+	arguments := types.NewTuple(types.NewVar(token.NoPos, found, "", types.NewSlice(anything)))
+	results := types.NewTuple(types.NewVar(token.NoPos, found, "", value))
+	function := types.NewSignatureType(nil, nil, nil, arguments, results, true)
+	for each, as := range c.selected[name] {
+		switch as {
+		case asType:
+			types.NewNamed(insertedType(found, each), anything, nil)
+		case asStruct:
+			types.NewNamed(insertedType(found, each), types.NewStruct(nil, nil), nil)
+		case asFunction:
+			found.Scope().Insert(types.NewFunc(token.NoPos, found, each, function))
+		default:
+			found.Scope().Insert(types.NewVar(token.NoPos, found, each, value))
+		}
+	}
+	found.MarkComplete()
+	return found
+}
+
+func insertedType(of *types.Package, name string) *types.TypeName {
+	found := types.NewTypeName(token.NoPos, of, name, nil)
+	of.Scope().Insert(found)
+	return found
+}
+
+var majorVersion = regexp.MustCompile(`^v\d+$`)
+
+// The probable name of a package whose files are not at hand.
+func packageName(importPath string) string {
+	parts := strings.Split(importPath, "/")
 	last := parts[len(parts)-1]
-	if regexp.MustCompile(`^v\d+$`).MatchString(last) && len(parts) > 1 {
+	if majorVersion.MatchString(last) && len(parts) > 1 {
 		last = parts[len(parts)-2]
 	}
 	last = strings.TrimSuffix(strings.TrimPrefix(strings.SplitN(last, ".v", 2)[0], "go-"), "-go")
-	found := types.NewPackage(name, strings.ReplaceAll(last, "-", ""))
-	found.MarkComplete()
-	c.outside[found] = true
-	return found
+	return strings.ReplaceAll(last, "-", "")
 }
 
 func (c *checkout) folderOf(name string) (string, bool) {
@@ -343,8 +501,7 @@ func (c *checkout) importable(folder string) *unit {
 
 func (c *checkout) calls(of *unit) []callLine {
 	info := &types.Info{
-		Uses: map[*ast.Ident]types.Object{}, Selections: map[*ast.SelectorExpr]*types.Selection{},
-		Types: map[ast.Expr]types.TypeAndValue{},
+		Uses: map[*ast.Ident]types.Object{}, Types: map[ast.Expr]types.TypeAndValue{},
 	}
 	settings := types.Config{Importer: c, FakeImportC: true, Error: func(error) {}}
 	_, _ = settings.Check(c.importPath(of.folder), c.fset, of.files, info)
@@ -403,7 +560,9 @@ func (c *checkout) label(call *ast.CallExpr, info *types.Info) *callLine {
 		line.How, line.Callee = &how, found
 		return line
 	}
-	if receiver == nil || c.beginsOutside(receiver, info) {
+	// A known type without the method has it from an embedded type of another checkout.
+	isKnown := receiver != nil && info.Types[receiver].Type != nil && info.Types[receiver].Type != types.Typ[types.Invalid]
+	if receiver == nil || isKnown || c.beginsOutside(receiver, info, 8) {
 		return nil
 	}
 	return line // the checker does not know the receiver's type
@@ -429,11 +588,14 @@ func calleeName(callee ast.Expr) (*ast.Ident, ast.Expr) {
 	}
 }
 
-// Whether an expression begins with a package that is not part of the checkout.
-func (c *checkout) beginsOutside(node ast.Expr, info *types.Info) bool {
+// Whether an expression begins with a package that is not part of the checkout, or with a name whose type or value does.
+func (c *checkout) beginsOutside(node ast.Expr, info *types.Info, steps int) bool {
 	for {
 		switch inner := node.(type) {
 		case *ast.SelectorExpr:
+			if object := info.Uses[inner.Sel]; object != nil {
+				return c.isOutside(inner.Sel, info, steps)
+			}
 			node = inner.X
 		case *ast.CallExpr:
 			node = inner.Fun
@@ -445,22 +607,54 @@ func (c *checkout) beginsOutside(node ast.Expr, info *types.Info) bool {
 			node = inner.X
 		case *ast.StarExpr:
 			node = inner.X
+		case *ast.TypeAssertExpr:
+			if inner.Type == nil {
+				return false
+			}
+			node = inner.Type
+		case *ast.ArrayType:
+			node = inner.Elt
+		case *ast.MapType:
+			node = inner.Value
+		case *ast.ChanType:
+			node = inner.Value
+		case *ast.Ellipsis:
+			node = inner.Elt
+		case *ast.FuncLit:
+			if inner.Type.Results == nil {
+				return false
+			}
+			node = inner.Type.Results.List[0].Type
 		case *ast.CompositeLit:
 			if inner.Type == nil {
 				return false
 			}
 			node = inner.Type
 		case *ast.Ident:
-			used, isPackage := info.Uses[inner].(*types.PkgName)
-			if isPackage {
-				_, inside := c.folderOf(used.Imported().Path())
-				return !inside
-			}
-			return false
+			return c.isOutside(inner, info, steps)
 		default:
 			return false
 		}
 	}
+}
+
+func (c *checkout) isOutside(name *ast.Ident, info *types.Info, steps int) bool {
+	object := info.Uses[name]
+	importPath, isPackage := c.imports[c.fset.File(name.Pos())][name.Name]
+	if used, ok := object.(*types.PkgName); ok {
+		importPath, isPackage = used.Imported().Path(), true
+	} else if object != nil {
+		isPackage = false
+	}
+	if object == nil || isPackage {
+		_, inside := c.folderOf(importPath)
+		return isPackage && !inside
+	}
+	if !object.Pos().IsValid() || !strings.HasPrefix(c.fset.File(object.Pos()).Name(), c.root) {
+		return true
+	}
+	origin := c.origins[object.Pos()]
+	return origin != nil && steps > 0 && c.beginsOutside(origin, info, steps-1)
 }
 
 func (c *checkout) line(at token.Pos) int {

@@ -85,6 +85,7 @@ const baseOptions = {
   skipLibCheck: true,
   target: ts.ScriptTarget.ESNext,
   module: ts.ModuleKind.ESNext,
+  moduleDetection: ts.ModuleDetectionKind.Force, // or the scripts of a checkout would share their globals
   moduleResolution: ts.ModuleResolutionKind.Bundler,
   lib: ["lib.esnext.d.ts", "lib.dom.d.ts", "lib.dom.iterable.d.ts"],
   jsx: ts.JsxEmit.Preserve,
@@ -299,12 +300,21 @@ function followed(symbol) {
   return symbol;
 }
 
-// Whether the expression begins at an import of a package that is not part of the checkout.
-function comesFromOutside(callee) {
-  let first = callee;
+// Whether the expression begins at an import of a package that is not part of the checkout, or at a variable or
+// parameter whose value or type begins there.
+function comesFromOutside(expression, steps = 8) {
+  let first = expression;
   while (first.expression || first.tag) first = ts.skipOuterExpressions(first.expression ?? first.tag);
-  const specifier = ts.isIdentifier(first) ? importOf(first) : undefined;
-  return specifier !== undefined && !resolveModule(specifier, callee.getSourceFile().fileName);
+  if (ts.isTypeReferenceNode(first)) first = first.typeName;
+  while (ts.isQualifiedName(first)) first = first.left;
+  if (!ts.isIdentifier(first) || steps === 0) return false;
+  const specifier = importOf(first);
+  if (specifier !== undefined) return !resolveModule(specifier, expression.getSourceFile().fileName);
+  let declaration = checker.getSymbolAtLocation(first)?.valueDeclaration;
+  while (declaration && (ts.isBindingElement(declaration) || ts.isBindingPattern(declaration))) declaration = declaration.parent;
+  if (!declaration || !(ts.isVariableDeclaration(declaration) || ts.isParameter(declaration))) return false;
+  const origin = declaration.type ?? declaration.initializer;
+  return origin !== undefined && origin !== expression && comesFromOutside(origin, steps - 1);
 }
 
 function definitionOf(node, symbol) {
@@ -344,12 +354,14 @@ function howFound(node, callee) {
 
 function importOf(identifier) {
   let node = checker.getSymbolAtLocation(identifier)?.declarations?.[0];
-  while (node && !ts.isImportDeclaration(node) && !ts.isVariableDeclaration(node)) node = node.parent;
-  if (node && ts.isImportDeclaration(node)) return node.moduleSpecifier.text;
-  const call = node?.initializer;
-  return call && ts.isCallExpression(call) && call.arguments[0] && ts.isStringLiteralLike(call.arguments[0])
-    ? call.arguments[0].text
-    : undefined;
+  while (node && (ts.isBindingElement(node) || ts.isBindingPattern(node) || ts.isImportClause(node.parent) || ts.isNamedImports(node.parent))) {
+    node = node.parent;
+  }
+  if (node && ts.isImportClause(node)) return node.parent.moduleSpecifier.text;
+  let call = node && ts.isVariableDeclaration(node) ? node.initializer : undefined;
+  while (call && (ts.isAwaitExpression(call) || ts.isParenthesizedExpression(call))) call = call.expression;
+  const imports = call && ts.isCallExpression(call) && (call.expression.kind === ts.SyntaxKind.ImportKeyword || call.expression.text === "require");
+  return imports && call.arguments[0] && ts.isStringLiteralLike(call.arguments[0]) ? call.arguments[0].text : undefined;
 }
 
 function reportDefinition(source, node) {

@@ -37,18 +37,10 @@ class Scores(Protocol):
 class Engine(Protocol):
     """A causal language model. Callers hold a lock, so calls come one at a time; caches are independent."""
 
-    @property
-    def n_vocabulary(self) -> int: ...
-
-    @property
-    def context_tokens(self) -> int:
-        """Most tokens of one cache."""
-        ...
-
-    @property
-    def cache_bytes_per_token(self) -> int:
-        """Memory of one token in a cache."""
-        ...
+    n_vocabulary: int
+    context_tokens: int  # most tokens of one cache
+    cache_bytes_per_token: int  # memory of one token in a cache
+    cache_kind: str  # the format of exported caches: only an engine with the same kind can import them
 
     def new_cache(self) -> Any:
         """An empty KV cache for one sequence, opaque to the caller. Raises OutOfMemory."""
@@ -69,11 +61,6 @@ class Engine(Protocol):
         """End the use of the cache."""
         ...
 
-    @property
-    def cache_kind(self) -> str:
-        """Identifies the format of exported caches: only an engine with the same kind can import them."""
-        ...
-
     def export_cache(self, cache: Any) -> Arrays:
         """The content of a cache as arrays; may be views, valid until the next call."""
         ...
@@ -87,6 +74,30 @@ class Engine(Protocol):
         ...
 
     def close(self) -> None: ...
+
+
+class ArrayScores:
+    """`Scores` over logits of shape (rows, vocabulary). The array may be a view that the next call overwrites."""
+
+    def __init__(self, logits: FloatArray) -> None:
+        self._logits = logits
+
+    def best(self) -> tuple[list[int], list[float]]:
+        tokens = self._logits.argmax(axis=1)
+        return tokens.tolist(), [self._probability(row, token) for row, token in enumerate(tokens)]
+
+    def best_of(self, row: int, tokens: Sequence[int]) -> tuple[int, float]:
+        # Sorted, so that the lowest number wins a tie.
+        allowed = np.unique(np.asarray(tokens))
+        token = int(allowed[self._logits[row, allowed].argmax()])
+        return token, self._probability(row, token)
+
+    def logits(self) -> FloatArray:
+        return self._logits.copy()
+
+    def _probability(self, row: int, token: int) -> float:
+        shares = np.exp(self._logits[row] - self._logits[row].max())
+        return float(shares[token] / shares.sum())
 
 
 class OutOfMemory(ControlFlow):

@@ -16,13 +16,10 @@ import torch
 import torch.nn.functional as F
 
 ARCHITECTURES = frozenset({"LlamaForCausalLM", "MistralForCausalLM", "Qwen2ForCausalLM", "Qwen3ForCausalLM"})
-
+# Kinds of rotary embeddings whose frequencies do not depend on the length of the text.
 STATIC_ROPE = frozenset({"default", "linear", "llama3", "yarn"})
-"""Kinds of rotary embeddings whose frequencies do not depend on the length of the text."""
-
+# Relative difference of logits from their mean: allows for rounding, but for no wrong formula.
 TOLERANCE = {torch.float32: 1e-4, torch.float16: 0.02, torch.bfloat16: 0.05}
-"""Relative difference of logits from their mean: allows for rounding, but for no wrong formula."""
-
 CACHE_STEP_TOKENS = 256
 
 Linear = Callable[[Any], Any]
@@ -69,6 +66,7 @@ class LeanLlama:
         self._rope = rope
         self.n_vocabulary = int(embedding.shape[0])
         self.context_tokens = config.context_tokens
+        self.cache_kind = f"lean llama {embedding.dtype}"
         self.cache_bytes_per_token = len(layers) * 2 * config.n_kv_heads * config.head_size * embedding.element_size()
 
     def new_cache(self) -> LeanCache:
@@ -77,10 +75,6 @@ class LeanLlama:
     def crop(self, cache: LeanCache, n_tokens: int) -> bool:
         cache.n_tokens = min(cache.n_tokens, n_tokens)
         return True
-
-    @property
-    def cache_kind(self) -> str:
-        return f"lean llama {self._embedding.dtype}"
 
     def tensors_of(self, cache: LeanCache) -> dict[str, Any]:
         return {

@@ -22,28 +22,18 @@ import numpy as np
 
 from ...installation import install_packages_command
 from ...protocol import ModelMissing
-from . import Arrays, FloatArray, OutOfMemory
-from .scores import ArrayScores
+from . import Arrays, ArrayScores, FloatArray, OutOfMemory
 from .threads import Step, fastest_threads
 
+# For the slots between requests and for concurrent requests. Their memory is allocated at the start.
 MOST_CACHES = 6
-"""For the slots between requests and for concurrent requests. Their memory is allocated at the start."""
-
+# The threads of ggml spin while they wait: when another process takes one core, all of them stall. Two threads were up
+# to 40 times slower than one on two busy cores, so they must gain much while the cores are free.
 WORTH_MORE_THREADS = 0.65
-"""The threads of ggml spin while they wait: when another process takes one core, all of them stall. Two threads were up
-to 40 times slower than one on two busy cores, so they must gain much while the cores are free."""
-
-FEWEST_CONTEXT_TOKENS = 512
-"""Without memory for this much, opening the model fails."""
-
-BLOCK_TOKENS = 512
-"""Most tokens of one pass."""
-
-MOST_SCORED = 64
-"""Rows of logits in one pass: llama.cpp allocates memory for as many, each of the whole vocabulary."""
-
-TUNED_BLOCK_TOKENS = 16
-"""The size of a draft or of the end of a line: typical passes between two keystrokes."""
+FEWEST_CONTEXT_TOKENS = 512  # without memory for this much, opening the model fails
+BLOCK_TOKENS = 512  # most tokens of one pass
+MOST_SCORED = 64  # rows of logits in one pass: llama.cpp allocates memory for as many, each of the whole vocabulary
+TUNED_BLOCK_TOKENS = 16  # the size of a draft or of the end of a line: typical passes between two keystrokes
 
 
 @dataclass(slots=True)
@@ -57,30 +47,21 @@ class LlamaCache:
 class LlamaEngine:
     """`Engine` over a GGUF file."""
 
+    cache_kind = "llama.cpp"
+
     def __init__(self, path: Path, *, context_tokens: int, cache_bytes: int, threads: int = 0) -> None:
         """Load the model; with `threads` 0 `tune` chooses the number. Raises ModelMissing and OutOfMemory."""
         self._lib = load_library()
         self.model = LlamaModel(path)
         trained = int(self._lib.llama_model_n_ctx_train(self.model.pointer))
-        self._context_tokens = min(context_tokens, trained) if trained > 0 else context_tokens
-        self._bytes_per_token = self.model.cache_bytes_per_token()
+        self.n_vocabulary = self.model.n_vocabulary
+        self.context_tokens = min(context_tokens, trained) if trained > 0 else context_tokens
+        self.cache_bytes_per_token = self.model.cache_bytes_per_token()
         self._context = self._make_context(cache_bytes, threads or 1)
         self._memory = self._lib.llama_get_memory(self._context)
         self._free = list(range(self._lib.llama_n_seq_max(self._context)))
         self._tuned = threads > 0
         self._make_batch()
-
-    @property
-    def n_vocabulary(self) -> int:
-        return self.model.n_vocabulary
-
-    @property
-    def context_tokens(self) -> int:
-        return self._context_tokens
-
-    @property
-    def cache_bytes_per_token(self) -> int:
-        return self._bytes_per_token
 
     def new_cache(self) -> LlamaCache:
         if not self._free:
@@ -88,8 +69,8 @@ class LlamaEngine:
         return LlamaCache(self._free.pop())
 
     def forward(self, cache: LlamaCache, tokens: Sequence[int], n_scored: int = 1) -> ArrayScores:
-        if cache.n_tokens + len(tokens) > self._context_tokens:
-            raise OutOfMemory(f"A cache holds {self._context_tokens} tokens.")
+        if cache.n_tokens + len(tokens) > self.context_tokens:
+            raise OutOfMemory(f"A cache holds {self.context_tokens} tokens.")
         first_scored = len(tokens) - n_scored
         rows: list[FloatArray] = []
         start = 0
@@ -116,10 +97,6 @@ class LlamaEngine:
             return
         self._lib.llama_memory_seq_rm(self._memory, cache.sequence, -1, -1)
         self._free.append(cache.sequence)
-
-    @property
-    def cache_kind(self) -> str:
-        return "llama.cpp"
 
     def export_cache(self, cache: LlamaCache) -> Arrays:
         """One array: the sequence state of llama.cpp, which another version may not accept."""
@@ -187,7 +164,7 @@ class LlamaEngine:
 
     def _make_context(self, cache_bytes: int, n_threads: int) -> Any:
         """As many sequences as `cache_bytes` allows; fewer and shorter ones where memory does not suffice."""
-        n_caches = cache_bytes // max(1, self._bytes_per_token * self._context_tokens)
+        n_caches = cache_bytes // max(1, self.cache_bytes_per_token * self.context_tokens)
         n_caches = max(1, min(MOST_CACHES, n_caches))
         while True:
             params = self._context_params(n_caches, n_threads)
@@ -196,17 +173,17 @@ class LlamaEngine:
                 return context
             if n_caches > 1:
                 n_caches //= 2
-            elif self._context_tokens // 2 >= FEWEST_CONTEXT_TOKENS:
-                self._context_tokens //= 2
+            elif self.context_tokens // 2 >= FEWEST_CONTEXT_TOKENS:
+                self.context_tokens //= 2
             else:
-                raise OutOfMemory(f"llama.cpp can't make a context of {self._context_tokens} tokens{_reason()}")
+                raise OutOfMemory(f"llama.cpp can't make a context of {self.context_tokens} tokens{_reason()}")
 
     def _context_params(self, n_caches: int, n_threads: int) -> Any:
         params = self._lib.llama_context_default_params()
         # Separate memory for each sequence, so that attention skips the tokens of others.
         params.kv_unified = False
         params.n_seq_max = n_caches
-        params.n_ctx = n_caches * -(-self._context_tokens // 256) * 256
+        params.n_ctx = n_caches * -(-self.context_tokens // 256) * 256
         params.n_batch = params.n_ubatch = BLOCK_TOKENS
         params.n_outputs_max = max(MOST_SCORED, n_caches)
         params.n_threads = params.n_threads_batch = n_threads
@@ -275,28 +252,15 @@ class LlamaTokenizer:
         marked = control | int(lib.LLAMA_TOKEN_ATTR_USER_DEFINED)
         framing = set(framing)
         self._special = {letters[n]: n for n in numbers if attributes[n] & marked or letters[n] in framing}
-        self._ends = frozenset(n for n in numbers if lib.llama_vocab_is_eog(vocabulary, n))
+        self.n_vocabulary = model.n_vocabulary
+        start = int(lib.llama_vocab_bos(vocabulary))
+        self.start = start if start >= 0 and lib.llama_vocab_get_add_bos(vocabulary) else None
+        self.ends = frozenset(n for n in numbers if lib.llama_vocab_is_eog(vocabulary, n))
+        self.special_tokens = frozenset(self._special)
         # llama.cpp parses all but control tokens in any text. FIM tokens must not be parsed in code.
         found = [text for text in framing & self._special.keys() if not attributes[self._special[text]] & control]
         self._guarded = re.compile("|".join(map(re.escape, sorted(found)))) if found else None
         self._bytes = {self._special[text]: b"" for text in found}
-
-    @property
-    def n_vocabulary(self) -> int:
-        return self._model.n_vocabulary
-
-    @property
-    def start(self) -> int | None:
-        number = int(self._lib.llama_vocab_bos(self._vocabulary))
-        return number if number >= 0 and self._lib.llama_vocab_get_add_bos(self._vocabulary) else None
-
-    @property
-    def ends(self) -> frozenset[int]:
-        return self._ends
-
-    @property
-    def special_tokens(self) -> frozenset[str]:
-        return frozenset(self._special)
 
     def special(self, text: str) -> int | None:
         return self._special.get(text)
@@ -371,8 +335,7 @@ def load_library() -> Any:
     return library
 
 
-_errors: deque[str] = deque(maxlen=8)
-"""The last lines that llama.cpp logged as errors, for the message of a failure."""
+_errors: deque[str] = deque(maxlen=8)  # the last lines that llama.cpp logged as errors, for the message of a failure
 
 
 @cache  # llama.cpp stores the callback: it must live as long as the process

@@ -17,16 +17,12 @@ import numpy as np
 
 from ...installation import install_command
 from ...protocol import ModelMissing
-from . import Arrays, OutOfMemory
-from .scores import ArrayScores
+from . import Arrays, ArrayScores, OutOfMemory
 from .threads import Step, available_cores, fastest_threads
 
+# A session can't change its number of threads. Larger files are not opened repeatedly for a measurement.
 QUICK_TO_OPEN_BYTES = 300_000_000
-"""A session can't change its number of threads. Larger files are not opened repeatedly for a measurement."""
-
-LARGEST_DIFFERENCE = 1e-3
-"""Between logits that differ by the order of summation only; logits reach 10 and more."""
-
+LARGEST_DIFFERENCE = 1e-3  # between logits that differ by the order of summation only; logits reach 10 and more
 _SOME_TOKENS = range(1, 9)
 _PAST = re.compile(r"past_key_values\.(\d+)\.(key|value)")
 _OTHERS = {"input_ids", "attention_mask", "position_ids", "num_logits_to_keep"}
@@ -44,6 +40,8 @@ class OnnxCache:
 class OnnxEngine:
     """`Engine` over one ONNX file."""
 
+    cache_kind = "onnx"
+
     def __init__(self, path: Path, *, context_tokens: int, threads: int = 0) -> None:
         """Open the file; with `threads` 0 `tune` chooses the number. Raises ModelMissing."""
         try:
@@ -51,7 +49,7 @@ class OnnxEngine:
         except ImportError as error:
             raise ModelMissing(f"ONNX models need onnxruntime. Run: {install_command('onnx')}") from error
         self._path = path
-        self._context_tokens = context_tokens
+        self.context_tokens = context_tokens
         self._tuned = threads > 0
         self._session = self._open(threads or 1)
         inputs = {each.name: each for each in self._session.get_inputs()}
@@ -59,30 +57,20 @@ class OnnxEngine:
         self._past_names = list(past)
         self._present_names = [name.replace("past_key_values", "present") for name in past]
         self._shapes = [self._shape(each) for each in past.values()]
+        self.cache_bytes_per_token = sum(heads * width * np.dtype(kind).itemsize for heads, width, kind in self._shapes)
         outputs = {each.name: each for each in self._session.get_outputs()}
         self._check(inputs, outputs)
         self._takes = _OTHERS & inputs.keys()
-        self._n_vocabulary = self._count_vocabulary(outputs["logits"])
-
-    @property
-    def n_vocabulary(self) -> int:
-        return self._n_vocabulary
-
-    @property
-    def context_tokens(self) -> int:
-        return self._context_tokens
-
-    @property
-    def cache_bytes_per_token(self) -> int:
-        return sum(n_heads * width * np.dtype(kind).itemsize for n_heads, width, kind in self._shapes)
+        size = outputs["logits"].shape[-1]
+        self.n_vocabulary = size if isinstance(size, int) else self.forward(self.new_cache(), [0]).logits().shape[1]
 
     def new_cache(self) -> OnnxCache:
         return OnnxCache()
 
     def forward(self, cache: OnnxCache, tokens: Sequence[int], n_scored: int = 1) -> ArrayScores:
         total = cache.n_tokens + len(tokens)
-        if total > self._context_tokens:
-            raise OutOfMemory(f"A cache holds {self._context_tokens} tokens.")
+        if total > self.context_tokens:
+            raise OutOfMemory(f"A cache holds {self.context_tokens} tokens.")
         feeds = dict(zip(self._past_names, cache.past or self._empty_past(), strict=True))
         feeds["input_ids"] = self._value(np.array([tokens], np.int64))
         if "attention_mask" in self._takes:
@@ -109,10 +97,6 @@ class OnnxEngine:
 
     def free(self, cache: OnnxCache) -> None:
         cache.past, cache.n_tokens = [], 0
-
-    @property
-    def cache_kind(self) -> str:
-        return "onnx"
 
     def export_cache(self, cache: OnnxCache) -> Arrays:
         return {name: value.numpy() for name, value in zip(self._past_names, cache.past, strict=False)}
@@ -205,10 +189,6 @@ class OnnxEngine:
             f"{self._path} has {why}: it is not a causal model with a KV cache. "
             "Export it with `optimum-cli export onnx --task text-generation-with-past`."
         )
-
-    def _count_vocabulary(self, logits: Any) -> int:
-        size = logits.shape[-1]
-        return size if isinstance(size, int) else self.forward(self.new_cache(), [0]).logits().shape[1]
 
     def _size_bytes(self) -> int:
         """The size of the file with its external data files."""

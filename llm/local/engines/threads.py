@@ -13,15 +13,10 @@ from statistics import median
 
 Step = Callable[[], object]
 
-WORTH_MORE_THREADS = 0.9
-"""Twice the threads must save a tenth of the time: the editor needs cores too."""
-
+WORTH_MORE_THREADS = 0.9  # twice the threads must save a tenth of the time: the editor needs cores too
 N_STEPS = 5
-LONG_STEP_S = 0.05
-"""For a step this long one measurement is enough."""
-
-HOPELESS = 10
-"""A first step this many times slower than wanted is not explained by its warm-up."""
+LONG_STEP_S = 0.05  # for a step this long one measurement is enough
+HOPELESS = 10  # a first step this many times slower than wanted is not explained by its warm-up
 
 
 def available_cores() -> int:

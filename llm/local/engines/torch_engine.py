@@ -20,21 +20,13 @@ import torch
 from . import Arrays, FloatArray, OutOfMemory
 from .threads import Step, fastest_threads
 
-DEFAULT_THREADS: int = torch.get_num_threads()
-"""The default of torch: the cores of the processor, or OMP_NUM_THREADS."""
-
-BLOCK_TOKENS = 64
-"""From this many tokens on a pass is bound by arithmetic, which threads share, and not by memory."""
-
-SLOW_TOKEN_S = 0.2
-"""A token this slow with all threads is not slowed down by threads: no measurement."""
-
+DEFAULT_THREADS: int = torch.get_num_threads()  # the default of torch: the cores of the processor, or OMP_NUM_THREADS
+BLOCK_TOKENS = 64  # from this many tokens on a pass is bound by arithmetic, which threads share, and not by memory
+SLOW_TOKEN_S = 0.2  # a token this slow with all threads is not slowed down by threads: no measurement
+# A sliding-window cache can't be cropped once the window is full. A model with at least this window never gets more
+# tokens, so that its cache can be reused; below that, length is worth more than reuse.
 SMALLEST_WINDOW_TOKENS = 2048
-"""A sliding-window cache can't be cropped once the window is full. A model with at least this window never gets more
-tokens, so that its cache can be reused; below that, length is worth more than reuse."""
-
-UNKNOWN_CONTEXT_TOKENS = 1_000_000
-"""For a model without a last position."""
+UNKNOWN_CONTEXT_TOKENS = 1_000_000  # for a model without a last position
 
 
 class Decoder(Protocol):
@@ -43,6 +35,7 @@ class Decoder(Protocol):
     n_vocabulary: int
     context_tokens: int
     cache_bytes_per_token: int
+    cache_kind: str
 
     def new_cache(self) -> Any: ...
 
@@ -51,9 +44,6 @@ class Decoder(Protocol):
         ...
 
     def crop(self, cache: Any, n_tokens: int) -> bool: ...
-
-    @property
-    def cache_kind(self) -> str: ...
 
     def tensors_of(self, cache: Any) -> dict[str, Any]:
         """Views of the keys and values, cut to the tokens of the cache."""
@@ -79,18 +69,10 @@ class TorchEngine:
         self._device = device
         self._threads_are_set = threads > 0
         self._token_threads = self._block_threads = threads or DEFAULT_THREADS
-
-    @property
-    def n_vocabulary(self) -> int:
-        return self._decoder.n_vocabulary
-
-    @property
-    def context_tokens(self) -> int:
-        return self._decoder.context_tokens
-
-    @property
-    def cache_bytes_per_token(self) -> int:
-        return self._decoder.cache_bytes_per_token
+        self.n_vocabulary = decoder.n_vocabulary
+        self.context_tokens = decoder.context_tokens
+        self.cache_bytes_per_token = decoder.cache_bytes_per_token
+        self.cache_kind = decoder.cache_kind
 
     def new_cache(self) -> Any:
         with mapped_memory_errors():
@@ -109,10 +91,6 @@ class TorchEngine:
 
     def free(self, cache: Any) -> None:
         """Nothing to do: the last reference frees the tensors."""
-
-    @property
-    def cache_kind(self) -> str:
-        return self._decoder.cache_kind
 
     def export_cache(self, cache: Any) -> Arrays:
         with torch.inference_mode():
@@ -183,6 +161,7 @@ class HfDecoder:
     def __init__(self, model: Any) -> None:
         """Raises ValueError when the model has no KV cache, OutOfMemory."""
         self._model = model
+        self.cache_kind = f"transformers {model.dtype}"
         # Without it the logits of a whole block are computed, and all but the last rows discarded.
         self._has_logits_to_keep = "logits_to_keep" in signature(model.forward).parameters
         cache = HfCache()
@@ -219,10 +198,6 @@ class HfDecoder:
             cache.past.crop(n_tokens - cache.n_tokens)  # a negative number of tokens to remove
             cache.n_tokens = n_tokens
         return True
-
-    @property
-    def cache_kind(self) -> str:
-        return f"transformers {self._model.dtype}"
 
     def tensors_of(self, cache: HfCache) -> dict[str, Any]:
         layers = enumerate(getattr(cache.past, "layers", ()))

@@ -16,8 +16,7 @@ from ....llm.protocol import ModelMissing
 from .chat_model import BeaconChatModel
 from .ratios import RATIOS, BeaconError
 
-DEFAULT_RATIO = "adapt-1024"
-"""The smallest ratio that holds the text, a question and its answer."""
+DEFAULT_RATIO = "adapt-1024"  # the smallest ratio that holds the text, a question and its answer
 
 
 @dataclass(frozen=True, slots=True)

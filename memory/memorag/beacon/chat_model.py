@@ -1,7 +1,8 @@
 """Chat model with a beacon memory: a prefix cache with compressed keys and values.
 
-Owns the cached texts, the choice of the cached text for a conversation, and mutual exclusion. Implements `CodeModel`
-for chat and `PrefixCachingModel`, so `backends` uses it as any other model. Knows no prompts and no files.
+Owns the cached texts and their length limit, the choice of the cached text for a conversation, and mutual exclusion.
+Implements `CodeModel` for chat and `PrefixCachingModel`, so `backends` uses it as any other model. Knows no prompts and
+no files.
 """
 
 from __future__ import annotations
@@ -10,8 +11,10 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
+from random import Random
 from typing import TYPE_CHECKING, Any
 from weakref import WeakSet
 
@@ -19,7 +22,7 @@ import numpy as np
 
 from ....errors import ModelError
 from ....llm.local.decoding import detokenise
-from ....llm.local.engines import OutOfMemory
+from ....llm.local.engines import Arrays, OutOfMemory
 from ....llm.local.kv_cache import Preempted
 from ....llm.local.prefix_cache import (
     RESERVED_TOKENS,
@@ -30,14 +33,13 @@ from ....llm.local.prefix_cache import (
     read_stored_prefix,
     tokenizer_hash,
 )
-from ....llm.local.sampling import Sampling, sample_token
+from ....llm.local.sampling import sample_token
 from ....llm.local.tokenizer import HfTokenizer
 from ....llm.prompting.chat_template import ChatTokens
 from ....llm.protocol import Cancel, ChatRequest, CompletionRequest, Message, ModelCancelled, ModelInfo, Piece, Speed
 from ....llm.streaming import cut_stream
 from ....llm.throughput import ThroughputMeter
-from .cached_text import CachedText, RatioPlan, memory_of
-from .ratios import RatioOf, TextTooLong, parse_policy
+from .ratios import AdaptiveRatio, RatioOf, RatioPolicy, TextTooLong, check_length, longest_text, parse_policy
 
 if TYPE_CHECKING:
     from .cache import Memory
@@ -169,13 +171,12 @@ class BeaconChatModel:
         written, seconds = list[int](), 0.0
 
         def drawn(logits: Any) -> int:
-            assert sampling is not None
-            return sample_token(logits.float().cpu().numpy(), [*tokens, *written], sampling, self._generator)[0]
+            return sample_token(logits.float().cpu().numpy(), [*tokens, *written], request, self._generator)[0]
 
         with self._computing(cancel) as model:
             memory, ratio_of = self._memory_before(model, tokens, request.max_new_tokens)
             memory = self._read(model, memory, tokens[:-1], ratio_of, cancel)
-            how: dict[str, Any] = {"choose": drawn} if (sampling := Sampling.of(request)) else {}
+            how: dict[str, Any] = {} if request.is_greedy else {"choose": drawn}
             last, ends = _block(model, tokens[-1:]), sorted(self._tokenizer.ends)
             generated = model.generate(memory, last, request.max_new_tokens, ends, ratio_of, **how)
         while True:
@@ -273,3 +274,65 @@ def _block(model: BeaconModel, tokens: Sequence[int]) -> Any:
     import torch
 
     return torch.tensor([list(tokens)], device=model.base.device)
+
+
+@dataclass(eq=False)
+class CachedText:
+    """The memory of a text, until it is released; then the text must be read again."""
+
+    tokens: Sequence[int]
+    memory: Memory | None
+    ratio_of: RatioOf
+
+    @property
+    def is_cached(self) -> bool:
+        return self.memory is not None
+
+    def export_arrays(self, use: Callable[[Arrays], None], cancel: Cancel) -> bool:
+        """Call `use` with the arrays; False when cancelled or released. See `prefix_cache.CachedTokens`."""
+        memory = self.memory
+        if memory is None or cancel.cancelled:
+            return False
+        use(memory.to_arrays())
+        return True
+
+    def release(self) -> None:
+        self.memory = None
+
+
+@dataclass(frozen=True, slots=True)
+class RatioPlan:
+    """The length limit of texts, and their compression ratios."""
+
+    policy: RatioPolicy
+    window: int
+    max_positions: int
+
+    @property
+    def most_tokens(self) -> int:
+        """Largest length of a conversation with its answer, for any ratios of the policy."""
+        policy, n_free = self.policy, 0
+        ratio = min(policy.ratios)
+        if isinstance(policy, AdaptiveRatio):
+            ratio, n_free = max(policy.ratios), policy.extra_tokens
+        return max(1, longest_text(self.max_positions, self.window, ratio) - n_free)
+
+    def ratios(self, n_tokens: int, n_room: int) -> RatioOf:
+        """The ratios of a text with room behind it; deterministic. Raises TextTooLong, see `check_length`."""
+        n_free = self.policy.extra_tokens if isinstance(self.policy, AdaptiveRatio) else n_room
+        ratio_of = self.policy.for_text(n_tokens + max(0, n_room - n_free), Random(0))
+        check_length(0, 0, n_tokens + n_room, window=self.window, max_positions=self.max_positions, ratio_of=ratio_of)
+        return ratio_of
+
+
+def memory_of(arrays: Arrays, model: BeaconModel) -> Memory:
+    """The memory from its arrays. Raises KeyError and ValueError if they do not fit the model."""
+    from .cache import Memory
+
+    def form(tensors: Sequence[Any]) -> list[Any]:
+        return [(tensor.dtype, tensor.shape[:2], tensor.shape[3:]) for tensor in tensors]
+
+    memory, wanted = Memory.from_arrays(arrays, model.base.device), form(model.empty().keys)
+    if any(form(kept) != wanted for kept in (memory.keys, memory.values, memory.open_keys, memory.open_values)):
+        raise ValueError("keys and values have the wrong shape")
+    return memory

@@ -25,9 +25,7 @@ from .attach import EMBEDDING, PROJECTIONS
 from .model import BeaconModel
 from .ratios import RATIOS, BeaconError
 
-VERSION = 1
-"""1: beacon.safetensors, beacon.json."""
-
+VERSION = 1  # 1: beacon.safetensors, beacon.json
 MANIFEST, TENSORS = "beacon.json", "beacon.safetensors"
 
 _SHAPING = (
@@ -164,7 +162,6 @@ def _part(name: str) -> str:
 
 
 def _wanted_shapes(base: Any) -> dict[str, tuple[int, ...]]:
-    """The shapes of all beacon parameters of this base."""
     shapes = {
         f"model.layers.{number}.self_attn.beacon_{name}.{part}": tuple(weight.shape)
         for number, layer in enumerate(base.model.layers)

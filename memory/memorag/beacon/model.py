@@ -24,13 +24,11 @@ from transformers.cache_utils import Cache
 from .attach import MemoryTokenPositions, attach_memory
 from .cache import Memory, WindowLayer
 from .encoder import IncrementalEncoder
-from .layout import check_length, memory_places, raw_places, windows
-from .ratios import BeaconError, RatioOf
+from .ratios import BeaconError, RatioOf, check_length, memory_places, raw_places, windows
 
 LayerTensors = tuple[Tensor, ...]  # of each layer, (B, n_kv_heads, n, head_dim)
 
-NO_LABEL = -100
-"""Label of a token without a loss."""
+NO_LABEL = -100  # label of a token without a loss
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,15 +83,19 @@ class BeaconModel(nn.Module):
         tokens = torch.empty((batch, 0), dtype=torch.long, device=weight.device)
         return Memory(0, nothing, nothing, tokens, nothing, nothing)
 
-    def check_length(self, memory: Memory, n_new: int, ratio_of: RatioOf) -> None:
-        """Raises TextTooLong if `n_new` more tokens exceed the positions of the base model."""
+    def check_length(
+        self, n_new: int, ratio_of: RatioOf, memory: Memory | None = None, *, last_stays_open: bool = False
+    ) -> None:
+        """Raises TextTooLong if `n_new` tokens after a memory exceed the positions of the base model."""
+        n_memory, n_read = (0, 0) if memory is None else (memory.n_memory, memory.n_tokens)
         check_length(
-            memory.n_memory,
-            memory.n_tokens,
+            n_memory,
+            n_read,
             n_new,
             window=self.window,
             max_positions=self.max_positions,
             ratio_of=ratio_of,
+            last_stays_open=last_stays_open,
         )
 
     @torch.no_grad()
@@ -104,7 +106,7 @@ class BeaconModel(nn.Module):
         any computation.
         """
         self._check_read(memory, tokens)
-        self.check_length(memory, tokens.shape[1], ratio_of)
+        self.check_length(tokens.shape[1], ratio_of, memory)
         reading = IncrementalEncoder(self, memory, ratio_of)
         logits = self.base.lm_head(reading.feed(tokens))  # (B, 1, vocabulary)
         return logits[:, 0], reading.memory()
@@ -126,7 +128,7 @@ class BeaconModel(nn.Module):
         rotated copy exists meanwhile. Raises TextTooLong before the first token.
         """
         self._check_read(memory, tokens)
-        self.check_length(memory, tokens.shape[1] + max_new_tokens, ratio_of)
+        self.check_length(tokens.shape[1] + max_new_tokens, ratio_of, memory)
         reading = IncrementalEncoder(self, memory, ratio_of, grows=True)
         for _ in range(max_new_tokens):
             if stop():
@@ -152,15 +154,7 @@ class BeaconModel(nn.Module):
                 "Give one a token."
             )
         n_tokens = tokens.shape[1]
-        check_length(
-            0,
-            0,
-            n_tokens,
-            window=self.window,
-            max_positions=self.max_positions,
-            ratio_of=ratio_of,
-            last_stays_open=True,
-        )
+        self.check_length(n_tokens, ratio_of, last_stays_open=True)
         targets = functional.pad(labels[:, 1:], (0, 1), value=NO_LABEL)
         read: Callable[..., tuple[Tensor, LayerTensors, LayerTensors]] = self._loss_of_window
         if checkpoint:

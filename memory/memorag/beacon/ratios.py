@@ -1,25 +1,21 @@
-"""Compression ratios of the beacon memory: raw tokens for each memory token of a window.
+"""Compression ratios of the beacon memory, and the layout of raw tokens and memory tokens in windows.
 
-Owns the ratio policies, their notation and the longest text of a ratio. Knows no model. Source: MemoRAG, section 4.2
-and its published training scripts.
+Owns the ratio policies, their notation, the longest text of a ratio, the interleaving of memory tokens in a full
+window, and the number of positions that a text needs. Knows no model. Source: MemoRAG, section 4.2 and its published
+training scripts. The placement "append" of that code is unused there and not implemented here.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from random import Random
 
 from ....errors import ModelError
 
-RatioOf = Callable[[int], int]
-"""The ratio of the window with this number, from 0; deterministic."""
-
-RATIOS = (2, 4, 8, 16)
-"""Ratios of the released models."""
-
-WIDEST_RATIOS = (2, 4, 8, 16, 32)
-"""Ratios of training stage 1; error messages propose them for texts that are too long."""
+RatioOf = Callable[[int], int]  # the ratio of the window with this number, from 0; deterministic
+RATIOS = (2, 4, 8, 16)  # ratios of the released models
+WIDEST_RATIOS = (2, 4, 8, 16, 32)  # ratios of training stage 1; error messages propose them for texts that are too long
 
 
 class BeaconError(ModelError):
@@ -28,16 +24,6 @@ class BeaconError(ModelError):
 
 class TextTooLong(BeaconError):
     """The text and its memory need more positions than the base model has."""
-
-
-@dataclass(frozen=True, slots=True)
-class FixedRatio:
-    """One fixed ratio."""
-
-    ratio: int
-
-    def for_text(self, n_tokens: int, random: Random) -> RatioOf:
-        return lambda number: self.ratio
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +56,7 @@ class StepRandom:
 
 @dataclass(frozen=True, slots=True)
 class RatioSequence:
-    """A list of ratios, one for each window; the last one repeats."""
+    """A list of ratios, one for each window; the last one repeats, so a list of one is a fixed ratio."""
 
     ratios: tuple[int, ...]
 
@@ -100,7 +86,7 @@ class AdaptiveRatio:
         return lambda number: ratio
 
 
-RatioPolicy = FixedRatio | InstanceRandom | StepRandom | RatioSequence | AdaptiveRatio
+RatioPolicy = InstanceRandom | StepRandom | RatioSequence | AdaptiveRatio
 
 
 def parse_policy(text: str, *, window: int, max_positions: int, ratios: Sequence[int] = RATIOS) -> RatioPolicy:
@@ -116,7 +102,7 @@ def parse_policy(text: str, *, window: int, max_positions: int, ratios: Sequence
             f'"{text}" is not a ratio policy. Use a ratio such as "4", "step-random", "instance-random", '
             '"sequence:4,8,16", or "adapt-1024" with the number of reserved tokens.'
         ) from None
-    for ratio in (policy.ratio,) if isinstance(policy, FixedRatio) else policy.ratios:
+    for ratio in policy.ratios:
         check_ratio(ratio, window)
     return policy
 
@@ -132,7 +118,7 @@ def _parse(text: str, ratios: tuple[int, ...], window: int, max_positions: int) 
     kind, dash, rest = text.partition("-")
     if kind == "adapt" and dash:
         return AdaptiveRatio(int(rest), ratios, window, max_positions)
-    return FixedRatio(int(text))
+    return RatioSequence((int(text),))
 
 
 def check_ratio(ratio: int, window: int) -> None:
@@ -150,3 +136,67 @@ def longest_text(max_positions: int, window: int, ratio: int) -> int:
 def smallest_ratio(n_tokens: int, ratios: Sequence[int], window: int, max_positions: int) -> int | None:
     """The smallest of the ratios that holds a text of this length; None if there is none."""
     return min((ratio for ratio in ratios if longest_text(max_positions, window, ratio) >= n_tokens), default=None)
+
+
+def windows(n_tokens: int, window: int) -> Iterator[tuple[int, int]]:
+    """Start and end of each window; the last one can be partial."""
+    for start in range(0, n_tokens, window):
+        yield start, min(start + window, n_tokens)
+
+
+def memory_places(window: int, ratio: int) -> list[int]:
+    """Positions of the memory tokens: one after each `ratio` raw tokens. Raises BeaconError, see check_ratio."""
+    check_ratio(ratio, window)
+    return list(range(ratio, window + window // ratio, ratio + 1))
+
+
+def raw_places(window: int, ratio: int) -> list[int]:
+    """Positions of the raw tokens of a full window, in order."""
+    check_ratio(ratio, window)
+    return [place for place in range(window + window // ratio) if (place + 1) % (ratio + 1)]
+
+
+def positions_needed(
+    n_memory: int, n_read: int, n_new: int, *, window: int, ratio_of: RatioOf, last_stays_open: bool = False
+) -> int:
+    """The largest number of positions in use while `n_new` tokens are read.
+
+    `n_read` tokens were read before; their full windows are `n_memory` memory tokens. With `last_stays_open` a full
+    last window gets no memory tokens.
+    """
+    number, end = n_read // window, n_read + n_new
+    most = n_memory
+    while (number + 1) * window <= end - last_stays_open:
+        ratio = ratio_of(number)
+        check_ratio(ratio, window)
+        n_memory += window // ratio
+        most = n_memory + window
+        number += 1
+    return max(most, n_memory + end - number * window)
+
+
+def check_length(
+    n_memory: int,
+    n_read: int,
+    n_new: int,
+    *,
+    window: int,
+    max_positions: int,
+    ratio_of: RatioOf,
+    last_stays_open: bool = False,
+) -> None:
+    """Raises TextTooLong, with a ratio that suffices, if the base model has too few positions."""
+    needed = positions_needed(
+        n_memory, n_read, n_new, window=window, ratio_of=ratio_of, last_stays_open=last_stays_open
+    )
+    if needed <= max_positions:
+        return
+    ratio, total = ratio_of(n_read // window), n_read + n_new
+    wider = smallest_ratio(
+        total, [wide for wide in WIDEST_RATIOS if wide > ratio and not window % wide], window, max_positions
+    )
+    step = f"Read it with ratio {wider}" if wider else "Shorten it, or take a model with more positions"
+    raise TextTooLong(
+        f"A text of {total} tokens needs {needed} positions with ratio {ratio}, and the model has {max_positions}: "
+        f"room for {longest_text(max_positions, window, ratio)} tokens. {step}."
+    )

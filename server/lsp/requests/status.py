@@ -1,9 +1,11 @@
-"""`weft/status` and `weft/pause`. `status_push` sends status changes."""
+"""`weft/status`, `weft/pause` and `weft/doctor`. `status_push` sends status changes."""
 
 from __future__ import annotations
 
-from ...output.types import StatusResult
-from ..messages import WEFT_PAUSE, WEFT_STATUS, PauseParams
+from ...output.doctor import examine, findings_json
+from ...output.pages import findings_page
+from ...output.types import DoctorResult, StatusResult
+from ..messages import WEFT_DOCTOR, WEFT_PAUSE, WEFT_STATUS, PauseParams
 from ..registry import handles
 from ..session import Session
 
@@ -18,3 +20,10 @@ async def handle_pause(session: Session, params: PauseParams) -> StatusResult:
     """Pause or resume, and return the new status. No effect before the workspace is open."""
     await session.pause(params.paused)
     return await session.status(with_page=True)
+
+
+@handles(WEFT_DOCTOR)
+async def handle_doctor(session: Session, _: object) -> DoctorResult | None:
+    """May take seconds, since it sends requests to the models. Null if the server stops."""
+    findings = await session.run_diagnostics(lambda: examine(session.existing_folders(), session.settings))
+    return None if findings is None else {**findings_json(findings), "page": findings_page(findings)}

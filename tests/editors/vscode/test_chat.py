@@ -469,5 +469,5 @@ def test_weft_answers_in_the_own_chat_of_vs_code(shop, vscode, picture):
 def test_the_commands_of_weft_in_the_own_chat_are_those_of_the_server():
     manifest = Path(__file__).parents[3] / "editors" / "vscode" / "package.json"
     (participant,) = json.loads(manifest.read_text(encoding="utf-8"))["contributes"]["chatParticipants"]
-    meant = {name: about.meaning[0].upper() + about.meaning[1:] for name, about in COMMANDS.items()}
+    meant = {name: meaning[0].upper() + meaning[1:] for name, (_, meaning) in COMMANDS.items()}
     assert {each["name"]: each["description"] for each in participant["commands"]} == meant

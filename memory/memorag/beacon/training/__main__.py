@@ -17,11 +17,11 @@ from .....llm.backends import BACKENDS, ModelConfig, open_model
 from .....llm.installation import install_command
 from .....llm.protocol import Cancel
 from .....llm.training.cpu_settings import restart_with_cpu_settings
+from ....budgets import room_beside
 from ....metered_model import MeteredModel
 from ....splitters import by_tokens
 from ....storage import MemoryStore
 from ....values import Item
-from ....window import room_beside
 from ...prompts import PROMPTS, language_of
 from ...sft_data import CLUE_TOKENS, PAIR_TOKENS, SampleCounts, build_samples, write_samples
 from .data import read_documents

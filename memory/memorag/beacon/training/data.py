@@ -17,7 +17,7 @@ import numpy as np
 from .....llm.local.tokenizer import HfTokenizer
 from .....llm.prompting.chat_template import ChatTokens, load_chat_template, template_in
 from .....llm.protocol import Message
-from ....templates import fill
+from ....prompting import fill
 from ...prompts import PROMPTS, language_of
 from ...sft_data import Sample
 from .dataset import TrainingText, UnusableData

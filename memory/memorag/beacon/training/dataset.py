@@ -15,8 +15,7 @@ from numpy.typing import NDArray
 
 from ..ratios import BeaconError
 
-IGNORED_LABEL = -100
-"""The label of a token without a loss, as in transformers."""
+IGNORED_LABEL = -100  # the label of a token without a loss, as in transformers
 
 
 class UnusableData(BeaconError):

@@ -53,8 +53,7 @@ class Recipe:
             )
 
 
-STAGE_1 = Recipe(ratios=(2, 4, 8, 16, 32), learning_rate=5e-5)
-"""Next-token prediction on long documents."""
+STAGE_1 = Recipe(ratios=(2, 4, 8, 16, 32), learning_rate=5e-5)  # next-token prediction on long documents
 
 STAGE_2 = Recipe(ratios=(2, 4, 8), learning_rate=1e-5)
 """Clues and answers about long texts, starting from the weights of stage 1."""

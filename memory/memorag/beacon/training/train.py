@@ -30,9 +30,8 @@ from .....llm.training.loop import (
     read_checkpoint,
     train_until,
 )
-from ..layout import check_length, positions_needed
 from ..model import BeaconModel
-from ..ratios import FixedRatio, StepRandom
+from ..ratios import RatioSequence, StepRandom, positions_needed
 from .dataset import BatchSampler, TextDataset, UnusableData
 from .recipe import Recipe
 
@@ -61,15 +60,7 @@ def train(
         raise UnusableData(
             f"The memory has windows of {model.window} tokens, but the recipe has {recipe.window}. Use the same window."
         )
-    check_length(
-        0,
-        0,
-        max(texts.lengths),
-        window=model.window,
-        max_positions=model.max_positions,
-        ratio_of=lambda number: max(recipe.ratios),
-        last_stays_open=True,
-    )
+    model.check_length(max(texts.lengths), lambda number: max(recipe.ratios), last_stays_open=True)
     model.eval()  # no dropout: the base is not trained
     for _, weight in model.beacon_parameters():
         # Updates of 1e-5 vanish in 16 bits. Autocast computes products in bf16.
@@ -133,7 +124,7 @@ def held_out_loss(model: BeaconModel, texts: TextDataset, ratios: Sequence[int],
         for number in range(len(texts)):
             tokens, labels = _batch(model, texts, [number])
             with autocast(tokens.device, bf16):
-                scores = model.score(tokens, FixedRatio(ratio).for_text(tokens.shape[1], Random()), labels)
+                scores = model.score(tokens, RatioSequence((ratio,)).for_text(tokens.shape[1], Random()), labels)
             total += scores.n_labels * float(scores.loss)
             n_learnt += scores.n_labels
         found[f"loss_at_{ratio}"] = round(total / max(1, n_learnt), 4)

@@ -1,4 +1,4 @@
-"""Multiple-choice questions: formatting of the choices and parsing of the chosen letter.
+"""Prompt templates with fields in braces, and multiple-choice questions: their format and the chosen letter.
 
 Owns the letters. The instruction to choose is in the prompts of each strategy.
 """
@@ -9,6 +9,13 @@ import re
 from collections.abc import Sequence
 
 from .values import Question
+
+_FIELD = re.compile(r"\{(\w+)\}")
+
+
+def fill(template: str, **values: object) -> str:
+    """The template with its fields replaced in one pass: braces in values are literal, unknown fields stay."""
+    return _FIELD.sub(lambda match: str(values.get(match[1], match[0])), template)
 
 
 def format_choices(choices: Sequence[str]) -> str:

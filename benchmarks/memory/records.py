@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NoReturn
 
-from ....errors import UserError
+from ...errors import UserError
 
 
 class BadData(UserError):
@@ -31,8 +31,10 @@ class Record:
             self.fail(name, "a text")
         return str(value)
 
-    def texts(self, name: str) -> tuple[str, ...]:
-        """At least one."""
+    def texts(self, name: str, default: tuple[str, ...] | None = None) -> tuple[str, ...]:
+        """At least one, or the default when the field is missing."""
+        if default is not None and name not in self.fields:
+            return default
         value = self.fields.get(name)
         if not isinstance(value, list) or not value or not all(isinstance(each, str | int | float) for each in value):
             self.fail(name, "a list of texts, with at least one")

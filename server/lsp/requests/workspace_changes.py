@@ -1,4 +1,7 @@
-"""`workspace/didChangeWatchedFiles`: changes on disk that the client reports."""
+"""Notifications about settings, folders and files: they change the workspace, not a document.
+
+`initialized`, `workspace/didChangeConfiguration`, `didChangeWorkspaceFolders` and `didChangeWatchedFiles`.
+"""
 
 from __future__ import annotations
 
@@ -18,13 +21,31 @@ from ..uris import to_path
 log = logging.getLogger("weft.lsp")
 
 
+@handles(types.INITIALIZED)
+async def handle_initialized(session: Session, _: object) -> None:
+    await session.start()
+
+
+@handles(types.WORKSPACE_DID_CHANGE_CONFIGURATION)
+async def handle_did_change_configuration(session: Session, params: types.DidChangeConfigurationParams) -> None:
+    await session.change_settings(params.settings)
+
+
+@handles(types.WORKSPACE_DID_CHANGE_WORKSPACE_FOLDERS)
+async def handle_did_change_workspace_folders(session: Session, params: types.DidChangeWorkspaceFoldersParams) -> None:
+    await session.change_folders(_paths(params.event.added), _paths(params.event.removed))
+
+
 @handles(types.WORKSPACE_DID_CHANGE_WATCHED_FILES)
 async def handle_did_change_watched_files(session: Session, params: types.DidChangeWatchedFilesParams) -> None:
-    found = (to_path(event.uri) for event in params.changes)
-    paths = {path for path in found if path is not None}
+    paths = set(_paths(params.changes))
     await session.query(lambda workspace: _report(workspace, paths))
     if any(path.name in (WORKSPACE_FILE, PROJECT_FILE) for path in paths):
         await session.change_settings(None)
+
+
+def _paths(given: Iterable[types.WorkspaceFolder] | Iterable[types.FileEvent]) -> list[Path]:
+    return [path for each in given if (path := to_path(each.uri)) is not None]
 
 
 def _report(workspace: Workspace, paths: Iterable[Path]) -> None:

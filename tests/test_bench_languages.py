@@ -1,0 +1,344 @@
+"""Benchmark tasks of TypeScript and Go: lines that are code, labels of calls, checkouts, figures by language."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+from weft.benchmarks.command import WORK
+from weft.benchmarks.completion.run import main as completion
+from weft.benchmarks.repoeval import checkouts
+from weft.benchmarks.repoeval.archives import COMMITS, ArchiveError, Commit, checkout_commit
+from weft.benchmarks.repoeval.checkouts import Checkout, CheckoutFiles
+from weft.benchmarks.repoeval.labels import LabelError, calls_of_records, labelled_calls
+from weft.benchmarks.repoeval.run import main
+from weft.benchmarks.repoeval.sources import SourceFile, parse_source
+from weft.benchmarks.repoeval.task_languages import GO, PYTHON, TYPESCRIPT, TaskLanguage, majority_language
+from weft.benchmarks.repoeval.tasks import LabelledCall, Task, build_tasks, typed_to_called_name
+
+COMPILER = WORK / "node" / "node_modules" / "typescript"
+
+TYPESCRIPT_SHOP = """
+#- package.json
+{"name": "root", "workspaces": ["packages/*"]}
+#- packages/price/package.json
+{"name": "@shop/price", "exports": {".": "./dist/index.js"}}
+#- packages/price/src/index.ts
+export * from "./price.js";
+#- packages/price/src/price.ts
+export interface Taxed {
+  withTax(rate: number): number;
+}
+export class Price implements Taxed {
+  label = "price";
+  constructor(private amount: number) {}
+
+  withTax(rate: number): number {
+    return this.amount * (1 + rate);
+  }
+}
+export const totalOf = (prices: Price[]) => prices.reduce((sum, price) => sum + price.withTax(0.2), 0);
+#- packages/till/src/till.tsx
+import { Price, totalOf } from "@shop/price";
+import { Row } from "./row";
+import { external } from "elsewhere";
+
+const shown = external.render(new Price(1));
+export function pay(first: Price) {
+  const due = totalOf([first]) + 1;
+  return <Row value={first.withTax(due)} />;
+}
+#- packages/till/src/row.tsx
+export function Row(props: { value: number }) {
+  return <b>{props.value} euros and some cents</b>;
+}
+export function renderReceipt(lines: string[]) {
+  return lines.join();
+}
+#- packages/till/src/any.js
+const unused = 1;
+export const printed = (printer) => printer.renderReceipt(["a"]);
+"""
+
+GO_SHOP = """
+#- go.mod
+module example.com/shop
+
+go 1.25.0
+#- price/price.go
+package price
+
+type Taxed interface {
+	WithTax(rate float64) float64
+}
+
+type Price struct{ amount float64 }
+
+func New(amount float64) *Price {
+	return &Price{amount}
+}
+
+// WithTax is the price with its tax.
+func (p *Price) WithTax(rate float64) float64 {
+	return p.amount * (1 + rate)
+}
+#- till/till.go
+package till
+
+import (
+	"example.com/elsewhere"
+	"example.com/shop/price"
+)
+
+func pay(first *price.Price, other price.Taxed) float64 {
+	due := price.New(2).WithTax(0.1)
+	elsewhere.New().WithTax(due)
+	rounded := roundedTo(due, 2)
+	return other.WithTax(rounded)
+}
+#- till/round.go
+package till
+
+func roundedTo(value float64, digits int) float64 {
+	return value
+}
+"""
+
+
+def files_of(text: str, language: TaskLanguage) -> dict[str, SourceFile]:
+    parts = (part.partition("\n") for part in text.split("#- ")[1:])
+    return {path: parse_source(path, content, "", language) for path, _, content in parts if language.suffix_of(path)}
+
+
+def written(folder: Path, text: str) -> Path:
+    for part in text.split("#- ")[1:]:
+        path, _, content = part.partition("\n")
+        (folder / path).parent.mkdir(parents=True, exist_ok=True)
+        (folder / path).write_text(content, encoding="utf-8")
+    return folder
+
+
+def target_texts(text: str, language: TaskLanguage, path: str) -> list[str]:
+    source = parse_source(path, text, "", language)
+    return [line.strip() for line, is_code in zip(source.lines, source.line_is_code, strict=True) if is_code]
+
+
+def call(path: str, line: int, name: str, callee: dict[str, Any] | None, how: str | None = "import") -> dict[str, Any]:
+    place = {"path": path, "line": line, "end_line": line + 1, "column": 4, "name": name}
+    return {"kind": "call", **place, "how": how if callee else None, "callee": callee}
+
+
+def definition(path: str, name: str, line: int) -> dict[str, Any]:
+    return {"kind": "definition", "name": name, "path": path, "qualname": name, "spans": [[line, line + 2]]}
+
+
+# Lines
+
+
+def test_comments_templates_and_text_between_tags_are_no_code() -> None:
+    text = """// a comment
+const a = `one
+two`; /* and
+more */
+const b = 1; // why
+return <p>
+  many words of text
+</p>;
+"""
+    assert target_texts(text, TYPESCRIPT, "a.tsx") == ["const b = 1; // why", "return <p>", "</p>;"]
+    source = parse_source("a.tsx", text, "", TYPESCRIPT)
+    assert source.line_code_end[4] == len("const b = 1;")
+
+
+def test_raw_strings_over_lines_are_no_code() -> None:
+    text = 'package a\n\n/* doc */\nvar a = `x\ny`\nvar ä = "ö" // why\n'
+    assert target_texts(text, GO, "a.go") == ["package a", 'var ä = "ö" // why']
+    assert parse_source("a.go", text, "", GO).line_code_end[5] == len('var ä = "ö"')
+
+
+def test_syntax_errors_and_declaration_files_give_no_targets() -> None:
+    assert target_texts("package a\n)]} ((\n", GO, "a.go") == ["package a"]
+    assert not parse_source("a.d.ts", "export declare const a: number;\n", "", TYPESCRIPT).gives_tasks
+
+
+# Labels
+
+
+def test_a_call_is_labelled_by_the_checker_or_by_a_unique_name() -> None:
+    sources = files_of("#- a.go\npackage a\nx()\ny()\nz()\nw()\n#- b.go\npackage a\n", GO)
+    known = definition("b.go", "Resolved", 0)
+    records = [
+        {"kind": "standard", "names": ["Standard"]},
+        *(definition("b.go", name, 1) for name in ("Unique", "Short", "Standard", "Twice0", "Twice0")),
+        call("a.go", 1, "Resolved", known),
+        *(call("a.go", line, name, None) for line, name in enumerate(("Unique", "Short", "Standard", "Twice0"), 2)),
+        call("b.go", 1, "Resolved", known),
+    ]
+    found = calls_of_records(records, sources)
+    assert [(each.path, each.line, each.resolution, each.callee.qualname) for each in found] == [
+        ("a.go", 1, "import", "Resolved"),
+        ("a.go", 2, "unique_name", "Unique"),
+    ]
+
+
+def tasks_of_records(text: str, language: TaskLanguage, records: list[dict[str, Any]]) -> list[Task]:
+    sources = files_of(text, language)
+    return [task for task in build_tasks(sources, "r", calls=calls_of_records(records, sources)) if task.kind == "api"]
+
+
+def test_at_most_four_labelled_calls_have_one_definition() -> None:
+    text = "#- a.ts\n" + "".join(f"const v{n} = callee({n});\n" for n in range(9)) + "#- b.ts\nexport {};\n"
+    records = [call("a.ts", line, "callee", definition("b.ts", "callee", 0)) for line in range(9)]
+    tasks = tasks_of_records(text, TYPESCRIPT, records)
+    assert len(tasks) == 4
+    assert {task.language for task in tasks} == {"typescript"}
+    assert all("const" not in task.gt_ids_unseen for task in tasks)
+
+
+@pytest.mark.parametrize(
+    ("line", "typed"),
+    [
+        ("const a = new Price<number>(1);", "const a = new Pr"),
+        ("return <ns.Price value={1} />;", "return <ns.Pr"),
+        ("const c = shop.Price?.(Prices(2));", "const c = shop.Pr"),
+        ("const d = other(1, 2, 3);", None),
+    ],
+)
+def test_the_called_name_is_found_in_its_line(line: str, typed: str | None) -> None:
+    records = [call("a.tsx", 1, "Price", definition("b.ts", "Price", 0))]
+    (task,) = tasks_of_records(f"#- a.tsx\nimport x from 'y';\n{line}\n#- b.ts\nexport {{}};\n", TYPESCRIPT, records)
+    found = typed_to_called_name(task, 2)
+    assert (found and found.ground_truth_line[: found.col]) == typed
+
+
+def labels_of(folder: Path, text: str, language: TaskLanguage) -> list[LabelledCall]:
+    tree = written(folder / "shop", text)
+    files = CheckoutFiles.read(Checkout("shop", tree, language))
+    (folder / "node").symlink_to(WORK / "node")
+    return labelled_calls(language, tree, files.sources, files.manifests, folder)
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(shutil.which("node") is None, reason="node is not installed")
+@pytest.mark.skipif(not COMPILER.is_dir(), reason="no TypeScript compiler in the work folder of the benchmarks")
+def test_the_typescript_compiler_labels_calls(tmp_path: Path) -> None:
+    found = labels_of(tmp_path, TYPESCRIPT_SHOP, TYPESCRIPT)
+    assert {(each.path.rpartition("/")[2], each.resolution, each.callee.qualname) for each in found} == {
+        ("till.tsx", "package_import", "Price"),
+        ("till.tsx", "package_import", "totalOf"),
+        ("till.tsx", "method", "Price.withTax"),
+        ("till.tsx", "jsx", "Row"),
+        ("any.js", "unique_name", "renderReceipt"),
+    }
+    (constructed,) = {each.callee for each in found if each.callee.qualname == "Price"}
+    assert constructed.spans == ((3, 11), (5, 6))
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(shutil.which("go") is None, reason="go is not installed")
+def test_the_type_checker_of_go_labels_calls(tmp_path: Path) -> None:
+    found = labels_of(tmp_path, GO_SHOP, GO)
+    assert [(each.line, each.resolution, each.callee.qualname, each.callee.spans) for each in found] == [
+        (8, "other_package", "New", ((8, 11),)),
+        (8, "method", "Price.WithTax", ((13, 16),)),
+        (10, "same_package", "roundedTo", ((2, 5),)),
+        (11, "method", "Taxed.WithTax", ((3, 4),)),
+    ]
+
+
+def test_a_missing_program_is_named(tmp_path: Path) -> None:
+    with pytest.raises(LabelError, match=r"npm install --prefix .* typescript@"):
+        labelled_calls(TYPESCRIPT, tmp_path, {}, {}, tmp_path)
+
+
+# Checkouts
+
+
+def test_the_language_of_a_tree_is_that_of_most_files(tmp_path: Path) -> None:
+    assert majority_language(written(tmp_path / "ts", TYPESCRIPT_SHOP)) is TYPESCRIPT
+    assert majority_language(written(tmp_path / "go", GO_SHOP)) is GO
+    assert majority_language(written(tmp_path / "py", "#- a.py\nx = 1\n#- node_modules/b.ts\n\n#- c/d.go\n")) is PYTHON
+
+
+def test_manifests_are_read_beside_the_sources(tmp_path: Path) -> None:
+    files = CheckoutFiles.read(Checkout("shop", written(tmp_path, TYPESCRIPT_SHOP), TYPESCRIPT))
+    assert list(files.manifests) == ["package.json", "packages/price/package.json"]
+    assert list(files.texts)[-2:] == list(files.manifests)
+    assert not set(files.sources) & set(files.manifests)
+
+
+def test_every_commit_is_pinned() -> None:
+    assert len(COMMITS) == 12
+    assert all(len(commit.sha) == 40 for commit in COMMITS.values())
+    uses = [(commit.language, commit.use) for commit in COMMITS.values()]
+    assert {use: uses.count(use) for use in uses} == dict.fromkeys(
+        [(language, use) for language in ("typescript", "go") for use in ("fit", "report")], 3
+    )
+
+
+@pytest.mark.skipif(shutil.which("git") is None, reason="git is not installed")
+def test_a_commit_is_fetched_once(tmp_path: Path) -> None:
+    origin = written(tmp_path / "origin", GO_SHOP)
+
+    def git(*arguments: str) -> str:
+        identity = ("-c", "user.name=a", "-c", "user.email=a@b")
+        done = subprocess.run(["git", "-C", origin, *identity, *arguments], check=True, capture_output=True, text=True)
+        return done.stdout.strip()
+
+    git("init", "-q")
+    git("add", "-A")
+    git("commit", "-q", "-m", "all")
+    commit = Commit("shop", str(origin), git("rev-parse", "HEAD"), "go", "fit")
+    tree = checkout_commit(commit, tmp_path / "work")
+    assert sorted(file.name for file in tree.iterdir()) == ["go.mod", "price", "till"]
+    shutil.rmtree(origin)
+    assert checkout_commit(commit, tmp_path / "work") == tree
+    with pytest.raises(ArchiveError, match="git failed to fetch commit"):
+        checkout_commit(commit, tmp_path / "other")
+
+
+# Commands
+
+
+@pytest.fixture
+def trees(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Checkouts of both languages, and labels as their programs would give them."""
+    written(tmp_path / "trees" / "ts_shop", TYPESCRIPT_SHOP)
+    written(tmp_path / "trees" / "go_shop", GO_SHOP)
+
+    def labels(language: TaskLanguage, tree: Path, sources: dict[str, SourceFile], *_: object) -> list[LabelledCall]:
+        if language is GO:
+            records = [call("till/till.go", 10, "roundedTo", definition("till/round.go", "roundedTo", 2))]
+        else:
+            total = definition("packages/price/src/price.ts", "totalOf", 11)
+            records = [call("packages/till/src/till.tsx", 6, "totalOf", total, "package_import")]
+        return calls_of_records(records, sources)
+
+    monkeypatch.setattr(checkouts, "labelled_calls", labels)
+    return tmp_path / "trees"
+
+
+def test_retrieval_is_reported_by_language(trees: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    work = ["--trees", str(trees), "--work", str(trees.parent)]
+    assert main([*work, "--strategies", "repocoder", "weft"]) == 0
+    table, line = capsys.readouterr().out.rsplit("\n", 2)[:2]
+    assert "| typescript | weft | " in table and "| go | weft | " in table
+    figures = json.loads(line)
+    assert figures["resolutions"] == {"go_shop": {"import": 1}, "ts_shop": {"package_import": 1}}
+    assert figures["strategies"]["weft"]["languages"].keys() == {"typescript", "go"}
+    assert main([*work, "--language", "go", "--repos", "go", "--write-tasks", str(trees.parent / "tasks")]) == 0
+    tasks = [json.loads(line) for line in (trees.parent / "tasks" / "go_shop.jsonl").read_text().splitlines()]
+    assert {task["kind"] for task in tasks} == {"line", "api"} and {task["language"] for task in tasks} == {"go"}
+
+
+def test_completions_are_reported_by_language(trees: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert completion(["--trees", str(trees), "--work", str(trees.parent / "work"), "--settings", "none", "weft"]) == 0
+    table, line = capsys.readouterr().out.rsplit("\n", 2)[:2]
+    assert "| typescript | weft | " in table
+    (model,) = json.loads(line)["models"]
+    languages = model["line"]["weft"]["languages"]
+    assert languages["go"]["n"] + languages["typescript"]["n"] == model["line"]["weft"]["n"]
