@@ -11,7 +11,6 @@ import json
 import os
 import shutil
 import subprocess
-from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -49,7 +48,7 @@ def labelled_calls(
     if not cache.exists():
         say(f"{tree.name}: labelling calls with {program.name}")
         paths = "".join(f"{path}\n" for path in sources)
-        output = _run([*_command(language, program, tree.resolve(), work)], paths)
+        output = _run(_command(language, program, tree.resolve(), work), paths)
         cache.parent.mkdir(parents=True, exist_ok=True)
         # Written to another name and renamed, so an interrupted run leaves no incomplete file.
         half = cache.with_suffix(".part")
@@ -77,11 +76,6 @@ def calls_of_records(records: Iterable[_Record], sources: Mapping[str, SourceFil
         if len(found) == 1 and len(name) >= MIN_UNIQUE_NAME and name not in standard
     }
     return sorted(_calls(calls, unique, sources), key=lambda call: (call.path, call.line, call.column))
-
-
-def labels_by_resolution(calls: Iterable[LabelledCall]) -> dict[str, int]:
-    """The number of calls by how they were resolved, most frequent first."""
-    return dict(Counter(call.resolution for call in calls).most_common())
 
 
 def _calls(
