@@ -108,9 +108,7 @@ def _command(language: TaskLanguage, program: Path, tree: Path, work: Path) -> S
         typescript = (work / "node" / "node_modules" / "typescript").resolve()
         install = f"npm install --prefix {work / 'node'} typescript@{TYPESCRIPT_VERSION}"
         if not typescript.is_dir():
-            raise LabelError(
-                f"TypeScript tasks are labelled by the TypeScript compiler, which is missing: `{install}`."
-            )
+            raise LabelError(f"The TypeScript compiler, which labels the calls, is not installed. Run `{install}`.")
         return _required("node"), program, tree, typescript
     return _required("go"), "run", program, tree
 
@@ -130,5 +128,7 @@ def _run(command: Sequence[str | Path], text: str) -> bytes:
     done = subprocess.run(command, input=text.encode(), capture_output=True, env=environment, cwd=_PROGRAMS)
     if done.returncode:
         reason = done.stderr.decode("utf-8", "replace").strip().splitlines()[-1:] or ["no reason given"]
-        raise LabelError(f"`{Path(command[0]).name}` failed to label the calls: {reason[0]}.")
+        raise LabelError(
+            f"`{Path(command[0]).name}` failed to label the calls: {reason[0]}. Install another version of it."
+        )
     return done.stdout
