@@ -205,7 +205,8 @@ def test_at_most_four_labelled_calls_have_one_definition() -> None:
         ("const a = new Price<number>(1);", "const a = new Pr"),
         ("return <ns.Price value={1} />;", "return <ns.Pr"),
         ("const c = shop.Price?.(Prices(2));", "const c = shop.Pr"),
-        ("const d = other(1, 2, 3);", None),
+        ("const d = shop.Price!(2, 3);", "const d = shop.Pr"),
+        ("const e = other(1, 2, 3);", None),
     ],
 )
 def test_the_called_name_is_found_in_its_line(line: str, typed: str | None) -> None:

@@ -84,7 +84,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument(
         "--typed", type=int, metavar="N", help="API tasks alone, typed up to the called name and N letters of it"
     )
-    parser.add_argument("--language", choices=TASK_LANGUAGES, help="of the tasks")
+    parser.add_argument("--language", choices=TASK_LANGUAGES, help="of the tasks and, without --trees, the checkouts")
     parser.add_argument("--write-tasks", type=Path, metavar="DIR", help="only write the tasks as JSON lines")
     parser.add_argument("--strategies", nargs="+", choices=STRATEGIES, default=["rank_bm25", "bm25s", "bm25", "weft"])
     parser.add_argument("--against", help="baseline of the differences; the first strategy by default")

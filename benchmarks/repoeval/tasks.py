@@ -122,7 +122,7 @@ def _called_at(task: Task, name: str) -> re.Match[str] | None:
     if task.language == PYTHON.name:
         return re.search(rf"\b(?P<name>{name})\s*\(", task.ground_truth_line)
     # Also JSX tags, `new Name`, type arguments and template tags.
-    call = re.search(rf"(?<![\w$])(?P<name>{name})\s*(?:\?\.\s*)?[(<\[`]", task.ground_truth_line)
+    call = re.search(rf"(?<![\w$])(?P<name>{name})!?\s*(?:\?\.\s*)?[(<\[`]", task.ground_truth_line)
     return call or re.search(rf"(?:<|\bnew\s+)(?:[\w$]+\.)*(?P<name>{name})(?![\w$])", task.ground_truth_line)
 
 

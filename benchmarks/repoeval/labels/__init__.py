@@ -11,7 +11,6 @@ import json
 import os
 import shutil
 import subprocess
-from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -49,7 +48,7 @@ def labelled_calls(
     if not cache.exists():
         say(f"{tree.name}: labelling calls with {program.name}")
         paths = "".join(f"{path}\n" for path in sources)
-        output = _run([*_command(language, program, tree.resolve(), work)], paths)
+        output = _run(_command(language, program, tree.resolve(), work), paths)
         cache.parent.mkdir(parents=True, exist_ok=True)
         # Written to another name and renamed, so an interrupted run leaves no incomplete file.
         half = cache.with_suffix(".part")
@@ -77,11 +76,6 @@ def calls_of_records(records: Iterable[_Record], sources: Mapping[str, SourceFil
         if len(found) == 1 and len(name) >= MIN_UNIQUE_NAME and name not in standard
     }
     return sorted(_calls(calls, unique, sources), key=lambda call: (call.path, call.line, call.column))
-
-
-def labels_by_resolution(calls: Iterable[LabelledCall]) -> dict[str, int]:
-    """The number of calls by how they were resolved, most frequent first."""
-    return dict(Counter(call.resolution for call in calls).most_common())
 
 
 def _calls(
@@ -114,9 +108,7 @@ def _command(language: TaskLanguage, program: Path, tree: Path, work: Path) -> S
         typescript = (work / "node" / "node_modules" / "typescript").resolve()
         install = f"npm install --prefix {work / 'node'} typescript@{TYPESCRIPT_VERSION}"
         if not typescript.is_dir():
-            raise LabelError(
-                f"TypeScript tasks are labelled by the TypeScript compiler, which is missing: `{install}`."
-            )
+            raise LabelError(f"The TypeScript compiler, which labels the calls, is not installed. Run `{install}`.")
         return _required("node"), program, tree, typescript
     return _required("go"), "run", program, tree
 
@@ -136,5 +128,7 @@ def _run(command: Sequence[str | Path], text: str) -> bytes:
     done = subprocess.run(command, input=text.encode(), capture_output=True, env=environment, cwd=_PROGRAMS)
     if done.returncode:
         reason = done.stderr.decode("utf-8", "replace").strip().splitlines()[-1:] or ["no reason given"]
-        raise LabelError(f"`{Path(command[0]).name}` failed to label the calls: {reason[0]}.")
+        raise LabelError(
+            f"`{Path(command[0]).name}` failed to label the calls: {reason[0]}. Install another version of it."
+        )
     return done.stdout

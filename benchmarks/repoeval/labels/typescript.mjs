@@ -256,6 +256,8 @@ function reportCall(source, node) {
   if (!name) return;
   const start = source.getLineAndCharacterOfPosition(name.getStart(source));
   const symbol = followed(checker.getSymbolAtLocation(name));
+  // A checkout may add overloads to a definition of the standard library.
+  if (symbol?.declarations?.some((one) => program.isSourceFileDefaultLibrary(one.getSourceFile()))) return;
   const found = definitionOf(node, symbol);
   if (!found && (symbol?.declarations?.length || comesFromOutside(callee))) return;
   emit({
@@ -327,7 +329,7 @@ function definitionOf(node, symbol) {
     declarations.find((one) => one === chosen) ??
     declarations.find((one) => one === symbol.valueDeclaration) ??
     declarations[0];
-  // Other overloads and merged declarations of the file are places of the definition, too.
+  // The chosen overload is a place of the definition, too.
   const others = declarations.filter((one) => one !== declaration && one === chosen);
   return { declaration, others: others.filter((one) => one.getSourceFile() === declaration.getSourceFile()) };
 }
