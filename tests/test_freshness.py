@@ -15,7 +15,7 @@ from weft.llm import Cancel
 from weft.retrieval.fragments import normalise
 from weft.retrieval.terms import encode
 from weft.server.config import IndexOptions
-from weft.server.lsp.requests import watched_files
+from weft.server.lsp.requests import workspace_changes
 from weft.server.output.as_json import status_json
 from weft.server.workspace import watch as watch_module
 from weft.server.workspace.files import Membership, SourceText, read_source, walk
@@ -160,9 +160,9 @@ def test_a_path_without_a_real_path_costs_no_other(folder, monkeypatch):
             raise OSError("too many levels of symbolic links")
         return real_path(path)
 
-    monkeypatch.setattr(watched_files.os.path, "realpath", fail)
+    monkeypatch.setattr(workspace_changes.os.path, "realpath", fail)
     workspace: Any = SimpleNamespace(files_changed=told.extend, reconcile=lambda: reconciled.append(True))
-    watched_files._report(workspace, [folder / "swapped/a.py", folder / "pkg/part_1.py"])
+    workspace_changes._report(workspace, [folder / "swapped/a.py", folder / "pkg/part_1.py"])
     assert told == [folder / "pkg/part_1.py"] and reconciled
 
 
