@@ -39,17 +39,17 @@ def parse_prefix(path: str, prefix: str, indexed: FileGraph | None, indexed_sour
     if n_same < MIN_LINES:
         return parse_file(path, prefix)
     lines = source.split(b"\n")
-    blank = _finished_lines(indexed, lines, n_same).tolist()
-    if not any(blank):
+    finished = _finished_lines(indexed, lines, n_same).tolist()
+    if not any(finished):
         return parse_file(path, prefix)
-    kept = b"\n".join(b"" if line < n_same and blank[line] else text for line, text in enumerate(lines))
+    kept = b"\n".join(b"" if line < n_same and finished[line] else text for line, text in enumerate(lines))
     parsed = parse_file(path, kept.decode("utf-8"), language)
-    return _merged(parsed, indexed, blank) or parse_file(path, prefix)
+    return _merged(parsed, indexed, finished, lines) or parse_file(path, prefix)
 
 
 def _finished_lines(file: FileGraph, lines: list[bytes], n_same: int) -> NDArray[np.bool_]:
     """Which of the first `n_same` lines belong to finished parts, shape (n_same,)."""
-    blank = np.zeros(n_same, bool)
+    finished = np.zeros(n_same, bool)
     parents, starts, ends = file.nodes[NODE_PARENT], file.nodes[NODE_START], file.nodes[NODE_END]
     node, least_start = 0, -1
     while True:
@@ -59,10 +59,10 @@ def _finished_lines(file: FileGraph, lines: list[bytes], n_same: int) -> NDArray
             start, end = int(starts[child]), int(ends[child])
             start_below = starts[children[at + 1]] if at + 1 < len(children) else end
             if least_start < start >= end_above and end <= min(n_same, start_below):
-                blank[start:end] = node == 0 or _is_element(lines, start, end)
+                finished[start:end] = node == 0 or _is_element(lines, start, end)
             end_above = end
         if len(children) == 0 or ends[children[-1]] <= n_same:
-            return blank
+            return finished
         node = int(children[-1])
         least_start = int(starts[node])
 
@@ -124,15 +124,26 @@ class _Facts(NamedTuple):
 _Scoped = TypeVar("_Scoped", Call, Import, Binding)
 
 
-def _merged(parsed: FileGraph, indexed: FileGraph, blank: Sequence[bool]) -> FileGraph | None:
-    """The facts of the parsed lines and of the blank ones; None when a definition around the cursor was not found."""
-    n_blank = len(blank)
-    own, others = parsed.definitions, indexed.definitions
+def _merged(
+    parsed: FileGraph, indexed: FileGraph, finished: Sequence[bool], lines: Sequence[bytes]
+) -> FileGraph | None:
+    """The facts of parsed and finished lines; None when a definition around the cursor was not found."""
+    n_finished = len(finished)
+    others = indexed.definitions
+    # A definition around the cursor ends with the parts that were blank for the parser.
+    n_used = next((line + 1 for line in reversed(range(n_finished)) if finished[line]), 0)
+    open_ones = {(d.qualified_name, d.header_line) for d in others if d.end_line > n_used}
+    own = tuple(
+        definition._replace(end_line=_end_with(finished, lines, definition.end_line))
+        if (definition.qualified_name, definition.header_line) in open_ones
+        else definition
+        for definition in parsed.definitions
+    )
     found = [(definition, number, True) for number, definition in enumerate(own)]
     found += [
         (definition, number, False)
         for number, definition in enumerate(others)
-        if definition.start_line < n_blank and blank[definition.start_line]
+        if definition.start_line < n_finished and finished[definition.start_line]
     ]
     found.sort(key=lambda item: item[0].start_line)  # stable: outer definitions stay before inner ones
     own_scopes, other_scopes = {MODULE_SCOPE: MODULE_SCOPE}, {MODULE_SCOPE: MODULE_SCOPE}
@@ -146,7 +157,7 @@ def _merged(parsed: FileGraph, indexed: FileGraph, blank: Sequence[bool]) -> Fil
             other_scopes.setdefault(number, own_scopes[same])
 
     def merge(mine: tuple[_Scoped, ...], theirs: tuple[_Scoped, ...]) -> tuple[_Scoped, ...]:
-        reused = [fact for fact in theirs if fact.line < n_blank and blank[fact.line]]
+        reused = [fact for fact in theirs if fact.line < n_finished and finished[fact.line]]
         facts = [_moved(fact, own_scopes) for fact in mine] + [_moved(fact, other_scopes) for fact in reused]
         return tuple(sorted(facts, key=_line_of))
 
@@ -160,6 +171,16 @@ def _merged(parsed: FileGraph, indexed: FileGraph, blank: Sequence[bool]) -> Fil
     except KeyError:
         return None
     return _PrefixGraph(parsed, facts, parsed.package or indexed.package)
+
+
+def _end_with(finished: Sequence[bool], lines: Sequence[bytes], end: int) -> int:
+    """The end of a definition with the finished parts right after it."""
+    for line in range(end, len(finished)):
+        if finished[line]:
+            end = line + 1
+        elif lines[line].strip():
+            break
+    return end
 
 
 def _moved(fact: _Scoped, scopes: Mapping[int, int]) -> _Scoped:
