@@ -206,7 +206,9 @@ class TypedResolver(Resolver):
         if kind == FUNCTION_VALUE:
             # Treated as a property: its value is its result.
             result = self.result(value)
-            return None if result is None else self.member(result, name)
+            if result is None or result.kind == FUNCTION_VALUE:  # a function may return itself
+                return None
+            return self.member(result, name)
         classes, complete = self.mro(path, value.name)
         for depth, (class_path, class_name) in enumerate(classes[1:] if kind == SUPER_VALUE else classes):
             found = self.attribute(class_path, f"{class_name}.{name}")

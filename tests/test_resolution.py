@@ -863,3 +863,16 @@ def test_a_root_that_is_a_package_is_imported_by_its_own_name(root_name, expecte
         one_by_one = one_by_one.with_changes([file])
     assert calls(one_by_one, "main.py") == expected
     assert calls(one_by_one.with_changes(removed=["__init__.py"]), "main.py") == []
+
+
+def test_a_function_that_returns_itself_ends_the_search():
+    check(
+        """
+        #- main.ts
+        import { chain } from "./chain";
+        chain.settleAccount();
+        #- chain.ts
+        export function chain() { return chain; }
+        """,
+        path="main.ts",
+    )
