@@ -63,7 +63,9 @@ def role_of(name: Node) -> Role:
     around = outer.parent
     if around is None:
         return "read"
-    role = _role_below(outer, around) or _role_around(outer)
+    role: Role | Literal[""] = (
+        "declaration" if _is_receiver(outer) else _role_below(outer, around) or _role_around(outer)
+    )
     if role:
         return role
     return "type" if name.type == "type_identifier" else "read"
@@ -104,6 +106,13 @@ def _role_below(node: Node, around: Node) -> Role | Literal[""]:
     if holder.type in _UPDATES or ("assignment" in holder.type and _field_of(holder, target) == "left"):
         return "assignment"
     return ""
+
+
+def _is_receiver(node: Node) -> bool:
+    """Whether a type is that of the receiver in the header of a method."""
+    declared = node.parent
+    around = None if declared is None or declared.type != "parameter_declaration" else declared.parent
+    return around is not None and around.parent is not None and _field_of(around.parent, around) == "receiver"
 
 
 def _role_around(node: Node) -> Role | Literal[""]:

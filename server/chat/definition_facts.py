@@ -26,7 +26,7 @@ NameCandidates: TypeAlias = tuple[str, tuple[NamedDefinition, ...]]
 
 
 class Subject(NamedTuple):
-    """A name that a question is about, with its definitions and, without any, the lines that bind a value to it."""
+    """A name that a question is about, with its definitions and the lines that bind a value to it."""
 
     name: str
     definitions: tuple[NamedDefinition, ...] = ()
@@ -45,8 +45,8 @@ class Subject(NamedTuple):
 _RELATIONS = """
     access accessed accesses annotate annotated assign assigned assigns attribute attributes changed changes declaration
     declare declared decorate decorated embed embedded embedding embeds extend extended extending extends field fields
-    implementers implementing interface interfaces mention mentioned mentions modified modifies modify pass passed passes
-    properties property read reading reads reference referenced references render rendered renders satisfies satisfy
+    implementers implementing interface interfaces mention mentioned mentions modified modifies modify pass passed
+    passes properties property read reading reads reference referenced references render rendered renders satisfies satisfy
     struct structs type types usage usages writes written
 """
 _RELATION_WORDS = frozenset(_RELATIONS.split())
@@ -69,16 +69,20 @@ class QuestionContext(EvidenceBuilder):
         # Plain words are names if the question has no other content: "What calls withheld?", "How does pay reach tax?"
         self.names = as_written or [pair for pair in self.all_names if plain and _covers([pair[0]], plain)]
         self.is_about_names = bool(as_written) or _covers([name for name, _ in self.all_names], plain)
-        self.subjects = [Subject(name, definitions) for name, definitions in self.names]
+        self.subjects = [self._subject(name, definitions) for name, definitions in self.names]
         defined = {subject.name for subject in self.subjects}
         others = found.question.names or (tuple(plain) if len(plain) == 1 and not as_written else ())
-        for name in (name for name in others if name not in defined and "/" not in name):
-            values = tuple(index.names.value_bindings(name)[:MAX_CANDIDATES])
-            owner = name.rpartition(".")[0]
-            values = values or tuple(
-                index.names.value_bindings(name.rpartition(".")[2])[: 0 if owner else MAX_CANDIDATES]
-            )
-            self.subjects.append(Subject(name, (), values))
+        self.subjects += [self._subject(name) for name in others if name not in defined and "/" not in name]
+
+    def _subject(self, name: str, definitions: Sequence[NamedDefinition] = ()) -> Subject:
+        """The name with its meanings in this spelling, in any other where there is none."""
+        last = name.rpartition(".")[2]
+        values = [
+            v for v in self.index.names.value_bindings(name) if v.name.rpartition(".")[2] == last or not definitions
+        ]
+        exact = [named for named in definitions if named.definition.name == last]
+        is_other = values and definitions and not exact and name in self.question.names
+        return Subject(name, () if is_other else tuple(definitions), tuple(values[:MAX_CANDIDATES]))
 
     def ranked(self, references: Iterable[Reference]) -> list[Reference]:
         """Code before tests, then by shared words with the question, path and line."""

@@ -10,6 +10,7 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
+from ...codegraph.modules import directory_of
 from ...codegraph.symbol_table import has_typed_resolution, is_class
 from ...languages import language_named
 from ...languages.references import Role
@@ -274,17 +275,31 @@ def _subclasses(context: QuestionContext) -> Iterator[Finding]:
             continue
         last = name.rpartition(".")[2]
         embeds = _has_method_sets(context, classes[0])
-        found = sorted(subclasses(context.index, last, classes), key=lambda named: is_test(named.path))
+        below = (named for named in subclasses(context.index, last, classes) if named.definition.kind not in _ALIASES)
+        found = sorted(below, key=lambda named: is_test(named.path))
         if found:
-            noun, verb = ("type", "embed") if embeds else ("class", "inherit")
+            noun = (
+                "type"
+                if embeds
+                else "class"
+                if all(each.definition.kind == "class" for each in found)
+                else "definition"
+            )
+            verb = "embed" if embeds else "inherit"
             names = name_list(_name_of(named) for named in found)
             relation = "embeds" if embeds else "inherits from"
             reasons = ((named, f"{relation} `{', '.join(named.definition.bases)}`") for named in found)
             shown = (context.definition(named, reason, 3) for named, reason in reasons)
-            verb += "s" if len(found) == 1 else ""
+            # Files for different platforms define a type several times.
+            distinct = {(directory_of(named.path), _name_of(named)) for named in found}
+            verb += "s" if len(distinct) == 1 else ""
             by = "" if embeds else "from "
-            yield cut_finding(f"{counted(found, noun)} {verb} {by}`{last}`: {names}.", shown, len(found))
+            yield cut_finding(f"{counted(distinct, noun)} {verb} {by}`{last}`: {names}.", shown, len(found))
         yield from _implementations(context, name, classes)
+
+
+_ALIASES = frozenset({"type", "type alias"})
+"""Kinds of definitions that give a type another name."""
 
 
 def _implementations(context: QuestionContext, name: str, classes: Sequence[NamedDefinition]) -> Iterator[Finding]:

@@ -23,7 +23,6 @@ from ...codegraph.typed_resolver import (
     FUNCTION_VALUE,
     INSTANCE_VALUE,
     MODULE_VALUE,
-    OUTSIDE_VALUE,
     SUPER_VALUE,
     TypedResolver,
     Value,
@@ -68,7 +67,9 @@ class Uses:
 
     @property
     def by_name(self) -> list[Use]:
-        return [use for use in self.found if not use.is_resolved]
+        """Those that match by name; names of fields in literals only where there is nothing else."""
+        reads = [use for use in self.found if not use.is_resolved and use.role != "key"]
+        return reads or ([] if self.resolved else list(self.found))
 
 
 @dataclass(frozen=True, slots=True)
@@ -199,7 +200,7 @@ class _Checker:
             return self._is_member(self._value(path, within, receiver, line))
         if role == "key" and not node.type.startswith("shorthand"):
             return False if self.symbol.owners else None
-        return self._is_name(path, within, symbols, line)
+        return self._is_name(path, within, symbols, role, line)
 
     def _value(self, path: str, within: str, node: Node, line: int) -> Value | None:
         text = (node.text or b"").decode("utf-8", "replace")
@@ -230,22 +231,21 @@ class _Checker:
         below = any((value.path, value.name) in self.resolver.mro(*owner).classes for owner in self.symbol.owners)
         return False if below or not complete else None
 
-    def _is_name(self, path: str, within: str, symbols: SymbolTable, line: int) -> bool | None:
+    def _is_name(self, path: str, within: str, symbols: SymbolTable, role: Role, line: int) -> bool | None:
         """Whether a name without a receiver is the symbol."""
         name, scope = self.symbol.name, within
         while scope:
-            if f"{scope}.{name}" in symbols.entries and (scope == within or symbols.encloses_functions(scope)):
-                is_own = (path, f"{scope}.{name}") in self.symbol.definitions
-                return True if is_own or (symbols.is_class(scope) and (path, scope) in self.symbol.owners) else None
+            if symbols.is_class(scope):  # its names need a receiver, but in an assignment of its own body
+                if role == "assignment" and scope == within:
+                    return True if (path, scope) in self.symbol.owners else None
+            elif f"{scope}.{name}" in symbols.entries and symbols.encloses_functions(scope):
+                return True if (path, f"{scope}.{name}") in self.symbol.definitions else None
             scope = scope.rpartition(".")[0]
-        value = self.resolver.name(path, within, name, line)
-        if value is not None and value.kind in (CLASS_VALUE, FUNCTION_VALUE):
-            return True if (value.path, value.name) in self.symbol.definitions else None
-        if value is not None and value.kind == OUTSIDE_VALUE:
-            return None
-        if symbols.package_key and symbols.package_key in self.packages:
+        if symbols.package_key in self.packages or (self.symbol.modules and self._origin(path, name)):
             return True
-        return True if self.symbol.modules and self._origin(path, name) else None
+        value = self.resolver.name(path, within, name, line)
+        is_own = value is not None and (value.path, value.name) in self.symbol.definitions
+        return True if is_own else None
 
     def _origin(self, path: str, name: str, hops: int = 0) -> bool:
         """Whether a name of a module is the symbol's value, bound there or imported."""
