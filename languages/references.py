@@ -63,12 +63,9 @@ def role_of(name: Node) -> Role:
     around = outer.parent
     if around is None:
         return "read"
-    role: Role | Literal[""] = (
-        "declaration" if _is_receiver(outer) else _role_below(outer, around) or _role_around(outer)
-    )
-    if role:
-        return role
-    return "type" if name.type == "type_identifier" else "read"
+    if _is_receiver(outer):
+        return "declaration"
+    return _role_below(outer, around) or _role_around(outer) or ("type" if name.type == "type_identifier" else "read")
 
 
 def _whole_expression(name: Node) -> Node:
