@@ -41,13 +41,18 @@ class Subject(NamedTuple):
         ]
         return written if written in names or not names else names[0]
 
+    @property
+    def shown(self) -> str:
+        """The name in a sentence."""
+        return self.name if "." in self.name else self.last
+
 
 _RELATIONS = """
     access accessed accesses annotate annotated assign assigned assigns attribute attributes changed changes declaration
     declare declared decorate decorated embed embedded embedding embeds extend extended extending extends field fields
     implementers implementing interface interfaces mention mentioned mentions modified modifies modify pass passed
-    passes properties property read reading reads reference referenced references render rendered renders satisfies satisfy
-    struct structs type types usage usages writes written
+    passes properties property read reading reads reference referenced references render rendered renders satisfies
+    satisfy struct structs type types usage usages writes written
 """
 _RELATION_WORDS = frozenset(_RELATIONS.split())
 """Words for a relation between names, or for a kind of name."""
@@ -77,9 +82,8 @@ class QuestionContext(EvidenceBuilder):
     def _subject(self, name: str, definitions: Sequence[NamedDefinition] = ()) -> Subject:
         """The name with its meanings in this spelling, in any other where there is none."""
         last = name.rpartition(".")[2]
-        values = [
-            v for v in self.index.names.value_bindings(name) if v.name.rpartition(".")[2] == last or not definitions
-        ]
+        bound = self.index.names.value_bindings(name)
+        values = [value for value in bound if value.name.rpartition(".")[2] == last or not definitions]
         exact = [named for named in definitions if named.definition.name == last]
         is_other = values and definitions and not exact and name in self.question.names
         return Subject(name, () if is_other else tuple(definitions), tuple(values[:MAX_CANDIDATES]))

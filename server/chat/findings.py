@@ -59,7 +59,8 @@ def findings(found: QuestionResult, index: RepositoryIndex, folder: str = "") ->
 
 
 def _definitions(context: QuestionContext) -> Iterator[Finding]:
-    for name, definitions, values in context.subjects:
+    for subject in context.subjects:
+        name, (_, definitions, values) = subject.shown, subject
         if definitions:
             shown = (context.definition(named, n_lines=3) for named in definitions)
             text = f"`{name}` is defined at {locations(definitions)}."
@@ -87,7 +88,7 @@ def _callers(context: QuestionContext) -> Iterator[Finding]:
 
 
 def _calls_of(context: QuestionContext, subject: Subject) -> Iterator[Finding]:
-    name, definitions, last = subject.name, subject.definitions, subject.last
+    name, definitions, last = subject.shown, subject.definitions, subject.last
     found = {(call.path, call.line): call for named in definitions for call in callers(context.index, named)}
     resolved = context.ranked(found.values())
     unresolved = context.ranked(
@@ -114,7 +115,7 @@ def _resolved_by_name(context: QuestionContext, definitions: Sequence[NamedDefin
 
 def _uses_of(context: QuestionContext, subject: Subject) -> Iterator[Finding]:
     """The uses that are no calls; of a field also its calls."""
-    name, last = subject.name, subject.last
+    name, last = subject.shown, subject.last
     symbol = symbol_of(context.index, name, subject.definitions, subject.values)
     found = uses(context.index, symbol, with_calls=not subject.definitions)
     unread = f" {counted(range(found.n_unread), 'file')} with the name took too long to read." if found.n_unread else ""
@@ -129,6 +130,8 @@ def _uses_of(context: QuestionContext, subject: Subject) -> Iterator[Finding]:
 
 def _use_finding(context: QuestionContext, text: str, found: Sequence[Use], name: str, how: str) -> Finding:
     ranked = context.ranked(Reference(use.path, use.line, "use", use.enclosing, use.role) for use in found)
+    asked = next((roles for words, roles in _ASKED_ROLES if words.search(context.question.text)), frozenset[str]())
+    ranked.sort(key=lambda each: each.how not in asked)
     shown = (context.reference(each, f"{_VERBS[each.how]} `{name}`", how) for each in ranked)
     return cut_finding(text, shown, len(ranked) + (1 if how else 0))
 
@@ -139,6 +142,14 @@ def _by_role(found: Sequence[Use]) -> str:
     roles = sorted(n_by_role, key=lambda role: (-n_by_role[role], list(_PARTICIPLES).index(role)))
     return "; ".join(f"{_PARTICIPLES[role]} at {locations([u for u in found if u.role == role])}" for role in roles)
 
+
+_ASKED_ROLES: tuple[tuple[re.Pattern[str], frozenset[str]], ...] = (
+    (re.compile(r"\b(?:sets?|assign|modif|chang|writ)", re.IGNORECASE), frozenset({"assignment", "key"})),
+    (re.compile(r"\b(?:reads?|access)", re.IGNORECASE), frozenset({"read", "argument"})),
+    (re.compile(r"\bpass", re.IGNORECASE), frozenset({"argument"})),
+    (re.compile(r"\b(?:decorat|annotat)", re.IGNORECASE), frozenset({"decorator", "type"})),
+)
+"""The roles that words of a question ask for; those uses come first."""
 
 _PARTICIPLES: dict[Role, str] = {
     "read": "read",
@@ -167,7 +178,7 @@ _VERBS: dict[str, str] = {
 
 
 def _no_use(context: QuestionContext, subject: Subject, wants_uses: bool) -> Iterator[Finding]:
-    name, definitions, values = subject
+    name, (_, definitions, values) = subject.shown, subject
     is_unread = any(True for _ in occurrences(context.index, subject.last))
     where = "in the languages whose definitions Weft reads" if is_unread else "in this repository"
     if definitions:
@@ -235,7 +246,8 @@ def _call_paths(context: QuestionContext) -> Iterator[Finding]:
     steps = find_call_path(context.index, sources, targets)
     if not steps:
         steps = find_call_path(context.index, targets, sources)
-        source, target = (target, source) if steps else (source, target)
+        if steps:
+            source, target, sources, targets = target, source, targets, sources
     if not steps:
         calls = context.ranked(call for named in targets for call in callers(context.index, named))
         shown = [_call_item(context, call, target) for call in calls[:N_WITHOUT_PATH]]
@@ -253,7 +265,8 @@ def _call_paths(context: QuestionContext) -> Iterator[Finding]:
         shown.append(context.definition(steps[-1].target, f"`{target}`, the end of the call path"))
         unsure = " Not every call is resolved with certainty." if any(step.how in _UNSURE for step in steps) else ""
     path = " -> ".join(f"`{name}`" for name in names)
-    text = f"`{source}` reaches `{target}` in {counted(steps, 'step')}: {path}.{unsure}"
+    others = f" `{source}` has {len(sources)} definitions; other ones may reach it too." if len(sources) > 1 else ""
+    text = f"`{source}` reaches `{target}` in {counted(steps, 'step')}: {path}.{unsure}{others}"
     yield Finding(text, tuple(shown), not unsure)
 
 
@@ -278,26 +291,27 @@ def _subclasses(context: QuestionContext) -> Iterator[Finding]:
         below = (named for named in subclasses(context.index, last, classes) if named.definition.kind not in _ALIASES)
         found = sorted(below, key=lambda named: is_test(named.path))
         if found:
-            noun = (
-                "type"
-                if embeds
-                else "class"
-                if all(each.definition.kind == "class" for each in found)
-                else "definition"
-            )
-            verb = "embed" if embeds else "inherit"
+            are_classes = all(named.definition.kind == "class" for named in found)
+            noun, verb = ("type", "embed") if embeds else ("class" if are_classes else "definition", "inherit")
             names = name_list(_name_of(named) for named in found)
             relation = "embeds" if embeds else "inherits from"
             reasons = ((named, f"{relation} `{', '.join(named.definition.bases)}`") for named in found)
             shown = (context.definition(named, reason, 3) for named, reason in reasons)
-            # Files for different platforms define a type several times.
-            distinct = {(directory_of(named.path), _name_of(named)) for named in found}
+            # Files of a package for different platforms define a type several times.
+            distinct = {(directory_of(named.path) if embeds else named.path, _name_of(named)) for named in found}
             verb += "s" if len(distinct) == 1 else ""
             by = "" if embeds else "from "
             yield cut_finding(f"{counted(distinct, noun)} {verb} {by}`{last}`: {names}.", shown, len(found))
-        yield from _implementations(context, name, classes)
+        implementing = [*_implementations(context, name, classes)]
+        yield from implementing
+        if not found and not implementing and _ASKS_FOR_SUBCLASSES.search(context.question.text):
+            text = f"No definition that inherits from `{name}` or implements it was found in this repository."
+            yield Finding(text, tuple(context.definition(named) for named in classes[:MOST_SHOWN]))
 
 
+_ASKS_FOR_SUBCLASSES = re.compile(
+    r"\b(?:what|which|who)\b.*\b(?:implement|extend|inherit|subclass|embed|deriv|satisf)", re.IGNORECASE
+)
 _ALIASES = frozenset({"type", "type alias"})
 """Kinds of definitions that give a type another name."""
 

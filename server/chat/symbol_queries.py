@@ -91,11 +91,11 @@ def _may_call(
     if not has_typed_resolution(language):
         return True
     parts = parse_dotted(call.callee)
-    if len(parts) == 1:
-        return False in are_members
-    value = resolver.read(path, _scope_name(index, path, call.scope) or MODULE, parts[:-1], call.line)
+    value = resolver.read(path, _scope_name(index, path, call.scope) or MODULE, parts[:-1] or parts, call.line)
     if value is not None and value.kind == OUTSIDE_VALUE:
         return False
+    if len(parts) == 1:
+        return False in are_members
     # In a package, an unknown receiver is no package, so the name is that of a member.
     return True in are_members or not language_named(language).shares_directory
 

@@ -97,6 +97,8 @@ def symbol_of(
     for path, definition in definitions:
         keys.add((path, definition.qualified_name))
         last = definition.name
+    for value in values:
+        last = value.name.rpartition(".")[2]
     for path, qualified in (*keys, *((value.path, value.name) for value in values)):
         owner = qualified.rpartition(".")[0]
         if not owner:
@@ -164,16 +166,17 @@ class _Checker:
         language = language_named(file.language)
         if language.embedded is not None:
             source = language.embedded.blanked(source)
-        word = self.symbol.name.encode("utf-8", "surrogatepass")
-        places = [found.start() for found in re.finditer(rb"(?<![\w$])%b(?![\w$])" % re.escape(word), source)]
+        aliases = {item.local_name for item in file.imports if item.name == self.symbol.name} - {""}
+        words = "|".join(map(re.escape, sorted(aliases | {self.symbol.name}))).encode("utf-8", "surrogatepass")
+        places = [found.span() for found in re.finditer(rb"(?<![\w$])(?:%b)(?![\w$])" % words, source)]
         if not places:
             return
         root = Parser(grammar(file.language)).parse(source).root_node
         seen = set[tuple[int, Role]]()
-        for place in places:
-            node = root.descendant_for_byte_range(place, place + len(word))
+        for start, end in places:
+            node = root.descendant_for_byte_range(start, end)
             # The node of a private name includes its sign: `#pay`.
-            if node is None or node.end_byte != place + len(word) or place - node.start_byte > 1 or not is_name(node):
+            if node is None or node.end_byte != end or start - node.start_byte > 1 or not is_name(node):
                 continue
             role, line = role_of(node), node.start_point[0]
             if role in ("declaration", "import") or (role == "call" and not with_calls) or (line, role) in seen:
@@ -200,7 +203,7 @@ class _Checker:
             return self._is_member(self._value(path, within, receiver, line))
         if role == "key" and not node.type.startswith("shorthand"):
             return False if self.symbol.owners else None
-        return self._is_name(path, within, symbols, role, line)
+        return self._is_name(path, within, symbols, node, role, line)
 
     def _value(self, path: str, within: str, node: Node, line: int) -> Value | None:
         text = (node.text or b"").decode("utf-8", "replace")
@@ -231,9 +234,9 @@ class _Checker:
         below = any((value.path, value.name) in self.resolver.mro(*owner).classes for owner in self.symbol.owners)
         return False if below or not complete else None
 
-    def _is_name(self, path: str, within: str, symbols: SymbolTable, role: Role, line: int) -> bool | None:
+    def _is_name(self, path: str, within: str, symbols: SymbolTable, node: Node, role: Role, line: int) -> bool | None:
         """Whether a name without a receiver is the symbol."""
-        name, scope = self.symbol.name, within
+        name, scope = (node.text or b"").decode("utf-8", "replace").lstrip("#"), within
         while scope:
             if symbols.is_class(scope):  # its names need a receiver, but in an assignment of its own body
                 if role == "assignment" and scope == within:
@@ -241,7 +244,9 @@ class _Checker:
             elif f"{scope}.{name}" in symbols.entries and symbols.encloses_functions(scope):
                 return True if (path, f"{scope}.{name}") in self.symbol.definitions else None
             scope = scope.rpartition(".")[0]
-        if symbols.package_key in self.packages or (self.symbol.modules and self._origin(path, name)):
+        if (symbols.package_key and symbols.package_key in self.packages) or (
+            self.symbol.modules and self._origin(path, name)
+        ):
             return True
         value = self.resolver.name(path, within, name, line)
         is_own = value is not None and (value.path, value.name) in self.symbol.definitions
