@@ -72,7 +72,8 @@ class DefinitionIndex:
         if outer:
             found = [named for named in found if self._is_inside(named, outer)]
         exact = [named for named in found if named.definition.name == last]
-        found = exact or found or (self._inherited(".".join(outer), last) if outer else self._renamed(last))
+        owned = [named for named in exact if outer and f".{named.definition.qualified_name}".endswith(f".{name}")]
+        found = owned or exact or found or (self._inherited(".".join(outer), last) if outer else self._renamed(last))
         return sorted(found, key=_top_level_first)
 
     def value_bindings(self, name: str) -> list[ValueBinding]:

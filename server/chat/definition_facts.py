@@ -12,7 +12,7 @@ from typing import NamedTuple, TypeAlias
 
 from ...codegraph.symbol_table import is_class
 from ...retrieval import Location, RepositoryIndex
-from ...retrieval.definition_index import NamedDefinition, ValueBinding
+from ...retrieval.definition_index import NamedDefinition, ValueBinding, normalised_name
 from ...retrieval.questions import TEST_WORDS, QuestionResult, is_test
 from ...retrieval.terms import encode, terms_of
 from .evidence_items import MOST_SHOWN, EvidenceBuilder, counted, cut_finding, locations
@@ -44,7 +44,8 @@ class Subject(NamedTuple):
     @property
     def shown(self) -> str:
         """The name in a sentence."""
-        return self.name if "." in self.name else self.last
+        is_spelling = "." not in self.name and normalised_name(self.name) == normalised_name(self.last)
+        return self.last if is_spelling else self.name
 
 
 _RELATIONS = """
@@ -76,7 +77,8 @@ class QuestionContext(EvidenceBuilder):
         self.is_about_names = bool(as_written) or _covers([name for name, _ in self.all_names], plain)
         self.subjects = [self._subject(name, definitions) for name, definitions in self.names]
         defined = {subject.name for subject in self.subjects}
-        others = found.question.names or (tuple(plain) if len(plain) == 1 and not as_written else ())
+        are_names = len(plain) == 1 or (len(plain) == 2 and "path" in found.question.kinds)
+        others = found.question.names or (tuple(sorted(plain)) if are_names and not as_written else ())
         self.subjects += [self._subject(name) for name in others if name not in defined and "/" not in name]
 
     def _subject(self, name: str, definitions: Sequence[NamedDefinition] = ()) -> Subject:

@@ -42,6 +42,7 @@ from .symbol_uses import Use, symbol_of, uses
 from .unread_languages import occurrences
 from .values import EvidenceItem, Finding
 
+N_BESIDE_OTHERS = 3  # the number of lines of a word search that are shown beside other findings
 N_WITHOUT_PATH = 6  # the number of calls of the target that are shown when there is no call path
 
 
@@ -54,7 +55,7 @@ def findings(found: QuestionResult, index: RepositoryIndex, folder: str = "") ->
     kinds = kinds | {"callers"} if "uses" in kinds else kinds
     made = [finding for kind, find in _BY_KIND if kind in kinds for finding in find(context)]
     if kinds & _ABOUT_SYMBOLS:
-        made += _unread(context)
+        made += _unread(context, N_BESIDE_OTHERS if made else MOST_SHOWN)
     return made
 
 
@@ -179,8 +180,7 @@ _VERBS: dict[str, str] = {
 
 def _no_use(context: QuestionContext, subject: Subject, wants_uses: bool) -> Iterator[Finding]:
     name, (_, definitions, values) = subject.shown, subject
-    is_unread = any(True for _ in occurrences(context.index, subject.last))
-    where = "in the languages whose definitions Weft reads" if is_unread else "in this repository"
+    where = _where(context, subject.last)
     if definitions:
         defined = [context.definition(named, f"defines `{name}`") for named in definitions[:MOST_SHOWN]]
         yield Finding(f"No call of `{name}` was found {where}.", tuple(defined))
@@ -192,7 +192,13 @@ def _no_use(context: QuestionContext, subject: Subject, wants_uses: bool) -> Ite
         )
 
 
-def _unread(context: QuestionContext) -> Iterator[Finding]:
+def _where(context: QuestionContext, name: str) -> str:
+    """The files in which a name that is not found does not occur."""
+    is_unread = any(True for _ in occurrences(context.index, name))
+    return "in the languages whose definitions Weft reads" if is_unread else "in this repository"
+
+
+def _unread(context: QuestionContext, n_shown: int) -> Iterator[Finding]:
     """Where names of the question occur in languages whose definitions are not read."""
     for subject in context.subjects:
         for language, found in occurrences(context.index, subject.last):
@@ -202,8 +208,8 @@ def _unread(context: QuestionContext) -> Iterator[Finding]:
                 f"`{subject.last}` occurs in {in_files}; Weft does not read definitions of {language},"
                 " so this is a word search."
             )
-            shown = (context.reference(each, f"mentions `{subject.last}`") for each in context.ranked(found))
-            yield cut_finding(text, shown, len(found))
+            shown = [context.reference(each, f"mentions `{subject.last}`") for each in context.ranked(found)[:n_shown]]
+            yield Finding(text, tuple(shown), len(shown) == len(found))
 
 
 def _asks_for_uses(name: str, text: str) -> bool:
@@ -305,7 +311,7 @@ def _subclasses(context: QuestionContext) -> Iterator[Finding]:
         implementing = [*_implementations(context, name, classes)]
         yield from implementing
         if not found and not implementing and _ASKS_FOR_SUBCLASSES.search(context.question.text):
-            text = f"No definition that inherits from `{name}` or implements it was found in this repository."
+            text = f"No definition that inherits from `{name}` or implements it was found {_where(context, last)}."
             yield Finding(text, tuple(context.definition(named) for named in classes[:MOST_SHOWN]))
 
 
