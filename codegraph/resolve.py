@@ -34,6 +34,7 @@ HOW = (
     "constructor",  # the __init__ of a class that is called
     "same package",  # defined in another file of the directory (Go, Java, C#)
     "unique name",  # the only definition of that name in the repository
+    "same name",  # one of the few definitions of that name; the receiver is unknown
 )
 """The ways a name is resolved."""
 

@@ -20,7 +20,6 @@ from ...retrieval import (
     Query,
     QueryLines,
     RankedFragment,
-    RepositoryIndex,
     RetrievalOptions,
     Retrieved,
     retrieve,
@@ -46,15 +45,15 @@ def retrieve_at(
     """Fragments for the code at the cursor, or for `lines` instead, best first."""
     # The default strategy reads the cursor's line as words, so the lines above are parsed once for each line, not for
     # each key. FragRel's formulas need the exact prefix.
-    file_graph = None
+    file_graph, path = None, snapshot.index_path(cursor.path)
     if options.strategy == "weft":
         above = cursor.lines.text[: cursor.lines.offset(cursor.line, 0)]
-        file_graph = graph_above(cursor.path, above, cursor.file_language)
+        file_graph = graph_above(path, above, cursor.file_language)
     elif cursor.language_id:
-        file_graph = parse_file(cursor.path, cursor.prefix, cursor.file_language)
-    edited = tuple(_recent_edit_locations(snapshot.index, cursor))
-    query = Query(cursor.path, cursor.prefix, cursor.shown_from_line, file_graph, lines, edited)
-    return retrieve(snapshot.index, query, options)
+        file_graph = parse_file(path, cursor.prefix, cursor.file_language)
+    edited = tuple(_recent_edit_locations(snapshot, cursor))
+    query = Query(path, cursor.prefix, cursor.shown_from_line, file_graph, lines, edited)
+    return snapshot.shown(retrieve(snapshot.index, query, options))
 
 
 @lru_cache(maxsize=16)
@@ -108,7 +107,7 @@ def request_for(
         prefix=cursor.prefix,
         suffix=cursor.suffix,
         fragments=to_prompt_fragments(fragments),
-        repository=snapshot.index.name,
+        repository=snapshot.name,
         max_new_tokens=max_new_tokens,
         single_line=single_line,
     )
@@ -171,17 +170,18 @@ def _same_but_for_line(a: Cursor, b: Cursor) -> bool:
     return a.lines.text[:start] == b.lines.text[:start] and a.lines.text[ends[0] :] == b.lines.text[ends[1] :]
 
 
-def _recent_edit_locations(index: RepositoryIndex, cursor: Cursor) -> Iterator[Location]:
-    """Locations of recent edits, the latest first, without blank lines.
+def _recent_edit_locations(snapshot: FolderSnapshot, cursor: Cursor) -> Iterator[Location]:
+    """Locations of recent edits in the index, the latest first, without blank lines.
 
     Edits that were undone or overwritten since are left out.
     """
+    index = snapshot.index
     for hunk in cursor.recent_hunks:
         written = [number for number, line in enumerate(hunk.after) if line.strip()]
         if not written:
             continue
         first, end = written[0], written[-1] + 1
-        location = Location(hunk.path, hunk.start_line + first, hunk.start_line + end)
+        location = Location(snapshot.index_path(hunk.path), hunk.start_line + first, hunk.start_line + end)
         is_present = index.n_lines_of(location.path) >= location.end_line and index.text(location) == "\n".join(
             hunk.after[first:end]
         )
