@@ -130,6 +130,8 @@ def _calls(view: CursorView, similar: Mapping[Location, float]) -> Iterator[tupl
         calls = view.names.files[path].calls
         spans = [(location.start_line, location.end_line) for location in locations]
         for edge in view.names.call_edges_in(path, spans):
+            if edge.how == "implementation":  # the method of the interface is what the code names
+                continue
             line = calls[edge.call].line
             for location in locations:
                 if location.start_line <= line < location.end_line:
