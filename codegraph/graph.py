@@ -7,7 +7,7 @@
 from __future__ import annotations
 
 import gc
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import lru_cache
 from types import MappingProxyType
@@ -113,6 +113,10 @@ class CodeGraph:
         """The resolved calls of a file, in source order; () for a file that is not in the graph."""
         packed = self._edges.get(path)
         return _unpack_edges(packed) if packed else ()
+
+    def call_edges_in(self, path: str, spans: Sequence[tuple[int, int]]) -> tuple[CallEdge, ...]:
+        """The resolved calls on the lines of some half-open ranges, and possibly others of the file."""
+        return self.call_edges(path)
 
     def callers(self, path: str, qualified_name: str) -> tuple[Caller, ...]:
         """The calls that resolve to a definition, by path and source order."""
@@ -274,6 +278,12 @@ class _Overlay(CodeGraph):
         if all(self._exists(edge.path, edge.qualified_name) for edge in edges):
             return edges
         return tuple(edge for edge in edges if self._exists(edge.path, edge.qualified_name))
+
+    def call_edges_in(self, path: str, spans: Sequence[tuple[int, int]]) -> tuple[CallEdge, ...]:
+        if path != self._path or path in self._edges:
+            return self.call_edges(path)
+        edges, _ = resolve_calls(self, self._files[path], spans)
+        return tuple(CallEdge(call, *target) for call, target in edges)
 
     def callers(self, path: str, qualified_name: str) -> tuple[Caller, ...]:
         if not self._exists(path, qualified_name):

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from .file_graph import Definition
 from .modules import ModuleQuery, manifest_style, names_affected_by
-from .resolver import Dependency, MemoEntry, global_name_key
+from .resolver import MAX_CANDIDATES, Dependency, MemoEntry, global_name_key
 from .symbol_table import STAR_IMPORTS, Entry, SymbolTable, changed_names
 from .typed_resolver import TypedResolver
 
@@ -140,9 +140,9 @@ NameMoves: TypeAlias = dict[str, tuple[set[str], set[str]]]
 
 
 def _answer(key: str, graph: CodeGraph) -> tuple[str, ...]:
-    """What resolution reads under a key: all definitions in a package, else a definition that is the only one."""
+    """What resolution reads under a key: the definitions of a package, or the few of a name."""
     found = graph.definitions_named(key)
-    return found if "\0" in key or len(found) == 1 else ()
+    return found if "\0" in key or len(found) <= MAX_CANDIDATES else ()
 
 
 def note_moves(moves: NameMoves, path: str, old: SymbolTable | None, new: SymbolTable | None) -> None:

@@ -80,8 +80,9 @@ class TypedResolver(Resolver):
         receiver = self.read(path, within, parts[:-1], line)
         found = None if receiver is None else self.member(receiver, last)
         if found is None and (receiver is None or self._is_open(receiver)):
-            target = self.unique(symbols.language, last)
-            return () if target is None or "." not in target.qualified_name else (target,)
+            return tuple(
+                target for target in self.by_name(symbols.language, last, near=path) if "." in target.qualified_name
+            )
         return self._called(self._after(found, parts[-1].operations))
 
     def _may_be_global(self, path: str, within: str, name: str, rules: Language) -> bool:
@@ -206,7 +207,9 @@ class TypedResolver(Resolver):
         if kind == FUNCTION_VALUE:
             # Treated as a property: its value is its result.
             result = self.result(value)
-            return None if result is None else self.member(result, name)
+            if result is None or result.kind == FUNCTION_VALUE:  # a function may return itself
+                return None
+            return self.member(result, name)
         classes, complete = self.mro(path, value.name)
         for depth, (class_path, class_name) in enumerate(classes[1:] if kind == SUPER_VALUE else classes):
             found = self.attribute(class_path, f"{class_name}.{name}")

@@ -81,7 +81,7 @@ def rank_definitions(
         # A constructor is represented by its class.
         name = name.removesuffix(".__init__")
         if (path, name) not in candidates:
-            definition = view.graph.definition(path, name)
+            definition = view.names.definition(path, name)
             if definition is None or (path == view.path and definition.start_line >= hidden_from):
                 return None
             candidates[path, name] = Candidate(path, definition)
@@ -94,7 +94,7 @@ def rank_definitions(
             found.caller = found.caller or location
     typed = _typed(view)
     called = {found.definition.name for found in candidates.values()}
-    for reached in reachable_symbols(view.graph, view.path, view.cursor_line, wanted=called, typed=typed):
+    for reached in reachable_symbols(view.names, view.path, view.cursor_line, wanted=called, typed=typed):
         fits = _fits(typed, reached.name)
         is_imported = reached.how in ("import", "re-export")
         name = reached.definition.qualified_name.removesuffix(".__init__")
@@ -127,8 +127,9 @@ def _calls(view: CursorView, similar: Mapping[Location, float]) -> Iterator[tupl
     for location in similar:
         by_path.setdefault(location.path, []).append(location)
     for path, locations in by_path.items():
-        calls = view.graph.files[path].calls
-        for edge in view.graph.call_edges(path):
+        calls = view.names.files[path].calls
+        spans = [(location.start_line, location.end_line) for location in locations]
+        for edge in view.names.call_edges_in(path, spans):
             line = calls[edge.call].line
             for location in locations:
                 if location.start_line <= line < location.end_line:

@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 
 from ..codegraph import CodeGraph, FileGraph, parse_file
 from ..codegraph.cover import Spans
+from ..codegraph.prefix import parse_prefix
 from ..codegraph.relations import Relations
 from ..codegraph.weights import Weights
 from .bm25 import FloatArray
@@ -239,6 +240,15 @@ class CursorView:
         """The code graph with the cursor's file cut at the cursor."""
         file = self.query.file_graph
         return self.index.graph.overlay(parse_file(self.path, self.query.prefix) if file is None else file)
+
+    @cached_property
+    def names(self) -> CodeGraph:
+        """As `graph`, without syntax nodes of the finished code before the cursor: definitions and calls cost less."""
+        if self.query.file_graph is not None or "graph" in self.__dict__:
+            return self.graph
+        indexed = self.index.graph.files.get(self.path)
+        text = self.index.texts.get(self.path, b"")
+        return self.index.graph.overlay(parse_prefix(self.path, self.query.prefix, indexed, text))
 
     @cached_property
     def relations(self) -> Relations:

@@ -184,5 +184,6 @@ LANGUAGES = (
         own_object="",
         builtins=_BUILTINS,
         has_types=True,
+        has_method_sets=True,
     ),
 )

@@ -594,6 +594,7 @@ _BUILTINS = (
 LANGUAGES = (
     Language(
         "javascript",
+        title="JavaScript",
         suffixes="js mjs cjs jsx",
         file_names="jakefile",
         lsp_ids="javascriptreact",

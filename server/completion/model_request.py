@@ -9,11 +9,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from functools import lru_cache, partial
+from itertools import groupby
 
 from ...codegraph import FileGraph, parse_file
 from ...languages import Language
 from ...llm import Cancel, CodeModel, CompletionRequest, PromptFragment, WorkspaceModel
 from ...retrieval import (
+    Fragment,
     Location,
     Query,
     QueryLines,
@@ -113,16 +115,23 @@ def request_for(
 
 
 def to_prompt_fragments(fragments: Iterable[RankedFragment]) -> tuple[PromptFragment, ...]:
-    """Fragments in the form of prompts."""
+    """Fragments in the form of prompts; an outline gives one for each of its files."""
     return tuple(
         PromptFragment(
-            paths=tuple(location.path for location in ranked.fragment.locations),
-            text=ranked.fragment.text,
-            start_line=ranked.fragment.locations[0].start_line,
+            paths=tuple(location.path for location in fragment.locations),
+            text=fragment.text,
+            start_line=fragment.locations[0].start_line,
             score=ranked.score,
         )
         for ranked in fragments
+        for fragment in (_by_file(ranked.fragment) if ranked.fragment.is_outline else (ranked.fragment,))
     )
+
+
+def _by_file(outline: Fragment) -> Iterator[Fragment]:
+    """The signatures of an outline, one fragment for each file."""
+    for path, parts in groupby(outline.parts(), key=lambda part: part[0].path):
+        yield Fragment((Location(path, 0, 0),), "\n".join(text for _, text in parts))
 
 
 class PromptStableFragments:

@@ -80,6 +80,7 @@ def fragments_json(fragments: Iterable[RankedFragment]) -> list[answers.Fragment
             "way": list(ranked.path),
             "places": [place_json(place) for place in ranked.fragment.locations],
             "text": ranked.fragment.text,
+            "isOutline": ranked.fragment.is_outline,
         }
         for ranked in fragments
     ]

@@ -96,8 +96,9 @@ def _speed(model: ModelState) -> str:
 def _fragment_lines(explanation: Explanation, number: int, ranked: RankedFragment) -> Iterator[PageLine]:
     first, *others = ranked.fragment.locations
     yield _linked(f"{number}. {ranked.score:.2f}  {_location(first)}", explanation, first)
+    relation = "and" if ranked.fragment.is_outline else "also"
     for place in others:
-        yield _linked(f"     also {_location(place)}", explanation, place)
+        yield _linked(f"     {relation} {_location(place)}", explanation, place)
     if ranked.parts:
         parts = " + ".join(f"{part.name} {part.value:.2f}" for part in ranked.parts)
         yield _line(f"     {ranked.score:.2f} = {parts}")
