@@ -64,7 +64,7 @@ def places(workspace: Workspace, path: Path, text: str, strategy: str = "weft"):
 def edges(workspace: Workspace, root: Path, folder: str, path: str) -> list[str]:
     """The resolved calls of a file of a folder, as shown paths and names."""
     workspace.flush()
-    snapshot = workspace._folders.snapshot_at(str((root / folder).resolve()))
+    snapshot = workspace._folders.snapshot_of(str((root / folder).resolve()))
     found = snapshot.index.graph.call_edges(snapshot.index_path(path))
     show = snapshot.paths if isinstance(snapshot, CrossFolderSnapshot) else lambda: None
     return [f"{show[edge.path]}::{edge.qualified_name}" for edge in found]
@@ -118,7 +118,7 @@ def test_the_workspace_model_copies_lines_of_another_folder(tmp_path):
 def test_the_indexed_version_of_the_own_file_is_not_copied(tmp_path):
     text = "alpha_beta_gamma(delta_epsilon, zeta_eta_theta)\n"
     with opened(tmp_path, "api app", {"api/price.py": PRICE, "app/own.py": text}) as workspace:
-        model = workspace._folders.snapshot_at(str((tmp_path / "app").resolve())).model.with_threshold(0.0)
+        model = workspace._folders.snapshot_of(str((tmp_path / "app").resolve())).model.with_threshold(0.0)
         request = CompletionRequest("own.py", "python", "alpha_beta_gamma(delta_epsilon, ", "", ())
         assert [piece.text for piece in model.stream(request, Cancel())] != ["zeta_eta_theta)"]
         elsewhere = CompletionRequest("new.py", "python", "alpha_beta_gamma(delta_epsilon, ", "", ())
@@ -139,7 +139,7 @@ def test_the_setting_turns_it_off(tmp_path):
 def test_a_single_folder_has_no_joint_index(tmp_path):
     with opened(tmp_path, "app", {"app/shop.py": SHOP, "app/price.py": PRICE}) as workspace:
         (folder,) = workspace._folders
-        assert workspace._folders.snapshot_of(folder) is folder.snapshot
+        assert folder.view is folder.snapshot
 
 
 # What stays per folder
@@ -226,7 +226,7 @@ def test_a_folder_with_the_name_of_a_directory_of_the_own_folder_is_told_apart(t
         text = "total_price(items, discount)\nnet_price(items)"
         found = set(shown(workspace, tmp_path / "app/pay.py", text))
         assert {"api/price.py", f"{tmp_path.name}/api/price.py"} <= found
-        snapshot = workspace._folders.snapshot_at(str((tmp_path / "app").resolve()))
+        snapshot = workspace._folders.snapshot_of(str((tmp_path / "app").resolve()))
         assert snapshot.other_file("api/price.py") is None
         assert snapshot.other_file(f"{tmp_path.name}/api/price.py") == (tmp_path / "api/price.py").resolve()
 
@@ -393,11 +393,12 @@ def test_edits_in_several_folders_equal_an_index_from_scratch(before, after):
         index.use(list(folders.values()), Config())
         writer.flush()
         _apply(writer, folders, after)
+        views = {folder: folder.view for folder in folders.values()}
         scratch = CrossFolderIndex(writer)
         scratch.use(list(folders.values()), Config())
         writer.flush()
         for folder in folders.values():
-            assert _facts(index.snapshot_of(folder)) == _facts(scratch.snapshot_of(folder))
+            assert _facts(views[folder]) == _facts(folder.view)
     finally:
         writer.close()
 

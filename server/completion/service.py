@@ -245,7 +245,7 @@ class CompletionService:
     def _prefetch(self, item_id: str, cancel: Cancel) -> None:
         cursor = self._engine.cursor_after(item_id)
         if cursor is not None:
-            snapshot = self._folders.snapshot_at(cursor.folder)
+            snapshot = self._folders.snapshot_of(cursor.folder)
             self._engine.prefetch(Request(snapshot, self._models.chain, cursor, self._config, cancel, is_prefetch=True))
 
     # Helpers.
@@ -262,7 +262,7 @@ class CompletionService:
                 self._last_requested[path] = (cursor.line, cursor.character)
             refusal = PAUSED if self._buffers.is_paused and options.trigger == "automatic" else ""
         return Request(
-            self._folders.snapshot_of(facts.folder),
+            self._folders.outside if facts.folder is None else facts.folder.view,
             self._models.chain,
             cursor,
             self._config,

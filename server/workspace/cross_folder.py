@@ -14,7 +14,7 @@ from __future__ import annotations
 import logging
 import threading
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 
@@ -34,31 +34,30 @@ log = logging.getLogger("weft")
 
 
 class CrossFolderIndex:
-    """The joint index of a workspace. `snapshot_of` may be called from any thread; updates run on the writer."""
+    """The joint index of a workspace; sets the `view` of its folders. Updates run on the writer."""
 
     def __init__(self, writer: Writer) -> None:
         self._writer = writer
         self._lock = threading.Lock()
-        self._joint: _Joint | None = None  # replaced whole
+        self._joint: _Joint | None = None  # replaced whole, with the lock
 
     def use(self, folders: Sequence[Folder], config: Config) -> None:
         """Index these folders jointly from now on; each takes part as soon as its files are in the joint index."""
         is_needed = len(folders) > 1 and config.index.cross_folders
         with self._lock:
             self._joint = _Joint.empty(folders, config) if is_needed else None
+            for folder in folders:
+                folder.view = folder.snapshot
         for folder in folders if is_needed else ():
             self._writer.submit(partial(self._join, folder))
-
-    def snapshot_of(self, folder: Folder) -> FolderSnapshot:
-        """The newest joint snapshot for documents of a folder; the folder's own one before its files have joined."""
-        joint = self._joint
-        return folder.snapshot if joint is None or folder not in joint.joined else joint.seen_from(folder)
 
     def changed(self, folder: Folder, changed: Sequence[Analysis], removed: Sequence[str]) -> None:
         """On the writer: apply a change of a folder's snapshot."""
         joint = self._joint
         if joint is not None and folder in joint.joined:
             self._publish(joint, joint.with_changes(folder, changed, removed))
+        else:
+            self._show_own(folder)
 
     def loaded(self, folder: Folder) -> None:
         """On the writer: the folder's snapshot was replaced whole."""
@@ -66,6 +65,8 @@ class CrossFolderIndex:
         if joint is not None and folder in joint.joined:
             self._publish(joint, replace(joint, joined=joint.joined - {folder}))
             self._writer.submit(partial(self._join, folder))
+        else:
+            self._show_own(folder)
 
     def _join(self, folder: Folder) -> None:
         """On the writer: add all files of a folder."""
@@ -82,6 +83,12 @@ class CrossFolderIndex:
         with self._lock:
             if self._joint is before:  # else the folders have changed, and will join the new index
                 self._joint = after
+                for folder in after.folders:
+                    folder.view = after.seen_from(folder)
+
+    def _show_own(self, folder: Folder) -> None:
+        with self._lock:
+            folder.view = folder.snapshot
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,22 +128,17 @@ class _ShownPaths(dict[str, str]):
     def __init__(self, layout: _Layout, own: Folder) -> None:
         super().__init__()
         self._layout, self._own = layout, own
-        self._labels = {folder: f"{label}/" for folder, label in _labels(layout, own).items() if folder is not own}
+        self.labels = {folder: f"{label}/" for folder, label in _labels(layout, own).items() if folder is not own}
 
     def __missing__(self, path: str) -> str:
         folder, key = self._layout.owner_of(path)
-        shown = self[path] = self._labels.get(folder, "") + key
+        shown = self[path] = self.labels.get(folder, "") + key
         return shown
 
     def other_file(self, shown: str) -> Path | None:
         """The file of a shown path of another folder."""
-        found = (f.path / shown.removeprefix(label) for f, label in self._labels.items() if shown.startswith(label))
+        found = (f.path / shown.removeprefix(label) for f, label in self.labels.items() if shown.startswith(label))
         return next(found, None)
-
-    def are_ambiguous_with(self, keys: Iterable[str]) -> bool:
-        """Whether files of the own folder have names like those of another one."""
-        labels = tuple(self._labels.values())
-        return any(key.startswith(labels) for key in keys)
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,15 +148,14 @@ class CrossFolderSnapshot(FolderSnapshot):
     own_name: str
     directory: str
     paths: _ShownPaths
-    shown_texts: Mapping[str, bytes]
+
+    def __post_init__(self) -> None:
+        texts = {self.paths[path]: text for path, text in self.index.texts.items()}
+        object.__setattr__(self, "texts", texts)
 
     @property
     def name(self) -> str:
         return self.own_name
-
-    @property
-    def texts(self) -> Mapping[str, bytes]:
-        return self.shown_texts
 
     def index_path(self, path: str) -> str:
         # Documents outside of all folders have absolute paths.
@@ -180,7 +181,6 @@ class _Joint:
     model: WorkspaceModel
     joined: frozenset[Folder]
     paths: Mapping[Folder, _ShownPaths]
-    snapshots: dict[Folder, CrossFolderSnapshot] = field(default_factory=dict)  # made on demand
 
     @classmethod
     def empty(cls, folders: Sequence[Folder], config: Config) -> _Joint:
@@ -197,8 +197,10 @@ class _Joint:
         moved = [(path, each) for each in changed if (path := self.layout.path_of(folder, each.path)) is not None]
         gone = [path for key in removed if (path := self.layout.path_of(folder, key)) is not None]
         paths = self.paths
-        if paths[folder].are_ambiguous_with(each.path for _, each in moved):
-            paths = {**paths, folder: _ShownPaths(self.layout, folder)}
+        if gone or any(path not in self.index for path, _ in moved):  # else all names are the same
+            renewed = _ShownPaths(self.layout, folder)
+            if renewed.labels != paths[folder].labels:
+                paths = {**paths, folder: renewed}
         return replace(
             self,
             index=self.index.with_changes(
@@ -206,23 +208,15 @@ class _Joint:
             ),
             model=self.model.with_changes([replace(each.tokens, path=path) for path, each in moved], gone),
             paths=paths,
-            snapshots={},
         )
 
-    def seen_from(self, folder: Folder) -> CrossFolderSnapshot:
-        found = self.snapshots.get(folder)
-        if found is None:
-            directory, paths = self.layout.directories[folder], self.paths[folder]
-            found = self.snapshots[folder] = CrossFolderSnapshot(
-                self.index,
-                self.model.for_directory(directory),
-                {},
-                folder.path.name,
-                directory,
-                paths,
-                {paths[path]: text for path, text in self.index.texts.items()},
-            )
-        return found
+    def seen_from(self, folder: Folder) -> FolderSnapshot:
+        """The snapshot for requests in a folder; the folder's own one before its files have joined."""
+        if folder not in self.joined:
+            return folder.snapshot
+        directory, paths = self.layout.directories[folder], self.paths[folder]
+        model = self.model.for_directory(directory)
+        return CrossFolderSnapshot(self.index, model, {}, folder.path.name, directory, paths)
 
 
 def _labels(layout: _Layout, own: Folder) -> dict[Folder, str]:

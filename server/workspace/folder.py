@@ -110,7 +110,7 @@ class _Difference:
 
 
 class FolderObserver(Protocol):
-    """Receives the changes of a folder's snapshot, on the writer."""
+    """Receives the changes of a folder's snapshot, on the writer, and sets its `view`."""
 
     def changed(self, folder: Folder, changed: Sequence[Analysis], removed: Sequence[str]) -> None: ...
 
@@ -143,6 +143,8 @@ class Folder:
         self._indexing = threading.Lock()
         # Replaced whole on the writer; readers continue with the one that they took.
         self.snapshot = FolderSnapshot.empty(index_settings(config, name=path.name))
+        # For requests in the folder: `snapshot`, or one with the files of other folders too.
+        self.view: FolderSnapshot = self.snapshot
 
     @property
     def skipped_files(self) -> dict[str, SkippedFile]:
@@ -465,7 +467,7 @@ class Folder:
             if record.path not in passed and record.path in records and records[record.path].hash == record.hash
         ]
         if touched:
-            self._replace(self.snapshot.with_records(touched))
+            self.snapshot, self._dirty = self.snapshot.with_records(touched), True
         for analysis in analyses:
             self._skipped.pop(analysis.path, None)
         self._log_problems(analysis.graph for analysis in analyses)
@@ -491,20 +493,21 @@ class Folder:
 
     def _change(self, changed: Sequence[Analysis] = (), removed: Sequence[str] = ()) -> None:
         """On the writer: publish the next snapshot."""
-        before = self.snapshot
-        self._replace(before.with_changes(changed, removed))
-        if self._observer is not None and self.snapshot is not before:
-            self._observer.changed(self, changed, removed)
+        snapshot = self.snapshot.with_changes(changed, removed)
+        if snapshot is not self.snapshot:
+            self.snapshot, self._dirty = snapshot, True
+            if self._observer is None:
+                self.view = snapshot
+            else:
+                self._observer.changed(self, changed, removed)
 
     def _load(self, snapshot: FolderSnapshot) -> None:
         """On the writer: publish the cached snapshot."""
         self.snapshot = snapshot
-        if self._observer is not None:
+        if self._observer is None:
+            self.view = snapshot
+        else:
             self._observer.loaded(self)
-
-    def _replace(self, snapshot: FolderSnapshot) -> None:
-        self._dirty = self._dirty or snapshot is not self.snapshot
-        self.snapshot = snapshot
 
 
 def _stamp(file: FoundFile | FileRecord) -> tuple[int, ...]:

@@ -135,13 +135,9 @@ class Folders:
             folder = self._all[0]
         return folder, key
 
-    def snapshot_of(self, folder: Folder | None) -> FolderSnapshot:
-        """The newest snapshot for documents of a folder; it has the files of all folders, see `cross_folder`."""
-        return self.outside if folder is None else self._cross_folder.snapshot_of(folder)
-
-    def snapshot_at(self, root: str) -> FolderSnapshot:
-        """`snapshot_of` the folder at `root`; an empty one if there is no such folder."""
-        return self.snapshot_of(next((folder for folder in self._all if str(folder.path) == root), None))
+    def snapshot_of(self, root: str) -> FolderSnapshot:
+        """The newest snapshot for requests in the folder at `root`; an empty one if there is no such folder."""
+        return next((folder.view for folder in self._all if str(folder.path) == root), self.outside)
 
     def known(self, folder: Path | str) -> Folder:
         """The folder at a path. Raises KeyError if the workspace does not contain it."""

@@ -8,7 +8,7 @@ completion has a consistent view. `cross_folder` derives a snapshot whose index 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from ...codegraph import STORED_CLASSES as GRAPH_CLASSES
@@ -27,16 +27,15 @@ class FolderSnapshot:
     index: RepositoryIndex
     model: WorkspaceModel
     records: Mapping[str, FileRecord]
+    texts: Mapping[str, bytes] = field(init=False)  # by shown path
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "texts", self.index.texts)
 
     @property
     def name(self) -> str:
-        """The name of the folder, for imports and prompts."""
+        """The name of the folder, for prompts."""
         return self.index.name
-
-    @property
-    def texts(self) -> Mapping[str, bytes]:
-        """The indexed texts by shown path."""
-        return self.index.texts
 
     def index_path(self, path: str) -> str:
         """The path in `index` of a file of this folder."""
