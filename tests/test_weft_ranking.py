@@ -463,7 +463,10 @@ def test_an_outline_has_the_signatures_of_what_the_cursor_can_use() -> None:
 def test_each_signature_of_an_outline_has_its_location() -> None:
     found = ranked(f"#- shop.py\nfrom till import Till\ndef pay(till: Till):\n    {CURSOR}\n{TILL}")
     (outline,) = (one.fragment for one in found.fragments if one.fragment.is_outline)
-    assert [(at.path, at.start_line, at.end_line) for at in outline.locations] == [("till.py", 11, 12), ("till.py", 13, 17)]
+    assert [(at.path, at.start_line, at.end_line) for at in outline.locations] == [
+        ("till.py", 11, 12),
+        ("till.py", 13, 17),
+    ]
     assert next(text for _, text in outline.parts()) == "    def open(self, key):"
 
 
