@@ -118,7 +118,8 @@ def _uses_of(context: QuestionContext, subject: Subject) -> Iterator[Finding]:
     """The uses that are no calls; of a field also its calls."""
     name, last = subject.shown, subject.last
     symbol = symbol_of(context.index, name, subject.definitions, subject.values)
-    found = uses(context.index, symbol, with_calls=not subject.definitions)
+    called = {(call.path, call.line) for named in subject.definitions for call in callers(context.index, named)}
+    found = uses(context.index, symbol, called, with_calls=not subject.definitions)
     unread = f" {counted(range(found.n_unread), 'file')} with the name took too long to read." if found.n_unread else ""
     if found.resolved:
         yield _use_finding(context, f"`{name}` is {_by_role(found.resolved)}.{unread}", found.resolved, last, "")
@@ -133,8 +134,8 @@ def _use_finding(context: QuestionContext, text: str, found: Sequence[Use], name
     ranked = context.ranked(Reference(use.path, use.line, "use", use.enclosing, use.role) for use in found)
     asked = next((roles for words, roles in _ASKED_ROLES if words.search(context.question.text)), frozenset[str]())
     ranked.sort(key=lambda each: each.how not in asked)
-    shown = (context.reference(each, f"{_VERBS[each.how]} `{name}`", how) for each in ranked)
-    return cut_finding(text, shown, len(ranked) + (1 if how else 0))
+    shown = [context.reference(each, f"{_VERBS[each.how]} `{name}`", how) for each in ranked[:MOST_SHOWN]]
+    return Finding(text, tuple(shown), not how and len(shown) == len(ranked))
 
 
 def _by_role(found: Sequence[Use]) -> str:
