@@ -13,6 +13,7 @@ from functools import cached_property
 from typing import Literal
 
 from .embedded import ScriptBlocks
+from .import_lines import ImportPattern
 from .lexer import Lexer
 from .syntax import NodeReader
 
@@ -67,6 +68,7 @@ class Language:
     embedded: ScriptBlocks | None = None  # the part of a file that the grammar reads, None for all of it
     family: str = ""  # languages whose files call each other's definitions; `name` when ""
     module_style: ModuleStyle = ""
+    import_lines: tuple[ImportPattern, ...] = ()  # forms of import statements that name files of the repository
     import_suffixes: str = ""  # file suffixes that an import may leave out, or of an included header's source, in order
     shares_directory: bool = False  # files of one directory see each other's definitions without imports
     reexports: bool = False  # an import also makes the name importable from the file

@@ -9,6 +9,7 @@ from collections.abc import Collection
 from typing import TYPE_CHECKING
 
 from ..declarations import SyntaxTable, readers_of
+from ..import_lines import WEB_IMPORTS
 from ..language import Language
 from ..lexer import Lexer, Rule
 from ..lexical_rules import NOT_AN_APOSTROPHE, SLASH_COMMENTS, SLASH_MARKS, SLASHES, quoted
@@ -607,6 +608,7 @@ LANGUAGES = (
         readers=readers_of(TABLE),
         family="web",
         module_style="web",
+        import_lines=WEB_IMPORTS,
         import_suffixes=IMPORT_SUFFIXES,
         own_object="this",
         super_word="super",
