@@ -27,6 +27,9 @@ from .typed_resolver import (
 if TYPE_CHECKING:
     from .graph import CodeGraph
 
+MENTION_LINES = 1000
+"""Mentions further above the line do not count."""
+
 NEAR_LINES = 3
 """A mention is near on the line itself and on this many lines above it."""
 
@@ -108,9 +111,10 @@ class _Reachability:
         local: dict[str, None] = {}
 
         own = f"{self._own}." if self._own else ""
+        first_line = self._line - MENTION_LINES
 
         def mention(dotted: str, line: int, scope: int) -> None:
-            if line > self._line or dotted.startswith("?"):
+            if not first_line <= line <= self._line or dotted.startswith("?"):
                 return
             if dotted.startswith("self."):
                 dotted = f"{own}{dotted[5:]}" if own else ""
@@ -127,10 +131,12 @@ class _Reachability:
         for item in file.imports:
             mention(item.local_name, item.line, item.scope)
         for binding in file.bindings:
-            mention(binding.name, binding.line, binding.scope)
-            mention(binding.value, binding.line, binding.scope)
+            if first_line <= binding.line:
+                mention(binding.name, binding.line, binding.scope)
+                mention(binding.value, binding.line, binding.scope)
         for call in file.calls:
-            mention(call.callee, call.line, call.scope)
+            if first_line <= call.line:
+                mention(call.callee, call.line, call.scope)
         self._local = list(local)
 
     def _receivers(self) -> Iterator[str]:

@@ -7,6 +7,7 @@ an import, a receiver or a scope must select one definition, or the name must be
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from .file_graph import MODULE_SCOPE, FileGraph
@@ -31,8 +32,10 @@ HOW = (
     "typed attribute",  # the receiver is an attribute with an annotation or a known value
     "returned type",  # the receiver is the result of a call
     "constructor",  # the __init__ of a class that is called
+    "implementation",  # a method of a type that implements the interface of the receiver
     "same package",  # defined in another file of the directory (Go, Java, C#)
     "unique name",  # the only definition of that name in the repository
+    "same name",  # one of the few definitions of that name; the receiver is unknown
 )
 """The ways a name is resolved."""
 
@@ -55,8 +58,13 @@ def resolve(graph: CodeGraph, path: str, scope: int, dotted: str, line: int | No
     return (Resolution(found.path, found.name, found.how),)
 
 
-def resolve_calls(source: ResolutionSource, file: FileGraph) -> tuple[list[tuple[int, Resolution]], set[Dependency]]:
-    """The resolved calls of a file, by index and in source order, and the dependencies of the resolution."""
+def resolve_calls(
+    source: ResolutionSource, file: FileGraph, spans: Sequence[tuple[int, int]] | None = None
+) -> tuple[list[tuple[int, Resolution]], set[Dependency]]:
+    """The resolved calls of a file, by index and in source order, and the dependencies of the resolution.
+
+    `spans` are half-open ranges of lines: other calls are left out.
+    """
     symbols = source.symbols(file.path)
     if symbols is None:
         return [], set()
@@ -67,6 +75,8 @@ def resolve_calls(source: ResolutionSource, file: FileGraph) -> tuple[list[tuple
     known: dict[tuple[int, str, int], tuple[Resolution, ...]] = {}
     found = []
     for index, call in enumerate(file.calls):
+        if spans is not None and not any(start <= call.line < end for start, end in spans):
+            continue
         line = call.line if several and parse_dotted(call.callee)[0].name in several else -1
         targets = known.get((call.scope, call.callee, line))
         if targets is None:

@@ -44,7 +44,9 @@ class Language:
     suffixes: str = ""  # of file names, in lower case and without their dot, the usual one first
     file_names: str = ""  # whole names of files, in lower case
     lsp_ids: str = ""  # language identifiers of LSP's TextDocumentItem beside `name`
+    title: str = ""  # the name in sentences; `name` with a capital when ""
     is_prose: bool = False  # text for people, without meaning of fences and brackets
+    is_data: bool = False  # text without definitions that code could call
 
     # Lexical syntax.
     lexer: Lexer = field(default_factory=Lexer)
@@ -79,9 +81,17 @@ class Language:
     builtins: str = ""  # names that every file knows
     element_methods: str = ""  # methods of collections that return an element
     collection_methods: str = ""  # methods of collections that return a collection of the same elements
+    has_method_sets: bool = False  # a type implements an interface by its methods alone
     has_types: bool = False  # readers state the types of names, so `codegraph.typed_resolver` resolves calls
+    has_interfaces: bool = False  # calls of an interface's method reach the classes that name the interface
+    has_implicit_interfaces: bool = False  # … and all types that have the methods of the interface
     has_block_scopes: bool = False  # of several values of a module's name the latest above a line counts there
     has_globals: bool = False  # names may be known in all files without an import
+
+    @property
+    def written(self) -> str:
+        """The name as people write it."""
+        return self.title or self.name.capitalize()
 
     @property
     def is_code(self) -> bool:

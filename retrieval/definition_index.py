@@ -12,7 +12,12 @@ from typing import NamedTuple
 
 from ..codegraph import CodeGraph, Definition, FileGraph
 from ..codegraph.file_graph import MODULE_SCOPE
-from ..codegraph.symbol_table import is_class
+from ..codegraph.resolve import resolve
+from ..codegraph.symbol_table import has_typed_resolution, is_class
+from ..codegraph.typed_resolver import CLASS_VALUE, FUNCTION_VALUE, TypedResolver, Value
+
+MAX_ALIASES = 20
+"""The files that are asked for the meaning of an alias."""
 
 
 class NamedDefinition(NamedTuple):
@@ -43,6 +48,7 @@ class DefinitionIndex:
         self._by_name: dict[str, list[tuple[str, int]]] = {}
         self._bindings: dict[str, list[tuple[str, int]]] = {}
         self._by_base: dict[str, list[tuple[str, int]]] = {}
+        self._aliases: dict[str, list[str]] = {}
         for path, names in self._by_file.items():
             for table, found in (
                 (self._by_name, names.definitions),
@@ -51,19 +57,24 @@ class DefinitionIndex:
             ):
                 for key, index in found:
                     table.setdefault(key, []).append((path, index))
+            for alias in names.aliases:
+                self._aliases.setdefault(alias, []).append(path)
 
     def definitions(self, name: str) -> list[NamedDefinition]:
         """The definitions that a plain or dotted name may mean: top-level ones first, then by path and line.
 
         Of a dotted name the last part is the definition's, and the others are parts of its qualified name or of its
-        module: `Shop.pay`, `shop.pay` for shop.py, `weft.server.Shop.pay`. Exact spellings have priority.
+        module or package: `Shop.pay`, `shop.pay` for shop.py, `weft.server.Shop.pay`. Exact spellings have priority.
+        Without any, the definition that is imported or inherited under the name.
         """
         *outer, last = [part for part in name.split(".") if part] or [""]
         found = [self.at(entry) for entry in self._by_name.get(normalised_name(last), ())]
         if outer:
-            found = [named for named in found if _is_inside(named, outer)]
+            found = [named for named in found if self._is_inside(named, outer)]
         exact = [named for named in found if named.definition.name == last]
-        return sorted(exact or found, key=_top_level_first)
+        owned = [named for named in exact if outer and f".{named.definition.qualified_name}".endswith(f".{name}")]
+        found = owned or exact or found or (self._inherited(".".join(outer), last) if outer else self._renamed(last))
+        return sorted(found, key=_top_level_first)
 
     def value_bindings(self, name: str) -> list[ValueBinding]:
         """The lines that bind a value to a name of a module or a class, by path and line."""
@@ -74,7 +85,7 @@ class DefinitionIndex:
             scope = "" if binding.scope == MODULE_SCOPE else self._definition(path, binding.scope).qualified_name
             own = binding.name.removeprefix("self.")
             qualified = f"{scope}.{own}" if scope else own
-            if not outer or set(outer) <= {*scope.split("."), *_modules(path)}:
+            if not outer or set(outer) <= {*scope.split("."), *_modules(self.graph.files[path])}:
                 found.append(ValueBinding(path, qualified, binding.line))
         exact = [item for item in found if item.name.rpartition(".")[2] == last]
         return sorted(exact or found, key=lambda item: (item.path, item.line))
@@ -83,6 +94,35 @@ class DefinitionIndex:
         """The classes with the base `name`, by path and line."""
         found = map(self.at, self._by_base.get(name, ()))
         return sorted(found, key=lambda named: (named.path, named.definition.start_line))
+
+    def base_names(self, named: NamedDefinition) -> list[str]:
+        """The names under which classes may name a definition as their base: its own, and those of its imports."""
+        aliases = (alias for alias in self._aliases if alias in self._by_base)
+        return [named.definition.name, *(alias for alias in aliases if named in self._renamed(alias))]
+
+    def _renamed(self, alias: str) -> list[NamedDefinition]:
+        """The definitions that files import or export under another name."""
+        found = {
+            (target.path, target.qualified_name): None
+            for path in self._aliases.get(alias, ())[:MAX_ALIASES]
+            for target in resolve(self.graph, path, MODULE_SCOPE, alias)
+        }
+        return [NamedDefinition(path, d) for path, name in found if (d := self.graph.definition(path, name))]
+
+    def _inherited(self, owner: str, name: str) -> list[NamedDefinition]:
+        """The members of the bases of a class, where the class has no own member of the name."""
+        found: dict[tuple[str, str], None] = {}
+        for path, definition in self.definitions(owner):
+            if is_class(definition) and has_typed_resolution(self.graph.files[path].language):
+                owned = Value(CLASS_VALUE, path, definition.qualified_name, "")
+                member = TypedResolver(self.graph).member(owned, name)
+                if member is not None and member.kind in (CLASS_VALUE, FUNCTION_VALUE):
+                    found[member.path, member.name] = None
+        return [NamedDefinition(path, d) for path, qualified in found if (d := self.graph.definition(path, qualified))]
+
+    def _is_inside(self, named: NamedDefinition, outer: list[str]) -> bool:
+        around = (*named.definition.qualified_name.split(".")[:-1], *_modules(self.graph.files[named.path]))
+        return {normalised_name(part) for part in outer} <= {normalised_name(part) for part in around}
 
     def at(self, entry: tuple[str, int]) -> NamedDefinition:
         """The definition of a path and an index."""
@@ -103,6 +143,7 @@ class _FileNames(NamedTuple):
     definitions: tuple[tuple[str, int], ...]  # normalised_name, index
     bindings: tuple[tuple[str, int], ...]
     bases: tuple[tuple[str, int], ...]
+    aliases: tuple[str, ...]  # names of the module for definitions that have another name
 
 
 def _names_of(file: FileGraph) -> _FileNames:
@@ -111,7 +152,16 @@ def _names_of(file: FileGraph) -> _FileNames:
     for index, definition in enumerate(file.definitions):
         definitions.append((normalised_name(definition.name), index))
         bases.extend((base.rpartition(".")[2], index) for base in definition.bases)
-    return _FileNames(file, tuple(definitions), tuple(_bindings(file)), tuple(bases))
+    return _FileNames(file, tuple(definitions), tuple(_bindings(file)), tuple(bases), tuple(_aliases(file)))
+
+
+def _aliases(file: FileGraph) -> Iterator[str]:
+    for item in file.imports:
+        if item.scope == MODULE_SCOPE and item.name not in ("", "*", item.local_name):
+            yield item.local_name
+    for binding in file.bindings:
+        if binding.scope == MODULE_SCOPE and binding.how == "alias" and binding.name.isidentifier():
+            yield binding.name
 
 
 def _bindings(file: FileGraph) -> Iterator[tuple[str, int]]:
@@ -125,13 +175,7 @@ def _top_level_first(named: NamedDefinition) -> tuple[bool, str, int]:
     return "." in named.definition.qualified_name, named.path, named.definition.start_line
 
 
-def _is_inside(named: NamedDefinition, outer: list[str]) -> bool:
-    around = {
-        normalised_name(part) for part in (*named.definition.qualified_name.split(".")[:-1], *_modules(named.path))
-    }
-    return all(normalised_name(part) in around for part in outer)
-
-
-def _modules(path: str) -> list[str]:
-    """The parts of a path, without the extension."""
-    return path.rpartition(".")[0].split("/") if "." in path.rpartition("/")[2] else path.split("/")
+def _modules(file: FileGraph) -> list[str]:
+    """The package of a file, and the parts of its path, without the extension."""
+    stem = file.path.rpartition(".")[0] if "." in file.path.rpartition("/")[2] else file.path
+    return [*stem.split("/"), *file.package.split(".")]

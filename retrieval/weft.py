@@ -36,7 +36,7 @@ N_VOTING_WINDOWS, VOTE_POWER = 20, 4
 DEFINITION_SHARE, MIN_SCORE = 0.4, 0.6
 """Definitions are at most this share of a result; those below this score are left out."""
 
-OUTLINE_LINES, MAX_SIGNATURE_LINES = 40, 4
+OUTLINE_LINES, MAX_SIGNATURE_LINES = 24, 4
 """An outline lists the signatures of the next definitions, with at most this many lines, and of each."""
 
 EDITED_SHARE, EDITED_ABOVE, EDITED_SCORE = 0.2, 10, 1.0
@@ -127,7 +127,8 @@ class _Selection:
         for latest in edited:
             if self.n_fragments == int(self._options.k * EDITED_SHARE):
                 return
-            n_lines = self._shown_lines_of(latest.path) if latest.path in self._view.graph.files else 0
+            is_known = latest.path == self._view.path or latest.path in self._view.index.graph.files
+            n_lines = self._shown_lines_of(latest.path) if is_known else 0
             start = max(0, latest.start_line - EDITED_ABOVE)
             location = Location(latest.path, start, min(start + LINES_PER_FRAGMENT, n_lines))
             if latest.start_line < n_lines and not self._overlaps(location):
@@ -219,7 +220,7 @@ class _Selection:
                     yield location
 
     def _shown_lines_of(self, path: str) -> int:
-        return self.own_end if path == self._view.path else self._view.graph.files[path].n_lines
+        return self.own_end if path == self._view.path else self._view.index.graph.files[path].n_lines
 
     def _overlaps(self, location: Location) -> bool:
         taken = self._taken.get(location.path, ()) if self._avoids_overlap else ()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import textwrap
+from dataclasses import replace
 
 import pytest
 from hypothesis import given, settings
@@ -419,3 +420,121 @@ def test_any_text_before_the_cursor_gets_an_answer(before: str, k: int) -> None:
     found = retrieve(index_of(others), Query("shop.py", before), RetrievalOptions(strategy="weft", k=k))
     assert len(found.fragments) <= k
     assert [one.score for one in found.fragments] == sorted((one.score for one in found.fragments), reverse=True)
+
+
+def outline_of(found: Retrieved) -> list[str]:
+    """The lines of the outline; [] without one."""
+    return [line for one in found.fragments if one.fragment.is_outline for line in one.fragment.text.split("\n")]
+
+
+TILL = """\
+#- till.py
+class Till:
+    limit = 0
+    limit = 1
+    limit = 2
+    limit = 3
+    limit = 4
+    limit = 5
+    limit = 6
+    limit = 7
+    limit = 8
+    limit = 9
+    def open(self, key):
+        return key
+    def count(
+        self,
+        currency,
+    ):
+        return currency
+"""
+
+
+def test_an_outline_has_the_signatures_of_what_the_cursor_can_use() -> None:
+    found = ranked(f"#- shop.py\nfrom till import Till\ndef pay(till: Till):\n    {CURSOR}\n{TILL}")
+    assert outline_of(found) == [
+        "    def open(self, key):",
+        "    def count(",
+        "        self,",
+        "        currency,",
+        "    ):",
+    ]
+
+
+def test_each_signature_of_an_outline_has_its_location() -> None:
+    found = ranked(f"#- shop.py\nfrom till import Till\ndef pay(till: Till):\n    {CURSOR}\n{TILL}")
+    (outline,) = (one.fragment for one in found.fragments if one.fragment.is_outline)
+    assert [(at.path, at.start_line, at.end_line) for at in outline.locations] == [
+        ("till.py", 11, 12),
+        ("till.py", 13, 17),
+    ]
+    assert next(text for _, text in outline.parts()) == "    def open(self, key):"
+
+
+def test_an_outline_repeats_nothing_that_is_shown() -> None:
+    found = ranked(f"#- shop.py\nfrom till import Till\ndef pay(till: Till):\n    {CURSOR}\n{TILL}")
+    assert "class Till:" in found.fragments[0].fragment.text
+    assert not any("class Till" in line for line in outline_of(found))
+
+
+def test_an_outline_is_short() -> None:
+    methods = "".join(f"    def use_{number}(self):\n        return {number}\n" for number in range(100))
+    found = ranked(
+        f"#- shop.py\nfrom till import Till\ndef pay(till: Till):\n    {CURSOR}\n#- till.py\nclass Till:\n{methods}"
+    )
+    assert len(outline_of(found)) <= 24
+
+
+def test_without_an_outline_there_are_other_fragments_alone() -> None:
+    text = f"#- shop.py\nfrom till import Till\ndef pay(till: Till):\n    {CURSOR}\n{TILL}"
+    assert outline_of(ranked(text, without=("outline",))) == []
+
+
+def test_go_sees_the_functions_of_its_package_and_the_methods_of_a_receiver() -> None:
+    found = ranked(
+        f"""
+        #- shop/pay.go
+        package shop
+        func Pay(till *Till) {{
+            {CURSOR}
+        #- shop/till.go
+        package shop
+        type Till struct {{}}
+        func (t *Till) Open(key string) bool {{
+            return true
+        }}
+        """
+    )
+    assert any("func (t *Till) Open(key string) bool {" in one.fragment.text for one in found.fragments)
+
+
+def test_typescript_sees_the_members_of_a_typed_parameter() -> None:
+    found = ranked(
+        f"""
+        #- pay.ts
+        import type {{ Till }} from "./till.js";
+        export function pay(till: Till): void {{
+            {CURSOR}
+        #- till.ts
+        export interface Till {{
+            open(key: string): boolean;
+        }}
+        """
+    )
+    assert any("open(key: string): boolean;" in one.fragment.text for one in found.fragments)
+
+
+@pytest.mark.parametrize(
+    ("path", "line", "line_end", "module", "text"),
+    [
+        ("main.py", f"from shop import {CURSOR}\n", "", "shop.py", "def settle_account():\n    return 1\n"),
+        ("main.ts", f"import {{ {CURSOR}", ' } from "./shop";', "shop.ts", "export function settleAccount() {}\n"),
+    ],
+)
+def test_an_import_line_asks_for_the_exports_of_its_module(
+    path: str, line: str, line_end: str, module: str, text: str
+) -> None:
+    files, query = repository(f"#- {path}\n{line}\n#- {module}\n{text}")
+    found = retrieve(index_of(files), replace(query, line_end=line_end), RetrievalOptions(explain=True))
+    assert found.fragments[0].fragment.locations[0].path == module
+    assert "exported by the named module" in {part.name for part in found.fragments[0].parts}

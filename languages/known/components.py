@@ -14,6 +14,7 @@ _RECORD = replace(
     TYPESCRIPT[0],
     name="vue",
     suffixes="vue",
+    title="",
     is_prose=True,
     comment=("<!-- ", " -->"),
     decorator="",

@@ -29,6 +29,7 @@ _TABLE = SyntaxTable(
 LANGUAGES = (
     Language(
         "cpp",
+        title="C++",
         suffixes="cpp cc cxx c++ h hh hpp hxx h++ ipp tpp inl cu cuh",
         lsp_ids="cuda-cpp",
         lexer=_LEXER,

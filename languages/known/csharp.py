@@ -68,6 +68,7 @@ _TABLE = SyntaxTable(
 LANGUAGES = (
     Language(
         "csharp",
+        title="C#",
         suffixes="cs csx",
         lexer=_LEXER,
         comment=SLASHES,

@@ -595,6 +595,7 @@ _BUILTINS = (
 LANGUAGES = (
     Language(
         "javascript",
+        title="JavaScript",
         suffixes="js mjs cjs jsx",
         file_names="jakefile",
         lsp_ids="javascriptreact",
@@ -616,6 +617,7 @@ LANGUAGES = (
         element_methods="at find findLast get pop shift",
         collection_methods="concat filter reverse slice sort splice toReversed toSorted values",
         has_types=True,
+        has_interfaces=True,
         has_block_scopes=True,
         has_globals=True,
     ),

@@ -15,9 +15,11 @@ _PERCENT = ("% ", "")
 
 LANGUAGES = (
     # Comments with a hash.
-    Language("yaml", suffixes="yaml yml", lexer=HASH_LEXER, comment_tokens=_HASH, indent="  "),
-    Language("toml", suffixes="toml", lexer=HASH_LEXER, comment_tokens=_HASH),
-    Language("properties", suffixes="cfg conf", lexer=HASH_LEXER),
+    Language(
+        "yaml", title="YAML", is_data=True, suffixes="yaml yml", lexer=HASH_LEXER, comment_tokens=_HASH, indent="  "
+    ),
+    Language("toml", title="TOML", is_data=True, suffixes="toml", lexer=HASH_LEXER, comment_tokens=_HASH),
+    Language("properties", is_data=True, suffixes="cfg conf", lexer=HASH_LEXER),
     Language("makefile", suffixes="mk", file_names="makefile gnumakefile", lexer=HASH_LEXER, comment_tokens=_HASH),
     Language("dockerfile", file_names="dockerfile containerfile", lexer=HASH_LEXER, comment_tokens=_HASH),
     Language("r", suffixes="r", lexer=HASH_LEXER, comment_tokens=_HASH),
@@ -38,23 +40,36 @@ LANGUAGES = (
     Language("zig", suffixes="zig", lexer=SLASH_LEXER, comment=SLASHES, blocks="braces"),
     Language("groovy", suffixes="groovy gradle", lexer=SLASH_LEXER, comment=SLASHES, blocks="braces"),
     Language("proto", suffixes="proto", lsp_ids="proto3", lexer=SLASH_LEXER, comment=SLASHES, blocks="braces"),
-    Language("css", suffixes="css", lexer=_CSS_LEXER, comment=("/* ", " */"), blocks="braces"),
-    Language("scss", suffixes="scss", lexer=SLASH_LEXER, comment=SLASHES, blocks="braces"),
-    Language("less", suffixes="less", lexer=SLASH_LEXER, comment=SLASHES, blocks="braces"),
-    Language("objective-c", suffixes="m", lexer=SLASH_LEXER, comment=SLASHES, blocks="braces"),
-    Language("objective-cpp", suffixes="mm", lexer=SLASH_LEXER, comment=SLASHES, blocks="braces"),
-    Language("glsl", suffixes="glsl", lexer=SLASH_LEXER, comment=SLASHES, blocks="braces"),
+    Language(
+        "css", title="CSS", is_data=True, suffixes="css", lexer=_CSS_LEXER, comment=("/* ", " */"), blocks="braces"
+    ),
+    Language("scss", title="SCSS", is_data=True, suffixes="scss", lexer=SLASH_LEXER, comment=SLASHES, blocks="braces"),
+    Language("less", is_data=True, suffixes="less", lexer=SLASH_LEXER, comment=SLASHES, blocks="braces"),
+    Language("objective-c", title="Objective-C", suffixes="m", lexer=SLASH_LEXER, comment=SLASHES, blocks="braces"),
+    Language(
+        "objective-cpp", title="Objective-C++", suffixes="mm", lexer=SLASH_LEXER, comment=SLASHES, blocks="braces"
+    ),
+    Language("glsl", title="GLSL", suffixes="glsl", lexer=SLASH_LEXER, comment=SLASHES, blocks="braces"),
     Language("vala", suffixes="vala", lexer=SLASH_LEXER, comment=SLASHES, blocks="braces"),
-    Language("json", suffixes="json", lsp_ids="jsonc", lexer=SLASH_LEXER, comment=SLASHES, indent="  "),
+    Language(
+        "json",
+        title="JSON",
+        is_data=True,
+        suffixes="json",
+        lsp_ids="jsonc",
+        lexer=SLASH_LEXER,
+        comment=SLASHES,
+        indent="  ",
+    ),
     # Other comments.
     Language("lisp", suffixes="lisp el", comment=_SEMICOLON),
     Language("clojure", suffixes="clj cljs cljc", comment=_SEMICOLON),
     Language("scheme", suffixes="scm", comment=_SEMICOLON),
-    Language("ini", suffixes="ini", comment=_SEMICOLON),
+    Language("ini", title="INI", is_data=True, suffixes="ini", comment=_SEMICOLON),
     Language("erlang", suffixes="erl hrl", comment=_PERCENT),
-    Language("matlab", comment=_PERCENT),
-    Language("latex", suffixes="tex", lsp_ids="tex", is_prose=True, comment=_PERCENT),
-    Language("html", suffixes="html htm xhtml", is_prose=True, comment=_MARKUP),
-    Language("xml", suffixes="xml", is_prose=True, comment=_MARKUP),
+    Language("matlab", title="MATLAB", comment=_PERCENT),
+    Language("latex", title="LaTeX", suffixes="tex", lsp_ids="tex", is_prose=True, comment=_PERCENT),
+    Language("html", title="HTML", suffixes="html htm xhtml", is_prose=True, comment=_MARKUP),
+    Language("xml", title="XML", suffixes="xml", is_prose=True, comment=_MARKUP),
     Language("markdown", suffixes="md markdown", is_prose=True, comment=_MARKUP),
 )

@@ -75,6 +75,7 @@ _TABLE = SyntaxTable(
 LANGUAGES = (
     Language(
         "php",
+        title="PHP",
         suffixes="php phtml php3 php4 php5 php7 php8",
         lexer=_LEXER,
         comment=SLASHES,

@@ -5,4 +5,6 @@ from __future__ import annotations
 from ..language import Language
 from ..lexical_rules import HASH_LEXER
 
-LANGUAGES = (Language("shellscript", suffixes="sh bash zsh fish", lexer=HASH_LEXER, comment_tokens=("#",)),)
+LANGUAGES = (
+    Language("shellscript", title="shell", suffixes="sh bash zsh fish", lexer=HASH_LEXER, comment_tokens=("#",)),
+)

@@ -86,6 +86,7 @@ _TYPESCRIPT = replace(_TSX, others={kind: reader for kind, reader in _TSX.others
 _RECORD = replace(
     JAVASCRIPT_RECORDS[0],
     name="typescript",
+    title="TypeScript",
     suffixes="ts mts cts",
     file_names="",
     lsp_ids="",
@@ -98,6 +99,7 @@ LANGUAGES = (
     replace(
         _RECORD,
         name="tsx",
+        title="TSX",
         suffixes="tsx",
         lsp_ids="typescriptreact",
         grammar=("tree_sitter_typescript", "language_tsx"),

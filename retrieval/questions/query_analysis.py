@@ -14,7 +14,19 @@ from typing import Literal
 from ..terms import encode, terms_of_word
 from .query_expansion import ABBREVIATED, expand_word
 
-Kind = Literal["callers", "callees", "decision", "documentation", "path", "subclasses", "raisers", "returns", "value"]
+Kind = Literal[
+    "callees",
+    "callers",
+    "decision",
+    "definition",
+    "documentation",
+    "path",
+    "raisers",
+    "returns",
+    "subclasses",
+    "uses",
+    "value",
+]
 """Kinds of expected answers, from the words of a question; each adds results to the general search."""
 
 INTENT_WEIGHT = 0.3
@@ -42,7 +54,7 @@ class Concept:
 class AnalysedQuestion:
     """A question with its names, words and kinds."""
 
-    text: str
+    text: str  # with members in dotted form: `Shop.pay` for `(*Shop).pay`, `Shop#pay` and `Shop.prototype.pay`
     concepts: tuple[Concept, ...]
     names: tuple[str, ...]  # identifiers, dotted ones and paths, as written; in the order of the question
     capitalised: tuple[str, ...]  # plain words that are capitalised inside a sentence: possibly names
@@ -53,7 +65,7 @@ class AnalysedQuestion:
 
 def analyse_question(text: str) -> AnalysedQuestion:
     """The analysis of any text; a text without words has no concepts."""
-    text = _POSSESSIVE.sub("", text[:MAX_CHARACTERS])
+    text = _dotted_members(_POSSESSIVE.sub("", text[:MAX_CHARACTERS]))
     names = tuple(dict.fromkeys(_names(text)))
     rest = _NAME.sub(" ", _QUOTED.sub(" ", text))
     as_written = _WORD.findall(rest)
@@ -118,7 +130,7 @@ _FILE_NAME = re.compile(rf"\.(?:{_EXTENSIONS})$")
 _NAME = re.compile(
     r"(?:[\w.-]+/)+[\w.-]*\w"  # a path
     rf"|\b\w+\.(?:{_EXTENSIONS})\b"
-    r"|(?<![\w.])[^\W\d]\w*(?:(?:\.|::|->|#)[^\W\d]\w*)+(?:\(\))?"  # dotted
+    r"|(?<![\w.])[^\W\d]\w*(?:\.[^\W\d]\w*)+(?:\(\))?"  # dotted
     r"|\b\w*[^\W_]_\w+(?:\(\))?|(?<!\w)_\w+(?:\(\))?"  # snake_case, _private
     r"|\b[^\W\d_]*[^\W\d_A-Z][A-Z]\w*(?:\(\))?"  # camelCase, CamelCase
     r"|\b[A-Z][A-Z0-9]+[a-z]\w*"  # HTTPServer
@@ -132,11 +144,21 @@ _CAPITALISED = re.compile(r"(?<=[\w,;:] )[A-Z][a-z]+\b")
 _ABBREVIATIONS = frozenset({"e.g", "i.e", "etc", "vs"})
 
 
+_RECEIVER_TYPE = re.compile(r"\(\s*\*?\s*([^\W\d]\w*)\s*\)\.(?=\w)")  # Go: (*Shop).Pay
+_POINTER = re.compile(r"(?<![\w)*])\*(?=[^\W\d]\w*\.[^\W\d])")
+_MEMBER = re.compile(r"(?<=\w)(?:\.prototype\.#?|\.#|#|::|->)(?=[^\W\d])")
+
+
+def _dotted_members(text: str) -> str:
+    """The text with a dot before each member, however the language separates it from its owner."""
+    return _MEMBER.sub(".", _POINTER.sub("", _RECEIVER_TYPE.sub(r"\1.", text)))
+
+
 def _names(text: str) -> Iterator[str]:
     for match in _QUOTED.finditer(text):
         yield from _NAME_IN_QUOTES.findall(next(filter(None, match.groups())))
     for match in _NAME.finditer(_QUOTED.sub(" ", text)):
-        name = match.group().removesuffix("()").replace("::", ".").replace("->", ".").replace("#", ".")
+        name = match.group().removesuffix("()")
         if name.lower() not in _ABBREVIATIONS:
             yield name
 
@@ -181,13 +203,17 @@ def _joined(words: tuple[str, ...]) -> dict[str, dict[str, float]]:
 
 _CALLERS = r"""\b(what|who|which|where|how)\b.*\b(calls?|uses?|used|using|called|invokes?|invoked|imports?|imported
 |usages?|callers?|instantiate[sd]?|constructed|referenced|depends?\ on)\b|^\s*(usages?|uses|callers?)\ of\b"""
+_USES = r"""\b(?:what|who|which|where|how)\b.*\b(?:uses?|used|using|usages?|references?|referenced|depends?\ on|reads?
+|accesse[sd]|access|assign(?:s|ed)?|sets?|modif(?:y|ies|ied)|changes|changed|writes?|written|mentions?|mentioned|passe[sd]
+|pass|decorate[sd]?|annotate[sd]?|rendere?d?|renders)\b|^\s*(?:usages?|uses|references?|readers?|reads?)\ (?:of|to)\b"""
+_DEFINITION = r"\b(?:defined?|defines|definitions?|declare[sd]?|declarations?)\b"
 _CALLEES = r"\bwhat\ (?:does|do)\ .*\ (?:call|use|depend\ on|invoke)\b|\bcallees?\b"
 _DECISION = r"""\b(decid\w+|decision|determin\w+|chosen|chooses?|select\w*|set|computed?|calculated|handled|checked
 |defaults?|condition|happens?|when|why)\b"""
 _DOCUMENTATION = r"\b(document(?:s|ed|ation)?|describe[sd]?|explain(?:s|ed)?|readme|docs?|guide|tutorial|changelog)\b"
 _PATH = r"\b(?:reach(?:es)?|get\ from|path\ (?:from|between)|leads?\ to|end\ up\ (?:in|at)|way\ from)\b"
-_SUBCLASSES = r"""\b(inherit\w*|subclass\w*|deriv(?:e|es|ed)\ from|extends?|children\ of|implementations?\ of
-|implement)\b"""
+_SUBCLASSES = r"""\b(inherit\w*|subclass\w*|deriv(?:e|es|ed)\ from|extend(?:s|ed|ing)?|children\ of|implementations?\ of
+|implement(?:s|ed|ing|ers)?|embed(?:s|ded|ding)?|satisf(?:y|ies|ied))\b"""
 _RAISERS = r"\b(rais(?:e|es|ed|ing)|throws?|thrown|exceptions?|errors?)\b"
 _VALUE = r"""\b(defaults?|how\ (?:many|long|much|big|large|often|far|fast)|limits?|thresholds?|timeout|maximum|minimum
 |at\ most|at\ least|constants?)\b"""
@@ -196,10 +222,12 @@ _KINDS: tuple[tuple[Kind, re.Pattern[str]], ...] = (
     ("callers", re.compile(_CALLERS, re.IGNORECASE | re.VERBOSE)),
     ("callees", re.compile(_CALLEES, re.IGNORECASE | re.VERBOSE)),
     ("decision", re.compile(_DECISION, re.IGNORECASE | re.VERBOSE)),
+    ("definition", re.compile(_DEFINITION, re.IGNORECASE)),
     ("documentation", re.compile(_DOCUMENTATION, re.IGNORECASE)),
     ("path", re.compile(_PATH, re.IGNORECASE | re.VERBOSE)),
     ("subclasses", re.compile(_SUBCLASSES, re.IGNORECASE | re.VERBOSE)),
     ("raisers", re.compile(_RAISERS, re.IGNORECASE)),
     ("returns", re.compile(r"\b(?:returns?|returned|yields?|yielded)\b", re.IGNORECASE)),
+    ("uses", re.compile(_USES, re.IGNORECASE | re.VERBOSE)),
     ("value", re.compile(_VALUE, re.IGNORECASE | re.VERBOSE)),
 )

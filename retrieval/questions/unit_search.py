@@ -15,7 +15,7 @@ import numpy as np
 
 from .. import bm25
 from ..bm25 import FloatArray
-from ..definition_index import NamedDefinition
+from ..definition_index import NamedDefinition, normalised_name
 from ..values import ScorePart
 from .query_analysis import AnalysedQuestion, analyse_question
 from .unit_scoring import ScoredUnit, UnitScorer
@@ -220,7 +220,7 @@ def _named(index: RepositoryIndex, question: AnalysedQuestion) -> list[tuple[str
         if definitions:
             found[name] = definitions, NAMED_AS_WRITTEN
     for name in question.capitalised:
-        definitions = [named for named in index.names.definitions(name) if named.definition.name == name]
+        definitions = [named for named in index.names.definitions(name) if _is_spelled(named, name)]
         if definitions:
             found[name] = definitions, NAMED_AS_WRITTEN
     for n in (3, 2, 1):
@@ -233,6 +233,11 @@ def _named(index: RepositoryIndex, question: AnalysedQuestion) -> list[tuple[str
             if definitions:
                 found.setdefault(name, (definitions, NAMED_IN_WORDS))
     return [(name, definitions, share) for name, (definitions, share) in found.items()]
+
+
+def _is_spelled(named: NamedDefinition, name: str) -> bool:
+    """Whether a definition has the name in this spelling, or is imported under it."""
+    return named.definition.name == name or normalised_name(named.definition.name) != normalised_name(name)
 
 
 def _value_bindings(index: RepositoryIndex, question: AnalysedQuestion) -> Iterator[tuple[str, str, int]]:

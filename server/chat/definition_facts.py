@@ -8,21 +8,55 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Sequence, Set
-from typing import TypeAlias
+from typing import NamedTuple, TypeAlias
 
 from ...codegraph.symbol_table import is_class
 from ...retrieval import Location, RepositoryIndex
-from ...retrieval.definition_index import NamedDefinition
+from ...retrieval.definition_index import NamedDefinition, ValueBinding, normalised_name
 from ...retrieval.questions import TEST_WORDS, QuestionResult, is_test
 from ...retrieval.terms import encode, terms_of
 from .evidence_items import MOST_SHOWN, EvidenceBuilder, counted, cut_finding, locations
 from .symbol_queries import Reference
 from .values import Finding
 
-MOST_CANDIDATES = 60  # the number of definitions of one name that are considered
+MAX_CANDIDATES = 60  # the number of definitions of one name that are considered
 
 NameCandidates: TypeAlias = tuple[str, tuple[NamedDefinition, ...]]
 """A name as the question writes it, and the definitions that it may refer to."""
+
+
+class Subject(NamedTuple):
+    """A name that a question is about, with its definitions and the lines that bind a value to it."""
+
+    name: str
+    definitions: tuple[NamedDefinition, ...] = ()
+    values: tuple[ValueBinding, ...] = ()
+
+    @property
+    def last(self) -> str:
+        """The name without its owners, spelled as in the code where its spelling is known."""
+        written = self.name.rpartition(".")[2]
+        names = [named.definition.name for named in self.definitions] or [
+            v.name.rpartition(".")[2] for v in self.values
+        ]
+        return written if written in names or not names else names[0]
+
+    @property
+    def shown(self) -> str:
+        """The name in a sentence."""
+        is_spelling = "." not in self.name and normalised_name(self.name) == normalised_name(self.last)
+        return self.last if is_spelling else self.name
+
+
+_RELATIONS = """
+    access accessed accesses annotate annotated assign assigned assigns attribute attributes changed changes declaration
+    declare declared decorate decorated embed embedded embedding embeds extend extended extending extends field fields
+    implementers implementing interface interfaces mention mentioned mentions modified modifies modify pass passed
+    passes properties property read reading reads reference referenced references render rendered renders satisfies
+    satisfy struct structs type types usage usages writes written
+"""
+_RELATION_WORDS = frozenset(_RELATIONS.split())
+"""Words for a relation between names, or for a kind of name."""
 
 
 class QuestionContext(EvidenceBuilder):
@@ -33,13 +67,28 @@ class QuestionContext(EvidenceBuilder):
         self.question = found.question
         at = {name: _position(found.question.text, name) for name, _ in found.named}
         self.all_names: list[NameCandidates] = sorted(
-            ((name, definitions[:MOST_CANDIDATES]) for name, definitions in found.named), key=lambda pair: at[pair[0]]
+            ((name, definitions[:MAX_CANDIDATES]) for name, definitions in found.named), key=lambda pair: at[pair[0]]
         )
         as_written = [pair for pair in self.all_names if pair[0] in found.as_written]
-        plain = {concept.word for concept in found.question.concepts if concept.weight == 1.0} - TEST_WORDS
+        content = {concept.word for concept in found.question.concepts if concept.weight == 1.0} - TEST_WORDS
+        plain = content - _RELATION_WORDS or content
         # Plain words are names if the question has no other content: "What calls withheld?", "How does pay reach tax?"
         self.names = as_written or [pair for pair in self.all_names if plain and _covers([pair[0]], plain)]
         self.is_about_names = bool(as_written) or _covers([name for name, _ in self.all_names], plain)
+        self.subjects = [self._subject(name, definitions) for name, definitions in self.names]
+        defined = {subject.name for subject in self.subjects}
+        are_names = len(plain) == 1 or (len(plain) == 2 and "path" in found.question.kinds)
+        others = found.question.names or (tuple(sorted(plain)) if are_names and not as_written else ())
+        self.subjects += [self._subject(name) for name in others if name not in defined and "/" not in name]
+
+    def _subject(self, name: str, definitions: Sequence[NamedDefinition] = ()) -> Subject:
+        """The name with its meanings in this spelling, in any other where there is none."""
+        last = name.rpartition(".")[2]
+        bound = self.index.names.value_bindings(name)
+        values = [value for value in bound if value.name.rpartition(".")[2] == last or not definitions]
+        exact = [named for named in definitions if named.definition.name == last]
+        is_other = values and definitions and not exact and name in self.question.names
+        return Subject(name, () if is_other else tuple(definitions), tuple(values[:MAX_CANDIDATES]))
 
     def ranked(self, references: Iterable[Reference]) -> list[Reference]:
         """Code before tests, then by shared words with the question, path and line."""

@@ -10,10 +10,11 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence, Sized
 from dataclasses import replace
 from itertools import islice
+from typing import Protocol
 
 from ...codegraph import Definition
 from ...retrieval import Location, RepositoryIndex
-from ...retrieval.definition_index import NamedDefinition, ValueBinding
+from ...retrieval.definition_index import NamedDefinition
 from ...retrieval.questions import QuestionResult, ScoredUnit, is_document
 from .symbol_queries import Reference
 from .values import EvidenceItem, EvidenceKind, Finding
@@ -88,7 +89,14 @@ def cut_finding(text: str, items: Iterable[EvidenceItem], n_items: int) -> Findi
     return Finding(text, tuple(islice(items, MOST_SHOWN)), n_items <= MOST_SHOWN)
 
 
-def locations(found: Sequence[NamedDefinition | ValueBinding | Reference | EvidenceItem]) -> str:
+class Located(Protocol):
+    """Anything with a path."""
+
+    @property
+    def path(self) -> str: ...
+
+
+def locations(found: Sequence[Located]) -> str:
     """The number of locations and, where there are several, of files: "3 locations in 2 files"."""
     paths = {each.path for each in found}
     return counted(found, "location") + (f" in {counted(paths, 'file')}" if len(paths) > 1 else "")

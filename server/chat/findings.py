@@ -1,4 +1,4 @@
-"""Code-graph answers: callers, callees, call paths, subclasses, and facts of definitions.
+"""Code-graph answers: callers, callees, call paths, subclasses, uses, and facts of definitions.
 
 Owns which kind of question gets which of these, and its wording. Findings add to the general search and never replace
 it. Knows no ranking.
@@ -7,26 +7,42 @@ it. Knows no ranking.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
 
-from ...codegraph.symbol_table import is_class
+from ...codegraph.modules import directory_of
+from ...codegraph.symbol_table import has_typed_resolution, is_class
+from ...languages import language_named
+from ...languages.references import Role
 from ...retrieval import RepositoryIndex
 from ...retrieval.definition_index import NamedDefinition
-from ...retrieval.questions import QuestionResult, is_test
-from .definition_facts import NameCandidates, QuestionContext, default_findings, raise_findings, return_findings
+from ...retrieval.questions import Kind, QuestionResult, is_test
+from .definition_facts import (
+    NameCandidates,
+    QuestionContext,
+    Subject,
+    default_findings,
+    raise_findings,
+    return_findings,
+)
 from .evidence_items import MOST_SHOWN, counted, cut_finding, locations, name_list
 from .symbol_queries import (
+    MAX_IMPLEMENTATIONS,
     CallStep,
     Reference,
     callees,
     callers,
     callers_by_name,
     find_call_path,
+    implementations,
     importers,
     subclasses,
 )
+from .symbol_uses import Use, symbol_of, uses
+from .unread_languages import occurrences
 from .values import EvidenceItem, Finding
 
+N_BESIDE_OTHERS = 3  # the number of lines of a word search that are shown beside other findings
 N_WITHOUT_PATH = 6  # the number of calls of the target that are shown when there is no call path
 
 
@@ -35,36 +51,166 @@ def findings(found: QuestionResult, index: RepositoryIndex, folder: str = "") ->
     context = QuestionContext(found, index, folder)
     kinds = found.question.kinds
     # "What does pay call?" has the words of "what calls pay?" too.
-    kinds = kinds - {"callers"} if "callees" in kinds else kinds
-    return [finding for kind, find in _BY_KIND if kind in kinds for finding in find(context)]
+    kinds = kinds - {"callers", "uses"} if "callees" in kinds else kinds
+    kinds = kinds | {"callers"} if "uses" in kinds else kinds
+    made = [finding for kind, find in _BY_KIND if kind in kinds for finding in find(context)]
+    if kinds & _ABOUT_SYMBOLS:
+        made += _unread(context, N_BESIDE_OTHERS if made else MOST_SHOWN)
+    return made
+
+
+def _definitions(context: QuestionContext) -> Iterator[Finding]:
+    for subject in context.subjects:
+        name, (_, definitions, values) = subject.shown, subject
+        if definitions:
+            shown = (context.definition(named, n_lines=3) for named in definitions)
+            text = f"`{name}` is defined at {locations(definitions)}."
+            yield cut_finding(text, shown, len(definitions))
+        elif values:
+            bound = (context.line(path, line, f"binds `{full}`", full, 0, 0) for path, full, line in values)
+            yield cut_finding(f"`{name}` is bound at {locations(values)}.", bound, len(values))
 
 
 def _callers(context: QuestionContext) -> Iterator[Finding]:
-    if not any(_asks_for_uses(name, context.question.text) for name, _ in context.names):
-        return
-    for name, definitions in context.names:
-        last = name.rpartition(".")[2]
-        found = {(call.path, call.line): call for named in definitions for call in callers(context.index, named)}
-        resolved = context.ranked(found.values())
-        unresolved = context.ranked(
-            call for call in callers_by_name(context.index, last) if (call.path, call.line) not in found
+    """Calls, imports, and other uses where the question asks for those or there are no calls."""
+    wants_uses = "uses" in context.question.kinds
+    for subject in context.subjects:
+        if not _asks_for_uses(subject.name, context.question.text):
+            continue
+        made = [*_calls_of(context, subject)] if subject.definitions else []
+        if wants_uses or not made:
+            made += _uses_of(context, subject)
+        if subject.definitions and _IMPORTS.search(context.question.text):
+            imports = context.ranked(importers(context.index, subject.last))
+            shown = (context.reference(each, f"imports `{subject.last}`") for each in imports)
+            text = f"`{subject.last}` is imported at {locations(imports)}."
+            made += [cut_finding(text, shown, len(imports))] if imports else []
+        yield from made or _no_use(context, subject, wants_uses)
+
+
+def _calls_of(context: QuestionContext, subject: Subject) -> Iterator[Finding]:
+    name, definitions, last = subject.shown, subject.definitions, subject.last
+    found = {(call.path, call.line): call for named in definitions for call in callers(context.index, named)}
+    resolved = context.ranked(found.values())
+    unresolved = context.ranked(
+        call for call in callers_by_name(context.index, last, definitions) if (call.path, call.line) not in found
+    )
+    if resolved:
+        several = f" ({len(definitions)} definitions)" if len(definitions) > 1 else ""
+        names = name_list((call.enclosing for call in resolved if call.enclosing), 6)
+        text = f"`{name}`{several} is called at {locations(resolved)}{', in ' if names else ''}{names}."
+        text += _resolved_by_name(context, definitions)
+        yield cut_finding(text, (_call_item(context, call, last) for call in resolved), len(resolved))
+    if unresolved:
+        text = f"Unresolved calls of the name `{last}`: {locations(unresolved)}."
+        shown = [_call_item(context, call, last) for call in unresolved[:MOST_SHOWN]]
+        yield Finding(text, tuple(shown), complete=False)
+
+
+def _resolved_by_name(context: QuestionContext, definitions: Sequence[NamedDefinition]) -> str:
+    """A sentence on the languages of the definitions whose names are resolved without types."""
+    names = {context.index.graph.files[named.path].language for named in definitions}
+    untyped = sorted(language_named(name).written for name in names if not has_typed_resolution(name))
+    return f" Calls in {' and '.join(untyped)} are resolved by name." if untyped else ""
+
+
+def _uses_of(context: QuestionContext, subject: Subject) -> Iterator[Finding]:
+    """The uses that are no calls; of a field also its calls."""
+    name, last = subject.shown, subject.last
+    symbol = symbol_of(context.index, name, subject.definitions, subject.values)
+    called = {(call.path, call.line) for named in subject.definitions for call in callers(context.index, named)}
+    found = uses(context.index, symbol, called, with_calls=not subject.definitions)
+    unread = f" {counted(range(found.n_unread), 'file')} with the name took too long to read." if found.n_unread else ""
+    if found.resolved:
+        yield _use_finding(context, f"`{name}` is {_by_role(found.resolved)}.{unread}", found.resolved, last, "")
+    if found.by_name:
+        is_typed = any(has_typed_resolution(context.index.graph.files[use.path].language) for use in found.by_name)
+        why = "what it refers to is unknown" if is_typed else "names of these files are not resolved with types"
+        text = f"`{last}` is mentioned by name at {locations(found.by_name)}; {why}.{'' if found.resolved else unread}"
+        yield _use_finding(context, text, found.by_name, last, ", matched by name only")
+
+
+def _use_finding(context: QuestionContext, text: str, found: Sequence[Use], name: str, how: str) -> Finding:
+    ranked = context.ranked(Reference(use.path, use.line, "use", use.enclosing, use.role) for use in found)
+    asked = next((roles for words, roles in _ASKED_ROLES if words.search(context.question.text)), frozenset[str]())
+    ranked.sort(key=lambda each: each.how not in asked)
+    shown = [context.reference(each, f"{_VERBS[each.how]} `{name}`", how) for each in ranked[:MOST_SHOWN]]
+    return Finding(text, tuple(shown), not how and len(shown) == len(ranked))
+
+
+def _by_role(found: Sequence[Use]) -> str:
+    """The locations by role: "read at 3 locations in 2 files; assigned at 1 location"."""
+    n_by_role = Counter(use.role for use in found)
+    roles = sorted(n_by_role, key=lambda role: (-n_by_role[role], list(_PARTICIPLES).index(role)))
+    return "; ".join(f"{_PARTICIPLES[role]} at {locations([u for u in found if u.role == role])}" for role in roles)
+
+
+_ASKED_ROLES: tuple[tuple[re.Pattern[str], frozenset[str]], ...] = (
+    (re.compile(r"\b(?:sets?|assign|modif|chang|writ)", re.IGNORECASE), frozenset({"assignment", "key"})),
+    (re.compile(r"\b(?:reads?|access)", re.IGNORECASE), frozenset({"read", "argument"})),
+    (re.compile(r"\bpass", re.IGNORECASE), frozenset({"argument"})),
+    (re.compile(r"\b(?:decorat|annotat)", re.IGNORECASE), frozenset({"decorator", "type"})),
+)
+"""The roles that words of a question ask for; those uses come first."""
+
+_PARTICIPLES: dict[Role, str] = {
+    "read": "read",
+    "assignment": "assigned",
+    "key": "set by its name",
+    "call": "called",
+    "argument": "passed as a value",
+    "type": "named as a type",
+    "base": "named as a base type",
+    "decorator": "used as a decorator",
+    "element": "rendered as an element",
+    "export": "exported",
+}
+_VERBS: dict[str, str] = {
+    "read": "reads",
+    "assignment": "assigns",
+    "key": "sets",
+    "call": "calls",
+    "argument": "passes",
+    "type": "names the type",
+    "base": "names the base type",
+    "decorator": "decorates with",
+    "element": "renders",
+    "export": "exports",
+}
+
+
+def _no_use(context: QuestionContext, subject: Subject, wants_uses: bool) -> Iterator[Finding]:
+    name, (_, definitions, values) = subject.shown, subject
+    where = _where(context, subject.last)
+    if definitions:
+        defined = [context.definition(named, f"defines `{name}`") for named in definitions[:MOST_SHOWN]]
+        yield Finding(f"No call of `{name}` was found {where}.", tuple(defined))
+    elif values:
+        bound = [context.line(path, line, f"binds `{full}`", full, 0, 0) for path, full, line in values[:MOST_SHOWN]]
+        yield Finding(
+            f"No use of `{name}` was found {where}, except its {'definition' if len(values) == 1 else 'definitions'}.",
+            tuple(bound),
         )
-        imports = context.ranked(importers(context.index, last)) if _IMPORTS.search(context.question.text) else []
-        if resolved:
-            several = f" ({len(definitions)} definitions)" if len(definitions) > 1 else ""
-            names = name_list((call.enclosing for call in resolved if call.enclosing), 6)
-            text = f"`{name}`{several} is called at {locations(resolved)}{', in ' if names else ''}{names}."
-            yield cut_finding(text, (_call_item(context, call, last) for call in resolved), len(resolved))
-        if unresolved:
-            text = f"Unresolved calls of the name `{last}`: {locations(unresolved)}."
-            shown = [_call_item(context, call, last) for call in unresolved[:MOST_SHOWN]]
-            yield Finding(text, tuple(shown), complete=False)
-        if imports:
-            shown_imports = (context.reference(each, f"imports `{last}`") for each in imports)
-            yield cut_finding(f"`{last}` is imported at {locations(imports)}.", shown_imports, len(imports))
-        if not resolved and not unresolved and not imports:
-            defined = [context.definition(named, f"defines `{name}`") for named in definitions[:MOST_SHOWN]]
-            yield Finding(f"No call of `{name}` was found in this repository.", tuple(defined))
+
+
+def _where(context: QuestionContext, name: str) -> str:
+    """The files in which a name that is not found does not occur."""
+    is_unread = any(True for _ in occurrences(context.index, name))
+    return "in the languages whose definitions Weft reads" if is_unread else "in this repository"
+
+
+def _unread(context: QuestionContext, n_shown: int) -> Iterator[Finding]:
+    """Where names of the question occur in languages whose definitions are not read."""
+    for subject in context.subjects:
+        for language, found in occurrences(context.index, subject.last):
+            files = {each.path for each in found}
+            in_files = f"{len(files)} {language} file{'' if len(files) == 1 else 's'}"
+            text = (
+                f"`{subject.last}` occurs in {in_files}; Weft does not read definitions of {language},"
+                " so this is a word search."
+            )
+            shown = [context.reference(each, f"mentions `{subject.last}`") for each in context.ranked(found)[:n_shown]]
+            yield Finding(text, tuple(shown), len(shown) == len(found))
 
 
 def _asks_for_uses(name: str, text: str) -> bool:
@@ -76,10 +222,15 @@ def _asks_for_uses(name: str, text: str) -> bool:
 
 _USES = (
     r"\b(?:calls?|us(?:es?|ing)|invok(?:es?|ing)|imports?|instantiates?|constructs?|creates?|makes?|references?"
-    r"|callers? of|us(?:es|ages?) of|depends? on|refers? to)\s+(?:(?:the|an?|all|any)\s+)?"
-    r"(?:(?:class|function|method)\s+)?"
+    r"|callers? of|us(?:es|ages?) of|depends? on|refers? to|reads?|readers? of|access(?:es)?|assigns?|sets?"
+    r"|modif(?:y|ies)|changes|writes?|mentions?|pass(?:es)?|decorated (?:with|by)|annotated (?:with|as)|renders?)\s+"
+    r"(?:(?:the|an?|all|any)\s+)?"
+    r"(?:(?:class|function|method|type|interface|struct|field|property|attribute|constant|variable|decorator|component)\s+)?"
 )
-_USED = r"\s+(?:\w+\s+){0,2}(?:called|used|invoked|imported|instantiated|constructed|created|made|referenced|needed)\b"
+_USED = (
+    r"\s+(?:\w+\s+){0,2}(?:called|used|invoked|imported|instantiated|constructed|created|made|referenced|needed|read|set"
+    r"|accessed|assigned|modified|changed|written|mentioned|passed|rendered)\b"
+)
 _IMPORTS = re.compile(r"import|\buse[sd]?\b|usage|depend|refer", re.IGNORECASE)
 
 
@@ -91,6 +242,7 @@ def _callees(context: QuestionContext) -> Iterator[Finding]:
                 reasons = ((line, f"`{symbol}` calls `{_name_of(target)}`") for line, target in called)
                 shown = (context.line(named.path, line, reason, symbol, 0, 0) for line, reason in reasons)
                 text = f"`{name}` calls {name_list(_name_of(target) for _, target in called)}."
+                text += _resolved_by_name(context, [named])
                 yield cut_finding(text, shown, len(called))
 
 
@@ -101,7 +253,8 @@ def _call_paths(context: QuestionContext) -> Iterator[Finding]:
     steps = find_call_path(context.index, sources, targets)
     if not steps:
         steps = find_call_path(context.index, targets, sources)
-        source, target = (target, source) if steps else (source, target)
+        if steps:
+            source, target, sources, targets = target, source, targets, sources
     if not steps:
         calls = context.ranked(call for named in targets for call in callers(context.index, named))
         shown = [_call_item(context, call, target) for call in calls[:N_WITHOUT_PATH]]
@@ -119,7 +272,8 @@ def _call_paths(context: QuestionContext) -> Iterator[Finding]:
         shown.append(context.definition(steps[-1].target, f"`{target}`, the end of the call path"))
         unsure = " Not every call is resolved with certainty." if any(step.how in _UNSURE for step in steps) else ""
     path = " -> ".join(f"`{name}`" for name in names)
-    text = f"`{source}` reaches `{target}` in {counted(steps, 'step')}: {path}.{unsure}"
+    others = f" `{source}` has {len(sources)} definitions; other ones may reach it too." if len(sources) > 1 else ""
+    text = f"`{source}` reaches `{target}` in {counted(steps, 'step')}: {path}.{unsure}{others}"
     yield Finding(text, tuple(shown), not unsure)
 
 
@@ -136,27 +290,72 @@ def _endpoints(context: QuestionContext) -> tuple[NameCandidates, NameCandidates
 
 def _subclasses(context: QuestionContext) -> Iterator[Finding]:
     for name, definitions in context.names:
-        if any(not is_class(named.definition) for named in definitions):
+        classes = [named for named in definitions if is_class(named.definition)]
+        if not classes:
             continue
         last = name.rpartition(".")[2]
-        found = sorted(subclasses(context.index, last), key=lambda named: is_test(named.path))
+        embeds = _has_method_sets(context, classes[0])
+        below = (named for named in subclasses(context.index, last, classes) if named.definition.kind not in _ALIASES)
+        found = sorted(below, key=lambda named: is_test(named.path))
         if found:
-            verb = "inherits" if len(found) == 1 else "inherit"
+            are_classes = all(named.definition.kind == "class" for named in found)
+            noun, verb = ("type", "embed") if embeds else ("class" if are_classes else "definition", "inherit")
             names = name_list(_name_of(named) for named in found)
-            reasons = ((named, f"inherits from `{', '.join(named.definition.bases)}`") for named in found)
+            relation = "embeds" if embeds else "inherits from"
+            reasons = ((named, f"{relation} `{', '.join(named.definition.bases)}`") for named in found)
             shown = (context.definition(named, reason, 3) for named, reason in reasons)
-            yield cut_finding(f"{counted(found, 'class')} {verb} from `{last}`: {names}.", shown, len(found))
+            # Files of a package for different platforms define a type several times.
+            distinct = {(directory_of(named.path) if embeds else named.path, _name_of(named)) for named in found}
+            verb += "s" if len(distinct) == 1 else ""
+            by = "" if embeds else "from "
+            yield cut_finding(f"{counted(distinct, noun)} {verb} {by}`{last}`: {names}.", shown, len(found))
+        implementing = [*_implementations(context, name, classes)]
+        yield from implementing
+        if not found and not implementing and _ASKS_FOR_SUBCLASSES.search(context.question.text):
+            text = f"No definition that inherits from `{name}` or implements it was found {_where(context, last)}."
+            yield Finding(text, tuple(context.definition(named) for named in classes[:MOST_SHOWN]))
+
+
+_ASKS_FOR_SUBCLASSES = re.compile(
+    r"\b(?:what|which|who)\b.*\b(?:implement|extend|inherit|subclass|embed|deriv|satisf)", re.IGNORECASE
+)
+_ALIASES = frozenset({"type", "type alias"})
+"""Kinds of definitions that give a type another name."""
+
+
+def _implementations(context: QuestionContext, name: str, classes: Sequence[NamedDefinition]) -> Iterator[Finding]:
+    methods, found = list[str](), dict[tuple[str, str], NamedDefinition]()
+    for interface in classes:
+        types, required = implementations(context.index, interface)
+        found.update({(each.path, _name_of(each)): each for each in types})
+        methods = required or methods
+    if found:
+        types = list(found.values())
+        have = "has" if len(types) == 1 else "have"
+        text = f"{counted(types, 'type')} {have} all methods of `{name}` ({name_list(methods, 6)})"
+        full = len(types) >= MAX_IMPLEMENTATIONS
+        shown = [context.definition(each, f"has the methods of `{name}`", 1) for each in types[:MOST_SHOWN]]
+        more = "; there may be more" if full else ""
+        yield Finding(f"{text}: {name_list(map(_name_of, types), MAX_IMPLEMENTATIONS)}{more}.", tuple(shown), not full)
+
+
+def _has_method_sets(context: QuestionContext, named: NamedDefinition) -> bool:
+    return language_named(context.index.graph.files[named.path].language).has_method_sets
 
 
 _BY_KIND: tuple[tuple[str, Callable[[QuestionContext], Iterable[Finding]]], ...] = (
     ("path", _call_paths),
     ("callees", _callees),
+    ("definition", _definitions),
     ("callers", _callers),
     ("subclasses", _subclasses),
     ("returns", return_findings),
     ("raisers", raise_findings),
     ("value", default_findings),
 )
+
+
+_ABOUT_SYMBOLS: frozenset[Kind] = frozenset({"definition", "callers", "callees", "path", "subclasses", "uses"})
 
 
 def _call_item(context: QuestionContext, call: Reference, name: str) -> EvidenceItem:

@@ -1,4 +1,4 @@
-"""Symbol queries on the code graph: callers, callees, importers, subclasses and call paths.
+"""Symbol queries on the code graph: callers, callees, importers, subclasses, implementations and call paths.
 
 Owns these queries, and distinguishes resolved references from matches by name. Knows no question text and no score.
 Lines are 0-based.
@@ -7,7 +7,7 @@ Lines are 0-based.
 from __future__ import annotations
 
 import heapq
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import count
 from math import log
@@ -15,12 +15,17 @@ from typing import Literal
 
 from ...codegraph import Call
 from ...codegraph.file_graph import MODULE_SCOPE
-from ...codegraph.symbol_table import is_class
+from ...codegraph.resolver import parse_dotted
+from ...codegraph.symbol_table import MODULE, has_typed_resolution, is_class
+from ...codegraph.typed_resolver import CLASS_VALUE, FUNCTION_VALUE, OUTSIDE_VALUE, TypedResolver, Value
+from ...languages import language_named
 from ...retrieval import RepositoryIndex
 from ...retrieval.definition_index import NamedDefinition
 from ...retrieval.questions import is_test
 
 MAX_FILES = 300  # the most files that are read for matches by name
+MAX_IMPLEMENTATIONS = 20  # the most types that are found for an interface
+MAX_CANDIDATES = 400  # the most methods whose types are checked for it
 MAX_STEPS = 3  # of a call path that ends at a definition
 MAX_VISITED = 5_000  # the most definitions that a call-path search visits
 
@@ -28,7 +33,7 @@ BY_CALL, BY_UNIQUE_NAME, BY_OVERRIDE, BY_NAME = 0.9, 0.6, 0.5, 0.1
 """The confidence of a call step: resolved, resolved by a name unique in the repository, an override in a subclass, and
 an unresolved call of the target's name. A path has the product of its steps' confidences."""
 
-ReferenceKind = Literal["call", "call by name", "import", "raise"]
+ReferenceKind = Literal["call", "call by name", "import", "raise", "use", "word"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,36 +71,128 @@ def callers(index: RepositoryIndex, named: NamedDefinition) -> list[Reference]:
     ]
 
 
-def callers_by_name(index: RepositoryIndex, name: str) -> list[Reference]:
-    """The unresolved calls of a name: the type of the receiver is unknown."""
+def callers_by_name(index: RepositoryIndex, name: str, definitions: Sequence[NamedDefinition] = ()) -> list[Reference]:
+    """The unresolved calls of a name that may be of one of the definitions: the type of the receiver is unknown."""
+    resolver = TypedResolver(index.graph)
+    are_members = {_is_member(index, named) for named in definitions} or {True, False}
     return [
         Reference(path, call.line, "call by name", _scope_name(index, path, call.scope))
-        for path in _files_with(index, name)
+        for path in files_with(index, name)
         for call in _unresolved_calls(index, path)
-        if call.callee.rpartition(".")[2] == name
+        if call.callee.rpartition(".")[2] == name and _may_call(resolver, path, call, are_members, index)
     ]
+
+
+def _may_call(
+    resolver: TypedResolver, path: str, call: Call, are_members: Collection[bool], index: RepositoryIndex
+) -> bool:
+    """Whether an unresolved call may be of a definition that is a member of a class, or is none."""
+    language = index.graph.files[path].language
+    if not has_typed_resolution(language):
+        return True
+    parts = parse_dotted(call.callee)
+    value = resolver.read(path, _scope_name(index, path, call.scope) or MODULE, parts[:-1] or parts, call.line)
+    if value is not None and value.kind == OUTSIDE_VALUE:
+        return False
+    if len(parts) == 1:
+        return False in are_members
+    # In a package, an unknown receiver is no package, so the name is that of a member.
+    return True in are_members or not language_named(language).shares_directory
+
+
+def _is_member(index: RepositoryIndex, named: NamedDefinition) -> bool:
+    """Whether a definition is a member of a class or of an object."""
+    owner = named.definition.qualified_name.rpartition(".")[0]
+    around = index.graph.definition(named.path, owner) if owner else None
+    return bool(owner) and (around is None or is_class(around))
 
 
 def importers(index: RepositoryIndex, name: str) -> list[Reference]:
     """The lines that import a name."""
     return [
         Reference(path, item.line, "import", _scope_name(index, path, item.scope))
-        for path in _files_with(index, name)
+        for path in files_with(index, name)
         for item in index.graph.files[path].imports
         if item.name == name
     ]
 
 
-def subclasses(index: RepositoryIndex, name: str) -> list[NamedDefinition]:
-    """Direct and indirect subclasses; by path and line, direct ones first."""
+def subclasses(index: RepositoryIndex, name: str, definitions: Sequence[NamedDefinition] = ()) -> list[NamedDefinition]:
+    """Direct and indirect subclasses; by path and line, direct ones first.
+
+    With the definitions of the class, classes whose base resolves to another one of the same name are left out.
+    """
+    resolver = TypedResolver(index.graph)
     found: dict[tuple[str, str], NamedDefinition] = {}
-    level = [name]
+    known = {_key(named) for named in definitions}
+    level = list(dict.fromkeys([name, *(base for named in definitions for base in index.names.base_names(named))]))
     while level:
-        found_here = [named for base in level for named in index.names.subclasses(base)]
+        found_here = [
+            named
+            for base in level
+            for named in index.names.subclasses(base)
+            if _may_extend(resolver, named, base, known)
+        ]
         new = [named for named in found_here if _key(named) not in found]
         found.update((_key(named), named) for named in new)
-        level = list(dict.fromkeys(named.definition.name for named in new))
+        if known:
+            known |= {_key(named) for named in new}
+        level = list(dict.fromkeys(base for named in new for base in index.names.base_names(named)))
     return list(found.values())
+
+
+def _may_extend(resolver: TypedResolver, named: NamedDefinition, name: str, known: Collection[tuple[str, str]]) -> bool:
+    """Whether a base `name` of a class is one of the known classes, or has an unknown meaning."""
+    symbols = resolver.symbols(named.path)
+    if not known or symbols is None or not has_typed_resolution(symbols.language):
+        return True
+    around = named.definition.qualified_name.rpartition(".")[0]
+    for base in named.definition.bases:
+        if base.rpartition(".")[2] == name:
+            value = resolver.read(named.path, around, parse_dotted(base))
+            if value is None or (value.path, value.name) in known:
+                return True
+    return False
+
+
+def implementations(index: RepositoryIndex, named: NamedDefinition) -> tuple[list[NamedDefinition], list[str]]:
+    """The types with all methods of an interface, by path and line, at most `MAX_IMPLEMENTATIONS`, and those methods.
+
+    Empty in languages whose types name their interfaces. The methods of an interface from outside that it embeds are
+    unknown and not required.
+    """
+    path, definition = named
+    resolver = TypedResolver(index.graph)
+    if definition.kind != "interface" or not language_named(index.graph.files[path].language).has_method_sets:
+        return [], []
+    above = resolver.mro(path, definition.qualified_name).classes
+    methods = sorted({method.name for key in above for _, method in resolver.members(*key)})
+    found: dict[tuple[str, str], NamedDefinition] = {}
+    having = {method: [n for n in index.names.definitions(method) if n.definition.name == method] for method in methods}
+    rarest = min(having.values(), key=len, default=[])
+    for candidate in rarest[:MAX_CANDIDATES]:
+        owner = candidate.definition.qualified_name.rpartition(".")[0]
+        value = resolver.attribute(candidate.path, owner) if owner else None
+        if value is None or value.kind != CLASS_VALUE or (value.path, value.name) in found:
+            continue
+        for each in _with_embedding(index, value):
+            target = index.graph.definition(each.path, each.name)
+            if target is None or target.kind == "interface" or len(found) == MAX_IMPLEMENTATIONS:
+                continue
+            members = (resolver.member(each, method) for method in methods)
+            if all(member is not None and member.kind == FUNCTION_VALUE for member in members):
+                found[each.path, each.name] = NamedDefinition(each.path, target)
+    order = sorted(found.values(), key=lambda each: (is_test(each.path), each.path, each.definition.start_line))
+    return order, methods
+
+
+def _with_embedding(index: RepositoryIndex, value: Value) -> Iterator[Value]:
+    """A type, and the types that embed it."""
+    yield value
+    definition = index.graph.definition(value.path, value.name)
+    if definition is not None:
+        for each in subclasses(index, definition.name, [NamedDefinition(value.path, definition)])[:MAX_IMPLEMENTATIONS]:
+            yield Value(CLASS_VALUE, each.path, each.definition.qualified_name, "")
 
 
 def callees(index: RepositoryIndex, named: NamedDefinition) -> list[tuple[int, NamedDefinition]]:
@@ -198,8 +295,8 @@ def _unresolved_calls(index: RepositoryIndex, path: str) -> Iterator[Call]:
     return (call for number, call in enumerate(index.graph.files[path].calls) if number not in resolved)
 
 
-def _files_with(index: RepositoryIndex, name: str) -> Iterable[str]:
-    """The code files that contain a name as a word, in order."""
+def files_with(index: RepositoryIndex, name: str) -> Sequence[str]:
+    """The files that contain a name as a word, in order, at most `MAX_FILES`."""
     scores = index.lexical.bm25_of_groups([{name: 1.0}], [1.0]).scores
     paths = {index.location(fragment).path for fragment in scores.nonzero()[0].tolist()}
     return sorted(paths)[:MAX_FILES]

@@ -266,7 +266,8 @@ class Terminal:
                 )
             )
             if others:
-                self._out.print(Text(f"     also {', '.join(_place(place) for place in others)}", "dim"))
+                relation = "signatures, also at" if ranked.fragment.is_outline else "also"
+                self._out.print(Text(f"     {relation} {', '.join(_place(place) for place in others)}", "dim"))
             if details:
                 for part in ranked.parts:
                     if part.detail:

@@ -14,7 +14,7 @@ from collections import OrderedDict
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
-from ...retrieval import RankedFragment
+from ...retrieval import Location, RankedFragment
 from ...retrieval.fragments import normalise
 from ...retrieval.terms import encode
 from ..workspace.text import Cursor, TextLines
@@ -161,12 +161,11 @@ class IndexChanges:
             return True
         return since >= self._all_changed and all(at <= since or own == path for own, at in self._changed.items())
 
-    def is_unchanged(self, fragment: RankedFragment, since: int) -> bool:
-        """Whether the file of a fragment still contains its text, at any line."""
-        path = fragment.fragment.locations[0].path
-        if since >= self._all_changed and self._changed.get(path, 0) <= since:
+    def is_unchanged(self, location: Location, text: str, since: int) -> bool:
+        """Whether the file of a part of a fragment still contains its text, at any line."""
+        if since >= self._all_changed and self._changed.get(location.path, 0) <= since:
             return True
-        return encode(fragment.fragment.text) in self._texts.get(path, b"")
+        return encode(text) in self._texts.get(location.path, b"")
 
 
 class CompletionCache:
@@ -229,10 +228,11 @@ class CompletionCache:
         if validity.reads_all and not changes.others_unchanged(cursor.path, validity.epoch):
             return False
         return all(
-            _is_unchanged_above(fragment, cursor)
-            if fragment.fragment.locations[0].path == cursor.path
-            else changes.is_unchanged(fragment, validity.epoch)
-            for fragment in validity.fragments
+            _is_unchanged_above(location, text, cursor)
+            if location.path == cursor.path
+            else changes.is_unchanged(location, text, validity.epoch)
+            for ranked in validity.fragments
+            for location, text in ranked.fragment.parts()
         )
 
     def _drop(self, key: tuple[CursorContext, bool]) -> None:
@@ -256,8 +256,8 @@ def _closers_of(typed: str) -> str:
     return "".join(reversed(open_closers[-_MAX_CLOSERS:]))
 
 
-def _is_unchanged_above(fragment: RankedFragment, cursor: Cursor) -> bool:
-    """Whether a fragment of the cursor's file is unchanged on its lines above the cursor."""
-    text = fragment.fragment.text.replace("\n", cursor.lines.line_break)
-    start = fragment.fragment.locations[0].start_line
+def _is_unchanged_above(location: Location, text: str, cursor: Cursor) -> bool:
+    """Whether a part of a fragment of the cursor's file is unchanged on its lines above the cursor."""
+    text = text.replace("\n", cursor.lines.line_break)
+    start = location.start_line
     return start <= cursor.line and cursor.lines.text.startswith(text, cursor.lines.offset(start, 0))

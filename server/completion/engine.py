@@ -320,7 +320,7 @@ class Engine:
         )
 
     def _validity(self, request: Request) -> Validity:
-        epoch = self._cache.epoch_of(request.cursor.folder, request.snapshot.index.texts)
+        epoch = self._cache.epoch_of(request.cursor.folder, request.snapshot.texts)
         return Validity(epoch, request.models.answering[0])
 
     def _fragments_for_prompt(self, request: Request, validity: Validity) -> tuple[RankedFragment, ...]:

@@ -156,18 +156,21 @@ class _Fragment(TypedDict):
     parts: Annotated[list[Part], "The parts that add up to the score."]
     way: Annotated[list[str], "The strongest path of relations from the cursor to the fragment."]
     text: Annotated[str, "The lines."]
+    isOutline: Annotated[bool, "Whether it has the signatures of several definitions, one at each location."]
 
 
 class Fragment(_Fragment):
     """A retrieved fragment of the repository."""
 
-    places: Annotated[list[Place], "All locations of this text, best first."]
+    places: Annotated[list[Place], "All locations of this text, best first; those of the signatures of an outline."]
 
 
 class ExplainedFragment(_Fragment):
     """A retrieved fragment, with links to its locations."""
 
-    places: Annotated[list[LinkedPlace], "All locations of this text, best first."]
+    places: Annotated[
+        list[LinkedPlace], "All locations of this text, best first; those of the signatures of an outline."
+    ]
 
 
 class OmittedFragment(TypedDict):

@@ -161,7 +161,9 @@ export interface ExplainedFragment {
   way: string[];
   /** The lines. */
   text: string;
-  /** All locations of this text, best first. */
+  /** Whether it has the signatures of several definitions, one at each location. */
+  isOutline: boolean;
+  /** All locations of this text, best first; those of the signatures of an outline. */
   places: LinkedPlace[];
 }
 
@@ -233,7 +235,9 @@ export interface Fragment {
   way: string[];
   /** The lines. */
   text: string;
-  /** All locations of this text, best first. */
+  /** Whether it has the signatures of several definitions, one at each location. */
+  isOutline: boolean;
+  /** All locations of this text, best first; those of the signatures of an outline. */
   places: Place[];
 }
 

@@ -1,0 +1,181 @@
+"""Roles of a name in a syntax tree: call, type, base class, decorator, assignment, argument, read.
+
+Owns the kinds of nodes that give a name its role, for all grammars at once. Knows one tree and no meaning of names.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Literal
+
+if TYPE_CHECKING:
+    from tree_sitter import Node
+
+Role = Literal[
+    "call",
+    "declaration",
+    "import",
+    "export",
+    "type",
+    "base",
+    "decorator",
+    "assignment",
+    "key",
+    "argument",
+    "element",
+    "read",
+]
+"""What a name does at its place. A "key" names a field in a literal or a parameter in a call; an "element" is markup in
+code."""
+
+MAX_ANCESTORS = 12
+
+
+def is_name(node: Node) -> bool:
+    """Whether a leaf is a name of code, not part of a string, a comment or text."""
+    return node.type.endswith(_NAME_KINDS)
+
+
+def receiver_of(name: Node) -> Node | None:
+    """The expression before the dot of a member, None for a name alone."""
+    around = name.parent
+    if around is None or around.type not in _MEMBERS:
+        return None
+    for field in _RECEIVERS:
+        receiver = around.child_by_field_name(field)
+        if receiver is not None:
+            return receiver if receiver.end_byte <= name.start_byte else None
+    return None
+
+
+def literal_type(name: Node) -> Node | None:
+    """The type of the composite literal, or the callee of the call, in which the name is a key; None for others."""
+    node = name.parent
+    while node is not None and node.type in _INSIDE_LITERALS:
+        node = node.parent
+    if node is None or node.type not in _TYPED_LITERALS:
+        return None
+    return node.child_by_field_name("type") or node.child_by_field_name("function")
+
+
+def role_of(name: Node) -> Role:
+    """The role of a name, that of the whole member expression for the name of a member."""
+    outer = _whole_expression(name)
+    around = outer.parent
+    if around is None:
+        return "read"
+    if _is_receiver(outer):
+        return "declaration"
+    return _role_below(outer, around) or _role_around(outer) or ("type" if name.type == "type_identifier" else "read")
+
+
+def _whole_expression(name: Node) -> Node:
+    """The name with its receiver, pointers and brackets."""
+    node = name
+    while (around := node.parent) is not None and (
+        around.type in _TRANSPARENT or (around.type in _MEMBERS and around.end_byte == node.end_byte)
+    ):
+        node = around
+    return node
+
+
+def _role_below(node: Node, around: Node) -> Role | Literal[""]:
+    """The role that the parent gives to one of its parts."""
+    kind, field = around.type, _field_of(around, node)
+    if field in ("function", "constructor", "method", "macro", "type", "name") and _is_call(kind):
+        return "call"
+    if kind in _KEYED and (field in ("key", "name") or around.named_child(0) == node):
+        return "key"
+    if node.type.startswith("shorthand_property_identifier"):
+        return "declaration" if node.type.endswith("pattern") else "key"
+    if kind == "literal_element" and around.parent is not None and around.parent.type == "keyed_element":
+        return "key" if around.parent.named_child(0) == around else "read"
+    if kind in _ELEMENTS and field == "name":
+        return "element"
+    if field == "name" and kind.endswith(_DECLARATIONS):
+        return "declaration"
+    if kind in ("enum_body", "parameters", "lambda_parameters") or (field == "pattern" and "parameter" in kind):
+        return "declaration"
+    if kind in ("arguments", "argument_list", "argument", "value_argument"):
+        return "base" if around.parent is not None and around.parent.type == "class_definition" else "argument"
+    target, holder = node, around
+    while holder.type in ("expression_list", "pattern_list", "tuple_pattern") and holder.parent is not None:
+        target, holder = holder, holder.parent
+    if holder.type in _UPDATES or ("assignment" in holder.type and _field_of(holder, target) == "left"):
+        return "assignment"
+    return ""
+
+
+def _is_receiver(node: Node) -> bool:
+    """Whether a type is that of the receiver in the header of a method."""
+    declared = node.parent
+    around = None if declared is None or declared.type != "parameter_declaration" else declared.parent
+    return around is not None and around.parent is not None and _field_of(around.parent, around) == "receiver"
+
+
+def _role_around(node: Node) -> Role | Literal[""]:
+    """The role that a clause around the name gives to it."""
+    around, n = node.parent, 0
+    while around is not None and n < MAX_ANCESTORS and not around.type.endswith(_ENDS):
+        kind = around.type
+        if "import" in kind or kind in _IMPORTS:
+            return "import"
+        if kind.startswith("export_") and kind != "export_statement":
+            return "export"
+        if kind in _DECORATORS:
+            return "decorator"
+        if kind in _BASES or (kind == "field_declaration" and around.child_by_field_name("name") is None):
+            return "base"
+        if kind in _TYPES:
+            return "type"
+        around, n = around.parent, n + 1
+    if around is not None and ("import" in around.type or around.type in _IMPORTS):
+        return "import"
+    return ""
+
+
+def _field_of(parent: Node, child: Node) -> str:
+    for number in range(parent.child_count):
+        if parent.child(number) == child:
+            return parent.field_name_for_child(number) or ""
+    return ""
+
+
+def _is_call(kind: str) -> bool:
+    return kind in ("call", "new_expression", "macro_invocation") or kind.endswith(_CALLS)
+
+
+_NAME_KINDS = ("identifier", "identifier_pattern", "name", "constant", "variable", "word")
+_CALLS = ("call_expression", "invocation", "invocation_expression", "creation_expression")
+_MEMBERS = frozenset(
+    {"attribute", "member_expression", "nested_identifier", "nested_type_identifier", "selector_expression"}
+    | {"qualified_type", "field_access", "scoped_type_identifier", "member_access_expression", "field_expression"}
+    | {"scoped_identifier", "qualified_name", "qualified_identifier", "class_constant_access_expression"}
+    | {"scoped_property_access_expression"}
+)
+_RECEIVERS = ("object", "operand", "package", "module", "argument", "expression", "value", "path", "scope", "qualifier")
+_TRANSPARENT = frozenset(
+    {"parenthesized_expression", "non_null_expression", "await_expression", "pointer_type", "generic_type"}
+)
+_KEYED = frozenset({"pair", "keyword_argument", "field_initializer", "pair_pattern"})
+_INSIDE_LITERALS = frozenset(
+    {"literal_element", "keyed_element", "literal_value", "keyword_argument", "argument_list", "field_initializer"}
+    | {"field_initializer_list"}
+)
+_TYPED_LITERALS = frozenset({"composite_literal", "call", "struct_expression"})
+_ELEMENTS = frozenset({"jsx_opening_element", "jsx_self_closing_element"})
+_DECLARATIONS = (
+    *("definition", "declaration", "declarator", "_spec", "_signature", "_item", "specifier", "parameter", "_elem"),
+    *("enum_assignment", "class", "_variant", "field_declaration"),
+)
+_UPDATES = frozenset({"inc_statement", "dec_statement", "update_expression"})
+_IMPORTS = frozenset({"use_declaration", "namespace_use_declaration", "using_directive", "preproc_include"})
+_DECORATORS = frozenset({"decorator", "marker_annotation", "annotation", "attribute_item", "attribute_list"})
+_BASES = frozenset(
+    {"class_heritage", "extends_clause", "implements_clause", "extends_type_clause", "superclass", "super_interfaces"}
+    | {"extends_interfaces", "base_list", "base_class_clause", "class_interface_clause", "base_clause", "trait_bounds"}
+)
+_TYPES = frozenset(
+    {"type_annotation", "type", "type_arguments", "generic_type", "type_parameters", "constraint", "type_query"}
+    | {"qualified_type", "pointer_type", "slice_type", "map_type", "union_type", "type_list"}
+)
+_ENDS = ("statement", "block", "body", "function_definition", "class_definition", "program", "module", "source_file")
