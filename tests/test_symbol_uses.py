@@ -4,13 +4,11 @@ import textwrap
 
 import pytest
 from weft.codegraph import parse_file
-from weft.languages import LANGUAGES
-from weft.languages.references import role_of
 from weft.retrieval import RepositoryIndex, slice_file
 from weft.server.chat import symbol_uses
 from weft.server.chat.evidence import FOUND_ABOVE, gather
 from weft.server.chat.extractive import extractive
-from weft.server.chat.symbol_uses import symbol_of, uses
+from weft.server.chat.symbol_uses import Symbol, symbol_of, uses
 
 
 def index_of(text):
@@ -380,11 +378,23 @@ def test_a_missing_call_is_not_claimed_for_languages_without_a_reader():
     assert second.startswith("`pay` occurs in 1 Lua file;")
 
 
-@pytest.mark.parametrize("name", [name for name, record in LANGUAGES.items() if record.grammar is not None])
-def test_every_grammar_gives_roles(name):
-    index = RepositoryIndex.build(
-        (parse_file(path, text), slice_file(path, text))
-        for path, text in [(f"a.{LANGUAGES[name].suffixes.split()[0]}", "x = pay(rate)\n")]
-    )
-    found = uses(index, symbol_of(index, "rate", ()))
-    assert all(role_of is not None and not use.is_resolved for use in found.found)
+@pytest.mark.parametrize(
+    ("path", "text", "roles"),
+    [
+        ("a.c", 'int f() { return pay(rate); } /* rate */ char *s = "rate";', ["argument"]),
+        ("a.cpp", "int Shop::f() { this->rate = 1; return s.rate; } // rate", ["assignment", "read"]),
+        ("A.java", 'class A { @rate int f() { return pay(rate, "rate"); } }', ["argument", "decorator"]),
+        ("a.cs", "class A : rate { int F() { return Pay(rate); } }", ["argument", "base"]),
+        ("a.rs", "fn f(x: rate) -> i32 { pay(rate) } // rate", ["argument", "type"]),
+        ("a.rb", 'pay(rate) # rate\nx = "rate"', ["argument"]),
+        ("a.php", "<?php pay($shop->rate); // rate", ["argument"]),
+        ("a.js", "x = { rate: 1, y: rate, [`rate`]: `${rate}` }", ["key", "read"]),
+        ("a.vue", "<template>rate</template><script>x = [rate]</script>", ["read"]),
+        ("a.py", "x: rate = pay(rate=1)\nrate += 1  # rate", ["assignment", "key", "type"]),
+        ("a.go", "package a\nvar x = []rate{{rate: 1}}", ["key", "type"]),
+    ],
+)
+def test_the_syntax_tree_gives_a_name_its_role(path, text, roles):
+    index = RepositoryIndex.build([(parse_file(path, text), slice_file(path, text))])
+    found = uses(index, Symbol("rate")).found
+    assert sorted({use.role for use in found}) == roles

@@ -18,6 +18,7 @@ from ...codegraph.file_graph import MODULE_SCOPE, FileGraph
 from ...codegraph.modules import directory_of
 from ...codegraph.resolver import parse_dotted
 from ...codegraph.symbol_table import STAR_IMPORTS, Entry, ImportedName, SymbolTable, has_typed_resolution, is_class
+from ...codegraph.syntax import TOO_SLOW
 from ...codegraph.typed_resolver import (
     CLASS_VALUE,
     FUNCTION_VALUE,
@@ -161,8 +162,8 @@ _CALLING: frozenset[Role] = frozenset({"element", "decorator"})
 
 
 def _is_parsed(file: FileGraph) -> bool:
-    """Whether a grammar read the file: one that takes too long has a closed root alone."""
-    return language_named(file.language).grammar is not None and bool(file.nodes[4, 0])
+    """Whether a grammar read the file, within the time limit of the index."""
+    return language_named(file.language).grammar is not None and TOO_SLOW not in file.problems
 
 
 @dataclass(slots=True)
