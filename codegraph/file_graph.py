@@ -156,6 +156,12 @@ class FileGraph:
     def n_nodes(self) -> int:
         return int(self.nodes.shape[1])
 
+    def at(self, path: str) -> FileGraph:
+        """The same facts under another path, with shared contents."""
+        moved = FileGraph.__new__(FileGraph)
+        moved.__setstate__((path, *self.__getstate__()[1:]))
+        return moved
+
     def __eq__(self, other: object) -> bool:
         return isinstance(other, FileGraph) and self._key() == other._key() and np.array_equal(self.nodes, other.nodes)
 

@@ -7,7 +7,7 @@
 from __future__ import annotations
 
 import gc
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import lru_cache
 from types import MappingProxyType
@@ -61,11 +61,12 @@ class CodeGraph:
 
     __slots__ = (
         *("_by_global_name", "_callers", "_dependencies", "_edges", "_files", "_latest_overlay", "_memo", "_modules"),
-        *("_root_name", "_star_imported", "_symbols"),
+        *("_root_name", "_roots", "_star_imported", "_symbols"),
     )
 
-    def __init__(self, root_name: str = "") -> None:
+    def __init__(self, root_name: str = "", roots: Collection[str] = ("",)) -> None:
         self._root_name = root_name
+        self._roots = roots
         self._files: dict[str, FileGraph] = {}
         self._edges: dict[str, bytes] = {}
         self._dependencies: dict[str, bytes] = {}
@@ -80,12 +81,13 @@ class CodeGraph:
         self._latest_overlay: _Overlay | None = None
 
     @classmethod
-    def build(cls, files: Iterable[FileGraph], root_name: str = "") -> CodeGraph:
+    def build(cls, files: Iterable[FileGraph], root_name: str = "", roots: Collection[str] = ("",)) -> CodeGraph:
         """The graph of these files, resolved from scratch. The last of several files with one path counts.
 
-        `root_name` is the folder's own name: how its files are imported where the folder is a package itself.
+        `root_name` is the folder's own name: how its files are imported where the folder is a package itself. `roots`
+        are the directories of the folders of a workspace with several.
         """
-        graph = cls(root_name)
+        graph = cls(root_name, roots)
         graph._files = {file.path: file for file in files}
         with garbage_collection_paused():
             came: NameMoves = {}
@@ -172,7 +174,7 @@ class CodeGraph:
     def modules(self) -> ModuleIndex:
         if self._modules is None:
             manifests = {path: file.manifest for path, file in self._files.items() if file.manifest}
-            self._modules = ModuleIndex(self._files.keys(), self._root_name, manifests)
+            self._modules = ModuleIndex(self._files.keys(), self._root_name, manifests, self._roots)
         return self._modules
 
     def symbols(self, path: str) -> SymbolTable | None:
@@ -231,7 +233,7 @@ class CodeGraph:
     # Deriving the next snapshot
 
     def _copy(self) -> CodeGraph:
-        new = CodeGraph(self._root_name)
+        new = CodeGraph(self._root_name, self._roots)
         new._files, new._edges, new._dependencies = self._files.copy(), self._edges.copy(), self._dependencies.copy()
         new._by_global_name, new._star_imported = self._by_global_name, self._star_imported
         new._symbols, new._modules = self._symbols.copy(), self._modules

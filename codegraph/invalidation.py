@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from .file_graph import Definition
 from .modules import ModuleQuery, manifest_style, names_affected_by
-from .resolver import Dependency, MemoEntry, global_name_key
+from .resolver import MAX_CANDIDATES, Dependency, MemoEntry, global_name_key
 from .symbol_table import STAR_IMPORTS, Entry, SymbolTable, changed_names
 from .typed_resolver import TypedResolver
 
@@ -104,9 +104,7 @@ def module_names(symbols: SymbolTable | None) -> set[str]:
 def new_names(path: str, old: SymbolTable | None, new: SymbolTable | None) -> set[str]:
     """The names of a file that other files could not refer to before, as they occur in dependencies."""
     names = module_names(new) - module_names(old)
-    if new is not None and new.package_key:
-        names |= {key for key, _ in global_names(path, new) - global_names(path, old) if "\0" in key}
-    return names
+    return names | {key for key, _ in global_names(path, new) - global_names(path, old) if "\0" in key}
 
 
 def _names_changed_by_star_imports(
@@ -140,9 +138,9 @@ NameMoves: TypeAlias = dict[str, tuple[set[str], set[str]]]
 
 
 def _answer(key: str, graph: CodeGraph) -> tuple[str, ...]:
-    """What resolution reads under a key: all definitions in a package, else a definition that is the only one."""
+    """What resolution reads under a key: the definitions of a package, or the few of a name."""
     found = graph.definitions_named(key)
-    return found if "\0" in key or len(found) == 1 else ()
+    return found if "\0" in key or len(found) <= MAX_CANDIDATES else ()
 
 
 def note_moves(moves: NameMoves, path: str, old: SymbolTable | None, new: SymbolTable | None) -> None:
@@ -158,6 +156,7 @@ def global_names(path: str, symbols: SymbolTable | None) -> set[tuple[str, str]]
         return set()
     keyed = ((global_name_key(symbols.language, d.name), d) for d in symbols.definitions)
     found = {(key, f"{path}\0{definition.qualified_name}") for key, definition in keyed if key is not None}
+    found.update((key, f"{path}\0{name}") for key, name in symbols.implementation_keys())
     if symbols.package_key:
         found.update((f"{symbols.package_key}\0{key}", f"{path}\0{key}") for key in symbols.package_names())
     return found

@@ -30,6 +30,11 @@ COMMON_NAMES = frozenset(_COMMON_VERBS.split()).union(*(dir(kind) for kind in _B
 _MAX_STEPS = 40
 
 
+MAX_CANDIDATES = 3
+"""A name with more definitions is not resolved by name alone, and a call of an interface's method reaches no more
+implementations."""
+
+
 class Resolution(NamedTuple):
     """A definition that a name resolves to, and how."""
 
@@ -190,6 +195,18 @@ class Resolver:
         path, _, qualified_name = found[0].partition("\0")
         return Resolution(path, qualified_name, "unique name")
 
+    def by_name(self, language: str, name: str, near: str) -> list[Resolution]:
+        """The definitions of a name if they are few, nearest to a file first."""
+        key = global_name_key(language, name)
+        if key is None:
+            return []
+        self.dependencies.add((key,))
+        found = [place.partition("\0")[::2] for place in self._source.definitions_named(key)]
+        if len(found) > MAX_CANDIDATES:
+            return []
+        how = "unique name" if len(found) == 1 else "same name"
+        return [Resolution(path, name, how) for path, name in sorted(found, key=lambda at: distance(near, at[0]))]
+
     def memoised(self, memo: Memo, key: Key, compute: Callable[..., _T | None], *arguments: object) -> _T | None:
         """`compute(*arguments)`, or the memoised result.
 
@@ -234,6 +251,13 @@ def parse_dotted(dotted: str) -> tuple[NamePart, ...]:
         name = text.rstrip("()[]")
         parts.append(NamePart(name, text[len(name) :: 2]))
     return tuple(parts)
+
+
+def distance(path: str, other: str) -> tuple[int, str]:
+    """How many directories lie between two files; ties in order of paths."""
+    own, their = path.split("/"), other.split("/")
+    n_common = next((i for i, (a, b) in enumerate(zip(own, their, strict=False)) if a != b), min(len(own), len(their)))
+    return len(own) + len(their) - 2 * n_common, other
 
 
 def global_name_key(language: str, name: str) -> str | None:

@@ -4,6 +4,7 @@
 `FileGraph` and one `FileFragments` (`slice_file`) per file.
 """
 
+from .explain import with_paths
 from .fragments import FileFragments, Slicing, slice_file
 from .index import CursorView, RepositoryIndex, RetrievalSettings
 from .inverted_index import STORED_CLASSES as LEXICAL_CLASSES
@@ -51,4 +52,5 @@ __all__ = [
     "slice_file",
     "strategy_named",
     "vanilla_query",
+    "with_paths",
 ]

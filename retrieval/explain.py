@@ -5,16 +5,20 @@ Owns the text of explanations. Knows the word scores and relations of a view, an
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
 
 import numpy as np
 
 from .bm25 import FloatArray
 from .index import CursorView
-from .values import Fragment, Location, ScorePart
+from .values import Component, Fragment, Location, Retrieved, ScorePart
 
 N_TERMS = 8
 """Limit of terms in an explanation, best first."""
+
+CALLER: Component = "called by similar code"
+"""The part of a score whose detail is a location."""
 
 N_WITHHELD = 10
 """Limit of windows of the cursor's file in an explanation."""
@@ -33,6 +37,32 @@ def words_part(view: CursorView, query: Mapping[str, float], fragment: int, weig
 def location_text(location: Location) -> str:
     """`path:first-last`, lines counted from 1 as an editor shows them."""
     return f"{location.path}:{location.start_line + 1}-{location.end_line}"
+
+
+def with_paths(found: Retrieved, rename: Callable[[str], str]) -> Retrieved:
+    """The result with other paths, in locations and in explanations."""
+
+    def location(at: Location) -> Location:
+        return replace(at, path=rename(at.path))
+
+    def step(text: str) -> str:  # "b.py: call f -> a.py: def f", or "a.py -> b.py"
+        ends = (end.partition(": ") for end in text.split(" -> "))
+        return " -> ".join(f"{rename(path)}{colon}{rest}" for path, colon, rest in ends)
+
+    def part(each: ScorePart) -> ScorePart:
+        path, colon, lines = each.detail.rpartition(":")
+        return replace(each, detail=f"{rename(path)}:{lines}") if colon and each.name == CALLER else each
+
+    fragments = tuple(
+        replace(
+            ranked,
+            fragment=replace(ranked.fragment, locations=tuple(map(location, ranked.fragment.locations))),
+            parts=tuple(map(part, ranked.parts)),
+            path=tuple(map(step, ranked.path)),
+        )
+        for ranked in found.fragments
+    )
+    return replace(found, fragments=fragments, left_out=tuple((location(at), why) for at, why in found.left_out))
 
 
 def path_from_cursor(view: CursorView, fragment: Fragment) -> tuple[str, ...]:

@@ -9,7 +9,7 @@ One writer makes the next snapshot with `with_changes`; readers keep theirs.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TypeVar
@@ -51,15 +51,22 @@ class RepositoryIndex:
     """
 
     __slots__ = (
-        *("_names", "_owners", "ends", "graph", "hashes", "lexical", "n_lines", "relations", "settings", "starts"),
+        *("_names", "_owners", "_relations", "ends", "graph", "hashes", "lexical", "n_lines", "settings", "starts"),
         "texts",
     )
 
-    def __init__(self, settings: RetrievalSettings = RetrievalSettings()) -> None:
+    def __init__(
+        self,
+        settings: RetrievalSettings = RetrievalSettings(),
+        roots: Collection[str] = ("",),
+        *,
+        relations_on_demand: bool = False,
+    ) -> None:
+        """An empty index. `roots` are the directories of the folders of a workspace with several."""
         self.settings = settings
-        self.graph = CodeGraph(settings.name)
+        self.graph = CodeGraph(settings.name, roots)
         self.lexical = InvertedIndex()
-        self.relations = Relations(settings.weights)
+        self._relations = None if relations_on_demand else Relations(settings.weights)
         self.texts: Mapping[str, bytes] = {}  # normalised UTF-8, by path
         self.starts: NDArray[np.int32] = np.zeros(0, np.int32)
         self.ends: NDArray[np.int32] = np.zeros(0, np.int32)
@@ -117,9 +124,17 @@ class RepositoryIndex:
             texts[path] = fragments.text
             new.n_lines += new.n_lines_of(path)
         spans = {path: new._spans(path) for path in pairs}
-        new.relations = self.relations.with_changes(new.graph, spans, gone)
+        new._relations = self._relations and self._relations.with_changes(new.graph, spans, gone)
         new._names = self._names
         return new
+
+    @property
+    def relations(self) -> Relations:
+        """The relations between the fragments; built here if the index is one with relations on demand."""
+        if self._relations is None:
+            spans = {path: self._spans(path) for path in self.texts}
+            self._relations = Relations.build(self.graph, spans, self.settings.weights)
+        return self._relations
 
     @property
     def names(self) -> DefinitionIndex:
@@ -160,7 +175,7 @@ class RepositoryIndex:
         )
 
     def __setstate__(self, state: tuple[object, ...]) -> None:
-        names = ("settings", "graph", "relations", "lexical", "texts", "starts", "ends", "hashes", "n_lines")
+        names = ("settings", "graph", "_relations", "lexical", "texts", "starts", "ends", "hashes", "n_lines")
         for name, value in zip(names, state, strict=True):
             setattr(self, name, value)
         self._names = None

@@ -579,19 +579,27 @@ def test_short_and_everyday_names_are_not_guessed(name):
     )
 
 
-def test_names_with_two_definitions_are_not_guessed():
+def test_a_method_of_an_unknown_receiver_has_its_few_definitions_nearest_first():
     check(
         """
-        #- main.py
+        #- shop/main.py
         def run(thing): thing.settle()
         #- a.py
         class A:
             def settle(self): ...
-        #- b.py
+        #- shop/b.py
         class B:
             def settle(self): ...
-        """
+        """,
+        "thing.settle -> shop/b.py::B.settle (same name)",
+        "thing.settle -> a.py::A.settle (same name)",
+        path="shop/main.py",
     )
+
+
+def test_names_with_many_definitions_are_not_guessed():
+    classes = "".join(f"class C{number}:\n    def settle(self): ...\n" for number in range(4))
+    check(f"#- main.py\ndef run(thing): thing.settle()\n#- a.py\n{classes}")
 
 
 def test_nothing_is_guessed_when_a_base_is_from_outside():
@@ -863,6 +871,46 @@ def test_a_root_that_is_a_package_is_imported_by_its_own_name(root_name, expecte
         one_by_one = one_by_one.with_changes([file])
     assert calls(one_by_one, "main.py") == expected
     assert calls(one_by_one.with_changes(removed=["__init__.py"]), "main.py") == []
+
+
+def test_a_call_through_an_interface_reaches_its_implementations():
+    check(
+        """
+        #- main.ts
+        import type { Till } from "./till";
+        export function pay(till: Till) { till.open(); }
+        #- till.ts
+        export interface Till { open(): void }
+        #- drawer.ts
+        import type { Till } from "./till";
+        export class Drawer implements Till { open() {} }
+        export class Door { open() {} }
+        """,
+        "till.open -> till.ts::Till.open (typed local)",
+        "till.open -> drawer.ts::Drawer.open (implementation)",
+        path="main.ts",
+    )
+
+
+def test_a_go_interface_is_implemented_by_the_types_with_all_its_methods():
+    check(
+        """
+        #- shop/main.go
+        package shop
+        type Till interface { Open(); Shut() }
+        func Pay(till Till) { till.Open() }
+        #- drawer/drawer.go
+        package drawer
+        type Drawer struct{}
+        func (d *Drawer) Open() {}
+        func (d *Drawer) Shut() {}
+        type Door struct{}
+        func (d *Door) Open() {}
+        """,
+        "till.Open -> shop/main.go::Till.Open (typed local)",
+        "till.Open -> drawer/drawer.go::Drawer.Open (implementation)",
+        path="shop/main.go",
+    )
 
 
 def test_a_function_that_returns_itself_ends_the_search():

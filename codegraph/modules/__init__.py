@@ -2,6 +2,15 @@
 
 from .index import ModuleIndex, ModuleQuery, names_affected_by
 from .manifests import manifest_style, read_manifest
-from .paths import directory_of
+from .paths import contains, directory_of, join_path
 
-__all__ = ["ModuleIndex", "ModuleQuery", "directory_of", "manifest_style", "names_affected_by", "read_manifest"]
+__all__ = [
+    "ModuleIndex",
+    "ModuleQuery",
+    "contains",
+    "directory_of",
+    "join_path",
+    "manifest_style",
+    "names_affected_by",
+    "read_manifest",
+]

@@ -1,7 +1,7 @@
 """Module resolution of Go: import paths by the modules of go.mod and go.work, local replacements and `vendor`.
 
-A package is a directory. Without any go.mod the directory with the longest tail of the import path counts. Knows the
-facts of `manifests`; `internal` is not enforced.
+A package is a directory. In a workspace folder without any go.mod the directory with the longest tail of the import
+path counts. Knows the facts of `manifests`; `internal` is not enforced.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ class GoModules:
     """The Go packages of a snapshot."""
 
     def __init__(self, tables: PathTables, facts: Mapping[str, Facts]) -> None:
-        self._directories = tables.directories
+        self._directories, self._root_of = tables.directories, tables.root_of
         by_name: dict[str, dict[str, Facts]] = {"go.mod": {}, "go.work": {}}
         for path in sorted(facts):
             name = path.rpartition("/")[2]
@@ -46,25 +46,28 @@ class GoModules:
         return names if path.endswith(".go") else set()
 
     def _find(self, directory: str, module: str) -> str | None:
-        if not self._modules:
-            return self._find_tail(module)
+        root = self._root_of(directory)
+        if all(self._root_of(base) != root for base in self._modules):
+            found = self._find_tail(root, module)
+            if found is not None or not self._modules:
+                return found
         own, workspace = _nearest(directory, self._modules), _nearest(directory, self._workspaces)
         roots = self._roots.get((own, workspace))
         if roots is None:
             roots = self._roots[own, workspace] = self._roots_for(own, workspace)
         parts = module.split("/")
         for end in range(len(parts), 0, -1):
-            root = roots.get("/".join(parts[:end]))
-            if root is not None and self._is_package(found := join_path(root, "/".join(parts[end:]))):
+            base = roots.get("/".join(parts[:end]))
+            if base is not None and self._is_package(found := join_path(base, "/".join(parts[end:]))):
                 return found
-        above = [root for root in (own, workspace, "") if root is not None]
-        return next(filter(self._is_package, (join_path(root, f"vendor/{module}") for root in above)), None)
+        above = [base for base in (own, workspace, root) if base is not None]
+        return next(filter(self._is_package, (join_path(base, f"vendor/{module}") for base in above)), None)
 
-    def _find_tail(self, module: str) -> str | None:
+    def _find_tail(self, root: str, module: str) -> str | None:
         parts = module.split("/")
         if parts[0] in _STDLIB:
             return None
-        tails = ("/".join(parts[start:]) for start in range(len(parts)))
+        tails = (join_path(root, "/".join(parts[start:])) for start in range(len(parts)))
         return next(filter(self._is_package, tails), None)
 
     def _roots_for(self, own: str | None, workspace: str | None) -> dict[str, str]:

@@ -16,6 +16,7 @@ def find_included(tables: PathTables, directory: str, module: str) -> tuple[str,
     else:
         tail = module.lstrip("./")
         matches = [path for path in tables.by_name.get(split_path(tail)[1], ()) if ends_with(path, tail)]
+        matches = tables.nearer(directory, matches)
         if len(matches) != 1:
             return ()
         found = matches[0]

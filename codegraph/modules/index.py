@@ -34,17 +34,24 @@ class ModuleQuery(NamedTuple):
 class ModuleIndex:
     """The modules of a set of paths. Immutable; rebuilt when a path is added or removed, or a manifest changes.
 
-    `manifests` are the facts of manifests by path (`FileGraph.manifest`).
+    `manifests` are the facts of manifests by path (`FileGraph.manifest`), `roots` the directories of the workspace's
+    folders.
     """
 
     __slots__ = ("_cache", "_go", "_python", "_tables", "_web")
 
-    def __init__(self, paths: Collection[str], root_name: str = "", manifests: Mapping[str, str] | None = None) -> None:
+    def __init__(
+        self,
+        paths: Collection[str],
+        root_name: str = "",
+        manifests: Mapping[str, str] | None = None,
+        roots: Collection[str] = ("",),
+    ) -> None:
         facts: dict[str, dict[str, Facts]] = {WEB_MANIFESTS: {}, GO_MANIFESTS: {}}
         for path, found in (manifests or {}).items():
             facts[manifest_style(path)][path] = json.loads(found)
         self._cache: dict[ModuleQuery, tuple[str, ...]] = {}
-        self._tables = PathTables(paths)
+        self._tables = PathTables(paths, roots)
         self._python = PythonModules(self._tables, root_name)
         self._web = WebModules(self._tables, facts[WEB_MANIFESTS])
         self._go = GoModules(self._tables, facts[GO_MANIFESTS])
@@ -71,7 +78,7 @@ class ModuleIndex:
             return tuple(path for path in self._tables.directories.get(directory, ()) if path.endswith(module))
         if kind == "include":
             return find_included(self._tables, directory, module)
-        return find_class(self._tables, module)
+        return find_class(self._tables, directory, module)
 
 
 def names_affected_by(path: str, before: ModuleIndex, after: ModuleIndex) -> set[str]:

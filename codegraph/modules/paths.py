@@ -1,6 +1,7 @@
 """Path tables of a snapshot: directories and file names, with path arithmetic, for all module finders.
 
-Knows no language and no text. Paths are relative to the root, with forward slashes; "" is the root.
+Knows no language and no text. Paths are relative to the root, with forward slashes; "" is the root. A workspace with
+several folders has a directory for each of them (`roots`) below a common root.
 """
 
 from __future__ import annotations
@@ -15,10 +16,11 @@ from ...languages import LANGUAGES
 class PathTables:
     """The paths of a snapshot by directory and by file name."""
 
-    __slots__ = ("by_name", "directories", "parents", "paths")
+    __slots__ = ("_roots", "by_name", "directories", "parents", "paths")
 
-    def __init__(self, paths: Collection[str]) -> None:
+    def __init__(self, paths: Collection[str], roots: Collection[str] = ("",)) -> None:
         self.paths = paths
+        self._roots = sorted(roots, key=len, reverse=True)
         self.directories: dict[str, list[str]] = {}  # directory -> its files; includes parents of directories
         self.by_name: dict[str, list[str]] = {}  # last part of a path -> the paths
         self.parents: dict[str, list[str]] = {}  # last part of a directory -> the directories that contain it
@@ -26,6 +28,19 @@ class PathTables:
             directory, name = split_path(path)
             self._add_directory(directory).append(path)
             self.by_name.setdefault(name, []).append(path)
+
+    def root_of(self, directory: str) -> str:
+        """The innermost workspace folder that contains a directory; "" for one outside of all folders."""
+        return next((root for root in self._roots if contains(root, directory)), "")
+
+    def nearer(self, directory: str, found: list[str]) -> list[str]:
+        """The found paths in the workspace folder of a directory; all of them if none is there."""
+        root = self.root_of(directory)
+        return [path for path in found if self.root_of(path) == root] or found
+
+    def is_root(self, directory: str) -> bool:
+        """Whether a directory is a workspace folder, or the common root of all."""
+        return not directory or directory in self._roots
 
     def _add_directory(self, directory: str) -> list[str]:
         files = self.directories.get(directory)

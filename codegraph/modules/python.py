@@ -1,7 +1,7 @@
 """Module resolution of Python: import roots, packages, namespace packages and relative imports.
 
 Knows no text of any file and no `sys.path`: every directory above the importing file is an import root, unless it is a
-package.
+package. A workspace folder is an import root even if it is a package itself.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ class PythonModules:
                 return found
         if first not in _STDLIB:
             elsewhere = [base for base in containers if base not in above and not self._is_package(base)]
-            found = _only_highest([(base, self._file(join_path(base, where))) for base in elsewhere])
+            found = self._only_highest([(base, self._file(join_path(base, where))) for base in elsewhere])
             if found:
                 return found
             # A script is run with its own directory on the path, package or not.
@@ -98,14 +98,18 @@ class PythonModules:
         return f"{stem}/" if stem in self._tables.directories else None
 
     def _is_package(self, directory: str) -> bool:
-        # The root of the workspace is an import root even if it is a package itself.
         paths = self._tables.paths
-        return bool(directory) and (f"{directory}/__init__.py" in paths or f"{directory}/__init__.pyi" in paths)
+        return not self._tables.is_root(directory) and (
+            f"{directory}/__init__.py" in paths or f"{directory}/__init__.pyi" in paths
+        )
 
+    def _only_highest(self, found: list[tuple[str, str | None]]) -> str | None:
+        """The hit whose base is nearest to the root of its workspace folder; None for a tie."""
+        hits = sorted((self._depth(base), hit) for base, hit in found if hit)
+        if not hits or (len(hits) > 1 and hits[0][0] == hits[1][0]):
+            return None
+        return hits[0][1]
 
-def _only_highest(found: list[tuple[str, str | None]]) -> str | None:
-    """The hit whose base is nearest to the root; None for a tie."""
-    hits = sorted((base.count("/") + bool(base), hit) for base, hit in found if hit)
-    if not hits or (len(hits) > 1 and hits[0][0] == hits[1][0]):
-        return None
-    return hits[0][1]
+    def _depth(self, directory: str) -> int:
+        below = directory.removeprefix(self._tables.root_of(directory)).strip("/")
+        return below.count("/") + bool(below)

@@ -29,6 +29,7 @@ class WebModules:
     """The modules of JavaScript and TypeScript of a snapshot."""
 
     def __init__(self, tables: PathTables, facts: Mapping[str, Facts]) -> None:
+        self._root_of = tables.root_of
         self._packages = Packages(tables, facts)
         self._configs = TypeScriptConfigs(facts, self._packages)
         self._import_maps = {
@@ -103,8 +104,8 @@ class WebModules:
     def _find_below_root(self, directory: str, specifier: str) -> str | None:
         """`/src/main.ts`: below the root that a development server serves, which is mostly the package."""
         path = normalised(specifier)
-        package = self._packages.nearest(directory)
-        roots = dict.fromkeys((package.directory if package is not None else "", ""))
+        package, root = self._packages.nearest(directory), self._root_of(directory)
+        roots = dict.fromkeys((package.directory if package is not None else root, root))
         return self._first(join_path(root, path) for root in roots) if path else None
 
     def _find_mapped(self, directory: str, specifier: str) -> str | None:

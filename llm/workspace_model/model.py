@@ -11,6 +11,7 @@ A model is an immutable snapshot; `with_changes` returns the next one and shares
 from __future__ import annotations
 
 import math
+import posixpath
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from heapq import heappop, heappush
@@ -73,17 +74,25 @@ class WorkspaceModel(CodeModel):
 
     `threshold` is the least product of token probabilities at which a line is offered, from 0 (always) to 1.
     Of `request.path` only the text of the request counts, never the indexed version. A model can be pickled.
+    `directory` is the directory of the documents that contains the paths of requests.
     """
 
     info = ModelInfo("workspace", "workspace", MAX_ORDER, fills_middle=False, repository_level=True, local=True)
     speed = Speed()  # unknown: a line takes some milliseconds, whatever the length of the prefix
+    _directory = ""  # of models that an earlier version stored
 
     def __init__(
-        self, segments: tuple[LiveSegment, ...], vocabulary: Vocabulary, *, threshold: float = DEFAULT_THRESHOLD
+        self,
+        segments: tuple[LiveSegment, ...],
+        vocabulary: Vocabulary,
+        *,
+        threshold: float = DEFAULT_THRESHOLD,
+        directory: str = "",
     ) -> None:
         self._segments = segments  # largest and oldest first
         self._vocabulary = vocabulary
         self._threshold = threshold
+        self._directory = directory
 
     @classmethod
     def build(cls, documents: Iterable[DocumentTokens], *, threshold: float = DEFAULT_THRESHOLD) -> WorkspaceModel:
@@ -110,7 +119,11 @@ class WorkspaceModel(CodeModel):
 
     def with_threshold(self, threshold: float) -> WorkspaceModel:
         """The same model with another threshold."""
-        return WorkspaceModel(self._segments, self._vocabulary, threshold=threshold)
+        return WorkspaceModel(self._segments, self._vocabulary, threshold=threshold, directory=self._directory)
+
+    def for_directory(self, directory: str) -> WorkspaceModel:
+        """The same model for requests whose paths are relative to a directory."""
+        return WorkspaceModel(self._segments, self._vocabulary, threshold=self._threshold, directory=directory)
 
     def count_tokens(self, text: str) -> int:
         return len(split_tokens(text))
@@ -181,7 +194,8 @@ class WorkspaceModel(CodeModel):
 
     def _search_context(self, request: CompletionRequest, cursor: _CursorText, cancel: Cancel) -> SearchContext:
         open_file = OpenFile.of(cursor.before, cursor.after, self._vocabulary)
-        sources: list[MatchSource] = [open_file, *(SegmentView.of(live, request.path) for live in self._segments)]
+        path = posixpath.join(self._directory, request.path)
+        sources: list[MatchSource] = [open_file, *(SegmentView.of(live, path) for live in self._segments)]
         names = NearbyNames.of(open_file, cursor.before, cursor.line_start, self._vocabulary)
         comment_tokens = language_named(request.language).comment_tokens
         return SearchContext(self._vocabulary, sources, names, comment_tokens, cursor.rest_of_line, cancel)

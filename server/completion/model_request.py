@@ -12,6 +12,7 @@ from functools import lru_cache, partial
 from itertools import groupby
 
 from ...codegraph import FileGraph, parse_file
+from ...codegraph.prefix import parse_prefix
 from ...languages import Language
 from ...llm import Cancel, CodeModel, CompletionRequest, PromptFragment, WorkspaceModel
 from ...retrieval import (
@@ -20,7 +21,6 @@ from ...retrieval import (
     Query,
     QueryLines,
     RankedFragment,
-    RepositoryIndex,
     RetrievalOptions,
     Retrieved,
     retrieve,
@@ -33,9 +33,6 @@ DRAFT_TOKENS = 24
 """Tokens of one draft for speculative decoding; after a rejected token the model requests another draft."""
 
 
-FIRST_LINES, LAST_LINES = 500, 1500
-"""Lines above the cursor to parse, from the start of the file and before the cursor; 20 ms on a slow core."""
-
 STABLE_FRAGMENTS = True
 """Whether the fragments of a prompt stay the same while a line is typed, see `PromptStableFragments`."""
 
@@ -46,48 +43,23 @@ def retrieve_at(
     """Fragments for the code at the cursor, or for `lines` instead, best first."""
     # The default strategy reads the cursor's line as words, so the lines above are parsed once for each line, not for
     # each key. FragRel's formulas need the exact prefix.
-    file_graph = None
+    file_graph, path = None, snapshot.index_path(cursor.path)
     if options.strategy == "weft":
         above = cursor.lines.text[: cursor.lines.offset(cursor.line, 0)]
-        file_graph = graph_above(cursor.path, above, cursor.file_language)
+        indexed = snapshot.index.graph.files.get(path)
+        source = snapshot.index.texts.get(path, b"")
+        file_graph = graph_above(path, above, cursor.file_language, indexed, source)
     elif cursor.language_id:
-        file_graph = parse_file(cursor.path, cursor.prefix, cursor.file_language)
-    edited = tuple(_recent_edit_locations(snapshot.index, cursor))
-    query = Query(cursor.path, cursor.prefix, cursor.shown_from_line, file_graph, lines, edited)
-    return retrieve(snapshot.index, query, options)
+        file_graph = parse_file(path, cursor.prefix, cursor.file_language)
+    edited = tuple(_recent_edit_locations(snapshot, cursor))
+    query = Query(path, cursor.prefix, cursor.shown_from_line, file_graph, lines, edited, cursor.rest_of_line)
+    return snapshot.shown(retrieve(snapshot.index, query, options))
 
 
 @lru_cache(maxsize=16)
-def graph_above(path: str, text: str, language: Language) -> FileGraph:
-    """The graph of the lines above the cursor's; of a long file only the first and last lines and enclosing headers."""
-    return parse_file(path, _without_middle(text), language)
-
-
-def _without_middle(text: str) -> str:
-    """A long text whose middle lines are blanked, so that line numbers stay the same.
-
-    Imports, the lines near the end, and the headers of their enclosing blocks remain.
-    """
-    lines = text.split("\n")
-    if len(lines) <= FIRST_LINES + LAST_LINES:
-        return text
-    # At the least indented line, so that few brackets close without their opener.
-    near = range(len(lines) - LAST_LINES, len(lines) - LAST_LINES // 2)
-    begins = [number for number in near if lines[number].strip() and lines[number].lstrip()[0] not in ")]}"]
-    begin = min(begins, key=lambda number: _indent(lines[number]), default=near.start)
-    middle = [""] * (begin - FIRST_LINES)
-    level = _indent(lines[begin])
-    for number in range(begin - 1, FIRST_LINES - 1, -1):
-        if level == 0:
-            break
-        if lines[number].strip() and _indent(lines[number]) < level:
-            middle[number - FIRST_LINES] = lines[number]
-            level = _indent(lines[number])
-    return "\n".join([*lines[:FIRST_LINES], *middle, *lines[begin:]])
-
-
-def _indent(line: str) -> int:
-    return len(line) - len(line.lstrip())
+def graph_above(path: str, text: str, language: Language, indexed: FileGraph | None, source: bytes) -> FileGraph:
+    """The graph of the lines above the cursor's, with the facts of unchanged lines of the indexed file."""
+    return parse_prefix(path, text, indexed, source, language)
 
 
 def request_for(
@@ -108,7 +80,7 @@ def request_for(
         prefix=cursor.prefix,
         suffix=cursor.suffix,
         fragments=to_prompt_fragments(fragments),
-        repository=snapshot.index.name,
+        repository=snapshot.name,
         max_new_tokens=max_new_tokens,
         single_line=single_line,
     )
@@ -171,17 +143,18 @@ def _same_but_for_line(a: Cursor, b: Cursor) -> bool:
     return a.lines.text[:start] == b.lines.text[:start] and a.lines.text[ends[0] :] == b.lines.text[ends[1] :]
 
 
-def _recent_edit_locations(index: RepositoryIndex, cursor: Cursor) -> Iterator[Location]:
-    """Locations of recent edits, the latest first, without blank lines.
+def _recent_edit_locations(snapshot: FolderSnapshot, cursor: Cursor) -> Iterator[Location]:
+    """Locations of recent edits in the index, the latest first, without blank lines.
 
     Edits that were undone or overwritten since are left out.
     """
+    index = snapshot.index
     for hunk in cursor.recent_hunks:
         written = [number for number, line in enumerate(hunk.after) if line.strip()]
         if not written:
             continue
         first, end = written[0], written[-1] + 1
-        location = Location(hunk.path, hunk.start_line + first, hunk.start_line + end)
+        location = Location(snapshot.index_path(hunk.path), hunk.start_line + first, hunk.start_line + end)
         is_present = index.n_lines_of(location.path) >= location.end_line and index.text(location) == "\n".join(
             hunk.after[first:end]
         )

@@ -44,7 +44,7 @@ _BY_MODEL = ("model", "joined")
 class Explanation:
     """Retrieval at a cursor: fragments with the parts of their scores, and omitted ones with the reasons."""
 
-    folder: str  # of the index, "" without one
+    folder: str  # of the document, "" without one
     path: str
     shown_from_line: int
     fragments: tuple[RankedFragment, ...]
@@ -52,6 +52,11 @@ class Explanation:
     timings_ms: dict[str, float]
     model: str
     notes: tuple[str, ...]
+    other_file: Callable[[str], Path | None] = lambda path: None  # the file of a path in another folder
+
+    def file_of(self, path: str) -> Path | None:
+        """The file of a fragment; None for a document outside of all folders."""
+        return self.other_file(path) or (Path(self.folder, path) if self.folder else None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,6 +174,7 @@ class CompletionService:
             dict(found.timings_ms),
             model,
             notes,
+            request.snapshot.other_file,
         )
 
     # Events.
@@ -256,7 +262,7 @@ class CompletionService:
                 self._last_requested[path] = (cursor.line, cursor.character)
             refusal = PAUSED if self._buffers.is_paused and options.trigger == "automatic" else ""
         return Request(
-            self._folders.outside if facts.folder is None else facts.folder.snapshot,
+            self._folders.outside if facts.folder is None else facts.folder.view,
             self._models.chain,
             cursor,
             self._config,

@@ -79,6 +79,9 @@ class IndexOptions:
     )
     include: tuple[str, ...] = _setting((), "Files to index although git ignores them, as `.gitignore` patterns.")
     skip_generated: bool = _setting(True, "Leave out generated and minified files.")
+    cross_folders: bool = _setting(
+        True, "In a workspace with several folders, complete with the code of all folders, not only of the file's own."
+    )
     keep_on_disk: bool = _setting(True, "Store the index in the cache folder and load it at the next start.")
 
 

@@ -50,18 +50,17 @@ def round_json(finished: Round) -> Json:
 
 
 def explanation_json(explanation: Explanation) -> answers.ExplainResult:
-    folder = explanation.folder
     return {
         "path": explanation.path,
         "shownFromLine": explanation.shown_from_line,
         "model": explanation.model,
         "notes": list(map(for_editor, explanation.notes)),
-        "fragments": [_explained(folder, ranked) for ranked in explanation.fragments],
+        "fragments": [_explained(explanation, ranked) for ranked in explanation.fragments],
         "leftOut": [
             {
                 "place": f"{place.path}:{place.start_line + 1}-{place.end_line}",
                 "reason": reason,
-                "uri": uri_of(folder, place.path),
+                "uri": uri_of(explanation.file_of(place.path)),
                 "startLine": place.start_line,
                 "endLine": place.end_line,
             }
@@ -149,6 +148,7 @@ def report_json(report: IndexReport) -> Json:
     }
 
 
-def _explained(folder: str, ranked: RankedFragment) -> answers.ExplainedFragment:
+def _explained(explanation: Explanation, ranked: RankedFragment) -> answers.ExplainedFragment:
     (fragment,) = fragments_json([ranked])
-    return {**fragment, "places": [{**place, "uri": uri_of(folder, place["path"])} for place in fragment["places"]]}
+    places = fragment["places"]
+    return {**fragment, "places": [{**place, "uri": uri_of(explanation.file_of(place["path"]))} for place in places]}

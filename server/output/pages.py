@@ -51,19 +51,18 @@ def explanation_page(explanation: Explanation) -> list[PageLine]:
     if not explanation.fragments:
         page.append(_line("No fragment of the repository matches this position."))
     for number, ranked in enumerate(explanation.fragments, 1):
-        page += [_line(""), *_fragment_lines(explanation.folder, number, ranked)]
+        page += [_line(""), *_fragment_lines(explanation, number, ranked)]
     if explanation.left_out:
         page += [_line(""), _line("Left out:")]
     for place, reason in explanation.left_out:
-        page.append(_linked(f"  {_location(place)}  {reason}", explanation.folder, place))
+        page.append(_linked(f"  {_location(place)}  {reason}", explanation, place))
     if explanation.notes:
         page += [_line(""), _line("Notes:"), *(_line(f"  {note}") for note in explanation.notes)]
     return page
 
 
-def uri_of(folder: str, path: str) -> str | None:
-    """The URI of a file in a folder; None outside of all folders."""
-    return (Path(folder) / path).as_uri() if folder else None
+def uri_of(file: Path | None) -> str | None:
+    return None if file is None else file.as_uri()
 
 
 def _status_lines(status: Status, said: StatusSummary) -> Iterator[str]:
@@ -94,12 +93,12 @@ def _speed(model: ModelState) -> str:
     return f", prefill {prefill:,.0f} and decoding {decode:,.0f} tokens/s" if prefill and decode else ""
 
 
-def _fragment_lines(folder: str, number: int, ranked: RankedFragment) -> Iterator[PageLine]:
+def _fragment_lines(explanation: Explanation, number: int, ranked: RankedFragment) -> Iterator[PageLine]:
     first, *others = ranked.fragment.locations
-    yield _linked(f"{number}. {ranked.score:.2f}  {_location(first)}", folder, first)
+    yield _linked(f"{number}. {ranked.score:.2f}  {_location(first)}", explanation, first)
     relation = "and" if ranked.fragment.is_outline else "also"
     for place in others:
-        yield _linked(f"     {relation} {_location(place)}", folder, place)
+        yield _linked(f"     {relation} {_location(place)}", explanation, place)
     if ranked.parts:
         parts = " + ".join(f"{part.name} {part.value:.2f}" for part in ranked.parts)
         yield _line(f"     {ranked.score:.2f} = {parts}")
@@ -120,8 +119,8 @@ def _line(text: str) -> PageLine:
     return {"text": for_editor(text)}
 
 
-def _linked(text: str, folder: str, place: Location) -> PageLine:
-    uri = uri_of(folder, place.path)
+def _linked(text: str, explanation: Explanation, place: Location) -> PageLine:
+    uri = uri_of(explanation.file_of(place.path))
     if uri is None:
         return _line(text)
     return {

@@ -15,7 +15,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 from ...codegraph import FileGraph
 from ...codegraph.graph import garbage_collection_paused
@@ -109,11 +109,24 @@ class _Difference:
     removed: list[str]
 
 
+class FolderObserver(Protocol):
+    """Receives the changes of a folder's snapshot, on the writer, and sets its `view`."""
+
+    def changed(self, folder: Folder, changed: Sequence[Analysis], removed: Sequence[str]) -> None: ...
+
+    def loaded(self, folder: Folder) -> None:
+        """The snapshot was replaced by the cached one."""
+        ...
+
+
 class Folder:
     """The index of one folder. All methods may be called from any thread."""
 
-    def __init__(self, path: Path, config: Config, writer: Writer, store: Store | None) -> None:
+    def __init__(
+        self, path: Path, config: Config, writer: Writer, store: Store | None, observer: FolderObserver | None = None
+    ) -> None:
         self.path = path
+        self._observer = observer
         self.is_indexed = False  # an index run is complete
         self._skipped: dict[str, SkippedFile] = {}  # changed on the writer only
         self._non_utf8: tuple[str, ...] = ()  # paths whose names are not UTF-8, of the last run
@@ -130,6 +143,8 @@ class Folder:
         self._indexing = threading.Lock()
         # Replaced whole on the writer; readers continue with the one that they took.
         self.snapshot = FolderSnapshot.empty(index_settings(config, name=path.name))
+        # For requests in the folder: `snapshot`, or one with the files of other folders too.
+        self.view: FolderSnapshot = self.snapshot
 
     @property
     def skipped_files(self) -> dict[str, SkippedFile]:
@@ -208,7 +223,7 @@ class Folder:
             log.info("The cached index of %s was built with other settings and is rebuilt.", self.path)
             return False
         records = {record.path: record for record in stored.files}
-        self._writer.run(lambda: self._replace(FolderSnapshot(index, model, records), dirty=False))
+        self._writer.run(lambda: self._load(FolderSnapshot(index, model, records)))
         self._log_problems(index.graph.files.values())
         self._is_warm = True
         return True
@@ -306,12 +321,12 @@ class Folder:
     def overlay(self, analysis: Analysis) -> None:
         """Overlay a file with an unsaved text. On the writer."""
         self._skipped.pop(analysis.path, None)
-        self._replace(self.snapshot.with_changes([analysis]))
+        self._change([analysis])
 
     def fail_overlay(self, key: str, reason: str) -> None:
         """Remove a file whose unsaved text cannot be analysed from the index. On the writer."""
         self._skipped[key] = SkippedFile(reason, True, None)
-        self._replace(self.snapshot.with_changes([], [key]))
+        self._change(removed=[key])
 
     def drop_overlay(self, key: str) -> None:
         """Remove an overlay and read the file on disk again. On the writer."""
@@ -452,13 +467,13 @@ class Folder:
             if record.path not in passed and record.path in records and records[record.path].hash == record.hash
         ]
         if touched:
-            self._replace(self.snapshot.with_records(touched))
+            self.snapshot, self._dirty = self.snapshot.with_records(touched), True
         for analysis in analyses:
             self._skipped.pop(analysis.path, None)
         self._log_problems(analysis.graph for analysis in analyses)
         # Removed files are not reported as skipped.
         self._skipped.update({path: why for path, why in skipped_files.items() if why.reason != "missing"})
-        self._replace(self.snapshot.with_changes(analyses, list(skipped_files)))
+        self._change(analyses, list(skipped_files))
 
     def _log_problems(self, files: Iterable[FileGraph]) -> None:
         """Log each problem of a manifest once; half-typed code is normal and is not logged."""
@@ -474,11 +489,25 @@ class Folder:
         removed = [key for key in keys if key not in self._open]
         for key in removed:
             self._skipped.pop(key, None)
-        self._replace(self.snapshot.with_changes([], removed))
+        self._change(removed=removed)
 
-    def _replace(self, snapshot: FolderSnapshot, *, dirty: bool = True) -> None:
-        self._dirty = self._dirty or (dirty and snapshot is not self.snapshot)
+    def _change(self, changed: Sequence[Analysis] = (), removed: Sequence[str] = ()) -> None:
+        """On the writer: publish the next snapshot."""
+        snapshot = self.snapshot.with_changes(changed, removed)
+        if snapshot is not self.snapshot:
+            self.snapshot, self._dirty = snapshot, True
+            if self._observer is None:
+                self.view = snapshot
+            else:
+                self._observer.changed(self, changed, removed)
+
+    def _load(self, snapshot: FolderSnapshot) -> None:
+        """On the writer: publish the cached snapshot."""
         self.snapshot = snapshot
+        if self._observer is None:
+            self.view = snapshot
+        else:
+            self._observer.loaded(self)
 
 
 def _stamp(file: FoundFile | FileRecord) -> tuple[int, ...]:

@@ -17,6 +17,7 @@ from ...llm import Cancel
 from ...retrieval import RepositoryIndex
 from ..config import Config
 from ..config.options import index_settings
+from .cross_folder import CrossFolderIndex
 from .editorconfig import EditorConfigs
 from .folder import Folder
 from .reconcile import ComparisonResult, Reconciler
@@ -60,7 +61,9 @@ class Folders:
         self._reconciler = Reconciler[Folder](self._reconcile, self._reconciler_changed)
         self._is_reindexing = False  # a comparison reads changed files
         self._to_renew: frozenset[Folder] = frozenset()  # their watches may have lost events
+        self._cross_folder = CrossFolderIndex(writer)
         self._all = tuple(map(self._new_folder, dict.fromkeys(roots)))
+        self._cross_folder.use(self._all, config)
         self.outside = FolderSnapshot.empty(index_settings(config, name=""))
         """The snapshot for documents without a folder."""
 
@@ -77,6 +80,7 @@ class Folders:
             known = self._new_folder(root)
             with self._lock:
                 self._all, self.version = (*self._all, known), self.version + 1
+                self._cross_folder.use(self._all, self._config)
             if self._watcher is not None:
                 self._watch(known)
         return known
@@ -86,6 +90,7 @@ class Folders:
         removed = self.at(root)
         with self._lock:
             self._all, self.version = tuple(f for f in self._all if f is not removed), self.version + 1
+            self._cross_folder.use(self._all, self._config)
         if self._watcher is not None:
             self._watcher.remove(root)
         if removed is not None:
@@ -99,6 +104,7 @@ class Folders:
         with self._lock:
             old, self._all = self._all, tuple(self._new_folder(folder.path) for folder in self._all)
             self.version += 1
+            self._cross_folder.use(self._all, config)
         for folder in old:
             self._release(folder)
         return old
@@ -130,8 +136,8 @@ class Folders:
         return folder, key
 
     def snapshot_of(self, root: str) -> FolderSnapshot:
-        """The newest snapshot of the folder at `root`; an empty one if there is no such folder."""
-        return next((folder.snapshot for folder in self._all if str(folder.path) == root), self.outside)
+        """The newest snapshot for requests in the folder at `root`; an empty one if there is no such folder."""
+        return next((folder.view for folder in self._all if str(folder.path) == root), self.outside)
 
     def known(self, folder: Path | str) -> Folder:
         """The folder at a path. Raises KeyError if the workspace does not contain it."""
@@ -237,7 +243,7 @@ class Folders:
             folder.save()
 
     def _new_folder(self, root: Path) -> Folder:
-        return Folder(root, self._config, self._writer, self._store)
+        return Folder(root, self._config, self._writer, self._store, self._cross_folder)
 
     def _release(self, folder: Folder) -> None:
         self._reconciler.remove(folder)

@@ -1,19 +1,21 @@
 """Immutable snapshot of one folder's index: code graph, fragments, inverted index and workspace model.
 
 Owns the combination of the packages' snapshots. Replaced whole on every change and never changed in place, so a running
-completion has a consistent view. Knows no disk, no buffer and no thread.
+completion has a consistent view. `cross_folder` derives a snapshot whose index has several folders; `index_path` and
+`shown` translate paths. Knows no disk, no buffer and no thread.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from pathlib import Path
 
 from ...codegraph import STORED_CLASSES as GRAPH_CLASSES
 from ...llm.workspace_model.model import STORED_CLASSES as MODEL_CLASSES
 from ...llm.workspace_model.model import WorkspaceModel
 from ...retrieval import STORED_CLASSES as INDEX_CLASSES
-from ...retrieval import RepositoryIndex, RetrievalSettings
+from ...retrieval import RepositoryIndex, RetrievalSettings, Retrieved
 from .analysis import Analysis
 from .store import FileRecord
 
@@ -25,6 +27,27 @@ class FolderSnapshot:
     index: RepositoryIndex
     model: WorkspaceModel
     records: Mapping[str, FileRecord]
+    texts: Mapping[str, bytes] = field(init=False)  # by shown path
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "texts", self.index.texts)
+
+    @property
+    def name(self) -> str:
+        """The name of the folder, for prompts."""
+        return self.index.name
+
+    def index_path(self, path: str) -> str:
+        """The path in `index` of a file of this folder."""
+        return path
+
+    def shown(self, found: Retrieved) -> Retrieved:
+        """A result of `index` with paths as this folder shows them: those of its own files are relative to it."""
+        return found
+
+    def other_file(self, path: str) -> Path | None:
+        """The file of a shown path in another folder; None for a path in this folder."""
+        return None
 
     @staticmethod
     def empty(settings: RetrievalSettings) -> FolderSnapshot:
