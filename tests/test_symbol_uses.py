@@ -6,6 +6,7 @@ import pytest
 from weft.codegraph import parse_file
 from weft.retrieval import RepositoryIndex, slice_file
 from weft.server.chat import symbol_uses
+from weft.server.chat.commands import where_evidence
 from weft.server.chat.evidence import FOUND_ABOVE, gather
 from weft.server.chat.extractive import extractive
 from weft.server.chat.symbol_uses import Symbol, symbol_of, uses
@@ -188,7 +189,7 @@ def test_classes_and_objects_implement_an_interface():
 def test_subclasses_are_found_under_the_name_of_an_import():
     assert texts(TYPESCRIPT, "Which classes extend Shop?") == ["1 class inherits from `Shop`: `Super`."]
     assert texts(TYPESCRIPT, "Which classes extend Super?") == [
-        "No definition that inherits from `Super` or implements it was found in this repository."
+        "No definition in this repository names `Super` as its base."
     ]
 
 
@@ -398,3 +399,10 @@ def test_the_syntax_tree_gives_a_name_its_role(path, text, roles):
     index = RepositoryIndex.build([(parse_file(path, text), slice_file(path, text))])
     found = uses(index, Symbol("rate")).found
     assert sorted({use.role for use in found}) == roles
+
+
+def test_where_names_languages_whose_definitions_are_not_read():
+    evidence = where_evidence({"shop": MIXED}, "refund")
+    assert [finding.text for finding in evidence.findings] == [
+        "`refund` occurs in 1 Kotlin file; Weft does not read definitions of Kotlin, so this is a word search."
+    ]

@@ -295,11 +295,11 @@ def _unresolved_calls(index: RepositoryIndex, path: str) -> Iterator[Call]:
     return (call for number, call in enumerate(index.graph.files[path].calls) if number not in resolved)
 
 
-def files_with(index: RepositoryIndex, name: str) -> Sequence[str]:
-    """The files that contain a name as a word, in order, at most `MAX_FILES`."""
+def files_with(index: RepositoryIndex, name: str, n_files: int | None = MAX_FILES) -> Sequence[str]:
+    """The first files that contain a name as a word, in order; all of them for None."""
     scores = index.lexical.bm25_of_groups([{name: 1.0}], [1.0]).scores
     paths = {index.location(fragment).path for fragment in scores.nonzero()[0].tolist()}
-    return sorted(paths)[:MAX_FILES]
+    return sorted(paths)[:n_files]
 
 
 def _scope_name(index: RepositoryIndex, path: str, scope: int) -> str:

@@ -143,7 +143,7 @@ def uses(
     own = symbol.paths
     directories = {directory_of(path) for path in own}
     paths = sorted(
-        (path for path in files_with(index, symbol.name) if _is_parsed(index.graph.files[path])),
+        (path for path in files_with(index, symbol.name, None) if _is_parsed(index.graph.files[path])),
         key=lambda path: (path not in own, directory_of(path) not in directories, is_test(path), path),
     )
     checker = _Checker(index, symbol)
@@ -158,6 +158,7 @@ def uses(
     return Uses(tuple(sorted(found, key=lambda use: (is_test(use.path), use.path, use.line))), n_unread)
 
 
+_OUTSIDE = frozenset({"meta_property"})  # import.meta
 _CALLING: frozenset[Role] = frozenset({"element", "decorator"})
 
 
@@ -222,6 +223,8 @@ class _Checker:
         if role == "key" and (named := literal_type(node)) is not None:
             return self._is_member(self._value(path, within, named, line))
         receiver = receiver_of(node)
+        if receiver is not None and receiver.type in _OUTSIDE:
+            return None
         if receiver is not None:
             return self._is_member(self._value(path, within, receiver, line))
         if role == "key" and not node.type.startswith("shorthand"):
