@@ -237,7 +237,13 @@ def test_elements_instanceof_and_exports_are_uses():
 
 def test_a_call_path_goes_through_an_interface():
     (finding,) = ask(TYPESCRIPT, "How does Shop.pay reach Disk.load?").findings
-    assert "`Shop.pay` -> `Store.load` -> `Disk.load`" in finding.text
+    assert finding.text.startswith("`Shop.pay` reaches `Disk.load` in 1 step: `Shop.pay` -> `Disk.load`.")
+    assert finding.text.endswith("Not every call is resolved with certainty.")
+    assert finding.items[0].reason == "`Shop.pay` calls `Disk.load` (implementation)"
+    assert texts(TYPESCRIPT, "What does Shop.pay call?") == ["`Shop.pay` calls `Store.load`."]
+    assert reasons(ask(TYPESCRIPT, "What calls Disk.load?").findings[0]) == [
+        "calls `load` in `Shop.pay` (implementation)"
+    ]
 
 
 def test_calls_that_lead_out_of_the_repository_are_no_unresolved_calls():

@@ -28,6 +28,7 @@ from .definition_facts import (
 from .evidence_items import MOST_SHOWN, EvidenceBuilder, counted, cut_finding, locations, name_list
 from .symbol_queries import (
     MAX_IMPLEMENTATIONS,
+    THROUGH_INTERFACE,
     CallStep,
     Reference,
     callees,
@@ -279,7 +280,7 @@ def _call_paths(context: QuestionContext) -> Iterator[Finding]:
     yield Finding(text, tuple(shown), not unsure)
 
 
-_UNSURE = ("unique name", "override", "name alone")
+_UNSURE = ("unique name", "override", "name alone", THROUGH_INTERFACE)
 
 
 def _endpoints(context: QuestionContext) -> tuple[NameCandidates, NameCandidates]:
