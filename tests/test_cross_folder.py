@@ -343,6 +343,12 @@ def test_go_without_modules_reads_tails_in_the_own_folder():
     assert calls(joint("a b", files), "a/main.go") == ["a/till/till.go::Pay"]
 
 
+def test_go_without_modules_reads_the_names_of_folders():
+    main = 'package main\n\nimport "me.org/cli/till/cash"\n\nfunc main() {\n\tcash.Pay()\n}\n'
+    files = {"pkg/main.go": main, "till/cash/cash.go": "package cash\n\nfunc Pay() {}\n"}
+    assert calls(joint("pkg till", files), "pkg/main.go") == ["till/cash/cash.go::Pay"]
+
+
 def test_of_several_headers_the_one_of_the_own_folder_is_included():
     found = ModuleIndex(["a/src/main.c", "a/inc/till.h", "b/inc/till.h", "c/pay.h"], roots=("a", "b", "c"))
     assert found.find(ModuleQuery("include", "a/src", "till.h")) == ("a/inc/till.h",)
