@@ -12,11 +12,13 @@ import json
 import statistics
 import time
 from collections.abc import Callable, Iterable, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from ...retrieval import Query, RetrievalOptions, retrieve, with_paths
 from ...server.config import Config, IndexOptions
+from ...server.workspace.snapshot import FolderSnapshot
 from ...server.workspace.workspace import Workspace
 from ..command import Report, command_parser, run_command
 from ..tables import markdown
@@ -85,10 +87,7 @@ def _row(
             began = time.thread_time()
             result = view.shown(retrieve(view.index, query, RetrievalOptions()))
             query_ms.append(1e3 * (time.thread_time() - began))
-            in_tree = with_paths(
-                result,
-                lambda path, view=view, root=root: (view.other_file(path) or root / path).relative_to(tree).as_posix(),
-            )
+            in_tree = with_paths(result, partial(_path_in_tree, tree, view, root))
             found[task] = score_retrieval(task, [ranked.fragment for ranked in in_tree.fragments]).definition
     elsewhere = [hit for task, hit in found.items() if task.api and folder_of(task.api.path) != folder_of(task.path)]
     return {
@@ -101,6 +100,10 @@ def _row(
         },
         "ms p50": round(statistics.median(query_ms), 1),
     }
+
+
+def _path_in_tree(tree: Path, view: FolderSnapshot, root: Path, path: str) -> str:
+    return (view.other_file(path) or root / path).relative_to(tree).as_posix()
 
 
 if __name__ == "__main__":
