@@ -6,6 +6,7 @@ from .file_graph import Binding, Call, Definition, FileGraph, Import
 from .forest import Forest
 from .graph import CallEdge, Caller, CodeGraph
 from .graph_arrays import CallEndpoints, GraphArrays, IdTable, NodeItems
+from .imports_at import Export, ModulePath, exports_at, imported_module_at, module_paths_at
 from .reachability import ReachableSymbol, reachable_symbols
 from .relations import Relations
 from .resolve import HOW, resolve
@@ -31,8 +32,10 @@ __all__ = [
     "CodeGraph",
     "CpuTimeLimit",
     "Definition",
+    "Export",
     "FileGraph",
     "Import",
+    "ModulePath",
     "ReachableSymbol",
     "Relations",
     "Resolution",
@@ -41,6 +44,9 @@ __all__ = [
     "TimeLimitExceeded",
     "TooRiskyToParse",
     "Weights",
+    "exports_at",
+    "imported_module_at",
+    "module_paths_at",
     "parse_file",
     "reachable_symbols",
     "resolve",

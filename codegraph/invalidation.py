@@ -104,9 +104,7 @@ def module_names(symbols: SymbolTable | None) -> set[str]:
 def new_names(path: str, old: SymbolTable | None, new: SymbolTable | None) -> set[str]:
     """The names of a file that other files could not refer to before, as they occur in dependencies."""
     names = module_names(new) - module_names(old)
-    if new is not None and new.package_key:
-        names |= {key for key, _ in global_names(path, new) - global_names(path, old) if "\0" in key}
-    return names
+    return names | {key for key, _ in global_names(path, new) - global_names(path, old) if "\0" in key}
 
 
 def _names_changed_by_star_imports(
@@ -158,6 +156,7 @@ def global_names(path: str, symbols: SymbolTable | None) -> set[tuple[str, str]]
         return set()
     keyed = ((global_name_key(symbols.language, d.name), d) for d in symbols.definitions)
     found = {(key, f"{path}\0{definition.qualified_name}") for key, definition in keyed if key is not None}
+    found.update((key, f"{path}\0{name}") for key, name in symbols.implementation_keys())
     if symbols.package_key:
         found.update((f"{symbols.package_key}\0{key}", f"{path}\0{key}") for key in symbols.package_names())
     return found

@@ -14,7 +14,7 @@ from typing import NamedTuple, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from ..languages import language_named
+from ..languages import Language, language_of
 from .file_graph import MODULE_SCOPE, NODE_END, NODE_PARENT, NODE_START, Binding, Call, Definition, FileGraph, Import
 from .syntax import parse_file
 
@@ -26,25 +26,25 @@ _NOT_FIRST = b"?:.|&+-*/,)]}=<"
 """A line that begins with one of these characters continues an expression."""
 
 
-def parse_prefix(path: str, prefix: str, indexed: FileGraph | None, indexed_source: bytes) -> FileGraph:
+def parse_prefix(
+    path: str, prefix: str, indexed: FileGraph | None, indexed_source: bytes, language: Language | None = None
+) -> FileGraph:
     """The facts of `prefix`, the text of a file up to a cursor. Syntax nodes of reused parts are missing.
 
     `indexed` has the facts of `indexed_source`, an earlier version of the whole file with "\\n" line breaks.
+    `language` None: the language of the path.
     """
-    source = prefix.encode("utf-8", "replace")
-    language = language_named(indexed.language) if indexed is not None else None
-    if indexed is None or language is None or b"\r" in source or indexed.problems or language.embedded is not None:
-        return parse_file(path, prefix)
+    source, language = prefix.encode("utf-8", "replace"), language or language_of(path)
+    if indexed is None or indexed.language != language.name or language.embedded is not None or b"\r" in source:
+        return parse_file(path, prefix, language)
     n_same = source.count(b"\n", 0, _common_length(source, indexed_source))
-    if n_same < MIN_LINES:
-        return parse_file(path, prefix)
     lines = source.split(b"\n")
-    finished = _finished_lines(indexed, lines, n_same).tolist()
+    finished = _finished_lines(indexed, lines, n_same).tolist() if n_same >= MIN_LINES else []
     if not any(finished):
-        return parse_file(path, prefix)
+        return parse_file(path, prefix, language)
     kept = b"\n".join(b"" if line < n_same and finished[line] else text for line, text in enumerate(lines))
     parsed = parse_file(path, kept.decode("utf-8"), language)
-    return _merged(parsed, indexed, finished, lines) or parse_file(path, prefix)
+    return _merged(parsed, indexed, finished, lines) or parse_file(path, prefix, language)
 
 
 def _finished_lines(file: FileGraph, lines: list[bytes], n_same: int) -> NDArray[np.bool_]:

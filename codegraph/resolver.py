@@ -31,7 +31,8 @@ _MAX_STEPS = 40
 
 
 MAX_CANDIDATES = 3
-"""A name with more definitions is not resolved by name alone."""
+"""A name with more definitions is not resolved by name alone, and a call of an interface's method reaches no more
+implementations."""
 
 
 class Resolution(NamedTuple):
@@ -204,7 +205,7 @@ class Resolver:
         if len(found) > MAX_CANDIDATES:
             return []
         how = "unique name" if len(found) == 1 else "same name"
-        return [Resolution(path, name, how) for path, name in sorted(found, key=lambda at: _distance(near, at[0]))]
+        return [Resolution(path, name, how) for path, name in sorted(found, key=lambda at: distance(near, at[0]))]
 
     def memoised(self, memo: Memo, key: Key, compute: Callable[..., _T | None], *arguments: object) -> _T | None:
         """`compute(*arguments)`, or the memoised result.
@@ -252,7 +253,7 @@ def parse_dotted(dotted: str) -> tuple[NamePart, ...]:
     return tuple(parts)
 
 
-def _distance(path: str, other: str) -> tuple[int, str]:
+def distance(path: str, other: str) -> tuple[int, str]:
     """How many directories lie between two files; ties in order of paths."""
     own, their = path.split("/"), other.split("/")
     n_common = next((i for i, (a, b) in enumerate(zip(own, their, strict=False)) if a != b), min(len(own), len(their)))

@@ -7,7 +7,7 @@ file; `resolve` follows names across files.
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import NamedTuple, TypeAlias
 
 from ..languages import language_named
@@ -117,6 +117,21 @@ class SymbolTable:
                     found.setdefault(owner, []).append(definition)
             self._members = {name: tuple(inner) for name, inner in found.items()}
         return self._members.get(qualified_name, ())
+
+    def implementation_keys(self) -> Iterator[tuple[str, str]]:
+        """Keys and qualified names by which the implementations of an interface are found.
+
+        The key of a class is the name of each base; where interfaces are implicit, that of a method is its name.
+        """
+        language = language_named(self.language)
+        for definition in self.definitions if language.has_types else ():
+            if language.has_implicit_interfaces:
+                if "." in definition.qualified_name and definition.kind in FUNCTION_KINDS:
+                    yield f"{language_family(self.language)}\0.{definition.name}", definition.qualified_name
+            elif language.has_interfaces and definition.kind == "class":
+                for base in definition.bases:
+                    key = f"{language_family(self.language)}\0:{base.rpartition('.')[2]}"
+                    yield key, definition.qualified_name
 
     def package_names(self) -> set[str]:
         """The qualified names that other files of the package can refer to.

@@ -14,7 +14,7 @@ from typing import NamedTuple
 from ..languages import Language, language_named
 from .file_graph import RESULT, Definition
 from .modules import directory_of
-from .resolver import NamePart, Resolution, Resolver, parse_dotted
+from .resolver import MAX_CANDIDATES, NamePart, Resolution, Resolver, distance, parse_dotted
 from .symbol_table import (
     MODULE,
     NAME_LIST,
@@ -25,6 +25,7 @@ from .symbol_table import (
     enclosing_class,
     header_key,
     is_class,
+    language_family,
     package_key,
 )
 
@@ -49,6 +50,9 @@ ELEMENTS = "[]"
 """The end of the type text of a collection."""
 
 DEFAULT_EXPORT = "default"
+
+MAX_IMPLEMENTATIONS = 20
+"""A method with more candidates for its implementation has none."""
 
 
 class MethodResolutionOrder(NamedTuple):
@@ -91,6 +95,46 @@ class TypedResolver(Resolver):
             return False  # all names of a package are known
         return rules.has_globals or self._has_outside_stars(path)
 
+    def _implementations(self, method: Value) -> tuple[Resolution, ...]:
+        """The methods that implement a method of an interface, nearest to it first."""
+        owner, _, name = method.name.rpartition(".")
+        interface = self._header(method.path, owner) if owner else None
+        if interface is None or interface.kind != "interface":
+            return ()
+        key = (method.path, method.name, "implementations")
+        return self.memoised(self.shared, key, self._implementing, method.path, owner, name) or ()
+
+    def _implementing(self, path: str, interface: str, name: str) -> tuple[Resolution, ...]:
+        symbols = self.symbols(path)
+        assert symbols is not None
+        is_implicit = language_named(symbols.language).has_implicit_interfaces
+        last = name if is_implicit else interface.rpartition(".")[2]
+        key = f"{language_family(symbols.language)}\0{'.' if is_implicit else ':'}{last}"
+        self.dependencies.add((key,))
+        places = [place.partition("\0")[::2] for place in self._source.definitions_named(key)]
+        if len(places) > MAX_IMPLEMENTATIONS:
+            return ()
+        wanted = self._method_names(path, interface) if is_implicit else set()
+        found: list[Resolution] = []
+        for other, qualified in sorted(places, key=lambda place: distance(path, place[0])):
+            owner = qualified.rpartition(".")[0] if is_implicit else qualified
+            if (other, owner) == (path, interface) or len(found) == MAX_CANDIDATES:
+                continue
+            value = Value(INSTANCE_VALUE, other, owner, "implementation")
+            if is_implicit:
+                fits = all(self.member(value, method) is not None for method in wanted)
+            else:
+                fits = (path, interface) in self.mro(other, owner).classes
+            member = self.member(value, name) if fits else None
+            if member is not None and member.kind == FUNCTION_VALUE and (member.path, member.name) != (path, name):
+                found.append(Resolution(member.path, member.name, "implementation"))
+        return tuple(dict.fromkeys(found))
+
+    def _method_names(self, path: str, interface: str) -> set[str]:
+        """The methods of an interface with those of embedded ones."""
+        classes = self.mro(path, interface).classes
+        return {member.name for owner in classes for _, member in self.members(*owner)}
+
     def _is_open(self, receiver: Value) -> bool:
         """Whether a missing member may still be defined in the repository: a mix-in calls methods of its subclasses."""
         known = receiver.kind in (INSTANCE_VALUE, CLASS_VALUE)
@@ -101,7 +145,7 @@ class TypedResolver(Resolver):
         if value is None:
             return ()
         if value.kind == FUNCTION_VALUE:
-            return (Resolution(value.path, value.name, value.how),)
+            return (Resolution(value.path, value.name, value.how), *self._implementations(value))
         if value.kind == MODULE_VALUE:
             return self._called(self._default_export(value))
         if value.kind == SUPER_VALUE:

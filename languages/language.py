@@ -13,6 +13,7 @@ from functools import cached_property
 from typing import Literal
 
 from .embedded import ScriptBlocks
+from .import_lines import ImportPattern
 from .lexer import Lexer
 from .syntax import NodeReader
 
@@ -67,6 +68,7 @@ class Language:
     embedded: ScriptBlocks | None = None  # the part of a file that the grammar reads, None for all of it
     family: str = ""  # languages whose files call each other's definitions; `name` when ""
     module_style: ModuleStyle = ""
+    import_lines: tuple[ImportPattern, ...] = ()  # forms of import statements that name files of the repository
     import_suffixes: str = ""  # file suffixes that an import may leave out, or of an included header's source, in order
     shares_directory: bool = False  # files of one directory see each other's definitions without imports
     reexports: bool = False  # an import also makes the name importable from the file
@@ -81,6 +83,8 @@ class Language:
     collection_methods: str = ""  # methods of collections that return a collection of the same elements
     has_method_sets: bool = False  # a type implements an interface by its methods alone
     has_types: bool = False  # readers state the types of names, so `codegraph.typed_resolver` resolves calls
+    has_interfaces: bool = False  # calls of an interface's method reach the classes that name the interface
+    has_implicit_interfaces: bool = False  # … and all types that have the methods of the interface
     has_block_scopes: bool = False  # of several values of a module's name the latest above a line counts there
     has_globals: bool = False  # names may be known in all files without an import
 

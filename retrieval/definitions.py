@@ -16,6 +16,9 @@ from functools import lru_cache
 from math import sqrt
 
 from ..codegraph import Definition, ReachableSymbol, reachable_symbols
+from ..codegraph.imports_at import imported_module_at
+from ..languages import language_of
+from ..languages.import_lines import MAX_STATEMENT
 from .explain import location_text
 from .index import CursorView
 from .terms import terms_of
@@ -29,6 +32,10 @@ IMPORTED_BY_NAME = 0.1
 NAME_IN_QUERY = 0.1
 FITS_WHAT_IS_TYPED = 0.5
 
+EXPORTED, MAX_EXPORTS = 1.0, 30
+"""The weight of the likeliest name that an import line at the cursor can name, and how many names are candidates. The
+line itself asks for them, so they come before all else."""
+
 
 @dataclass(slots=True)
 class Candidate:
@@ -41,12 +48,13 @@ class Candidate:
     reached: ReachableSymbol | None = None  # by the receiver that was mentioned last
     is_imported: bool = False  # by its own name
     fits: bool = False  # completes the expression before the cursor
+    exported: float = 0.0  # by the module that an import line at the cursor names: 1 for the likeliest name
     values: Mapping[Component, float] = field(default_factory=dict)  # of each feature
 
     @property
     def is_likely(self) -> bool:
         """Whether there is more evidence than reachability: similar code calls it, or the file names it."""
-        return bool(self.calls) or self.is_imported or self.fits
+        return bool(self.calls or self.exported) or self.is_imported or self.fits
 
     @property
     def score(self) -> float:
@@ -103,6 +111,10 @@ def rank_definitions(
             found.reached = found.reached or reached
             found.is_imported |= is_imported
             found.fits |= fits
+    for number, (path, definition) in enumerate(_exports(view)[:MAX_EXPORTS]):
+        found = candidate(path, definition.qualified_name)
+        if found:
+            found.exported = 1 - number / (2 * MAX_EXPORTS)
     most = max((found.calls for found in candidates.values()), default=0.0)
     for found in candidates.values():
         features: tuple[tuple[Component, float], ...] = (
@@ -110,6 +122,7 @@ def rank_definitions(
             ("reachable", REACHABLE * (found.reached is not None)),
             ("imported by name", IMPORTED_BY_NAME * found.is_imported),
             ("fits what is typed", FITS_WHAT_IS_TYPED * found.fits),
+            ("exported by the named module", EXPORTED * found.exported),
             ("name in query", NAME_IN_QUERY * max(terms.get(term, 0.0) for term in _name_terms(found.definition.name))),
         )
         found.values = {name: value for name, value in features if name not in without}
@@ -130,10 +143,18 @@ def _calls(view: CursorView, similar: Mapping[Location, float]) -> Iterator[tupl
         calls = view.names.files[path].calls
         spans = [(location.start_line, location.end_line) for location in locations]
         for edge in view.names.call_edges_in(path, spans):
+            if edge.how == "implementation":  # the method of the interface is what the code names
+                continue
             line = calls[edge.call].line
             for location in locations:
                 if location.start_line <= line < location.end_line:
                     yield location, similar[location], edge.path, edge.qualified_name
+
+
+def _exports(view: CursorView) -> list[tuple[str, Definition]]:
+    """The definitions that an import line at the cursor can name."""
+    before = view.prefix[-MAX_STATEMENT:].decode("utf-8", "replace")
+    return imported_module_at(view.names, view.path, language_of(view.path), before, view.query.line_end)
 
 
 @lru_cache(maxsize=10_000)

@@ -22,9 +22,10 @@ Component = Literal[
     "reachable",
     "imported by name",
     "fits what is typed",
+    "exported by the named module",
     "name in query",
 ]
-"""A component of the default ranking that an ablation can leave out; the last five are the features of definitions."""
+"""A component of the default ranking that an ablation can leave out; the last six are the features of definitions."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +81,8 @@ class Query:
     `file_graph` is the graph of `prefix`, or of its lines above the cursor's, for callers that have parsed
     already; without it the prefix is parsed when a strategy needs the graph. `lines` replace the last lines of the
     prefix as the text of the query. `edited` are recently edited locations, the latest first, for the default strategy;
-    those outside of the index or in the prompt are skipped.
+    those outside of the index or in the prompt are skipped. `line_end` is the rest of the cursor's line, for
+    `import { | } from "./shop"`: the import at the cursor asks for the module that it names.
     """
 
     path: str
@@ -89,6 +91,7 @@ class Query:
     file_graph: FileGraph | None = None
     lines: QueryLines | None = None
     edited: tuple[Location, ...] = ()
+    line_end: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -98,7 +98,12 @@ class Writes:
 
 
 def row(
-    task_id: str = "r/line/0", setting: str = "weft", right: float = 1.0, sure: float = 0.5, text: str = "x"
+    task_id: str = "r/line/0",
+    setting: str = "weft",
+    right: float = 1.0,
+    sure: float = 0.5,
+    text: str = "x",
+    family: str = "python",
 ) -> CompletionRow:
     return CompletionRow(
         task_id=task_id,
@@ -111,6 +116,7 @@ def row(
         log_probability=math.log(sure) if sure else None,
         n_pieces=1,
         backend="transformers",
+        family=family,
         ms=1.0,
         prompt_tokens=None,
         new_tokens=1,
@@ -255,7 +261,7 @@ def test_the_calibration_error_is_the_distance_of_confidence_and_share_right(mon
 def as_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
     """Confidence without a curve: the model's own probability."""
     figures = sys.modules["weft.benchmarks.completion.figures"]
-    monkeypatch.setattr(figures, "confidence_from", lambda backend, log, n: math.exp(log))
+    monkeypatch.setattr(figures, "confidence_from", lambda backend, family, log, n: math.exp(log))
 
 
 # The fit
@@ -291,7 +297,7 @@ def test_a_fitted_curve_says_how_often_a_model_is_right() -> None:
 def test_a_fit_is_written_as_code_and_leaves_the_other_kind(tmp_path: Path) -> None:
     rows = [
         row(f"{repo}/line/{number}", sure=(number % 10 + 1) / 10, right=float(number % 10 > 4))
-        for repo in (*FITTED_ON, "another")
+        for repo in (*FITTED_ON["python"], "another")
         for number in range(50)
     ]
     said = fit_confidence(rows, tmp_path / "curves.py")
@@ -300,8 +306,25 @@ def test_a_fit_is_written_as_code_and_leaves_the_other_kind(tmp_path: Path) -> N
     exec((tmp_path / "curves.py").read_text(encoding="utf-8"), written)
     now = sys.modules["weft.server.completion.curves"]
     assert written["FITTED"]["workspace"] == now.FITTED["workspace"]  # type: ignore[index]
-    assert written["FITTED"]["neural"] != now.FITTED["neural"]  # type: ignore[index]
-    assert "200 lines of evaluate, fortuna, nerfstudio, vizier" in written["MEASURED_ON"]["neural"]  # type: ignore[index]
+    assert written["FITTED"]["neural"].keys() == {"python"}  # type: ignore[index]
+    measured = written["MEASURED_ON"]["neural"]["python"]  # type: ignore[index]
+    assert "200 lines of evaluate, fortuna, nerfstudio, vizier" in measured
+
+
+def test_each_family_of_languages_has_a_curve_of_its_own(tmp_path: Path) -> None:
+    # Web code is right half as often as code of Go; of Rust nothing is fitted.
+    rows = [
+        row(f"{repo}/line/{number}", family=family, sure=0.1 + number % 9 / 10, right=float(number % 4 < share))
+        for family, repo, share in (("web", "hono", 1), ("go", "gin", 2), ("rust", "serde", 4))
+        for number in range(100)
+    ]
+    fit_confidence(rows, tmp_path / "curves.py")
+    written: dict[str, dict[str, dict[str, tuple[float, list[tuple[float, float]]]]]] = {}
+    exec((tmp_path / "curves.py").read_text(encoding="utf-8"), written)
+    assert written["FITTED"]["neural"].keys() == {"web", "go"}
+    web, go = (max(y for _, y in written["FITTED"]["neural"][family][1]) for family in ("web", "go"))
+    assert web == pytest.approx(0.25, abs=0.1)
+    assert go == pytest.approx(0.5, abs=0.1)
 
 
 def test_too_few_answers_make_no_curve(tmp_path: Path) -> None:

@@ -9,10 +9,13 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 from weft.server.completion.confidence import (
+    OWN_PROBABILITY,
+    UNFITTED_MARGIN,
     Curve,
     confidence_from,
     confidence_of,
     confident_part,
+    curve_for,
     joint_probability,
     min_probability,
 )
@@ -21,10 +24,11 @@ from weft.server.completion.values import Written
 
 HALF_AS_SURE = Curve(0.0, ((0.0, 0.0), (0.5, 0.2), (1.0, 0.5)))
 BACKENDS = ("workspace", "transformers")
+FAMILIES = ("python", "web", "go", "rust", "")
 
 
 def written(*pieces: tuple[str, float | None], backend: str = "transformers") -> Written:
-    return Written(pieces, "m", backend)
+    return Written(pieces, "m", backend, "python")
 
 
 @pytest.mark.parametrize(("probability", "share"), [(0.0, 0.0), (0.25, 0.1), (0.5, 0.2), (0.75, 0.35), (1.0, 0.5)])
@@ -52,25 +56,44 @@ def test_what_a_model_never_reaches_needs_certainty_and_what_it_always_has_nothi
     assert (HALF_AS_SURE.min_probability(0.6), HALF_AS_SURE.min_probability(0.0)) == (1, 0)
 
 
+@pytest.mark.parametrize("family", FAMILIES)
 @pytest.mark.parametrize("backend", BACKENDS)
 @given(st.floats(1e-9, 1), st.floats(1e-9, 1), st.integers(1, 50))
-def test_a_more_probable_text_is_at_least_as_sure(backend: str, first: float, second: float, n_pieces: int) -> None:
-    less, more = (confidence_from(backend, math.log(p), n_pieces) for p in sorted((first, second)))
+def test_a_more_probable_text_is_at_least_as_sure(
+    backend: str, family: str, first: float, second: float, n_pieces: int
+) -> None:
+    less, more = (confidence_from(backend, family, math.log(p), n_pieces) for p in sorted((first, second)))
     assert 0 <= less <= more <= 1
 
 
+@pytest.mark.parametrize("family", FAMILIES)
 @given(st.floats(0.01, 1))
-def test_the_workspace_model_need_not_write_what_is_not_sure_enough(confidence: float) -> None:
-    least = min_probability("workspace", confidence)
+def test_the_workspace_model_need_not_write_what_is_not_sure_enough(family: str, confidence: float) -> None:
+    least = min_probability("workspace", family, confidence)
     assume(0 < least < 1)
-    assert confidence_from("workspace", math.log(least), 1) == pytest.approx(confidence)
-    assert confidence_from("workspace", math.log(least * 0.9), 1) < confidence
+    assert confidence_from("workspace", family, math.log(least), 1) == pytest.approx(confidence)
+    assert confidence_from("workspace", family, math.log(least * 0.9), 1) < confidence
 
 
 def test_fitted_knots_ascend_and_say_where_they_were_measured() -> None:
     assert FITTED.keys() == MEASURED_ON.keys() == {"workspace", "neural"}
-    for _, knots in FITTED.values():
-        assert all(x0 < x1 and y0 <= y1 for (x0, y0), (x1, y1) in pairwise(knots))
+    for backend, families in FITTED.items():
+        assert families.keys() == MEASURED_ON[backend].keys()
+        for _, knots in families.values():
+            assert all(x0 < x1 and y0 <= y1 for (x0, y0), (x1, y1) in pairwise(knots))
+
+
+@given(st.floats(1e-6, 1))
+def test_in_a_language_without_a_curve_less_is_shown(probability: float) -> None:
+    log = math.log(probability)
+    fitted = [confidence_from("workspace", family, log, 1) for family in FITTED["workspace"]]
+    assert confidence_from("workspace", "rust", log, 1) == pytest.approx(
+        max(0, min(fitted) - UNFITTED_MARGIN), abs=0.02
+    )
+
+
+def test_a_backend_without_curves_and_a_name_of_an_import_line_have_their_own_probability() -> None:
+    assert curve_for("transformers", "rust") == curve_for("imports", "python") == OWN_PROBABILITY
 
 
 def test_a_model_without_probabilities_has_no_confidence() -> None:

@@ -14,7 +14,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from weft import Config, Workspace
-from weft.languages import LANGUAGES
 from weft.llm import Cancel, CompletionRequest, ModelConfig, ModelInfo, Piece
 from weft.llm.prompting.formats import FIM_FORMATS
 from weft.llm.prompting.prompts import build_prompt
@@ -22,7 +21,6 @@ from weft.llm.protocol import Speed
 from weft.llm.streaming import LastPrompts
 from weft.server.completion import Cursor, model_request
 from weft.server.completion.debounce import MAX_PAUSE_S, TypingPace, debounce_s, is_promising
-from weft.server.completion.model_request import graph_above
 from weft.server.completion.prefetch import cursor_after
 from weft.server.completion.service import Position
 from weft.server.completion.values import Completion, Written
@@ -370,20 +368,3 @@ def test_a_beginning_and_its_rest_are_the_whole(texts, n):
     written = Written(tuple((text, 0.5) for text in texts))
     assert written.cut(n).text + written.after(n).text == written.text
     assert len(written.cut(n).text) == min(n, len(written.text))
-
-
-def test_of_a_long_file_the_imports_the_lines_near_the_cursor_and_their_headers_are_read():
-    body = "".join(f"    def step_{n}(self):\n        return {n}\n" for n in range(5000))
-    text = f"from price import total\n\n\nclass Shop:\n{body}"
-    graph = graph_above("shop.py", text, LANGUAGES["python"])
-    names = {definition.name for definition in graph.definitions}
-    assert graph.n_lines == text.count("\n")
-    assert {"Shop", "step_0", "step_4999"} <= names and "step_2000" not in names
-    assert [item.module for item in graph.imports] == ["price"]
-    (last,) = [definition for definition in graph.definitions if definition.name == "step_4999"]
-    assert text.splitlines()[last.header_line] == "    def step_4999(self):"
-
-
-def test_a_file_that_is_not_long_is_read_whole():
-    text = "".join(f"def step_{n}():\n    return {n}\n" for n in range(900))
-    assert len(graph_above("shop.py", text, LANGUAGES["python"]).definitions) == 900

@@ -131,10 +131,12 @@ def test_a_text_without_an_indexed_version_is_parsed_whole() -> None:
     assert parse_prefix("shop.go", text, None, b"") == parse_file("shop.go", text)
 
 
-def test_a_file_with_syntax_errors_is_parsed_whole() -> None:
-    text = filled(GO, GO_FILLER).replace("func filler3(", "func (((")
-    indexed = parse_file("shop.go", text)
-    assert parse_prefix("shop.go", text, indexed, text.encode()) == parse_file("shop.go", text)
+def test_an_indexed_version_with_an_error_at_the_cursor_is_reused() -> None:
+    text = filled(GO, GO_FILLER)
+    prefix = text[: text.index("till.Open()")]
+    indexed_text = text.replace("till.Open()", "till.Open(")
+    reused = parse_prefix("shop.go", prefix, parse_file("shop.go", indexed_text), indexed_text.encode())
+    assert facts(reused) == facts(parse_file("shop.go", prefix))
 
 
 def test_other_line_breaks_are_parsed_whole() -> None:

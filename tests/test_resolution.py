@@ -873,6 +873,46 @@ def test_a_root_that_is_a_package_is_imported_by_its_own_name(root_name, expecte
     assert calls(one_by_one.with_changes(removed=["__init__.py"]), "main.py") == []
 
 
+def test_a_call_through_an_interface_reaches_its_implementations():
+    check(
+        """
+        #- main.ts
+        import type { Till } from "./till";
+        export function pay(till: Till) { till.open(); }
+        #- till.ts
+        export interface Till { open(): void }
+        #- drawer.ts
+        import type { Till } from "./till";
+        export class Drawer implements Till { open() {} }
+        export class Door { open() {} }
+        """,
+        "till.open -> till.ts::Till.open (typed local)",
+        "till.open -> drawer.ts::Drawer.open (implementation)",
+        path="main.ts",
+    )
+
+
+def test_a_go_interface_is_implemented_by_the_types_with_all_its_methods():
+    check(
+        """
+        #- shop/main.go
+        package shop
+        type Till interface { Open(); Shut() }
+        func Pay(till Till) { till.Open() }
+        #- drawer/drawer.go
+        package drawer
+        type Drawer struct{}
+        func (d *Drawer) Open() {}
+        func (d *Drawer) Shut() {}
+        type Door struct{}
+        func (d *Door) Open() {}
+        """,
+        "till.Open -> shop/main.go::Till.Open (typed local)",
+        "till.Open -> drawer/drawer.go::Drawer.Open (implementation)",
+        path="shop/main.go",
+    )
+
+
 def test_a_function_that_returns_itself_ends_the_search():
     check(
         """

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import textwrap
+from dataclasses import replace
 
 import pytest
 from hypothesis import given, settings
@@ -521,3 +522,19 @@ def test_typescript_sees_the_members_of_a_typed_parameter() -> None:
         """
     )
     assert any("open(key: string): boolean;" in one.fragment.text for one in found.fragments)
+
+
+@pytest.mark.parametrize(
+    ("path", "line", "line_end", "module", "text"),
+    [
+        ("main.py", f"from shop import {CURSOR}\n", "", "shop.py", "def settle_account():\n    return 1\n"),
+        ("main.ts", f"import {{ {CURSOR}", ' } from "./shop";', "shop.ts", "export function settleAccount() {}\n"),
+    ],
+)
+def test_an_import_line_asks_for_the_exports_of_its_module(
+    path: str, line: str, line_end: str, module: str, text: str
+) -> None:
+    files, query = repository(f"#- {path}\n{line}\n#- {module}\n{text}")
+    found = retrieve(index_of(files), replace(query, line_end=line_end), RetrievalOptions(explain=True))
+    assert found.fragments[0].fragment.locations[0].path == module
+    assert "exported by the named module" in {part.name for part in found.fragments[0].parts}

@@ -53,6 +53,7 @@ class CompletionRow:
     log_probability: float | None
     n_pieces: int
     backend: str
+    family: str
     ms: float
     prompt_tokens: int | None
     new_tokens: int
@@ -107,6 +108,7 @@ def answer(
         log_probability=log_probability if n_pieces else None,
         n_pieces=n_pieces,
         backend=done.written.backend,
+        family=done.written.family,
         ms=1e3 * seconds,
         prompt_tokens=None if report is None else report.prompt_tokens,
         new_tokens=loop.model.count_tokens(done.written.text),

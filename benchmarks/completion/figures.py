@@ -30,7 +30,7 @@ def confidence(row: CompletionRow) -> float | None:
     """The engine's confidence for the row's text; None when the model gives no probabilities."""
     if row.log_probability is None:
         return None
-    return confidence_from(row.backend, row.log_probability, row.n_pieces)
+    return confidence_from(row.backend, row.family, row.log_probability, row.n_pieces)
 
 
 def interval(rows: Sequence[CompletionRow], value: Value, against: Sequence[CompletionRow] = ()) -> tuple[float, float]:

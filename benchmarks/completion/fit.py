@@ -6,18 +6,22 @@ Owns the fit over few groups, its training rows, and the file it is written to. 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
 from pathlib import Path
 
 from ...server.completion import curves
-from ...server.completion.confidence import Curve
+from ...server.completion.confidence import Curve, backend_kind
 from .answering import CompletionRow
 from .figures import calibration_error, reliability
 from .mid_line import KIND as MID_LINE
 
-FITTED_ON = ("awslabs_fortuna", "google_vizier", "huggingface_evaluate", "nerfstudio-project_nerfstudio")
-"""The other repositories are held out. The retrieval log develops on the same four."""
+FITTED_ON = {
+    "python": ("awslabs_fortuna", "google_vizier", "huggingface_evaluate", "nerfstudio-project_nerfstudio"),
+    "web": ("hono", "trpc", "vite"),
+    "go": ("cli", "gin", "prometheus"),
+}
+"""By family of languages. The other repositories are held out. The retrieval log develops on the same ones."""
 
 FITTED_KINDS = ("line", MID_LINE)
 """Tasks of one line, as most automatic completions are."""
@@ -32,25 +36,35 @@ Group = tuple[float, float, int]
 
 
 def fit_confidence(rows: Sequence[CompletionRow], file: Path = Path(curves.__file__)) -> str:
-    """Fit the curve of the rows' model on half the repositories and write it; a summary with the held-out error.
+    """Fit a curve for each family of languages in the rows and write them; a summary with the held-out errors.
 
-    `rows` are those of `FITTED_KINDS`, of one model in one setting.
+    `rows` are those of `FITTED_KINDS`, of one model in one setting. Curves of other families stay as they are.
     """
     rows = [row for row in rows if row.text and row.log_probability is not None]
-    fitting = [row for row in rows if row.repo in FITTED_ON]
-    held_out = [row for row in rows if row.repo not in FITTED_ON]
-    if len(fitting) < 4 * LEAST_IN_GROUP:
-        return f"{len(fitting)} answers with a probability in {', '.join(FITTED_ON)}: too few to fit a curve."
-    kind = "workspace" if rows[0].backend == "workspace" else "neural"
-    # The workspace model writes a line as one piece, above a threshold of its joint probability.
-    curve = fitted(fitting, (0.0,) if kind == "workspace" else LENGTH_POWERS)
-    where = f"{len(fitting)} lines of {', '.join(sorted({row.repo.split('_')[-1] for row in fitting}))}"
-    _write(file, kind, curve, where)
-    errors = []
-    for name, group in (("fitted", fitting), ("held out", held_out)):
-        error = calibration_error(reliability(group, confidence_of=partial(_share, curve)))
-        errors += [f"{name}: {100 * error:.1f} % of {len(group)}"] if group else []
-    return f"{kind}: {curve}\nexpected calibration error, {'; '.join(errors)}\nwritten to {file}"
+    families = sorted({row.family for row in rows} & FITTED_ON.keys())
+    new: dict[str, tuple[Curve, str]] = {}
+    said = []
+    for family in families:
+        fitting = [row for row in rows if row.repo in FITTED_ON[family]]
+        held_out = [row for row in rows if row.family == family and row.repo not in FITTED_ON[family]]
+        if len(fitting) < 4 * LEAST_IN_GROUP:
+            said.append(f"{family}: {len(fitting)} answers in {', '.join(FITTED_ON[family])}: too few to fit a curve.")
+            continue
+        # The workspace model writes a line as one piece, above a threshold of its joint probability.
+        curve = fitted(fitting, (0.0,) if backend_kind(rows[0].backend) == "workspace" else LENGTH_POWERS)
+        new[family] = (
+            curve,
+            f"{len(fitting)} lines of {', '.join(sorted({row.repo.split('_')[-1] for row in fitting}))}",
+        )
+        errors = []
+        for name, group in (("fitted", fitting), ("held out", held_out)):
+            error = calibration_error(reliability(group, confidence_of=partial(_share, curve)))
+            errors += [f"{name}: {100 * error:.1f} % of {len(group)}"] if group else []
+        said.append(f"{family}: {curve}\nexpected calibration error, {'; '.join(errors)}")
+    if new:
+        _write(file, backend_kind(rows[0].backend), new)
+        said.append(f"written to {file}")
+    return "\n".join(said) or "No answers with a probability: too few to fit a curve."
 
 
 def fitted(rows: Sequence[CompletionRow], length_powers: Sequence[float]) -> Curve:
@@ -106,14 +120,24 @@ def _of_truth(row: CompletionRow, curve: Curve) -> float:
     return share if row.exact_match else 1 - share
 
 
-def _write(file: Path, kind: str, curve: Curve, where: str) -> None:
-    fitted = {**curves.FITTED, kind: (curve.length_power, tuple(curve.knots))}
+def _write(file: Path, kind: str, new: Mapping[str, tuple[Curve, str]]) -> None:
+    fitted = {name: dict(families) for name, families in curves.FITTED.items()}
+    measured = {name: dict(families) for name, families in curves.MEASURED_ON.items()}
+    for family, (curve, where) in new.items():
+        fitted.setdefault(kind, {})[family] = curve.length_power, tuple(curve.knots)
+        measured.setdefault(kind, {})[family] = where
     lines = [f'"""{(curves.__doc__ or "").rstrip()}', '"""', "", "from __future__ import annotations", ""]
-    lines.append("FITTED: dict[str, tuple[float, tuple[tuple[float, float], ...]]] = {")
-    for name, (power, knots) in fitted.items():
-        lines += [f'    "{name}": (', f"        {power},", "        ("]
-        lines += [f"            ({x}, {y})," for x, y in knots]
-        lines += ["        ),", "    ),"]
-    lines += ["}", "", "MEASURED_ON: dict[str, str] = {"]
-    lines += [f'    "{name}": "{said}",' for name, said in {**curves.MEASURED_ON, kind: where}.items()]
+    lines.append("FITTED: dict[str, dict[str, tuple[float, tuple[tuple[float, float], ...]]]] = {")
+    for name, families in fitted.items():
+        lines.append(f'    "{name}": {{' + ("" if families else "},"))
+        for family, (power, knots) in families.items():
+            lines += [f'        "{family}": (', f"            {power},", "            ("]
+            lines += [f"                ({x}, {y})," for x, y in knots]
+            lines += ["            ),", "        ),"]
+        lines += ["    },"] if families else []
+    lines += ["}", "", "MEASURED_ON: dict[str, dict[str, str]] = {"]
+    for name, places in measured.items():
+        lines.append(f'    "{name}": {{' + ("" if places else "},"))
+        lines += [f'        "{family}": "{where}",' for family, where in places.items()]
+        lines += ["    },"] if places else []
     file.write_text("\n".join([*lines, "}", ""]), encoding="utf-8")

@@ -26,6 +26,7 @@ from ..models import ModelSpec, model_option, shown_name
 from ..repoeval.checkouts import CheckoutFiles, checkouts, tasks_of
 from ..repoeval.run import limited
 from ..repoeval.task_languages import TASK_LANGUAGES
+from ..repoeval.tasks import build_tasks
 from ..rows import RowCache
 from .answering import CompletionRow
 from .fit import FITTED_KINDS, fit_confidence
@@ -106,7 +107,10 @@ def _measured(options: argparse.Namespace, model: ModelSpec) -> ModelResults:
     for checkout in checkouts(options):
         repo, files = checkout.repo, CheckoutFiles.read(checkout)
         languages[repo] = checkout.language.name
-        drawn = limited(tasks_of(checkout, files, options.work), options.limit)
+        # Labels take minutes and programs that a machine may lack; only API tasks need them.
+        has_labels = "api" in options.tasks
+        drawn = tasks_of(checkout, files, options.work) if has_labels else build_tasks(files.sources, repo, calls=())
+        drawn = limited(drawn, options.limit)
         tasks = [task for task in (*drawn, *mid_line_tasks(drawn)) if task.kind in options.tasks]
         caches[repo] = completion_cache(options.work / "completion", repo, files, model, suffix=options.suffix)
         wanted = {(task.task_id, setting.name) for task in tasks for setting in options.settings}

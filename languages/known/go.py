@@ -21,6 +21,7 @@ from ..go_bindings import (
 )
 from ..go_errors import GoHeader
 from ..go_types import embedded_types, first_result, named_type, receiver_type
+from ..import_lines import GO_IMPORTS
 from ..language import Language
 from ..lexer import Lexer, Open, Rule
 from ..lexical_rules import CHARACTER, SLASH_COMMENTS, SLASH_MARKS, SLASHES, quoted
@@ -180,10 +181,12 @@ LANGUAGES = (
         grammar=("tree_sitter_go", "language"),
         readers=readers_of(_TABLE),
         module_style="go",
+        import_lines=GO_IMPORTS,
         shares_directory=True,
         own_object="",
         builtins=_BUILTINS,
         has_types=True,
+        has_implicit_interfaces=True,
         has_method_sets=True,
     ),
 )

@@ -9,6 +9,7 @@ from collections.abc import Collection
 from typing import TYPE_CHECKING
 
 from ..declarations import SyntaxTable, readers_of
+from ..import_lines import WEB_IMPORTS
 from ..language import Language
 from ..lexer import Lexer, Rule
 from ..lexical_rules import NOT_AN_APOSTROPHE, SLASH_COMMENTS, SLASH_MARKS, SLASHES, quoted
@@ -607,6 +608,7 @@ LANGUAGES = (
         readers=readers_of(TABLE),
         family="web",
         module_style="web",
+        import_lines=WEB_IMPORTS,
         import_suffixes=IMPORT_SUFFIXES,
         own_object="this",
         super_word="super",
@@ -615,6 +617,7 @@ LANGUAGES = (
         element_methods="at find findLast get pop shift",
         collection_methods="concat filter reverse slice sort splice toReversed toSorted values",
         has_types=True,
+        has_interfaces=True,
         has_block_scopes=True,
         has_globals=True,
     ),

@@ -15,6 +15,7 @@ from itertools import islice, zip_longest
 from typing import TYPE_CHECKING
 
 from ..dotted import class_of_annotation
+from ..import_lines import PYTHON_IMPORTS
 from ..language import Language
 from ..lexer import Lexer, Open, Rule
 from ..lexical_rules import GOES_ON, line_comment
@@ -399,6 +400,7 @@ LANGUAGES = (
         grammar=("tree_sitter_python", "language"),
         readers=_READERS,
         module_style="python",
+        import_lines=PYTHON_IMPORTS,
         own_object="self cls",
         super_word="super",
         super_is_called=True,

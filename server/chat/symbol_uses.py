@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass, field
 
 from tree_sitter import Node, Parser
@@ -18,6 +18,7 @@ from ...codegraph.file_graph import MODULE_SCOPE, FileGraph
 from ...codegraph.modules import directory_of
 from ...codegraph.resolver import parse_dotted
 from ...codegraph.symbol_table import STAR_IMPORTS, Entry, ImportedName, SymbolTable, has_typed_resolution, is_class
+from ...codegraph.syntax import TOO_SLOW
 from ...codegraph.typed_resolver import (
     CLASS_VALUE,
     FUNCTION_VALUE,
@@ -37,6 +38,10 @@ from .symbol_queries import files_with
 TIME_LIMIT_S = 0.35
 """Files that are not read within this time are counted as unread."""
 
+MAX_BYTES = 500_000
+"""Larger files are counted as unread."""
+
+SLICE_BYTES = 16_384
 MAX_HOPS = 4  # of re-exports of a value
 
 Key = tuple[str, str]
@@ -80,6 +85,7 @@ class Symbol:
     definitions: frozenset[Key] = frozenset()
     owners: frozenset[Key] = frozenset()  # classes that have it as a member
     modules: frozenset[str] = frozenset()  # files that bind it at the top level
+    bindings: frozenset[tuple[str, int]] = frozenset()  # the lines that bind it outside of functions
 
     @property
     def paths(self) -> set[str]:
@@ -97,8 +103,13 @@ def symbol_of(
     for path, definition in definitions:
         keys.add((path, definition.qualified_name))
         last = definition.name
+    bindings = set[tuple[str, int]]()
     for value in values:
         last = value.name.rpartition(".")[2]
+        symbols = index.graph.symbols(value.path)
+        scope = MODULE_SCOPE if symbols is None else symbols.scope_at(value.line)
+        if symbols is None or scope == MODULE_SCOPE or is_class(symbols.definitions[scope]):
+            bindings.add((value.path, value.line))
     for path, qualified in (*keys, *((value.path, value.name) for value in values)):
         owner = qualified.rpartition(".")[0]
         if not owner:
@@ -109,7 +120,7 @@ def symbol_of(
         for named in index.names.definitions(".".join(outer)):
             if is_class(named.definition):
                 owners.add((named.path, named.definition.qualified_name))
-    return Symbol(last, frozenset(keys), frozenset(owners), frozenset(modules))
+    return Symbol(last, frozenset(keys), frozenset(owners), frozenset(modules), frozenset(bindings))
 
 
 def _class_named(index: RepositoryIndex, resolver: TypedResolver, path: str, name: str) -> Key | None:
@@ -121,29 +132,39 @@ def _class_named(index: RepositoryIndex, resolver: TypedResolver, path: str, nam
     return (path, name) if is_class(definition) else None  # type: ignore[arg-type]
 
 
-def uses(index: RepositoryIndex, symbol: Symbol, with_calls: bool = False) -> Uses:
-    """The uses of a symbol: code before tests, by path and line; calls where asked for."""
+def uses(
+    index: RepositoryIndex, symbol: Symbol, called: Collection[tuple[str, int]] = (), *, with_calls: bool = False
+) -> Uses:
+    """The uses of a symbol: code before tests, by path and line.
+
+    Elements and decorators on the lines of `called` are calls. Other calls are uses where asked for.
+    """
     until_s = time.perf_counter() + TIME_LIMIT_S
     own = symbol.paths
     directories = {directory_of(path) for path in own}
     paths = sorted(
-        (path for path in files_with(index, symbol.name) if _is_parsed(index.graph.files[path])),
+        (path for path in files_with(index, symbol.name, None) if _is_parsed(index.graph.files[path])),
         key=lambda path: (path not in own, directory_of(path) not in directories, is_test(path), path),
     )
     checker = _Checker(index, symbol)
     found: list[Use] = []
     n_unread = 0
-    for number, path in enumerate(paths):
-        if time.perf_counter() > until_s:
-            n_unread = len(paths) - number
-            break
-        found += checker.uses_in(path, with_calls)
+    for path in paths:
+        if time.perf_counter() > until_s or len(index.texts[path]) > MAX_BYTES:
+            n_unread += 1
+        else:
+            in_file = checker.uses_in(path, with_calls)
+            found += (use for use in in_file if use.role not in _CALLING or (path, use.line) not in called)
     return Uses(tuple(sorted(found, key=lambda use: (is_test(use.path), use.path, use.line))), n_unread)
 
 
+_OUTSIDE = frozenset({"meta_property"})  # import.meta
+_CALLING: frozenset[Role] = frozenset({"element", "decorator"})
+
+
 def _is_parsed(file: FileGraph) -> bool:
-    """Whether a grammar read the file: one that takes too long has a closed root alone."""
-    return language_named(file.language).grammar is not None and bool(file.nodes[4, 0])
+    """Whether a grammar read the file, within the time limit of the index."""
+    return language_named(file.language).grammar is not None and TOO_SLOW not in file.problems
 
 
 @dataclass(slots=True)
@@ -171,7 +192,9 @@ class _Checker:
         places = [found.span() for found in re.finditer(rb"(?<![\w$])(?:%b)(?![\w$])" % words, source)]
         if not places:
             return
-        root = Parser(grammar(file.language)).parse(source).root_node
+        # Reading slices lets other threads run.
+        parser = Parser(grammar(file.language))
+        root = parser.parse(lambda at, _: source[at : at + SLICE_BYTES]).root_node
         seen = set[tuple[int, Role]]()
         for start, end in places:
             node = root.descendant_for_byte_range(start, end)
@@ -179,10 +202,11 @@ class _Checker:
             if node is None or node.end_byte != end or start - node.start_byte > 1 or not is_name(node):
                 continue
             role, line = role_of(node), node.start_point[0]
-            if role in ("declaration", "import") or (role == "call" and not with_calls) or (line, role) in seen:
+            is_binding = role == "assignment" and (path, line) in self.symbol.bindings
+            if role in ("declaration", "import") or is_binding or (role == "call" and not with_calls):
                 continue
             verdict = self._verdict(path, node, role, line)
-            if verdict is not None:
+            if verdict is not None and (line, role) not in seen:
                 seen.add((line, role))
                 symbols = self.index.graph.symbols(path)
                 scope = MODULE_SCOPE if symbols is None else symbols.scope_at(line)
@@ -199,6 +223,8 @@ class _Checker:
         if role == "key" and (named := literal_type(node)) is not None:
             return self._is_member(self._value(path, within, named, line))
         receiver = receiver_of(node)
+        if receiver is not None and receiver.type in _OUTSIDE:
+            return None
         if receiver is not None:
             return self._is_member(self._value(path, within, receiver, line))
         if role == "key" and not node.type.startswith("shorthand"):

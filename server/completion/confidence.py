@@ -10,10 +10,17 @@ import math
 from bisect import bisect_left
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import cache
 from itertools import pairwise
 
 from .curves import FITTED
 from .values import Written
+
+UNFITTED_MARGIN = 0.1
+"""Subtracted from the confidence in languages without a fitted curve, so that less is shown there."""
+
+IMPORTS = "imports"
+"""The backend of names of an import line, whose probability is a measured share."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +56,9 @@ class Curve:
 def confidence_of(written: Written) -> float | None:
     """The calibrated probability that the text is what its author would write; None when the model gives none."""
     log_probability, n_pieces = joint_probability(written)
-    return _curve(written.backend).share_right(log_probability, n_pieces) if n_pieces else None
+    if not n_pieces:
+        return None
+    return confidence_from(written.backend, written.family, log_probability, n_pieces)
 
 
 def joint_probability(written: Written) -> tuple[float, int]:
@@ -58,17 +67,17 @@ def joint_probability(written: Written) -> tuple[float, int]:
     return sum(logs), len(logs)
 
 
-def confidence_from(backend: str, log_probability: float, n_pieces: int) -> float:
+def confidence_from(backend: str, family: str, log_probability: float, n_pieces: int) -> float:
     """`confidence_of` from a stored `joint_probability`, whose number of pieces must not be 0."""
-    return _curve(backend).share_right(log_probability, n_pieces)
+    return curve_for(backend, family).share_right(log_probability, n_pieces)
 
 
-def min_probability(backend: str, confidence: float) -> float:
+def min_probability(backend: str, family: str, confidence: float) -> float:
     """The joint probability at which a text reaches `confidence`; generation can stop below it.
 
     0 if that depends on the length of the text, 1 for a confidence that the model never reaches.
     """
-    return _curve(backend).min_probability(confidence)
+    return curve_for(backend, family).min_probability(confidence)
 
 
 def confident_part(written: Written, min_confidence: float) -> Written:
@@ -87,8 +96,29 @@ def confident_part(written: Written, min_confidence: float) -> Written:
     return replace(written, pieces=())
 
 
-def _curve(backend: str) -> Curve:
-    return _CURVES["workspace" if backend == "workspace" else "neural"]
+@cache
+def curve_for(backend: str, family: str) -> Curve:
+    """The curve of a backend for a family of languages.
+
+    For a family without a curve: the lowest one of the backend, less `UNFITTED_MARGIN`. For a backend without curves:
+    the model's own probability.
+    """
+    fitted = FITTED.get(backend_kind(backend), {})
+    if family in fitted:
+        return Curve(*fitted[family])
+    if not fitted:
+        return OWN_PROBABILITY
+    curves = [Curve(*each) for each in fitted.values() if not each[0]]
+    knots = []
+    for x in sorted({x for curve in curves for x, _ in curve.knots}):
+        log = math.log(max(x, 1e-300))
+        knots.append((x, max(0.0, min(curve.share_right(log, 1) for curve in curves) - UNFITTED_MARGIN)))
+    return Curve(0.0, knots) if knots else OWN_PROBABILITY
 
 
-_CURVES = {kind: Curve(*fitted) for kind, fitted in FITTED.items()}
+def backend_kind(backend: str) -> str:
+    """The row of `curves.py` for a backend."""
+    return backend if backend in ("workspace", IMPORTS) else "neural"
+
+
+OWN_PROBABILITY = Curve(0.0, ((0.0, 0.0), (1.0, 1.0)))

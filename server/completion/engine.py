@@ -25,6 +25,7 @@ from .candidates import distinct, further_requests
 from .confidence import min_probability
 from .debounce import TypingPace, is_promising
 from .generations import GRACE_S, Generation, GenerationResult, Generations, OnProgress
+from .import_names import import_candidates, with_import_names
 from .iterate import Round, complete_in_rounds
 from .model_request import PromptStableFragments, request_for, retrieve_at
 from .postprocess import NO_TEXT, postprocess
@@ -237,15 +238,19 @@ class Engine:
         if not uses_workspace_model(request.config) or request.cancel.cancelled:
             return fallback
         min_confidence = request.min_confidence
-        model = request.snapshot.model.with_threshold(
-            min_probability("workspace", min_confidence) if min_confidence else 0.0
-        )
+        language = request.cursor.language
+        threshold = min_probability("workspace", language.family or language.name, min_confidence)
+        model = request.snapshot.model.with_threshold(threshold if min_confidence else 0.0)
         fragments = self._retrieve(request) if request.is_invoked else ()
         started = time.monotonic()
         prompt = self._model_request(request, model, fragments, request.cancel)
         written = write(model, prompt, stopping_for(request), request.cancel)
         request.timings_ms["model"] = 1e3 * (time.monotonic() - started) + request.timings_ms.get("model", 0.0)
         request.trace.step("model", f"{model.info.name} wrote {written.text!r}")
+        candidates = import_candidates(request.snapshot, request.cursor)
+        if candidates is not None:
+            written = with_import_names(written, candidates)
+            request.trace.step("imports", f"likeliest is {candidates.text!r}, completing with {written.text!r}")
         if request.cancel.cancelled:
             return request.empty_completion(CANCELLED)
         # Read again: a model may have failed during this request.

@@ -14,7 +14,7 @@ import logging
 import threading
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from ...llm import Cancel, CodeModel, ModelError
 from ..workspace.text import Cursor, TextLines
@@ -137,7 +137,7 @@ class Generation:
             return GenerationResult(self._written.after(len(typed)))
         if is_late:
             so_far = self._written.after(len(typed))
-            limited = Written(so_far.pieces, so_far.model, so_far.backend, cut_by_limit=True)
+            limited = replace(so_far, cut_by_limit=True, complete=True)
             return GenerationResult(limited if limited.text.strip() else None, is_late=True)
         return GenerationResult()
 

@@ -12,6 +12,7 @@ from functools import lru_cache, partial
 from itertools import groupby
 
 from ...codegraph import FileGraph, parse_file
+from ...codegraph.prefix import parse_prefix
 from ...languages import Language
 from ...llm import Cancel, CodeModel, CompletionRequest, PromptFragment, WorkspaceModel
 from ...retrieval import (
@@ -32,9 +33,6 @@ DRAFT_TOKENS = 24
 """Tokens of one draft for speculative decoding; after a rejected token the model requests another draft."""
 
 
-FIRST_LINES, LAST_LINES = 500, 1500
-"""Lines above the cursor to parse, from the start of the file and before the cursor; 20 ms on a slow core."""
-
 STABLE_FRAGMENTS = True
 """Whether the fragments of a prompt stay the same while a line is typed, see `PromptStableFragments`."""
 
@@ -48,45 +46,20 @@ def retrieve_at(
     file_graph, path = None, snapshot.index_path(cursor.path)
     if options.strategy == "weft":
         above = cursor.lines.text[: cursor.lines.offset(cursor.line, 0)]
-        file_graph = graph_above(path, above, cursor.file_language)
+        indexed = snapshot.index.graph.files.get(path)
+        source = snapshot.index.texts.get(path, b"")
+        file_graph = graph_above(path, above, cursor.file_language, indexed, source)
     elif cursor.language_id:
         file_graph = parse_file(path, cursor.prefix, cursor.file_language)
     edited = tuple(_recent_edit_locations(snapshot, cursor))
-    query = Query(path, cursor.prefix, cursor.shown_from_line, file_graph, lines, edited)
+    query = Query(path, cursor.prefix, cursor.shown_from_line, file_graph, lines, edited, cursor.rest_of_line)
     return snapshot.shown(retrieve(snapshot.index, query, options))
 
 
 @lru_cache(maxsize=16)
-def graph_above(path: str, text: str, language: Language) -> FileGraph:
-    """The graph of the lines above the cursor's; of a long file only the first and last lines and enclosing headers."""
-    return parse_file(path, _without_middle(text), language)
-
-
-def _without_middle(text: str) -> str:
-    """A long text whose middle lines are blanked, so that line numbers stay the same.
-
-    Imports, the lines near the end, and the headers of their enclosing blocks remain.
-    """
-    lines = text.split("\n")
-    if len(lines) <= FIRST_LINES + LAST_LINES:
-        return text
-    # At the least indented line, so that few brackets close without their opener.
-    near = range(len(lines) - LAST_LINES, len(lines) - LAST_LINES // 2)
-    begins = [number for number in near if lines[number].strip() and lines[number].lstrip()[0] not in ")]}"]
-    begin = min(begins, key=lambda number: _indent(lines[number]), default=near.start)
-    middle = [""] * (begin - FIRST_LINES)
-    level = _indent(lines[begin])
-    for number in range(begin - 1, FIRST_LINES - 1, -1):
-        if level == 0:
-            break
-        if lines[number].strip() and _indent(lines[number]) < level:
-            middle[number - FIRST_LINES] = lines[number]
-            level = _indent(lines[number])
-    return "\n".join([*lines[:FIRST_LINES], *middle, *lines[begin:]])
-
-
-def _indent(line: str) -> int:
-    return len(line) - len(line.lstrip())
+def graph_above(path: str, text: str, language: Language, indexed: FileGraph | None, source: bytes) -> FileGraph:
+    """The graph of the lines above the cursor's, with the facts of unchanged lines of the indexed file."""
+    return parse_prefix(path, text, indexed, source, language)
 
 
 def request_for(

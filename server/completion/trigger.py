@@ -10,6 +10,7 @@ from types import MappingProxyType
 
 from ..config import CompletionOptions
 from ..workspace.text import Cursor
+from .import_names import import_line
 from .syntax_context import SyntaxContext, only_closes, opened_at
 from .values import Trigger
 
@@ -39,7 +40,7 @@ def _refusal(cursor: Cursor, syntax: SyntaxContext, options: CompletionOptions) 
         return "string"
     if _is_word(rest[:1]):
         return "word"
-    if not only_closes(rest, cursor.language):
+    if not only_closes(rest, cursor.language) and import_line(cursor) is None:
         return "mid-line"
     if syntax.kind == "code" and not syntax.multi_line and _is_finished(cursor):
         return "finished"

@@ -32,13 +32,14 @@ typed; running generation that the request joined; prefetched before the request
 class Written:
     """The text that a model generated, before repair; line breaks "\\n".
 
-    `pieces` are its parts with their probabilities, None without one. `cut_by_limit`: the token limit or the time
-    limit ended the generation. `complete` False: the generation is running.
+    `pieces` are its parts with their probabilities, None without one. `family` is that of the language of the text.
+    `cut_by_limit`: the token limit or the time limit ended the generation. `complete` False: the generation is running.
     """
 
     pieces: tuple[tuple[str, float | None], ...] = ()
     model: str = ""
     backend: str = ""
+    family: str = ""
     cut_by_limit: bool = False
     complete: bool = True
 

@@ -6,7 +6,9 @@ Owns the reading of the stream and the detection of the token limit. Knows no ca
 from __future__ import annotations
 
 from collections.abc import Callable, Generator
+from dataclasses import replace
 
+from ...languages import language_named
 from ...llm import Cancel, CodeModel, CompletionRequest
 from .stopping import Stopping
 from .values import Written
@@ -23,13 +25,14 @@ def write(
 
     `on_progress` is called after each piece with the text so far.
     """
-    written = Written((), model.info.name, model.info.backend, complete=False)
+    language = language_named(request.language)
+    written = Written((), model.info.name, model.info.backend, language.family or language.name, complete=False)
     text = ""
     end = None
     stream = model.stream(request, cancel)
     try:
         for piece in stream:
-            written = _with(written, piece.text, piece.probability)
+            written = replace(written, pieces=(*written.pieces, (piece.text, piece.probability)))
             text += piece.text
             end = stopping.end_of(text)
             if end is not None:
@@ -43,12 +46,7 @@ def write(
         if isinstance(stream, Generator):
             stream.close()
     limited = end is None and (cancel.cancelled or _reached_limit(model, request, written))
-    return Written(written.pieces, written.model, written.backend, cut_by_limit=limited)
-
-
-def _with(written: Written, text: str, probability: float | None) -> Written:
-    pieces = (*written.pieces, (text, probability))
-    return Written(pieces, written.model, written.backend, complete=False)
+    return replace(written, cut_by_limit=limited, complete=True)
 
 
 def _reached_limit(model: CodeModel, request: CompletionRequest, written: Written) -> bool:

@@ -1,0 +1,414 @@
+"""Questions about uses that are no calls, and about names in languages whose definitions are not read."""
+
+import textwrap
+
+import pytest
+from weft.codegraph import parse_file
+from weft.retrieval import RepositoryIndex, slice_file
+from weft.server.chat import symbol_uses
+from weft.server.chat.commands import where_evidence
+from weft.server.chat.evidence import FOUND_ABOVE, gather
+from weft.server.chat.extractive import extractive
+from weft.server.chat.symbol_uses import Symbol, symbol_of, uses
+
+
+def index_of(text):
+    """An index of files in one text: `#- name` opens each."""
+    files = {}
+    for part in textwrap.dedent(text).split("#- ")[1:]:
+        name, _, content = part.partition("\n")
+        files[name.strip()] = content
+    return RepositoryIndex.build((parse_file(*file), slice_file(*file)) for file in files.items())
+
+
+def ask(index, question):
+    return gather({"shop": index}, question)
+
+
+def texts(index, question):
+    return [finding.text for finding in ask(index, question).findings]
+
+
+def reasons(finding):
+    return [item.reason for item in finding.items]
+
+
+PYTHON = index_of(
+    """
+    #- shop.py
+    RATE = 0.2
+    def log(f): return f
+    class Store:
+        def __init__(self, size=1):
+            self.size = size
+        @property
+        def total(self) -> int:
+            return self.size
+    class Shop(Store):
+        @log
+        def pay(self, amount):
+            self.size = amount * RATE
+            return self.total  # size
+    def run(store: Store, other):
+        if isinstance(store, Store):
+            print(store.size, "size")
+            print(other.size)
+        return [store.total, log]
+    #- use.py
+    import shop
+    from shop import RATE as R, Shop, log as trace
+    def f(x: Shop):
+        return R + shop.RATE, map(trace, [x.pay])
+    #- other.py
+    RATE = 3
+    def g(size, log): return RATE + size + log
+    """
+)
+
+
+def test_an_attribute_is_read_and_assigned_where_its_receiver_has_the_type():
+    resolved, by_name = ask(PYTHON, "Where is Store.size used?").findings[:2]
+    assert resolved.text == (
+        "`Store.size` is assigned at 2 locations; read at 1 location; passed as a value at 1 location."
+    )
+    assert reasons(resolved) == [
+        "assigns `size` in `Store.__init__`",
+        "reads `size` in `Store.total`",
+        "assigns `size` in `Shop.pay`",
+        "passes `size` in `run`",
+    ]
+    assert by_name.text == "`size` is mentioned by name at 1 location; what it refers to is unknown."
+    assert not by_name.complete
+
+
+def test_uses_that_the_question_asks_for_come_first():
+    finding = ask(PYTHON, "Where is Store.size assigned?").findings[0]
+    assert [reason.split()[0] for reason in reasons(finding)] == ["assigns", "assigns", "reads", "passes"]
+
+
+def test_a_property_is_read_not_called():
+    assert texts(PYTHON, "Where is Store.total used?") == ["`Store.total` is read at 2 locations."]
+
+
+def test_a_constant_is_found_through_imports_and_not_confused_with_another_one():
+    (finding,) = ask(PYTHON, "Where is shop.RATE read?").findings
+    assert reasons(finding)[:2] == ["reads `RATE` in `Shop.pay`", "reads `RATE` in `f`"]
+    assert "other.py" not in [item.path for item in finding.items]
+
+
+def test_classes_are_named_as_types_as_base_types_and_in_isinstance():
+    (finding,) = ask(PYTHON, "Where is `Store` used?").findings
+    assert reasons(finding) == [
+        "names the base type `Store` in `Shop`",
+        "names the type `Store` in `run`",
+        "passes `Store` in `run`",
+    ]
+
+
+def test_decorators_and_functions_passed_as_values_answer_what_calls_a_function():
+    (finding,) = ask(PYTHON, "What calls log?").findings
+    assert reasons(finding) == [
+        "decorates with `log` in `Shop.pay`",
+        "reads `log` in `run`",
+        "passes `log` in `f`",
+    ]
+
+
+def test_a_local_name_hides_the_one_of_the_module():
+    assert not [use for use in uses(PYTHON, symbol_of(PYTHON, "log", PYTHON.names.definitions("log"))).found
+                if use.path == "other.py"]  # fmt: skip
+
+
+def test_without_uses_the_answer_says_so():
+    index = index_of("#- a.py\nRATE = 3\ndef pay(): pass\n")
+    assert texts(index, "Where is `RATE` used?") == [
+        "No use of `RATE` was found in this repository, except its definition."
+    ]
+    assert texts(index, "Who uses pay?") == ["No call of `pay` was found in this repository."]
+
+
+def test_files_that_take_too_long_are_counted(monkeypatch):
+    monkeypatch.setattr(symbol_uses, "TIME_LIMIT_S", -1.0)
+    found = uses(PYTHON, symbol_of(PYTHON, "Store", PYTHON.names.definitions("Store")))
+    assert (found.found, found.n_unread) == ((), 1)
+
+
+TYPESCRIPT = index_of(
+    """
+    #- src/store.ts
+    export interface Store { limit: number; load(key: string): string }
+    export const memory: Store = { limit: 3, load(key) { return key } }
+    export class Disk implements Store { limit = 4; load(key: string) { return key + this.limit } }
+    export enum Color { Red, Green }
+    export const RATE = 0.2
+    #- src/shop.ts
+    import { Store, RATE, Color } from './index'
+    export default class Shop {
+      #till = 0
+      rate: number = RATE
+      constructor(private store: Store) {}
+      pay(n: number) { this.#till += n; return this.store.load('x') + this.store.limit + this.rate }
+      color() { return Color.Red }
+    }
+    export const plain = { refund(n: number) { return n } }
+    #- src/index.ts
+    export * from './store'
+    export { default as Shop, plain as tools } from './shop'
+    #- src/main.tsx
+    import { Shop, tools, Store, Disk } from './index'
+    import Market from './shop'
+    class Super extends Market {}
+    const s = new Shop(new Disk())
+    s.pay(1)
+    tools.refund(2)
+    const f = [s.pay, tools.refund]
+    function use(x: Store, y: any) { return x.limit + y.limit }
+    const el = <Shop rate={3} />
+    if (s instanceof Shop) { s.rate = 4 }
+    """
+)
+
+
+@pytest.mark.parametrize("name", ["Shop#pay", "Shop.pay", "Shop.prototype.pay", "`Shop.pay()`", "Market.pay"])
+def test_a_method_of_typescript_is_called_however_the_question_writes_it(name):
+    (finding,) = ask(TYPESCRIPT, f"What calls {name}?").findings
+    assert [item.path for item in finding.items] == ["src/main.tsx"]
+    assert "is called at 1 location" in finding.text
+
+
+@pytest.mark.parametrize("name", ["plain.refund", "tools.refund"])
+def test_a_call_through_a_barrel_is_a_call(name):
+    assert texts(TYPESCRIPT, f"What calls {name}?") == [f"`{name}` is called at 1 location."]
+
+
+def test_classes_and_objects_implement_an_interface():
+    (finding,) = ask(TYPESCRIPT, "What implements Store?").findings
+    assert finding.text == "2 definitions inherit from `Store`: `memory`, `Disk`."
+
+
+def test_subclasses_are_found_under_the_name_of_an_import():
+    assert texts(TYPESCRIPT, "Which classes extend Shop?") == ["1 class inherits from `Shop`: `Super`."]
+    assert texts(TYPESCRIPT, "Which classes extend Super?") == [
+        "No definition in this repository names `Super` as its base."
+    ]
+
+
+def test_a_base_that_resolves_to_another_class_is_no_subclass():
+    index = index_of(
+        """
+        #- a.ts
+        export class Base {}
+        #- b.ts
+        import { Base } from 'elsewhere'
+        export class Foreign extends Base {}
+        #- c.ts
+        import { Base as Root } from './a'
+        export class Own extends Root {}
+        """
+    )
+    assert texts(index, "Which classes extend Base?") == ["1 class inherits from `Base`: `Own`."]
+
+
+def test_an_inherited_member_is_that_of_the_base():
+    (finding,) = ask(TYPESCRIPT, "Where is Super.pay defined?").findings
+    assert reasons(finding) == ["defines `Shop.pay`"]
+
+
+@pytest.mark.parametrize(
+    ("question", "expected"),
+    [
+        ("Where is Store.limit read?", "`Store.limit` is read at 3 locations in 3 files."),
+        ("Where is Shop.rate used?", "`Shop.rate` is read at 1 location; assigned at 1 location."),
+        ("Where is Shop.till set?", "`Shop.till` is assigned at 1 location."),
+        ("Where is Color.Red used?", "`Color.Red` is read at 1 location."),
+        ("Where is RATE used?", "`RATE` is read at 1 location."),
+    ],
+)
+def test_properties_enum_members_and_constants_of_typescript_are_read(question, expected):
+    assert texts(TYPESCRIPT, question)[0] == expected
+
+
+def test_elements_instanceof_and_exports_are_uses():
+    calls, others, imports = ask(TYPESCRIPT, "Where is Shop used?").findings
+    assert calls.text == "`Shop` is called at 2 locations."  # the second one is the element
+    assert reasons(others) == ["exports `Shop`", "reads `Shop`"]
+    assert imports.text.startswith("`Shop` is imported")
+
+
+def test_a_call_path_goes_through_an_interface():
+    (finding,) = ask(TYPESCRIPT, "How does Shop.pay reach Disk.load?").findings
+    assert finding.text.startswith("`Shop.pay` reaches `Disk.load` in 1 step: `Shop.pay` -> `Disk.load`.")
+    assert finding.text.endswith("Not every call is resolved with certainty.")
+    assert finding.items[0].reason == "`Shop.pay` calls `Disk.load` (implementation)"
+    assert texts(TYPESCRIPT, "What does Shop.pay call?") == ["`Shop.pay` calls `Store.load`."]
+    assert reasons(ask(TYPESCRIPT, "What calls Disk.load?").findings[0]) == [
+        "calls `load` in `Shop.pay` (implementation)"
+    ]
+
+
+def test_calls_that_lead_out_of_the_repository_are_no_unresolved_calls():
+    index = index_of(
+        """
+        #- a.ts
+        import { load } from 'elsewhere'
+        import * as fs from 'node:fs'
+        load(); fs.load()
+        #- b.ts
+        export function load() {}
+        """
+    )
+    assert texts(index, "What calls load?") == ["No call of `load` was found in this repository."]
+
+
+GO = index_of(
+    """
+    #- go.mod
+    module example.com/m
+    #- money/money.go
+    package money
+    const Limit = 3
+    type Purse struct { Sum int }
+    func (p *Purse) Add(n int) int { p.Sum += n; return p.Sum }
+    func Total(n int) int { return n + Limit }
+    #- shop/shop.go
+    package shop
+    import "example.com/m/money"
+    type Payer interface { Pay(n int) int }
+    type Closer interface { Payer; Close() error }
+    type Shop struct { *money.Purse; rate int }
+    func (s *Shop) Pay(n int) int { s.rate = 2; return s.Add(money.Total(n)) + money.Limit }
+    type Stall struct { Shop }
+    func (s Stall) Close() error { return nil }
+    type Rock struct{}
+    func (Rock) Pay() {}
+    #- main.go
+    package main
+    import "example.com/m/shop"
+    func run(f func(int) int) {}
+    func main() { s := &shop.Shop{rate: 1}; run(s.Pay); s.Pay(1); var p shop.Payer = s; p.Pay(2) }
+    """
+)
+
+
+@pytest.mark.parametrize("name", ["(*Shop).Pay", "Shop.Pay", "*Shop.Pay", "(Shop).Pay"])
+def test_a_method_of_go_is_called_however_the_question_writes_it(name):
+    assert texts(GO, f"What calls {name}?") == ["`Shop.Pay` is called at 1 location, in `main`."]
+
+
+def test_a_function_of_go_has_its_package():
+    assert texts(GO, "What calls money.Total?") == ["`money.Total` is called at 1 location, in `Shop.Pay`."]
+    assert texts(GO, "Where is shop.Shop defined?") == ["`shop.Shop` is defined at 1 location."]
+
+
+def test_structs_embed_structs():
+    assert texts(GO, "Which structs embed Purse?") == ["2 types embed `Purse`: `Shop`, `Stall`."]
+
+
+def test_types_implement_an_interface_of_go_by_their_methods():
+    assert texts(GO, "Which types implement shop.Closer?") == [
+        "1 type has all methods of `shop.Closer` (`Close`, `Pay`): `Stall`."
+    ]
+    assert texts(GO, "Which types implement Payer?")[1] == (
+        "3 types have all methods of `Payer` (`Pay`): `Shop`, `Stall`, `Rock`."
+    )
+
+
+@pytest.mark.parametrize(
+    ("question", "expected"),
+    [
+        ("Where is Shop.rate set?", ["sets `rate` in `main`", "assigns `rate` in `Shop.Pay`"]),
+        ("Where is Purse.Sum used?", ["assigns `Sum` in `Purse.Add`", "reads `Sum` in `Purse.Add`"]),
+        ("Where is money.Limit read?", ["reads `Limit` in `Total`", "reads `Limit` in `Shop.Pay`"]),
+        ("What uses Shop.Pay?", ["calls `Pay` in `main` (typed local)"]),
+    ],
+)
+def test_fields_and_constants_of_go_are_used(question, expected):
+    assert sorted(reasons(ask(GO, question).findings[0])) == sorted(expected)
+
+
+def test_the_receiver_of_a_method_is_no_use_of_its_type():
+    found = uses(GO, symbol_of(GO, "Shop", GO.names.definitions("Shop"))).found
+    assert sorted((use.path, use.line, use.role) for use in found) == [
+        ("main.go", 3, "type"),
+        ("shop/shop.go", 6, "base"),
+    ]
+
+
+MIXED = index_of(
+    """
+    #- src/Shop.java
+    package shop;
+    public class Shop {
+      int rate = 3;
+      int pay(int a) { return a * rate; }
+      void run() { pay(3); }
+    }
+    #- app/Shop.kt
+    fun pay(a: Int): Int = a  // refund
+    fun refund(a: Int) = pay(-a)
+    val text = "refund"
+    #- db.sql
+    select pay from shop; -- refund
+    #- data.json
+    {"pay": 1, "refund": 2}
+    """
+)
+
+
+def test_calls_in_languages_without_types_are_resolved_by_name():
+    first = texts(MIXED, "What calls `pay`?")[0]
+    assert first == "`pay` is called at 1 location, in `Shop.run`. Calls in Java are resolved by name."
+    assert texts(MIXED, "Where is `rate` used?") == [
+        "`rate` is mentioned by name at 1 location; names of these files are not resolved with types."
+    ]
+
+
+@pytest.mark.parametrize(
+    "question",
+    ["What calls refund?", "Where is refund defined?", "Where is `refund` used?", "Which classes extend refund?"],
+)
+def test_a_name_in_a_language_without_a_reader_is_found_as_a_word(question):
+    evidence = ask(MIXED, question)
+    (finding,) = evidence.findings
+    assert finding.text == (
+        "`refund` occurs in 1 Kotlin file; Weft does not read definitions of Kotlin, so this is a word search."
+    )
+    assert [(item.path, item.start_line) for item in finding.items] == [("app/Shop.kt", 1)]
+    assert evidence.confidence > FOUND_ABOVE
+    assert "in this repository" not in extractive(evidence).text
+
+
+def test_a_missing_call_is_not_claimed_for_languages_without_a_reader():
+    index = index_of("#- a.py\ndef pay(): pass\n#- b.lua\npay()\n")
+    first, second = texts(index, "Who uses pay?")
+    assert first == "No call of `pay` was found in the languages whose definitions Weft reads."
+    assert second.startswith("`pay` occurs in 1 Lua file;")
+
+
+@pytest.mark.parametrize(
+    ("path", "text", "roles"),
+    [
+        ("a.c", 'int f() { return pay(rate); } /* rate */ char *s = "rate";', ["argument"]),
+        ("a.cpp", "int Shop::f() { this->rate = 1; return s.rate; } // rate", ["assignment", "read"]),
+        ("A.java", 'class A { @rate int f() { return pay(rate, "rate"); } }', ["argument", "decorator"]),
+        ("a.cs", "class A : rate { int F() { return Pay(rate); } }", ["argument", "base"]),
+        ("a.rs", "fn f(x: rate) -> i32 { pay(rate) } // rate", ["argument", "type"]),
+        ("a.rb", 'pay(rate) # rate\nx = "rate"', ["argument"]),
+        ("a.php", "<?php pay($shop->rate); // rate", ["argument"]),
+        ("a.js", "x = { rate: 1, y: rate, [`rate`]: `${rate}` }", ["key", "read"]),
+        ("a.vue", "<template>rate</template><script>x = [rate]</script>", ["read"]),
+        ("a.py", "x: rate = pay(rate=1)\nrate += 1  # rate", ["assignment", "key", "type"]),
+        ("a.go", "package a\nvar x = []rate{{rate: 1}}", ["key", "type"]),
+    ],
+)
+def test_the_syntax_tree_gives_a_name_its_role(path, text, roles):
+    index = RepositoryIndex.build([(parse_file(path, text), slice_file(path, text))])
+    found = uses(index, Symbol("rate")).found
+    assert sorted({use.role for use in found}) == roles
+
+
+def test_where_names_languages_whose_definitions_are_not_read():
+    evidence = where_evidence({"shop": MIXED}, "refund")
+    assert [finding.text for finding in evidence.findings] == [
+        "`refund` occurs in 1 Kotlin file; Weft does not read definitions of Kotlin, so this is a word search."
+    ]
