@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence, Set
 from typing import NamedTuple, TypeAlias
 
-from ...codegraph.symbol_table import is_class
+from ...codegraph.symbol_table import FUNCTION_KINDS, is_class
 from ...retrieval import Location, RepositoryIndex
 from ...retrieval.definition_index import NamedDefinition, ValueBinding, normalised_name
 from ...retrieval.questions import TEST_WORDS, QuestionResult, is_test
@@ -60,6 +60,7 @@ _RELATION_WORDS = frozenset(_RELATIONS.split())
 
 
 _KINDS_OF_TYPES = "type|class|interface|struct|enum|trait|component"
+_KINDS_OF_VARIABLES = (*FUNCTION_KINDS, "object", "type")
 _CAPITALS = re.compile(r"(?<![\w.])[A-Z][A-Z0-9]+\b")  # constants; a name with an underscore is one anyway
 
 
@@ -99,7 +100,9 @@ class QuestionContext(EvidenceBuilder):
         exact = [named for named in definitions if named.definition.name == last]
         is_other = values and definitions and not exact and name in self.question.names
         found = [] if is_other else self._of_stated_kind(name, definitions)
-        is_variable = owner and not any(is_class(named.definition) for named in names.definitions(owner))
+        above = owner.rpartition(".")[2]
+        owners = (named for named in names.definitions(owner) if named.definition.name == above)
+        is_variable = owner and all(named.definition.kind in _KINDS_OF_VARIABLES for named in owners)
         if is_variable and not found and not values and not is_imported(self.index, owner):
             found = [named for named in names.definitions(last) if named.definition.name == last][:MAX_CANDIDATES]
             name = last if found else name
