@@ -160,7 +160,8 @@ def _modules_of_name(graph: CodeGraph, path: str, language: Language, name: str,
                 written = relative_specifier(path, target[0], module) if target else None
             if written is not None and written.startswith(typed):
                 yield written
-        if any(definition.name == name and "." not in definition.qualified_name for definition in file.definitions):
+        is_web = language.module_style == "web"
+        if is_web and any(name == found.name == found.qualified_name for found in file.definitions):
             written = relative_specifier(path, other, "")
             if written.startswith(typed):
                 yield written

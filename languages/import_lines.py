@@ -55,7 +55,7 @@ def import_line_at(patterns: Sequence[ImportPattern], before: str, after: str) -
         start, length_after = offset + found.start(), rest.end() if rest is not None else 0
         above = _COMMENT.sub("", groups.get("names") or "").strip()
         if "module" not in groups and "module" not in below:
-            words = frozenset(_WORD.findall(above)) - {"as", "type"}
+            words = frozenset(_WORD.findall(above)) - {"as", "type", "_"}
             if "line" in groups:
                 start = offset + found.start("line")
             return ImportLine("", found["typed"], words, True, start, len(after.partition("\n")[0]))
@@ -113,9 +113,9 @@ WEB_IMPORTS = (
     ),
 )
 
+_GO_PATH = r"[ \t]*(?:(?P<names>\w+|\.)[ \t]+)?\"(?P<typed>[^\"\n]*)"
+
 GO_IMPORTS = (
-    ImportPattern(re.compile(r"^[ \t]*import[ \t]+(?:[\w.]+[ \t]+)?\"(?P<typed>[^\"\n]*)\Z", re.MULTILINE)),
-    ImportPattern(
-        re.compile(r"^import[ \t]*\([^()]*?^(?P<line>[ \t]*(?:[\w.]+[ \t]+)?\"(?P<typed>[^\"\n]*))\Z", re.MULTILINE)
-    ),
+    ImportPattern(re.compile(r"^[ \t]*import" + _GO_PATH + r"\Z", re.MULTILINE)),
+    ImportPattern(re.compile(r"^import[ \t]*\([^()]*?^(?P<line>" + _GO_PATH + r")\Z", re.MULTILINE)),
 )

@@ -89,7 +89,7 @@ def test_a_cursor_among_imported_names_has_their_module(path, text, module, type
         ("a.js", "const shop = require('../<CURSOR>')", "../", ""),
         ("a.js", "await import('./<CURSOR>')", "./", ""),
         ("a.go", 'import "<CURSOR>', "", ""),
-        ("a.go", 'import (\n\t"fmt"\n\n\tp "example.com/<CURSOR>"\n)', "example.com/", ""),
+        ("a.go", 'import (\n\t"fmt"\n\n\tp "example.com/<CURSOR>"\n)', "example.com/", "p"),
     ],
 )
 def test_a_cursor_in_a_module_path_has_what_is_typed(path, text, typed, names):
@@ -172,6 +172,9 @@ def test_paths_of_go_are_those_that_other_files_import_and_the_file_uses_come_fi
     assert names_at(SHOP_GO, "new/new.go", 'package new\n\nimport "example.com/<CURSOR>"') == [
         "example.com/shop/prices"
     ]
+    alias = {"a.go": 'package a\n\nimport (\n\tp "example.com/shop/prices"\n)\n'}
+    text = 'package new\n\nimport (\n\tp "<CURSOR>"\n)\n\nvar Sum = fmt.Sprint(p.Total())\n'
+    assert names_at(SHOP_GO | alias, "new/new.go", text)[0] == "example.com/shop/prices"
     text = 'package new\n\nimport (\n\t"fmt"\n\t"<CURSOR>"\n)\n'
     assert names_at(SHOP_GO, "new/new.go", text) == ["example.com/shop/prices"]
 
@@ -212,6 +215,7 @@ def completed(files: dict[str, str], path: str, text: str, **options) -> str:
         (SHOP_PY, "new.py", "from shop.prices import to<CURSOR>\n", "tal"),
         (SHOP_TS, "src/new.ts", 'import { <CURSOR> } from "./prices";\n\ntotal([]);\n', "total"),
         (SHOP_TS, "src/new.ts", 'import { total } from "./<CURSOR>";\n', "prices"),
+        (SHOP_TS, "src/new.ts", "import { total } from './<CURSOR>\n", "prices'"),
         (
             SHOP_GO,
             "new/new.go",

@@ -65,7 +65,9 @@ def block_opened_by(language: Language, lines: TextLines, line: int, text: str, 
         first = _first_line(language, lines, line, code)
         indent = columns(text if first == line or code.strip() == last else lines.line(first))
         header = _joined(lines, first, line, code)
-        if header.strip() == "{":  # a nested block, unless it is an element of an expression
+        if len(opened) > 1 and opened[-2].kind == "string":  # a substitution in a template string
+            statements = False
+        elif header.strip() == "{":  # a nested block, unless it is an element of an expression
             statements = len(opened) < 2 or opened[-2].text == "{"
         else:
             statements = last == "{" and _is_statements(language, header, _enclosing(language, lines, opened))

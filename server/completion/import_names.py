@@ -57,7 +57,11 @@ def import_candidates(snapshot: FolderSnapshot, cursor: Cursor) -> ImportCandida
         paths = module_paths_at(graph, cursor.path, language, line, cursor.prefix, cursor.suffix)
         if not paths:
             return None
-        return ImportCandidates(line, paths[0].path[len(line.typed) :], _probability_of_path(paths))
+        text = paths[0].path[len(line.typed) :]
+        quote = cursor.start_of_line[: cursor.character - len(line.typed)][-1:]
+        if quote in ("'", '"') and quote not in cursor.rest_of_line:
+            text += quote
+        return ImportCandidates(line, text, _probability_of_path(paths))
     exports = exports_at(graph, cursor.path, language, line, cursor.prefix, cursor.suffix)
     if not exports or exports[0].name == line.typed:
         return None

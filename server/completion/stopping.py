@@ -122,19 +122,21 @@ class _Lines:
         if not is_complete and first not in _CLOSERS and (not first[0].isidentifier() or found.end() == len(line)):
             return None  # may become another word or operator
         is_definition = is_complete and _is_definition(line)
-        end = self._end_by_structure(column, first, is_definition) if self._has_content else None
+        # A sign continues a statement, but not the slashes of a comment.
+        continues = first in _CONTINUES and not line.lstrip().startswith(self._language.line_comments)
+        end = self._end_by_structure(column, first, is_definition, continues) if self._has_content else None
         if end is None and is_complete and (column, line.strip()) == self._below:
             return self._content_end
         return end
 
-    def _end_by_structure(self, column: int, first: str, is_definition: bool) -> int | None:
+    def _end_by_structure(self, column: int, first: str, is_definition: bool, continues: bool) -> int | None:
         if self._block is not None:
             return self._end_of_block_before(self._block, column, first, is_definition)
         if self._is_in_brackets:
             return None
         if column < self._column:
             return self._content_end
-        if column > self._column or first in _CONTINUES:
+        if column > self._column or continues:
             return None
         if self._scope == "paragraph":
             is_over = self._n_blank > 0 or (self._has_definition and is_definition)
@@ -229,7 +231,7 @@ def _is_definition(line: str) -> bool:
 
 _FIRST_WORD = re.compile(r"[ \t]*(\w+|\S)")
 _CLOSERS = frozenset(")]}")
-_FURTHER_CLOSERS = re.compile(r"[)\];,]*")
+_FURTHER_CLOSERS = re.compile(r"(?:\(\)|[)\];,])*")
 _DECORATOR = re.compile(r"@[\w.]+(?:\(.*\))?|#!?\[.*\]|\[[A-Z]\w*(?:\(.*\))?\]")
 _DEFINITION = re.compile(
     r"\s*(?:(?:public|private|protected|internal)\s[^=;]*\(|(?:export\s+|default\s+|async\s+|static\s+|abstract\s+"

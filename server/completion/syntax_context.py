@@ -60,13 +60,20 @@ def opened_at(cursor: Cursor) -> OpenStack:
     return opened
 
 
-_CLOSES = re.compile(r"""(?:[)\]}>"'`;:,\s]|\*/|/>|</[\w.:-]*>|-->|\?>|(?<=[)>])[ \t]*(?:=>[ \t]*)?\{)*""")
+# Also the call of a function literal (`func() {|}()`) and the dependencies of an effect (`useEffect(() => {|}, [x])`).
+_CLOSES = re.compile(
+    r"""(?:[)\]}>"'`;:,\s]|\*/|/>|</[\w.:-]*>|-->|\?>|(?<=[)>])[ \t]*(?:=>[ \t]*)?\{"""
+    r"""|(?<=[>}])\(\)|(?<=\}),[ \t]*\[[\w$.,\s]*\])*"""
+)
+_BRACE_OF_BODY = re.compile(r"^[ \t]+\{[ \t]*$")  # as in `if | {`
 
 
 def only_closes(rest: str, language: Language = UNKNOWN) -> bool:
     """Whether only closing punctuation and a comment follow the cursor on its line."""
     found = [at for mark in language.line_comments if (at := rest.find(mark)) >= 0]
     rest = rest[: min(found, default=len(rest))]
+    if language.blocks == "braces":
+        rest = _BRACE_OF_BODY.sub("", rest)
     return _CLOSES.fullmatch(rest) is not None
 
 
