@@ -412,3 +412,35 @@ def test_where_names_languages_whose_definitions_are_not_read():
     assert [finding.text for finding in evidence.findings] == [
         "`refund` occurs in 1 Kotlin file; Weft does not read definitions of Kotlin, so this is a word search."
     ]
+
+
+def test_a_name_behind_a_variable_means_any_definition_of_the_name():
+    assert texts(GO, "who calls s.Pay?") == ["`Pay` (3 definitions) is called at 1 location, in `main`."]
+    index = index_of("#- a.py\nimport fs\nfs.load()\n#- b.py\ndef load(): pass\nload()\n")
+    assert not any("is called" in text for text in texts(index, "What calls fs.load?"))
+
+
+def test_a_stated_kind_selects_the_definitions():
+    index = index_of("#- a.py\nclass Shop: pass\n#- b.py\nclass Mall:\n    def Shop(self): pass\n")
+    assert texts(index, "Where is the class Shop defined?") == ["`Shop` is defined at 1 location."]
+    assert texts(index, "Where is `Shop` defined?") == ["`Shop` is defined at 2 locations in 2 files."]
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        "usages of RATE",
+        "Find all references to RATE",
+        "List the uses of RATE",
+        "What reads RATE?",
+        "Who mentions RATE?",
+    ],
+)
+def test_uses_are_asked_for_in_many_ways(question):
+    index = index_of("#- a.py\nRATE = 1\ndef f(): return RATE\n")
+    assert texts(index, question) == ["`RATE` is read at 1 location."]
+
+
+def test_a_name_is_no_word_for_the_kind_of_answer():
+    index = index_of("#- a.go\npackage a\nfunc Default() { Use() }\nfunc Use() {}\n")
+    assert texts(index, "What does a.Default call?") == ["`a.Default` calls `Use`."]

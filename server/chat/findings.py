@@ -225,7 +225,8 @@ def _asks_for_uses(name: str, text: str) -> bool:
 
 _USES = (
     r"\b(?:calls?|us(?:es?|ing)|invok(?:es?|ing)|imports?|instantiates?|constructs?|creates?|makes?|references?"
-    r"|callers? of|us(?:es|ages?) of|depends? on|refers? to|reads?|readers? of|access(?:es)?|assigns?|sets?"
+    r"|callers? of|calls (?:of|to)|references? to"
+    r"|us(?:es|ages?) of|depends? on|refers? to|reads?|readers? of|access(?:es)?|assigns?|sets?"
     r"|modif(?:y|ies)|changes|writes?|mentions?|pass(?:es)?|decorated (?:with|by)|annotated (?:with|as)|renders?)\s+"
     r"(?:(?:the|an?|all|any)\s+)?"
     r"(?:(?:class|function|method|type|interface|struct|field|property|attribute|constant|variable|decorator|component)\s+)?"
@@ -315,8 +316,9 @@ def _subclasses(context: QuestionContext) -> Iterator[Finding]:
         implementing = [*_implementations(context, name, classes)]
         yield from implementing
         if not found and not implementing and _ASKS_FOR_SUBCLASSES.search(context.question.text):
-            text = f"No definition {_where(context, last)} names `{name}` as its base"
-            text += " or has all of its methods." if embeds and classes[0].definition.kind == "interface" else "."
+            relation = f"embeds `{name}`" if embeds else f"names `{name}` as its base"
+            has_methods = embeds and classes[0].definition.kind == "interface"
+            text = f"No definition {_where(context, last)} {relation}{' or has all of its methods' * has_methods}."
             yield Finding(text, tuple(context.definition(named) for named in classes[:MOST_SHOWN]))
             yield from _uses_of(context, Subject(name, tuple(classes)))
 

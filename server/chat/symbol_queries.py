@@ -124,6 +124,11 @@ def importers(index: RepositoryIndex, name: str) -> list[Reference]:
     ]
 
 
+def is_imported(index: RepositoryIndex, name: str) -> bool:
+    """Whether a file imports something under a name."""
+    return any(item.local_name == name for path in files_with(index, name) for item in index.graph.files[path].imports)
+
+
 def subclasses(index: RepositoryIndex, name: str, definitions: Sequence[NamedDefinition] = ()) -> list[NamedDefinition]:
     """Direct and indirect subclasses; by path and line, direct ones first.
 

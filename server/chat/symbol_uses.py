@@ -206,6 +206,8 @@ class _Checker:
             if role in ("declaration", "import") or is_binding or (role == "call" and not with_calls):
                 continue
             verdict = self._verdict(path, node, role, line)
+            if role == "type" and self.symbol.owners and not self.symbol.definitions:
+                role = "read"  # the grammar of Go reads `s.items[s.index](x)` as types
             if verdict is not None and (line, role) not in seen:
                 seen.add((line, role))
                 symbols = self.index.graph.symbols(path)
