@@ -108,6 +108,9 @@ class FileGraph:
         "problems",
     )
 
+    has_all_nodes = True
+    """Whether all syntax nodes of the text are listed, so that it has relations (see `prefix`)."""
+
     def __init__(
         self,
         path: str,

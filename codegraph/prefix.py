@@ -83,6 +83,7 @@ class _PrefixGraph(FileGraph):
     """Facts that are not packed: the graph of a prefix is read at once and not kept."""
 
     __slots__ = ("_facts",)
+    has_all_nodes = False
 
     def __init__(self, parsed: FileGraph, facts: _Facts, package: str) -> None:
         super().__init__(

@@ -125,7 +125,7 @@ def _role_around(node: Node) -> Role | Literal[""]:
             return "decorator"
         if kind in _BASES or (kind == "field_declaration" and around.child_by_field_name("name") is None):
             return "base"
-        if kind in _TYPES:
+        if kind in _TYPES and node.type not in _VALUES:
             return "type"
         around, n = around.parent, n + 1
     if around is not None and ("import" in around.type or around.type in _IMPORTS):
@@ -178,4 +178,5 @@ _TYPES = frozenset(
     {"type_annotation", "type", "type_arguments", "generic_type", "type_parameters", "constraint", "type_query"}
     | {"qualified_type", "pointer_type", "slice_type", "map_type", "union_type", "type_list"}
 )
+_VALUES = frozenset({"call_expression", "selector_expression", "member_expression"})  # `a[b.c](d)` is read as a type
 _ENDS = ("statement", "block", "body", "function_definition", "class_definition", "program", "module", "source_file")

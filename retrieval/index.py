@@ -22,6 +22,7 @@ from ..codegraph.cover import Spans
 from ..codegraph.prefix import parse_prefix
 from ..codegraph.relations import Relations
 from ..codegraph.weights import Weights
+from ..languages import language_named
 from .bm25 import FloatArray
 from .definition_index import DefinitionIndex
 from .fragments import FileFragments, Slicing, count_lines, lines_between, normalise, slice_file, split_lines
@@ -239,13 +240,18 @@ class CursorView:
     def graph(self) -> CodeGraph:
         """The code graph with the cursor's file cut at the cursor."""
         file = self.query.file_graph
-        return self.index.graph.overlay(parse_file(self.path, self.query.prefix) if file is None else file)
+        if file is None or not file.has_all_nodes:
+            language = language_named(file.language) if file is not None else None
+            file = parse_file(self.path, self.query.prefix, language)
+        return self.index.graph.overlay(file)
 
     @cached_property
     def names(self) -> CodeGraph:
         """As `graph`, without syntax nodes of the finished code before the cursor: definitions and calls cost less."""
-        if self.query.file_graph is not None or "graph" in self.__dict__:
+        if "graph" in self.__dict__:
             return self.graph
+        if self.query.file_graph is not None:
+            return self.index.graph.overlay(self.query.file_graph)
         indexed = self.index.graph.files.get(self.path)
         text = self.index.texts.get(self.path, b"")
         return self.index.graph.overlay(parse_prefix(self.path, self.query.prefix, indexed, text))

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import json
 from collections import Counter
 
 import pytest
+from weft.codegraph.modules import manifest_style
 from weft.codegraph.walk import readers_by_kind
 from weft.languages import LANGUAGES, PARSED, UNKNOWN, Language, Open, grammar, language_named, language_of
-from weft.languages.__main__ import PAGE, page
+from weft.languages.__main__ import FIGURES, FINDERS, PAGE, page
 from weft.server.completion import Cursor
 from weft.server.completion.repair import Draft, repair
 from weft.server.completion.syntax_context import opened_at, syntax_context_at
@@ -156,7 +158,31 @@ def test_a_bracket_in_a_string_closes_nothing_around_it():
 
 def test_the_page_lists_what_the_records_say():
     text = PAGE.read_text("utf-8")
-    assert page(text) == text
+    assert page(text, json.loads(FIGURES.read_text("utf-8")) if FIGURES.exists() else None) == text
+
+
+def test_the_page_shows_figures_of_the_benchmark():
+    figures = {
+        "measured": "2026-11-22, on two repositories",
+        "languages": {
+            "go": {"repositories": 2, "line_start": {"bm25": 41.25, "weft": 58}, "receiver": {"bm25": 44, "weft": None}}
+        },
+    }
+    text = page("<!-- generated: figures -->\n<!-- end -->", figures)
+    assert "2026-11-22, on two repositories." in text
+    assert "| go | 2 | 41.2 | 58.0 | 44.0 |  |" in text
+    assert page(text) == "<!-- generated: figures -->\n<!-- end -->"
+
+
+def test_the_page_names_the_manifests_that_are_read():
+    for style, (_, manifests) in FINDERS.items():
+        assert all(manifest_style(name) == style for name in manifests)
+    assert {record.module_style for record in LANGUAGES.values()} <= FINDERS.keys()
+
+
+@each_record
+def test_a_language_has_a_name_for_sentences(record: Language):
+    assert record.written and record.written[0].isalpha()
 
 
 def test_the_guide_shows_a_real_record():

@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 from weft.codegraph import FileGraph, parse_file
 from weft.codegraph.prefix import parse_prefix
+from weft.retrieval import Query, RepositoryIndex, RetrievalOptions, retrieve, slice_file
 
 ROOT = Path(__file__).parent.parent
 
@@ -143,3 +144,14 @@ def test_other_line_breaks_are_parsed_whole() -> None:
     text = filled(GO, GO_FILLER)
     prefix = text.replace("\n", "\r\n")
     assert parse_prefix("shop.go", prefix, parse_file("shop.go", text), text.encode()) == parse_file("shop.go", prefix)
+
+
+def test_the_explanation_of_a_long_file_has_its_relations() -> None:
+    text = filled(GO, GO_FILLER)
+    index = RepositoryIndex.build([(parse_file("shop.go", text), slice_file("shop.go", text))])
+    prefix = text[: text.index("till.Open()")]
+    partial = parse_prefix("shop.go", prefix, parse_file("shop.go", text), text.encode())
+    assert not partial.has_all_nodes
+    query = Query("shop.go", prefix, shown_from_line=10_000, file_graph=partial)
+    for strategy in ("weft", "fragrel"):
+        assert retrieve(index, query, RetrievalOptions(strategy=strategy, explain=True)).fragments

@@ -4,13 +4,12 @@ import textwrap
 
 import pytest
 from weft.codegraph import parse_file
-from weft.languages import LANGUAGES
-from weft.languages.references import role_of
 from weft.retrieval import RepositoryIndex, slice_file
 from weft.server.chat import symbol_uses
+from weft.server.chat.commands import where_evidence
 from weft.server.chat.evidence import FOUND_ABOVE, gather
 from weft.server.chat.extractive import extractive
-from weft.server.chat.symbol_uses import symbol_of, uses
+from weft.server.chat.symbol_uses import Symbol, symbol_of, uses
 
 
 def index_of(text):
@@ -190,7 +189,7 @@ def test_classes_and_objects_implement_an_interface():
 def test_subclasses_are_found_under_the_name_of_an_import():
     assert texts(TYPESCRIPT, "Which classes extend Shop?") == ["1 class inherits from `Shop`: `Super`."]
     assert texts(TYPESCRIPT, "Which classes extend Super?") == [
-        "No definition that inherits from `Super` or implements it was found in this repository."
+        "No definition in this repository names `Super` as its base."
     ]
 
 
@@ -238,7 +237,13 @@ def test_elements_instanceof_and_exports_are_uses():
 
 def test_a_call_path_goes_through_an_interface():
     (finding,) = ask(TYPESCRIPT, "How does Shop.pay reach Disk.load?").findings
-    assert "`Shop.pay` -> `Store.load` -> `Disk.load`" in finding.text
+    assert finding.text.startswith("`Shop.pay` reaches `Disk.load` in 1 step: `Shop.pay` -> `Disk.load`.")
+    assert finding.text.endswith("Not every call is resolved with certainty.")
+    assert finding.items[0].reason == "`Shop.pay` calls `Disk.load` (implementation)"
+    assert texts(TYPESCRIPT, "What does Shop.pay call?") == ["`Shop.pay` calls `Store.load`."]
+    assert reasons(ask(TYPESCRIPT, "What calls Disk.load?").findings[0]) == [
+        "calls `load` in `Shop.pay` (implementation)"
+    ]
 
 
 def test_calls_that_lead_out_of_the_repository_are_no_unresolved_calls():
@@ -380,11 +385,62 @@ def test_a_missing_call_is_not_claimed_for_languages_without_a_reader():
     assert second.startswith("`pay` occurs in 1 Lua file;")
 
 
-@pytest.mark.parametrize("name", [name for name, record in LANGUAGES.items() if record.grammar is not None])
-def test_every_grammar_gives_roles(name):
-    index = RepositoryIndex.build(
-        (parse_file(path, text), slice_file(path, text))
-        for path, text in [(f"a.{LANGUAGES[name].suffixes.split()[0]}", "x = pay(rate)\n")]
-    )
-    found = uses(index, symbol_of(index, "rate", ()))
-    assert all(role_of is not None and not use.is_resolved for use in found.found)
+@pytest.mark.parametrize(
+    ("path", "text", "roles"),
+    [
+        ("a.c", 'int f() { return pay(rate); } /* rate */ char *s = "rate";', ["argument"]),
+        ("a.cpp", "int Shop::f() { this->rate = 1; return s.rate; } // rate", ["assignment", "read"]),
+        ("A.java", 'class A { @rate int f() { return pay(rate, "rate"); } }', ["argument", "decorator"]),
+        ("a.cs", "class A : rate { int F() { return Pay(rate); } }", ["argument", "base"]),
+        ("a.rs", "fn f(x: rate) -> i32 { pay(rate) } // rate", ["argument", "type"]),
+        ("a.rb", 'pay(rate) # rate\nx = "rate"', ["argument"]),
+        ("a.php", "<?php pay($shop->rate); // rate", ["argument"]),
+        ("a.js", "x = { rate: 1, y: rate, [`rate`]: `${rate}` }", ["key", "read"]),
+        ("a.vue", "<template>rate</template><script>x = [rate]</script>", ["read"]),
+        ("a.py", "x: rate = pay(rate=1)\nrate += 1  # rate", ["assignment", "key", "type"]),
+        ("a.go", "package a\nvar x = []rate{{rate: 1}}", ["key", "type"]),
+    ],
+)
+def test_the_syntax_tree_gives_a_name_its_role(path, text, roles):
+    index = RepositoryIndex.build([(parse_file(path, text), slice_file(path, text))])
+    found = uses(index, Symbol("rate")).found
+    assert sorted({use.role for use in found}) == roles
+
+
+def test_where_names_languages_whose_definitions_are_not_read():
+    evidence = where_evidence({"shop": MIXED}, "refund")
+    assert [finding.text for finding in evidence.findings] == [
+        "`refund` occurs in 1 Kotlin file; Weft does not read definitions of Kotlin, so this is a word search."
+    ]
+
+
+def test_a_name_behind_a_variable_means_any_definition_of_the_name():
+    assert texts(GO, "who calls s.Pay?") == ["`Pay` (3 definitions) is called at 1 location, in `main`."]
+    index = index_of("#- a.py\nimport fs\nfs.load()\n#- b.py\ndef load(): pass\nload()\n")
+    assert not any("is called" in text for text in texts(index, "What calls fs.load?"))
+
+
+def test_a_stated_kind_selects_the_definitions():
+    index = index_of("#- a.py\nclass Shop: pass\n#- b.py\nclass Mall:\n    def Shop(self): pass\n")
+    assert texts(index, "Where is the class Shop defined?") == ["`Shop` is defined at 1 location."]
+    assert texts(index, "Where is `Shop` defined?") == ["`Shop` is defined at 2 locations in 2 files."]
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        "usages of RATE",
+        "Find all references to RATE",
+        "List the uses of RATE",
+        "What reads RATE?",
+        "Who mentions RATE?",
+    ],
+)
+def test_uses_are_asked_for_in_many_ways(question):
+    index = index_of("#- a.py\nRATE = 1\ndef f(): return RATE\n")
+    assert texts(index, question) == ["`RATE` is read at 1 location."]
+
+
+def test_a_name_is_no_word_for_the_kind_of_answer():
+    index = index_of("#- a.go\npackage a\nfunc Default() { Use() }\nfunc Use() {}\n")
+    assert texts(index, "What does a.Default call?") == ["`a.Default` calls `Use`."]

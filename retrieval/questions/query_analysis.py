@@ -85,7 +85,8 @@ def analyse_question(text: str) -> AnalysedQuestion:
         if word not in STOP_WORDS:
             forms = _forms_with_case(written) | together.get(word, {})
             add(Concept(word, forms, INTENT_WEIGHT if word in INTENT_WORDS else 1.0))
-    kinds = frozenset(kind for kind, pattern in _KINDS if pattern.search(text))
+    without_names = _NAME.sub(_ANY_NAME, _QUOTED.sub(_ANY_NAME, text))  # "Default" and "limit" may be names
+    kinds = frozenset(kind for kind, pattern in _KINDS if pattern.search(without_names))
     about_tests = not TEST_WORDS.isdisjoint(words)
     chosen = list(concepts.values())
     if not any(concept.weight == 1.0 for concept in chosen):
@@ -139,6 +140,8 @@ _NAME = re.compile(
 _WORD = re.compile(r"[^\W_]+")
 _POSSESSIVE = re.compile(r"(?<=\w)['\u2019]s\b")
 _CAPITALISED = re.compile(r"(?<=[\w,;:] )[A-Z][a-z]+\b")
+
+_ANY_NAME = "X"
 
 # A dotted word is a name only when its parts look like names: "e.g." and "sentence.Next" do not.
 _ABBREVIATIONS = frozenset({"e.g", "i.e", "etc", "vs"})
@@ -202,10 +205,12 @@ def _joined(words: tuple[str, ...]) -> dict[str, dict[str, float]]:
 
 
 _CALLERS = r"""\b(what|who|which|where|how)\b.*\b(calls?|uses?|used|using|called|invokes?|invoked|imports?|imported
-|usages?|callers?|instantiate[sd]?|constructed|referenced|depends?\ on)\b|^\s*(usages?|uses|callers?)\ of\b"""
+|usages?|callers?|instantiate[sd]?|constructed|referenced|depends?\ on)\b
+|^\s*(?:(?:find|list|show)\b.*\b)?(usages?|uses|callers?|calls|references)\ (?:of|to)\b"""
 _USES = r"""\b(?:what|who|which|where|how)\b.*\b(?:uses?|used|using|usages?|references?|referenced|depends?\ on|reads?
 |accesse[sd]|access|assign(?:s|ed)?|sets?|modif(?:y|ies|ied)|changes|changed|writes?|written|mentions?|mentioned|passe[sd]
-|pass|decorate[sd]?|annotate[sd]?|rendere?d?|renders)\b|^\s*(?:usages?|uses|references?|readers?|reads?)\ (?:of|to)\b"""
+|pass|decorate[sd]?|annotate[sd]?|rendere?d?|renders)\b
+|^\s*(?:(?:find|list|show)\b.*\b)?(?:usages?|uses|references?|readers?|reads?)\ (?:of|to)\b"""
 _DEFINITION = r"\b(?:defined?|defines|definitions?|declare[sd]?|declarations?)\b"
 _CALLEES = r"\bwhat\ (?:does|do)\ .*\ (?:call|use|depend\ on|invoke)\b|\bcallees?\b"
 _DECISION = r"""\b(decid\w+|decision|determin\w+|chosen|chooses?|select\w*|set|computed?|calculated|handled|checked

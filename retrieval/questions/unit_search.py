@@ -249,4 +249,4 @@ def _value_bindings(index: RepositoryIndex, question: AnalysedQuestion) -> Itera
 
 
 def _may_be_name(word: str, question: AnalysedQuestion) -> bool:
-    return any(concept.word == word and concept.weight == 1.0 for concept in question.concepts)
+    return any(concept.word.lower() == word and concept.weight == 1.0 for concept in question.concepts)

@@ -11,11 +11,13 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from ...codegraph.symbol_table import is_class
 from ...retrieval import RepositoryIndex
 from ...retrieval.definition_index import NamedDefinition
 from ...retrieval.questions import is_document
 from ..workspace.recent_edits import RecentEdits, matches_text
 from .evidence_items import EvidenceBuilder, counted, cut_finding, locations, name_list
+from .findings import unread_findings
 from .symbol_queries import callees, callers, callers_by_name, importers, subclasses
 from .values import EvidenceItem, EvidenceSet, Finding
 
@@ -104,8 +106,10 @@ def where_evidence(indexes: Mapping[str, RepositoryIndex], name: str) -> Evidenc
         last = name.rpartition(".")[2]
         calls = [call for named in defined for call in callers(index, named)]
         known = {(call.path, call.line) for call in calls}
-        unresolved = [call for call in callers_by_name(index, last) if (call.path, call.line) not in known]
-        classes = subclasses(index, last) if any(d.definition.kind == "class" for d in defined) else []
+        unresolved = [call for call in callers_by_name(index, last, defined) if (call.path, call.line) not in known]
+        bases = [named for named in defined if is_class(named.definition)]
+        classes = subclasses(index, last, bases) if bases else []
+        made += unread_findings(builder, last)
         if not (defined or assigned or calls or unresolved):
             continue
         for text, found, reason in (

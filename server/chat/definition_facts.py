@@ -10,13 +10,13 @@ import re
 from collections.abc import Iterable, Iterator, Sequence, Set
 from typing import NamedTuple, TypeAlias
 
-from ...codegraph.symbol_table import is_class
+from ...codegraph.symbol_table import FUNCTION_KINDS, is_class
 from ...retrieval import Location, RepositoryIndex
 from ...retrieval.definition_index import NamedDefinition, ValueBinding, normalised_name
 from ...retrieval.questions import TEST_WORDS, QuestionResult, is_test
 from ...retrieval.terms import encode, terms_of
 from .evidence_items import MOST_SHOWN, EvidenceBuilder, counted, cut_finding, locations
-from .symbol_queries import Reference
+from .symbol_queries import Reference, is_imported
 from .values import Finding
 
 MAX_CANDIDATES = 60  # the number of definitions of one name that are considered
@@ -59,6 +59,11 @@ _RELATION_WORDS = frozenset(_RELATIONS.split())
 """Words for a relation between names, or for a kind of name."""
 
 
+_KINDS_OF_TYPES = "type|class|interface|struct|enum|trait|component"
+_KINDS_OF_VARIABLES = (*FUNCTION_KINDS, "object", "type")
+_CAPITALS = re.compile(r"(?<![\w.])[A-Z][A-Z0-9]+\b")  # constants; a name with an underscore is one anyway
+
+
 class QuestionContext(EvidenceBuilder):
     """One question about one snapshot, with builders for its evidence items."""
 
@@ -78,17 +83,37 @@ class QuestionContext(EvidenceBuilder):
         self.subjects = [self._subject(name, definitions) for name, definitions in self.names]
         defined = {subject.name for subject in self.subjects}
         are_names = len(plain) == 1 or (len(plain) == 2 and "path" in found.question.kinds)
-        others = found.question.names or (tuple(sorted(plain)) if are_names and not as_written else ())
-        self.subjects += [self._subject(name) for name in others if name not in defined and "/" not in name]
+        constants = [name for name in _CAPITALS.findall(found.question.text) if index.names.value_bindings(name)]
+        others = [*found.question.names, *constants] or (sorted(plain) if are_names and not as_written else [])
+        others = [name for name in dict.fromkeys(others) if name not in defined and "/" not in name]
+        self.subjects += map(self._subject, others)
 
     def _subject(self, name: str, definitions: Sequence[NamedDefinition] = ()) -> Subject:
-        """The name with its meanings in this spelling, in any other where there is none."""
-        last = name.rpartition(".")[2]
-        bound = self.index.names.value_bindings(name)
+        """The name with its meanings in this spelling, in any other where there is none.
+
+        A name behind a variable, as in `c.json`, means any definition of that name.
+        """
+        owner, _, last = name.rpartition(".")
+        names = self.index.names
+        bound = names.value_bindings(name)
         values = [value for value in bound if value.name.rpartition(".")[2] == last or not definitions]
         exact = [named for named in definitions if named.definition.name == last]
         is_other = values and definitions and not exact and name in self.question.names
-        return Subject(name, () if is_other else tuple(definitions), tuple(values[:MAX_CANDIDATES]))
+        found = [] if is_other else self._of_stated_kind(name, definitions)
+        above = owner.rpartition(".")[2]
+        owners = (named for named in names.definitions(owner) if named.definition.name == above)
+        is_variable = owner and all(named.definition.kind in _KINDS_OF_VARIABLES for named in owners)
+        if is_variable and not found and not values and not is_imported(self.index, owner):
+            found = [named for named in names.definitions(last) if named.definition.name == last][:MAX_CANDIDATES]
+            name = last if found else name
+        return Subject(name, tuple(found), tuple(values[:MAX_CANDIDATES]))
+
+    def _of_stated_kind(self, name: str, definitions: Sequence[NamedDefinition]) -> Sequence[NamedDefinition]:
+        """The definitions of the kind that the question states: "the type Shop", "the function pay"."""
+        stated = re.search(rf"\b({_KINDS_OF_TYPES}|function|method)\s+[`'\"]?{re.escape(name)}\b", self.question.text)
+        wants_class = stated is not None and stated[1] not in ("function", "method")
+        alike = [named for named in definitions if is_class(named.definition) == wants_class]
+        return alike if stated and alike else definitions
 
     def ranked(self, references: Iterable[Reference]) -> list[Reference]:
         """Code before tests, then by shared words with the question, path and line."""

@@ -25,9 +25,10 @@ from .definition_facts import (
     raise_findings,
     return_findings,
 )
-from .evidence_items import MOST_SHOWN, counted, cut_finding, locations, name_list
+from .evidence_items import MOST_SHOWN, EvidenceBuilder, counted, cut_finding, locations, name_list
 from .symbol_queries import (
     MAX_IMPLEMENTATIONS,
+    THROUGH_INTERFACE,
     CallStep,
     Reference,
     callees,
@@ -42,6 +43,7 @@ from .symbol_uses import Use, symbol_of, uses
 from .unread_languages import occurrences
 from .values import EvidenceItem, Finding
 
+N_BY_NAME = 6  # the number of uses by name that are shown beside resolved ones
 N_BESIDE_OTHERS = 3  # the number of lines of a word search that are shown beside other findings
 N_WITHOUT_PATH = 6  # the number of calls of the target that are shown when there is no call path
 
@@ -55,7 +57,9 @@ def findings(found: QuestionResult, index: RepositoryIndex, folder: str = "") ->
     kinds = kinds | {"callers"} if "uses" in kinds else kinds
     made = [finding for kind, find in _BY_KIND if kind in kinds for finding in find(context)]
     if kinds & _ABOUT_SYMBOLS:
-        made += _unread(context, N_BESIDE_OTHERS if made else MOST_SHOWN)
+        n_shown = N_BESIDE_OTHERS if made else MOST_SHOWN
+        names = dict.fromkeys(subject.last for subject in context.subjects)
+        made += (finding for name in names for finding in unread_findings(context, name, n_shown))
     return made
 
 
@@ -122,19 +126,22 @@ def _uses_of(context: QuestionContext, subject: Subject) -> Iterator[Finding]:
     found = uses(context.index, symbol, called, with_calls=not subject.definitions)
     unread = f" {counted(range(found.n_unread), 'file')} with the name took too long to read." if found.n_unread else ""
     if found.resolved:
-        yield _use_finding(context, f"`{name}` is {_by_role(found.resolved)}.{unread}", found.resolved, last, "")
+        text = f"`{name}` is {_by_role(found.resolved)}.{unread}"
+        yield _use_finding(context, text, found.resolved, last, MOST_SHOWN)
+    n_shown = N_BY_NAME if found.resolved else MOST_SHOWN
     if found.by_name:
         is_typed = any(has_typed_resolution(context.index.graph.files[use.path].language) for use in found.by_name)
         why = "what it refers to is unknown" if is_typed else "names of these files are not resolved with types"
         text = f"`{last}` is mentioned by name at {locations(found.by_name)}; {why}.{'' if found.resolved else unread}"
-        yield _use_finding(context, text, found.by_name, last, ", matched by name only")
+        yield _use_finding(context, text, found.by_name, last, n_shown)
 
 
-def _use_finding(context: QuestionContext, text: str, found: Sequence[Use], name: str, how: str) -> Finding:
+def _use_finding(context: QuestionContext, text: str, found: Sequence[Use], name: str, n_shown: int) -> Finding:
+    how = "" if found[0].is_resolved else ", matched by name only"
     ranked = context.ranked(Reference(use.path, use.line, "use", use.enclosing, use.role) for use in found)
     asked = next((roles for words, roles in _ASKED_ROLES if words.search(context.question.text)), frozenset[str]())
     ranked.sort(key=lambda each: each.how not in asked)
-    shown = [context.reference(each, f"{_VERBS[each.how]} `{name}`", how) for each in ranked[:MOST_SHOWN]]
+    shown = [context.reference(each, f"{_VERBS[each.how]} `{name}`", how) for each in ranked[:n_shown]]
     return Finding(text, tuple(shown), not how and len(shown) == len(ranked))
 
 
@@ -199,18 +206,14 @@ def _where(context: QuestionContext, name: str) -> str:
     return "in the languages whose definitions Weft reads" if is_unread else "in this repository"
 
 
-def _unread(context: QuestionContext, n_shown: int) -> Iterator[Finding]:
-    """Where names of the question occur in languages whose definitions are not read."""
-    for subject in context.subjects:
-        for language, found in occurrences(context.index, subject.last):
-            files = {each.path for each in found}
-            in_files = f"{len(files)} {language} file{'' if len(files) == 1 else 's'}"
-            text = (
-                f"`{subject.last}` occurs in {in_files}; Weft does not read definitions of {language},"
-                " so this is a word search."
-            )
-            shown = [context.reference(each, f"mentions `{subject.last}`") for each in context.ranked(found)[:n_shown]]
-            yield Finding(text, tuple(shown), len(shown) == len(found))
+def unread_findings(builder: EvidenceBuilder, name: str, n_shown: int = MOST_SHOWN) -> Iterator[Finding]:
+    """Where a name occurs in languages whose definitions are not read."""
+    for language, found in occurrences(builder.index, name):
+        files = {each.path for each in found}
+        in_files = f"{len(files)} {language} file{'' if len(files) == 1 else 's'}"
+        text = f"`{name}` occurs in {in_files}; Weft does not read definitions of {language}, so this is a word search."
+        shown = [builder.reference(each, f"mentions `{name}`") for each in found[:n_shown]]
+        yield Finding(text, tuple(shown), len(shown) == len(found))
 
 
 def _asks_for_uses(name: str, text: str) -> bool:
@@ -222,7 +225,8 @@ def _asks_for_uses(name: str, text: str) -> bool:
 
 _USES = (
     r"\b(?:calls?|us(?:es?|ing)|invok(?:es?|ing)|imports?|instantiates?|constructs?|creates?|makes?|references?"
-    r"|callers? of|us(?:es|ages?) of|depends? on|refers? to|reads?|readers? of|access(?:es)?|assigns?|sets?"
+    r"|callers? of|calls (?:of|to)|references? to"
+    r"|us(?:es|ages?) of|depends? on|refers? to|reads?|readers? of|access(?:es)?|assigns?|sets?"
     r"|modif(?:y|ies)|changes|writes?|mentions?|pass(?:es)?|decorated (?:with|by)|annotated (?:with|as)|renders?)\s+"
     r"(?:(?:the|an?|all|any)\s+)?"
     r"(?:(?:class|function|method|type|interface|struct|field|property|attribute|constant|variable|decorator|component)\s+)?"
@@ -277,7 +281,7 @@ def _call_paths(context: QuestionContext) -> Iterator[Finding]:
     yield Finding(text, tuple(shown), not unsure)
 
 
-_UNSURE = ("unique name", "override", "name alone")
+_UNSURE = ("unique name", "override", "name alone", THROUGH_INTERFACE)
 
 
 def _endpoints(context: QuestionContext) -> tuple[NameCandidates, NameCandidates]:
@@ -312,8 +316,11 @@ def _subclasses(context: QuestionContext) -> Iterator[Finding]:
         implementing = [*_implementations(context, name, classes)]
         yield from implementing
         if not found and not implementing and _ASKS_FOR_SUBCLASSES.search(context.question.text):
-            text = f"No definition that inherits from `{name}` or implements it was found {_where(context, last)}."
+            relation = f"embeds `{name}`" if embeds else f"names `{name}` as its base"
+            has_methods = embeds and classes[0].definition.kind == "interface"
+            text = f"No definition {_where(context, last)} {relation}{' or has all of its methods' * has_methods}."
             yield Finding(text, tuple(context.definition(named) for named in classes[:MOST_SHOWN]))
+            yield from _uses_of(context, Subject(name, tuple(classes)))
 
 
 _ASKS_FOR_SUBCLASSES = re.compile(

@@ -33,6 +33,10 @@ BY_CALL, BY_UNIQUE_NAME, BY_OVERRIDE, BY_NAME = 0.9, 0.6, 0.5, 0.1
 """The confidence of a call step: resolved, resolved by a name unique in the repository, an override in a subclass, and
 an unresolved call of the target's name. A path has the product of its steps' confidences."""
 
+SAME_NAME, THROUGH_INTERFACE = "same name", "implementation"
+"""Members of `codegraph.HOW`. A call that is resolved by the same name alone counts as unresolved; one through an
+interface counts for a caller and a call path, but not for a callee."""
+
 ReferenceKind = Literal["call", "call by name", "import", "raise", "use", "word"]
 
 
@@ -61,9 +65,12 @@ class CallStep:
 def callers(index: RepositoryIndex, named: NamedDefinition) -> list[Reference]:
     """The calls that resolve to a definition, by path and line. Creating an instance is a call of its class."""
     graph = index.graph
+    all_callers = graph.callers(named.path, named.definition.qualified_name)
     found = {
         (caller.path, graph.files[caller.path].calls[caller.call].line): caller
-        for caller in graph.callers(named.path, named.definition.qualified_name)
+        # The last one of a line counts.
+        for caller in sorted(all_callers, key=lambda caller: caller.how != THROUGH_INTERFACE)
+        if caller.how != SAME_NAME
     }
     return [
         Reference(path, line, "call", _scope_name(index, path, graph.files[path].calls[caller.call].scope), caller.how)
@@ -115,6 +122,11 @@ def importers(index: RepositoryIndex, name: str) -> list[Reference]:
         for item in index.graph.files[path].imports
         if item.name == name
     ]
+
+
+def is_imported(index: RepositoryIndex, name: str) -> bool:
+    """Whether a file imports something under a name."""
+    return any(item.local_name == name for path in files_with(index, name) for item in index.graph.files[path].imports)
 
 
 def subclasses(index: RepositoryIndex, name: str, definitions: Sequence[NamedDefinition] = ()) -> list[NamedDefinition]:
@@ -198,7 +210,9 @@ def _with_embedding(index: RepositoryIndex, value: Value) -> Iterator[Value]:
 def callees(index: RepositoryIndex, named: NamedDefinition) -> list[tuple[int, NamedDefinition]]:
     """The definitions that a definition calls, each with the line of its first call, in the order of the lines."""
     found: dict[tuple[str, str], tuple[int, NamedDefinition]] = {}
-    for call, _, target in _calls_inside(index, named):
+    for call, how, target in _calls_inside(index, named):
+        if how == THROUGH_INTERFACE:
+            continue
         found.setdefault(_key(target), (call.line, target))
     return sorted(found.values(), key=lambda item: item[0])
 
@@ -257,7 +271,7 @@ def find_call_path(
 
 def _steps(index: RepositoryIndex, named: NamedDefinition) -> Iterator[tuple[CallStep, float]]:
     for call, how, target in _calls_inside(index, named):
-        strength = BY_UNIQUE_NAME if how == "unique name" else BY_CALL
+        strength = {"unique name": BY_UNIQUE_NAME, THROUGH_INTERFACE: BY_OVERRIDE}.get(how, BY_CALL)
         yield CallStep(named, target, call.line, how, _scope_name(index, named.path, call.scope)), strength
     outer, _, method = named.definition.qualified_name.rpartition(".")
     if outer and not is_class(named.definition):
@@ -286,20 +300,21 @@ def _calls_inside(index: RepositoryIndex, named: NamedDefinition) -> Iterator[tu
     calls = index.graph.files[path].calls
     for edge in index.graph.call_edges(path):
         call, target = calls[edge.call], index.graph.definition(edge.path, edge.qualified_name)
-        if target is not None and definition.header_line <= call.line < definition.end_line:
+        is_inside = definition.header_line <= call.line < definition.end_line
+        if target is not None and is_inside and edge.how != SAME_NAME:
             yield call, edge.how, NamedDefinition(edge.path, target)
 
 
 def _unresolved_calls(index: RepositoryIndex, path: str) -> Iterator[Call]:
-    resolved = {edge.call for edge in index.graph.call_edges(path)}
+    resolved = {edge.call for edge in index.graph.call_edges(path) if edge.how != SAME_NAME}
     return (call for number, call in enumerate(index.graph.files[path].calls) if number not in resolved)
 
 
-def files_with(index: RepositoryIndex, name: str) -> Sequence[str]:
-    """The files that contain a name as a word, in order, at most `MAX_FILES`."""
+def files_with(index: RepositoryIndex, name: str, n_files: int | None = MAX_FILES) -> Sequence[str]:
+    """The first files that contain a name as a word, in order; all of them for None."""
     scores = index.lexical.bm25_of_groups([{name: 1.0}], [1.0]).scores
     paths = {index.location(fragment).path for fragment in scores.nonzero()[0].tolist()}
-    return sorted(paths)[:MAX_FILES]
+    return sorted(paths)[:n_files]
 
 
 def _scope_name(index: RepositoryIndex, path: str, scope: int) -> str:

@@ -18,6 +18,7 @@ from ...codegraph.file_graph import MODULE_SCOPE, FileGraph
 from ...codegraph.modules import directory_of
 from ...codegraph.resolver import parse_dotted
 from ...codegraph.symbol_table import STAR_IMPORTS, Entry, ImportedName, SymbolTable, has_typed_resolution, is_class
+from ...codegraph.syntax import TOO_SLOW
 from ...codegraph.typed_resolver import (
     CLASS_VALUE,
     FUNCTION_VALUE,
@@ -142,7 +143,7 @@ def uses(
     own = symbol.paths
     directories = {directory_of(path) for path in own}
     paths = sorted(
-        (path for path in files_with(index, symbol.name) if _is_parsed(index.graph.files[path])),
+        (path for path in files_with(index, symbol.name, None) if _is_parsed(index.graph.files[path])),
         key=lambda path: (path not in own, directory_of(path) not in directories, is_test(path), path),
     )
     checker = _Checker(index, symbol)
@@ -157,12 +158,13 @@ def uses(
     return Uses(tuple(sorted(found, key=lambda use: (is_test(use.path), use.path, use.line))), n_unread)
 
 
+_OUTSIDE = frozenset({"meta_property"})  # import.meta
 _CALLING: frozenset[Role] = frozenset({"element", "decorator"})
 
 
 def _is_parsed(file: FileGraph) -> bool:
-    """Whether a grammar read the file: one that takes too long has a closed root alone."""
-    return language_named(file.language).grammar is not None and bool(file.nodes[4, 0])
+    """Whether a grammar read the file, within the time limit of the index."""
+    return language_named(file.language).grammar is not None and TOO_SLOW not in file.problems
 
 
 @dataclass(slots=True)
@@ -204,6 +206,8 @@ class _Checker:
             if role in ("declaration", "import") or is_binding or (role == "call" and not with_calls):
                 continue
             verdict = self._verdict(path, node, role, line)
+            if role == "type" and self.symbol.owners and not self.symbol.definitions:
+                role = "read"  # the grammar of Go reads `s.items[s.index](x)` as types
             if verdict is not None and (line, role) not in seen:
                 seen.add((line, role))
                 symbols = self.index.graph.symbols(path)
@@ -221,6 +225,8 @@ class _Checker:
         if role == "key" and (named := literal_type(node)) is not None:
             return self._is_member(self._value(path, within, named, line))
         receiver = receiver_of(node)
+        if receiver is not None and receiver.type in _OUTSIDE:
+            return None
         if receiver is not None:
             return self._is_member(self._value(path, within, receiver, line))
         if role == "key" and not node.type.startswith("shorthand"):
