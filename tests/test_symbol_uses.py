@@ -444,3 +444,19 @@ def test_uses_are_asked_for_in_many_ways(question):
 def test_a_name_is_no_word_for_the_kind_of_answer():
     index = index_of("#- a.go\npackage a\nfunc Default() { Use() }\nfunc Use() {}\n")
     assert texts(index, "What does a.Default call?") == ["`a.Default` calls `Use`."]
+
+
+def test_a_dotted_name_of_a_module_is_no_method_in_it():
+    index = index_of(
+        "#- api.py\nclass Client:\n    def get(self): pass\ndef get(): pass\n#- b.py\nimport api\napi.get()\n"
+    )
+    assert texts(index, "Where is api.get defined?") == ["`api.get` is defined at 1 location."]
+    assert texts(index, "Where is Client.get defined?") == ["`Client.get` is defined at 1 location."]
+
+
+def test_a_word_in_capitals_is_a_name_in_this_spelling():
+    index = index_of("#- a.py\nclass URL: pass\nclass Request:\n    def url(self) -> URL: return URL()\n")
+    assert texts(index, "Where is URL used?") == [
+        "`URL` is called at 1 location, in `Request.url`.",
+        "`URL` is named as a type at 1 location.",
+    ]
