@@ -6,7 +6,7 @@ import pytest
 from weft.codegraph import parse_file
 from weft.retrieval import RepositoryIndex, slice_file
 from weft.server.chat import symbol_uses
-from weft.server.chat.commands import where_evidence
+from weft.server.chat.commands import explain_evidence, where_evidence
 from weft.server.chat.evidence import FOUND_ABOVE, gather
 from weft.server.chat.extractive import extractive
 from weft.server.chat.symbol_uses import Symbol, symbol_of, uses
@@ -407,8 +407,10 @@ def test_the_syntax_tree_gives_a_name_its_role(path, text, roles):
     assert sorted({use.role for use in found}) == roles
 
 
-def test_where_names_languages_whose_definitions_are_not_read():
-    evidence = where_evidence({"shop": MIXED}, "refund")
+@pytest.mark.parametrize("command", ["where", "explain"])
+def test_commands_name_languages_whose_definitions_are_not_read(command):
+    indexes = {"shop": MIXED}
+    evidence = where_evidence(indexes, "refund") if command == "where" else explain_evidence(indexes, None, "refund")
     assert [finding.text for finding in evidence.findings] == [
         "`refund` occurs in 1 Kotlin file; Weft does not read definitions of Kotlin, so this is a word search."
     ]
