@@ -313,6 +313,27 @@ def test_types_implement_an_interface_of_go_by_their_methods():
     )
 
 
+def test_interfaces_of_one_name_are_told_apart():
+    index = index_of(
+        """
+        #- a/a.go
+        package a
+        type Payer interface { Pay() }
+        type Shop struct{}
+        func (Shop) Pay() {}
+        #- b/b.go
+        package b
+        type Payer interface { Refund() }
+        type Mall struct{}
+        func (Mall) Refund() {}
+        """
+    )
+    assert texts(index, "What implements Payer?") == [
+        "1 type has all methods of `Payer` in a/a.go (`Pay`): `Shop`.",
+        "1 type has all methods of `Payer` in b/b.go (`Refund`): `Mall`.",
+    ]
+
+
 @pytest.mark.parametrize(
     ("question", "expected"),
     [
