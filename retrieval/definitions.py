@@ -84,10 +84,14 @@ def rank_definitions(
     features in `without`.
     """
     candidates: dict[tuple[str, str], Candidate] = {}
+    test_ending = language_of(view.path).test_ending
+    sees_tests = not test_ending or view.path.endswith(test_ending)
 
     def candidate(path: str, name: str) -> Candidate | None:
         # A constructor is represented by its class.
         name = name.removesuffix(".__init__")
+        if not sees_tests and path.endswith(test_ending):
+            return None
         if (path, name) not in candidates:
             definition = view.names.definition(path, name)
             if definition is None or (path == view.path and definition.start_line >= hidden_from):

@@ -208,6 +208,38 @@ def test_cached_indexes_join(tmp_path):
         assert "api/price.py" in shown(workspace, tmp_path / "app/pay.py", "from price import total_price\n\ntotal_")
 
 
+def test_a_large_folder_joins_in_batches_between_edits(tmp_path, monkeypatch):
+    monkeypatch.setattr("weft.server.workspace.cross_folder.MAX_BATCH_BYTES", 100)
+    files = {f"api/part_{n}.py": f"def part_{n}(): ...\n" * 5 for n in range(20)}
+    with opened(tmp_path, "app", {**files, "api/price.py": PRICE, "app/shop.py": SHOP}) as workspace:
+        workspace.add_folder(tmp_path / "api")
+        workspace.open_buffer(tmp_path / "api/part_3.py", "def part_new(): ...\n")
+        write(
+            tmp_path, {"app/use.py": "from part_3 import part_new\nfrom part_9 import part_9\npart_new()\npart_9()\n"}
+        )
+        workspace.files_changed([(tmp_path / "app/use.py").resolve()])
+        for _ in range(30):  # each job of the writer may submit another
+            workspace.flush()
+        assert edges(workspace, tmp_path, "app", "use.py") == ["api/part_3.py::part_new", "api/part_9.py::part_9"]
+
+
+def test_without_room_for_all_folders_each_is_completed_alone(tmp_path, monkeypatch, caplog):
+    files = {"api/price.py": PRICE, "app/shop.py": SHOP}
+    with opened(tmp_path, "api app", files) as workspace:
+
+        def fail(*arguments):
+            raise OverflowError("20000000 terms: more than an index can number")
+
+        monkeypatch.setattr("weft.server.workspace.cross_folder._Joint.with_changes", fail)
+        write(tmp_path, {"app/new.py": "def total_new(items): ...\n"})
+        workspace.files_changed([(tmp_path / "app/new.py").resolve()])
+        workspace.flush()
+        found = shown(workspace, tmp_path / "app/pay.py", "total_price(items, discount)\ntotal_new(items)")
+        assert sorted(found) == ["new.py", "shop.py"]
+        (message,) = [record.getMessage() for record in caplog.records if record.levelname == "ERROR"]
+        assert "set index.cross_folders to false" in message
+
+
 # Names of folders
 
 
@@ -341,6 +373,12 @@ def test_go_without_modules_reads_tails_in_the_own_folder():
     main = 'package main\n\nimport "me.org/a/till"\n\nfunc main() {\n\ttill.Pay()\n}\n'
     files = {"a/main.go": main, "a/till/till.go": "package till\n\nfunc Pay() {}\n", "b/go.mod": "module me.org/b\n"}
     assert calls(joint("a b", files), "a/main.go") == ["a/till/till.go::Pay"]
+
+
+def test_go_without_modules_reads_the_names_of_folders():
+    main = 'package main\n\nimport "me.org/cli/till/cash"\n\nfunc main() {\n\tcash.Pay()\n}\n'
+    files = {"pkg/main.go": main, "till/cash/cash.go": "package cash\n\nfunc Pay() {}\n"}
+    assert calls(joint("pkg till", files), "pkg/main.go") == ["till/cash/cash.go::Pay"]
 
 
 def test_of_several_headers_the_one_of_the_own_folder_is_included():

@@ -238,6 +238,42 @@ def test_folders_come_and_go(editing, project, tmp_path):
 
 
 @served
+def test_a_definition_in_one_folder_is_found_from_the_other_while_both_are_open(editing, project, tmp_path):
+    project(FILES)
+    other = tmp_path.resolve() / "other"
+    other.mkdir()
+    (other / "tax.py").write_text("def tax_of(basket):\n    return 0.2 * sum(basket)\n")
+
+    async def story(editor):
+        await editor.indexed()
+        editor.open("new.py", "from tax import tax_of\n\ndef checkout(basket):\n    tax = tax_")
+        at = types.TextDocumentIdentifier(editor.uri("new.py")), types.Position(3, len("    tax = tax_"))
+
+        async def explained(is_expected):
+            while True:
+                answer = await editor.request("weft/explain", types.TextDocumentPositionParams(*at))
+                places = {place.path: place.uri for fragment in answer.fragments for place in fragment.places}
+                if is_expected(places):
+                    return places
+
+        async def other_folder(**change):
+            event = types.WorkspaceFoldersChangeEvent(**{"added": [], "removed": [], **change})
+            editor.client.workspace_did_change_workspace_folders(types.DidChangeWorkspaceFoldersParams(event))
+
+        folder = types.WorkspaceFolder(other.as_uri(), "other")
+        for change in ({}, {"removed": [folder]}, {"added": [folder]}):
+            if change:
+                await other_folder(**change)
+            is_open = "removed" not in change
+            places = await editor.within(
+                explained(lambda places, is_open=is_open: ("other/tax.py" in places) == is_open)
+            )
+            assert not is_open or places["other/tax.py"] == (other / "tax.py").as_uri()
+
+    editing(FILES, story, folders=[tmp_path.resolve() / "project", other])
+
+
+@served
 def test_progress_is_shown_to_clients_that_show_it(editing):
     async def story(editor):
         created = await editor.message(types.WINDOW_WORK_DONE_PROGRESS_CREATE)

@@ -508,6 +508,23 @@ def test_go_sees_the_functions_of_its_package_and_the_methods_of_a_receiver() ->
     assert any("func (t *Till) Open(key string) bool {" in one.fragment.text for one in found.fragments)
 
 
+def test_go_code_sees_no_helper_of_its_tests() -> None:
+    text = f"""
+        #- shop/pay.go
+        package shop
+        func Pay(till *Till) {{
+            open{CURSOR}
+        #- shop/pay_test.go
+        package shop
+        func openTillForTests() {{
+        }}
+        """
+    found = ranked(text, explain=True).fragments
+    assert not any({"reachable", "signatures"} & {part.name for part in one.parts} for one in found)
+    found = ranked(text.replace("shop/pay.go", "shop/shut_test.go"), explain=True).fragments
+    assert any({"reachable", "signatures"} & {part.name for part in one.parts} for one in found)
+
+
 def test_typescript_sees_the_members_of_a_typed_parameter() -> None:
     found = ranked(
         f"""

@@ -67,7 +67,7 @@ class GoModules:
         parts = module.split("/")
         if parts[0] in _STDLIB:
             return None
-        tails = (join_path(root, "/".join(parts[start:])) for start in range(len(parts)))
+        tails = (join_path(base, "/".join(parts[n:])) for n in range(len(parts)) for base in dict.fromkeys((root, "")))
         return next(filter(self._is_package, tails), None)
 
     def _roots_for(self, own: str | None, workspace: str | None) -> dict[str, str]:

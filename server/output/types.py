@@ -140,7 +140,7 @@ class Part(TypedDict):
 class Place(TypedDict):
     """Lines of a file."""
 
-    path: Annotated[str, "Relative to its folder, with forward slashes."]
+    path: Annotated[str, "Relative to the document's folder, with forward slashes; of another folder, `folder/path`."]
     startLine: Annotated[int, "0-based."]
     endLine: Annotated[int, "The line after the last one, 0-based."]
 

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import logging
 import threading
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -32,6 +32,9 @@ from .writer import Writer
 
 log = logging.getLogger("weft")
 
+MAX_BATCH_BYTES = 3_000_000
+"""A folder joins in batches of this much text, each about a second of work; edits are indexed between them."""
+
 
 class CrossFolderIndex:
     """The joint index of a workspace; sets the `view` of its folders. Updates run on the writer."""
@@ -40,6 +43,11 @@ class CrossFolderIndex:
         self._writer = writer
         self._lock = threading.Lock()
         self._joint: _Joint | None = None  # replaced whole, with the lock
+
+    def close(self) -> None:
+        """Add no more files."""
+        with self._lock:
+            self._joint = None
 
     def use(self, folders: Sequence[Folder], config: Config) -> None:
         """Index these folders jointly from now on; each takes part as soon as its files are in the joint index."""
@@ -54,10 +62,15 @@ class CrossFolderIndex:
     def changed(self, folder: Folder, changed: Sequence[Analysis], removed: Sequence[str]) -> None:
         """On the writer: apply a change of a folder's snapshot."""
         joint = self._joint
-        if joint is not None and folder in joint.joined:
-            self._publish(joint, joint.with_changes(folder, changed, removed))
-        else:
+        if joint is None or folder not in joint.joined:
             self._show_own(folder)
+            return
+        try:
+            after = joint.with_changes(folder, changed, removed)
+        except Exception as error:
+            self._fail(joint, error)
+        else:
+            self._publish(joint, after)
 
     def loaded(self, folder: Folder) -> None:
         """On the writer: the folder's snapshot was replaced whole."""
@@ -69,15 +82,32 @@ class CrossFolderIndex:
             self._show_own(folder)
 
     def _join(self, folder: Folder) -> None:
-        """On the writer: add all files of a folder."""
+        """On the writer: add the files of a folder, in batches."""
         joint = self._joint
         if joint is None or folder not in joint.folders or folder in joint.joined:
             return
-        with garbage_collection_paused():
-            known = [joint.layout.key_in(folder, path) for path in joint.index.texts]
-            gone = [key for key in known if key is not None and key not in folder.snapshot.index]
-            joint_after = joint.with_changes(folder, list(_analyses_of(folder)), gone)
-        self._publish(joint, replace(joint_after, joined=joint.joined | {folder}))
+        try:
+            with garbage_collection_paused():
+                after = joint.with_files_of(folder)
+        except Exception as error:
+            self._fail(joint, error)
+            return
+        self._publish(joint, after)
+        if folder not in after.joined:
+            self._writer.submit(partial(self._join, folder))  # behind the edits that came meanwhile
+
+    def _fail(self, joint: _Joint, error: Exception) -> None:
+        """Continue without a joint index until the folders change."""
+        log.error(
+            "Completions do not use the code of other folders: %s. Exclude files, or set index.cross_folders to false.",
+            error,
+            exc_info=error,
+        )
+        with self._lock:
+            if self._joint is joint:
+                self._joint = None
+                for folder in joint.folders:
+                    folder.view = folder.snapshot
 
     def _publish(self, before: _Joint, after: _Joint) -> None:
         with self._lock:
@@ -210,6 +240,23 @@ class _Joint:
             paths=paths,
         )
 
+    def with_files_of(self, folder: Folder) -> _Joint:
+        """The state with the next files of a folder's snapshot; the folder has joined when none is left."""
+        index = folder.snapshot.index
+        known = [self.layout.key_in(folder, path) for path in self.index.texts]
+        gone = [key for key in known if key is not None and key not in index]
+        batch: list[Analysis] = []
+        n_bytes = 0
+        for key, text in index.texts.items():
+            path = self.layout.path_of(folder, key)
+            if path is None or self.index.texts.get(path) is text:  # the same object: the snapshots share it
+                continue
+            if n_bytes > MAX_BATCH_BYTES:
+                return self.with_changes(folder, batch, gone)
+            batch.append(_analysis_of(index, key))
+            n_bytes += len(text)
+        return replace(self.with_changes(folder, batch, gone), joined=self.joined | {folder})
+
     def seen_from(self, folder: Folder) -> FolderSnapshot:
         """The snapshot for requests in a folder; the folder's own one before its files have joined."""
         if folder not in self.joined:
@@ -243,10 +290,9 @@ def _labels(layout: _Layout, own: Folder) -> dict[Folder, str]:
             n_parts[folder] += 1
 
 
-def _analyses_of(folder: Folder) -> Iterator[Analysis]:
-    """The parts of the files of a folder's snapshot; its segments contain them merged."""
-    index = folder.snapshot.index
-    for path, data in index.texts.items():
-        text = data.decode("utf-8", "surrogatepass")
-        fragments = replace(slice_file(path, text, index.settings.slicing), text=data)
-        yield Analysis(None, index.graph.files[path], fragments, tokenise_document(path, text))
+def _analysis_of(index: RepositoryIndex, path: str) -> Analysis:
+    """The parts of an indexed file, which the segments of the index contain merged."""
+    data = index.texts[path]
+    text = data.decode("utf-8", "surrogatepass")
+    fragments = replace(slice_file(path, text, index.settings.slicing), text=data)
+    return Analysis(None, index.graph.files[path], fragments, tokenise_document(path, text))

@@ -232,8 +232,9 @@ class Folders:
         self._reconciler.flush()
 
     def stop(self) -> None:
-        """Stop reconciliation and file watching for good."""
+        """Stop reconciliation, file watching and the joint index for good."""
         self._reconciler.close()
+        self._cross_folder.close()
         if self._watcher is not None:
             self._watcher.close()
 

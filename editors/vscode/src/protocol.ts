@@ -141,7 +141,7 @@ export interface Part {
 
 /** Lines of a file that an editor can open. */
 export interface LinkedPlace {
-  /** Relative to its folder, with forward slashes. */
+  /** Relative to the document's folder, with forward slashes; of another folder, `folder/path`. */
   path: string;
   /** 0-based. */
   startLine: number;
@@ -217,7 +217,7 @@ export interface CompleteParams {
 
 /** Lines of a file. */
 export interface Place {
-  /** Relative to its folder, with forward slashes. */
+  /** Relative to the document's folder, with forward slashes; of another folder, `folder/path`. */
   path: string;
   /** 0-based. */
   startLine: number;
