@@ -103,13 +103,16 @@ def module_paths_at(
                 counts[found] += 1
                 named.add(found)
     elif language.module_style == "go":
-        unbound = _unbound_names(path, text, language, {_package_name(found) for found in counts})
-        named = {found for found in counts if _package_name(found) in unbound}
+        qualifiers = set(_GO_QUALIFIER.findall(text))
+        packages = {found: _package_name(found) for found in counts}
+        unbound = _unbound_names(path, text, language, qualifiers.intersection(packages.values()))
+        named = {found for found, package in packages.items() if package in unbound}
     present = {item.module for item in _parsed(path, text, language).imports}
+    own = {(path,), (f"{directory_of(path)}/",)}  # the module or the package of the file itself
     paths = [
         ModulePath(found, n, found in named)
         for found, n in counts.items()
-        if found not in present and found != line.typed
+        if found not in present and found != line.typed and _module(graph, path, language, found) not in own
     ]
     return sorted(paths, key=lambda each: (-each.is_used, -each.n_importers, each.path))
 
@@ -280,4 +283,5 @@ def _parsed(path: str, text: str, language: Language) -> FileGraph:
     return parse_file(path, text, language)
 
 
+_GO_QUALIFIER = re.compile(r"(?<![\w.\"/])(\w+)\.[A-Z]")
 _WORD = re.compile(r"(?<![\w$.])[A-Za-z_$][\w$]*")

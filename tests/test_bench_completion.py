@@ -5,6 +5,7 @@ from __future__ import annotations
 import difflib
 import json
 import math
+import random
 import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -18,6 +19,7 @@ from weft.benchmarks.completion import run, work
 from weft.benchmarks.completion.answering import CompletionRow, Repository, answer
 from weft.benchmarks.completion.figures import Bin, by_setting, calibration_error, interval, reliability, shown_at
 from weft.benchmarks.completion.fit import FITTED_ON, fit_confidence, fitted, pooled
+from weft.benchmarks.completion.import_lines import import_tasks
 from weft.benchmarks.completion.mid_line import mid_line_tasks
 from weft.benchmarks.completion.report import ModelResults, report, summary
 from weft.benchmarks.completion.run import main
@@ -332,6 +334,25 @@ def test_too_few_answers_make_no_curve(tmp_path: Path) -> None:
     assert not list(tmp_path.iterdir())
 
 
+# Import lines
+
+
+def test_import_tasks_cut_a_statement_before_a_name_and_in_a_path() -> None:
+    typescript = 'import { total, type Item } from "./shop/prices";\n\ntotal([]);\n'
+    names, path = import_tasks("new.ts", typescript, random.Random(2))
+    assert (names.before, names.truths) in [
+        ("import { ", {"total", "Item"}),
+        ("import { total, ", {"Item"}),
+    ]
+    assert names.after.strip().startswith('} from "./shop/prices"')
+    assert path.typed in ("./", "./shop/")
+    assert path.before.endswith(f'from "{path.typed}')
+    assert path.truths == {"./shop/prices"}
+    go = 'package a\n\nimport (\n\t"fmt"\n\t"os"\n)\n'
+    assert [task.truths for task in import_tasks("a.go", go, random.Random(1))] == [{"fmt", "os"}, {"os"}]
+    assert not list(import_tasks("a.rs", "use shop::total;\n", random.Random(1)))
+
+
 # Runs
 
 
@@ -355,6 +376,14 @@ def test_the_command_prints_a_table_and_a_line_for_machines(trees: Path, capsys:
     (model,) = json.loads(line)["models"]
     assert model["line"]["weft"]["n"] > 2
     assert model["line"]["weft"]["repositories"].keys() == {"shop"}
+
+
+def test_tasks_of_lines_need_no_labels_of_calls(trees: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def labels(*_: object) -> list[Task]:
+        raise AssertionError("labels take a type checker and minutes")
+
+    monkeypatch.setattr(run, "tasks_of", labels)
+    assert bench(trees, "--settings", "none", "--tasks", "line", "begun") == 0
 
 
 def test_a_page_stands_alone(trees: Path) -> None:

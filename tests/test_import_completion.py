@@ -217,6 +217,12 @@ def completed(files: dict[str, str], path: str, text: str, **options) -> str:
         (SHOP_TS, "src/new.ts", 'import { total } from "./<CURSOR>";\n', "prices"),
         (SHOP_TS, "src/new.ts", "import { total } from './<CURSOR>\n", "prices'"),
         (
+            SHOP_TS,
+            "src/new.vue",
+            '<script>\nimport { <CURSOR> } from "./prices";\ntotal();\n</script>',
+            "total",
+        ),
+        (
             SHOP_GO,
             "new/new.go",
             'package new\n\nimport "<CURSOR>"\n\nvar Sum = prices.Total()\n',

@@ -16,16 +16,14 @@ from ..workspace.text import Cursor
 from .confidence import IMPORTS, confidence_of
 from .values import Written
 
-# Share of offered names that the author adds to the statement, and of offered paths that the author writes, in files as
-# they are without the rest of the statement, and in files that end at the statement's line. Measured by
-# `python -m weft.benchmarks.completion.import_lines` on hono, trpc, vite, gin, cli, prometheus, rich and scrapy, on 300
-# statements of each.
+# Share of the offered names and paths that the author of the statement wrote. Measured by
+# `python -m weft.benchmarks.completion.import_lines`, see benchmarks/results/completion-languages.md.
 MANY_IMPORTERS = 3
 FEW_NAMES = 4
-NAME_IS_USED = {"many importers": 0.95, "importers": 0.92, "none": 0.68}
-NAME_IS_UNUSED = {"only name": 0.92, "few names": 0.68, "many importers": 0.63, "none": 0.39}
-PATH_IS_USED = {"only one": 0.97, "one of several": 0.85, "few importers": 0.75}
-ONLY_PATH, OTHER_PATH = 0.65, 0.2
+NAME_IS_USED = {"many importers": 0.96, "importers": 0.92, "none": 0.5}
+NAME_IS_UNUSED = {"only name": 0.92, "few names": 0.5, "many importers": 0.65, "none": 0.4}
+PATH_IS_USED = {"only one": 0.96, "one of several": 0.9, "few importers": 0.7}
+PATH_IS_UNUSED = {"go": 0.68, "others": 0.15}
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +59,7 @@ def import_candidates(snapshot: FolderSnapshot, cursor: Cursor) -> ImportCandida
         quote = cursor.start_of_line[: cursor.character - len(line.typed)][-1:]
         if quote in ("'", '"') and quote not in cursor.rest_of_line:
             text += quote
-        return ImportCandidates(line, text, _probability_of_path(paths))
+        return ImportCandidates(line, text, _probability_of_path(paths, language.module_style))
     exports = exports_at(graph, cursor.path, language, line, cursor.prefix, cursor.suffix)
     if not exports or exports[0].name == line.typed:
         return None
@@ -96,14 +94,14 @@ def _probability_of_name(exports: list[Export]) -> float:
     return NAME_IS_UNUSED["many importers" if first.n_importers >= MANY_IMPORTERS else "none"]
 
 
-def _probability_of_path(paths: list[ModulePath]) -> float:
+def _probability_of_path(paths: list[ModulePath], style: str) -> float:
     first = paths[0]
     if not first.is_used:
-        return ONLY_PATH if len(paths) == 1 else OTHER_PATH
+        return PATH_IS_UNUSED["go" if style == "go" else "others"]
     is_only = len(paths) == 1 or not paths[1].is_used
     if first.n_importers >= MANY_IMPORTERS:
         return PATH_IS_USED["only one" if is_only else "one of several"]
-    return PATH_IS_USED["few importers"] if is_only else OTHER_PATH
+    return PATH_IS_USED["few importers"] if is_only else PATH_IS_UNUSED["others"]
 
 
 _FIRST_NAME = re.compile(r"[\w$]+")
