@@ -125,7 +125,7 @@ class SymbolTable:
         """
         language = language_named(self.language)
         for definition in self.definitions if language.has_types else ():
-            if language.has_implicit_interfaces:
+            if language.has_method_sets:
                 if "." in definition.qualified_name and definition.kind in FUNCTION_KINDS:
                     yield f"{language_family(self.language)}\0.{definition.name}", definition.qualified_name
             elif language.has_interfaces and definition.kind == "class":

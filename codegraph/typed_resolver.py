@@ -107,7 +107,7 @@ class TypedResolver(Resolver):
     def _implementing(self, path: str, interface: str, name: str) -> tuple[Resolution, ...]:
         symbols = self.symbols(path)
         assert symbols is not None
-        is_implicit = language_named(symbols.language).has_implicit_interfaces
+        is_implicit = language_named(symbols.language).has_method_sets
         last = name if is_implicit else interface.rpartition(".")[2]
         key = f"{language_family(symbols.language)}\0{'.' if is_implicit else ':'}{last}"
         self.dependencies.add((key,))

@@ -84,8 +84,7 @@ class Language:
     collection_methods: str = ""  # methods of collections that return a collection of the same elements
     has_method_sets: bool = False  # a type implements an interface by its methods alone
     has_types: bool = False  # readers state the types of names, so `codegraph.typed_resolver` resolves calls
-    has_interfaces: bool = False  # calls of an interface's method reach the classes that name the interface
-    has_implicit_interfaces: bool = False  # … and all types that have the methods of the interface
+    has_interfaces: bool = False  # a class names the interfaces that it implements
     has_block_scopes: bool = False  # of several values of a module's name the latest above a line counts there
     has_globals: bool = False  # names may be known in all files without an import
 

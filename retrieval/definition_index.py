@@ -72,8 +72,13 @@ class DefinitionIndex:
         if outer:
             found = [named for named in found if self._is_inside(named, outer)]
         exact = [named for named in found if named.definition.name == last]
-        owned = [named for named in exact if outer and f".{named.definition.qualified_name}".endswith(f".{name}")]
-        found = owned or exact or found or (self._inherited(".".join(outer), last) if outer else self._renamed(last))
+        spelled = [named for named in exact if outer and f".{named.definition.qualified_name}".endswith(f".{name}")]
+        around = set(map(normalised_name, outer))
+        # The other names are modules: `api.get` is no method of a class in api.py, if there is a function.
+        owned = [named for named in exact if outer and set(map(normalised_name, _owners(named))) <= around]
+        found = spelled or owned or exact or found
+        if not found:
+            found = self._inherited(".".join(outer), last) if outer else self._renamed(last)
         return sorted(found, key=_top_level_first)
 
     def value_bindings(self, name: str) -> list[ValueBinding]:
@@ -121,7 +126,7 @@ class DefinitionIndex:
         return [NamedDefinition(path, d) for path, qualified in found if (d := self.graph.definition(path, qualified))]
 
     def _is_inside(self, named: NamedDefinition, outer: list[str]) -> bool:
-        around = (*named.definition.qualified_name.split(".")[:-1], *_modules(self.graph.files[named.path]))
+        around = (*_owners(named), *_modules(self.graph.files[named.path]))
         return {normalised_name(part) for part in outer} <= {normalised_name(part) for part in around}
 
     def at(self, entry: tuple[str, int]) -> NamedDefinition:
@@ -173,6 +178,10 @@ def _bindings(file: FileGraph) -> Iterator[tuple[str, int]]:
 
 def _top_level_first(named: NamedDefinition) -> tuple[bool, str, int]:
     return "." in named.definition.qualified_name, named.path, named.definition.start_line
+
+
+def _owners(named: NamedDefinition) -> list[str]:
+    return named.definition.qualified_name.split(".")[:-1]
 
 
 def _modules(file: FileGraph) -> list[str]:

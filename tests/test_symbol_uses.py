@@ -6,7 +6,7 @@ import pytest
 from weft.codegraph import parse_file
 from weft.retrieval import RepositoryIndex, slice_file
 from weft.server.chat import symbol_uses
-from weft.server.chat.commands import where_evidence
+from weft.server.chat.commands import explain_evidence, where_evidence
 from weft.server.chat.evidence import FOUND_ABOVE, gather
 from weft.server.chat.extractive import extractive
 from weft.server.chat.symbol_uses import Symbol, symbol_of, uses
@@ -313,6 +313,27 @@ def test_types_implement_an_interface_of_go_by_their_methods():
     )
 
 
+def test_interfaces_of_one_name_are_told_apart():
+    index = index_of(
+        """
+        #- a/a.go
+        package a
+        type Payer interface { Pay() }
+        type Shop struct{}
+        func (Shop) Pay() {}
+        #- b/b.go
+        package b
+        type Payer interface { Refund() }
+        type Mall struct{}
+        func (Mall) Refund() {}
+        """
+    )
+    assert texts(index, "What implements Payer?") == [
+        "1 type has all methods of `Payer` in a/a.go (`Pay`): `Shop`.",
+        "1 type has all methods of `Payer` in b/b.go (`Refund`): `Mall`.",
+    ]
+
+
 @pytest.mark.parametrize(
     ("question", "expected"),
     [
@@ -407,8 +428,10 @@ def test_the_syntax_tree_gives_a_name_its_role(path, text, roles):
     assert sorted({use.role for use in found}) == roles
 
 
-def test_where_names_languages_whose_definitions_are_not_read():
-    evidence = where_evidence({"shop": MIXED}, "refund")
+@pytest.mark.parametrize("command", ["where", "explain"])
+def test_commands_name_languages_whose_definitions_are_not_read(command):
+    indexes = {"shop": MIXED}
+    evidence = where_evidence(indexes, "refund") if command == "where" else explain_evidence(indexes, None, "refund")
     assert [finding.text for finding in evidence.findings] == [
         "`refund` occurs in 1 Kotlin file; Weft does not read definitions of Kotlin, so this is a word search."
     ]
@@ -444,3 +467,19 @@ def test_uses_are_asked_for_in_many_ways(question):
 def test_a_name_is_no_word_for_the_kind_of_answer():
     index = index_of("#- a.go\npackage a\nfunc Default() { Use() }\nfunc Use() {}\n")
     assert texts(index, "What does a.Default call?") == ["`a.Default` calls `Use`."]
+
+
+def test_a_dotted_name_of_a_module_is_no_method_in_it():
+    index = index_of(
+        "#- api.py\nclass Client:\n    def get(self): pass\ndef get(): pass\n#- b.py\nimport api\napi.get()\n"
+    )
+    assert texts(index, "Where is api.get defined?") == ["`api.get` is defined at 1 location."]
+    assert texts(index, "Where is Client.get defined?") == ["`Client.get` is defined at 1 location."]
+
+
+def test_a_word_in_capitals_is_a_name_in_this_spelling():
+    index = index_of("#- a.py\nclass URL: pass\nclass Request:\n    def url(self) -> URL: return URL()\n")
+    assert texts(index, "Where is URL used?") == [
+        "`URL` is called at 1 location, in `Request.url`.",
+        "`URL` is named as a type at 1 location.",
+    ]

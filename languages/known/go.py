@@ -187,7 +187,6 @@ LANGUAGES = (
         own_object="",
         builtins=_BUILTINS,
         has_types=True,
-        has_implicit_interfaces=True,
         has_method_sets=True,
     ),
 )

@@ -136,6 +136,7 @@ def explain_evidence(indexes: Mapping[str, RepositoryIndex], selection: Selectio
         index = builder.index
         if name:
             chosen = index.names.definitions(name)[:3]
+            made += () if chosen else unread_findings(builder, name.rpartition(".")[2])
         elif selection is not None and selection.folder == folder and selection.path in index:
             end = min(selection.end_line, index.n_lines_of(selection.path))
             start = min(selection.start_line, max(0, end - 1))

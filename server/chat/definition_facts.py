@@ -49,11 +49,11 @@ class Subject(NamedTuple):
 
 
 _RELATIONS = """
-    access accessed accesses annotate annotated assign assigned assigns attribute attributes changed changes declaration
-    declare declared decorate decorated embed embedded embedding embeds extend extended extending extends field fields
-    implementers implementing interface interfaces mention mentioned mentions modified modifies modify pass passed
-    passes properties property read reading reads reference referenced references render rendered renders satisfies
-    satisfy struct structs type types usage usages writes written
+    access accessed accesses annotate annotated assign assigned assigns attribute attributes changed changes
+    component declaration declare declared decorate decorated decorator embed embedded embedding embeds enum extend
+    extended extending extends field fields implementers implementing interface interfaces member mention mentioned
+    mentions modified modifies modify pass passed passes properties property read reading reads reference referenced
+    references render rendered renders satisfies satisfy struct structs type types usage usages writes written
 """
 _RELATION_WORDS = frozenset(_RELATIONS.split())
 """Words for a relation between names, or for a kind of name."""
@@ -79,14 +79,27 @@ class QuestionContext(EvidenceBuilder):
         plain = content - _RELATION_WORDS or content
         # Plain words are names if the question has no other content: "What calls withheld?", "How does pay reach tax?"
         self.names = as_written or [pair for pair in self.all_names if plain and _covers([pair[0]], plain)]
+        constants = self._constants()
+        lower = {name.lower(): (name, definitions) for name, definitions in constants}
+        self.names = [lower.get(pair[0], pair) for pair in self.names]
         self.is_about_names = bool(as_written) or _covers([name for name, _ in self.all_names], plain)
-        self.subjects = [self._subject(name, definitions) for name, definitions in self.names]
-        defined = {subject.name for subject in self.subjects}
+        named = dict([*self.names, *constants])
+        self.subjects = [self._subject(name, definitions) for name, definitions in named.items()]
+        defined = named.keys() | lower.keys()
         are_names = len(plain) == 1 or (len(plain) == 2 and "path" in found.question.kinds)
-        constants = [name for name in _CAPITALS.findall(found.question.text) if index.names.value_bindings(name)]
-        others = [*found.question.names, *constants] or (sorted(plain) if are_names and not as_written else [])
+        others = [*found.question.names] or (sorted(plain) if are_names and not as_written else [])
         others = [name for name in dict.fromkeys(others) if name not in defined and "/" not in name]
         self.subjects += map(self._subject, others)
+
+    def _constants(self) -> list[NameCandidates]:
+        """The words in capitals that are names in this spelling, with their definitions."""
+        found = list[NameCandidates]()
+        for name in dict.fromkeys(_CAPITALS.findall(self.question.text)):
+            exact = tuple(each for each in self.index.names.definitions(name) if each.definition.name == name)
+            bound = self.index.names.value_bindings(name)
+            if exact or any(value.name.rpartition(".")[2] == name for value in bound):
+                found.append((name, exact[:MAX_CANDIDATES]))
+        return found
 
     def _subject(self, name: str, definitions: Sequence[NamedDefinition] = ()) -> Subject:
         """The name with its meanings in this spelling, in any other where there is none.

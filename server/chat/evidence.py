@@ -18,12 +18,13 @@ from ...memory import Segment
 from ...memory.strategy import estimate_tokens
 from ...retrieval import RepositoryIndex, slice_file
 from ...retrieval.definition_index import NamedDefinition
-from ...retrieval.questions import QuestionResult, SearchOptions, is_test, search
+from ...retrieval.questions import QuestionResult, ScoredUnit, SearchOptions, is_test, search
 from .evidence_items import deduplicated, unit_items
 from .findings import findings
 from .symbol_queries import CallStep, call_path_to
 from .values import EvidenceItem, EvidenceSet
 
+MIN_MATCH = 0.05  # of the best unit's; a unit with less is not shown beside a finding
 N_CALL_PATHS = 6  # the number of definitions that get a call path
 CONTENT_WORD_WEIGHT = 0.5  # the least weight of a content word of a question
 TURN_SHARE = 0.25  # the largest share of the budget for past turns
@@ -74,7 +75,10 @@ def gather(
     graph_findings = [finding for one in code for finding in findings(one.found, one.index, one.folder)]
     # A long list of callers is cut: the definition and the search results need room.
     first = [item for finding in graph_findings for item in finding.items][: options.max_items * 3 // 4]
-    ranked = sorted((item for one in (*code, *more) for item in _items(one)), key=lambda e: -e.score)
+    # Beside a finding, code that hardly matches the words of the question adds nothing.
+    ranked = sorted(
+        (item for one in (*code, *more) for item in _items(one, needs_match=bool(first))), key=lambda e: -e.score
+    )
     # Findings come first, in their order; search results follow.
     top = ranked[0].score if ranked else 1.0
     first = [replace(item, score=top * 1.01 ** (len(first) - rank)) for rank, item in enumerate(first)]
@@ -99,11 +103,18 @@ def gather(
     )
 
 
-def _items(searched: _FolderSearch) -> Iterator[EvidenceItem]:
+def _items(searched: _FolderSearch, *, needs_match: bool = False) -> Iterator[EvidenceItem]:
     for scored in searched.found.units:
+        if needs_match and _match(scored) < MIN_MATCH * _match(searched.found.units[0]):
+            continue
         for item in unit_items(searched.found, scored, searched.index, searched.folder):
             parts = tuple(replace(part, value=part.value * searched.scale) for part in item.parts)
             yield replace(item, score=item.score * searched.scale, parts=parts)
+
+
+def _match(scored: ScoredUnit) -> float:
+    """The score of a unit for its own words and definitions."""
+    return sum(part.value for part in scored.parts if part.name != "related code")
 
 
 def _with_call_paths(items: Sequence[EvidenceItem], indexes: Mapping[str, RepositoryIndex]) -> list[EvidenceItem]:

@@ -331,19 +331,21 @@ _ALIASES = frozenset({"type", "type alias"})
 
 
 def _implementations(context: QuestionContext, name: str, classes: Sequence[NamedDefinition]) -> Iterator[Finding]:
-    methods, found = list[str](), dict[tuple[str, str], NamedDefinition]()
+    groups: dict[tuple[str, ...], tuple[str, list[NamedDefinition]]] = {}
     for interface in classes:
-        types, required = implementations(context.index, interface)
-        found.update({(each.path, _name_of(each)): each for each in types})
-        methods = required or methods
-    if found:
-        types = list(found.values())
+        types, methods = implementations(context.index, interface)
+        if types:
+            # Files of a package for different platforms define an interface several times.
+            groups.setdefault((directory_of(interface.path), *methods), (interface.path, types))
+    for (_, *methods), (path, types) in groups.items():
         have = "has" if len(types) == 1 else "have"
-        text = f"{counted(types, 'type')} {have} all methods of `{name}` ({name_list(methods, 6)})"
-        full = len(types) >= MAX_IMPLEMENTATIONS
+        where = f" in {path}" if len(groups) > 1 else ""
+        text = f"{counted(types, 'type')} {have} all methods of `{name}`{where} ({name_list(methods, 6)})"
+        is_full = len(types) >= MAX_IMPLEMENTATIONS
         shown = [context.definition(each, f"has the methods of `{name}`", 1) for each in types[:MOST_SHOWN]]
-        more = "; there may be more" if full else ""
-        yield Finding(f"{text}: {name_list(map(_name_of, types), MAX_IMPLEMENTATIONS)}{more}.", tuple(shown), not full)
+        more = "; there may be more" if is_full else ""
+        names = name_list(map(_name_of, types), MAX_IMPLEMENTATIONS)
+        yield Finding(f"{text}: {names}{more}.", tuple(shown), len(shown) == len(types) and not is_full)
 
 
 def _has_method_sets(context: QuestionContext, named: NamedDefinition) -> bool:
