@@ -126,8 +126,8 @@ def _imported_paths(graph: CodeGraph, path: str, language: Language, line: Impor
         pattern = re.compile(b'","(' + re.escape(typed.encode("utf-8", "replace")) + b'[^"\\\\]*)",0,"')
         for other, file in graph.files.items():
             if other != path and language_named(file.language).module_style == style:
-                written = {module.decode("utf-8", "replace") for module in pattern.findall(file._outline)}
-                found.update(module for module in written if not module.startswith("."))  # relative to the other file
+                modules = {module.decode("utf-8", "replace") for module in pattern.findall(file._outline)}
+                found.update(module for module in modules if not module.startswith("."))  # relative to the other file
         return found
     typed_directory = typed.rpartition("/" if style == "web" else ".")[0]
     here = directory_of(path)
