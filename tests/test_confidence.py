@@ -130,3 +130,12 @@ def test_leading_line_breaks_are_no_line() -> None:
 
 def test_without_probabilities_everything_is_kept() -> None:
     assert confident_part(written(("a\nb", None)), 0.9).text == "a\nb"
+
+
+def test_a_text_without_a_language_has_the_lowest_curve():
+    unknown, unfitted = curve_for("workspace", ""), curve_for("workspace", "kotlin")
+    fitted = [curve_for("workspace", family) for family in ("python", "web", "go")]
+    for x in (0.2, 0.5, 0.9):
+        share = unknown.share_right(math.log(x), 1)
+        assert share <= min(curve.share_right(math.log(x), 1) for curve in fitted) + 0.02
+        assert share > unfitted.share_right(math.log(x), 1)

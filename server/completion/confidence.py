@@ -100,8 +100,9 @@ def confident_part(written: Written, min_confidence: float) -> Written:
 def curve_for(backend: str, family: str) -> Curve:
     """The curve of a backend for a family of languages.
 
-    For a family without a curve: the lowest one of the backend, less `UNFITTED_MARGIN`. For a backend without curves:
-    the model's own probability.
+    For a family without a curve: the lowest one of the backend, less `UNFITTED_MARGIN`. For a text without a language,
+    such as an untitled document, whose code may be of any family: the lowest one. For a backend without curves: the
+    model's own probability.
     """
     fitted = FITTED.get(backend_kind(backend), {})
     if family in fitted:
@@ -109,10 +110,11 @@ def curve_for(backend: str, family: str) -> Curve:
     if not fitted:
         return OWN_PROBABILITY
     curves = [Curve(*each) for each in fitted.values() if not each[0]]
+    margin = UNFITTED_MARGIN if family else 0.0
     knots = []
     for x in sorted({x for curve in curves for x, _ in curve.knots}):
         log = math.log(max(x, 1e-300))
-        knots.append((x, max(0.0, min(curve.share_right(log, 1) for curve in curves) - UNFITTED_MARGIN)))
+        knots.append((x, max(0.0, min(curve.share_right(log, 1) for curve in curves) - margin)))
     return Curve(0.0, knots) if knots else OWN_PROBABILITY
 
 
