@@ -8,6 +8,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+from weft.llm.http import endpoint as endpoint_module
 from weft.llm.http.endpoint import ContextOverflow, Endpoint, ErrorResponse
 from weft.llm.protocol import Cancel, ModelCancelled, ModelMissing, ModelUnreachable
 
@@ -47,7 +48,10 @@ def test_lines_of_json_alone_are_events_too(replaying: Serve):
 
 
 @pytest.mark.parametrize("end", [[], ["data: [DONE]"]])
-def test_one_connection_serves_requests_that_follow_each_other(replaying: Serve, end: list[str]):
+def test_one_connection_serves_requests_that_follow_each_other(
+    replaying: Serve, end: list[str], monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr(endpoint_module, "_DRAIN_S", 10.0)  # a busy machine sends the end of a body late
     server = replaying({"POST /completion": lambda reply: reply.events({"content": "al"}, *end)})
     endpoint = Endpoint(server.url)
     for _ in range(5):
