@@ -1,4 +1,4 @@
-"""Name resolution without types: by the names of a call, imports, directories and unique names, for all but Python.
+"""Name resolution without types: by the names of a call, imports, directories and unique names.
 
 Owns the order of the scopes: the enclosing class, the import of the first name, the same file, star imports, the own
 package, and a name that is unique in the repository. Two definitions in one scope leave the call unresolved.
@@ -6,15 +6,13 @@ package, and a name that is unique in the repository. Two definitions in one sco
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 
 from ..languages import language_named
 from .file_graph import Definition
 from .modules import directory_of
 from .resolver import Resolution, Resolver, parse_dotted
 from .symbol_table import STAR_IMPORTS, ImportedName, SymbolTable, enclosing_class, is_class
-
-_MAX_HOPS = 4  # of re-exports
 
 
 class GenericResolver(Resolver):
@@ -50,7 +48,7 @@ class GenericResolver(Resolver):
                 return Resolution(path, key, "self")
         imports = [entry for entry in symbols.entries.get(head, ()) if isinstance(entry, ImportedName)]
         for item in imports:
-            wanted = item.name if item.name not in ("", "default") and len(parts) == 1 else last
+            wanted = item.name if item.name and len(parts) == 1 else last
             found = self._in_files(self._files_of(path, symbols, item), receiver, wanted)
             if found:
                 return _if_unambiguous(found, "import")
@@ -70,7 +68,7 @@ class GenericResolver(Resolver):
                 return _if_unambiguous(found, "same package")
         return self.unique(symbols.language, last)
 
-    def _in_files(self, paths: Iterable[str], receiver: str, name: str, hops: int = 0) -> list[tuple[str, str]]:
+    def _in_files(self, paths: Iterable[str], receiver: str, name: str) -> list[tuple[str, str]]:
         """The definitions of a name in some files; only those in the receiver's class if there are any."""
         found: dict[tuple[str, str], None] = {}
         for path in paths:
@@ -81,30 +79,15 @@ class GenericResolver(Resolver):
             for entry in symbols.entries.get(f"~{name}", ()):
                 if isinstance(entry, Definition):
                     found[path, entry.qualified_name] = None
-            if not found and hops < _MAX_HOPS and language_named(symbols.language).reexports:
-                for item in self._reexports(path, symbols, name):
-                    wanted = item.name if item.name not in ("", STAR_IMPORTS, "default") else name
-                    files = self._files_of(path, symbols, item)
-                    found.update(dict.fromkeys(self._in_files(files, receiver, wanted, hops + 1)))
         owned = [key for key in found if receiver and f".{key[1]}".endswith(f".{receiver}.{name}")]
         return owned or [key for key in found if (key[0], key[1].rpartition(".")[0]) not in found]
-
-    def _reexports(self, path: str, symbols: SymbolTable, name: str) -> Iterator[ImportedName]:
-        for key in (name, STAR_IMPORTS):
-            self.dependencies.add((path, key))
-            for entry in symbols.entries.get(key, ()):
-                if isinstance(entry, ImportedName):
-                    yield entry
 
     def _files_of(self, path: str, symbols: SymbolTable, item: ImportedName) -> tuple[str, ...]:
         kind = language_named(symbols.language).module_style or "class"
         module = (
             f"{item.module}.{item.name}" if kind == "class" and item.name not in ("", STAR_IMPORTS) else item.module
         )
-        found = self.module(kind, directory_of(path), module)
-        if kind != "go":
-            return found
-        return tuple(other for package in found for other in self.module("directory", package.rstrip("/"), ".go"))
+        return self.module(kind, directory_of(path), module)
 
     def _package(self, path: str) -> list[str]:
         _, dot, suffix = path.rpartition(".")

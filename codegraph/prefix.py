@@ -37,7 +37,7 @@ def parse_prefix(
     source, language = prefix.encode("utf-8", "replace"), language or language_of(path)
     if indexed is None or indexed.language != language.name or language.embedded is not None or b"\r" in source:
         return parse_file(path, prefix, language)
-    n_same = source.count(b"\n", 0, _common_length(source, indexed_source))
+    n_same = source.count(b"\n", 0, common_length(source, indexed_source))
     lines = source.split(b"\n")
     finished = _finished_lines(indexed, lines, n_same).tolist() if n_same >= MIN_LINES else []
     if not any(finished):
@@ -192,7 +192,8 @@ def _moved(fact: _Scoped, scopes: Mapping[int, int]) -> _Scoped:
 _line_of = attrgetter("line")
 
 
-def _common_length(a: bytes, b: bytes) -> int:
+def common_length(a: bytes, b: bytes) -> int:
+    """The length of the common beginning of two texts, in bytes."""
     n = min(len(a), len(b))
     if a[:n] == b[:n]:
         return n

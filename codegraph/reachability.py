@@ -109,12 +109,11 @@ class _Reachability:
         }
         definitions = self._symbols.definitions
         local: dict[str, None] = {}
-
         own = f"{self._own}." if self._own else ""
         first_line = self._line - MENTION_LINES
 
         def mention(dotted: str, line: int, scope: int) -> None:
-            if not first_line <= line <= self._line or dotted.startswith("?"):
+            if dotted.startswith("?"):
                 return
             if dotted.startswith("self."):
                 dotted = f"{own}{dotted[5:]}" if own else ""
@@ -129,13 +128,14 @@ class _Reachability:
                 dotted = dotted.rpartition(".")[0]
 
         for item in file.imports:
-            mention(item.local_name, item.line, item.scope)
+            if first_line <= item.line <= self._line:
+                mention(item.local_name, item.line, item.scope)
         for binding in file.bindings:
-            if first_line <= binding.line:
+            if first_line <= binding.line <= self._line:
                 mention(binding.name, binding.line, binding.scope)
                 mention(binding.value, binding.line, binding.scope)
         for call in file.calls:
-            if first_line <= call.line:
+            if first_line <= call.line <= self._line:
                 mention(call.callee, call.line, call.scope)
         self._local = list(local)
 

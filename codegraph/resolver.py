@@ -185,15 +185,8 @@ class Resolver:
 
     def unique(self, language: str, name: str) -> Resolution | None:
         """The definition of a name that only one definition of the repository has."""
-        key = global_name_key(language, name)
-        if key is None:
-            return None
-        self.dependencies.add((key,))
-        found = self._source.definitions_named(key)
-        if len(found) != 1:
-            return None
-        path, _, qualified_name = found[0].partition("\0")
-        return Resolution(path, qualified_name, "unique name")
+        found = self.by_name(language, name, near="")
+        return found[0] if len(found) == 1 else None
 
     def by_name(self, language: str, name: str, near: str) -> list[Resolution]:
         """The definitions of a name if they are few, nearest to a file first."""

@@ -114,7 +114,7 @@ class TypedResolver(Resolver):
         places = [place.partition("\0")[::2] for place in self._source.definitions_named(key)]
         if len(places) > MAX_IMPLEMENTATIONS:
             return ()
-        wanted = self._method_names(path, interface) if is_implicit else set()
+        wanted = self.method_names(path, interface) if is_implicit else set()
         found: list[Resolution] = []
         for other, qualified in sorted(places, key=lambda place: distance(path, place[0])):
             owner = qualified.rpartition(".")[0] if is_implicit else qualified
@@ -129,11 +129,6 @@ class TypedResolver(Resolver):
             if member is not None and member.kind == FUNCTION_VALUE and (member.path, member.name) != (path, name):
                 found.append(Resolution(member.path, member.name, "implementation"))
         return tuple(dict.fromkeys(found))
-
-    def _method_names(self, path: str, interface: str) -> set[str]:
-        """The methods of an interface with those of embedded ones."""
-        classes = self.mro(path, interface).classes
-        return {member.name for owner in classes for _, member in self.members(*owner)}
 
     def _is_open(self, receiver: Value) -> bool:
         """Whether a missing member may still be defined in the repository: a mix-in calls methods of its subclasses."""
@@ -331,6 +326,11 @@ class TypedResolver(Resolver):
                 if table is not None and other != path:
                     found += [(other, member) for member in table.members(name)]
         return found
+
+    def method_names(self, path: str, interface: str) -> set[str]:
+        """The methods of an interface with those of embedded ones."""
+        classes = self.mro(path, interface).classes
+        return {member.name for owner in classes for _, member in self.members(*owner)}
 
     def mro(self, path: str, name: str) -> MethodResolutionOrder:
         """A class and all its bases, in the order of Python's MRO except in unusual hierarchies."""

@@ -119,7 +119,7 @@ def class_of_annotation(text: str) -> str:
         text = text[1:-1].strip()
     if _PLAIN(text):
         return "" if text == "None" else text
-    choices = _split_outside_brackets(text, "|")
+    choices = split_outside_brackets(text, "|")
     if len(choices) == 1:
         generic = _GENERIC(text)
         if generic is None:
@@ -127,10 +127,10 @@ def class_of_annotation(text: str) -> str:
         head, arguments = generic.groups()
         last = head.rpartition(".")[2]
         if _COLLECTION(last):
-            return _collection(last, _split_outside_brackets(arguments, ","))
+            return _collection(last, split_outside_brackets(arguments, ","))
         if last not in _TRANSPARENT:
             return head if _PLAIN(head) else ""
-        choices = _split_outside_brackets(arguments, ",")
+        choices = split_outside_brackets(arguments, ",")
         if last == "Annotated":
             del choices[1:]
         if last == "Coroutine":
@@ -152,12 +152,21 @@ def _collection(name: str, arguments: list[str]) -> str:
     return f"{element}[]" if element and not element.endswith("[]") else ""
 
 
-def _split_outside_brackets(text: str, separator: str) -> list[str]:
-    parts, depth, start = [], 0, 0
+def split_outside_brackets(
+    text: str, separator: str, opening: str = "([{", closing: str = ")]}", quotes: str = ""
+) -> list[str]:
+    """The parts of a text between separators that are in no brackets and no quotes of these kinds."""
+    if separator not in text:
+        return [text]
+    parts, depth, start, quote = [], 0, 0, ""
     for at, character in enumerate(text):
-        if character in "([{":
+        if quote:
+            quote = "" if character == quote else quote
+        elif character in quotes:
+            quote = character
+        elif character in opening:
             depth += 1
-        elif character in ")]}":
+        elif character in closing:
             depth -= 1
         elif character == separator and depth == 0:
             parts.append(text[start:at])

@@ -72,7 +72,6 @@ class Language:
     import_suffixes: str = ""  # file suffixes that an import may leave out, or of an included header's source, in order
     shares_directory: bool = False  # files of one directory see each other's definitions without imports
     test_ending: str = ""  # of files whose definitions only such files see
-    reexports: bool = False  # an import also makes the name importable from the file
     own_object: str = "self this"  # words for the object or class around a method
     super_word: str = ""  # for the object as an instance of its base class
     super_is_called: bool = False  # the word is a function

@@ -8,8 +8,10 @@ broken code share it. Knows no scopes and no syntax tree.
 from __future__ import annotations
 
 import re
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import NamedTuple
+
+from .dotted import split_outside_brackets
 
 MAX_TYPE_LENGTH = 400
 """Characters; a longer type is unknown."""
@@ -25,6 +27,8 @@ class TypeText(NamedTuple):
 
 
 UNKNOWN_TYPE = TypeText("", "")
+
+_split = partial(split_outside_brackets, opening="([{<", closing=")]}>", quotes="\"'`")
 
 _NAME = re.compile(r"[^\W\d][\w$]*(?:\s*\.\s*[^\W\d][\w$]*)*").fullmatch
 _GENERIC = re.compile(r"([^\W\d][\w$.]*?)\s*\.?<(.*)>", re.DOTALL).fullmatch
@@ -72,7 +76,7 @@ def alias_bases(text: str) -> tuple[str, ...]:
     if len(text) > MAX_TYPE_LENGTH:
         return ()
     text = text.strip().replace("=>", _FUNCTION_ARROW).lstrip("&")
-    parts = [] if _is_split(text, _FUNCTION_ARROW) else split_outside_brackets(text, "&")
+    parts = [] if _is_split(text, _FUNCTION_ARROW) else _split(text, "&")
     found = map(_reduced, parts)
     return tuple(value for how, value in found if how == "annotation" and not value.endswith("[]"))
 
@@ -89,11 +93,11 @@ def _reduced(text: str, depth: int = 0) -> TypeText:
         return _reduced(text[1:], depth + 1)
     if _is_split(text, _FUNCTION_ARROW) or _is_split(text, "?"):
         return UNKNOWN_TYPE  # a function, a conditional type
-    choices = split_outside_brackets(text, "|")
+    choices = _split(text, "|")
     if len(choices) > 1:
         distinct = {_reduced(choice, depth + 1) for choice in choices} - {UNKNOWN_TYPE}
         return distinct.pop() if len(distinct) == 1 else UNKNOWN_TYPE
-    parts = split_outside_brackets(text, "&")
+    parts = _split(text, "&")
     if len(parts) > 1:
         known = (found for part in parts if (found := _reduced(part, depth + 1)) != UNKNOWN_TYPE)
         return next(known, UNKNOWN_TYPE)
@@ -108,11 +112,11 @@ def _reduced_one(text: str, depth: int) -> TypeText:
         return TypeText("alias", "".join(name.split()))
     generic = _GENERIC(text)
     if generic is not None:
-        return _reduced_generic(generic[1], split_outside_brackets(generic[2], ","), depth)
+        return _reduced_generic(generic[1], _split(generic[2], ","), depth)
     if text[-1] == ")":
         return _reduced(text[1:-1], depth) if text[0] == "(" else UNKNOWN_TYPE
     if text[0] == "[" and text[-1] == "]":
-        elements = {_reduced(element, depth) for element in split_outside_brackets(text[1:-1], ",")}
+        elements = {_reduced(element, depth) for element in _split(text[1:-1], ",")}
         return _collection(elements.pop()) if len(elements) == 1 else UNKNOWN_TYPE
     indexed = _INDEXED(text)
     return UNKNOWN_TYPE if indexed is None else _member(_reduced(indexed[1], depth), indexed[2] or indexed[3])
@@ -151,25 +155,4 @@ def _collection(element: TypeText) -> TypeText:
 
 
 def _is_split(text: str, sign: str) -> bool:
-    return sign in text and len(split_outside_brackets(text, sign)) > 1
-
-
-def split_outside_brackets(text: str, separator: str) -> list[str]:
-    """The parts of a text between separators that are in no brackets and no quotes."""
-    if separator not in text:
-        return [text]
-    parts, depth, start, quote = [], 0, 0, ""
-    for at, character in enumerate(text):
-        if quote:
-            quote = "" if character == quote else quote
-        elif character in "\"'`":
-            quote = character
-        elif character in "([{<":
-            depth += 1
-        elif character in ")]}>":
-            depth -= 1
-        elif character == separator and depth == 0:
-            parts.append(text[start:at])
-            start = at + 1
-    parts.append(text[start:])
-    return parts
+    return sign in text and len(_split(text, sign)) > 1

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from ..codegraph import CodeGraph, FileGraph, parse_file
 from ..codegraph.cover import Spans
-from ..codegraph.prefix import parse_prefix
+from ..codegraph.prefix import common_length, parse_prefix
 from ..codegraph.relations import Relations
 from ..codegraph.weights import Weights
 from ..languages import language_named
@@ -334,7 +334,7 @@ class CursorView:
     def _count_unchanged(self) -> int:
         """The number of first windows of the prefix that equal those of the indexed file."""
         text = self.index.texts.get(self.path, b"")
-        n_same_lines = self.prefix.count(b"\n", 0, _common_length(text, self.prefix))
+        n_same_lines = self.prefix.count(b"\n", 0, common_length(text, self.prefix))
         indexed_ends = self.index.ends[self._indexed.start : self._indexed.stop]
         n = min(len(indexed_ends), len(self.own_ends))
         same = (self.own_ends[:n] == indexed_ends[:n]) & (self.own_ends[:n] <= n_same_lines)
@@ -347,10 +347,3 @@ class CursorView:
         )
         values[self._indexed.start : self._indexed.stop] = 0
         return values
-
-
-def _common_length(a: bytes, b: bytes) -> int:
-    n = min(len(a), len(b))
-    if a[:n] == b[:n]:
-        return n
-    return int(np.argmax(np.frombuffer(a, np.uint8, n) != np.frombuffer(b, np.uint8, n)))

@@ -177,8 +177,7 @@ def implementations(index: RepositoryIndex, named: NamedDefinition) -> tuple[lis
     resolver = TypedResolver(index.graph)
     if definition.kind != "interface" or not language_named(index.graph.files[path].language).has_method_sets:
         return [], []
-    above = resolver.mro(path, definition.qualified_name).classes
-    methods = sorted({method.name for key in above for _, method in resolver.members(*key)})
+    methods = sorted(resolver.method_names(path, definition.qualified_name))
     found: dict[tuple[str, str], NamedDefinition] = {}
     having = {method: [n for n in index.names.definitions(method) if n.definition.name == method] for method in methods}
     rarest = min(having.values(), key=len, default=[])
