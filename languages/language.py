@@ -20,8 +20,11 @@ from .syntax import NodeReader
 BlockStyle = Literal["", "indentation", "braces", "end"]
 """How a block of statements ends: by a smaller indentation, a brace, or the word `end`; "" for unknown."""
 
-ModuleStyle = Literal["", "python", "web", "go", "include", "class"]
+ModuleStyle = Literal["", "python", "web", "go", "rust", "lua", "source", "include", "class"]
 """The meaning of the text of an import: the rules by which `codegraph.modules` finds the file."""
+
+PackageStyle = Literal["", "directory", "declared"]
+"""What makes the files of a package: nothing, their directory, or the package or namespace that each file declares."""
 
 # Not the brace of a literal, of names to import, or of a namespace, whose content many do not indent.
 BRACE_HEADER = re.compile(
@@ -71,16 +74,25 @@ class Language:
     import_lines: tuple[ImportPattern, ...] = ()  # forms of import statements that name files of the repository
     import_suffixes: str = ""  # file suffixes that an import may leave out, or of an included header's source, in order
     shares_directory: bool = False  # files of one directory see each other's definitions without imports
+    package_style: PackageStyle = ""
+    has_outer_packages: bool = False  # the names of the packages around a package are known in it
+    has_open_types: bool = False  # several places may define the parts of one type
+    has_extensions: bool = False  # functions outside of a type, in any file, may be methods of it
+    has_implicit_object: bool = False  # the members of the classes around a plain name are among its meanings
     test_ending: str = ""  # of files whose definitions only such files see
+    test_path: str = ""  # pattern of paths of files whose definitions only such files see
     own_object: str = "self this"  # words for the object or class around a method
+    own_class: str = "cls"  # words for the class around a method
     super_word: str = ""  # for the object as an instance of its base class
     super_is_called: bool = False  # the word is a function
     constructor: str = ""  # name of constructors, beside the name of the class
+    new_method: str = ""  # method of a class that makes an object of it
     call_method: str = ""  # name of the method that makes objects callable
     private_prefix: str = ""  # of names that a star import leaves out
     builtins: str = ""  # names that every file knows
     element_methods: str = ""  # methods of collections that return an element
     collection_methods: str = ""  # methods of collections that return a collection of the same elements
+    identity_methods: str = ""  # methods of wrappers of a value, which give the value
     has_method_sets: bool = False  # a type implements an interface by its methods alone
     has_types: bool = False  # readers state the types of names, so `codegraph.typed_resolver` resolves calls
     has_interfaces: bool = False  # a class names the interfaces that it implements
