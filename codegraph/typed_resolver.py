@@ -87,7 +87,7 @@ class TypedResolver(Resolver):
             found = self.read(path, within, parts, line)
             if found is None and self._may_be_global(path, within, last, rules):
                 target = self.unique(symbols.language, last)
-                return () if target is None else (target,)
+                return () if target is None or not self._has_kind(target, rules.global_kinds) else (target,)
             return self._called(found)
         receiver = self.read(path, within, parts[:-1], line)
         found = None if receiver is None else self.member(receiver, last)
@@ -104,6 +104,10 @@ class TypedResolver(Resolver):
         if rules.shares_directory or self._is_bound(path, within, name):
             return False  # all names of a package are known
         return rules.has_globals or self._has_outside_stars(path)
+
+    def _has_kind(self, target: Resolution, kinds: str) -> bool:
+        definition = self._header(target.path, target.qualified_name) if kinds else None
+        return not kinds or (definition is not None and definition.kind in kinds.split())
 
     def _implementations(self, method: Value) -> tuple[Resolution, ...]:
         """The methods that implement a method of an interface, nearest to it first."""
@@ -204,6 +208,8 @@ class TypedResolver(Resolver):
             operations = operations[1:] if rules.super_is_called else operations
         else:
             value = self.name(path, within, head, line, is_type=is_type)
+            if value is None and parts[1:] and rules.module_separator and not self._is_bound(path, within, head):
+                value = self._module_at(path, head, "")
         value = self._after(value, operations)
         for name, operations in parts[1:]:
             if value is None:
@@ -337,7 +343,9 @@ class TypedResolver(Resolver):
             if found is not None:
                 return found
         if owner:
-            return None
+            # The star imports of an inline module are those of its file.
+            is_inline = rules.module_separator and not self._is_type(symbols, owner) and symbols.is_class(owner)
+            return self._from_elsewhere(path, key.rpartition(".")[2], symbols) if is_inline else None
         if rules.package_style == "declared":
             family, _, package = symbols.package_key.partition("\0")
             while rules.has_outer_packages and package:
@@ -349,7 +357,20 @@ class TypedResolver(Resolver):
             return self._from_star(path, key, symbols)
         if self._is_private(symbols, key) or STAR_IMPORTS not in symbols.entries:
             return None
-        return self.memoised(self.shared, (path, key), self._star_imported, path, key)
+        found = self.memoised(self.shared, (path, key), self._star_imported, path, key)
+        if found is None and rules.module_separator:
+            return self.memoised(self.shared, (path, key, "star"), self._member_of_stars, path, key)
+        return found
+
+    def _member_of_stars(self, path: str, name: str) -> Value | None:
+        """The value of a name that a star import of an enum or an inline module brings."""
+        symbols = self.symbols(path)
+        for item in symbols.entries.get(STAR_IMPORTS, ()) if symbols is not None else ():
+            owner = self._module_at(path, item.module, "") if isinstance(item, ImportedName) else None
+            found = self.member(owner, name) if owner is not None and owner.kind == CLASS_VALUE else None
+            if found is not None and found.kind != OUTSIDE_VALUE:
+                return found
+        return None
 
     def _is_type(self, symbols: SymbolTable, name: str) -> bool:
         definition = symbols.definition(name)
@@ -645,6 +666,8 @@ class TypedResolver(Resolver):
             if value is None:
                 return _OUTSIDE
             return value._replace(how="import") if value.kind in (CLASS_VALUE, FUNCTION_VALUE) else value
+        if rules.module_separator:
+            return self._module_at(path, item.module, item.name)
         style = rules.module_style
         module = "." * item.level + item.module
         if not item.name and style == "python" and item.local_name == item.module.partition(".")[0]:
@@ -663,6 +686,20 @@ class TypedResolver(Resolver):
             return self._default_export(target) or target
         value = self._module_member(target, item.name)
         return None if value is None else _as_imported(value, found[0], item.name)
+
+    def _module_at(self, path: str, module: str, name: str) -> Value | None:
+        """The value of a module path, or of a name in it, where a part may also be a type or an imported name."""
+        rules = self._rules(path)
+        found = self.module(rules.module_style, path, module)
+        if found:
+            target: Value | None = Value(MODULE_VALUE, found[0], "", "import")
+        else:
+            outer, separator, last = module.rpartition(rules.module_separator)
+            target = self._module_at(path, outer, last) if separator else self.attribute(path, module) or _OUTSIDE
+        if target is None or not name:
+            return target
+        value = self.member(target, name)
+        return value if value is None or not found else _as_imported(value, found[0], name)
 
     def _default_export(self, module: Value) -> Value | None:
         """What `export default` or `module.exports =` gives of a module."""
@@ -709,6 +746,10 @@ class TypedResolver(Resolver):
         return _OUTSIDE
 
     def _submodule(self, path: str, name: str) -> Value | None:
+        rules = self._rules(path)
+        if rules.module_separator:
+            found = self.module(rules.module_style, path, f"self{rules.module_separator}{name}")
+            return Value(MODULE_VALUE, found[0], "", "import") if found else None
         if self._rules(path).module_style not in ("python", ""):
             return None
         if not path.endswith(("/", "__init__.py", "__init__.pyi")):
@@ -762,8 +803,12 @@ class TypedResolver(Resolver):
         found = []
         for item in symbols.entries.get(STAR_IMPORTS, ()):
             if isinstance(item, ImportedName):
-                style = language_named(symbols.language).module_style
-                files = self.module(style, directory_of(path), "." * item.level + item.module)
+                rules = language_named(symbols.language)
+                if rules.module_separator:
+                    value = self._module_at(path, item.module, "")
+                    found.append(value.path if value is not None and value.kind == MODULE_VALUE else "")
+                    continue
+                files = self.module(rules.module_style, directory_of(path), "." * item.level + item.module)
                 found.append(files[0] if files and not files[0].endswith("/") else "")
         return found
 

@@ -71,6 +71,7 @@ class Language:
     embedded: ScriptBlocks | None = None  # the part of a file that the grammar reads, None for all of it
     family: str = ""  # languages whose files call each other's definitions; `name` when ""
     module_style: ModuleStyle = ""
+    module_separator: str = ""  # of an imported path, whose parts are modules, types, and names that they import
     import_lines: tuple[ImportPattern, ...] = ()  # forms of import statements that name files of the repository
     import_suffixes: str = ""  # file suffixes that an import may leave out, or of an included header's source, in order
     shares_directory: bool = False  # files of one directory see each other's definitions without imports
@@ -98,6 +99,7 @@ class Language:
     has_interfaces: bool = False  # a class names the interfaces that it implements
     has_block_scopes: bool = False  # of several values of a module's name the latest above a line counts there
     has_globals: bool = False  # names may be known in all files without an import
+    global_kinds: str = ""  # the only kinds of definitions that `has_globals` is true of
 
     @property
     def written(self) -> str:
