@@ -8,6 +8,7 @@ outside of the repository is known to be outside.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
@@ -56,6 +57,8 @@ DEFAULT_EXPORT = "default"
 MAX_IMPLEMENTATIONS = 20
 """A method with more candidates for its implementation has none."""
 
+_CALLABLE = frozenset({MODULE_VALUE, CLASS_VALUE, FUNCTION_VALUE})
+
 MAX_PARTS = 60
 """Places of one type that are read."""
 
@@ -84,13 +87,20 @@ class TypedResolver(Resolver):
         last = parts[-1].name
         rules = language_named(symbols.language)
         if len(parts) == 1:
-            found = self.read(path, within, parts, line)
+            found = self.read(path, within, parts, line, is_called=True)
             if found is None and self._may_be_global(path, within, last, rules):
-                target = self.unique(symbols.language, last)
-                return () if target is None or not self._has_kind(target, rules.global_kinds) else (target,)
+                return self._global(path, symbols.language, last, rules)
+            if found is not None and found.kind not in _CALLABLE and rules.has_fields_apart:
+                found = self.attribute(path, last)  # `let app: App = app()` calls no variable
             return self._called(found)
         receiver = self.read(path, within, parts[:-1], line)
-        found = None if receiver is None else self.member(receiver, last)
+        found = None if receiver is None else self.member(receiver, last, is_called=True)
+        if receiver is not None and found == receiver._replace(kind=INSTANCE_VALUE) and receiver.kind == CLASS_VALUE:
+            return self._called(receiver)  # a variant of an enum is called
+        if rules.has_traits_in_scope and (found is None or found.kind == OUTSIDE_VALUE):
+            by_trait = self._trait_method(path, last)
+            if by_trait is not None:
+                return (by_trait,)
         if found is None and last not in rules.builtin_names and (receiver is None or self._is_open(receiver)):
             return tuple(
                 target for target in self.by_name(symbols.language, last, near=path) if "." in target.qualified_name
@@ -105,9 +115,42 @@ class TypedResolver(Resolver):
             return False  # all names of a package are known
         return rules.has_globals or self._has_outside_stars(path)
 
-    def _has_kind(self, target: Resolution, kinds: str) -> bool:
-        definition = self._header(target.path, target.qualified_name) if kinds else None
-        return not kinds or (definition is not None and definition.kind in kinds.split())
+    def _global(self, path: str, language: str, name: str, rules: Language) -> tuple[Resolution, ...]:
+        """The definition of a name that all files know: the only one, or the nearest where their kinds are limited."""
+        if not rules.global_kinds:
+            target = self.unique(language, name)
+            return () if target is None else (target,)
+        kinds = rules.global_kinds.split()
+        for target in self.by_name(language, name, near=path):
+            definition = self._header(target.path, target.qualified_name)
+            if definition is not None and definition.kind in kinds:
+                return (target,)
+        return ()
+
+    def _trait_method(self, path: str, name: str) -> Resolution | None:
+        """The method of a trait that the file imports or defines: only these are known for a type without a member."""
+        for trait_path, trait in self.memoised(self.shared, (path, "traits"), self._traits_in_scope, path) or ():
+            found = self.attribute(trait_path, f"{trait}.{name}")
+            if found is not None and found.kind == FUNCTION_VALUE:
+                return Resolution(found.path, found.name, "trait")
+        return None
+
+    def _traits_in_scope(self, path: str) -> tuple[tuple[str, str], ...]:
+        found: dict[tuple[str, str], None] = {}
+        for source in (path, *(module for module, direct in self.star_sources(path) if direct)):
+            symbols = self.symbols(source)
+            self.dependencies.add((source, NAME_LIST))
+            for key, entries in symbols.entries.items() if symbols is not None else ():
+                for entry in entries if key != STAR_IMPORTS else ():
+                    value: Value | None = None
+                    if isinstance(entry, ImportedName) and (entry.name or entry.local_name)[:1].isupper():
+                        value = self._imported(source, entry)
+                    elif isinstance(entry, Definition) and entry.kind in INTERFACE_KINDS:
+                        value = Value(CLASS_VALUE, source, key, "same file")
+                    definition = self._header(value.path, value.name) if value and value.kind == CLASS_VALUE else None
+                    if value is not None and definition is not None and definition.kind in INTERFACE_KINDS:
+                        found.update(dict.fromkeys(self.mro(value.path, value.name).classes))
+        return tuple(found)
 
     def _implementations(self, method: Value) -> tuple[Resolution, ...]:
         """The methods that implement a method of an interface, nearest to it first."""
@@ -193,11 +236,19 @@ class TypedResolver(Resolver):
     # Names
 
     def read(
-        self, path: str, within: str, parts: tuple[NamePart, ...], line: int | None = None, *, is_type: bool = False
+        self,
+        path: str,
+        within: str,
+        parts: tuple[NamePart, ...],
+        line: int | None = None,
+        *,
+        is_type: bool = False,
+        is_called: bool = False,
     ) -> Value | None:
         """The value of a dotted expression in a scope (a qualified name); None when it is unknown.
 
         `is_type`: the expression is a type, so its first name is none of an object where the language separates them.
+        `is_called`: the expression is called, so it is no module.
         """
         head, operations = parts[0]
         if head == "?":
@@ -208,13 +259,14 @@ class TypedResolver(Resolver):
             operations = operations[1:] if rules.super_is_called else operations
         else:
             value = self.name(path, within, head, line, is_type=is_type)
-            if value is None and parts[1:] and rules.module_separator and not self._is_bound(path, within, head):
+            if value is None and rules.module_separator and not is_called and not self._is_bound(path, within, head):
                 value = self._module_at(path, head, "")
         value = self._after(value, operations)
-        for name, operations in parts[1:]:
+        for at, (name, operations) in enumerate(parts[1:], start=2):
             if value is None:
                 return None
-            value = self._after(self.member(value, name), operations)
+            is_method = operations.startswith("(") or (is_called and at == len(parts) and not operations)
+            value = self._after(self.member(value, name, is_called=is_method), operations)
         return value
 
     def _after(self, value: Value | None, operations: str) -> Value | None:
@@ -243,7 +295,8 @@ class TypedResolver(Resolver):
                     entries = None  # members of a type from outside of the scope
                 if entries is not None and (not only_types or _may_be_type(entries)):
                     value = self._local(path, key, entries, symbols, line)
-                    if not self._is_constructor(value):
+                    is_own = value is None and rules.has_fields_apart and _names_itself(name, entries)
+                    if not is_own and not self._is_constructor(value):
                         return value
                 elif rules.package_style == "declared" or rules.has_extensions:
                     found = self._member_around(path, scope, name, symbols, rules, only_types)
@@ -416,8 +469,8 @@ class TypedResolver(Resolver):
         self.dependencies.add((key,))
         return Value(MODULE_VALUE, "", key[:-1] + ".", "import") if self._source.definitions_named(key) else None
 
-    def member(self, value: Value, name: str) -> Value | None:
-        """The value of `value.name`."""
+    def member(self, value: Value, name: str, *, is_called: bool = False) -> Value | None:
+        """The value of `value.name`, of a method if it is called and the language has fields of the same name."""
         kind, path = value.kind, value.path
         if kind == OUTSIDE_VALUE:
             return value
@@ -430,10 +483,13 @@ class TypedResolver(Resolver):
             result = self.result(value)
             if result is None or result.kind == FUNCTION_VALUE:  # a function may return itself
                 return None
-            return self.member(result, name)
+            return self.member(result, name, is_called=is_called)
         classes, complete, n_parts = self.mro(path, value.name)
+        has_fields_apart = self._rules(path).has_fields_apart and kind == INSTANCE_VALUE
         for depth, (class_path, class_name) in enumerate(classes[n_parts:] if kind == SUPER_VALUE else classes):
             found = self.attribute(class_path, f"{class_name}.{name}")
+            if has_fields_apart and found is not None and is_called != (found.kind == FUNCTION_VALUE):
+                found = None if is_called else self._field(class_path, f"{class_name}.{name}") or found
             if found is None:
                 continue
             if found.kind == OUTSIDE_VALUE:
@@ -451,6 +507,13 @@ class TypedResolver(Resolver):
         if kind == SUPER_VALUE:
             return None if complete else _OUTSIDE
         return self._outside_of_class(value, classes, name)
+
+    def _field(self, path: str, key: str) -> Value | None:
+        """The value of a field, which a method of the same name does not hide."""
+        symbols = self.symbols(path)
+        entries = symbols.entries.get(key, ()) if symbols is not None else ()
+        fields = tuple(entry for entry in entries if isinstance(entry, BoundName))
+        return self.memoised(self.shared, (path, key, "field"), self._first, path, key, fields)
 
     def _outside_of_class(self, value: Value, classes: tuple[tuple[str, str], ...], name: str) -> Value | None:
         """A member that no class of the value has: an extension, the making of an object, an unwrapping."""
@@ -643,7 +706,7 @@ class TypedResolver(Resolver):
             return None
         if entry.how == "annotation":
             return self._typed(path, entry.scope, entry.value)
-        value = self.read(path, entry.scope, parse_dotted(entry.value))
+        value = self.read(path, entry.scope, parse_dotted(entry.value), is_called=entry.how == "call")
         if entry.how == "call":
             value = self.result(value)
         return value._replace(how="typed local") if value is not None and value.kind == INSTANCE_VALUE else value
@@ -705,7 +768,10 @@ class TypedResolver(Resolver):
         """What `export default` or `module.exports =` gives of a module."""
         if not module.path or module.path.endswith("/"):
             return None
-        value = self.attribute(module.path, DEFAULT_EXPORT)
+        name = DEFAULT_EXPORT
+        if self._rules(module.path).module_separator:  # `pub mod serve; pub use serve::serve;`
+            name = re.sub(r"(?:/mod)?\.\w+$", "", module.path).rpartition("/")[2]
+        value = self.attribute(module.path, name)
         return None if value is None or value.kind == MODULE_VALUE else _as_imported(value, module.path, value.name)
 
     def _module_member(self, module: Value, name: str) -> Value | None:
@@ -969,6 +1035,11 @@ def _is_named_like(path: str, name: str) -> bool:
     """Whether a file has the name of a definition, in any style of letters."""
     stem = path.rpartition("/")[2].partition(".")[0]
     return stem.replace("_", "").replace("-", "").lower() == name.rpartition(".")[2].replace("_", "").lower()
+
+
+def _names_itself(name: str, entries: tuple[Entry, ...]) -> bool:
+    """Whether a value of a variable begins with the name of the variable, which means an outer name there."""
+    return any(isinstance(entry, BoundName) and parse_dotted(entry.value)[0].name == name for entry in entries)
 
 
 def _as_imported(value: Value, module: str, name: str) -> Value:

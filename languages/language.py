@@ -94,7 +94,9 @@ class Language:
     element_methods: str = ""  # methods of collections that return an element
     collection_methods: str = ""  # methods of collections that return a collection of the same elements
     identity_methods: str = ""  # methods of wrappers of a value, which give the value
+    has_fields_apart: bool = False  # a field and a method of a type may have the same name
     has_method_sets: bool = False  # a type implements an interface by its methods alone
+    has_traits_in_scope: bool = False  # a method of a trait is known where the file imports or defines the trait
     has_types: bool = False  # readers state the types of names, so `codegraph.typed_resolver` resolves calls
     has_interfaces: bool = False  # a class names the interfaces that it implements
     has_block_scopes: bool = False  # of several values of a module's name the latest above a line counts there

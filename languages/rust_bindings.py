@@ -268,14 +268,16 @@ def bind_pattern(walk: SyntaxWalk, pattern: Node, value: Value) -> None:
         if kind in ("identifier", "shorthand_field_identifier"):
             name = _name(walk, node)
             # A name with a capital is a constant or a variant.
-            if not name[0].isupper() and (how, text) != ("alias", name):
+            if not name[0].isupper() and not (text == name and how in ("alias", "call")):
                 walk.add_binding(walk.scope, name, how, text, node)
         elif kind in ("mut_pattern", "ref_pattern", "reference_pattern") and node.named_child_count:
             waiting.append((node.named_children[-1], (how, text)))
         elif kind in ("captured_pattern", "match_pattern", "or_pattern"):
             waiting += [(part, (how, text)) for part in node.named_children[::-1]]
         elif kind == "tuple_pattern":
-            waiting += [(part, UNKNOWN) for part in node.named_children[::-1]]
+            # A tuple is its first part.
+            for at, part in reversed(list(enumerate(_parts(node)))):
+                waiting.append((part, (how, text) if at == 0 and how != "annotation" else UNKNOWN))
         elif kind == "slice_pattern":
             element = ("alias", _expression(how, text) + ELEMENTS) if text and how != "annotation" else UNKNOWN
             waiting += [(part, element) for part in node.named_children[::-1]]

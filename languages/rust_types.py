@@ -101,6 +101,8 @@ def type_text(
             node = node.child_by_field_name("element")
         elif kind in ("bounded_type", "trait_bounds"):
             return bound_text(walk, node, parameters, suffix=suffix)
+        elif kind == "tuple_type" and not suffix:
+            node = next((part for part in node.named_children if not part.type.endswith("_comment")), None)
         elif kind in ("higher_ranked_trait_bound", "bracketed_type"):
             node = node.named_children[-1] if node.named_child_count else None
         else:
@@ -194,7 +196,9 @@ def implemented(
 
 _ASSOCIATED = {
     "Deref": ("Target", ""),
+    "Future": ("Output", ""),
     "Index": ("Output", ELEMENTS),
+    "IntoFuture": ("Output", ""),
     "IntoIterator": ("Item", ELEMENTS),
     "Iterator": ("Item", ELEMENTS),
     "Stream": ("Item", ELEMENTS),

@@ -13,12 +13,15 @@ from ..lexer import Lexer, Open, Rule
 from ..lexical_rules import CHARACTER, SLASH_MARKS, SLASHES, block_comment, line_comment, quoted
 from ..nodes import define_named
 from ..rust_bindings import (
+    UNKNOWN,
     bind_bounds,
     bind_closures,
     bind_fields,
     bind_parameters,
+    bind_pattern,
     bind_variant,
     callee_text,
+    known,
     outer_parameters,
     read_condition,
     read_constant,
@@ -38,7 +41,7 @@ from ..rust_types import (
     type_parameters,
     type_text,
 )
-from ..syntax import NodeReader, SyntaxWalk
+from ..syntax import NodeReader, ScopedChildren, SyntaxWalk
 
 if TYPE_CHECKING:
     from tree_sitter import Node
@@ -88,8 +91,6 @@ def read_use(walk: SyntaxWalk, node: Node) -> None:
 def _bring_path(walk: SyntaxWalk, node: Node, path: str, alias: str) -> None:
     path = path.replace("r#", "").removeprefix("::")
     module, _, name = path.rpartition("::")
-    if alias == "_":
-        return
     if name == "self" or not module or name == "super":  # `use a::b::{self as c}`, `use a;`
         module = module if name == "self" and module else path
         walk.add_import(node, alias or name, module_path(walk, module), "")
@@ -194,34 +195,93 @@ def _read_macro_call(walk: SyntaxWalk, node: Node) -> None:
         walk.add_call(node, path_text(walk, name))
 
 
+def _read_attribute(walk: SyntaxWalk, node: Node) -> ScopedChildren:
+    """Attributes call nothing."""
+    return []
+
+
 def _read_closure(walk: SyntaxWalk, node: Node) -> None:
     bind_parameters(walk, node.child_by_field_name("parameters"))
 
 
+# Macros
+
+
 def _read_token_tree(walk: SyntaxWalk, node: Node) -> None:
-    """The arguments of a macro are loose tokens: a name before an opening bracket is taken for a call."""
+    """The arguments of a macro are loose tokens: a name before an opening bracket is taken for a call.
+
+    `let x = f();` and the annotated parameters of a closure, `|x: Shop|`, are bound.
+    """
     tokens = node.children
     for at in range(1, len(tokens)):
-        if tokens[at].type == "token_tree" and tokens[at - 1].type == "identifier" and _opens(walk, tokens[at]):
-            links = [walk.text(tokens[at - 1])]
-            start = at - 1
-            while start >= 2 and tokens[start - 1].type in (".", "::") and len(links) < MAX_LINKS:
-                calls = ""
-                inner = start - 2
-                while inner and (tokens[inner].type == "?" or _is_called(walk, tokens[inner])):
-                    calls += "()" if tokens[inner].type == "token_tree" else ""
-                    inner -= 1
-                if tokens[inner].type not in _PATH_TOKENS:
-                    break
-                links.append(walk.text(tokens[inner]) + calls)
-                start = inner
-            is_whole = not start or tokens[start - 1].type not in (".", "::")
-            if links[-1] in ("crate", "super", "self") and tokens[start + 1].type == "::":
-                # The head of a path; only `super` may repeat, see `path_text`.
-                path = path_of(walk, "::".join(link.removesuffix("()") for link in reversed(links)))
-                walk.add_call(tokens[at - 1], path if is_whole and not any("(" in link for link in links) else "")
-            else:
-                walk.add_call(tokens[at - 1], ".".join(links[::-1]) if is_whole else f"?.{links[0]}")
+        kind = tokens[at].type
+        if kind == "token_tree":
+            if tokens[at - 1].type == "identifier" and _opens(walk, tokens[at]):
+                _read_loose_call(walk, tokens, at - 1)
+        elif kind == "let":
+            _read_loose_let(walk, tokens, at + 1)
+        elif kind == ":" and tokens[at - 1].type == "identifier":
+            first = at - 2 - (tokens[at - 2].type == "mutable_specifier")
+            if first >= 0 and tokens[first].type in ("|", ","):
+                bind_pattern(walk, tokens[at - 1], known("annotation", _loose_path(walk, tokens, at + 1)))
+
+
+def _read_loose_call(walk: SyntaxWalk, tokens: list[Node], last: int) -> None:
+    text, start = _loose_chain(walk, tokens, last)
+    is_whole = not start or tokens[start - 1].type not in (".", "::")
+    walk.add_call(tokens[last], text if is_whole else f"?.{walk.text(tokens[last])}")
+
+
+def _loose_chain(walk: SyntaxWalk, tokens: list[Node], last: int) -> tuple[str, int]:
+    """The dotted text of the chain of tokens that ends with this one, and the index of its first token."""
+    links, start, is_path = [walk.text(tokens[last])], last, False
+    while start >= 2 and tokens[start - 1].type in (".", "::") and len(links) < MAX_LINKS:
+        calls, inner = "", start - 2
+        while inner and (tokens[inner].type == "?" or _is_called(walk, tokens[inner])):
+            calls += "()" if tokens[inner].type == "token_tree" else ""
+            inner -= 1
+        if tokens[inner].type not in _PATH_TOKENS:
+            break
+        is_path = tokens[start - 1].type == "::"
+        links.append(walk.text(tokens[inner]) + calls)
+        start = inner
+    if is_path and links[-1] in ("crate", "self", "super"):
+        text = "::".join(links[::-1])
+        return ("" if "(" in text else path_of(walk, text)), start
+    return ".".join(link for link in links[::-1] if link != "await"), start
+
+
+def _loose_path(walk: SyntaxWalk, tokens: list[Node], first: int) -> str:
+    """The type that begins with this token, "" for one with arguments."""
+    while first < len(tokens) and tokens[first].type in ("&", "lifetime", "mutable_specifier"):
+        first += 1
+    last = first
+    while last + 2 < len(tokens) and tokens[last + 1].type == "::" and tokens[last + 2].type == "identifier":
+        last += 2
+    is_name = last < len(tokens) and tokens[last].type in ("identifier", "primitive_type")
+    if not is_name or (last + 1 < len(tokens) and tokens[last + 1].type == "<"):
+        return ""
+    return path_of(walk, "::".join(walk.text(token) for token in tokens[first : last + 1 : 2]))
+
+
+def _read_loose_let(walk: SyntaxWalk, tokens: list[Node], at: int) -> None:
+    at += at < len(tokens) and tokens[at].type == "mutable_specifier"
+    if at + 2 >= len(tokens) or tokens[at].type != "identifier":
+        return
+    value = UNKNOWN
+    if tokens[at + 1].type == ":":
+        value = known("annotation", _loose_path(walk, tokens, at + 2))
+    elif tokens[at + 1].type == "=":
+        end = next((n for n in range(at + 2, len(tokens)) if tokens[n].type == ";"), len(tokens))
+        last, is_call = end - 1, False
+        while last > at + 2 and (tokens[last].type == "?" or _is_called(walk, tokens[last])):
+            is_call = is_call or tokens[last].type == "token_tree"
+            last -= 1
+        if tokens[last].type == "identifier":
+            text, start = _loose_chain(walk, tokens, last)
+            first = at + 2 + (tokens[at + 2].type == "&") + (tokens[at + 3].type == "mutable_specifier")
+            value = known("call" if is_call else "alias", text) if start == first else UNKNOWN
+    bind_pattern(walk, tokens[at], value)
 
 
 def _opens(walk: SyntaxWalk, tree: Node) -> bool:
@@ -238,6 +298,7 @@ _TABLE = SyntaxTable(
     calls={},
     others={
         "ERROR": error_reader("", RustHeader),
+        "attribute_item": _read_attribute,
         "call_expression": _read_call,
         "closure_expression": _read_closure,
         "const_item": read_constant,
@@ -247,6 +308,7 @@ _TABLE = SyntaxTable(
         "function_item": _read_function,
         "function_signature_item": _read_function,
         "impl_item": _read_impl,
+        "inner_attribute_item": _read_attribute,
         "let_condition": read_condition,
         "let_declaration": read_let,
         "macro_invocation": _read_macro_call,
@@ -319,6 +381,8 @@ LANGUAGES = (
             " write"
         ),
         has_extensions=True,
+        has_fields_apart=True,
+        has_traits_in_scope=True,
         has_types=True,
         has_interfaces=True,
         has_globals=True,
