@@ -95,17 +95,22 @@ class TypedResolver(Resolver):
             return self._called(found)
         receiver = self.read(path, within, parts[:-1], line)
         found = None if receiver is None else self.member(receiver, last, is_called=True)
-        if receiver is not None and found == receiver._replace(kind=INSTANCE_VALUE) and receiver.kind == CLASS_VALUE:
-            return self._called(receiver)  # a variant of an enum is called
+        if receiver is not None and found is not None and (receiver.kind, found.kind) == (CLASS_VALUE, INSTANCE_VALUE):
+            # A variant of an enum is called.
+            return self._called(receiver) if receiver[1:3] == found[1:3] else ()
         if rules.has_traits_in_scope and (found is None or found.kind == OUTSIDE_VALUE):
             by_trait = self._trait_method(path, last)
-            if by_trait is not None:
-                return (by_trait,)
+            if by_trait is not None or receiver is not None:
+                return (by_trait,) if by_trait is not None else ()
         if found is None and last not in rules.builtin_names and (receiver is None or self._is_open(receiver)):
-            return tuple(
-                target for target in self.by_name(symbols.language, last, near=path) if "." in target.qualified_name
-            )
-        if found is not None and found.kind == OUTSIDE_VALUE and rules.has_extensions:
+            named = self.by_name(symbols.language, last, near=path)
+            named = [target for target in named if "." in target.qualified_name]
+            if (
+                rules.has_traits_in_scope
+            ):  # methods from outside have any name: the type must be one that the file names
+                named = named if len(named) == 1 and self._is_bound(path, MODULE, _owner_name(named[0])) else []
+            return tuple(named)
+        if found is not None and found.kind == OUTSIDE_VALUE and rules.has_extensions and not rules.has_traits_in_scope:
             return self._extensions_by_name(path, last)
         return self._called(self._after(found, parts[-1].operations))
 
@@ -172,7 +177,7 @@ class TypedResolver(Resolver):
         if len(places) > MAX_IMPLEMENTATIONS:
             return ()
         wanted = self.method_names(path, interface) if is_implicit else set()
-        wanted_type = self.identity(path, interface)
+        wanted_type, own = self.identity(path, interface), (path, f"{interface}.{name}")
         found: list[Resolution] = []
         for other, qualified in sorted(places, key=lambda place: distance(path, place[0])):
             owner = qualified.rpartition(".")[0] if is_implicit else qualified
@@ -184,7 +189,7 @@ class TypedResolver(Resolver):
             else:
                 fits = any(self.identity(*each) == wanted_type for each in self.mro(other, owner).classes)
             member = self.member(value, name) if fits else None
-            if member is not None and member.kind == FUNCTION_VALUE and (member.path, member.name) != (path, name):
+            if member is not None and member.kind == FUNCTION_VALUE and (member.path, member.name) != own:
                 found.append(Resolution(member.path, member.name, "implementation"))
         return tuple(dict.fromkeys(found))
 
@@ -259,8 +264,8 @@ class TypedResolver(Resolver):
             operations = operations[1:] if rules.super_is_called else operations
         else:
             value = self.name(path, within, head, line, is_type=is_type)
-            if value is None and rules.module_separator and not is_called and not self._is_bound(path, within, head):
-                value = self._module_at(path, head, "")
+            if value is None and rules.module_separator and (parts[1:] or not is_called):
+                value = self._module_at(path, head, "") if not self._is_bound(path, within, head) else None
         value = self._after(value, operations)
         for at, (name, operations) in enumerate(parts[1:], start=2):
             if value is None:
@@ -522,11 +527,11 @@ class TypedResolver(Resolver):
             found = self.extension(value.path, classes, name)
             if found is not None:
                 return found._replace(how=value.how)
-        if value.kind == CLASS_VALUE and rules.new_method and name == rules.new_method:
+        if value.kind == CLASS_VALUE and name in rules.new_method.split():
             return value
         if value.kind == INSTANCE_VALUE and name in rules.identity_methods.split():
             return value._replace(kind=METHOD_VALUE, how="returned type")
-        return None
+        return _OUTSIDE if rules.has_traits_in_scope and value.kind in (CLASS_VALUE, INSTANCE_VALUE) else None
 
     def extension(self, path: str, classes: tuple[tuple[str, str], ...], name: str) -> Value | None:
         """The member of a class that is defined outside of it; the nearest to a file if there are several."""
@@ -1035,6 +1040,11 @@ def _is_named_like(path: str, name: str) -> bool:
     """Whether a file has the name of a definition, in any style of letters."""
     stem = path.rpartition("/")[2].partition(".")[0]
     return stem.replace("_", "").replace("-", "").lower() == name.rpartition(".")[2].replace("_", "").lower()
+
+
+def _owner_name(target: Resolution) -> str:
+    """The name of the type of a method."""
+    return target.qualified_name.rpartition(".")[0].rpartition(".")[2]
 
 
 def _names_itself(name: str, entries: tuple[Entry, ...]) -> bool:

@@ -87,7 +87,7 @@ class Language:
     super_word: str = ""  # for the object as an instance of its base class
     super_is_called: bool = False  # the word is a function
     constructor: str = ""  # name of constructors, beside the name of the class
-    new_method: str = ""  # method of a class that makes an object of it
+    new_method: str = ""  # methods of a class that make an object of it, unless it defines them
     call_method: str = ""  # name of the method that makes objects callable
     private_prefix: str = ""  # of names that a star import leaves out
     builtins: str = ""  # names that every file knows

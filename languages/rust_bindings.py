@@ -26,8 +26,6 @@ _SAME_VALUE = frozenset({"Ok", "Ready", "Some"})
 """Constructors of wrappers."""
 _WRAPPER_FUNCTIONS = frozenset({"clone", "from", "new", "pin", "Borrowed", "Owned"})
 _IDENTITY_FUNCTIONS = frozenset({"Arc.clone", "Rc.clone", "mem.replace", "mem.take", "std.mem.replace", "std.mem.take"})
-_SELF_FUNCTIONS = frozenset({"default", "from", "from_iter", "from_str", "try_from"})
-"""Associated functions of standard traits that return the type itself."""
 _STANDARD_MACROS = {"concat": "str", "env": "str", "format": "String", "include_str": "str", "vec": "Vec"}
 _LITERALS = {
     "array_expression": "Vec",
@@ -374,11 +372,11 @@ def _result_of(walk: SyntaxWalk, function: Node | None) -> Value:
     if function.type == "scoped_identifier":
         owner = function.child_by_field_name("path")
         path = path_text(walk, function, _parameters(walk))
-        head, _, last = path.rpartition(".")
-        is_own = last in _SELF_FUNCTIONS or head.rpartition(".")[2] in COLLECTIONS
-        if (is_own and _is_type(head.rpartition(".")[2])) or is_variant(path):
-            typed = type_text(walk, owner, _parameters(walk))
-            return known("annotation", typed if is_own else head)
+        head = path.rpartition(".")[0]
+        if head.rpartition(".")[2] in COLLECTIONS:
+            return known("annotation", type_text(walk, owner, _parameters(walk)))
+        if is_variant(path):
+            return known("annotation", head)
         return known("call", path)
     return known("call", expression_text(walk, function))
 

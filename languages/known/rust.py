@@ -361,6 +361,7 @@ LANGUAGES = (
         own_object="self",
         own_class="Self",
         builtins=_BUILTINS,
+        new_method="default deserialize from from_iter from_str parse parse_from try_from try_parse try_parse_from",
         element_methods=(
             "back back_mut find first first_mut front front_mut get get_mut get_or_insert_with get_unchecked insert"
             " last last_mut max max_by max_by_key min min_by min_by_key next next_back nth or_default or_insert"
