@@ -62,6 +62,7 @@ _CALLABLE = frozenset({MODULE_VALUE, CLASS_VALUE, FUNCTION_VALUE})
 MAX_PARTS = 60
 """Places of one type that are read."""
 
+_FINAL_KINDS = frozenset({"enum", "struct", "union"})
 INTERFACE_KINDS = frozenset({"interface", "trait"})
 
 
@@ -99,7 +100,8 @@ class TypedResolver(Resolver):
             # A variant of an enum is called.
             return self._called(receiver) if receiver[1:3] == found[1:3] else ()
         if rules.has_traits_in_scope and (found is None or found.kind == OUTSIDE_VALUE):
-            by_trait = self._trait_method(path, last)
+            is_value = self._is_value(path, within, parts[:-1], symbols)
+            by_trait = self._trait_method(path, last) if is_value and last not in rules.builtin_names else None
             if by_trait is not None or receiver is not None:
                 return (by_trait,) if by_trait is not None else ()
         if found is None and last not in rules.builtin_names and (receiver is None or self._is_open(receiver)):
@@ -112,7 +114,10 @@ class TypedResolver(Resolver):
             return tuple(named)
         if found is not None and found.kind == OUTSIDE_VALUE and rules.has_extensions and not rules.has_traits_in_scope:
             return self._extensions_by_name(path, last)
-        return self._called(self._after(found, parts[-1].operations))
+        targets = self._called(self._after(found, parts[-1].operations))
+        if receiver is not None and self._is_final(receiver):
+            return tuple(target for target in targets if target.how != "implementation")
+        return targets
 
     def _may_be_global(self, path: str, within: str, name: str, rules: Language) -> bool:
         """Whether a name may come from elsewhere without an import of its own in this file."""
@@ -131,6 +136,23 @@ class TypedResolver(Resolver):
             if definition is not None and definition.kind in kinds:
                 return (target,)
         return ()
+
+    def _is_final(self, receiver: Value) -> bool:
+        """Whether the type of the receiver has no subtypes."""
+        definition = self._header(receiver.path, receiver.name) if receiver.kind == INSTANCE_VALUE else None
+        return definition is not None and definition.kind in _FINAL_KINDS
+
+    def _is_value(self, path: str, within: str, parts: tuple[NamePart, ...], symbols: SymbolTable) -> bool:
+        """Whether an expression is a value, and no path to a module or a type."""
+        head = parts[0].name
+        if any(part.operations for part in parts) or head in ("?", *self._rules(path).own_object.split()):
+            return True
+        while within:
+            self.dependencies.add((path, f"{within}.{head}"))
+            if any(isinstance(entry, BoundName) for entry in symbols.entries.get(f"{within}.{head}", ())):
+                return True
+            within = within.rpartition(".")[0]
+        return False
 
     def _trait_method(self, path: str, name: str) -> Resolution | None:
         """The method of a trait that the file imports or defines: only these are known for a type without a member."""

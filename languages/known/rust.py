@@ -13,22 +13,17 @@ from ..lexer import Lexer, Open, Rule
 from ..lexical_rules import CHARACTER, SLASH_MARKS, SLASHES, block_comment, line_comment, quoted
 from ..nodes import define_named
 from ..rust_bindings import (
-    UNKNOWN,
     bind_bounds,
     bind_closures,
     bind_fields,
     bind_parameters,
     bind_pattern,
     bind_variant,
-    callee_text,
-    known,
-    outer_parameters,
     read_condition,
     read_constant,
     read_for,
     read_let,
     read_match,
-    set_parameters,
 )
 from ..rust_errors import RustHeader
 from ..rust_types import (
@@ -41,6 +36,7 @@ from ..rust_types import (
     type_parameters,
     type_text,
 )
+from ..rust_values import UNKNOWN, callee_text, known, outer_parameters, set_parameters
 from ..syntax import NodeReader, ScopedChildren, SyntaxWalk
 
 if TYPE_CHECKING:
