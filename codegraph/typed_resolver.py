@@ -96,11 +96,13 @@ class TypedResolver(Resolver):
             return self._called(found)
         receiver = self.read(path, within, parts[:-1], line)
         found = None if receiver is None else self.member(receiver, last, is_called=True)
+        if rules.module_separator and (found is None or found.kind == OUTSIDE_VALUE):
+            found = self._path(path, within, parts) or found
         if receiver is not None and found is not None and (receiver.kind, found.kind) == (CLASS_VALUE, INSTANCE_VALUE):
             # A variant of an enum is called.
             return self._called(receiver) if receiver[1:3] == found[1:3] else ()
         if rules.has_traits_in_scope and (found is None or found.kind == OUTSIDE_VALUE):
-            is_value = self._is_value(path, within, parts[:-1], symbols)
+            is_value = self._is_value(path, within, parts[:-1])
             by_trait = self._trait_method(path, last) if is_value and last not in rules.builtin_names else None
             if by_trait is not None or receiver is not None:
                 return (by_trait,) if by_trait is not None else ()
@@ -142,12 +144,12 @@ class TypedResolver(Resolver):
         definition = self._header(receiver.path, receiver.name) if receiver.kind == INSTANCE_VALUE else None
         return definition is not None and definition.kind in _FINAL_KINDS
 
-    def _is_value(self, path: str, within: str, parts: tuple[NamePart, ...], symbols: SymbolTable) -> bool:
+    def _is_value(self, path: str, within: str, parts: tuple[NamePart, ...]) -> bool:
         """Whether an expression is a value, and no path to a module or a type."""
-        head = parts[0].name
+        head, symbols = parts[0].name, self.symbols(path)
         if any(part.operations for part in parts) or head in ("?", *self._rules(path).own_object.split()):
             return True
-        while within:
+        while within and symbols is not None:
             self.dependencies.add((path, f"{within}.{head}"))
             if any(isinstance(entry, BoundName) for entry in symbols.entries.get(f"{within}.{head}", ())):
                 return True
@@ -294,6 +296,20 @@ class TypedResolver(Resolver):
                 return None
             is_method = operations.startswith("(") or (is_called and at == len(parts) and not operations)
             value = self._after(self.member(value, name, is_called=is_method), operations)
+        if rules.module_separator and parts[1:] and (value is None or value.kind == OUTSIDE_VALUE):
+            return self._path(path, within, parts) or value
+        return value
+
+    def _path(self, path: str, within: str, parts: tuple[NamePart, ...]) -> Value | None:
+        """The value of a path whose head is a module or a type, where a variable of that name hides it."""
+        head, operations = parts[0]
+        if operations or not within or not self._is_value(path, within, parts[:1]):
+            return None
+        value = self.attribute(path, head)
+        if value is None or value.kind not in (MODULE_VALUE, CLASS_VALUE):
+            return None
+        for name, operations in parts[1:]:
+            value = self._after(self.member(value, name, is_called=True), operations) if value is not None else None
         return value
 
     def _after(self, value: Value | None, operations: str) -> Value | None:
@@ -640,10 +656,13 @@ class TypedResolver(Resolver):
             return value
         if value.kind == COLLECTION_VALUE:
             return Value(INSTANCE_VALUE, value.path, value.name, "typed local")
-        definition = self._header(value.path, value.name) if value.kind == INSTANCE_VALUE else None
-        for base in definition.bases if definition is not None else ():
-            if base.endswith(ELEMENTS):
-                return self.element(self._typed(value.path, value.name.rpartition(".")[0], base))
+        if value.kind != INSTANCE_VALUE:
+            return None
+        classes, _, n_parts = self.mro(value.path, value.name)
+        for path, name in classes[:n_parts]:
+            for base in self._bases(path, name):
+                if base.endswith(ELEMENTS):
+                    return self.element(self._typed(path, name.rpartition(".")[0], base))
         return None
 
     def exports(self, module: Value) -> Mapping[str, Value]:
@@ -987,6 +1006,8 @@ class TypedResolver(Resolver):
         for part_path, part in parts:
             around = part.rpartition(".")[0]
             for base in self._bases(part_path, part):
+                if base.endswith(ELEMENTS):  # an iterator has no members of its elements
+                    continue
                 value = self.read(part_path, around, parse_dotted(base), is_type=True)
                 if value is None or value.kind != CLASS_VALUE:
                     complete = complete and base == "object"
