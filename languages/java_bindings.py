@@ -10,26 +10,26 @@ from typing import TYPE_CHECKING
 
 from .java_types import parameter_types, type_text
 from .java_values import UNKNOWN, element_texts, values_of
+from .nodes import define_named, words
 from .syntax import MODULE_SCOPE, SyntaxWalk
 
 if TYPE_CHECKING:
     from tree_sitter import Node
 
 # Methods that call a lambda with elements of a collection, or with the value of an Optional or of a future.
-_ELEMENT_METHODS = frozenset(
-    "allMatch anyMatch dropWhile exceptionally filter flatMap forEach forEachOrdered handle ifPresent ifPresentOrElse map"
-    " mapMulti mapToDouble mapToInt mapToLong mapToObj max min noneMatch peek reduce removeIf replaceAll sort sorted"
-    " takeWhile thenAccept thenApply thenCompose toArray whenComplete".split()
+_ELEMENT_METHODS = words(
+    "allMatch anyMatch dropWhile exceptionally filter flatMap forEach forEachOrdered handle ifPresent"
+    " ifPresentOrElse map mapMulti mapToDouble mapToInt mapToLong mapToObj max min noneMatch peek reduce removeIf replaceAll"
+    " sort sorted takeWhile thenAccept thenApply thenCompose toArray whenComplete"
 )
-_ALL_ARE_ELEMENTS = frozenset("max min reduce sort sorted".split())
+_ALL_ARE_ELEMENTS = words("max min reduce sort sorted")
 # Functions whose lambdas get the elements of the collection that is collected or sorted.
-_COLLECTORS = frozenset(
+_COLLECTORS = words(
     "averagingDouble averagingInt averagingLong comparing comparingDouble comparingInt comparingLong filtering"
     " flatMapping groupingBy groupingByConcurrent mapping partitioningBy summingDouble summingInt summingLong toMap"
-    " toUnmodifiableMap".split()
+    " toUnmodifiableMap"
 )
-_COLLECTED = frozenset("collect max min sort sorted".split())
-_FUNCTIONS = frozenset({"constructor", "function", "method"})
+_COLLECTED = words("collect max min sort sorted")
 _MAX_CALLS = 4
 """Calls around a lambda that are read for the collection: `xs.collect(groupingBy(f, mapping(x -> …)))`."""
 
@@ -62,6 +62,16 @@ def bind_parameter(walk: SyntaxWalk, parameter: Node) -> None:
     if name is not None:
         described = type_text(walk, parameter_type(parameter), elements=_is_array(parameter))
         bind(walk, name, "annotation", described)
+
+
+def define_component(walk: SyntaxWalk, component: Node) -> None:
+    """Add the method that returns a component of a record, which is the scope."""
+    record, name = walk.scope, parameter_name(component)
+    if name is not None:
+        is_array = component.type == "spread_parameter"
+        returns = type_text(walk, parameter_type(component), elements=is_array)
+        define_named(walk, component, name, "function", returns=returns)
+        walk.scope = record
 
 
 def parameter_name(parameter: Node) -> Node | None:
@@ -125,12 +135,11 @@ def bind_values(walk: SyntaxWalk, prefix: str, name: Node, value: Node | None) -
 
 
 def bind(walk: SyntaxWalk, name: Node, how: str, value: str, prefix: str = "") -> None:
-    """Bind a name; without a value it is unknown. A class has no variables of its own beside its fields."""
+    """Bind a name; without a value it is unknown. Only functions have variables beside fields (`prefix` "self.")."""
     text = walk.text(name)
     if not value or (how, value) == ("alias", text):
         how, value = UNKNOWN
-    is_class = walk.scope == MODULE_SCOPE or walk.definitions[walk.scope].kind not in _FUNCTIONS
-    if how == "unknown" and not prefix and is_class:
+    if not prefix and (walk.scope == MODULE_SCOPE or (how == "unknown" and not in_function(walk))):
         return
     walk.add_binding(walk.scope, prefix + text, how, value, name)
 
@@ -230,6 +239,15 @@ def bind_lambda(walk: SyntaxWalk, names: list[Node], call: Node | None) -> None:
                 break
     elif method in _ELEMENT_METHODS:
         texts = element_texts(walk, receiver)
+    _bind_elements(walk, names, method, texts)
+
+
+def bind_lambda_of(walk: SyntaxWalk, names: list[Node], method: str, receiver: Node | None) -> None:
+    """Bind the parameters of a lambda that is the first argument of a method."""
+    _bind_elements(walk, names, method, element_texts(walk, receiver) if method in _ELEMENT_METHODS else [])
+
+
+def _bind_elements(walk: SyntaxWalk, names: list[Node], method: str, texts: list[str]) -> None:
     for at, name in enumerate(names):
         # Of the two parameters for the entry of a map the second is the value.
         is_element = method in _ALL_ARE_ELEMENTS or at == (1 if len(names) == 2 and method == "forEach" else 0)
@@ -243,3 +261,8 @@ def _called(walk: SyntaxWalk, call: Node | None) -> tuple[str, Node | None]:
         return "", None
     name = call.child_by_field_name("name")
     return (walk.text(name) if name is not None else ""), call.child_by_field_name("object")
+
+
+def in_function(walk: SyntaxWalk) -> bool:
+    """Whether the scope is a method or a constructor."""
+    return walk.definitions[walk.scope].kind in ("constructor", "function", "method")

@@ -1,4 +1,4 @@
-"""Types of Java as dotted texts: `Outer.Shop<T>` is "Outer.Shop", `List<Shop>`, `Map<K, Shop>` and `Shop[]` are "Shop[]".
+"""Types of Java as dotted texts: `ns.Shop<T>` is "ns.Shop", `List<Shop>`, `Map<K, Shop>` and `Shop[]` are "Shop[]".
 
 Owns the reduction of type nodes, wrappers of one value, and collections. Knows no values.
 """
@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
+from .nodes import words
 from .syntax import SyntaxWalk
 
 if TYPE_CHECKING:
@@ -17,32 +18,25 @@ ELEMENTS = "[]"
 """The end of the text of a collection's type."""
 
 # The position of the type argument that counts: of a map the one of its values.
-WRAPPERS: Mapping[str, int] = (
-    dict.fromkeys(
-        (
-            "AtomicReference Callable CompletableFuture CompletionStage Future ListenableFuture Lazy Mono ObjectProvider"
-            " Optional Provider ResponseEntity SoftReference Supplier ThreadLocal WeakReference"
-        ).split(),
-        0,
-    )
-    | {"Entry": 1}
+WRAPPERS: Mapping[str, int] = {"Entry": 1} | dict.fromkeys(
+    words(
+        "AtomicReference Callable CompletableFuture CompletionStage Future ListenableFuture Lazy Mono ObjectProvider"
+        " Optional Provider ResponseEntity SoftReference Supplier ThreadLocal WeakReference"
+    ),
+    0,
 )
 """Standard types that hold or give one value, which their texts are reduced to."""
 
-COLLECTIONS: Mapping[str, int] = dict.fromkeys(
-    (
-        "ArrayDeque ArrayList BlockingQueue Collection CopyOnWriteArrayList Deque Enumeration EnumSet Flux HashSet"
-        " ImmutableCollection ImmutableList ImmutableSet Iterable Iterator LinkedHashSet LinkedList List ListIterator"
-        " NavigableSet Page PriorityQueue Queue Sequence Set SortedSet Spliterator Stack Stream TreeSet Vector"
-    ).split(),
-    0,
-) | dict.fromkeys(
-    (
-        "ConcurrentHashMap ConcurrentMap ConcurrentSkipListMap EnumMap HashMap Hashtable ImmutableMap LinkedHashMap Map"
-        " NavigableMap SortedMap TreeMap WeakHashMap"
-    ).split(),
-    1,
+_LISTS = words(
+    "ArrayDeque ArrayList BlockingQueue Collection CopyOnWriteArrayList Deque Enumeration EnumSet Flux HashSet"
+    " ImmutableCollection ImmutableList ImmutableSet Iterable Iterator LinkedHashSet LinkedList List ListIterator"
+    " NavigableSet Page PriorityQueue Queue Sequence Set SortedSet Spliterator Stack Stream TreeSet Vector"
 )
+_MAPS = words(
+    "ConcurrentHashMap ConcurrentMap ConcurrentSkipListMap EnumMap HashMap Hashtable ImmutableMap LinkedHashMap Map"
+    " NavigableMap SortedMap TreeMap WeakHashMap"
+)
+COLLECTIONS: Mapping[str, int] = dict.fromkeys(_LISTS, 0) | dict.fromkeys(_MAPS, 1)
 """Standard types whose texts are those of collections of one of their type arguments."""
 
 # The types of the parameters of the function, as positions of type arguments.

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from .dotted import MAX_LINKS
 from .java_types import ELEMENTS, instance_type, type_text
+from .nodes import words
 from .syntax import SyntaxWalk
 
 if TYPE_CHECKING:
@@ -18,12 +19,12 @@ if TYPE_CHECKING:
 UNKNOWN = ("unknown", "")
 
 _LITERALS = {"class_literal": "Class", "string_literal": "String", "text_block": "String"}
-_SAME_ELEMENTS = frozenset(
+_SAME_ELEMENTS = words(
     "distinct dropWhile filter iterator limit onClose parallel parallelStream peek sequential skip sorted stream"
-    " takeWhile unordered".split()
+    " takeWhile unordered"
 )
-_SAME_VALUE = frozenset("filter or orTimeout whenComplete".split())
-_ONE_VALUE = frozenset("findAny findFirst max min of ofNullable reduce supplyAsync".split())
+_SAME_VALUE = words("filter or orTimeout whenComplete")
+_ONE_VALUE = words("findAny findFirst max min of ofNullable reduce supplyAsync")
 """Methods that return an Optional or a future."""
 
 _LISTS_OF_ARGUMENTS = frozenset({"Arrays.asList", "List.of", "Set.of", "Stream.of"})

@@ -10,8 +10,7 @@ from ..java_bindings import (
     anonymous_body,
     bind_parameters,
     bind_type_parameters,
-    parameter_name,
-    parameter_type,
+    define_component,
     read_catch,
     read_fields,
     read_for,
@@ -21,6 +20,7 @@ from ..java_bindings import (
     read_resource,
     read_variables,
 )
+from ..java_errors import JavaHeader
 from ..java_types import base_texts, instance_type, type_text
 from ..java_values import callee_of, referenced_method
 from ..language import Language
@@ -82,16 +82,6 @@ def _type_reader(kind: str) -> NodeReader:
                 define_component(walk, component)
 
     return read
-
-
-def define_component(walk: SyntaxWalk, component: Node) -> None:
-    """Add the method that returns a component of a record, which is the scope."""
-    record, name = walk.scope, parameter_name(component)
-    if name is not None:
-        is_array = component.type == "spread_parameter"
-        returns = type_text(walk, parameter_type(component), elements=is_array)
-        define_named(walk, component, name, "function", returns=returns)
-        walk.scope = record
 
 
 def _read_method(walk: SyntaxWalk, node: Node) -> None:
@@ -178,7 +168,7 @@ _TABLE = SyntaxTable(
     definitions={},
     calls={},
     others={
-        "ERROR": error_reader("class enum interface module record"),
+        "ERROR": error_reader("", JavaHeader),
         "annotation_type_declaration": _type_reader("interface"),
         "annotation_type_element_declaration": _read_method,
         "catch_formal_parameter": read_catch,
