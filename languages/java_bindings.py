@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 # Methods that call a lambda with elements of a collection, or with the value of an Optional or of a future.
 _ELEMENT_METHODS = words(
     "allMatch anyMatch dropWhile exceptionally filter flatMap forEach forEachOrdered handle ifPresent"
-    " ifPresentOrElse map mapMulti mapToDouble mapToInt mapToLong mapToObj max min noneMatch peek reduce removeIf replaceAll"
-    " sort sorted takeWhile thenAccept thenApply thenCompose toArray whenComplete"
+    " ifPresentOrElse map mapMulti mapToDouble mapToInt mapToLong mapToObj max min noneMatch peek reduce removeIf"
+    " replaceAll sort sorted takeWhile thenAccept thenApply thenCompose toArray whenComplete"
 )
 _ALL_ARE_ELEMENTS = words("max min reduce sort sorted")
 # Functions whose lambdas get the elements of the collection that is collected or sorted.

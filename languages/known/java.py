@@ -213,6 +213,22 @@ _BUILTINS = (
 )
 """Names of java.lang, and the methods of Object."""
 
+_ELEMENT_METHODS = (
+    "ceiling computeIfAbsent element elementAt findAny findFirst first firstElement firstEntry floor get getFirst"
+    " getLast getOrDefault higher last lastElement lastEntry lower max merge min next nextElement peek peekFirst peekLast"
+    " poll pollFirst pollLast pop previous put putIfAbsent reduce remove removeFirst removeLast take"
+)
+_COLLECTION_METHODS = (
+    "clone collect copyOf descendingIterator descendingMap descendingSet distinct dropWhile elements entrySet filter"
+    " headMap headSet iterator limit listIterator parallel parallelStream sequential skip sorted spliterator stream"
+    " subList subMap subSet tailMap tailSet takeWhile toArray toList unordered values"
+)
+_IDENTITY_METHODS = (
+    "call filter get getAcquire getBody getIfAvailable getNow getObject getPlain getValue join or orElse orElseGet"
+    " orElseThrow orTimeout"
+)
+"""Methods of the standard types whose texts are those of the values that they hold."""
+
 LANGUAGES = (
     Language(
         "java",
@@ -223,7 +239,17 @@ LANGUAGES = (
         blocks="braces",
         grammar=("tree_sitter_java", "language"),
         readers=readers_of(_TABLE),
-        module_style="class",
-        shares_directory=True,
+        family="jvm",
+        package_style="declared",
+        has_implicit_object=True,
+        test_path=r"(?:^|/)src/(?:test|[a-z]\w*Test)/",
+        own_object="this",
+        super_word="super",
+        builtins=_BUILTINS,
+        element_methods=_ELEMENT_METHODS,
+        collection_methods=_COLLECTION_METHODS,
+        identity_methods=_IDENTITY_METHODS,
+        has_types=True,
+        has_interfaces=True,
     ),
 )
