@@ -905,10 +905,15 @@ class TypedResolver(Resolver):
 
 
 def _may_be_type(entries: tuple[Entry, ...]) -> bool:
-    """Whether a name may mean a type: of an object and a type of one name, the type is meant in a type."""
-    return any(
-        not isinstance(e, BoundName) and not (isinstance(e, Definition) and e.kind in FUNCTION_KINDS) for e in entries
-    )
+    """Whether a name may mean a type: of an object and a type of one name, the type is meant in a type.
+
+    Type parameters and other names of types are aliases.
+    """
+    return any(e.how == "alias" if isinstance(e, BoundName) else not _is_function(e) for e in entries)
+
+
+def _is_function(entry: Entry) -> bool:
+    return isinstance(entry, Definition) and entry.kind in FUNCTION_KINDS
 
 
 def _outwards(package: str) -> Iterator[str]:

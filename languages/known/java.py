@@ -215,8 +215,8 @@ _BUILTINS = (
 
 _ELEMENT_METHODS = (
     "ceiling computeIfAbsent element elementAt findAny findFirst first firstElement firstEntry floor get getFirst"
-    " getLast getOrDefault higher last lastElement lastEntry lower max merge min next nextElement peek peekFirst peekLast"
-    " poll pollFirst pollLast pop previous put putIfAbsent reduce remove removeFirst removeLast take"
+    " getLast getOrDefault higher last lastElement lastEntry lower max merge min next nextElement peek peekFirst"
+    " peekLast poll pollFirst pollLast pop previous put putIfAbsent reduce remove removeFirst removeLast take"
 )
 _COLLECTION_METHODS = (
     "clone collect copyOf descendingIterator descendingMap descendingSet distinct dropWhile elements entrySet filter"
