@@ -256,6 +256,17 @@ _BUILTINS = (
 )
 """Keywords, and types that most files import from the standard library."""
 
+_ELEMENT_METHODS = (
+    "Aggregate Dequeue ElementAt ElementAtOrDefault Find FindLast First FirstAsync FirstOrDefault FirstOrDefaultAsync"
+    " GetValueOrDefault Last LastOrDefault Max MaxBy Min MinBy Peek Pop Single SingleAsync SingleOrDefault"
+    " SingleOrDefaultAsync"
+)
+_COLLECTION_METHODS = (
+    "Append AsEnumerable AsQueryable AsReadOnly Concat Distinct DistinctBy Except FindAll GetRange Intersect OrderBy"
+    " OrderByDescending Prepend Reverse Skip SkipLast SkipWhile Take TakeLast TakeWhile ThenBy ThenByDescending ToArray"
+    " ToArrayAsync ToHashSet ToImmutableArray ToImmutableList ToList ToListAsync Union Where"
+)
+
 LANGUAGES = (
     Language(
         "csharp",
@@ -267,7 +278,21 @@ LANGUAGES = (
         blocks="braces",
         grammar=("tree_sitter_c_sharp", "language"),
         readers=readers_of(_TABLE),
-        module_style="class",
         shares_directory=True,
+        package_style="declared",
+        has_outer_packages=True,
+        has_open_types=True,
+        has_extensions=True,
+        has_implicit_object=True,
+        test_path=r"(?:^|/)[\w.]*[Tt]ests?/",
+        own_object="this",
+        super_word="base",
+        call_method="Invoke",
+        builtins=_BUILTINS,
+        element_methods=_ELEMENT_METHODS,
+        collection_methods=_COLLECTION_METHODS,
+        identity_methods="AsTask ConfigureAwait GetAwaiter GetResult Result Value",
+        has_types=True,
+        has_interfaces=True,
     ),
 )
