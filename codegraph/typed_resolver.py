@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
 from ..languages import Language, language_named
-from .file_graph import RESULT, Definition
+from .file_graph import ARGUMENT, RESULT, Definition
 from .modules import directory_of
 from .resolver import MAX_CANDIDATES, NamePart, Resolution, Resolver, distance, parse_dotted
 from .symbol_table import (
@@ -213,8 +213,13 @@ class TypedResolver(Resolver):
 
     def _after(self, value: Value | None, operations: str) -> Value | None:
         """The value after calls "(" and indices "["."""
-        for operation in operations:
-            value = self.result(value) if operation == "(" else self.element(value)
+        for at, operation in enumerate(operations):
+            if operation == "(":
+                value = self.result(value)
+            elif value is not None and value.kind == FUNCTION_VALUE and operations[at + 1 : at + 2] != "(":
+                value = self.element(self.result(value))  # a property, whose value is its result
+            else:
+                value = self.element(value)
         return value
 
     def name(
@@ -256,7 +261,9 @@ class TypedResolver(Resolver):
         if found is None and name in rules.builtin_names and not self._is_bound(path, MODULE, name):
             return _OUTSIDE
         if found is None and rules.package_style == "declared":
-            return self._namespace(path, symbols, name)
+            found = self._namespace(path, symbols, name)
+            if found is None and rules.declares_all and not self._is_bound(path, within, name):
+                return _OUTSIDE
         return found
 
     def _member_around(
@@ -264,8 +271,8 @@ class TypedResolver(Resolver):
     ) -> Value | None:
         """The value of a plain name as a member of a class or namespace around it, which this file does not define."""
         definition = symbols.definition(scope)
-        if definition is None:
-            return None
+        if definition is None:  # the outer part of `namespace a.b {}`
+            return self._in_package(path, symbols.package_key, f"{scope}.{name}") if rules.has_outer_packages else None
         if definition.kind in NAMESPACE_KINDS and rules.package_style == "declared":
             found = self._in_package(path, symbols.package_key, f"{scope}.{name}")
             if found is not None or definition.kind == "namespace":
@@ -402,6 +409,9 @@ class TypedResolver(Resolver):
             return value
         if kind == MODULE_VALUE:
             return self._module_member(value, name)
+        if name.startswith(ARGUMENT):
+            called = self._called(value)  # of a class its constructor
+            return self.attribute(called[-1].path, f"{called[-1].qualified_name}.{name}") if called else None
         if kind == COLLECTION_VALUE:
             return self._collection_method(value, name)
         if kind == FUNCTION_VALUE:

@@ -293,6 +293,7 @@ LANGUAGES = (
         collection_methods=_COLLECTION_METHODS,
         identity_methods="AsTask ConfigureAwait GetAwaiter GetResult Result Value",
         has_types=True,
+        declares_all=True,
         has_interfaces=True,
     ),
 )
