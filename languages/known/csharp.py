@@ -294,6 +294,7 @@ LANGUAGES = (
         identity_methods="AsTask ConfigureAwait GetAwaiter GetResult Result Value",
         has_types=True,
         declares_all=True,
+        project_ending=".csproj",
         has_interfaces=True,
     ),
 )
