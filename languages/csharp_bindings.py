@@ -147,8 +147,8 @@ def read_variables(walk: SyntaxWalk, node: Node) -> None:
             )
             _bind_delegate(walk, described, value)
             return
-        if value is not None and value.type == "implicit_object_creation_expression" and how == "annotation":
-            walk.add_call(value, text.removesuffix(ELEMENTS) if not text.endswith(ELEMENTS) else "")
+        if value is not None:
+            call_target_typed(walk, value, text)
         target = f"self.{plain_name(walk, name)}" if is_field else plain_name(walk, name)
         if is_typed or value is None:
             _add(walk, target, how, text, name)
@@ -166,8 +166,8 @@ def read_property(walk: SyntaxWalk, node: Node) -> None:
     how, value = _known("annotation", text)
     walk.add_binding(walk.scope, f"self.{plain_name(walk, name)}", how, value, name)
     body = node.child_by_field_name("value")
-    if body is not None and body.type == "implicit_object_creation_expression" and not text.endswith(ELEMENTS):
-        walk.add_call(body, text)
+    if body is not None:
+        call_target_typed(walk, body, text)
     accessors = node.child_by_field_name("accessors")
     has_body = body is not None and body.type == "arrow_expression_clause"
     if has_body or (accessors is not None and _has_bodies(accessors)):
@@ -240,6 +240,23 @@ def read_let(walk: SyntaxWalk, node: Node) -> None:
 
 
 # Arguments
+
+
+def call_target_typed(walk: SyntaxWalk, value: Node, described: str) -> None:
+    """`new(x)` where a value of a type is expected calls its constructor."""
+    if value.type != "implicit_object_creation_expression" or not described or described.endswith(ELEMENTS):
+        return
+    walk.add_call(value, described)
+    for part in value.named_children:
+        if part.type == "argument_list":
+            bind_arguments(walk, part, described)
+
+
+def read_result(walk: SyntaxWalk, node: Node) -> None:
+    """`return new(x);` and `=> new(x)` in a function with a type."""
+    value = node.named_child(0) if node.named_child_count else None
+    if value is not None and walk.scope != MODULE_SCOPE:
+        call_target_typed(walk, value, walk.definitions[walk.scope].returns)
 
 
 def bind_arguments(walk: SyntaxWalk, arguments: Node, callee: str) -> None:

@@ -16,6 +16,7 @@ from ..csharp_bindings import (
     read_lambda,
     read_let,
     read_property,
+    read_result,
     read_variables,
 )
 from ..csharp_errors import read_error
@@ -209,6 +210,7 @@ _TABLE = SyntaxTable(
     others={
         "ERROR": read_error,
         "anonymous_method_expression": read_lambda,
+        "arrow_expression_clause": read_result,
         "base_list": _read_base_arguments,
         "catch_declaration": read_declared,
         "class_declaration": _read_type("class"),
@@ -236,6 +238,7 @@ _TABLE = SyntaxTable(
         "property_declaration": read_property,
         "record_declaration": _read_type("record"),
         "recursive_pattern": read_declared,
+        "return_statement": read_result,
         "struct_declaration": _read_type("struct"),
         "using_directive": read_using,
         "variable_declaration": read_variables,
