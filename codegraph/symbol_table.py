@@ -6,18 +6,23 @@ file; `resolve` follows names across files.
 
 from __future__ import annotations
 
+import json
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Mapping
 from typing import NamedTuple, TypeAlias
 
 from ..languages import Language, language_named
 from .file_graph import MODULE_SCOPE, Binding, Definition, FileGraph
+from .modules import CSHARP_MANIFESTS, manifest_style
 
 MODULE = ""
 """The qualified name of the scope at the top level of a file."""
 
 STAR_IMPORTS = "*"
 """The key of a file's star imports."""
+
+GLOBAL_IMPORT = "global"
+"""The local name of a star import that holds in all files of a project."""
 
 NAME_LIST = "."
 """The key that changes when a file's module gains or loses a name."""
@@ -66,7 +71,10 @@ class SymbolTable:
     For languages of the generic resolver, "~pay" lists all definitions named pay.
     """
 
-    __slots__ = ("_extensions", "_members", "definitions", "entries", "language", "lines", "package_key", "scopes")
+    __slots__ = (
+        *("_extensions", "_members", "definitions", "entries", "global_imports", "language", "lines", "package_key"),
+        "scopes",
+    )
 
     def __init__(self, file: FileGraph) -> None:
         self._members: dict[str, tuple[Definition, ...]] | None = None
@@ -98,6 +106,7 @@ class SymbolTable:
         starts = [definition.start_line for definition in self.definitions]
         for binding in file.bindings:
             self._bind(add, binding, starts)
+        self.global_imports = _global_imports(file)
         if language.has_open_types or language.has_extensions:
             _put_parts_last(entries, lines)
         self.entries: Mapping[str, tuple[Entry, ...]] = {key: tuple(found) for key, found in entries.items()}
@@ -252,6 +261,17 @@ class SymbolTable:
         add(self.key(scope, name), BoundName(how, value, read_in), binding.line)  # type: ignore[operator]
 
 
+def _global_imports(file: FileGraph) -> tuple[tuple[str, str], ...]:
+    """The packages that the file imports for all files of its project, with the families of languages."""
+    if file.manifest and manifest_style(file.path) == CSHARP_MANIFESTS:
+        return tuple((CSHARP_MANIFESTS, name) for name in json.loads(file.manifest).get("usings", ()))
+    if not language_named(file.language).project_ending:
+        return ()
+    family = language_family(file.language)
+    stars = (item for item in file.imports if item.name == STAR_IMPORTS)
+    return tuple((family, item.module) for item in stars if item.local_name == GLOBAL_IMPORT)
+
+
 def is_class(entry: Entry) -> bool:
     """Whether an entry is a definition with members: a class, an interface, a struct, a module …"""
     return isinstance(entry, Definition) and entry.kind not in FUNCTION_KINDS
@@ -302,6 +322,11 @@ def changed_names(old: SymbolTable | None, new: SymbolTable | None) -> set[str]:
             if _headers(now) != _headers(entries):
                 changed.add(header_key(key))
     return changed
+
+
+def global_import_key(family: str) -> str:
+    """The key of the packages that some files import for their projects."""
+    return f"{family}\0*"
 
 
 def header_key(qualified_name: str) -> str:

@@ -12,8 +12,8 @@ from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
 from ..languages import Language, language_named
-from .file_graph import RESULT, Definition
-from .modules import directory_of
+from .file_graph import ARGUMENT, RESULT, Definition
+from .modules import contains, directory_of, manifest_style, upwards
 from .resolver import MAX_CANDIDATES, NamePart, Resolution, Resolver, distance, parse_dotted
 from .symbol_table import (
     FUNCTION_KINDS,
@@ -25,6 +25,7 @@ from .symbol_table import (
     Entry,
     ImportedName,
     SymbolTable,
+    global_import_key,
     header_key,
     is_class,
     language_family,
@@ -213,8 +214,13 @@ class TypedResolver(Resolver):
 
     def _after(self, value: Value | None, operations: str) -> Value | None:
         """The value after calls "(" and indices "["."""
-        for operation in operations:
-            value = self.result(value) if operation == "(" else self.element(value)
+        for at, operation in enumerate(operations):
+            if operation == "(":
+                value = self.result(value)
+            elif value is not None and value.kind == FUNCTION_VALUE and operations[at + 1 : at + 2] != "(":
+                value = self.element(self.result(value))  # a property, whose value is its result
+            else:
+                value = self.element(value)
         return value
 
     def name(
@@ -256,7 +262,9 @@ class TypedResolver(Resolver):
         if found is None and name in rules.builtin_names and not self._is_bound(path, MODULE, name):
             return _OUTSIDE
         if found is None and rules.package_style == "declared":
-            return self._namespace(path, symbols, name)
+            found = self._namespace(path, symbols, name)
+            if found is None and rules.declares_all and not self._is_bound(path, within, name):
+                return _OUTSIDE
         return found
 
     def _member_around(
@@ -264,8 +272,8 @@ class TypedResolver(Resolver):
     ) -> Value | None:
         """The value of a plain name as a member of a class or namespace around it, which this file does not define."""
         definition = symbols.definition(scope)
-        if definition is None:
-            return None
+        if definition is None:  # the outer part of `namespace a.b {}`
+            return self._in_package(path, symbols.package_key, f"{scope}.{name}") if rules.has_outer_packages else None
         if definition.kind in NAMESPACE_KINDS and rules.package_style == "declared":
             found = self._in_package(path, symbols.package_key, f"{scope}.{name}")
             if found is not None or definition.kind == "namespace":
@@ -358,15 +366,40 @@ class TypedResolver(Resolver):
     def _from_star(self, path: str, name: str, symbols: SymbolTable) -> Value | None:
         """The value of a name that a star import of a package or of a class brings."""
         family = symbols.package_key.partition("\0")[0]
-        for item in symbols.entries.get(STAR_IMPORTS, ()):
-            if isinstance(item, ImportedName):
-                found = self._in_package(path, f"{family}\0", f"{item.module}.{name}")
-                if found is None and item.module:
-                    owner = self._in_package(path, f"{family}\0", item.module)
-                    found = self.member(owner, name) if owner is not None and owner.kind == CLASS_VALUE else None
-                if found is not None and found.kind != OUTSIDE_VALUE:
-                    return found._replace(how="import") if found.kind in (CLASS_VALUE, FUNCTION_VALUE) else found
+        modules = [item.module for item in symbols.entries.get(STAR_IMPORTS, ()) if isinstance(item, ImportedName)]
+        for module in (*modules, *self._global_imports(path, symbols)):
+            found = self._in_package(path, f"{family}\0", f"{module}.{name}")
+            if found is None and module:
+                owner = self._in_package(path, f"{family}\0", module)
+                found = self.member(owner, name) if owner is not None and owner.kind == CLASS_VALUE else None
+            if found is not None and found.kind != OUTSIDE_VALUE:
+                return found._replace(how="import") if found.kind in (CLASS_VALUE, FUNCTION_VALUE) else found
         return None
+
+    def _global_imports(self, path: str, symbols: SymbolTable) -> tuple[str, ...]:
+        """The packages that other files of the project import for all of its files."""
+        if not language_named(symbols.language).project_ending:
+            return ()
+        directory = directory_of(path)
+        key = (f"{directory}/", symbols.language, "global imports")
+        return self.memoised(self.shared, key, self._find_global_imports, directory, symbols.language) or ()
+
+    def _find_global_imports(self, directory: str, language: str) -> tuple[str, ...]:
+        key, ending = global_import_key(language_family(language)), language_named(language).project_ending
+        self.dependencies.add((key,))
+        places = [place.partition("\0")[::2] for place in self._source.definitions_named(key)]
+        project = self._project(directory, ending) if places else ""
+        found: dict[str, None] = {}
+        for path, module in places:
+            other = directory_of(path)
+            if contains(other, directory) if manifest_style(path) else self._project(other, ending) == project:
+                found[module] = None
+        return tuple(found)
+
+    def _project(self, directory: str, ending: str) -> str:
+        """The directory of the project that holds a directory; the root without one."""
+        found = (above for above in upwards(directory) if self.module("directory", above, ending))
+        return next(found, "")
 
     def _namespace(self, path: str, symbols: SymbolTable, name: str) -> Value | None:
         """The namespace or package of this name, beginning at the root or in the packages around the file's."""
@@ -402,6 +435,9 @@ class TypedResolver(Resolver):
             return value
         if kind == MODULE_VALUE:
             return self._module_member(value, name)
+        if name.startswith(ARGUMENT):
+            called = self._called(value)  # of a class its constructor
+            return self.attribute(called[-1].path, f"{called[-1].qualified_name}.{name}") if called else None
         if kind == COLLECTION_VALUE:
             return self._collection_method(value, name)
         if kind == FUNCTION_VALUE:

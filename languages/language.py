@@ -97,6 +97,8 @@ class Language:
     has_types: bool = False  # readers state the types of names, so `codegraph.typed_resolver` resolves calls
     has_interfaces: bool = False  # a class names the interfaces that it implements
     has_block_scopes: bool = False  # of several values of a module's name the latest above a line counts there
+    project_ending: str = ""  # of the names of files that describe a project, whose files have imports in common
+    declares_all: bool = False  # a name that no file of the repository declares is from outside of it
     has_globals: bool = False  # names may be known in all files without an import
 
     @property
