@@ -268,10 +268,14 @@ def read_include(walk: SyntaxWalk, node: Node) -> None:
 
 
 def read_macro(walk: SyntaxWalk, node: Node) -> None:
-    """`#define LIST_ADD(list, item) …`."""
+    """`#define LIST_ADD(list, item) …`. A namespace around it does not matter."""
     name = node.child_by_field_name("name")
     if name is not None:
+        around = walk.scope
         define_named(walk, node, name, "macro")
+        if around != MODULE_SCOPE:
+            qualified_name = walk.definitions[-1].qualified_name
+            walk.add_binding(MODULE_SCOPE, walk.text(name), "alias", qualified_name, node)
 
 
 # Calls

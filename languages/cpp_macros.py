@@ -72,6 +72,13 @@ _SUFFIXES = re.compile(
     rb"|PRINTF|FORMAT|UNUSED|NONNULL|NORETURN|PURE|NOTHROW|WARN_UNUSED_RESULT|ATTR|ATTRIBUTE[A-Z]*)\b"
     rb"(?:\((?:[^()\n]|\([^()\n]{0,80}\)){0,200}\))?)(?=\s{0,40}[;{=,)])"
 )
+# SHOP_BEGIN_NAMESPACE and SHOP_NAMESPACE_BEGIN open the namespace `shop`, unless the file does so itself.
+_NAMESPACES = re.compile(
+    rb"^[ \t]*(?P<name>[A-Z][A-Z0-9]{1,30})(?:_[A-Z0-9_]{1,30})?_"
+    rb"(?:(?P<begin>BEGIN_NAMESPACE|NAMESPACE_BEGIN|OPEN_NAMESPACE|NAMESPACE_OPEN)"
+    rb"|END_NAMESPACE|NAMESPACE_END|CLOSE_NAMESPACE|NAMESPACE_CLOSE)(?:\(\))?[ \t]*\r?$",
+    re.MULTILINE,
+)
 _CAPITALS = re.compile(rb"\b" + _MACRO + rb"\b")
 _TESTS = (b"TEST", b"SCENARIO", b"BENCHMARK")
 
@@ -80,7 +87,25 @@ def without_macros(source: bytes) -> bytes:
     """The source with spaces for macros between, before and after the words of declarations."""
     if _CAPITALS.search(source) is None:
         return source
+    if b"NAMESPACE" in source:
+        source = _with_namespaces(source)
     return _SUFFIXES.sub(_blank, _HEADS.sub(_blank, _LINES.sub(_blank, source)))
+
+
+def _with_namespaces(source: bytes) -> bytes:
+    opened: list[bool] = []
+
+    def replace(found: re.Match[bytes]) -> bytes:
+        name = found["name"].lower()
+        width = len(found[0])
+        if found["begin"] is None:
+            is_open = opened.pop() if opened else False
+            return b"}".ljust(width) if is_open else found[0]
+        written = b"namespace " + name + b" {"
+        opened.append(name != b"qt" and len(written) <= width and b"namespace " + name not in source)
+        return written.ljust(width) if opened[-1] else found[0]
+
+    return _NAMESPACES.sub(replace, source)
 
 
 def _blank(found: re.Match[bytes]) -> bytes:

@@ -56,6 +56,9 @@ CPP_READERS: dict[str, NodeReader] = {
     "using_declaration": read_using,
 }
 
+TEST_PATH = r"(?:^|/)(?:tests?|testing)/|_test\.(?:cc|cpp|c)$"
+_BUILTINS = "NULL abort assert calloc errno exit fclose fopen fprintf free malloc memcpy memset printf realloc strlen"
+
 LANGUAGES = (
     Language(
         "c",
@@ -69,5 +72,12 @@ LANGUAGES = (
         family="native",
         module_style="include",
         import_suffixes="c cc cpp cxx",
+        package_style="declared",
+        has_open_types=True,
+        has_extensions=True,
+        test_path=TEST_PATH,
+        own_object="",
+        builtins=_BUILTINS,
+        has_types=True,
     ),
 )
