@@ -27,7 +27,10 @@ GLOBAL_IMPORT = "global"
 NAME_LIST = "."
 """The key that changes when a file's module gains or loses a name."""
 
-FUNCTION_KINDS = frozenset({"function", "method", "constructor", "macro"})
+DECLARATION = "declaration"
+"""The kind of a function without a body, which a member of the same name outside of the type may have."""
+
+FUNCTION_KINDS = frozenset({"function", "method", "constructor", "macro", DECLARATION})
 NAMESPACE_KINDS = frozenset({"namespace", "module"})
 PART_KINDS = frozenset({"impl", "extension"})
 """Kinds of definitions that add members to a type, which is usually defined elsewhere."""
@@ -350,7 +353,7 @@ def _innermost(definitions: tuple[Definition, ...], starts: list[int], line: int
 
 
 def _put_parts_last(entries: dict[str, list[Entry]], lines: dict[str, list[int]]) -> None:
-    """Of several meanings of a name, a block of members of a type is the last: the type itself is its meaning."""
+    """Of several meanings of a name, a block of members of a type and a function without a body are the last."""
     for key, found in entries.items():
         if len(found) > 1 and _is_part(found[0]):
             order = sorted(range(len(found)), key=lambda at: _is_part(found[at]))
@@ -358,4 +361,4 @@ def _put_parts_last(entries: dict[str, list[Entry]], lines: dict[str, list[int]]
 
 
 def _is_part(entry: Entry) -> bool:
-    return isinstance(entry, Definition) and entry.kind in PART_KINDS
+    return isinstance(entry, Definition) and (entry.kind in PART_KINDS or entry.kind == DECLARATION)

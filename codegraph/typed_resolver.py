@@ -16,6 +16,7 @@ from .file_graph import ARGUMENT, RESULT, Definition
 from .modules import contains, directory_of, manifest_style, upwards
 from .resolver import MAX_CANDIDATES, NamePart, Resolution, Resolver, distance, parse_dotted
 from .symbol_table import (
+    DECLARATION,
     FUNCTION_KINDS,
     MODULE,
     NAME_LIST,
@@ -61,6 +62,8 @@ MAX_PARTS = 60
 """Places of one type that are read."""
 
 INTERFACE_KINDS = frozenset({"interface", "trait"})
+_CONSTRUCTOR_KINDS = frozenset({"constructor", DECLARATION})
+"""Kinds of a member with the name of its class."""
 
 
 class MethodResolutionOrder(NamedTuple):
@@ -152,7 +155,8 @@ class TypedResolver(Resolver):
         if value is None:
             return ()
         if value.kind == FUNCTION_VALUE:
-            return (Resolution(value.path, value.name, value.how), *self._implementations(value))
+            body = self._with_body(value)
+            return (Resolution(body.path, body.name, body.how), *self._implementations(body))
         if value.kind == MODULE_VALUE:
             return self._called(self._default_export(value))
         if value.kind == SUPER_VALUE:
@@ -170,6 +174,19 @@ class TypedResolver(Resolver):
                 return (Resolution(found.path, found.name, found.how),)
         return ()
 
+    def _with_body(self, function: Value) -> Value:
+        """The function with a body that a function without one declares; itself without such a function."""
+        definition = self._header(function.path, function.name)
+        if definition is None or definition.kind != DECLARATION:
+            return function
+        key = (function.path, function.name, "body")
+        found = self.memoised(self.shared, key, self._find_body, function.path, function.name)
+        return function if found is None else found._replace(how=function.how)
+
+    def _find_body(self, path: str, key: str) -> Value | None:
+        owner, _, name = key.rpartition(".")
+        return self.extension(path, ((path, owner),), name) if owner else None
+
     def _constructors(self, value: Value, rules: Language) -> tuple[Resolution, ...]:
         """The constructor of a class, its own or an inherited one."""
         if rules.constructor:
@@ -183,8 +200,9 @@ class TypedResolver(Resolver):
                 symbols = self.symbols(path)
                 self.dependencies.add((path, f"{owner}.{name}"))
                 found_here = symbols.definition(f"{owner}.{name}") if symbols is not None else None
-                if found_here is not None and found_here.kind == "constructor":
-                    return (Resolution(path, f"{owner}.{name}", "constructor"),)
+                if found_here is not None and found_here.kind in _CONSTRUCTOR_KINDS:
+                    body = self._with_body(Value(FUNCTION_VALUE, path, f"{owner}.{name}", ""))
+                    return (Resolution(body.path, body.name, "constructor"),)
         return ()
 
     # Names
@@ -300,7 +318,7 @@ class TypedResolver(Resolver):
             return False
         symbols = self.symbols(value.path)
         definition = symbols.definition(value.name) if symbols is not None else None
-        return definition is not None and definition.kind == "constructor"
+        return definition is not None and definition.kind in _CONSTRUCTOR_KINDS
 
     def object_around(self, path: str, within: str) -> Value | None:
         """The object of the class around a scope, which may be defined elsewhere."""
@@ -365,13 +383,10 @@ class TypedResolver(Resolver):
 
     def _from_star(self, path: str, name: str, symbols: SymbolTable) -> Value | None:
         """The value of a name that a star import of a package or of a class brings."""
-        family = symbols.package_key.partition("\0")[0]
-        modules = [item.module for item in symbols.entries.get(STAR_IMPORTS, ()) if isinstance(item, ImportedName)]
-        for module in (*modules, *self._global_imports(path, symbols)):
-            found = self._in_package(path, f"{family}\0", f"{module}.{name}")
-            if found is None and module:
-                owner = self._in_package(path, f"{family}\0", module)
-                found = self.member(owner, name) if owner is not None and owner.kind == CLASS_VALUE else None
+        key = (path, STAR_IMPORTS, "declared")
+        for around in self.memoised(self.shared, key, self._star_packages, path, symbols) or ():
+            is_package = around.kind == MODULE_VALUE
+            found = self._in_package(path, around.name, name) if is_package else self.member(around, name)
             if found is not None and found.kind != OUTSIDE_VALUE:
                 return found._replace(how="import") if found.kind in (CLASS_VALUE, FUNCTION_VALUE) else found
         return None
@@ -400,6 +415,15 @@ class TypedResolver(Resolver):
         """The directory of the project that holds a directory; the root without one."""
         found = (above for above in upwards(directory) if self.module("directory", above, ending))
         return next(found, "")
+
+    def _star_packages(self, path: str, symbols: SymbolTable) -> tuple[Value, ...]:
+        """The packages and classes of the repository whose names star imports bring into a file."""
+        self.dependencies.add((path, STAR_IMPORTS))
+        entries = symbols.entries.get(STAR_IMPORTS, ())
+        modules = [item.module for item in entries if isinstance(item, ImportedName)]
+        modules += self._global_imports(path, symbols)
+        found = (self.declared(path, module) for module in dict.fromkeys(modules))
+        return tuple(value for value in found if value is not None and value.kind in (MODULE_VALUE, CLASS_VALUE))
 
     def _namespace(self, path: str, symbols: SymbolTable, name: str) -> Value | None:
         """The namespace or package of this name, beginning at the root or in the packages around the file's."""
@@ -880,6 +904,8 @@ class TypedResolver(Resolver):
             value = self.attribute(path, name)
             if value is not None and value.kind == CLASS_VALUE and (value.path, value.name) != (path, name):
                 return self.mro(value.path, value.name)
+        if definition.kind == "namespace":  # its names are global
+            return MethodResolutionOrder(((path, name),), True)
         parts = self._parts(path, name, symbols)
         found, complete = [*parts], True
         for part_path, part in parts:
