@@ -71,6 +71,8 @@ class Walk:
         self.depth = 0  # edges from there down to the present node
         self.scope = MODULE_SCOPE  # innermost definition around the present node; a reader sets it for the children
         self.is_unsorted = False  # whether definitions were added before earlier ones
+        self._bound: set[tuple[int, str]] = set()  # scope and name of the first bindings, see `is_bound`
+        self._n_bound = 0
         self._readers = readers
         self._limit = limit
 
@@ -176,6 +178,13 @@ class Walk:
     def add_binding(self, scope: int, name: str, how: str, value: str, node: Node) -> None:
         """Add a binding of a name of `scope` at the line of `node`."""
         self.bindings.append(Binding(scope, name, how, value, node.start_point[0]))
+
+    def is_bound(self, scope: int, name: str) -> bool:
+        """Whether the scope has a binding of the name so far."""
+        for binding in self.bindings[self._n_bound :]:
+            self._bound.add((binding.scope, binding.name))
+        self._n_bound = len(self.bindings)
+        return (scope, name) in self._bound
 
     def add_import(self, node: Node, local_name: str, module: str, name: str, level: int = 0) -> None:
         """Add an import at the current position."""
