@@ -197,7 +197,8 @@ class _Reachability:
             return
         names: Iterable[tuple[str, Value | None]]
         if self._wanted is None or (self._typed and not self._typed_receiver):
-            package = Value(MODULE_VALUE, f"{directory_of(self._path)}/", key, "")
+            folder = f"{directory_of(self._path)}/" if self._rules.package_style == "directory" else ""
+            package = Value(MODULE_VALUE, folder, key, "")
             names = self._resolver.exports(package).items()
         else:
             names = [(name, self._resolver.attribute(self._path, name)) for name in self._wanted]
@@ -207,18 +208,20 @@ class _Reachability:
 
     def _members(self, receiver: str, expression: str, value: Value) -> Iterator[ReachableSymbol]:
         seen: set[str] = set()
-        classes = self._resolver.mro(value.path, value.name).classes
+        classes, _, n_parts = self._resolver.mro(value.path, value.name)
         for depth, (path, name) in enumerate(classes):
-            if depth == 0 and value.kind == SUPER_VALUE:
+            if depth < n_parts and value.kind == SUPER_VALUE:
                 continue
             for file, member in self._resolver.members(path, name):
                 if member.name in seen:
                     continue
                 seen.add(member.name)
-                how = "super" if value.kind == SUPER_VALUE else "inherited" if depth else value.how
-                if value.kind == CLASS_VALUE and not depth and value.how != "self":
+                how = "super" if value.kind == SUPER_VALUE else "inherited" if depth >= n_parts else value.how
+                if value.kind == CLASS_VALUE and depth < n_parts and value.how != "self":
                     how = "class attribute"
                 yield self._reached(file, member, how, f"{expression}.{member.name}", receiver)
+                if receiver == self._own and self._rules.has_implicit_object:
+                    yield self._reached(file, member, how, member.name, receiver)
 
     def _one(self, receiver: str, expression: str, value: Value) -> Iterator[ReachableSymbol]:
         definition = self._graph.definition(value.path, value.name)

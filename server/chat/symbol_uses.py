@@ -252,7 +252,7 @@ class _Checker:
             return True if is_own else None
         if value.kind not in (CLASS_VALUE, INSTANCE_VALUE, SUPER_VALUE):
             return None
-        classes, complete = self.resolver.mro(value.path, value.name)
+        classes, complete, _ = self.resolver.mro(value.path, value.name)
         for key in classes:
             if key in self.symbol.owners:
                 return True
