@@ -112,7 +112,7 @@ class _ErrorReader:
         name = self._tokens[at + 1]
         has_base = self._kind(at + 2) == "superclass"
         bases = base_of(walk, self._tokens[at + 2]) if has_base else ()
-        bases += self._mixed_in(at + 2)
+        bases = (*self._mixed_in(at + 2), *bases)
         walk.add_definition(first, expression_text(walk, name), first.type, bases=bases)
         walk.is_unsorted = True
         return at + 2 if has_base else at + 1

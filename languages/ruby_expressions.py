@@ -23,22 +23,45 @@ MAX_SIDES = 12
 # Scopes that are searched for the class around a position.
 MAX_LEVELS = 32
 
-BUILTINS = (
-    "Array Class Complex Comparable Data Dir ENV Encoding Enumerable Errno Exception FalseClass Fiber File Float Hash"
-    " IO Integer Kernel Marshal Math Method Module Mutex NilClass Numeric Object Proc Process Queue Random Range"
-    " Rational Regexp Set Signal String Struct Symbol Thread Time TrueClass"
-    " __callee__ __dir__ __method__ abort alias_method at_exit attr attr_accessor attr_reader attr_writer autoload"
-    " autoload_relative binding block_given? caller caller_locations catch class_eval class_exec const_get const_set"
-    " constants define_method exit extend fail format freeze gem gets include include? instance_eval instance_exec"
-    " instance_variable_get instance_variable_set instance_variables is_a? lambda load local_variables loop method"
-    " method_missing methods module_eval module_function object_id p pp prepend print printf private"
-    " private_class_method private_constant proc protected public public_class_method public_send putc puts raise rand"
-    " refine require require_relative respond_to? select send singleton_class sleep sprintf srand super system"
-    " tap test throw trap using warn"
+KERNEL = (
+    "__callee__ __dir__ __method__ abort alias_method at_exit attr attr_accessor attr_reader attr_writer autoload"
+    " binding block_given? caller caller_locations catch class_eval class_exec const_get const_set define_method"
+    " exit extend fail format freeze gem gets include instance_eval instance_exec instance_variable_get"
+    " instance_variable_set lambda load local_variables loop module_eval module_function p pp print printf private"
+    " private_class_method private_constant proc protected public public_class_method public_send putc puts raise"
+    " rand refine require require_relative select singleton_class sleep sprintf srand super system throw trap"
+    " using warn"
 )
-"""Names that every file knows: constants of the core library, and functions of `Kernel` and `Module`."""
+"""Functions of `Kernel` and `Module`, which a bare name means."""
 
-_BUILTIN_NAMES = frozenset(BUILTINS.split())
+BUILTINS = (
+    "Array Class Comparable Complex Data Dir ENV Encoding Enumerable Errno Exception FalseClass Fiber File Float"
+    " Hash IO Integer Kernel Marshal Math Method Module Mutex NilClass Numeric Object Proc Process Queue Random"
+    " Range Rational Regexp Set Signal String Struct Symbol Thread Time TrueClass abs all? any? bytes bytesize"
+    " call capitalize ceil center chars chomp chop chr class clear clone close closed? coerce collect compact"
+    " compact! compare_by_identity concat const_defined? const_missing constants count cover? cycle default delete"
+    " delete! delete_at delete_if detect difference dig divmod downcase downcase! drop drop_while dup each"
+    " each_cons each_entry each_key each_line each_pair each_slice each_value each_with_index each_with_object"
+    " empty? encode encoding end_with? ensure entries eql? equal? even? except exclude? extname fetch fetch_values"
+    " fileno fill filter filter_map find find_all find_index first flat_map flatten flatten! floor flush"
+    " force_encoding freeze frozen? getc grep grep_v group_by gsub gsub! has_key? has_value? hash hex include?"
+    " index inject insert inspect instance_of? instance_method instance_methods instance_variable_defined?"
+    " instance_variables intern intersect? invert is_a? isatty itself join keep_if key key? keys kind_of? last"
+    " lazy length lineno lines ljust lock lstrip map map! match match? max max_by member? members merge merge!"
+    " message method method_defined? method_missing methods min min_by minmax name new next nil? none? object_id"
+    " odd? one? ord pack partition pop positive? pos pred public_method_defined? public_send puts push read"
+    " readline readlines readpartial reduce reject reject! remove_const replace respond_to? respond_to_missing?"
+    " reverse reverse! reverse_each rewind rindex rjust rotate round rstrip sample scan seek select select! send"
+    " set_encoding shift shuffle size slice slice! sort sort! sort_by sort_by! source_location split start_with?"
+    " step strip strip! sub sub! subclasses succ sum superclass swapcase sync synchronize take take_while tally"
+    " tap tell then times to_a to_ary to_enum to_f to_h to_hash to_i to_int to_io to_path to_proc to_r to_s to_str"
+    " to_sym transform_keys transform_values transpose tr truncate try tty? ungetc union uniq uniq! unlock unpack"
+    " unshift upcase upto value? values values_at with_index write zero? zip context describe eq expect it"
+    " is_expected let "
+) + KERNEL
+"""Names that every file knows: constants and methods of the core library, and words of tests."""
+
+_BUILTIN_NAMES = frozenset(KERNEL.split())
 
 # Methods that give the object itself.
 _IDENTITY_METHODS = frozenset({"clone", "dup", "freeze", "itself", "presence", "tap"})
@@ -229,7 +252,7 @@ def results(walk: SyntaxWalk, value: Node | None) -> list[Meaning]:
     for how, text in meanings(walk, value):
         last = text.rpartition(".")[2]
         may_be_call = how == "alias" and text != "self" and last[0] != "@" and not last[0].isupper()
-        if may_be_call and not last.endswith("[]") and ("." in text or not walk.is_bound(walk.scope, text)):
+        if may_be_call and not last.endswith("[]"):
             found.append(("call", text))
         found.append((how, text))
     return found
@@ -250,5 +273,5 @@ def read_bare_calls(walk: SyntaxWalk, node: Node) -> list[tuple[list[Node], int]
 def add_bare_call(walk: SyntaxWalk, name_node: Node) -> None:
     """Add the call that a bare name makes, unless it is a variable or a function of the core library."""
     name = walk.text(name_node)
-    if name not in _BUILTIN_NAMES and not walk.is_bound(walk.scope, name):
-        walk.add_call(name_node, "self.new" if name == "new" else name)
+    if name not in _BUILTIN_NAMES:
+        walk.add_bare_call(name_node, "self.new" if name == "new" else name)

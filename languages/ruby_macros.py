@@ -25,21 +25,21 @@ CLASS_METHODS = "ClassMethods"
 """The module inside a mix-in whose methods the class itself gets, by the convention of ActiveSupport."""
 
 
-def mixed_in(walk: SyntaxWalk, body: Node | None) -> tuple[str, ...]:
-    """The modules that a class or module includes or extends, the last one first."""
+def mixed_in(walk: SyntaxWalk, body: Node | None, name: str) -> tuple[str, ...]:
+    """The modules that the class or module of this name includes or extends, the last one first."""
     found: list[str] = []
     for statement in body.named_children if body is not None else ():
         kind = statement.type
         if kind == "call":
-            found += _mixed_in_by(walk, statement)
+            found += _mixed_in_by(walk, statement, name)
         elif kind == "singleton_class":
-            found += mixed_in(walk, statement.child_by_field_name("body"))
+            found += mixed_in(walk, statement.child_by_field_name("body"), name)
         elif kind == "module" and walk.text(statement.child_by_field_name("name") or statement) == CLASS_METHODS:
-            found.append(CLASS_METHODS)
+            found.append(f"{name}.{CLASS_METHODS}")
     return tuple(reversed(found))
 
 
-def _mixed_in_by(walk: SyntaxWalk, call: Node) -> list[str]:
+def _mixed_in_by(walk: SyntaxWalk, call: Node, owner: str) -> list[str]:
     method = call.named_child(0)
     name = walk.text(method) if method is not None and method.type == "identifier" else ""
     if name in MIX_INS:
@@ -49,7 +49,7 @@ def _mixed_in_by(walk: SyntaxWalk, call: Node) -> list[str]:
         return [text for text in texts if not text.startswith(_NO_BASES)]
     if name == "included":
         block = call.child_by_field_name("block")
-        return list(reversed(mixed_in(walk, block.child_by_field_name("body")))) if block is not None else []
+        return list(reversed(mixed_in(walk, block.child_by_field_name("body"), owner))) if block is not None else []
     return []
 
 

@@ -69,8 +69,9 @@ def _read_class(walk: SyntaxWalk, node: Node) -> None:
     name, body = node.child_by_field_name("name"), node.child_by_field_name("body")
     superclass = node.child_by_field_name("superclass")
     if name is not None:
-        bases = (*base_of(walk, superclass), *mixed_in(walk, body))
-        walk.add_definition(node, expression_text(walk, name), node.type, header_line=name.start_point[0], bases=bases)
+        text = expression_text(walk, name)
+        bases = (*mixed_in(walk, body, text), *base_of(walk, superclass))
+        walk.add_definition(node, text, node.type, header_line=name.start_point[0], bases=bases)
 
 
 def _read_method(walk: SyntaxWalk, node: Node) -> None:
@@ -107,8 +108,8 @@ def _read_ruby_assignment(walk: SyntaxWalk, node: Node) -> None:
     arguments = right.child_by_field_name("arguments")
     parts = arguments.named_children if arguments is not None else []
     block = right.child_by_field_name("block")
-    bases = [] if maker != "Class.new" else [expression_text(walk, part) for part in parts[:1]]
-    bases += mixed_in(walk, block.child_by_field_name("body") if block is not None else None)
+    bases = list(mixed_in(walk, block.child_by_field_name("body") if block is not None else None, walk.text(left)))
+    bases += [] if maker != "Class.new" else [expression_text(walk, part) for part in parts[:1]]
     kind = "module" if maker == "Module.new" else "class"
     walk.add_definition(node, walk.text(left), kind, bases=tuple(base for base in bases if base and base[0] != "?"))
     if maker in ("Data.define", "Struct.new"):
@@ -253,9 +254,9 @@ LANGUAGES = (
         },
         grammar=("tree_sitter_ruby", "language"),
         readers=readers_of(_TABLE),
-        module_style="class",
         constructor="initialize",
         package_style="declared",
+        shared_names="[A-Z]",
         has_outer_packages=True,
         has_open_types=True,
         has_implicit_object=True,
@@ -266,5 +267,10 @@ LANGUAGES = (
         builtins=BUILTINS,
         test_path=r"(?:^|/)(?:spec|test|features)/",
         has_globals=True,
+        has_bare_calls=True,
+        has_mixins=True,
+        has_typed_names=True,
+        has_interfaces=True,
+        has_types=True,
     ),
 )
