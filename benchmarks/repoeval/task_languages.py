@@ -170,7 +170,7 @@ goto if ifdef ifndef include inline int int16_t int32_t int64_t int8_t long regi
 size_t sizeof static struct switch true typedef uint16_t uint32_t uint64_t uint8_t undef union unsigned void volatile
 while
 """
-_NATIVE_FOLDERS = frozenset({"deps", "node_modules", "third-party", "third_party", "vendor"})
+_NATIVE_FOLDERS = frozenset({"bundled", "deps", "googletest", "gtest", "third-party", "third_party", "vendor"})
 
 C = TaskLanguage(
     "c",

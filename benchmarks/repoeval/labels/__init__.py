@@ -1,6 +1,6 @@
 """Call labels from the type checkers of the languages, run as programs and cached by the files' content.
 
-Owns the programs (`typescript.mjs`, `golang.go`, `javac.java`, `libclang.py`, `intelephense.mjs`), their output and the
+Owns the programs (`typescript.mjs`, `golang.go`, `javac.java`, `libclang.py`, `intelephense.py`), their output and the
 match by unique name for calls that the checker cannot resolve; the other languages are labelled `by_name`. Deliberately
 independent of Weft's name resolution. Knows no sampling.
 """
@@ -24,6 +24,7 @@ from ..sources import SourceFile
 from ..task_languages import CPP, GO, JAVA, PHP, TYPESCRIPT, C, TaskLanguage
 from ..tasks import UNIQUE_NAME, CalledDefinition, LabelledCall
 from .by_name import records_by_name
+from .intelephense import records_of_server
 
 _FOLDER = Path(__file__).resolve().parent
 _PROGRAMS = {
@@ -32,12 +33,8 @@ _PROGRAMS = {
     JAVA.name: "javac.java",
     C.name: "libclang.py",
     CPP.name: "libclang.py",
-    PHP.name: "intelephense.mjs",
+    PHP.name: "intelephense.py",
 }
-# Packages that the programs need, in the work folder: name and version.
-_NODE_PACKAGES = {"typescript.mjs": ("typescript", "5.9"), "intelephense.mjs": ("intelephense", "1.18")}
-_LIBCLANG = "libclang==18.1.1"
-
 _Record = dict[str, Any]
 
 
@@ -62,8 +59,12 @@ def labelled_calls(
     cache = work / "labels" / f"{tree.name}-{_digest(program, sources, manifests)}.jsonl"
     if not cache.exists():
         say(f"{tree.name}: labelling calls with {program.name}")
-        paths = "".join(f"{path}\n" for path in sources)
-        output = _run(_command(program, tree.resolve(), work), paths)
+        command = _command(program, tree.resolve(), work)
+        if language is PHP:
+            records = records_of_server([str(part) for part in command], tree.resolve(), sources)
+            output = "".join(f"{json.dumps(record)}\n" for record in records).encode()
+        else:
+            output = _run(command, "".join(f"{path}\n" for path in sources))
         cache.parent.mkdir(parents=True, exist_ok=True)
         # Written to another name and renamed, so an interrupted run leaves no incomplete file.
         half = cache.with_suffix(".part")
@@ -119,22 +120,28 @@ def _digest(program: Path, sources: Mapping[str, SourceFile], manifests: Mapping
 
 
 def _command(program: Path, tree: Path, work: Path) -> Sequence[str | Path]:
-    if program.name in _NODE_PACKAGES:
-        name, version = _NODE_PACKAGES[program.name]
-        package = (work / "node" / "node_modules" / name).resolve()
-        if not package.is_dir():
-            install = f"npm install --prefix {work / 'node'} {name}@{version}"
-            raise LabelError(f"The npm package `{name}`, which labels the calls, is not installed. Run `{install}`.")
-        return _required("node"), program, tree, package
-    if program.suffix == ".py":
+    if program.name == "typescript.mjs":
+        return _required("node"), program, tree, _node_package(work, "typescript", "5.9")
+    if program.name == "intelephense.py":
+        server = _node_package(work, "intelephense", "1.18") / "lib" / "intelephense.js"
+        return _required("node"), server, "--stdio"
+    if program.name == "libclang.py":
         packages = (work / "python").resolve()
         if not (packages / "clang").is_dir():
-            install = f"{sys.executable} -m pip install --target {work / 'python'} {_LIBCLANG}"
+            install = f"{sys.executable} -m pip install --target {work / 'python'} libclang==18.1.1"
             raise LabelError(f"`libclang`, which labels the calls, is not installed. Run `{install}`.")
         return sys.executable, program, tree, packages
-    if program.suffix == ".java":
+    if program.name == "javac.java":
         return _required("java"), program, tree
     return _required("go"), "run", program, tree
+
+
+def _node_package(work: Path, name: str, version: str) -> Path:
+    package = (work / "node" / "node_modules" / name).resolve()
+    if not package.is_dir():
+        install = f"npm install --prefix {work / 'node'} {name}@{version}"
+        raise LabelError(f"The npm package `{name}`, which labels the calls, is not installed. Run `{install}`.")
+    return package
 
 
 def _required(program: str) -> str:

@@ -78,6 +78,21 @@ TABLES: Mapping[str, NameTable] = {
         new_method="new",
         receiver="receiver",
     ),
+    "php": NameTable(
+        types=dict.fromkeys(
+            ("class_declaration", "enum_declaration", "interface_declaration", "trait_declaration"), "name"
+        ),
+        functions=dict.fromkeys(("function_definition", "method_declaration"), "name"),
+        calls={
+            "function_call_expression": "function",
+            "member_call_expression": "name",
+            "nullsafe_member_call_expression": "name",
+            "object_creation_expression": "",
+            "scoped_call_expression": "name",
+        },
+        constructor_names=frozenset({"__construct"}),
+        receiver="scope",
+    ),
     "swift": NameTable(
         types=dict.fromkeys(("class_declaration", "protocol_declaration", "typealias_declaration"), "name"),
         functions=dict.fromkeys(("function_declaration", "protocol_function_declaration"), "name"),
@@ -117,7 +132,7 @@ _RECEIVERS = ("path", "expression", "value", "target", "scope", "qualifier")
 
 
 @dataclass(slots=True)
-class _Definition:
+class Definition:
     """All definitions of one qualified name in a file: overloads, and the constructors of a class."""
 
     name: str
@@ -134,10 +149,10 @@ class _Definition:
 
 def records_by_name(language: TaskLanguage, sources: Mapping[str, SourceFile]) -> Iterator[_Record]:
     """The calls of all files with their labels, as records of the label programs."""
-    readers = [_FileReader(TABLES[language.name], path, source) for path, source in sources.items()]
+    readers = [FileReader(TABLES[language.name], path, source) for path, source in sources.items()]
     types: set[str] = set()
-    by_name: dict[str, list[_Definition]] = {}
-    by_qualified_name: dict[tuple[str, str], list[_Definition]] = {}
+    by_name: dict[str, list[Definition]] = {}
+    by_qualified_name: dict[tuple[str, str], list[Definition]] = {}
     for reader in readers:
         for definition in reader.definitions.values():
             by_name.setdefault(definition.name, []).append(definition)
@@ -157,11 +172,11 @@ def records_by_name(language: TaskLanguage, sources: Mapping[str, SourceFile]) -
                 yield {**call, "how": how, "callee": found[0].callee}
 
 
-class _FileReader:
+class FileReader:
     """The definitions and calls of one file."""
 
     def __init__(self, table: NameTable, path: str, source: SourceFile) -> None:
-        self.definitions: dict[str, _Definition] = {}
+        self.definitions: dict[str, Definition] = {}
         self.calls: list[tuple[_Record, str]] = []  # with the type before the name, or ""
         self._table, self._path = table, path
         suffix = source.language.suffix_of(path)
@@ -203,7 +218,7 @@ class _FileReader:
             return
         owner, _, name = qualname.rpartition(".")
         definition = self.definitions.setdefault(
-            qualname, _Definition(name, owner.rpartition(".")[2], self._path, qualname, is_type)
+            qualname, Definition(name, owner.rpartition(".")[2], self._path, qualname, is_type)
         )
         first = node.start_point[0]
         definition.spans.append((first, min(node.end_point[0] + 1, first + HEAD_LINES)))
@@ -223,7 +238,7 @@ class _FileReader:
             "end_line": node.end_point[0] + 1,
             "column": name.start_point[1],
         }
-        self.calls.append(({"kind": "call", **place, "name": _text(name)}, owner))
+        self.calls.append(({"kind": "call", **place, "name": _text(name), "how": node.type}, owner))
 
 
 @lru_cache
