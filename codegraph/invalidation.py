@@ -71,9 +71,10 @@ def update_names(old: CodeGraph, new: CodeGraph, tables: _Tables) -> Invalidatio
     new._star_imported = old._star_imported.difference(tables).union(
         path for path, (_, now) in tables.items() if star_imports_of(now)
     )
-    # No answer depends on a file that did not exist; all answers that depend on a removed file are invalid.
+    # No answer depends on a file that did not exist; all answers that depend on a removed file, or on one that now
+    # declares another package, are invalid.
     names = {
-        path: {_ANY} if now is None else changed_names(was, now)
+        path: {_ANY} if now is None or now.package_key != was.package_key else changed_names(was, now)
         for path, (was, now) in tables.items()
         if was is not None
     }

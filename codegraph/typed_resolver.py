@@ -482,6 +482,7 @@ class TypedResolver(Resolver):
         project = self._project(directory, ending) if places else ""
         found: dict[str, None] = {}
         for path, module in places:
+            self.dependencies.add((path, STAR_IMPORTS))
             other = directory_of(path)
             if contains(other, directory) if manifest_style(path) else self._project(other, ending) == project:
                 found[module] = None
