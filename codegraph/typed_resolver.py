@@ -84,14 +84,14 @@ class TypedResolver(Resolver):
         last = parts[-1].name
         rules = language_named(symbols.language)
         if len(parts) == 1:
-            found = self.read(path, within, parts, line)
+            found = self.read(path, within, parts, line, is_called=True)
             if found is None and self._may_be_global(path, within, last, rules):
                 target = self.unique(symbols.language, last)
                 return () if target is None else (target,)
             return self._called(found)
         receiver = self.read(path, within, parts[:-1], line)
         found = None if receiver is None else self.member(receiver, last)
-        if found is None and last not in rules.builtin_names and (receiver is None or self._is_open(receiver)):
+        if found is None and last not in rules.builtin_names and self._may_be_anywhere(path, within, parts, receiver):
             return tuple(
                 target for target in self.by_name(symbols.language, last, near=path) if "." in target.qualified_name
             )
@@ -141,6 +141,13 @@ class TypedResolver(Resolver):
                 found.append(Resolution(member.path, member.name, "implementation"))
         return tuple(dict.fromkeys(found))
 
+    def _may_be_anywhere(self, path: str, within: str, parts: tuple[NamePart, ...], receiver: Value | None) -> bool:
+        """Whether a missing member may be any definition of its name: of an unknown receiver, or of an open class."""
+        if self._rules(path).has_closed_scopes:
+            head = parts[0].name
+            return receiver is None and (head == "?" or self._is_bound(path, within, head))
+        return receiver is None or self._is_open(receiver)
+
     def _is_open(self, receiver: Value) -> bool:
         """Whether a missing member may still be defined in the repository: a mix-in calls methods of its subclasses."""
         known = receiver.kind in (INSTANCE_VALUE, CLASS_VALUE)
@@ -189,11 +196,19 @@ class TypedResolver(Resolver):
     # Names
 
     def read(
-        self, path: str, within: str, parts: tuple[NamePart, ...], line: int | None = None, *, is_type: bool = False
+        self,
+        path: str,
+        within: str,
+        parts: tuple[NamePart, ...],
+        line: int | None = None,
+        *,
+        is_type: bool = False,
+        is_called: bool = False,
     ) -> Value | None:
         """The value of a dotted expression in a scope (a qualified name); None when it is unknown.
 
         `is_type`: the expression is a type, so its first name is none of an object where the language separates them.
+        `is_called`: the expression is called, so a plain name is none of a variable where the language separates them.
         """
         head, operations = parts[0]
         if head == "?":
@@ -203,7 +218,8 @@ class TypedResolver(Resolver):
             value = self._super(path, within)
             operations = operations[1:] if rules.super_is_called else operations
         else:
-            value = self.name(path, within, head, line, is_type=is_type)
+            is_called = operations.startswith("(") or (is_called and len(parts) == 1)
+            value = self.name(path, within, head, line, is_type=is_type, is_called=is_called)
         value = self._after(value, operations)
         for name, operations in parts[1:]:
             if value is None:
@@ -218,7 +234,14 @@ class TypedResolver(Resolver):
         return value
 
     def name(
-        self, path: str, within: str, name: str, line: int | None = None, *, is_type: bool = False
+        self,
+        path: str,
+        within: str,
+        name: str,
+        line: int | None = None,
+        *,
+        is_type: bool = False,
+        is_called: bool = False,
     ) -> Value | None:
         """The value of a plain name: local, enclosing functions and classes, module, package, imports, built-ins."""
         symbols = self.symbols(path)
@@ -235,7 +258,12 @@ class TypedResolver(Resolver):
                 self.dependencies.add((path, key))
                 if entries is not None and symbols.is_foreign_part(key):
                     entries = None  # members of a type from outside of the scope
-                if entries is not None and (not only_types or _may_be_type(entries)):
+                if entries is not None and is_called and rules.has_function_names:
+                    entries = tuple(entry for entry in entries if not isinstance(entry, BoundName)) or None
+                    value = self._value(path, key, entries[0]) if entries is not None else None
+                    if value is not None and not self._is_constructor(value):
+                        return value
+                elif entries is not None and (not only_types or _may_be_type(entries)):
                     value = self._local(path, key, entries, symbols, line)
                     if not self._is_constructor(value):
                         return value
@@ -442,7 +470,7 @@ class TypedResolver(Resolver):
             return value
         if value.kind == INSTANCE_VALUE and name in rules.identity_methods.split():
             return value._replace(kind=METHOD_VALUE, how="returned type")
-        return None
+        return _OUTSIDE if rules.has_closed_scopes else None
 
     def extension(self, path: str, classes: tuple[tuple[str, str], ...], name: str) -> Value | None:
         """The member of a class that is defined outside of it; the nearest to a file if there are several."""
@@ -595,6 +623,10 @@ class TypedResolver(Resolver):
         """The value of a local name: the latest assignment before `line`."""
         lines = symbols.lines.get(key)
         given = ""
+        if lines is not None and language_named(symbols.language).has_function_names:
+            variables = [at for at, entry in enumerate(entries) if isinstance(entry, BoundName)]
+            if variables:
+                entries, lines = tuple(entries[at] for at in variables), tuple(lines[at] for at in variables)
         if lines is not None and line is not None:
             latest = max((at for at in lines if at <= line), default=lines[0])
             entries = tuple(entry for entry, at in zip(entries, lines, strict=True) if at == latest)
@@ -622,7 +654,7 @@ class TypedResolver(Resolver):
             return None
         if entry.how == "annotation":
             return self._typed(path, entry.scope, entry.value)
-        value = self.read(path, entry.scope, parse_dotted(entry.value))
+        value = self.read(path, entry.scope, parse_dotted(entry.value), is_called=entry.how == "call")
         if entry.how == "call":
             value = self.result(value)
         return value._replace(how="typed local") if value is not None and value.kind == INSTANCE_VALUE else value
