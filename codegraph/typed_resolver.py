@@ -137,7 +137,8 @@ class TypedResolver(Resolver):
             else:
                 fits = any(self.identity(*each) == wanted_type for each in self.mro(other, owner).classes)
             member = self.member(value, name) if fits else None
-            if member is not None and member.kind == FUNCTION_VALUE and (member.path, member.name) != (path, name):
+            own = (path, f"{interface}.{name}")
+            if member is not None and member.kind == FUNCTION_VALUE and (member.path, member.name) != own:
                 found.append(Resolution(member.path, member.name, "implementation"))
         return tuple(dict.fromkeys(found))
 
@@ -881,6 +882,8 @@ class TypedResolver(Resolver):
         for part_path, part in parts:
             around = part.rpartition(".")[0]
             for base in self._bases(part_path, part):
+                if base.endswith(ELEMENTS):
+                    continue
                 value = self.read(part_path, around, parse_dotted(base), is_type=True)
                 if value is None or value.kind != CLASS_VALUE:
                     complete = complete and base == "object"
