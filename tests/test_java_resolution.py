@@ -189,7 +189,8 @@ def test_an_anonymous_class_has_its_own_and_inherited_members():
 
 def test_values_have_the_types_of_constructors_calls_and_fields():
     check_method(
-        "var a = Shop.open(); a.price(); var b = new Shop(2); b.lock(); var c = shop.cart; c.total(); ((Item) d).coin();",
+        "var a = Shop.open(); a.price(); var b = new Shop(2); b.lock(); var c = shop.cart; c.total();"
+        " ((Item) d).coin();",
         "Shop.open -> Shop.java::Shop.open",
         "a.price -> Shop.java::Shop.price",
         "Shop -> Shop.java::Shop",
@@ -259,7 +260,8 @@ def test_a_called_name_is_no_variable_and_a_variable_no_method():
 
 def test_a_class_is_no_constructor_where_a_type_is_meant():
     check(
-        "class Main { Main(int n) {} static Main make() { return new Main(1); } void f(Main m) { m.f(m); Main.make(); } }",
+        "class Main { Main(int n) {} static Main make() { return new Main(1); }\n"
+        "void f(Main m) { m.f(m); Main.make(); } }",
         "Main -> Main.java::Main",
         "Main -> Main.java::Main.Main",
         "m.f -> Main.java::Main.f",
