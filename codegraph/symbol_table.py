@@ -6,12 +6,15 @@ file; `resolve` follows names across files.
 
 from __future__ import annotations
 
+import json
+import re
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Mapping
 from typing import NamedTuple, TypeAlias
 
 from ..languages import Language, language_named
 from .file_graph import MODULE_SCOPE, Binding, Definition, FileGraph
+from .modules import CSHARP_MANIFESTS, manifest_style
 
 MODULE = ""
 """The qualified name of the scope at the top level of a file."""
@@ -19,15 +22,21 @@ MODULE = ""
 STAR_IMPORTS = "*"
 """The key of a file's star imports."""
 
+GLOBAL_IMPORT = "global"
+"""The local name of a star import that holds in all files of a project."""
+
 NAME_LIST = "."
 """The key that changes when a file's module gains or loses a name."""
 
-FUNCTION_KINDS = frozenset({"function", "method", "constructor", "macro"})
+DECLARATION = "declaration"
+"""The kind of a function without a body, which a member of the same name outside of the type may have."""
+
+FUNCTION_KINDS = frozenset({"function", "method", "constructor", "macro", DECLARATION})
 NAMESPACE_KINDS = frozenset({"namespace", "module"})
 PART_KINDS = frozenset({"impl", "extension"})
 """Kinds of definitions that add members to a type, which is usually defined elsewhere."""
 
-_IMPLEMENTING_KINDS = frozenset({"class", "enum", "object", "record", "struct"}) | PART_KINDS
+_IMPLEMENTING_KINDS = frozenset({"class", "enum", "module", "object", "record", "struct"}) | PART_KINDS
 _ENCLOSING_KINDS = FUNCTION_KINDS | NAMESPACE_KINDS
 
 
@@ -66,7 +75,10 @@ class SymbolTable:
     For languages of the generic resolver, "~pay" lists all definitions named pay.
     """
 
-    __slots__ = ("_extensions", "_members", "definitions", "entries", "language", "lines", "package_key", "scopes")
+    __slots__ = (
+        *("_extensions", "_members", "definitions", "entries", "global_imports", "language", "lines", "package_key"),
+        "scopes",
+    )
 
     def __init__(self, file: FileGraph) -> None:
         self._members: dict[str, tuple[Definition, ...]] | None = None
@@ -98,6 +110,7 @@ class SymbolTable:
         starts = [definition.start_line for definition in self.definitions]
         for binding in file.bindings:
             self._bind(add, binding, starts)
+        self.global_imports = _global_imports(file)
         if language.has_open_types or language.has_extensions:
             _put_parts_last(entries, lines)
         self.entries: Mapping[str, tuple[Entry, ...]] = {key: tuple(found) for key, found in entries.items()}
@@ -222,15 +235,19 @@ class SymbolTable:
         for key, entries in self.entries.items():
             if isinstance(entries[0], BoundName) and key.rpartition(".")[0] in owners:
                 names.add(key)
-        return names
+        pattern = language_named(self.language).shared_names
+        return {name for name in names if re.match(pattern, name.rpartition(".")[2])} if pattern else names
 
     def namespaces(self) -> set[str]:
         """The declared package of the file, the namespaces that it defines, and those around them."""
         declared = self.package_key.partition("\0")[2]
         found = {declared[:-1]} if declared else set()
+        are_open = language_named(self.language).has_open_types
         for definition in self.definitions:
             if definition.kind in NAMESPACE_KINDS:
                 found.add(declared + definition.qualified_name)
+            elif are_open and "." in definition.qualified_name and definition.kind not in FUNCTION_KINDS:
+                found.add(declared + definition.qualified_name.rpartition(".")[0])  # `class A::Shop` without `module A`
         return {
             ".".join(parts[:end]) for name in found for parts in [name.split(".")] for end in range(1, len(parts) + 1)
         }
@@ -250,6 +267,17 @@ class SymbolTable:
             within = scope
         read_in = MODULE if within == MODULE_SCOPE else self.scopes[within]
         add(self.key(scope, name), BoundName(how, value, read_in), binding.line)  # type: ignore[operator]
+
+
+def _global_imports(file: FileGraph) -> tuple[tuple[str, str], ...]:
+    """The packages that the file imports for all files of its project, with the families of languages."""
+    if file.manifest and manifest_style(file.path) == CSHARP_MANIFESTS:
+        return tuple((CSHARP_MANIFESTS, name) for name in json.loads(file.manifest).get("usings", ()))
+    if not language_named(file.language).project_ending:
+        return ()
+    family = language_family(file.language)
+    stars = (item for item in file.imports if item.name == STAR_IMPORTS)
+    return tuple((family, item.module) for item in stars if item.local_name == GLOBAL_IMPORT)
 
 
 def is_class(entry: Entry) -> bool:
@@ -304,6 +332,11 @@ def changed_names(old: SymbolTable | None, new: SymbolTable | None) -> set[str]:
     return changed
 
 
+def global_import_key(family: str) -> str:
+    """The key of the packages that some files import for their projects."""
+    return f"{family}\0*"
+
+
 def header_key(qualified_name: str) -> str:
     """The key that changes when a definition's bases or its return annotation do."""
     return f"{qualified_name}()"
@@ -325,7 +358,7 @@ def _innermost(definitions: tuple[Definition, ...], starts: list[int], line: int
 
 
 def _put_parts_last(entries: dict[str, list[Entry]], lines: dict[str, list[int]]) -> None:
-    """Of several meanings of a name, a block of members of a type is the last: the type itself is its meaning."""
+    """Of several meanings of a name, a block of members of a type and a function without a body are the last."""
     for key, found in entries.items():
         if len(found) > 1 and _is_part(found[0]):
             order = sorted(range(len(found)), key=lambda at: _is_part(found[at]))
@@ -333,4 +366,4 @@ def _put_parts_last(entries: dict[str, list[Entry]], lines: dict[str, list[int]]
 
 
 def _is_part(entry: Entry) -> bool:
-    return isinstance(entry, Definition) and entry.kind in PART_KINDS
+    return isinstance(entry, Definition) and (entry.kind in PART_KINDS or entry.kind == DECLARATION)

@@ -12,10 +12,11 @@ from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
 from ..languages import Language, language_named
-from .file_graph import RESULT, Definition
-from .modules import directory_of
+from .file_graph import ARGUMENT, RESULT, Definition
+from .modules import contains, directory_of, manifest_style, upwards
 from .resolver import MAX_CANDIDATES, NamePart, Resolution, Resolver, distance, parse_dotted
 from .symbol_table import (
+    DECLARATION,
     FUNCTION_KINDS,
     MODULE,
     NAME_LIST,
@@ -25,6 +26,7 @@ from .symbol_table import (
     Entry,
     ImportedName,
     SymbolTable,
+    global_import_key,
     header_key,
     is_class,
     language_family,
@@ -59,7 +61,13 @@ MAX_IMPLEMENTATIONS = 20
 MAX_PARTS = 60
 """Places of one type that are read."""
 
+MIN_TYPED_NAME = 3
+"""Characters; a shorter name of a variable says nothing about its type."""
+
+_OBJECT_KINDS = (INSTANCE_VALUE, CLASS_VALUE)
 INTERFACE_KINDS = frozenset({"interface", "trait"})
+_CONSTRUCTOR_KINDS = frozenset({"constructor", DECLARATION})
+"""Kinds of a member with the name of its class."""
 
 
 class MethodResolutionOrder(NamedTuple):
@@ -86,18 +94,89 @@ class TypedResolver(Resolver):
         if len(parts) == 1:
             found = self.read(path, within, parts, line, is_called=True)
             if found is None and self._may_be_global(path, within, last, rules):
-                target = self.unique(symbols.language, last)
-                return () if target is None else (target,)
+                around = self.object_around(path, within) if rules.has_mixins else None
+                below = self._below(around, last) if around is not None else ()
+                return below or self._reached_by_name(path, last)
             return self._called(found)
         receiver = self.read(path, within, parts[:-1], line)
+        if receiver is None and rules.has_typed_names:
+            receiver = self._named_like_type(path, within, parts[-2], last)
+        if receiver is not None and receiver.kind == FUNCTION_VALUE and rules.has_bare_calls:
+            receiver = self.result(receiver)
         found = None if receiver is None else self.member(receiver, last)
-        if found is None and last not in rules.builtin_names and self._may_be_anywhere(path, within, parts, receiver):
-            return tuple(
-                target for target in self.by_name(symbols.language, last, near=path) if "." in target.qualified_name
-            )
+        if found is None and last not in rules.builtin_names:
+            return self._by_member_name(path, receiver, last, rules)
         if found is not None and found.kind == OUTSIDE_VALUE and rules.has_extensions:
             return self._extensions_by_name(path, last)
         return self._called(self._after(found, parts[-1].operations))
+
+    def _by_member_name(self, path: str, receiver: Value | None, name: str, rules: Language) -> tuple[Resolution, ...]:
+        """The few members of this name, for a receiver that is unknown or may have members that no source states."""
+        if receiver is not None and receiver.how == "self" and rules.has_mixins:
+            below = self._below(receiver, name)
+            if below:
+                return below
+        is_open = receiver is None or self._is_open(receiver)
+        if not is_open and not (rules.has_mixins and receiver is not None and receiver.kind in _OBJECT_KINDS):
+            return ()
+        if not is_open:
+            return self._reached_by_name(path, name)
+        return tuple(target for target in self.by_name(rules.name, name, near=path) if "." in target.qualified_name)
+
+    def _reached_by_name(self, path: str, name: str) -> tuple[Resolution, ...]:
+        """The only definition of this name, or the only one that objects of several classes may have."""
+        rules = self._rules(path)
+        found = self.by_name(rules.name, name, near=path)
+        if len(found) > 1 and rules.has_mixins:
+            found = [target._replace(how="unique name") for target in found if not self._is_in_class(target)]
+        return tuple(found) if len(found) == 1 else ()
+
+    def _is_in_class(self, target: Resolution) -> bool:
+        """Whether a method belongs to objects of one class, and not to a module that any class may include."""
+        owner = target.qualified_name.rpartition(".")[0]
+        header = self._header(target.path, owner) if owner else None
+        return header is not None and header.kind not in NAMESPACE_KINDS
+
+    def _below(self, around: Value, name: str) -> tuple[Resolution, ...]:
+        """The methods of this name of classes that extend or include the class of a value."""
+        key = (around.path, around.name, "below", name)
+        return self.memoised(self.shared, key, self._read_below, around.path, around.name, name) or ()
+
+    def _read_below(self, path: str, owner: str, name: str) -> tuple[Resolution, ...]:
+        symbols = self.symbols(path)
+        assert symbols is not None
+        wanted = self.identity(path, owner)
+        waiting, seen = [owner.rpartition(".")[2]], {owner.rpartition(".")[2]}
+        found: dict[Resolution, None] = {}
+        while waiting and len(seen) <= MAX_IMPLEMENTATIONS:
+            places = self._places(f"{language_family(symbols.language)}\0:{waiting.pop()}", path)
+            for other, below in places if len(places) <= MAX_IMPLEMENTATIONS else ():
+                if not any(self.identity(*each) == wanted for each in self.mro(other, below).classes):
+                    continue
+                member = self.member(Value(INSTANCE_VALUE, other, below, "implementation"), name)
+                if member is not None and member.kind == FUNCTION_VALUE:
+                    found[Resolution(member.path, member.name, "implementation")] = None
+                last = below.rpartition(".")[2]
+                if last not in seen:
+                    seen.add(last)
+                    waiting.append(last)
+        return tuple(found)[:MAX_CANDIDATES]
+
+    def _named_like_type(self, path: str, within: str, part: NamePart, wanted: str) -> Value | None:
+        """An object of the class that has the name of a variable, `LineItem` of `line_item`, and this member."""
+        words = part.name.lstrip("@").split("_")
+        if part.operations or len(part.name) < MIN_TYPED_NAME or not part.name[-1].isalnum():
+            return None
+        name = "".join(word[:1].upper() + word[1:] for word in words)
+        value = self.name(path, within, name, is_type=True)
+        if value is None:
+            target = self.unique(self._rules(path).name, name, near=path)
+            value = self.attribute(target.path, target.qualified_name) if target is not None else None
+        if value is None or value.kind != CLASS_VALUE:
+            return None
+        value = value._replace(kind=INSTANCE_VALUE, how="same name")
+        member = self.member(value, wanted)
+        return value if member is not None and member.kind == FUNCTION_VALUE else None
 
     def _may_be_global(self, path: str, within: str, name: str, rules: Language) -> bool:
         """Whether a name may come from elsewhere without an import of its own in this file."""
@@ -142,24 +221,17 @@ class TypedResolver(Resolver):
                 found.append(Resolution(member.path, member.name, "implementation"))
         return tuple(dict.fromkeys(found))
 
-    def _may_be_anywhere(self, path: str, within: str, parts: tuple[NamePart, ...], receiver: Value | None) -> bool:
-        """Whether a missing member may be any definition of its name: of an unknown receiver, or of an open class."""
-        if self._rules(path).has_closed_scopes:
-            head = parts[0].name
-            return receiver is None and (head == "?" or self._is_bound(path, within, head))
-        return receiver is None or self._is_open(receiver)
-
     def _is_open(self, receiver: Value) -> bool:
         """Whether a missing member may still be defined in the repository: a mix-in calls methods of its subclasses."""
-        known = receiver.kind in (INSTANCE_VALUE, CLASS_VALUE)
-        return known and self.mro(receiver.path, receiver.name).complete
+        return receiver.kind in _OBJECT_KINDS and self.mro(receiver.path, receiver.name).complete
 
     def _called(self, value: Value | None) -> tuple[Resolution, ...]:
         """The targets of a call of the value: of a class, the class and its own or inherited constructor."""
         if value is None:
             return ()
         if value.kind == FUNCTION_VALUE:
-            return (Resolution(value.path, value.name, value.how), *self._implementations(value))
+            body = self._with_body(value)
+            return (Resolution(body.path, body.name, body.how), *self._implementations(body))
         if value.kind == MODULE_VALUE:
             return self._called(self._default_export(value))
         if value.kind == SUPER_VALUE:
@@ -177,6 +249,19 @@ class TypedResolver(Resolver):
                 return (Resolution(found.path, found.name, found.how),)
         return ()
 
+    def _with_body(self, function: Value) -> Value:
+        """The function with a body that a function without one declares; itself without such a function."""
+        definition = self._header(function.path, function.name)
+        if definition is None or definition.kind != DECLARATION:
+            return function
+        key = (function.path, function.name, "body")
+        found = self.memoised(self.shared, key, self._find_body, function.path, function.name)
+        return function if found is None else found._replace(how=function.how)
+
+    def _find_body(self, path: str, key: str) -> Value | None:
+        owner, _, name = key.rpartition(".")
+        return self.extension(path, ((path, owner),), name) if owner else None
+
     def _constructors(self, value: Value, rules: Language) -> tuple[Resolution, ...]:
         """The constructor of a class, its own or an inherited one."""
         if rules.constructor:
@@ -190,8 +275,9 @@ class TypedResolver(Resolver):
                 symbols = self.symbols(path)
                 self.dependencies.add((path, f"{owner}.{name}"))
                 found_here = symbols.definition(f"{owner}.{name}") if symbols is not None else None
-                if found_here is not None and found_here.kind == "constructor":
-                    return (Resolution(path, f"{owner}.{name}", "constructor"),)
+                if found_here is not None and found_here.kind in _CONSTRUCTOR_KINDS:
+                    body = self._with_body(Value(FUNCTION_VALUE, path, f"{owner}.{name}", ""))
+                    return (Resolution(body.path, body.name, "constructor"),)
         return ()
 
     # Names
@@ -230,8 +316,13 @@ class TypedResolver(Resolver):
 
     def _after(self, value: Value | None, operations: str) -> Value | None:
         """The value after calls "(" and indices "["."""
-        for operation in operations:
-            value = self.result(value) if operation == "(" else self.element(value)
+        for at, operation in enumerate(operations):
+            if operation == "(":
+                value = self.result(value)
+            elif value is not None and value.kind == FUNCTION_VALUE and operations[at + 1 : at + 2] != "(":
+                value = self.element(self.result(value))  # a property, whose value is its result
+            else:
+                value = self.element(value)
         return value
 
     def name(
@@ -285,7 +376,9 @@ class TypedResolver(Resolver):
         if found is None and name in rules.builtin_names and not self._is_bound(path, MODULE, name):
             return _OUTSIDE
         if found is None and rules.package_style == "declared":
-            return self._namespace(path, symbols, name)
+            found = self._namespace(path, symbols, name)
+            if found is None and rules.declares_all and not self._is_bound(path, within, name):
+                return _OUTSIDE
         return found
 
     def _member_around(
@@ -293,8 +386,8 @@ class TypedResolver(Resolver):
     ) -> Value | None:
         """The value of a plain name as a member of a class or namespace around it, which this file does not define."""
         definition = symbols.definition(scope)
-        if definition is None:
-            return None
+        if definition is None:  # the outer part of `namespace a.b {}`
+            return self._in_package(path, symbols.package_key, f"{scope}.{name}") if rules.has_outer_packages else None
         if definition.kind in NAMESPACE_KINDS and rules.package_style == "declared":
             found = self._in_package(path, symbols.package_key, f"{scope}.{name}")
             if found is not None or definition.kind == "namespace":
@@ -321,7 +414,7 @@ class TypedResolver(Resolver):
             return False
         symbols = self.symbols(value.path)
         definition = symbols.definition(value.name) if symbols is not None else None
-        return definition is not None and definition.kind == "constructor"
+        return definition is not None and definition.kind in _CONSTRUCTOR_KINDS
 
     def object_around(self, path: str, within: str) -> Value | None:
         """The object of the class around a scope, which may be defined elsewhere."""
@@ -386,16 +479,47 @@ class TypedResolver(Resolver):
 
     def _from_star(self, path: str, name: str, symbols: SymbolTable) -> Value | None:
         """The value of a name that a star import of a package or of a class brings."""
-        family = symbols.package_key.partition("\0")[0]
-        for item in symbols.entries.get(STAR_IMPORTS, ()):
-            if isinstance(item, ImportedName):
-                found = self._in_package(path, f"{family}\0", f"{item.module}.{name}")
-                if found is None and item.module:
-                    owner = self._in_package(path, f"{family}\0", item.module)
-                    found = self.member(owner, name) if owner is not None and owner.kind == CLASS_VALUE else None
-                if found is not None and found.kind != OUTSIDE_VALUE:
-                    return found._replace(how="import") if found.kind in (CLASS_VALUE, FUNCTION_VALUE) else found
+        key = (path, STAR_IMPORTS, "declared")
+        for around in self.memoised(self.shared, key, self._star_packages, path, symbols) or ():
+            is_package = around.kind == MODULE_VALUE
+            found = self._in_package(path, around.name, name) if is_package else self.member(around, name)
+            if found is not None and found.kind != OUTSIDE_VALUE:
+                return found._replace(how="import") if found.kind in (CLASS_VALUE, FUNCTION_VALUE) else found
         return None
+
+    def _global_imports(self, path: str, symbols: SymbolTable) -> tuple[str, ...]:
+        """The packages that other files of the project import for all of its files."""
+        if not language_named(symbols.language).project_ending:
+            return ()
+        directory = directory_of(path)
+        key = (f"{directory}/", symbols.language, "global imports")
+        return self.memoised(self.shared, key, self._find_global_imports, directory, symbols.language) or ()
+
+    def _find_global_imports(self, directory: str, language: str) -> tuple[str, ...]:
+        key, ending = global_import_key(language_family(language)), language_named(language).project_ending
+        self.dependencies.add((key,))
+        places = [place.partition("\0")[::2] for place in self._source.definitions_named(key)]
+        project = self._project(directory, ending) if places else ""
+        found: dict[str, None] = {}
+        for path, module in places:
+            other = directory_of(path)
+            if contains(other, directory) if manifest_style(path) else self._project(other, ending) == project:
+                found[module] = None
+        return tuple(found)
+
+    def _project(self, directory: str, ending: str) -> str:
+        """The directory of the project that holds a directory; the root without one."""
+        found = (above for above in upwards(directory) if self.module("directory", above, ending))
+        return next(found, "")
+
+    def _star_packages(self, path: str, symbols: SymbolTable) -> tuple[Value, ...]:
+        """The packages and classes of the repository whose names star imports bring into a file."""
+        self.dependencies.add((path, STAR_IMPORTS))
+        entries = symbols.entries.get(STAR_IMPORTS, ())
+        modules = [item.module for item in entries if isinstance(item, ImportedName)]
+        modules += self._global_imports(path, symbols)
+        found = (self.declared(path, module) for module in dict.fromkeys(modules))
+        return tuple(value for value in found if value is not None and value.kind in (MODULE_VALUE, CLASS_VALUE))
 
     def _namespace(self, path: str, symbols: SymbolTable, name: str) -> Value | None:
         """The namespace or package of this name, beginning at the root or in the packages around the file's."""
@@ -431,9 +555,12 @@ class TypedResolver(Resolver):
             return value
         if kind == MODULE_VALUE:
             return self._module_member(value, name)
+        if name.startswith(ARGUMENT):
+            called = self._called(value)  # of a class its constructor
+            return self.attribute(called[-1].path, f"{called[-1].qualified_name}.{name}") if called else None
         if kind == COLLECTION_VALUE:
             return self._collection_method(value, name)
-        if kind == FUNCTION_VALUE:
+        if kind == FUNCTION_VALUE or (kind == METHOD_VALUE and self._rules(path).has_bare_calls):
             # Treated as a property: its value is its result.
             result = self.result(value)
             if result is None or result.kind == FUNCTION_VALUE:  # a function may return itself
@@ -471,7 +598,7 @@ class TypedResolver(Resolver):
             return value
         if value.kind == INSTANCE_VALUE and name in rules.identity_methods.split():
             return value._replace(kind=METHOD_VALUE, how="returned type")
-        return _OUTSIDE if rules.has_closed_scopes else None
+        return _OUTSIDE if rules.declares_all else None
 
     def extension(self, path: str, classes: tuple[tuple[str, str], ...], name: str) -> Value | None:
         """The member of a class that is defined outside of it; the nearest to a file if there are several."""
@@ -554,6 +681,12 @@ class TypedResolver(Resolver):
 
     def element(self, value: Value | None) -> Value | None:
         """The value of an element of `value`; type arguments leave a class or a function as it is."""
+        if (
+            value is not None
+            and value.kind in (FUNCTION_VALUE, METHOD_VALUE)
+            and self._rules(value.path).has_bare_calls
+        ):
+            value = self.result(value)
         if value is None or value.kind in (OUTSIDE_VALUE, CLASS_VALUE, FUNCTION_VALUE):
             return value
         if value.kind == COLLECTION_VALUE:
@@ -877,6 +1010,8 @@ class TypedResolver(Resolver):
             value = self.attribute(path, name)
             if value is not None and value.kind == CLASS_VALUE and (value.path, value.name) != (path, name):
                 return self.mro(value.path, value.name)
+        if definition.kind == "namespace":  # its names are global
+            return MethodResolutionOrder(((path, name),), True)
         parts = self._parts(path, name, symbols)
         found, complete = [*parts], True
         for part_path, part in parts:

@@ -241,7 +241,6 @@ LANGUAGES = (
         readers=readers_of(_TABLE),
         family="jvm",
         package_style="declared",
-        has_closed_scopes=True,
         has_implicit_object=True,
         test_path=r"(?:^|/)src/(?:test|[a-z]\w*Test)/",
         own_object="this",
@@ -253,5 +252,6 @@ LANGUAGES = (
         identity_methods=_IDENTITY_METHODS,
         has_types=True,
         has_interfaces=True,
+        declares_all=True,
     ),
 )
