@@ -57,6 +57,8 @@ def expression_text(walk: SyntaxWalk, node: Node | None) -> str:
                 return ""
             if receiver is None:
                 head = f"{walk.text(name)}()"
+            elif receiver.type == "identifier" and walk.text(name) == "valueOf":  # of an enum
+                head = f"{walk.text(receiver)}()"
             else:
                 if receiver.type != "super" and any(child.type == "super" for child in node.children):
                     return ""
@@ -164,13 +166,15 @@ def element_texts(walk: SyntaxWalk, node: Node | None) -> list[str]:
         first = arguments.named_children[0]
         callee = f"{expression_text(walk, receiver)}.{method}"
         if callee == "Arrays.stream":
-            return [f"{text}{ELEMENTS}" for text in [expression_text(walk, first)] if text]
+            return element_texts(walk, first)[:1]
         if callee in _LISTS_OF_ARGUMENTS or callee in ("Optional.of", "Optional.ofNullable"):
             return [text for text in [expression_text(walk, first)] if text]
         if method in ("map", "flatMap", "thenApply", "thenCompose"):
             mapped = [_result(walk, first, text) for text in element_texts(walk, receiver)[:1]]
             more = ELEMENTS if method == "flatMap" else ""
             return [text + more for text in mapped if text]
+    if receiver is not None and method == "values" and walk.text(receiver)[:1].isupper():
+        return [f"{text}()" for text in [expression_text(walk, receiver)] if text]  # the constants of an enum
     if receiver is not None and method in _SAME_ELEMENTS and method != "filter":
         return element_texts(walk, receiver)[:1]
     if receiver is not None and (method in _SAME_VALUE or method == "filter"):

@@ -253,5 +253,6 @@ LANGUAGES = (
         has_types=True,
         has_interfaces=True,
         declares_all=True,
+        has_typed_names=True,
     ),
 )
