@@ -92,7 +92,7 @@ class TypedResolver(Resolver):
         last = parts[-1].name
         rules = language_named(symbols.language)
         if len(parts) == 1:
-            found = self.read(path, within, parts, line)
+            found = self.read(path, within, parts, line, is_called=True)
             if found is None and self._may_be_global(path, within, last, rules):
                 around = self.object_around(path, within) if rules.has_mixins else None
                 below = self._below(around, last) if around is not None else ()
@@ -216,7 +216,8 @@ class TypedResolver(Resolver):
             else:
                 fits = any(self.identity(*each) == wanted_type for each in self.mro(other, owner).classes)
             member = self.member(value, name) if fits else None
-            if member is not None and member.kind == FUNCTION_VALUE and (member.path, member.name) != (path, name):
+            own = (path, f"{interface}.{name}")
+            if member is not None and member.kind == FUNCTION_VALUE and (member.path, member.name) != own:
                 found.append(Resolution(member.path, member.name, "implementation"))
         return tuple(dict.fromkeys(found))
 
@@ -284,11 +285,19 @@ class TypedResolver(Resolver):
     # Names
 
     def read(
-        self, path: str, within: str, parts: tuple[NamePart, ...], line: int | None = None, *, is_type: bool = False
+        self,
+        path: str,
+        within: str,
+        parts: tuple[NamePart, ...],
+        line: int | None = None,
+        *,
+        is_type: bool = False,
+        is_called: bool = False,
     ) -> Value | None:
         """The value of a dotted expression in a scope (a qualified name); None when it is unknown.
 
         `is_type`: the expression is a type, so its first name is none of an object where the language separates them.
+        `is_called`: the expression is called, so a plain name is none of a variable where the language separates them.
         """
         head, operations = parts[0]
         if head == "?":
@@ -298,7 +307,8 @@ class TypedResolver(Resolver):
             value = self._super(path, within)
             operations = operations[1:] if rules.super_is_called else operations
         else:
-            value = self.name(path, within, head, line, is_type=is_type)
+            is_called = operations.startswith("(") or (is_called and len(parts) == 1)
+            value = self.name(path, within, head, line, is_type=is_type, is_called=is_called)
         value = self._after(value, operations)
         for name, operations in parts[1:]:
             if value is None:
@@ -318,7 +328,14 @@ class TypedResolver(Resolver):
         return value
 
     def name(
-        self, path: str, within: str, name: str, line: int | None = None, *, is_type: bool = False
+        self,
+        path: str,
+        within: str,
+        name: str,
+        line: int | None = None,
+        *,
+        is_type: bool = False,
+        is_called: bool = False,
     ) -> Value | None:
         """The value of a plain name: local, enclosing functions and classes, module, package, imports, built-ins."""
         symbols = self.symbols(path)
@@ -335,7 +352,12 @@ class TypedResolver(Resolver):
                 self.dependencies.add((path, key))
                 if entries is not None and symbols.is_foreign_part(key):
                     entries = None  # members of a type from outside of the scope
-                if entries is not None and (not only_types or _may_be_type(entries)):
+                if entries is not None and is_called and rules.has_function_names:
+                    entries = tuple(entry for entry in entries if not isinstance(entry, BoundName)) or None
+                    value = self._value(path, key, entries[0]) if entries is not None else None
+                    if value is not None and not self._is_constructor(value):
+                        return value
+                elif entries is not None and (not only_types or _may_be_type(entries)):
                     value = self._local(path, key, entries, symbols, line)
                     if not self._is_constructor(value):
                         return value
@@ -579,7 +601,7 @@ class TypedResolver(Resolver):
             return value
         if value.kind == INSTANCE_VALUE and name in rules.identity_methods.split():
             return value._replace(kind=METHOD_VALUE, how="returned type")
-        return None
+        return _OUTSIDE if rules.declares_all else None
 
     def extension(self, path: str, classes: tuple[tuple[str, str], ...], name: str) -> Value | None:
         """The member of a class that is defined outside of it; the nearest to a file if there are several."""
@@ -738,6 +760,10 @@ class TypedResolver(Resolver):
         """The value of a local name: the latest assignment before `line`."""
         lines = symbols.lines.get(key)
         given = ""
+        if lines is not None and language_named(symbols.language).has_function_names:
+            variables = [at for at, entry in enumerate(entries) if isinstance(entry, BoundName)]
+            if variables:
+                entries, lines = tuple(entries[at] for at in variables), tuple(lines[at] for at in variables)
         if lines is not None and line is not None:
             latest = max((at for at in lines if at <= line), default=lines[0])
             entries = tuple(entry for entry, at in zip(entries, lines, strict=True) if at == latest)
@@ -765,7 +791,7 @@ class TypedResolver(Resolver):
             return None
         if entry.how == "annotation":
             return self._typed(path, entry.scope, entry.value)
-        value = self.read(path, entry.scope, parse_dotted(entry.value))
+        value = self.read(path, entry.scope, parse_dotted(entry.value), is_called=entry.how == "call")
         if entry.how == "call":
             value = self.result(value)
         return value._replace(how="typed local") if value is not None and value.kind == INSTANCE_VALUE else value
@@ -994,6 +1020,8 @@ class TypedResolver(Resolver):
         for part_path, part in parts:
             around = part.rpartition(".")[0]
             for base in self._bases(part_path, part):
+                if base.endswith(ELEMENTS):
+                    continue
                 value = self.read(part_path, around, parse_dotted(base), is_type=True)
                 if value is None or value.kind != CLASS_VALUE:
                     complete = complete and base == "object"

@@ -85,6 +85,7 @@ class Language:
     test_path: str = ""  # pattern of paths of files whose definitions only such files see
     own_object: str = "self this"  # words for the object or class around a method
     own_class: str = ""  # words for the class around a method
+    has_function_names: bool = False  # functions and variables may have one name: what is called is no variable
     super_word: str = ""  # for the object as an instance of its base class
     super_is_called: bool = False  # the word is a function
     constructor: str = ""  # name of constructors, beside the name of the class

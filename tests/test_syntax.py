@@ -599,10 +599,11 @@ def test_java():
         constructor Shop.Shop 7-7
         method Shop.pay -> Foo 8-10
         interface Shop.In 11-11
-        method Shop.In.m -> void 11-11
+        method Shop.In.m 11-11
         enum Shop.E 12-12
-        method Shop.E.n -> void 12-12
+        method Shop.E.n 12-12
         record Shop.R 13-13
+        method Shop.R.x 13-13
         constructor Shop.R.R 13-13
         Shop: call Store
         Shop.Shop: call super
@@ -615,6 +616,12 @@ def test_java():
         import List from java.util as List
         import run from a.b.C as run
         import * from x.y
+        Shop: T = Object
+        Shop: self.store: Store
+        Shop.Shop: db: Db
+        Shop.pay: x = ?
+        Shop.pay: y = ?
+        Shop.E: self.A: E
         """,
         "a.java",
     )
