@@ -460,8 +460,10 @@ class TypedResolver(Resolver):
         if kind == MODULE_VALUE:
             return self._module_member(value, name)
         if name.startswith(ARGUMENT):
-            called = self._called(value)  # of a class its constructor
-            return self.attribute(called[-1].path, f"{called[-1].qualified_name}.{name}") if called else None
+            if kind == FUNCTION_VALUE:
+                return self.attribute(path, f"{value.name}.{name}")
+            called = self._called(value)[-1:]  # of a class its constructor
+            return self.attribute(called[0].path, f"{called[0].qualified_name}.{name}") if called else None
         if kind == COLLECTION_VALUE:
             return self._collection_method(value, name)
         if kind == FUNCTION_VALUE:
