@@ -336,6 +336,7 @@ _LINES = (
     "namespace N.M { class Shop { public void PayAll() { } } class Till { public void OpenTill() { } } }",
     "namespace N { interface IShop { void PayAll(); } class Till { public Till OpenTill() { } } }",
     "namespace N { static class Exts { public static void CloseAll(this Shop s) { } static void OpenAll() { } } }",
+    "namespace N;",
     "namespace N.M { class User { void F(IShop s, N.Till t) { s.PayAll(); t.OpenTill().OpenTill(); } } }",
     "namespace N { class Uses { void F() { With(s => s.PayAll()); } void With(Action<Shop> act) { } } }",
 )
