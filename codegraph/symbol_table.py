@@ -7,6 +7,7 @@ file; `resolve` follows names across files.
 from __future__ import annotations
 
 import json
+import re
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Mapping
 from typing import NamedTuple, TypeAlias
@@ -35,7 +36,7 @@ NAMESPACE_KINDS = frozenset({"namespace", "module"})
 PART_KINDS = frozenset({"impl", "extension"})
 """Kinds of definitions that add members to a type, which is usually defined elsewhere."""
 
-_IMPLEMENTING_KINDS = frozenset({"class", "enum", "object", "record", "struct"}) | PART_KINDS
+_IMPLEMENTING_KINDS = frozenset({"class", "enum", "module", "object", "record", "struct"}) | PART_KINDS
 _ENCLOSING_KINDS = FUNCTION_KINDS | NAMESPACE_KINDS
 
 
@@ -234,15 +235,19 @@ class SymbolTable:
         for key, entries in self.entries.items():
             if isinstance(entries[0], BoundName) and key.rpartition(".")[0] in owners:
                 names.add(key)
-        return names
+        pattern = language_named(self.language).shared_names
+        return {name for name in names if re.match(pattern, name.rpartition(".")[2])} if pattern else names
 
     def namespaces(self) -> set[str]:
         """The declared package of the file, the namespaces that it defines, and those around them."""
         declared = self.package_key.partition("\0")[2]
         found = {declared[:-1]} if declared else set()
+        are_open = language_named(self.language).has_open_types
         for definition in self.definitions:
             if definition.kind in NAMESPACE_KINDS:
                 found.add(declared + definition.qualified_name)
+            elif are_open and "." in definition.qualified_name and definition.kind not in FUNCTION_KINDS:
+                found.add(declared + definition.qualified_name.rpartition(".")[0])  # `class A::Shop` without `module A`
         return {
             ".".join(parts[:end]) for name in found for parts in [name.split(".")] for end in range(1, len(parts) + 1)
         }

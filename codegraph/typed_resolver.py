@@ -61,6 +61,10 @@ MAX_IMPLEMENTATIONS = 20
 MAX_PARTS = 60
 """Places of one type that are read."""
 
+MIN_TYPED_NAME = 3
+"""Characters; a shorter name of a variable says nothing about its type."""
+
+_OBJECT_KINDS = (INSTANCE_VALUE, CLASS_VALUE)
 INTERFACE_KINDS = frozenset({"interface", "trait"})
 _CONSTRUCTOR_KINDS = frozenset({"constructor", DECLARATION})
 """Kinds of a member with the name of its class."""
@@ -90,21 +94,94 @@ class TypedResolver(Resolver):
         if len(parts) == 1:
             found = self.read(path, within, parts, line)
             if found is None and self._may_be_global(path, within, last, rules):
-                target = self.unique(symbols.language, last)
-                return () if target is None else (target,)
+                around = self.object_around(path, within) if rules.has_mixins else None
+                below = self._below(around, last) if around is not None else ()
+                return below or self._reached_by_name(path, last)
             return self._called(found)
         receiver = self.read(path, within, parts[:-1], line)
+        if receiver is None and rules.has_typed_names:
+            receiver = self._named_like_type(path, within, parts[-2], last)
+        if receiver is not None and receiver.kind == FUNCTION_VALUE and rules.has_bare_calls:
+            receiver = self.result(receiver)
         found = None if receiver is None else self.member(receiver, last)
         if rules.has_extensions and receiver is not None and (found is None or found.kind == OUTSIDE_VALUE):
             extensions = self._extensions_by_name(path, last)
-            if extensions or found is not None:
+            if found is not None or (extensions and rules.declares_all):
                 return tuple(Resolution(each.path, each.name, "unique name") for each in extensions)
-        if found is None and last not in rules.builtin_names and (receiver is None or self._is_open(receiver)):
-            places = self.by_name(symbols.language, last, near=path)
-            if rules.declares_all and (receiver is not None or len(places) > 1):
-                return ()
-            return tuple(target for target in places if "." in target.qualified_name)
+        if found is None and last not in rules.builtin_names:
+            return self._by_member_name(path, receiver, last, rules)
         return self._called(self._after(found, parts[-1].operations))
+
+    def _by_member_name(self, path: str, receiver: Value | None, name: str, rules: Language) -> tuple[Resolution, ...]:
+        """The few members of this name, for a receiver that is unknown or may have members that no source states."""
+        if receiver is not None and receiver.how == "self" and rules.has_mixins:
+            below = self._below(receiver, name)
+            if below:
+                return below
+        is_open = receiver is None or self._is_open(receiver)
+        if not is_open and not (rules.has_mixins and receiver is not None and receiver.kind in _OBJECT_KINDS):
+            return ()
+        if not is_open:
+            return self._reached_by_name(path, name)
+        found = self.by_name(rules.name, name, near=path)
+        if rules.declares_all and (receiver is not None or len(found) > 1):
+            return ()
+        return tuple(target for target in found if "." in target.qualified_name)
+
+    def _reached_by_name(self, path: str, name: str) -> tuple[Resolution, ...]:
+        """The only definition of this name, or the only one that objects of several classes may have."""
+        rules = self._rules(path)
+        found = self.by_name(rules.name, name, near=path)
+        if len(found) > 1 and rules.has_mixins:
+            found = [target._replace(how="unique name") for target in found if not self._is_in_class(target)]
+        return tuple(found) if len(found) == 1 else ()
+
+    def _is_in_class(self, target: Resolution) -> bool:
+        """Whether a method belongs to objects of one class, and not to a module that any class may include."""
+        owner = target.qualified_name.rpartition(".")[0]
+        header = self._header(target.path, owner) if owner else None
+        return header is not None and header.kind not in NAMESPACE_KINDS
+
+    def _below(self, around: Value, name: str) -> tuple[Resolution, ...]:
+        """The methods of this name of classes that extend or include the class of a value."""
+        key = (around.path, around.name, "below", name)
+        return self.memoised(self.shared, key, self._read_below, around.path, around.name, name) or ()
+
+    def _read_below(self, path: str, owner: str, name: str) -> tuple[Resolution, ...]:
+        symbols = self.symbols(path)
+        assert symbols is not None
+        wanted = self.identity(path, owner)
+        waiting, seen = [owner.rpartition(".")[2]], {owner.rpartition(".")[2]}
+        found: dict[Resolution, None] = {}
+        while waiting and len(seen) <= MAX_IMPLEMENTATIONS:
+            places = self._places(f"{language_family(symbols.language)}\0:{waiting.pop()}", path)
+            for other, below in places if len(places) <= MAX_IMPLEMENTATIONS else ():
+                if not any(self.identity(*each) == wanted for each in self.mro(other, below).classes):
+                    continue
+                member = self.member(Value(INSTANCE_VALUE, other, below, "implementation"), name)
+                if member is not None and member.kind == FUNCTION_VALUE:
+                    found[Resolution(member.path, member.name, "implementation")] = None
+                last = below.rpartition(".")[2]
+                if last not in seen:
+                    seen.add(last)
+                    waiting.append(last)
+        return tuple(found)[:MAX_CANDIDATES]
+
+    def _named_like_type(self, path: str, within: str, part: NamePart, wanted: str) -> Value | None:
+        """An object of the class that has the name of a variable, `LineItem` of `line_item`, and this member."""
+        words = part.name.lstrip("@").split("_")
+        if part.operations or len(part.name) < MIN_TYPED_NAME or not part.name[-1].isalnum():
+            return None
+        name = "".join(word[:1].upper() + word[1:] for word in words)
+        value = self.name(path, within, name, is_type=True)
+        if value is None:
+            target = self.unique(self._rules(path).name, name, near=path)
+            value = self.attribute(target.path, target.qualified_name) if target is not None else None
+        if value is None or value.kind != CLASS_VALUE:
+            return None
+        value = value._replace(kind=INSTANCE_VALUE, how="same name")
+        member = self.member(value, wanted)
+        return value if member is not None and member.kind == FUNCTION_VALUE else None
 
     def _may_be_global(self, path: str, within: str, name: str, rules: Language) -> bool:
         """Whether a name may come from elsewhere without an import of its own in this file."""
@@ -150,8 +227,7 @@ class TypedResolver(Resolver):
 
     def _is_open(self, receiver: Value) -> bool:
         """Whether a missing member may still be defined in the repository: a mix-in calls methods of its subclasses."""
-        known = receiver.kind in (INSTANCE_VALUE, CLASS_VALUE)
-        return known and self.mro(receiver.path, receiver.name).complete
+        return receiver.kind in _OBJECT_KINDS and self.mro(receiver.path, receiver.name).complete
 
     def _called(self, value: Value | None) -> tuple[Resolution, ...]:
         """The targets of a call of the value: of a class, the class and its own or inherited constructor."""
@@ -179,7 +255,9 @@ class TypedResolver(Resolver):
 
     def _with_body(self, function: Value) -> Value:
         """The function with a body that a function without one declares; itself without such a function."""
-        definition = self._header(function.path, function.name)
+        symbols = self.symbols(function.path)
+        self.dependencies.add((function.path, function.name))
+        definition = symbols.definition(function.name) if symbols is not None else None
         if definition is None or definition.kind != DECLARATION:
             return function
         key = (function.path, function.name, "body")
@@ -473,7 +551,7 @@ class TypedResolver(Resolver):
             return self.attribute(called[0].path, f"{called[0].qualified_name}.{name}") if called else None
         if kind == COLLECTION_VALUE:
             return self._collection_method(value, name)
-        if kind == FUNCTION_VALUE:
+        if kind == FUNCTION_VALUE or (kind == METHOD_VALUE and self._rules(path).has_bare_calls):
             # Treated as a property: its value is its result.
             result = self.result(value)
             if result is None or result.kind == FUNCTION_VALUE:  # a function may return itself
@@ -623,6 +701,12 @@ class TypedResolver(Resolver):
 
     def element(self, value: Value | None) -> Value | None:
         """The value of an element of `value`; type arguments leave a class or a function as it is."""
+        if (
+            value is not None
+            and value.kind in (FUNCTION_VALUE, METHOD_VALUE)
+            and self._rules(value.path).has_bare_calls
+        ):
+            value = self.result(value)
         if value is None or value.kind in (OUTSIDE_VALUE, CLASS_VALUE, FUNCTION_VALUE):
             return value
         if value.kind == COLLECTION_VALUE:

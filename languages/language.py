@@ -76,6 +76,7 @@ class Language:
     import_suffixes: str = ""  # file suffixes that an import may leave out, or of an included header's source, in order
     shares_directory: bool = False  # files of one directory see each other's definitions without imports
     package_style: PackageStyle = ""
+    shared_names: str = ""  # pattern of the names outside of types that other files know; "" for all
     has_outer_packages: bool = False  # the names of the packages around a package are known in it
     has_open_types: bool = False  # several places may define the parts of one type
     has_extensions: bool = False  # functions outside of a type, in any file, may be methods of it
@@ -96,6 +97,9 @@ class Language:
     identity_methods: str = ""  # methods of wrappers of a value, which give the value
     has_method_sets: bool = False  # a type implements an interface by its methods alone
     has_types: bool = False  # readers state the types of names, so `codegraph.typed_resolver` resolves calls
+    has_bare_calls: bool = False  # a name without parentheses may be a call
+    has_mixins: bool = False  # a class may get members at run time, and call those of classes that extend or include it
+    has_typed_names: bool = False  # a variable whose type is unknown may be an object of the class with its name
     has_interfaces: bool = False  # a class names the interfaces that it implements
     has_block_scopes: bool = False  # of several values of a module's name the latest above a line counts there
     project_ending: str = ""  # of the names of files that describe a project, whose files have imports in common

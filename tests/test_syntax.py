@@ -821,10 +821,16 @@ def test_ruby():
         method N.Shop.make 8-8
         method N.Shop.valid? 9-14
         class A.B 17-17
-        N.Shop.initialize: call Store
+        N.Shop.initialize: db = ?
+        N.Shop.initialize: call Store.new
+        N.Shop: self.@store = Store()
+        N.Shop.make: x = ?
         N.Shop.make: call build
-        N.Shop.valid?: call store.load().then
-        N.Shop.valid?: call store.load
+        N.Shop.make: () = build()
+        N.Shop.valid?: call self.@store.load().then
+        N.Shop.valid?: call self.@store.load
+        N.Shop.valid?: y = self.@store.load()
+        N.Shop.valid?: call x
         N.Shop.valid?: call go
         N.Shop.valid?: call f
         N.Shop.valid?: call A.B.call
