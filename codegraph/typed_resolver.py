@@ -104,10 +104,12 @@ class TypedResolver(Resolver):
         if receiver is not None and receiver.kind == FUNCTION_VALUE and rules.has_bare_calls:
             receiver = self.result(receiver)
         found = None if receiver is None else self.member(receiver, last)
+        if rules.has_extensions and receiver is not None and (found is None or found.kind == OUTSIDE_VALUE):
+            extensions = self._extensions_by_name(path, last)
+            if found is not None or (extensions and rules.declares_all):
+                return tuple(Resolution(each.path, each.name, "unique name") for each in extensions)
         if found is None and last not in rules.builtin_names:
             return self._by_member_name(path, receiver, last, rules)
-        if found is not None and found.kind == OUTSIDE_VALUE and rules.has_extensions:
-            return self._extensions_by_name(path, last)
         return self._called(self._after(found, parts[-1].operations))
 
     def _by_member_name(self, path: str, receiver: Value | None, name: str, rules: Language) -> tuple[Resolution, ...]:
@@ -121,7 +123,10 @@ class TypedResolver(Resolver):
             return ()
         if not is_open:
             return self._reached_by_name(path, name)
-        return tuple(target for target in self.by_name(rules.name, name, near=path) if "." in target.qualified_name)
+        found = self.by_name(rules.name, name, near=path)
+        if rules.declares_all and (receiver is not None or len(found) > 1):
+            return ()
+        return tuple(target for target in found if "." in target.qualified_name)
 
     def _reached_by_name(self, path: str, name: str) -> tuple[Resolution, ...]:
         """The only definition of this name, or the only one that objects of several classes may have."""
@@ -313,7 +318,11 @@ class TypedResolver(Resolver):
         for name, operations in parts[1:]:
             if value is None:
                 return None
-            value = self._after(self.member(value, name), operations)
+            value = self.member(value, name)
+            if value is not None and value.kind == OUTSIDE_VALUE and rules.has_extensions and operations[:1] == "(":
+                extensions = self._extensions_by_name(path, name)
+                value = extensions[0] if len(extensions) == 1 else value
+            value = self._after(value, operations)
         return value
 
     def _after(self, value: Value | None, operations: str) -> Value | None:
@@ -559,8 +568,10 @@ class TypedResolver(Resolver):
         if kind == MODULE_VALUE:
             return self._module_member(value, name)
         if name.startswith(ARGUMENT):
-            called = self._called(value)  # of a class its constructor
-            return self.attribute(called[-1].path, f"{called[-1].qualified_name}.{name}") if called else None
+            if kind == FUNCTION_VALUE:
+                return self.attribute(path, f"{value.name}.{name}")
+            called = self._called(value)[-1:]  # of a class its constructor
+            return self.attribute(called[0].path, f"{called[0].qualified_name}.{name}") if called else None
         if kind == COLLECTION_VALUE:
             return self._collection_method(value, name)
         if kind == FUNCTION_VALUE or (kind == METHOD_VALUE and self._rules(path).has_bare_calls):
@@ -603,8 +614,11 @@ class TypedResolver(Resolver):
             return value._replace(kind=METHOD_VALUE, how="returned type")
         return _OUTSIDE if rules.declares_all else None
 
-    def extension(self, path: str, classes: tuple[tuple[str, str], ...], name: str) -> Value | None:
-        """The member of a class that is defined outside of it; the nearest to a file if there are several."""
+    def extension(self, path: str, classes: tuple[tuple[str, str], ...], name: str, of: str = "") -> Value | None:
+        """The member of a class that is defined outside of it; the nearest to a file if there are several.
+
+        `of` is `ELEMENTS` for the collections of objects of the class.
+        """
         symbols = self.symbols(path)
         if symbols is None:
             return None
@@ -612,7 +626,7 @@ class TypedResolver(Resolver):
         if not places:
             return None
         types = {self.identity(*each) for each in classes}
-        lasts = {owner.rpartition(".")[2] for _, owner in classes}
+        lasts = {owner.rpartition(".")[2] + of for _, owner in classes}
         for other, key in places:
             table = self.symbols(other)
             extension = table.extensions.get(key) if table is not None else None
@@ -623,13 +637,39 @@ class TypedResolver(Resolver):
                 return self.attribute(other, key)
         return None
 
-    def _extensions_by_name(self, path: str, name: str) -> tuple[Resolution, ...]:
+    def _extensions_by_name(self, path: str, name: str) -> tuple[Value, ...]:
         """The few extensions of this name of types from outside of the repository."""
         symbols = self.symbols(path)
         assert symbols is not None
         places = self._places(f"{language_family(symbols.language)}\0+{name}", path)
-        found = [place for place in places if self._is_of_outside(*place)]
-        return tuple(Resolution(*place, "unique name") for place in found) if len(found) <= MAX_CANDIDATES else ()
+        if language_named(symbols.language).declares_all:
+            packages = self._visible_packages(path)
+            places = [place for place in places if self._package_around(*place) in packages]
+        values = (self.attribute(*place) for place in places if self._is_of_outside(*place))
+        found = dict.fromkeys(value for value in values if value is not None and value.kind == FUNCTION_VALUE)
+        return tuple(found) if len(found) <= MAX_CANDIDATES else ()
+
+    def _package_around(self, path: str, key: str) -> str:
+        """The package or namespace that holds a member outside of its type."""
+        symbols = self.symbols(path)
+        self.dependencies.add((path, key))
+        extension = symbols.extensions.get(key) if symbols is not None else None
+        if symbols is None or extension is None:
+            return ""
+        return (symbols.package_key.partition("\0")[2] + extension.scope).rstrip(".")
+
+    def _visible_packages(self, path: str) -> frozenset[str]:
+        """The packages and namespaces whose names a file can use: its own, those around it, and imported ones."""
+        return self.memoised(self.local, (path, "packages"), self._find_visible_packages, path) or frozenset()
+
+    def _find_visible_packages(self, path: str) -> frozenset[str]:
+        symbols = self.symbols(path)
+        if symbols is None:
+            return frozenset()
+        self.dependencies |= {(path, STAR_IMPORTS), (path, NAME_LIST)}
+        entries = symbols.entries.get(STAR_IMPORTS, ())
+        imported = {item.module for item in entries if isinstance(item, ImportedName)}
+        return frozenset({"", *symbols.namespaces(), *imported, *self._global_imports(path, symbols)})
 
     def _is_of_outside(self, path: str, key: str) -> bool:
         owner = self._owner(path, key)
@@ -875,6 +915,11 @@ class TypedResolver(Resolver):
             return collection._replace(kind=METHOD_VALUE, how="returned type")
         if name in rules.collection_methods.split():
             return collection._replace(kind=METHOD_VALUE, how="typed local")
+        if rules.has_extensions:
+            classes = self.mro(collection.path, collection.name).classes
+            found = self.extension(collection.path, classes, name, of=ELEMENTS)
+            if found is not None:
+                return found._replace(how=collection.how)
         return _OUTSIDE
 
     def _submodule(self, path: str, name: str) -> Value | None:
@@ -990,7 +1035,10 @@ class TypedResolver(Resolver):
             key = f"{name}.{RESULT}"
             self.dependencies.add((path, key))
             entries = symbols.entries.get(key)
-            value = None if entries is None else self._first(path, key, entries)
+            if entries is not None:
+                value = self._first(path, key, entries)
+            else:
+                value = _OUTSIDE if language_named(symbols.language).declares_all else None
         elif definition.returns in ("Self", "typing.Self", "typing_extensions.Self"):
             around = self.object_around(path, name)
             return None if around is None else around._replace(how="returned type")
