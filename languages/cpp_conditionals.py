@@ -20,7 +20,8 @@ _TOKEN = re.compile(
 )
 _CONDITIONAL = re.compile(rb"#[ \t]*(if|ifdef|ifndef|elif|elifdef|elifndef|else|endif)\b[ \t]*(!?[\w(]*)")
 _COMMENT = re.compile(_BLOCK_COMMENT)
-_BLANKED = bytes(byte if byte in b"\r\n" else ord(" ") for byte in range(256))
+BLANKED = bytes(byte if byte in b"\r\n" else ord(" ") for byte in range(256))
+"""Translates bytes to spaces, line breaks excepted."""
 _BETWEEN_STATEMENTS = b";{},:(>"
 _MAX_STATEMENT = 2000
 """Bytes of a conditional that may be a part of one statement."""
@@ -120,6 +121,6 @@ def _blanked(source: bytes, parts: list[tuple[int, int]]) -> bytes:
     for start, end in parts:
         if end > at:
             start = max(start, at)
-            pieces += [source[at:start], source[start:end].translate(_BLANKED)]
+            pieces += [source[at:start], source[start:end].translate(BLANKED)]
             at = end
     return b"".join([*pieces, source[at:]])

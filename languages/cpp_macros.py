@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 
-from .cpp_conditionals import without_conditionals
+from .cpp_conditionals import BLANKED, without_conditionals
 
 _MACRO = rb"[A-Z_][A-Z0-9_]{2,60}"
 _ARGUMENTS = rb"(?:\([^()\n]{0,200}\))?"
@@ -108,7 +108,8 @@ def _with_namespaces(source: bytes) -> bytes:
             is_open = opened.pop() if opened else False
             return b"}".ljust(width) if is_open else found[0]
         written = b"namespace " + name + b" {"
-        opened.append(name != b"qt" and len(written) <= width and b"namespace " + name not in source)
+        is_known = re.search(rb"^[ \t]*namespace " + name + rb"\b[^\n\\]*$", source, re.MULTILINE) is not None
+        opened.append(name != b"qt" and len(written) <= width and not is_known)
         return written.ljust(width) if opened[-1] else found[0]
 
     return _NAMESPACES.sub(replace, source)
@@ -124,4 +125,4 @@ def _blank(found: re.Match[bytes]) -> bytes:
         return found[0]
     start, end = found.start(group) - found.start(), found.end(group) - found.start()
     text = found[0]
-    return text[:start] + b" " * (end - start) + text[end:]
+    return text[:start] + text[start:end].translate(BLANKED) + text[end:]
