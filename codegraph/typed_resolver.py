@@ -8,7 +8,7 @@ outside of the repository is known to be outside.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Set
 from typing import NamedTuple
 
 from ..languages import Language, language_named
@@ -96,7 +96,7 @@ class TypedResolver(Resolver):
             if found is None and self._may_be_global(path, within, last, rules):
                 around = self.object_around(path, within) if rules.has_mixins else None
                 below = self._below(around, last) if around is not None else ()
-                return below or self._reached_by_name(path, last)
+                return below or tuple(filter(self._needs_no_object, self._reached_by_name(path, last)))
             return self._called(found)
         receiver = self.read(path, within, parts[:-1], line)
         if receiver is None and rules.has_typed_names:
@@ -188,6 +188,13 @@ class TypedResolver(Resolver):
         if rules.shares_directory or self._is_bound(path, within, name):
             return False  # all names of a package are known
         return rules.has_globals or self._has_outside_stars(path)
+
+    def _needs_no_object(self, target: Resolution) -> bool:
+        """Whether a plain name can mean a definition; a method needs an object where methods have no other use."""
+        rules = self._rules(target.path)
+        definition = self._header(target.path, target.qualified_name)
+        is_method = definition is not None and definition.kind in ("method", DECLARATION)
+        return not (rules.has_implicit_object and is_method)
 
     def _implementations(self, method: Value) -> tuple[Resolution, ...]:
         """The methods that implement a method of an interface, nearest to it first."""
@@ -464,7 +471,7 @@ class TypedResolver(Resolver):
         """The value of a name that the file does not bind: from its package, those around it, and star imports."""
         rules = language_named(symbols.language)
         owner = key.rpartition(".")[0]
-        is_closed = rules.package_style == "declared" and not rules.has_open_types
+        is_closed = rules.package_style == "declared" and not (rules.has_open_types or rules.has_extensions)
         if symbols.package_key and not (is_closed and owner and self._is_type(symbols, owner)):
             found = self._in_package(path, symbols.package_key, key)
             if found is not None:
@@ -900,14 +907,40 @@ class TypedResolver(Resolver):
         full = package + key
         self.dependencies.add((full,))
         places = [place.partition("\0")[::2] for place in self._source.definitions_named(full)]
-        if len(places) > 1 and self._rules(path).package_style == "declared":
-            places.sort(key=lambda place: (not _is_named_like(*place), distance(path, place[0])))
+        if len(places) > 1 and self._rules(path).package_style == "declared" and not self._is_namespace(*places[0]):
+            included = self._included(path)
+            places = [
+                min(
+                    places,
+                    key=lambda place: (place[0] not in included, not _is_named_like(*place), distance(path, place[0])),
+                )
+            ]
         for other, name in places[:1]:
             value = self.attribute(other, name) if (other, name) != (path, key) else None
             if value is None or value.kind not in (CLASS_VALUE, FUNCTION_VALUE):
                 return value
             return value._replace(how="same package")
         return None
+
+    def _is_namespace(self, path: str, name: str) -> bool:
+        """Whether a definition is a namespace: all places of one are alike, and they are many."""
+        definition = self._header(path, name)
+        return definition is not None and definition.kind == "namespace"
+
+    def _included(self, path: str) -> Set[str]:
+        """The files that a file includes, with the source files of headers."""
+        symbols = self.symbols(path)
+        if symbols is None or STAR_IMPORTS not in symbols.entries or self._rules(path).module_style != "include":
+            return frozenset()
+        return (
+            self.memoised(self.shared, (path, STAR_IMPORTS, "files"), self._find_included, path, symbols) or frozenset()
+        )
+
+    def _find_included(self, path: str, symbols: SymbolTable) -> Set[str]:
+        self.dependencies.add((path, STAR_IMPORTS))
+        directory = directory_of(path)
+        modules = (item.module for item in symbols.entries[STAR_IMPORTS] if isinstance(item, ImportedName))
+        return frozenset(file for module in modules for file in self.module("include", directory, module))
 
     def _collection_method(self, collection: Value, name: str) -> Value:
         rules = self._rules(collection.path)
@@ -1062,7 +1095,7 @@ class TypedResolver(Resolver):
             if value is not None and value.kind == CLASS_VALUE and (value.path, value.name) != (path, name):
                 return self.mro(value.path, value.name)
         if definition.kind == "namespace":  # its names are global
-            return MethodResolutionOrder(((path, name),), True)
+            return MethodResolutionOrder(((path, name),), False)
         parts = self._parts(path, name, symbols)
         found, complete = [*parts], True
         for part_path, part in parts:
