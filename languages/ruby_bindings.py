@@ -108,6 +108,9 @@ def bind_block_parameters(walk: SyntaxWalk, parameters: Node, receiver: Node | N
     found: list[list[Meaning]] = [[] for _ in targets]
     if receiver is not None and method in _OWN_METHODS:
         found[:1] = [meanings(walk, receiver)]
+    elif receiver is not None and method == "new":
+        text = expression_text(walk, receiver)
+        found[:1] = [[("call", text)] if text and text[0] != "?" else []]
     elif receiver is not None:
         text = expression_text(walk, receiver)
         element: list[Meaning] = [("alias", f"{text}[]")] if text and text[0] != "?" and text[-1] != "]" else []
