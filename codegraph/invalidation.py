@@ -14,7 +14,7 @@ from ..languages import language_named
 from .file_graph import Definition
 from .modules import ModuleQuery, manifest_style, names_affected_by
 from .resolver import MAX_CANDIDATES, Dependency, MemoEntry, global_name_key
-from .symbol_table import STAR_IMPORTS, Entry, SymbolTable, changed_names
+from .symbol_table import STAR_IMPORTS, Entry, SymbolTable, changed_names, global_import_key
 from .typed_resolver import TypedResolver
 
 if TYPE_CHECKING:
@@ -164,6 +164,7 @@ def global_names(path: str, symbols: SymbolTable | None) -> set[tuple[str, str]]
     found = {(key, f"{path}\0{definition.qualified_name}") for key, definition in keyed if key is not None}
     found.update((key, f"{path}\0{name}") for key, name in symbols.implementation_keys())
     found.update((key, f"{path}\0{name}") for key, name in symbols.extension_keys())
+    found.update((global_import_key(family), f"{path}\0{name}") for family, name in symbols.global_imports)
     if symbols.package_key:
         found.update((symbols.package_key + key, f"{path}\0{key}") for key in symbols.package_names())
         family = symbols.package_key.partition("\0")[0]

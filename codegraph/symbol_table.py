@@ -6,12 +6,14 @@ file; `resolve` follows names across files.
 
 from __future__ import annotations
 
+import json
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Mapping
 from typing import NamedTuple, TypeAlias
 
 from ..languages import Language, language_named
 from .file_graph import MODULE_SCOPE, Binding, Definition, FileGraph
+from .modules import CSHARP_MANIFESTS, manifest_style
 
 MODULE = ""
 """The qualified name of the scope at the top level of a file."""
@@ -19,10 +21,16 @@ MODULE = ""
 STAR_IMPORTS = "*"
 """The key of a file's star imports."""
 
+GLOBAL_IMPORT = "global"
+"""The local name of a star import that holds in all files of a project."""
+
 NAME_LIST = "."
 """The key that changes when a file's module gains or loses a name."""
 
-FUNCTION_KINDS = frozenset({"function", "method", "constructor", "macro"})
+DECLARATION = "declaration"
+"""The kind of a function without a body, which a member of the same name outside of the type may have."""
+
+FUNCTION_KINDS = frozenset({"function", "method", "constructor", "macro", DECLARATION})
 NAMESPACE_KINDS = frozenset({"namespace", "module"})
 PART_KINDS = frozenset({"impl", "extension"})
 """Kinds of definitions that add members to a type, which is usually defined elsewhere."""
@@ -66,7 +74,10 @@ class SymbolTable:
     For languages of the generic resolver, "~pay" lists all definitions named pay.
     """
 
-    __slots__ = ("_extensions", "_members", "definitions", "entries", "language", "lines", "package_key", "scopes")
+    __slots__ = (
+        *("_extensions", "_members", "definitions", "entries", "global_imports", "language", "lines", "package_key"),
+        "scopes",
+    )
 
     def __init__(self, file: FileGraph) -> None:
         self._members: dict[str, tuple[Definition, ...]] | None = None
@@ -98,6 +109,7 @@ class SymbolTable:
         starts = [definition.start_line for definition in self.definitions]
         for binding in file.bindings:
             self._bind(add, binding, starts)
+        self.global_imports = _global_imports(file)
         if language.has_open_types or language.has_extensions:
             _put_parts_last(entries, lines)
         self.entries: Mapping[str, tuple[Entry, ...]] = {key: tuple(found) for key, found in entries.items()}
@@ -262,6 +274,17 @@ class SymbolTable:
         add(self.key(scope, name), BoundName(how, value, read_in), binding.line)  # type: ignore[operator]
 
 
+def _global_imports(file: FileGraph) -> tuple[tuple[str, str], ...]:
+    """The packages that the file imports for all files of its project, with the families of languages."""
+    if file.manifest and manifest_style(file.path) == CSHARP_MANIFESTS:
+        return tuple((CSHARP_MANIFESTS, name) for name in json.loads(file.manifest).get("usings", ()))
+    if not language_named(file.language).project_ending:
+        return ()
+    family = language_family(file.language)
+    stars = (item for item in file.imports if item.name == STAR_IMPORTS)
+    return tuple((family, item.module) for item in stars if item.local_name == GLOBAL_IMPORT)
+
+
 def is_class(entry: Entry) -> bool:
     """Whether an entry is a definition with members: a class, an interface, a struct, a module …"""
     return isinstance(entry, Definition) and entry.kind not in FUNCTION_KINDS
@@ -314,6 +337,11 @@ def changed_names(old: SymbolTable | None, new: SymbolTable | None) -> set[str]:
     return changed
 
 
+def global_import_key(family: str) -> str:
+    """The key of the packages that some files import for their projects."""
+    return f"{family}\0*"
+
+
 def header_key(qualified_name: str) -> str:
     """The key that changes when a definition's bases or its return annotation do."""
     return f"{qualified_name}()"
@@ -335,7 +363,7 @@ def _innermost(definitions: tuple[Definition, ...], starts: list[int], line: int
 
 
 def _put_parts_last(entries: dict[str, list[Entry]], lines: dict[str, list[int]]) -> None:
-    """Of several meanings of a name, a block of members of a type is the last: the type itself is its meaning."""
+    """Of several meanings of a name, a block of members of a type and a function without a body are the last."""
     for key, found in entries.items():
         if len(found) > 1 and _is_part(found[0]):
             order = sorted(range(len(found)), key=lambda at: _is_part(found[at]))
@@ -343,4 +371,4 @@ def _put_parts_last(entries: dict[str, list[Entry]], lines: dict[str, list[int]]
 
 
 def _is_part(entry: Entry) -> bool:
-    return isinstance(entry, Definition) and entry.kind in PART_KINDS
+    return isinstance(entry, Definition) and (entry.kind in PART_KINDS or entry.kind == DECLARATION)

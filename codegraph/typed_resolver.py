@@ -12,10 +12,11 @@ from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
 from ..languages import Language, language_named
-from .file_graph import RESULT, Definition
-from .modules import directory_of
+from .file_graph import ARGUMENT, RESULT, Definition
+from .modules import contains, directory_of, manifest_style, upwards
 from .resolver import MAX_CANDIDATES, NamePart, Resolution, ResolutionSource, Resolver, distance, parse_dotted
 from .symbol_table import (
+    DECLARATION,
     FUNCTION_KINDS,
     MODULE,
     NAME_LIST,
@@ -25,6 +26,7 @@ from .symbol_table import (
     Entry,
     ImportedName,
     SymbolTable,
+    global_import_key,
     header_key,
     is_class,
     language_family,
@@ -64,6 +66,8 @@ MIN_TYPED_NAME = 3
 
 _OBJECT_KINDS = (INSTANCE_VALUE, CLASS_VALUE)
 INTERFACE_KINDS = frozenset({"interface", "trait"})
+_CONSTRUCTOR_KINDS = frozenset({"constructor", DECLARATION})
+"""Kinds of a member with the name of its class."""
 
 
 class MethodResolutionOrder(NamedTuple):
@@ -251,7 +255,8 @@ class TypedResolver(Resolver):
         if value is None:
             return ()
         if value.kind == FUNCTION_VALUE:
-            return (Resolution(value.path, value.name, value.how), *self._implementations(value))
+            body = self._with_body(value)
+            return (Resolution(body.path, body.name, body.how), *self._implementations(body))
         if value.kind == MODULE_VALUE:
             return self._called(self._default_export(value))
         if value.kind == SUPER_VALUE:
@@ -269,6 +274,19 @@ class TypedResolver(Resolver):
                 return (Resolution(found.path, found.name, found.how),)
         return ()
 
+    def _with_body(self, function: Value) -> Value:
+        """The function with a body that a function without one declares; itself without such a function."""
+        definition = self._header(function.path, function.name)
+        if definition is None or definition.kind != DECLARATION:
+            return function
+        key = (function.path, function.name, "body")
+        found = self.memoised(self.shared, key, self._find_body, function.path, function.name)
+        return function if found is None else found._replace(how=function.how)
+
+    def _find_body(self, path: str, key: str) -> Value | None:
+        owner, _, name = key.rpartition(".")
+        return self.extension(path, ((path, owner),), name) if owner else None
+
     def _constructors(self, value: Value, rules: Language) -> tuple[Resolution, ...]:
         """The constructor of a class, its own or an inherited one."""
         if rules.constructor:
@@ -282,8 +300,9 @@ class TypedResolver(Resolver):
                 symbols = self.symbols(path)
                 self.dependencies.add((path, f"{owner}.{name}"))
                 found_here = symbols.definition(f"{owner}.{name}") if symbols is not None else None
-                if found_here is not None and found_here.kind == "constructor":
-                    return (Resolution(path, f"{owner}.{name}", "constructor"),)
+                if found_here is not None and found_here.kind in _CONSTRUCTOR_KINDS:
+                    body = self._with_body(Value(FUNCTION_VALUE, path, f"{owner}.{name}", ""))
+                    return (Resolution(body.path, body.name, "constructor"),)
         return ()
 
     # Names
@@ -316,8 +335,13 @@ class TypedResolver(Resolver):
 
     def _after(self, value: Value | None, operations: str) -> Value | None:
         """The value after calls "(" and indices "["."""
-        for operation in operations:
-            value = self.result(value) if operation == "(" else self.element(value)
+        for at, operation in enumerate(operations):
+            if operation == "(":
+                value = self.result(value)
+            elif value is not None and value.kind == FUNCTION_VALUE and operations[at + 1 : at + 2] != "(":
+                value = self.element(self.result(value))  # a property, whose value is its result
+            else:
+                value = self.element(value)
         return value
 
     def name(
@@ -362,7 +386,9 @@ class TypedResolver(Resolver):
         if found is None and name in rules.builtin_names and not self._is_bound(path, MODULE, name):
             return _OUTSIDE
         if found is None and rules.package_style == "declared":
-            return self._namespace(path, symbols, name)
+            found = self._namespace(path, symbols, name)
+            if found is None and rules.declares_all and not self._is_bound(path, within, name):
+                return _OUTSIDE
         return found
 
     def _member_around(
@@ -370,8 +396,8 @@ class TypedResolver(Resolver):
     ) -> Value | None:
         """The value of a plain name as a member of a class or namespace around it, which this file does not define."""
         definition = symbols.definition(scope)
-        if definition is None:
-            return None
+        if definition is None:  # the outer part of `namespace a.b {}`
+            return self._in_package(path, symbols.package_key, f"{scope}.{name}") if rules.has_outer_packages else None
         if definition.kind in NAMESPACE_KINDS and rules.package_style == "declared":
             found = self._in_package(path, symbols.package_key, f"{scope}.{name}")
             if found is not None or definition.kind == "namespace" or only_types:
@@ -398,7 +424,7 @@ class TypedResolver(Resolver):
             return False
         symbols = self.symbols(value.path)
         definition = symbols.definition(value.name) if symbols is not None else None
-        return definition is not None and definition.kind == "constructor"
+        return definition is not None and definition.kind in _CONSTRUCTOR_KINDS
 
     def object_around(self, path: str, within: str) -> Value | None:
         """The object of the class around a scope, which may be defined elsewhere."""
@@ -465,16 +491,47 @@ class TypedResolver(Resolver):
 
     def _from_star(self, path: str, name: str, symbols: SymbolTable) -> Value | None:
         """The value of a name that a star import of a package or of a class brings."""
-        family = symbols.package_key.partition("\0")[0]
-        for item in symbols.entries.get(STAR_IMPORTS, ()):
-            if isinstance(item, ImportedName):
-                found = self._in_package(path, f"{family}\0", f"{item.module}.{name}")
-                if found is None and item.module:
-                    owner = self._in_package(path, f"{family}\0", item.module)
-                    found = self.member(owner, name) if owner is not None and owner.kind == CLASS_VALUE else None
-                if found is not None and found.kind != OUTSIDE_VALUE:
-                    return found._replace(how="import") if found.kind in (CLASS_VALUE, FUNCTION_VALUE) else found
+        key = (path, STAR_IMPORTS, "declared")
+        for around in self.memoised(self.shared, key, self._star_packages, path, symbols) or ():
+            is_package = around.kind == MODULE_VALUE
+            found = self._in_package(path, around.name, name) if is_package else self.member(around, name)
+            if found is not None and found.kind != OUTSIDE_VALUE:
+                return found._replace(how="import") if found.kind in (CLASS_VALUE, FUNCTION_VALUE) else found
         return None
+
+    def _global_imports(self, path: str, symbols: SymbolTable) -> tuple[str, ...]:
+        """The packages that other files of the project import for all of its files."""
+        if not language_named(symbols.language).project_ending:
+            return ()
+        directory = directory_of(path)
+        key = (f"{directory}/", symbols.language, "global imports")
+        return self.memoised(self.shared, key, self._find_global_imports, directory, symbols.language) or ()
+
+    def _find_global_imports(self, directory: str, language: str) -> tuple[str, ...]:
+        key, ending = global_import_key(language_family(language)), language_named(language).project_ending
+        self.dependencies.add((key,))
+        places = [place.partition("\0")[::2] for place in self._source.definitions_named(key)]
+        project = self._project(directory, ending) if places else ""
+        found: dict[str, None] = {}
+        for path, module in places:
+            other = directory_of(path)
+            if contains(other, directory) if manifest_style(path) else self._project(other, ending) == project:
+                found[module] = None
+        return tuple(found)
+
+    def _project(self, directory: str, ending: str) -> str:
+        """The directory of the project that holds a directory; the root without one."""
+        found = (above for above in upwards(directory) if self.module("directory", above, ending))
+        return next(found, "")
+
+    def _star_packages(self, path: str, symbols: SymbolTable) -> tuple[Value, ...]:
+        """The packages and classes of the repository whose names star imports bring into a file."""
+        self.dependencies.add((path, STAR_IMPORTS))
+        entries = symbols.entries.get(STAR_IMPORTS, ())
+        modules = [item.module for item in entries if isinstance(item, ImportedName)]
+        modules += self._global_imports(path, symbols)
+        found = (self.declared(path, module) for module in dict.fromkeys(modules))
+        return tuple(value for value in found if value is not None and value.kind in (MODULE_VALUE, CLASS_VALUE))
 
     def _namespace(self, path: str, symbols: SymbolTable, name: str) -> Value | None:
         """The namespace or package of this name, beginning at the root or in the packages around the file's."""
@@ -510,6 +567,9 @@ class TypedResolver(Resolver):
             return value
         if kind == MODULE_VALUE:
             return self._module_member(value, name)
+        if name.startswith(ARGUMENT):
+            called = self._called(value)  # of a class its constructor
+            return self.attribute(called[-1].path, f"{called[-1].qualified_name}.{name}") if called else None
         if kind == COLLECTION_VALUE:
             return self._collection_method(value, name)
         if kind == FUNCTION_VALUE or (kind == METHOD_VALUE and self._rules(path).has_bare_calls):
@@ -962,6 +1022,8 @@ class TypedResolver(Resolver):
             value = self.attribute(path, name)
             if value is not None and value.kind == CLASS_VALUE and (value.path, value.name) != (path, name):
                 return self.mro(value.path, value.name)
+        if definition.kind == "namespace":  # its names are global
+            return MethodResolutionOrder(((path, name),), True)
         parts = self._parts(path, name, symbols)
         found, complete = [*parts], True
         for part_path, part in parts:
@@ -1023,10 +1085,15 @@ class TypedResolver(Resolver):
 
 
 def _may_be_type(entries: tuple[Entry, ...]) -> bool:
-    """Whether a name may mean a type: of an object and a type of one name, the type is meant in a type."""
-    return any(
-        not isinstance(e, BoundName) and not (isinstance(e, Definition) and e.kind in FUNCTION_KINDS) for e in entries
-    )
+    """Whether a name may mean a type: of an object and a type of one name, the type is meant in a type.
+
+    Type parameters and other names of types are aliases.
+    """
+    return any(e.how == "alias" if isinstance(e, BoundName) else not _is_function(e) for e in entries)
+
+
+def _is_function(entry: Entry) -> bool:
+    return isinstance(entry, Definition) and entry.kind in FUNCTION_KINDS
 
 
 def _outwards(package: str) -> Iterator[str]:

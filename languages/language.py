@@ -7,7 +7,7 @@ file of a workspace and no cursor.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Literal
@@ -69,6 +69,7 @@ class Language:
     grammar: tuple[str, str] | None = None  # module of the tree-sitter wheel, and its function that returns the grammar
     readers: Mapping[str, NodeReader] = field(default_factory=dict)  # reader of each kind of syntax node
     embedded: ScriptBlocks | None = None  # the part of a file that the grammar reads, None for all of it
+    source_filter: Callable[[bytes], bytes] | None = None  # blanks what the grammar cannot read; keeps all offsets
     family: str = ""  # languages whose files call each other's definitions; `name` when ""
     module_style: ModuleStyle = ""
     import_lines: tuple[ImportPattern, ...] = ()  # forms of import statements that name files of the repository
@@ -101,6 +102,8 @@ class Language:
     has_typed_names: bool = False  # a variable whose type is unknown may be an object of the class with its name
     has_interfaces: bool = False  # a class names the interfaces that it implements
     has_block_scopes: bool = False  # of several values of a module's name the latest above a line counts there
+    project_ending: str = ""  # of the names of files that describe a project, whose files have imports in common
+    declares_all: bool = False  # a name that no file of the repository declares is from outside of it
     has_globals: bool = False  # names may be known in all files without an import
 
     @property
@@ -122,6 +125,17 @@ class Language:
     def ids(self) -> tuple[str, ...]:
         """All language identifiers of editors."""
         return (self.name, *self.lsp_ids.split())
+
+    @property
+    def is_blanked(self) -> bool:
+        """Whether the grammar reads only a part of the source."""
+        return self.embedded is not None or self.source_filter is not None
+
+    def readable(self, source: bytes) -> bytes:
+        """The source for the grammar: what it does not read is blank."""
+        if self.embedded is not None:
+            source = self.embedded.blanked(source)
+        return source if self.source_filter is None else self.source_filter(source)
 
     @cached_property
     def builtin_names(self) -> frozenset[str]:
