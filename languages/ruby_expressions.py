@@ -107,7 +107,7 @@ def expression_text(walk: SyntaxWalk, node: Node | None) -> str:
         if kind in ("identifier", "constant"):
             return walk.text(node) + links
         if kind == "self":
-            return f"self{links}"
+            return f"self{links.removeprefix('.new()')}"
         if kind in ("instance_variable", "class_variable"):
             return attribute_name(walk, node) + links
         if kind == "call":
@@ -116,14 +116,12 @@ def expression_text(walk: SyntaxWalk, node: Node | None) -> str:
                 break
             name = walk.text(method)
             if name in _OWN_CLASS and receiver is not None and receiver.type == "self":
-                return f"self{links}"
+                return f"self{links.removeprefix('.new()')}"
             if method.type == "super":
                 return f"super.{own_name(walk)}(){links}"
             has_arguments = node.child_by_field_name("arguments") is not None
             if receiver is None:
                 return f"self{links}" if name == "new" else f"{name}{'()' if has_arguments else ''}{links}"
-            if name == "new" and receiver.type == "self":
-                return f"self{links}"
             if name not in _IDENTITY_METHODS:
                 links = f".{name}{'()' if has_arguments or name == 'new' else ''}{links}"
             node = receiver
@@ -268,13 +266,16 @@ def read_bare_calls(walk: SyntaxWalk, node: Node) -> list[tuple[list[Node], int]
     """The calls among the children of a node that are written as a bare name."""
     children = node.named_children
     for child in children:
-        if child.type == "identifier":
-            add_bare_call(walk, child)
+        add_bare_call(walk, child)
     return [(children, walk.scope)]
 
 
-def add_bare_call(walk: SyntaxWalk, name_node: Node) -> None:
-    """Add the call that a bare name makes, unless it is a variable or a function of the core library."""
-    name = walk.text(name_node)
-    if name not in _BUILTIN_NAMES:
-        walk.add_bare_call(name_node, "self.new" if name == "new" else name)
+def add_bare_call(walk: SyntaxWalk, node: Node) -> None:
+    """Add the call that a bare name or `super` makes, unless it is a variable or a function of the core library."""
+    kind = node.type
+    if kind == "identifier":
+        name = walk.text(node)
+        if name not in _BUILTIN_NAMES:
+            walk.add_bare_call(node, "self.new" if name == "new" else name)
+    elif kind == "super":
+        walk.add_call(node, f"super.{own_name(walk)}")
