@@ -234,7 +234,7 @@ def test_other_declared_attributes():
         Shop | self.rates = Rates()
         Shop | self.total = self.sum
         Shop | self.price = self.cost
-        Shop | self.name = self.owner.name
+        Shop.name | () = self.owner.name()
         Shop.name | () = self.owner.name
         Point | self.x = ?
         """,

@@ -259,6 +259,9 @@ LANGUAGES = (
         builtins=BUILTINS,
         test_path=r"(?:^|/)(?:spec|test|features)/",
         has_globals=True,
+        element_methods="at detect dig fetch find first last max_by min_by pop sample shift",
+        collection_methods="compact drop each each_with_index filter find_all lazy reject reverse select sort sort_by"
+        " take to_a uniq values",
         has_bare_calls=True,
         has_mixins=True,
         has_typed_names=True,
