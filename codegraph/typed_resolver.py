@@ -276,7 +276,9 @@ class TypedResolver(Resolver):
 
     def _with_body(self, function: Value) -> Value:
         """The function with a body that a function without one declares; itself without such a function."""
-        definition = self._header(function.path, function.name)
+        symbols = self.symbols(function.path)
+        self.dependencies.add((function.path, function.name))
+        definition = symbols.definition(function.name) if symbols is not None else None
         if definition is None or definition.kind != DECLARATION:
             return function
         key = (function.path, function.name, "body")
