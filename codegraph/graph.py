@@ -313,10 +313,10 @@ class _Overlay(CodeGraph):
             self._own_by_global_name = own
         below = self._base.definitions_named(key)
         here = f"{self._path}\0"
-        own = self._own_by_global_name.get(key, ())
-        if not own and not any(other.startswith(here) for other in below):
+        added = self._own_by_global_name.get(key, ())
+        if not added and not any(other.startswith(here) for other in below):
             return below
-        return tuple(sorted((*(other for other in below if not other.startswith(here)), *own)))
+        return tuple(sorted((*(other for other in below if not other.startswith(here)), *added)))
 
     def _overlay_memo(self, base: CodeGraph, previous: _Overlay | None) -> Memo:
         below, own = base.symbols(self._path), self.symbols(self._path)

@@ -7,7 +7,6 @@ file; `resolve` follows names across files.
 from __future__ import annotations
 
 import json
-import re
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Mapping
 from typing import NamedTuple, TypeAlias
@@ -127,6 +126,10 @@ class SymbolTable:
         found = self.entries.get(qualified_name)
         return found is not None and is_class(found[0])
 
+    def is_function(self, qualified_name: str) -> bool:
+        found = self.entries.get(qualified_name)
+        return found is not None and isinstance(found[0], Definition) and found[0].kind in FUNCTION_KINDS
+
     def encloses_functions(self, qualified_name: str) -> bool:
         """Whether the names of a scope are known in the functions inside of it."""
         found = self.entries.get(qualified_name)
@@ -235,8 +238,10 @@ class SymbolTable:
         for key, entries in self.entries.items():
             if isinstance(entries[0], BoundName) and key.rpartition(".")[0] in owners:
                 names.add(key)
-        pattern = language_named(self.language).shared_names
-        return {name for name in names if re.match(pattern, name.rpartition(".")[2])} if pattern else names
+        language = language_named(self.language)
+        return (
+            {name for name in names if language.is_shared(name.rpartition(".")[2])} if language.shared_names else names
+        )
 
     def namespaces(self) -> set[str]:
         """The declared package of the file, the namespaces that it defines, and those around them."""

@@ -14,7 +14,7 @@ from typing import NamedTuple
 from ..languages import Language, language_named
 from .file_graph import ARGUMENT, RESULT, Definition
 from .modules import contains, directory_of, manifest_style, upwards
-from .resolver import MAX_CANDIDATES, NamePart, Resolution, Resolver, distance, parse_dotted
+from .resolver import MAX_CANDIDATES, NamePart, Resolution, ResolutionSource, Resolver, distance, parse_dotted
 from .symbol_table import (
     DECLARATION,
     FUNCTION_KINDS,
@@ -81,6 +81,12 @@ class MethodResolutionOrder(NamedTuple):
 class TypedResolver(Resolver):
     """Resolves names over the files of one snapshot whose languages have types."""
 
+    def __init__(self, source: ResolutionSource) -> None:
+        super().__init__(source)
+        self._nearest: dict[
+            tuple[str, str], tuple[str, str]
+        ] = {}  # file and key -> file and name, of a package's names
+
     # Calls
 
     def targets(self, path: str, within: str, callee: str, line: int) -> tuple[Resolution, ...]:
@@ -96,7 +102,9 @@ class TypedResolver(Resolver):
             if found is None and self._may_be_global(path, within, last, rules):
                 around = self.object_around(path, within) if rules.has_mixins else None
                 below = self._below(around, last) if around is not None else ()
-                return below or tuple(filter(self._needs_no_object, self._reached_by_name(path, last)))
+                if around is not None and not (symbols.is_function(within) and self._is_in_class(path, around.name)):
+                    around = None  # blocks of a class body, and modules, may run for another object
+                return below or tuple(filter(self._needs_no_object, self._reached_by_name(path, last, around)))
             return self._called(found)
         receiver = self.read(path, within, parts[:-1], line)
         if receiver is None and rules.has_typed_names:
@@ -118,29 +126,46 @@ class TypedResolver(Resolver):
             below = self._below(receiver, name)
             if below:
                 return below
-        is_open = receiver is None or self._is_open(receiver)
-        if not is_open and not (rules.has_mixins and receiver is not None and receiver.kind in _OBJECT_KINDS):
+        if receiver is not None and rules.has_mixins:
+            is_object = receiver.kind in _OBJECT_KINDS and not self._has_attribute(receiver, name)
+            return self._reached_by_name(path, name, receiver) if is_object else ()
+        if receiver is not None and not self._is_open(receiver):
             return ()
-        if not is_open:
-            return self._reached_by_name(path, name)
-        found = self.by_name(rules.name, name, near=path)
+        found = [target for target in self.by_name(rules.name, name, near=path) if "." in target.qualified_name]
         if rules.declares_all and (receiver is not None or len(found) > 1):
             return ()
-        return tuple(target for target in found if "." in target.qualified_name)
+        # In a language without types a single word is too common to mean each of several methods.
+        return tuple(found) if len(found) == 1 or "_" in name or not rules.has_mixins else ()
 
-    def _reached_by_name(self, path: str, name: str) -> tuple[Resolution, ...]:
-        """The only definition of this name, or the only one that objects of several classes may have."""
+    def _reached_by_name(self, path: str, name: str, own: Value | None) -> tuple[Resolution, ...]:
+        """The only definition of this name, or the few that objects of several classes may have.
+
+        `own`: the object that has the method, if it is known; it has no methods of unrelated classes.
+        """
         rules = self._rules(path)
         found = self.by_name(rules.name, name, near=path)
-        if len(found) > 1 and rules.has_mixins:
-            found = [target._replace(how="unique name") for target in found if not self._is_in_class(target)]
-        return tuple(found) if len(found) == 1 else ()
+        if not rules.has_mixins:
+            return tuple(found) if len(found) == 1 else ()
+        is_specific = "_" in name
+        if len(found) > 1 or (own is not None and (not is_specific or self.mro(own.path, own.name).complete)):
+            found = [each for each in found if not self._is_in_class(each.path, each.qualified_name.rpartition(".")[0])]
+        if len(found) == 1:
+            return (found[0]._replace(how="unique name"),)
+        return tuple(found) if own is not None and is_specific else ()
 
-    def _is_in_class(self, target: Resolution) -> bool:
-        """Whether a method belongs to objects of one class, and not to a module that any class may include."""
-        owner = target.qualified_name.rpartition(".")[0]
-        header = self._header(target.path, owner) if owner else None
+    def _is_in_class(self, path: str, owner: str) -> bool:
+        """Whether members of this owner belong to objects of one class, and not of all that include a module."""
+        header = self._header(path, owner) if owner else None
         return header is not None and header.kind not in NAMESPACE_KINDS
+
+    def _has_attribute(self, receiver: Value, name: str) -> bool:
+        """Whether a class has an attribute of this name whose value is unknown."""
+        for path, owner in self.mro(receiver.path, receiver.name).classes:
+            symbols = self.symbols(path)
+            self.dependencies.add((path, f"{owner}.{name}"))
+            if symbols is not None and f"{owner}.{name}" in symbols.entries:
+                return True
+        return False
 
     def _below(self, around: Value, name: str) -> tuple[Resolution, ...]:
         """The methods of this name of classes that extend or include the class of a value."""
@@ -324,12 +349,14 @@ class TypedResolver(Resolver):
         value = self._after(value, operations)
         for name, operations in parts[1:]:
             if value is None:
-                return None
-            value = self.member(value, name)
+                break
+            head, value = name, self.member(value, name)
             if value is not None and value.kind == OUTSIDE_VALUE and rules.has_extensions and operations[:1] == "(":
                 extensions = self._extensions_by_name(path, name)
                 value = extensions[0] if len(extensions) == 1 else value
             value = self._after(value, operations)
+        if value is None and rules.shared_names and not is_type and rules.is_shared(head):
+            return _OUTSIDE  # the constants of the repository are known
         return value
 
     def _after(self, value: Value | None, operations: str) -> Value | None:
@@ -359,6 +386,7 @@ class TypedResolver(Resolver):
             return None
         rules = language_named(symbols.language)
         only_types = is_type and rules.has_implicit_object
+        is_shared = rules.is_shared(name)
         scope = within
         while scope != MODULE:
             # A class body is an enclosing scope of its functions only where its members need no object.
@@ -381,6 +409,8 @@ class TypedResolver(Resolver):
                     found = self._member_around(path, scope, name, symbols, rules, only_types)
                     if found is not None:
                         return found
+            if not is_shared and symbols.is_class(scope):
+                break
             scope = scope.rpartition(".")[0]
         if within != MODULE and (name in rules.own_object.split() or name in rules.own_class.split()):
             around = self.object_around(path, within)
@@ -408,7 +438,7 @@ class TypedResolver(Resolver):
             return self._in_package(path, symbols.package_key, f"{scope}.{name}") if rules.has_outer_packages else None
         if definition.kind in NAMESPACE_KINDS and rules.package_style == "declared":
             found = self._in_package(path, symbols.package_key, f"{scope}.{name}")
-            if found is not None or definition.kind == "namespace":
+            if found is not None or definition.kind == "namespace" or only_types:
                 return found
         if not rules.has_implicit_object:
             return None
@@ -470,7 +500,9 @@ class TypedResolver(Resolver):
     def _from_elsewhere(self, path: str, key: str, symbols: SymbolTable) -> Value | None:
         """The value of a name that the file does not bind: from its package, those around it, and star imports."""
         rules = language_named(symbols.language)
-        owner = key.rpartition(".")[0]
+        owner, _, last = key.rpartition(".")
+        if not rules.is_shared(last):
+            return None
         is_closed = rules.package_style == "declared" and not (rules.has_open_types or rules.has_extensions)
         if symbols.package_key and not (is_closed and owner and self._is_type(symbols, owner)):
             found = self._in_package(path, symbols.package_key, key)
@@ -587,26 +619,28 @@ class TypedResolver(Resolver):
             if result is None or result.kind == FUNCTION_VALUE:  # a function may return itself
                 return None
             return self.member(result, name)
-        classes, complete, n_parts = self.mro(path, value.name)
-        for depth, (class_path, class_name) in enumerate(classes[n_parts:] if kind == SUPER_VALUE else classes):
-            found = self.attribute(class_path, f"{class_name}.{name}")
-            if found is None:
-                continue
-            if found.kind == OUTSIDE_VALUE:
+        own_how = "class attribute" if kind == CLASS_VALUE and value.how != "self" else value.how
+        if kind != SUPER_VALUE:
+            found = self._own_member(path, value.name, name, own_how)
+            if found is not None:
                 return found
-            elsewhere = found.path != class_path and found.how != "same package"
-            if elsewhere or found.name != f"{class_name}.{name}":
-                return found._replace(how="typed attribute")
-            if kind == SUPER_VALUE:
-                how = "super"
-            elif depth >= n_parts:
-                how = "inherited"
-            else:
-                how = "class attribute" if kind == CLASS_VALUE and value.how != "self" else value.how
-            return found._replace(how=how)
+        classes, complete, n_parts = self.mro(path, value.name)
+        for depth, owner in enumerate(classes[n_parts:] if kind == SUPER_VALUE else classes):
+            how = "super" if kind == SUPER_VALUE else "inherited" if depth >= n_parts else own_how
+            found = self._own_member(*owner, name, how) if owner != (path, value.name) else None
+            if found is not None:
+                return found
         if kind == SUPER_VALUE:
             return None if complete else _OUTSIDE
         return self._outside_of_class(value, classes, name)
+
+    def _own_member(self, path: str, owner: str, name: str, how: str) -> Value | None:
+        """The value of a name that a class itself has, reached in the given way."""
+        found = self.attribute(path, f"{owner}.{name}")
+        if found is None or found.kind == OUTSIDE_VALUE:
+            return found
+        elsewhere = found.path != path and found.how != "same package"
+        return found._replace(how="typed attribute" if elsewhere or found.name != f"{owner}.{name}" else how)
 
     def _outside_of_class(self, value: Value, classes: tuple[tuple[str, str], ...], name: str) -> Value | None:
         """A member that no class of the value has: an extension, the making of an object, an unwrapping."""
@@ -906,21 +940,26 @@ class TypedResolver(Resolver):
         """The value of a qualified name of a package, from the file that defines it; the nearest of several."""
         full = package + key
         self.dependencies.add((full,))
-        places = [place.partition("\0")[::2] for place in self._source.definitions_named(full)]
-        if len(places) > 1 and self._rules(path).package_style == "declared" and not self._is_namespace(*places[0]):
-            included = self._included(path)
-            places = [
-                min(
-                    places,
-                    key=lambda place: (place[0] not in included, not _is_named_like(*place), distance(path, place[0])),
-                )
-            ]
-        for other, name in places[:1]:
-            value = self.attribute(other, name) if (other, name) != (path, key) else None
-            if value is None or value.kind not in (CLASS_VALUE, FUNCTION_VALUE):
-                return value
-            return value._replace(how="same package")
-        return None
+        place = self._nearest.get((path, full))
+        if place is None:
+            places = [place.partition("\0")[::2] for place in self._source.definitions_named(full)]
+            place = self._nearest_of(path, places) if places else ("", "")
+            if self._rules(path).module_style != "include":  # included files are dependencies of each answer
+                self._nearest[path, full] = place
+        other, name = place
+        value = self.attribute(other, name) if other and place != (path, key) else None
+        if value is None or value.kind not in (CLASS_VALUE, FUNCTION_VALUE):
+            return value
+        return value._replace(how="same package")
+
+    def _nearest_of(self, path: str, places: list[tuple[str, str]]) -> tuple[str, str]:
+        """The place of a global name that a file means: an included one, one in a file of its name, a near one."""
+        if len(places) == 1 or self._rules(path).package_style != "declared" or self._is_namespace(*places[0]):
+            return places[0]
+        included = self._included(path)
+        return min(
+            places, key=lambda place: (place[0] not in included, not _is_named_like(*place), distance(path, place[0]))
+        )
 
     def _is_namespace(self, path: str, name: str) -> bool:
         """Whether a definition is a namespace: all places of one are alike, and they are many."""

@@ -76,7 +76,7 @@ class Language:
     import_suffixes: str = ""  # file suffixes that an import may leave out, or of an included header's source, in order
     shares_directory: bool = False  # files of one directory see each other's definitions without imports
     package_style: PackageStyle = ""
-    shared_names: str = ""  # pattern of the names outside of types that other files know; "" for all
+    shared_names: str = ""  # pattern of the names that inner scopes and other files know without an object; "" for all
     has_outer_packages: bool = False  # the names of the packages around a package are known in it
     has_open_types: bool = False  # several places may define the parts of one type
     has_extensions: bool = False  # functions outside of a type, in any file, may be methods of it
@@ -141,6 +141,14 @@ class Language:
     @cached_property
     def builtin_names(self) -> frozenset[str]:
         return frozenset(self.builtins.split())
+
+    def is_shared(self, name: str) -> bool:
+        """Whether a name of a class or a file is known in the classes inside of it and in other files."""
+        return not self.shared_names or self._shared_name.match(name) is not None
+
+    @cached_property
+    def _shared_name(self) -> re.Pattern[str]:
+        return re.compile(self.shared_names)
 
     def opens_body(self, line: str) -> bool:
         """Whether the lines after this one are indented one level more."""
