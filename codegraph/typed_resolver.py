@@ -8,6 +8,7 @@ outside of the repository is known to be outside.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Set
 from typing import NamedTuple
 
@@ -58,6 +59,8 @@ DEFAULT_EXPORT = "default"
 MAX_IMPLEMENTATIONS = 20
 """A method with more candidates for its implementation has none."""
 
+_CALLABLE = frozenset({MODULE_VALUE, CLASS_VALUE, FUNCTION_VALUE})
+
 MAX_PARTS = 60
 """Places of one type that are read."""
 
@@ -104,15 +107,26 @@ class TypedResolver(Resolver):
                 below = self._below(around, last) if around is not None else ()
                 if around is not None and not (symbols.is_function(within) and self._is_in_class(path, around.name)):
                     around = None  # blocks of a class body, and modules, may run for another object
-                return below or tuple(filter(self._needs_no_object, self._reached_by_name(path, last, around)))
+                if below or rules.global_kinds:
+                    return below or self._global(path, symbols.language, last, rules)
+                return tuple(filter(self._needs_no_object, self._reached_by_name(path, last, around)))
+            if found is not None and found.kind not in _CALLABLE and rules.has_fields_apart:
+                found = self.attribute(path, last)  # `let app: App = app()` calls no variable
             return self._called(found)
         receiver = self.read(path, within, parts[:-1], line)
         if receiver is None and rules.has_typed_names:
             receiver = self._named_like_type(path, within, parts[-2], last)
         if receiver is not None and receiver.kind == FUNCTION_VALUE and rules.has_bare_calls:
             receiver = self.result(receiver)
-        found = None if receiver is None else self.member(receiver, last)
-        if rules.has_extensions and receiver is not None and (found is None or found.kind == OUTSIDE_VALUE):
+        found = None if receiver is None else self.member(receiver, last, is_called=True)
+        if receiver is not None and found is not None and (receiver.kind, found.kind) == (CLASS_VALUE, INSTANCE_VALUE):
+            # A variant of an enum is called.
+            return self._called(receiver) if receiver[1:3] == found[1:3] else ()
+        if rules.has_traits_in_scope and (found is None or found.kind == OUTSIDE_VALUE):
+            by_trait = self._trait_method(path, last)
+            if by_trait is not None or receiver is not None:
+                return (by_trait,) if by_trait is not None else ()
+        elif rules.has_extensions and receiver is not None and (found is None or found.kind == OUTSIDE_VALUE):
             extensions = self._extensions_by_name(path, last)
             if found is not None or (extensions and rules.declares_all):
                 return tuple(Resolution(each.path, each.name, "unique name") for each in extensions)
@@ -134,6 +148,8 @@ class TypedResolver(Resolver):
         found = [target for target in self.by_name(rules.name, name, near=path) if "." in target.qualified_name]
         if rules.declares_all and (receiver is not None or len(found) > 1):
             return ()
+        if rules.has_traits_in_scope:  # methods from outside have any name: the type must be one that the file names
+            return tuple(found) if len(found) == 1 and self._is_bound(path, MODULE, _owner_name(found[0])) else ()
         # In a language without types a single word is too common to mean each of several methods.
         return tuple(found) if len(found) == 1 or "_" in name or not rules.has_mixins else ()
 
@@ -221,6 +237,43 @@ class TypedResolver(Resolver):
         is_method = definition is not None and definition.kind in ("method", DECLARATION)
         return not (rules.has_implicit_object and is_method)
 
+    def _global(self, path: str, language: str, name: str, rules: Language) -> tuple[Resolution, ...]:
+        """The definition of a name that all files know: the only one, or the nearest where their kinds are limited."""
+        if not rules.global_kinds:
+            target = self.unique(language, name)
+            return () if target is None else (target,)
+        kinds = rules.global_kinds.split()
+        for target in self.by_name(language, name, near=path):
+            definition = self._header(target.path, target.qualified_name)
+            if definition is not None and definition.kind in kinds:
+                return (target,)
+        return ()
+
+    def _trait_method(self, path: str, name: str) -> Resolution | None:
+        """The method of a trait that the file imports or defines: only these are known for a type without a member."""
+        for trait_path, trait in self.memoised(self.shared, (path, "traits"), self._traits_in_scope, path) or ():
+            found = self.attribute(trait_path, f"{trait}.{name}")
+            if found is not None and found.kind == FUNCTION_VALUE:
+                return Resolution(found.path, found.name, "trait")
+        return None
+
+    def _traits_in_scope(self, path: str) -> tuple[tuple[str, str], ...]:
+        found: dict[tuple[str, str], None] = {}
+        for source in (path, *(module for module, direct in self.star_sources(path) if direct)):
+            symbols = self.symbols(source)
+            self.dependencies.add((source, NAME_LIST))
+            for key, entries in symbols.entries.items() if symbols is not None else ():
+                for entry in entries if key != STAR_IMPORTS else ():
+                    value: Value | None = None
+                    if isinstance(entry, ImportedName) and (entry.name or entry.local_name)[:1].isupper():
+                        value = self._imported(source, entry)
+                    elif isinstance(entry, Definition) and entry.kind in INTERFACE_KINDS:
+                        value = Value(CLASS_VALUE, source, key, "same file")
+                    definition = self._header(value.path, value.name) if value and value.kind == CLASS_VALUE else None
+                    if value is not None and definition is not None and definition.kind in INTERFACE_KINDS:
+                        found.update(dict.fromkeys(self.mro(value.path, value.name).classes))
+        return tuple(found)
+
     def _implementations(self, method: Value) -> tuple[Resolution, ...]:
         """The methods that implement a method of an interface, nearest to it first."""
         owner, _, name = method.name.rpartition(".")
@@ -241,7 +294,7 @@ class TypedResolver(Resolver):
         if len(places) > MAX_IMPLEMENTATIONS:
             return ()
         wanted = self.method_names(path, interface) if is_implicit else set()
-        wanted_type = self.identity(path, interface)
+        wanted_type, own = self.identity(path, interface), (path, f"{interface}.{name}")
         found: list[Resolution] = []
         for other, qualified in sorted(places, key=lambda place: distance(path, place[0])):
             owner = qualified.rpartition(".")[0] if is_implicit else qualified
@@ -334,7 +387,8 @@ class TypedResolver(Resolver):
         """The value of a dotted expression in a scope (a qualified name); None when it is unknown.
 
         `is_type`: the expression is a type, so its first name is none of an object where the language separates them.
-        `is_called`: the expression is called, so a plain name is none of a variable where the language separates them.
+        `is_called`: the expression is called, so it is no module, and a plain name is none of a variable where the
+        language separates them.
         """
         head, operations = parts[0]
         if head == "?":
@@ -344,15 +398,18 @@ class TypedResolver(Resolver):
             value = self._super(path, within)
             operations = operations[1:] if rules.super_is_called else operations
         else:
-            is_called = operations.startswith("(") or (is_called and len(parts) == 1)
-            value = self.name(path, within, head, line, is_type=is_type, is_called=is_called)
+            is_head_called = operations.startswith("(") or (is_called and len(parts) == 1)
+            value = self.name(path, within, head, line, is_type=is_type, is_called=is_head_called)
+            if value is None and rules.module_separator and (parts[1:] or not is_called):
+                value = self._module_at(path, head, "") if not self._is_bound(path, within, head) else None
         value = self._after(value, operations)
-        for name, operations in parts[1:]:
+        for at, (name, operations) in enumerate(parts[1:], start=2):
             if value is None:
                 break
-            head, value = name, self.member(value, name)
+            is_method = operations.startswith("(") or (is_called and at == len(parts) and not operations)
+            head, value = name, self.member(value, name, is_called=is_method)
             if value is not None and value.kind == OUTSIDE_VALUE and rules.has_extensions and operations[:1] == "(":
-                extensions = self._extensions_by_name(path, name)
+                extensions = () if rules.has_traits_in_scope else self._extensions_by_name(path, name)
                 value = extensions[0] if len(extensions) == 1 else value
             value = self._after(value, operations)
         if value is None and rules.shared_names and not is_type and rules.is_shared(head):
@@ -403,7 +460,8 @@ class TypedResolver(Resolver):
                         return value
                 elif entries is not None and (not only_types or _may_be_type(entries)):
                     value = self._local(path, key, entries, symbols, line)
-                    if not self._is_constructor(value):
+                    is_own = value is None and rules.has_fields_apart and _names_itself(name, entries)
+                    if not is_own and not self._is_constructor(value):
                         return value
                 elif rules.package_style == "declared" or rules.has_extensions:
                     found = self._member_around(path, scope, name, symbols, rules, only_types)
@@ -509,7 +567,9 @@ class TypedResolver(Resolver):
             if found is not None:
                 return found
         if owner:
-            return None
+            # The star imports of an inline module are those of its file.
+            is_inline = rules.module_separator and not self._is_type(symbols, owner) and symbols.is_class(owner)
+            return self._from_elsewhere(path, key.rpartition(".")[2], symbols) if is_inline else None
         if rules.package_style == "declared":
             family, _, package = symbols.package_key.partition("\0")
             while rules.has_outer_packages and package:
@@ -521,7 +581,20 @@ class TypedResolver(Resolver):
             return self._from_star(path, key, symbols)
         if self._is_private(symbols, key) or STAR_IMPORTS not in symbols.entries:
             return None
-        return self.memoised(self.shared, (path, key), self._star_imported, path, key)
+        found = self.memoised(self.shared, (path, key), self._star_imported, path, key)
+        if found is None and rules.module_separator:
+            return self.memoised(self.shared, (path, key, "star"), self._member_of_stars, path, key)
+        return found
+
+    def _member_of_stars(self, path: str, name: str) -> Value | None:
+        """The value of a name that a star import of an enum or an inline module brings."""
+        symbols = self.symbols(path)
+        for item in symbols.entries.get(STAR_IMPORTS, ()) if symbols is not None else ():
+            owner = self._module_at(path, item.module, "") if isinstance(item, ImportedName) else None
+            found = self.member(owner, name) if owner is not None and owner.kind == CLASS_VALUE else None
+            if found is not None and found.kind != OUTSIDE_VALUE:
+                return found
+        return None
 
     def _is_type(self, symbols: SymbolTable, name: str) -> bool:
         definition = symbols.definition(name)
@@ -599,8 +672,8 @@ class TypedResolver(Resolver):
         self.dependencies.add((key,))
         return Value(MODULE_VALUE, "", key[:-1] + ".", "import") if self._source.definitions_named(key) else None
 
-    def member(self, value: Value, name: str) -> Value | None:
-        """The value of `value.name`."""
+    def member(self, value: Value, name: str, *, is_called: bool = False) -> Value | None:
+        """The value of `value.name`, of a method if it is called and the language has fields of the same name."""
         kind, path = value.kind, value.path
         if kind == OUTSIDE_VALUE:
             return value
@@ -618,16 +691,21 @@ class TypedResolver(Resolver):
             result = self.result(value)
             if result is None or result.kind == FUNCTION_VALUE:  # a function may return itself
                 return None
-            return self.member(result, name)
+            return self.member(result, name, is_called=is_called)
         own_how = "class attribute" if kind == CLASS_VALUE and value.how != "self" else value.how
-        if kind != SUPER_VALUE:
+        has_fields_apart = self._rules(path).has_fields_apart and kind == INSTANCE_VALUE
+        if kind != SUPER_VALUE and not has_fields_apart:
             found = self._own_member(path, value.name, name, own_how)
             if found is not None:
                 return found
         classes, complete, n_parts = self.mro(path, value.name)
         for depth, owner in enumerate(classes[n_parts:] if kind == SUPER_VALUE else classes):
             how = "super" if kind == SUPER_VALUE else "inherited" if depth >= n_parts else own_how
-            found = self._own_member(*owner, name, how) if owner != (path, value.name) else None
+            if owner == (path, value.name) and not has_fields_apart:
+                continue
+            found = self._own_member(*owner, name, how)
+            if has_fields_apart and found is not None and is_called != (found.kind == FUNCTION_VALUE):
+                found = None if is_called else self._field(owner[0], f"{owner[1]}.{name}") or found
             if found is not None:
                 return found
         if kind == SUPER_VALUE:
@@ -642,6 +720,13 @@ class TypedResolver(Resolver):
         elsewhere = found.path != path and found.how != "same package"
         return found._replace(how="typed attribute" if elsewhere or found.name != f"{owner}.{name}" else how)
 
+    def _field(self, path: str, key: str) -> Value | None:
+        """The value of a field, which a method of the same name does not hide."""
+        symbols = self.symbols(path)
+        entries = symbols.entries.get(key, ()) if symbols is not None else ()
+        fields = tuple(entry for entry in entries if isinstance(entry, BoundName))
+        return self.memoised(self.shared, (path, key, "field"), self._first, path, key, fields)
+
     def _outside_of_class(self, value: Value, classes: tuple[tuple[str, str], ...], name: str) -> Value | None:
         """A member that no class of the value has: an extension, the making of an object, an unwrapping."""
         rules = self._rules(value.path)
@@ -649,11 +734,12 @@ class TypedResolver(Resolver):
             found = self.extension(value.path, classes, name)
             if found is not None:
                 return found._replace(how=value.how)
-        if value.kind == CLASS_VALUE and rules.new_method and name == rules.new_method:
+        if value.kind == CLASS_VALUE and name in rules.new_method.split():
             return value
         if value.kind == INSTANCE_VALUE and name in rules.identity_methods.split():
             return value._replace(kind=METHOD_VALUE, how="returned type")
-        return _OUTSIDE if rules.declares_all else None
+        is_known = rules.has_traits_in_scope and value.kind in (CLASS_VALUE, INSTANCE_VALUE)
+        return _OUTSIDE if rules.declares_all or is_known else None
 
     def extension(self, path: str, classes: tuple[tuple[str, str], ...], name: str, of: str = "") -> Value | None:
         """The member of a class that is defined outside of it; the nearest to a file if there are several.
@@ -895,6 +981,8 @@ class TypedResolver(Resolver):
             if value is None:
                 return _OUTSIDE
             return value._replace(how="import") if value.kind in (CLASS_VALUE, FUNCTION_VALUE) else value
+        if rules.module_separator:
+            return self._module_at(path, item.module, item.name)
         style = rules.module_style
         module = "." * item.level + item.module
         if not item.name and style == "python" and item.local_name == item.module.partition(".")[0]:
@@ -914,11 +1002,28 @@ class TypedResolver(Resolver):
         value = self._module_member(target, item.name)
         return None if value is None else _as_imported(value, found[0], item.name)
 
+    def _module_at(self, path: str, module: str, name: str) -> Value | None:
+        """The value of a module path, or of a name in it, where a part may also be a type or an imported name."""
+        rules = self._rules(path)
+        found = self.module(rules.module_style, path, module)
+        if found:
+            target: Value | None = Value(MODULE_VALUE, found[0], "", "import")
+        else:
+            outer, separator, last = module.rpartition(rules.module_separator)
+            target = self._module_at(path, outer, last) if separator else self.attribute(path, module) or _OUTSIDE
+        if target is None or not name:
+            return target
+        value = self.member(target, name)
+        return value if value is None or not found else _as_imported(value, found[0], name)
+
     def _default_export(self, module: Value) -> Value | None:
         """What `export default` or `module.exports =` gives of a module."""
         if not module.path or module.path.endswith("/"):
             return None
-        value = self.attribute(module.path, DEFAULT_EXPORT)
+        name = DEFAULT_EXPORT
+        if self._rules(module.path).module_separator:  # `pub mod serve; pub use serve::serve;`
+            name = re.sub(r"(?:/mod)?\.\w+$", "", module.path).rpartition("/")[2]
+        value = self.attribute(module.path, name)
         return None if value is None or value.kind == MODULE_VALUE else _as_imported(value, module.path, value.name)
 
     def _module_member(self, module: Value, name: str) -> Value | None:
@@ -995,6 +1100,10 @@ class TypedResolver(Resolver):
         return _OUTSIDE
 
     def _submodule(self, path: str, name: str) -> Value | None:
+        rules = self._rules(path)
+        if rules.module_separator:
+            found = self.module(rules.module_style, path, f"self{rules.module_separator}{name}")
+            return Value(MODULE_VALUE, found[0], "", "import") if found else None
         if self._rules(path).module_style not in ("python", ""):
             return None
         if not path.endswith(("/", "__init__.py", "__init__.pyi")):
@@ -1048,8 +1157,12 @@ class TypedResolver(Resolver):
         found = []
         for item in symbols.entries.get(STAR_IMPORTS, ()):
             if isinstance(item, ImportedName):
-                style = language_named(symbols.language).module_style
-                files = self.module(style, directory_of(path), "." * item.level + item.module)
+                rules = language_named(symbols.language)
+                if rules.module_separator:
+                    value = self._module_at(path, item.module, "")
+                    found.append(value.path if value is not None and value.kind == MODULE_VALUE else "")
+                    continue
+                files = self.module(rules.module_style, directory_of(path), "." * item.level + item.module)
                 found.append(files[0] if files and not files[0].endswith("/") else "")
         return found
 
@@ -1222,6 +1335,16 @@ def _is_named_like(path: str, name: str) -> bool:
     """Whether a file has the name of a definition, in any style of letters."""
     stem = path.rpartition("/")[2].partition(".")[0]
     return stem.replace("_", "").replace("-", "").lower() == name.rpartition(".")[2].replace("_", "").lower()
+
+
+def _owner_name(target: Resolution) -> str:
+    """The name of the type of a method."""
+    return target.qualified_name.rpartition(".")[0].rpartition(".")[2]
+
+
+def _names_itself(name: str, entries: tuple[Entry, ...]) -> bool:
+    """Whether a value of a variable begins with the name of the variable, which means an outer name there."""
+    return any(isinstance(entry, BoundName) and parse_dotted(entry.value)[0].name == name for entry in entries)
 
 
 def _as_imported(value: Value, module: str, name: str) -> Value:
