@@ -67,6 +67,7 @@ class Language:
 
     # Syntax tree and name resolution.
     grammar: tuple[str, str] | None = None  # module of the tree-sitter wheel, and its function that returns the grammar
+    needs_final_newline: bool = False  # the grammar never ends on some texts that end within a line
     readers: Mapping[str, NodeReader] = field(default_factory=dict)  # reader of each kind of syntax node
     embedded: ScriptBlocks | None = None  # the part of a file that the grammar reads, None for all of it
     family: str = ""  # languages whose files call each other's definitions; `name` when ""
