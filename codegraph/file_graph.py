@@ -81,6 +81,11 @@ class Binding(NamedTuple):
 RESULT = "()"
 """The name of a binding for the result of a function."""
 
+ARGUMENT = "#"
+"""The first character of the names of bindings for what a function gives to its arguments: "#1" is the first parameter
+of the function that is passed as the second argument, or the value of an `out` argument there; "#1#1" is the second
+parameter."""
+
 NODE_PARENT, NODE_START, NODE_END, NODE_BYTES, NODE_OPEN = range(5)
 """Rows of `FileGraph.nodes`."""
 

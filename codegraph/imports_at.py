@@ -70,7 +70,7 @@ def exports_at(
     files = _module(graph, path, language, line.module)
     if not files or files[0] == path:
         return []
-    module = Value(MODULE_VALUE, files[0], package_key(language.module_style, files[0], ""), "import")
+    module = Value(MODULE_VALUE, files[0], package_key(language, files[0], ""), "import")
     definitions = _definitions(graph, module)
     names = dict.fromkeys((*definitions, *_other_names(graph, files[0], language)))
     popularity = _popularity(graph, path, language, files[0], line.module)

@@ -10,10 +10,11 @@ import json
 from collections.abc import Iterable, Mapping, Set
 from typing import TYPE_CHECKING, Any, TypeAlias
 
+from ..languages import language_named
 from .file_graph import Definition
 from .modules import ModuleQuery, manifest_style, names_affected_by
 from .resolver import MAX_CANDIDATES, Dependency, MemoEntry, global_name_key
-from .symbol_table import STAR_IMPORTS, Entry, SymbolTable, changed_names
+from .symbol_table import STAR_IMPORTS, Entry, SymbolTable, changed_names, global_import_key
 from .typed_resolver import TypedResolver
 
 if TYPE_CHECKING:
@@ -89,7 +90,10 @@ def update_names(old: CodeGraph, new: CodeGraph, tables: _Tables) -> Invalidatio
 
 
 def star_imports_of(symbols: SymbolTable | None) -> tuple[Entry, ...]:
-    return symbols.entries.get(STAR_IMPORTS, ()) if symbols is not None else ()
+    """The star imports of a module by its files; names of declared packages are dependencies of their own."""
+    if symbols is None or language_named(symbols.language).package_style == "declared":
+        return ()
+    return symbols.entries.get(STAR_IMPORTS, ())
 
 
 def is_definition(symbols: SymbolTable | None, name: str) -> bool:
@@ -140,6 +144,8 @@ NameMoves: TypeAlias = dict[str, tuple[set[str], set[str]]]
 def _answer(key: str, graph: CodeGraph) -> tuple[str, ...]:
     """What resolution reads under a key: the definitions of a package, or the few of a name."""
     found = graph.definitions_named(key)
+    if key.endswith("/"):  # only whether there is such a namespace
+        return found and ("",)
     return found if "\0" in key or len(found) <= MAX_CANDIDATES else ()
 
 
@@ -157,8 +163,12 @@ def global_names(path: str, symbols: SymbolTable | None) -> set[tuple[str, str]]
     keyed = ((global_name_key(symbols.language, d.name), d) for d in symbols.definitions)
     found = {(key, f"{path}\0{definition.qualified_name}") for key, definition in keyed if key is not None}
     found.update((key, f"{path}\0{name}") for key, name in symbols.implementation_keys())
+    found.update((key, f"{path}\0{name}") for key, name in symbols.extension_keys())
+    found.update((global_import_key(family), f"{path}\0{name}") for family, name in symbols.global_imports)
     if symbols.package_key:
-        found.update((f"{symbols.package_key}\0{key}", f"{path}\0{key}") for key in symbols.package_names())
+        found.update((symbols.package_key + key, f"{path}\0{key}") for key in symbols.package_names())
+        family = symbols.package_key.partition("\0")[0]
+        found.update((f"{family}\0{name}/", f"{path}\0") for name in symbols.namespaces())
     return found
 
 

@@ -7,10 +7,12 @@ Owns what an answer depends on, the memo table of a snapshot, and the handling o
 from __future__ import annotations
 
 import io
+import re
 from collections.abc import Callable, Set
 from functools import lru_cache
 from typing import NamedTuple, Protocol, TypeAlias, TypeVar
 
+from ..languages import language_named
 from .modules import ModuleQuery
 from .symbol_table import SymbolTable, language_family
 
@@ -183,9 +185,9 @@ class Resolver:
         self.dependencies.add(query)
         return self._source.find_module(query)
 
-    def unique(self, language: str, name: str) -> Resolution | None:
+    def unique(self, language: str, name: str, near: str = "") -> Resolution | None:
         """The definition of a name that only one definition of the repository has."""
-        found = self.by_name(language, name, near="")
+        found = self.by_name(language, name, near)
         return found[0] if len(found) == 1 else None
 
     def by_name(self, language: str, name: str, near: str) -> list[Resolution]:
@@ -197,6 +199,9 @@ class Resolver:
         found = [place.partition("\0")[::2] for place in self._source.definitions_named(key)]
         if len(found) > MAX_CANDIDATES:
             return []
+        tests = language_named(language).test_path
+        if near and tests and not re.search(tests, near):
+            found = [place for place in found if not re.search(tests, place[0])]
         how = "unique name" if len(found) == 1 else "same name"
         return [Resolution(path, name, how) for path, name in sorted(found, key=lambda at: distance(near, at[0]))]
 

@@ -8,21 +8,25 @@ outside of the repository is known to be outside.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
 from ..languages import Language, language_named
-from .file_graph import RESULT, Definition
-from .modules import directory_of
+from .file_graph import ARGUMENT, RESULT, Definition
+from .modules import contains, directory_of, manifest_style, upwards
 from .resolver import MAX_CANDIDATES, NamePart, Resolution, Resolver, distance, parse_dotted
 from .symbol_table import (
+    DECLARATION,
+    FUNCTION_KINDS,
     MODULE,
     NAME_LIST,
+    NAMESPACE_KINDS,
     STAR_IMPORTS,
+    BoundName,
     Entry,
     ImportedName,
     SymbolTable,
-    enclosing_class,
+    global_import_key,
     header_key,
     is_class,
     language_family,
@@ -35,7 +39,7 @@ class Value(NamedTuple):
 
     kind: int
     path: str
-    name: str  # qualified name in `path`; of a module "", or the key of the package when `path` is a folder
+    name: str  # qualified name in `path`; of a module "", of a package the key to which its names are added
     how: str
 
 
@@ -54,12 +58,24 @@ DEFAULT_EXPORT = "default"
 MAX_IMPLEMENTATIONS = 20
 """A method with more candidates for its implementation has none."""
 
+MAX_PARTS = 60
+"""Places of one type that are read."""
+
+MIN_TYPED_NAME = 3
+"""Characters; a shorter name of a variable says nothing about its type."""
+
+_OBJECT_KINDS = (INSTANCE_VALUE, CLASS_VALUE)
+INTERFACE_KINDS = frozenset({"interface", "trait"})
+_CONSTRUCTOR_KINDS = frozenset({"constructor", DECLARATION})
+"""Kinds of a member with the name of its class."""
+
 
 class MethodResolutionOrder(NamedTuple):
     """A class and its bases in the order of attribute lookup; `complete` when no base is unknown or from outside."""
 
     classes: tuple[tuple[str, str], ...]  # path, qualified name
     complete: bool
+    n_parts: int = 1  # the first classes are parts of the class itself
 
 
 class TypedResolver(Resolver):
@@ -78,16 +94,89 @@ class TypedResolver(Resolver):
         if len(parts) == 1:
             found = self.read(path, within, parts, line)
             if found is None and self._may_be_global(path, within, last, rules):
-                target = self.unique(symbols.language, last)
-                return () if target is None else (target,)
+                around = self.object_around(path, within) if rules.has_mixins else None
+                below = self._below(around, last) if around is not None else ()
+                return below or self._reached_by_name(path, last)
             return self._called(found)
         receiver = self.read(path, within, parts[:-1], line)
+        if receiver is None and rules.has_typed_names:
+            receiver = self._named_like_type(path, within, parts[-2], last)
+        if receiver is not None and receiver.kind == FUNCTION_VALUE and rules.has_bare_calls:
+            receiver = self.result(receiver)
         found = None if receiver is None else self.member(receiver, last)
-        if found is None and (receiver is None or self._is_open(receiver)):
-            return tuple(
-                target for target in self.by_name(symbols.language, last, near=path) if "." in target.qualified_name
-            )
+        if found is None and last not in rules.builtin_names:
+            return self._by_member_name(path, receiver, last, rules)
+        if found is not None and found.kind == OUTSIDE_VALUE and rules.has_extensions:
+            return self._extensions_by_name(path, last)
         return self._called(self._after(found, parts[-1].operations))
+
+    def _by_member_name(self, path: str, receiver: Value | None, name: str, rules: Language) -> tuple[Resolution, ...]:
+        """The few members of this name, for a receiver that is unknown or may have members that no source states."""
+        if receiver is not None and receiver.how == "self" and rules.has_mixins:
+            below = self._below(receiver, name)
+            if below:
+                return below
+        is_open = receiver is None or self._is_open(receiver)
+        if not is_open and not (rules.has_mixins and receiver is not None and receiver.kind in _OBJECT_KINDS):
+            return ()
+        if not is_open:
+            return self._reached_by_name(path, name)
+        return tuple(target for target in self.by_name(rules.name, name, near=path) if "." in target.qualified_name)
+
+    def _reached_by_name(self, path: str, name: str) -> tuple[Resolution, ...]:
+        """The only definition of this name, or the only one that objects of several classes may have."""
+        rules = self._rules(path)
+        found = self.by_name(rules.name, name, near=path)
+        if len(found) > 1 and rules.has_mixins:
+            found = [target._replace(how="unique name") for target in found if not self._is_in_class(target)]
+        return tuple(found) if len(found) == 1 else ()
+
+    def _is_in_class(self, target: Resolution) -> bool:
+        """Whether a method belongs to objects of one class, and not to a module that any class may include."""
+        owner = target.qualified_name.rpartition(".")[0]
+        header = self._header(target.path, owner) if owner else None
+        return header is not None and header.kind not in NAMESPACE_KINDS
+
+    def _below(self, around: Value, name: str) -> tuple[Resolution, ...]:
+        """The methods of this name of classes that extend or include the class of a value."""
+        key = (around.path, around.name, "below", name)
+        return self.memoised(self.shared, key, self._read_below, around.path, around.name, name) or ()
+
+    def _read_below(self, path: str, owner: str, name: str) -> tuple[Resolution, ...]:
+        symbols = self.symbols(path)
+        assert symbols is not None
+        wanted = self.identity(path, owner)
+        waiting, seen = [owner.rpartition(".")[2]], {owner.rpartition(".")[2]}
+        found: dict[Resolution, None] = {}
+        while waiting and len(seen) <= MAX_IMPLEMENTATIONS:
+            places = self._places(f"{language_family(symbols.language)}\0:{waiting.pop()}", path)
+            for other, below in places if len(places) <= MAX_IMPLEMENTATIONS else ():
+                if not any(self.identity(*each) == wanted for each in self.mro(other, below).classes):
+                    continue
+                member = self.member(Value(INSTANCE_VALUE, other, below, "implementation"), name)
+                if member is not None and member.kind == FUNCTION_VALUE:
+                    found[Resolution(member.path, member.name, "implementation")] = None
+                last = below.rpartition(".")[2]
+                if last not in seen:
+                    seen.add(last)
+                    waiting.append(last)
+        return tuple(found)[:MAX_CANDIDATES]
+
+    def _named_like_type(self, path: str, within: str, part: NamePart, wanted: str) -> Value | None:
+        """An object of the class that has the name of a variable, `LineItem` of `line_item`, and this member."""
+        words = part.name.lstrip("@").split("_")
+        if part.operations or len(part.name) < MIN_TYPED_NAME or not part.name[-1].isalnum():
+            return None
+        name = "".join(word[:1].upper() + word[1:] for word in words)
+        value = self.name(path, within, name, is_type=True)
+        if value is None:
+            target = self.unique(self._rules(path).name, name, near=path)
+            value = self.attribute(target.path, target.qualified_name) if target is not None else None
+        if value is None or value.kind != CLASS_VALUE:
+            return None
+        value = value._replace(kind=INSTANCE_VALUE, how="same name")
+        member = self.member(value, wanted)
+        return value if member is not None and member.kind == FUNCTION_VALUE else None
 
     def _may_be_global(self, path: str, within: str, name: str, rules: Language) -> bool:
         """Whether a name may come from elsewhere without an import of its own in this file."""
@@ -99,7 +188,7 @@ class TypedResolver(Resolver):
         """The methods that implement a method of an interface, nearest to it first."""
         owner, _, name = method.name.rpartition(".")
         interface = self._header(method.path, owner) if owner else None
-        if interface is None or interface.kind != "interface":
+        if interface is None or interface.kind not in INTERFACE_KINDS:
             return ()
         key = (method.path, method.name, "implementations")
         return self.memoised(self.shared, key, self._implementing, method.path, owner, name) or ()
@@ -115,6 +204,7 @@ class TypedResolver(Resolver):
         if len(places) > MAX_IMPLEMENTATIONS:
             return ()
         wanted = self.method_names(path, interface) if is_implicit else set()
+        wanted_type = self.identity(path, interface)
         found: list[Resolution] = []
         for other, qualified in sorted(places, key=lambda place: distance(path, place[0])):
             owner = qualified.rpartition(".")[0] if is_implicit else qualified
@@ -124,7 +214,7 @@ class TypedResolver(Resolver):
             if is_implicit:
                 fits = all(self.member(value, method) is not None for method in wanted)
             else:
-                fits = (path, interface) in self.mro(other, owner).classes
+                fits = any(self.identity(*each) == wanted_type for each in self.mro(other, owner).classes)
             member = self.member(value, name) if fits else None
             if member is not None and member.kind == FUNCTION_VALUE and (member.path, member.name) != (path, name):
                 found.append(Resolution(member.path, member.name, "implementation"))
@@ -132,37 +222,72 @@ class TypedResolver(Resolver):
 
     def _is_open(self, receiver: Value) -> bool:
         """Whether a missing member may still be defined in the repository: a mix-in calls methods of its subclasses."""
-        known = receiver.kind in (INSTANCE_VALUE, CLASS_VALUE)
-        return known and self.mro(receiver.path, receiver.name).complete
+        return receiver.kind in _OBJECT_KINDS and self.mro(receiver.path, receiver.name).complete
 
     def _called(self, value: Value | None) -> tuple[Resolution, ...]:
         """The targets of a call of the value: of a class, the class and its own or inherited constructor."""
         if value is None:
             return ()
         if value.kind == FUNCTION_VALUE:
-            return (Resolution(value.path, value.name, value.how), *self._implementations(value))
+            body = self._with_body(value)
+            return (Resolution(body.path, body.name, body.how), *self._implementations(body))
         if value.kind == MODULE_VALUE:
             return self._called(self._default_export(value))
         if value.kind == SUPER_VALUE:
-            above = self.mro(value.path, value.name).classes[1:2]
+            classes, _, n_parts = self.mro(value.path, value.name)
+            above = classes[n_parts : n_parts + 1]
             return self._called(Value(CLASS_VALUE, *above[0], "super")) if above else ()
         rules = self._rules(value.path)
         if value.kind == CLASS_VALUE:
-            itself = Resolution(value.path, value.name, value.how)
-            constructor = self.member(value, rules.constructor) if rules.constructor else None
-            if constructor is not None and constructor.kind == FUNCTION_VALUE:
-                return (itself, Resolution(constructor.path, constructor.name, "constructor"))
-            return (itself,)
+            return (Resolution(value.path, value.name, value.how), *self._constructors(value, rules))
+        if value.kind == INSTANCE_VALUE and value.how == "self" and rules.has_implicit_object:
+            return self._constructors(value, rules)
         if value.kind == INSTANCE_VALUE and rules.call_method:
             found = self.member(value, rules.call_method)
             if found is not None and found.kind == FUNCTION_VALUE:
                 return (Resolution(found.path, found.name, found.how),)
         return ()
 
+    def _with_body(self, function: Value) -> Value:
+        """The function with a body that a function without one declares; itself without such a function."""
+        definition = self._header(function.path, function.name)
+        if definition is None or definition.kind != DECLARATION:
+            return function
+        key = (function.path, function.name, "body")
+        found = self.memoised(self.shared, key, self._find_body, function.path, function.name)
+        return function if found is None else found._replace(how=function.how)
+
+    def _find_body(self, path: str, key: str) -> Value | None:
+        owner, _, name = key.rpartition(".")
+        return self.extension(path, ((path, owner),), name) if owner else None
+
+    def _constructors(self, value: Value, rules: Language) -> tuple[Resolution, ...]:
+        """The constructor of a class, its own or an inherited one."""
+        if rules.constructor:
+            found = self.member(value, rules.constructor)
+            if found is not None and found.kind == FUNCTION_VALUE:
+                return (Resolution(found.path, found.name, "constructor"),)
+        name = value.name.rpartition(".")[2]
+        if rules.package_style == "declared":
+            classes, _, n_parts = self.mro(value.path, value.name)
+            for path, owner in classes[:n_parts]:
+                symbols = self.symbols(path)
+                self.dependencies.add((path, f"{owner}.{name}"))
+                found_here = symbols.definition(f"{owner}.{name}") if symbols is not None else None
+                if found_here is not None and found_here.kind in _CONSTRUCTOR_KINDS:
+                    body = self._with_body(Value(FUNCTION_VALUE, path, f"{owner}.{name}", ""))
+                    return (Resolution(body.path, body.name, "constructor"),)
+        return ()
+
     # Names
 
-    def read(self, path: str, within: str, parts: tuple[NamePart, ...], line: int | None = None) -> Value | None:
-        """The value of a dotted expression in a scope (a qualified name); None when it is unknown."""
+    def read(
+        self, path: str, within: str, parts: tuple[NamePart, ...], line: int | None = None, *, is_type: bool = False
+    ) -> Value | None:
+        """The value of a dotted expression in a scope (a qualified name); None when it is unknown.
+
+        `is_type`: the expression is a type, so its first name is none of an object where the language separates them.
+        """
         head, operations = parts[0]
         if head == "?":
             return None
@@ -171,7 +296,7 @@ class TypedResolver(Resolver):
             value = self._super(path, within)
             operations = operations[1:] if rules.super_is_called else operations
         else:
-            value = self.name(path, within, head, line)
+            value = self.name(path, within, head, line, is_type=is_type)
         value = self._after(value, operations)
         for name, operations in parts[1:]:
             if value is None:
@@ -181,30 +306,46 @@ class TypedResolver(Resolver):
 
     def _after(self, value: Value | None, operations: str) -> Value | None:
         """The value after calls "(" and indices "["."""
-        for operation in operations:
-            value = self.result(value) if operation == "(" else self.element(value)
+        for at, operation in enumerate(operations):
+            if operation == "(":
+                value = self.result(value)
+            elif value is not None and value.kind == FUNCTION_VALUE and operations[at + 1 : at + 2] != "(":
+                value = self.element(self.result(value))  # a property, whose value is its result
+            else:
+                value = self.element(value)
         return value
 
-    def name(self, path: str, within: str, name: str, line: int | None = None) -> Value | None:
-        """The value of a plain name: local, enclosing functions, module, package, star imports, built-ins."""
+    def name(
+        self, path: str, within: str, name: str, line: int | None = None, *, is_type: bool = False
+    ) -> Value | None:
+        """The value of a plain name: local, enclosing functions and classes, module, package, imports, built-ins."""
         symbols = self.symbols(path)
         if symbols is None:
             return None
         rules = language_named(symbols.language)
+        only_types = is_type and rules.has_implicit_object
         scope = within
         while scope != MODULE:
-            # A class body is not an enclosing scope of its functions.
-            if scope == within or symbols.encloses_functions(scope):
+            # A class body is an enclosing scope of its functions only where its members need no object.
+            if rules.has_implicit_object or scope == within or symbols.encloses_functions(scope):
                 key = f"{scope}.{name}"
                 entries = symbols.entries.get(key)
                 self.dependencies.add((path, key))
-                if entries is not None:
-                    return self._local(path, key, entries, symbols, line)
+                if entries is not None and symbols.is_foreign_part(key):
+                    entries = None  # members of a type from outside of the scope
+                if entries is not None and (not only_types or _may_be_type(entries)):
+                    value = self._local(path, key, entries, symbols, line)
+                    if not self._is_constructor(value):
+                        return value
+                elif rules.package_style == "declared" or rules.has_extensions:
+                    found = self._member_around(path, scope, name, symbols, rules, only_types)
+                    if found is not None:
+                        return found
             scope = scope.rpartition(".")[0]
-        if within != MODULE and name in rules.own_object.split():
-            owner = enclosing_class(symbols, within)
-            if owner:
-                return Value(CLASS_VALUE if name == "cls" else INSTANCE_VALUE, path, owner, "self")
+        if within != MODULE and (name in rules.own_object.split() or name in rules.own_class.split()):
+            around = self.object_around(path, within)
+            if around is not None:
+                return around._replace(kind=CLASS_VALUE) if name in rules.own_class.split() else around
         entries = symbols.entries.get(name)
         if entries is not None and rules.has_block_scopes and len(entries) > 1:
             self.dependencies.add((path, name))
@@ -212,7 +353,60 @@ class TypedResolver(Resolver):
         found = self.attribute(path, name)
         if found is None and name in rules.builtin_names and not self._is_bound(path, MODULE, name):
             return _OUTSIDE
+        if found is None and rules.package_style == "declared":
+            found = self._namespace(path, symbols, name)
+            if found is None and rules.declares_all and not self._is_bound(path, within, name):
+                return _OUTSIDE
         return found
+
+    def _member_around(
+        self, path: str, scope: str, name: str, symbols: SymbolTable, rules: Language, only_types: bool
+    ) -> Value | None:
+        """The value of a plain name as a member of a class or namespace around it, which this file does not define."""
+        definition = symbols.definition(scope)
+        if definition is None:  # the outer part of `namespace a.b {}`
+            return self._in_package(path, symbols.package_key, f"{scope}.{name}") if rules.has_outer_packages else None
+        if definition.kind in NAMESPACE_KINDS and rules.package_style == "declared":
+            found = self._in_package(path, symbols.package_key, f"{scope}.{name}")
+            if found is not None or definition.kind == "namespace":
+                return found
+        if not rules.has_implicit_object:
+            return None
+        if definition.kind not in FUNCTION_KINDS:
+            around: Value | None = Value(INSTANCE_VALUE, path, scope, "self")
+        elif scope in symbols.extensions:
+            around = self._owner(path, scope)
+        else:
+            return None
+        found = self.member(around, name) if around is not None else None
+        if found is None or found.kind == OUTSIDE_VALUE or self._is_constructor(found):
+            return None
+        return found if not only_types or found.kind == CLASS_VALUE else None
+
+    def _is_constructor(self, value: Value | None) -> bool:
+        """Whether a value is a constructor with the name of its class, which plain names do not mean."""
+        if value is None or value.kind != FUNCTION_VALUE:
+            return False
+        owner, _, name = value.name.rpartition(".")
+        if owner.rpartition(".")[2] != name:
+            return False
+        symbols = self.symbols(value.path)
+        definition = symbols.definition(value.name) if symbols is not None else None
+        return definition is not None and definition.kind in _CONSTRUCTOR_KINDS
+
+    def object_around(self, path: str, within: str) -> Value | None:
+        """The object of the class around a scope, which may be defined elsewhere."""
+        symbols = self.symbols(path)
+        if symbols is None:
+            return None
+        while within:
+            if within in symbols.extensions:
+                return self._owner(path, within)
+            definition = symbols.definition(within)
+            if definition is not None and definition.kind not in FUNCTION_KINDS and definition.kind != "namespace":
+                return Value(INSTANCE_VALUE, path, within, "self")
+            within = within.rpartition(".")[0]
+        return None
 
     def attribute(self, path: str, key: str) -> Value | None:
         """The value of a qualified name of a file: a name of the module, or "Class.name" in the class itself."""
@@ -221,18 +415,116 @@ class TypedResolver(Resolver):
         entries = symbols.entries.get(key) if symbols is not None else None
         if symbols is None:
             return None
-        if entries is not None:
+        if entries is not None and not symbols.is_foreign_part(key):
             first = entries[0]
             if isinstance(first, Definition):
                 return Value(CLASS_VALUE if is_class(first) else FUNCTION_VALUE, path, key, "same file")
             return self.memoised(self.shared, (path, key), self._first, path, key, entries)
-        if symbols.package_key:
-            found = self._in_package(symbols.package_key, key)
+        if entries is not None and any(not isinstance(entry, Definition) for entry in entries):
+            return self.memoised(self.shared, (path, key), self._first, path, key, entries)
+        found = self._from_elsewhere(path, key, symbols)
+        if found is None and entries is not None:
+            return Value(CLASS_VALUE, path, key, "same file")
+        return found
+
+    def _from_elsewhere(self, path: str, key: str, symbols: SymbolTable) -> Value | None:
+        """The value of a name that the file does not bind: from its package, those around it, and star imports."""
+        rules = language_named(symbols.language)
+        owner = key.rpartition(".")[0]
+        is_closed = rules.package_style == "declared" and not rules.has_open_types
+        if symbols.package_key and not (is_closed and owner and self._is_type(symbols, owner)):
+            found = self._in_package(path, symbols.package_key, key)
             if found is not None:
                 return found
-        if "." in key or self._is_private(symbols, key) or STAR_IMPORTS not in symbols.entries:
+        if owner:
+            return None
+        if rules.package_style == "declared":
+            family, _, package = symbols.package_key.partition("\0")
+            while rules.has_outer_packages and package:
+                package = package.rstrip(".").rpartition(".")[0]
+                package = package and f"{package}."
+                found = self._in_package(path, f"{family}\0{package}", key)
+                if found is not None:
+                    return found
+            return self._from_star(path, key, symbols)
+        if self._is_private(symbols, key) or STAR_IMPORTS not in symbols.entries:
             return None
         return self.memoised(self.shared, (path, key), self._star_imported, path, key)
+
+    def _is_type(self, symbols: SymbolTable, name: str) -> bool:
+        definition = symbols.definition(name)
+        return definition is not None and definition.kind not in NAMESPACE_KINDS
+
+    def _from_star(self, path: str, name: str, symbols: SymbolTable) -> Value | None:
+        """The value of a name that a star import of a package or of a class brings."""
+        key = (path, STAR_IMPORTS, "declared")
+        for around in self.memoised(self.shared, key, self._star_packages, path, symbols) or ():
+            is_package = around.kind == MODULE_VALUE
+            found = self._in_package(path, around.name, name) if is_package else self.member(around, name)
+            if found is not None and found.kind != OUTSIDE_VALUE:
+                return found._replace(how="import") if found.kind in (CLASS_VALUE, FUNCTION_VALUE) else found
+        return None
+
+    def _global_imports(self, path: str, symbols: SymbolTable) -> tuple[str, ...]:
+        """The packages that other files of the project import for all of its files."""
+        if not language_named(symbols.language).project_ending:
+            return ()
+        directory = directory_of(path)
+        key = (f"{directory}/", symbols.language, "global imports")
+        return self.memoised(self.shared, key, self._find_global_imports, directory, symbols.language) or ()
+
+    def _find_global_imports(self, directory: str, language: str) -> tuple[str, ...]:
+        key, ending = global_import_key(language_family(language)), language_named(language).project_ending
+        self.dependencies.add((key,))
+        places = [place.partition("\0")[::2] for place in self._source.definitions_named(key)]
+        project = self._project(directory, ending) if places else ""
+        found: dict[str, None] = {}
+        for path, module in places:
+            other = directory_of(path)
+            if contains(other, directory) if manifest_style(path) else self._project(other, ending) == project:
+                found[module] = None
+        return tuple(found)
+
+    def _project(self, directory: str, ending: str) -> str:
+        """The directory of the project that holds a directory; the root without one."""
+        found = (above for above in upwards(directory) if self.module("directory", above, ending))
+        return next(found, "")
+
+    def _star_packages(self, path: str, symbols: SymbolTable) -> tuple[Value, ...]:
+        """The packages and classes of the repository whose names star imports bring into a file."""
+        self.dependencies.add((path, STAR_IMPORTS))
+        entries = symbols.entries.get(STAR_IMPORTS, ())
+        modules = [item.module for item in entries if isinstance(item, ImportedName)]
+        modules += self._global_imports(path, symbols)
+        found = (self.declared(path, module) for module in dict.fromkeys(modules))
+        return tuple(value for value in found if value is not None and value.kind in (MODULE_VALUE, CLASS_VALUE))
+
+    def _namespace(self, path: str, symbols: SymbolTable, name: str) -> Value | None:
+        """The namespace or package of this name, beginning at the root or in the packages around the file's."""
+        family, _, package = symbols.package_key.partition("\0")
+        for around in _outwards(package) if self._rules(path).has_outer_packages else ("",):
+            key = f"{family}\0{around}{name}/"
+            self.dependencies.add((key,))
+            if self._source.definitions_named(key):
+                return Value(MODULE_VALUE, "", f"{family}\0{around}{name}.", "import")
+        return None
+
+    def declared(self, path: str, dotted: str) -> Value | None:
+        """The value of a global name: a definition, a member of one, or a namespace."""
+        symbols = self.symbols(path)
+        if symbols is None:
+            return None
+        family = symbols.package_key.partition("\0")[0]
+        found = self._in_package(path, f"{family}\0", dotted)
+        if found is not None:
+            return found
+        owner, _, last = dotted.rpartition(".")
+        around = self.declared(path, owner) if owner else None
+        if around is not None and around.kind == CLASS_VALUE:
+            return self.member(around, last)
+        key = f"{family}\0{dotted}/"
+        self.dependencies.add((key,))
+        return Value(MODULE_VALUE, "", key[:-1] + ".", "import") if self._source.definitions_named(key) else None
 
     def member(self, value: Value, name: str) -> Value | None:
         """The value of `value.name`."""
@@ -241,16 +533,19 @@ class TypedResolver(Resolver):
             return value
         if kind == MODULE_VALUE:
             return self._module_member(value, name)
+        if name.startswith(ARGUMENT):
+            called = self._called(value)  # of a class its constructor
+            return self.attribute(called[-1].path, f"{called[-1].qualified_name}.{name}") if called else None
         if kind == COLLECTION_VALUE:
             return self._collection_method(value, name)
-        if kind == FUNCTION_VALUE:
+        if kind == FUNCTION_VALUE or (kind == METHOD_VALUE and self._rules(path).has_bare_calls):
             # Treated as a property: its value is its result.
             result = self.result(value)
             if result is None or result.kind == FUNCTION_VALUE:  # a function may return itself
                 return None
             return self.member(result, name)
-        classes, complete = self.mro(path, value.name)
-        for depth, (class_path, class_name) in enumerate(classes[1:] if kind == SUPER_VALUE else classes):
+        classes, complete, n_parts = self.mro(path, value.name)
+        for depth, (class_path, class_name) in enumerate(classes[n_parts:] if kind == SUPER_VALUE else classes):
             found = self.attribute(class_path, f"{class_name}.{name}")
             if found is None:
                 continue
@@ -261,12 +556,88 @@ class TypedResolver(Resolver):
                 return found._replace(how="typed attribute")
             if kind == SUPER_VALUE:
                 how = "super"
-            elif depth:
+            elif depth >= n_parts:
                 how = "inherited"
             else:
                 how = "class attribute" if kind == CLASS_VALUE and value.how != "self" else value.how
             return found._replace(how=how)
-        return _OUTSIDE if kind == SUPER_VALUE and not complete else None
+        if kind == SUPER_VALUE:
+            return None if complete else _OUTSIDE
+        return self._outside_of_class(value, classes, name)
+
+    def _outside_of_class(self, value: Value, classes: tuple[tuple[str, str], ...], name: str) -> Value | None:
+        """A member that no class of the value has: an extension, the making of an object, an unwrapping."""
+        rules = self._rules(value.path)
+        if rules.has_extensions:
+            found = self.extension(value.path, classes, name)
+            if found is not None:
+                return found._replace(how=value.how)
+        if value.kind == CLASS_VALUE and rules.new_method and name == rules.new_method:
+            return value
+        if value.kind == INSTANCE_VALUE and name in rules.identity_methods.split():
+            return value._replace(kind=METHOD_VALUE, how="returned type")
+        return None
+
+    def extension(self, path: str, classes: tuple[tuple[str, str], ...], name: str) -> Value | None:
+        """The member of a class that is defined outside of it; the nearest to a file if there are several."""
+        symbols = self.symbols(path)
+        if symbols is None:
+            return None
+        places = self._places(f"{language_family(symbols.language)}\0+{name}", path)
+        if not places:
+            return None
+        types = {self.identity(*each) for each in classes}
+        lasts = {owner.rpartition(".")[2] for _, owner in classes}
+        for other, key in places:
+            table = self.symbols(other)
+            extension = table.extensions.get(key) if table is not None else None
+            if extension is None or extension.owner.rpartition(".")[2] not in lasts:
+                continue
+            owner = self._owner(other, key)
+            if owner is not None and self.identity(owner.path, owner.name) in types:
+                return self.attribute(other, key)
+        return None
+
+    def _extensions_by_name(self, path: str, name: str) -> tuple[Resolution, ...]:
+        """The few extensions of this name of types from outside of the repository."""
+        symbols = self.symbols(path)
+        assert symbols is not None
+        places = self._places(f"{language_family(symbols.language)}\0+{name}", path)
+        found = [place for place in places if self._is_of_outside(*place)]
+        return tuple(Resolution(*place, "unique name") for place in found) if len(found) <= MAX_CANDIDATES else ()
+
+    def _is_of_outside(self, path: str, key: str) -> bool:
+        owner = self._owner(path, key)
+        symbols = self.symbols(owner.path) if owner is not None else None
+        return owner is None or (symbols is not None and symbols.is_foreign_part(owner.name))
+
+    def _places(self, key: str, near: str) -> list[tuple[str, str]]:
+        """The definitions under a key, nearest to a file first."""
+        self.dependencies.add((key,))
+        found = [place.partition("\0")[::2] for place in self._source.definitions_named(key)]
+        return sorted(found, key=lambda place: distance(near, place[0]))[:MAX_PARTS]
+
+    def _owner(self, path: str, key: str) -> Value | None:
+        """An object of the type to which a member outside of it belongs."""
+        return self.memoised(self.shared, (path, key, "owner"), self._read_owner, path, key)
+
+    def _read_owner(self, path: str, key: str) -> Value | None:
+        symbols = self.symbols(path)
+        self.dependencies.add((path, key))
+        extension = symbols.extensions.get(key) if symbols is not None else None
+        if extension is None:
+            return None
+        value = self.read(path, extension.scope, parse_dotted(extension.owner), is_type=True)
+        return (
+            value._replace(kind=INSTANCE_VALUE, how="self") if value is not None and value.kind == CLASS_VALUE else None
+        )
+
+    def identity(self, path: str, name: str) -> str:
+        """The same for all parts of one type."""
+        symbols = self.symbols(path)
+        if symbols is not None and language_named(symbols.language).package_style == "declared":
+            return symbols.package_key + name
+        return f"{path}\0{name}"
 
     def result(self, value: Value | None) -> Value | None:
         """The value of a call of `value`."""
@@ -288,6 +659,12 @@ class TypedResolver(Resolver):
 
     def element(self, value: Value | None) -> Value | None:
         """The value of an element of `value`; type arguments leave a class or a function as it is."""
+        if (
+            value is not None
+            and value.kind in (FUNCTION_VALUE, METHOD_VALUE)
+            and self._rules(value.path).has_bare_calls
+        ):
+            value = self.result(value)
         if value is None or value.kind in (OUTSIDE_VALUE, CLASS_VALUE, FUNCTION_VALUE):
             return value
         if value.kind == COLLECTION_VALUE:
@@ -301,13 +678,19 @@ class TypedResolver(Resolver):
     def exports(self, module: Value) -> Mapping[str, Value]:
         """The definitions under the public names of a module or a package, its own and imported ones."""
         path = module.path
-        if not path.endswith("/"):
+        if path and not path.endswith("/"):
             return self.memoised(self.shared, (path, NAME_LIST), self._exported, path) or {}
         found: dict[str, Value] = {}
-        for file in self.module("directory", path.rstrip("/"), "") if module.name else ():
+        files: tuple[str, ...] = ()
+        if path:
+            files = self.module("directory", path.rstrip("/"), "") if module.name else ()
+        elif module.name:
+            files = tuple(file for file, _ in self._places(f"{module.name[:-1]}/", ""))
+        for file in files:
             symbols = self.symbols(file)
-            if symbols is not None and symbols.package_key == module.name:
-                own = self.memoised(self.shared, (file, "own"), self._own_exports, file) or {}
+            if symbols is not None and module.name.startswith(symbols.package_key):
+                inside = module.name.removeprefix(symbols.package_key)
+                own = self.memoised(self.shared, (file, "own", inside), self._own_exports, file, inside) or {}
                 found.update((name, value._replace(how="module attribute")) for name, value in own.items())
         return found
 
@@ -317,8 +700,17 @@ class TypedResolver(Resolver):
         if symbols is None:
             return []
         found = [(path, member) for member in symbols.members(name)]
-        if symbols.package_key:
-            key = f"{symbols.package_key}\0{name}."
+        rules = language_named(symbols.language)
+        if rules.has_extensions:
+            identity, last = self.identity(path, name), name.rpartition(".")[2]
+            for other, key in self._places(f"{language_family(symbols.language)}\0&{last}", path):
+                table = self.symbols(other)
+                if table is not None and key in table.extensions:
+                    owner, member = self._owner(other, key), table.definition(key)
+                    if member is not None and owner is not None and self.identity(owner.path, owner.name) == identity:
+                        found.append((other, member))
+        if rules.package_style == "directory":
+            key = f"{symbols.package_key}{name}."
             self.dependencies.add((key,))
             for place in self._source.definitions_named(key):
                 other = place.partition("\0")[0]
@@ -378,7 +770,7 @@ class TypedResolver(Resolver):
     def _typed(self, path: str, scope: str, type_text: str) -> Value | None:
         """The value of a name with this type: an instance, or a collection for "Shop[]"."""
         is_collection = type_text.endswith(ELEMENTS)
-        value = self.read(path, scope, parse_dotted(type_text.removesuffix(ELEMENTS)))
+        value = self.read(path, scope, parse_dotted(type_text.removesuffix(ELEMENTS)), is_type=True)
         if value is None or value.kind == OUTSIDE_VALUE or (value.kind == INSTANCE_VALUE and value.how == "self"):
             return value
         if value.kind == CLASS_VALUE:
@@ -387,14 +779,22 @@ class TypedResolver(Resolver):
 
     def _imported(self, path: str, item: ImportedName) -> Value | None:
         directory = directory_of(path)
-        style = self._rules(path).module_style
+        rules = self._rules(path)
+        if rules.package_style == "declared":
+            value = self.declared(path, f"{item.module}.{item.name}" if item.name else item.module)
+            if value is None:
+                return _OUTSIDE
+            return value._replace(how="import") if value.kind in (CLASS_VALUE, FUNCTION_VALUE) else value
+        style = rules.module_style
         module = "." * item.level + item.module
         if not item.name and style == "python" and item.local_name == item.module.partition(".")[0]:
             module = item.local_name  # `import a.b` binds a; `import a.b as c` binds a.b.
         found = self.module(style, directory, module)
         if not found:
             return _OUTSIDE
-        target = Value(MODULE_VALUE, found[0], self._package_of(style, found[0]), "import")
+        target = Value(
+            MODULE_VALUE, found[0], package_key(rules, found[0], "") if found[0].endswith("/") else "", "import"
+        )
         if not item.name:
             return target
         if found[0] == path:  # `from . import name` in a package itself can only import a module
@@ -406,7 +806,7 @@ class TypedResolver(Resolver):
 
     def _default_export(self, module: Value) -> Value | None:
         """What `export default` or `module.exports =` gives of a module."""
-        if module.path.endswith("/"):
+        if not module.path or module.path.endswith("/"):
             return None
         value = self.attribute(module.path, DEFAULT_EXPORT)
         return None if value is None or value.kind == MODULE_VALUE else _as_imported(value, module.path, value.name)
@@ -414,7 +814,11 @@ class TypedResolver(Resolver):
     def _module_member(self, module: Value, name: str) -> Value | None:
         path = module.path
         if module.name:
-            value = self._in_package(module.name, name)
+            value = self._in_package(path, module.name, name)
+            if value is None and not path:
+                key = f"{module.name}{name}/"
+                self.dependencies.add((key,))
+                return module._replace(name=f"{key[:-1]}.") if self._source.definitions_named(key) else None
             return None if value is None else value._replace(how="module attribute")
         if not path.endswith("/"):
             value = self.attribute(path, name)
@@ -422,17 +826,15 @@ class TypedResolver(Resolver):
                 return value._replace(how="typed attribute" if value.kind == INSTANCE_VALUE else "module attribute")
         return self._submodule(path, name)
 
-    def _package_of(self, style: str, folder: str) -> str:
-        """The key of the package that an import of a folder means, "" for a module."""
-        return package_key(style, folder, "") if folder.endswith("/") and style == "go" else ""
-
-    def _in_package(self, package: str, key: str) -> Value | None:
-        """The value of a qualified name of a package, from the file that defines it."""
-        full = f"{package}\0{key}"
+    def _in_package(self, path: str, package: str, key: str) -> Value | None:
+        """The value of a qualified name of a package, from the file that defines it; the nearest of several."""
+        full = package + key
         self.dependencies.add((full,))
-        for place in self._source.definitions_named(full)[:1]:
-            path = place.partition("\0")[0]
-            value = self.attribute(path, key)
+        places = [place.partition("\0")[::2] for place in self._source.definitions_named(full)]
+        if len(places) > 1 and self._rules(path).package_style == "declared":
+            places.sort(key=lambda place: (not _is_named_like(*place), distance(path, place[0])))
+        for other, name in places[:1]:
+            value = self.attribute(other, name) if (other, name) != (path, key) else None
             if value is None or value.kind not in (CLASS_VALUE, FUNCTION_VALUE):
                 return value
             return value._replace(how="same package")
@@ -460,6 +862,8 @@ class TypedResolver(Resolver):
         The dependencies of this answer are not added to those of the current lookup: in a package made of star
         imports nearly every name would depend on every file. Snapshots compare these answers instead (`invalidation`).
         """
+        if self._rules(path).package_style == "declared":
+            return ()
         outer, self.dependencies = self.dependencies, set()
         found = self.memoised(self.shared, (path, STAR_IMPORTS), self._follow_stars, path)
         self.dependencies = outer
@@ -505,7 +909,9 @@ class TypedResolver(Resolver):
 
     def _has_outside_stars(self, path: str) -> bool:
         symbols = self.symbols(path)
-        return symbols is not None and STAR_IMPORTS in symbols.entries and "" in self._star_modules(path, symbols)
+        if symbols is None or STAR_IMPORTS not in symbols.entries:
+            return False
+        return self._rules(path).package_style != "declared" and "" in self._star_modules(path, symbols)
 
     def _exported(self, path: str) -> Mapping[str, Value]:
         found: dict[str, Value] = {}
@@ -515,15 +921,19 @@ class TypedResolver(Resolver):
             found.update(self.memoised(self.shared, (module, "own"), self._own_exports, module) or {})
         return found
 
-    def _own_exports(self, path: str) -> Mapping[str, Value]:
+    def _own_exports(self, path: str, inside: str = "") -> Mapping[str, Value]:
+        """The definitions under the public names of a file, or of a namespace in it ("a.b.")."""
         symbols = self.symbols(path)
         self.dependencies.add((path, NAME_LIST))
         found: dict[str, Value] = {}
         if symbols is None:
             return found
-        for name in symbols.entries:
+        for key in symbols.entries:
+            name = key.removeprefix(inside)
+            if inside and name == key:
+                continue
             if "." not in name and name != STAR_IMPORTS and not self._is_private(symbols, name):
-                value = self.attribute(path, name)
+                value = self.attribute(path, key)
                 if value is not None and value.kind in (CLASS_VALUE, FUNCTION_VALUE):
                     found[name] = value
         return found
@@ -553,8 +963,8 @@ class TypedResolver(Resolver):
             entries = symbols.entries.get(key)
             value = None if entries is None else self._first(path, key, entries)
         elif definition.returns in ("Self", "typing.Self", "typing_extensions.Self"):
-            owner = enclosing_class(symbols, name.rpartition(".")[0])
-            return Value(INSTANCE_VALUE, path, owner, "returned type") if owner else None
+            around = self.object_around(path, name)
+            return None if around is None else around._replace(how="returned type")
         else:
             # A type parameter belongs to the function itself.
             value = self._typed(path, name, definition.returns)
@@ -567,26 +977,65 @@ class TypedResolver(Resolver):
         return symbols.definition(name) if symbols is not None else None
 
     def _linearise(self, path: str, name: str) -> MethodResolutionOrder:
-        definition = self._header(path, name)
-        if definition is None:
+        definition, symbols = self._header(path, name), self.symbols(path)
+        if definition is None or symbols is None:
             return MethodResolutionOrder(((path, name),), False)
-        around = name.rpartition(".")[0]
-        found, complete = [(path, name)], True
-        for base in definition.bases:
-            value = self.read(path, around, parse_dotted(base))
-            if value is None or value.kind != CLASS_VALUE:
-                complete = complete and base == "object"
-                continue
-            above = self.mro(value.path, value.name)
-            found.extend(above.classes)
-            complete = complete and above.complete
+        if symbols.is_foreign_part(name):
+            value = self.attribute(path, name)
+            if value is not None and value.kind == CLASS_VALUE and (value.path, value.name) != (path, name):
+                return self.mro(value.path, value.name)
+        if definition.kind == "namespace":  # its names are global
+            return MethodResolutionOrder(((path, name),), True)
+        parts = self._parts(path, name, symbols)
+        found, complete = [*parts], True
+        for part_path, part in parts:
+            around = part.rpartition(".")[0]
+            for base in self._bases(part_path, part):
+                value = self.read(part_path, around, parse_dotted(base), is_type=True)
+                if value is None or value.kind != CLASS_VALUE:
+                    complete = complete and base == "object"
+                    continue
+                above = self.mro(value.path, value.name)
+                found.extend(above.classes)
+                complete = complete and above.complete
         # A shared base comes after all classes that inherit from it.
-        return MethodResolutionOrder(tuple(reversed(dict.fromkeys(reversed(found)))), complete)
+        classes = tuple(reversed(dict.fromkeys(reversed(found))))
+        return MethodResolutionOrder(classes, complete, len(parts) if len(parts) > 1 else 1)
+
+    def _bases(self, path: str, name: str) -> tuple[str, ...]:
+        """The bases that the definitions of a type name in a file."""
+        self._header(path, name)
+        symbols = self.symbols(path)
+        entries = symbols.entries.get(name, ()) if symbols is not None else ()
+        return tuple(base for entry in entries if isinstance(entry, Definition) for base in entry.bases)
+
+    def _parts(self, path: str, name: str, symbols: SymbolTable) -> list[tuple[str, str]]:
+        """The places of a type: the given one, and others that add members to it."""
+        rules = language_named(symbols.language)
+        parts = {(path, name): None}
+        if rules.has_open_types and symbols.package_key:
+            for other, key in self._places(symbols.package_key + name, path):
+                table = self.symbols(other)
+                if table is not None and table.is_class(key):
+                    parts[other, key] = None
+        if rules.has_extensions:
+            identity, last = self.identity(path, name), name.rpartition(".")[2]
+            for other, key in self._places(f"{language_family(symbols.language)}\0&{last}", path):
+                table = self.symbols(other)
+                if table is None or other == path or not table.is_foreign_part(key):
+                    continue
+                value = self.attribute(other, key)
+                if (
+                    value is not None
+                    and value.kind == CLASS_VALUE
+                    and self.identity(value.path, value.name) == identity
+                ):
+                    parts[other, key] = None
+        return list(parts)
 
     def _super(self, path: str, within: str) -> Value | None:
-        symbols = self.symbols(path)
-        owner = enclosing_class(symbols, within) if symbols is not None else ""
-        return Value(SUPER_VALUE, path, owner, "super") if owner else None
+        around = self.object_around(path, within)
+        return None if around is None else around._replace(kind=SUPER_VALUE, how="super")
 
     def _rules(self, path: str) -> Language:
         symbols = self.symbols(path)
@@ -595,6 +1044,33 @@ class TypedResolver(Resolver):
     def _is_private(self, symbols: SymbolTable, name: str) -> bool:
         prefix = language_named(symbols.language).private_prefix
         return bool(prefix) and name.startswith(prefix)
+
+
+def _may_be_type(entries: tuple[Entry, ...]) -> bool:
+    """Whether a name may mean a type: of an object and a type of one name, the type is meant in a type.
+
+    Type parameters and other names of types are aliases.
+    """
+    return any(e.how == "alias" if isinstance(e, BoundName) else not _is_function(e) for e in entries)
+
+
+def _is_function(entry: Entry) -> bool:
+    return isinstance(entry, Definition) and entry.kind in FUNCTION_KINDS
+
+
+def _outwards(package: str) -> Iterator[str]:
+    """The package "a.b.", those around it, and "" at last."""
+    while package:
+        yield package
+        package = package[:-1].rpartition(".")[0]
+        package = package and f"{package}."
+    yield ""
+
+
+def _is_named_like(path: str, name: str) -> bool:
+    """Whether a file has the name of a definition, in any style of letters."""
+    stem = path.rpartition("/")[2].partition(".")[0]
+    return stem.replace("_", "").replace("-", "").lower() == name.rpartition(".")[2].replace("_", "").lower()
 
 
 def _as_imported(value: Value, module: str, name: str) -> Value:

@@ -7,7 +7,7 @@ file of a workspace and no cursor.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Literal
@@ -67,15 +67,16 @@ class Language:
 
     # Syntax tree and name resolution.
     grammar: tuple[str, str] | None = None  # module of the tree-sitter wheel, and its function that returns the grammar
-    needs_final_newline: bool = False  # the grammar never ends on some texts that end within a line
     readers: Mapping[str, NodeReader] = field(default_factory=dict)  # reader of each kind of syntax node
     embedded: ScriptBlocks | None = None  # the part of a file that the grammar reads, None for all of it
+    source_filter: Callable[[bytes], bytes] | None = None  # blanks what the grammar cannot read, and may end the last line; keeps offsets
     family: str = ""  # languages whose files call each other's definitions; `name` when ""
     module_style: ModuleStyle = ""
     import_lines: tuple[ImportPattern, ...] = ()  # forms of import statements that name files of the repository
     import_suffixes: str = ""  # file suffixes that an import may leave out, or of an included header's source, in order
     shares_directory: bool = False  # files of one directory see each other's definitions without imports
     package_style: PackageStyle = ""
+    shared_names: str = ""  # pattern of the names outside of types that other files know; "" for all
     has_outer_packages: bool = False  # the names of the packages around a package are known in it
     has_open_types: bool = False  # several places may define the parts of one type
     has_extensions: bool = False  # functions outside of a type, in any file, may be methods of it
@@ -83,7 +84,7 @@ class Language:
     test_ending: str = ""  # of files whose definitions only such files see
     test_path: str = ""  # pattern of paths of files whose definitions only such files see
     own_object: str = "self this"  # words for the object or class around a method
-    own_class: str = "cls"  # words for the class around a method
+    own_class: str = ""  # words for the class around a method
     super_word: str = ""  # for the object as an instance of its base class
     super_is_called: bool = False  # the word is a function
     constructor: str = ""  # name of constructors, beside the name of the class
@@ -96,8 +97,13 @@ class Language:
     identity_methods: str = ""  # methods of wrappers of a value, which give the value
     has_method_sets: bool = False  # a type implements an interface by its methods alone
     has_types: bool = False  # readers state the types of names, so `codegraph.typed_resolver` resolves calls
+    has_bare_calls: bool = False  # a name without parentheses may be a call
+    has_mixins: bool = False  # a class may get members at run time, and call those of classes that extend or include it
+    has_typed_names: bool = False  # a variable whose type is unknown may be an object of the class with its name
     has_interfaces: bool = False  # a class names the interfaces that it implements
     has_block_scopes: bool = False  # of several values of a module's name the latest above a line counts there
+    project_ending: str = ""  # of the names of files that describe a project, whose files have imports in common
+    declares_all: bool = False  # a name that no file of the repository declares is from outside of it
     has_globals: bool = False  # names may be known in all files without an import
 
     @property
@@ -119,6 +125,17 @@ class Language:
     def ids(self) -> tuple[str, ...]:
         """All language identifiers of editors."""
         return (self.name, *self.lsp_ids.split())
+
+    @property
+    def is_blanked(self) -> bool:
+        """Whether the grammar reads only a part of the source."""
+        return self.embedded is not None or self.source_filter is not None
+
+    def readable(self, source: bytes) -> bytes:
+        """The source for the grammar: what it does not read is blank."""
+        if self.embedded is not None:
+            source = self.embedded.blanked(source)
+        return source if self.source_filter is None else self.source_filter(source)
 
     @cached_property
     def builtin_names(self) -> frozenset[str]:

@@ -48,6 +48,11 @@ _LEXER = Lexer(
 )
 
 
+def _with_final_newline(source: bytes) -> bytes:
+    """The grammar never ends on a text like `class A`, a new line, and `@Suppress("x`, where no line break follows."""
+    return source if source.endswith(b"\n") else source + b"\n"
+
+
 # Packages and imports
 
 
@@ -280,7 +285,7 @@ LANGUAGES = (
         decorator=r"(?:@[\w.:]+(?:\([^()]*\))?\s+)*@[\w.:]+(?:\(.*\))?",
         blocks="braces",
         grammar=("tree_sitter_kotlin", "language"),
-        needs_final_newline=True,
+        source_filter=_with_final_newline,
         readers=readers_of(_TABLE),
         family="jvm",
     ),
