@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING
 
 from .kotlin_types import (
     ELEMENTS,
+    MAX_NESTING,
+    TYPES,
     declared_type,
     delegated_types,
     name_of,
@@ -33,6 +35,7 @@ if TYPE_CHECKING:
     from tree_sitter import Node
 
 RESULT = "()"  # `file_graph.RESULT`
+LAMBDA_OBJECT = "{"  # `file_graph.LAMBDA_OBJECT`
 FUNCTION_KINDS = frozenset({"constructor", "function", "method"})
 _FUNCTION_VALUES = frozenset({"anonymous_function", "lambda_literal"})
 _DECLARED = frozenset({"multi_variable_declaration", "variable_declaration"})
@@ -54,6 +57,18 @@ _SECOND_ELEMENT_LAMBDAS = frozenset(
 
 _OBJECT_LAMBDAS = frozenset({"also", "let", "takeIf", "takeUnless", "use"})
 """Methods that call a lambda with their receiver."""
+
+_RECEIVER_LAMBDAS = frozenset({"apply", "run"})
+"""Methods whose lambda has their receiver as its object."""
+
+_PLAIN_LAMBDAS = frozenset({"also", "apply", "lazy", "let", "repeat", "run", "runBlocking", "runTest", "synchronized"})
+"""Functions of the standard library whose lambda has no object of a type in the repository."""
+
+_FUNCTION_TYPES = re.compile(
+    r"\w+(?:Action|Block|Body|Builder|Callback|Closure|Config|Configuration|Configurer|Declaration|Definition|Func"
+    r"|Function|Handler|Init|Initializer|Lambda|Operation|Predicate|Provider|Setup|Transform)|Definition|Block|Action"
+).fullmatch
+"""Names of types that may be aliases of function types."""
 
 _IT = re.compile(rb"\bit\b").search
 _MAX_LAMBDA = 4000
@@ -79,31 +94,72 @@ def bind_type_parameters(walk: SyntaxWalk, node: Node) -> None:
 def bind_class_parameters(walk: SyntaxWalk, node: Node) -> None:
     """The parameters of a primary constructor; with `val` or `var` they are properties."""
     for parameters in (child for child in node.named_children if child.type == "class_parameters"):
+        described: Node | None = None
         for parameter in parameters.named_children:
             if parameter.type == "class_parameter":
-                name = next((part for part in parameter.named_children if part.type == "identifier"), None)
-                is_property = any(part.type in ("val", "var") for part in parameter.children)
-                is_variadic = any(
-                    part.type == "modifiers" and "vararg" in walk.text(part).split()
-                    for part in parameter.named_children
-                )
-                if name is not None:
-                    text = type_text(walk, declared_type(parameter), elements=is_variadic)
-                    bind(walk, name, *known("annotation", text), prefix="self." if is_property else "")
+                described = bind_class_parameter(walk, parameter)
+        bind_lambda_types(walk, described)
+
+
+def bind_class_parameter(walk: SyntaxWalk, parameter: Node) -> Node | None:
+    """Bind one parameter of a primary constructor and return its type."""
+    name = described = None
+    prefix = ""
+    is_variadic = False
+    for part in parameter.children:
+        if part.type in ("val", "var"):
+            prefix = "self."
+        elif part.type == "modifiers":
+            is_variadic = "vararg" in walk.text(part).split()
+        elif part.type == "identifier" and name is None:
+            name = part
+        elif part.type in TYPES:
+            described = part
+            break
+    if name is not None:
+        bind(walk, name, *known("annotation", type_text(walk, described, elements=is_variadic)), prefix=prefix)
+    return described
 
 
 def bind_parameters(walk: SyntaxWalk, node: Node) -> None:
     """The parameters among the children of a list of parameters."""
     is_variadic = False
+    described: Node | None = None
     for child in node.named_children:
         if child.type == "parameter_modifiers":
             is_variadic = "vararg" in walk.text(child).split()
         elif child.type == "parameter":
             name = next((part for part in child.named_children if part.type == "identifier"), None)
+            described = declared_type(child)
             if name is not None:
-                text = type_text(walk, declared_type(child), elements=is_variadic)
-                bind(walk, name, *known("annotation", text))
+                bind(walk, name, *known("annotation", type_text(walk, described, elements=is_variadic)))
             is_variadic = False
+    bind_lambda_types(walk, described)
+
+
+def bind_lambda_types(walk: SyntaxWalk, described: Node | None) -> None:
+    """What a function gives to a lambda that is its last argument: `Till.(Shop, Cart) -> Unit` is such a type."""
+    for _ in range(MAX_NESTING):
+        if described is None or described.type == "function_type":
+            break
+        if described.type == "user_type":
+            text = type_text(walk, described)
+            if _FUNCTION_TYPES(text):
+                walk.add_binding(walk.scope, "#", "alias", f"{text}.#", described)
+                walk.add_binding(walk.scope, "#this", "alias", f"{text}.#this", described)
+            return
+        described = next((part for part in described.named_children if part.type in TYPES), None)
+    for part in described.named_children if described is not None else ():
+        if part.type == "function_type_parameters":
+            kinds = [each for each in part.named_children if each.type in TYPES or each.type == "parameter"]
+            for at, each in enumerate(kinds[:MAX_NAMES]):
+                text = type_text(walk, declared_type(each) if each.type == "parameter" else each)
+                if text:
+                    walk.add_binding(walk.scope, f"##{at}" if at else "#", "annotation", text, each)
+            return
+        text = type_text(walk, part)
+        if text:
+            walk.add_binding(walk.scope, "#this", "annotation", text, part)
 
 
 def bind_receiver(walk: SyntaxWalk, described: Node) -> None:
@@ -286,7 +342,7 @@ def _restore(walk: SyntaxWalk, name: Node, at: Node) -> None:
 # Lambdas
 
 
-def bind_lambda(walk: SyntaxWalk, callee: Node, literal: Node) -> None:
+def bind_lambda(walk: SyntaxWalk, callee: Node, arguments: Node | None, literal: Node) -> None:
     """Bind the parameters of a lambda that is an argument of a call."""
     receiver, method = None, callee
     if callee.type == "navigation_expression" and callee.named_child_count > 1:
@@ -299,8 +355,27 @@ def bind_lambda(walk: SyntaxWalk, callee: Node, literal: Node) -> None:
         _bind_lambda_names(walk, literal, names, 1, alias_of(walk, receiver), ELEMENTS)
     elif receiver is not None and name in _OBJECT_LAMBDAS:
         _bind_lambda_names(walk, literal, names, 0, alias_of(walk, receiver), "")
+    elif name == "with":
+        _bind_lambda_names(walk, literal, names, 0, "", "")
+        if arguments is not None and arguments.named_child_count and arguments.named_children[0].named_child_count:
+            bind_object(walk, literal, alias_of(walk, arguments.named_children[0].named_children[-1]))
+    elif receiver is not None and name in _RECEIVER_LAMBDAS:
+        _bind_lambda_names(walk, literal, names, 0, "", "")
+        bind_object(walk, literal, alias_of(walk, receiver))
+    elif name not in _PLAIN_LAMBDAS:
+        text = expression_text(walk, callee)
+        text = "" if text[:1] == "?" else text
+        _bind_lambda_names(walk, literal, names, 0, f"{text}.#" if text else "", "")
+        bind_object(walk, literal, f"{text}.#this" if text else "")
     else:
         _bind_lambda_names(walk, literal, names, 0, "", "")
+
+
+def bind_object(walk: SyntaxWalk, literal: Node, value: str) -> None:
+    """The object around a lambda, whose members plain names mean, from its first line to its last one."""
+    if value:
+        walk.add_binding(walk.scope, LAMBDA_OBJECT, "alias", value, literal)
+        walk.add_binding(walk.scope, LAMBDA_OBJECT, *UNKNOWN, literal.children[-1])
 
 
 def bind_function_value(walk: SyntaxWalk, node: Node) -> None:
@@ -332,7 +407,9 @@ def _bind_lambda_names(
             walk.add_binding(walk.scope, "it", how, text, literal)
         return
     for at, name in enumerate(names[:MAX_NAMES]):
-        if at == known_at and value and suffix:
+        if value.endswith(".#"):
+            _bind_variable(walk, name, "alias", f"{value}#{at}" if at else value)
+        elif at == known_at and value and suffix:
             _bind_element(walk, name, value)
         elif at == known_at and value:
             _bind_variable(walk, name, *known("alias", value))

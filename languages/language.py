@@ -69,7 +69,7 @@ class Language:
     grammar: tuple[str, str] | None = None  # module of the tree-sitter wheel, and its function that returns the grammar
     readers: Mapping[str, NodeReader] = field(default_factory=dict)  # reader of each kind of syntax node
     embedded: ScriptBlocks | None = None  # the part of a file that the grammar reads, None for all of it
-    source_filter: Callable[[bytes], bytes] | None = None  # blanks what the grammar cannot read, and may end the last line; keeps offsets
+    source_filter: Callable[[bytes], bytes] | None = None  # blanks what the grammar cannot read; keeps all offsets
     family: str = ""  # languages whose files call each other's definitions; `name` when ""
     module_style: ModuleStyle = ""
     import_lines: tuple[ImportPattern, ...] = ()  # forms of import statements that name files of the repository

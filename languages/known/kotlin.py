@@ -11,6 +11,7 @@ from ..kotlin_bindings import (
     bind_class_parameters,
     bind_function_value,
     bind_lambda,
+    bind_lambda_types,
     bind_parameters,
     bind_receiver,
     bind_result,
@@ -139,6 +140,7 @@ def _read_alias(walk: SyntaxWalk, node: Node) -> None:
         text = type_text(walk, declared_type(node))
         define(walk, node, name, "type", bases=(text,) if text else ())
         bind_type_parameters(walk, node)
+        bind_lambda_types(walk, declared_type(node))
 
 
 def _read_function(walk: SyntaxWalk, node: Node) -> None:
@@ -197,11 +199,11 @@ def _read_call(walk: SyntaxWalk, node: Node) -> None:
         for argument in arguments.named_children if arguments is not None else ():
             value = argument.named_children[-1] if argument.named_child_count else argument
             if value.type == "lambda_literal":
-                bind_lambda(walk, callee, value)
+                bind_lambda(walk, callee, arguments, value)
             elif value.type == "anonymous_function":
                 bind_function_value(walk, value)
     if literal is not None:
-        bind_lambda(walk, callee, literal)
+        bind_lambda(walk, callee, arguments, literal)
 
 
 def _read_infix(walk: SyntaxWalk, node: Node) -> None:
@@ -218,7 +220,7 @@ def _read_generic_call(walk: SyntaxWalk, node: Node) -> None:
     if generic is not None:
         callee, _, literal = generic
         walk.add_call(node, expression_text(walk, callee))
-        bind_lambda(walk, callee, literal)
+        bind_lambda(walk, callee, None, literal)
 
 
 def _read_base_call(walk: SyntaxWalk, node: Node) -> None:
@@ -276,6 +278,20 @@ _BUILTINS = (
 )
 """Names of the packages that every file imports: kotlin, kotlin.collections, kotlin.text and others."""
 
+_ELEMENT_METHODS = (
+    "elementAt elementAtOrNull find findLast first firstOrNull get getOrDefault getOrElse getOrNull getOrPut getValue"
+    " last lastOrNull max maxBy maxByOrNull min minBy minByOrNull next peek poll pollFirst pollLast pop random"
+    " randomOrNull reduce remove removeAt removeFirst removeFirstOrNull removeLast removeLastOrNull single singleOrNull"
+    " value"
+)
+_COLLECTION_METHODS = (
+    "also apply asFlow asIterable asReversed asSequence asStateFlow distinct distinctBy drop dropLast dropWhile filter"
+    " filterIndexed filterNot filterNotNull filterValues filterKeys flowOn iterator listIterator minus onEach orEmpty"
+    " plus requireNoNulls reversed shuffled slice sorted sortedBy sortedByDescending sortedDescending sortedWith"
+    " subList take takeLast takeWhile toArray toCollection toHashSet toList toMutableList toMutableMap toMutableSet"
+    " toSet toSortedSet toTypedArray values withIndex"
+)
+
 LANGUAGES = (
     Language(
         "kotlin",
@@ -288,5 +304,19 @@ LANGUAGES = (
         source_filter=_with_final_newline,
         readers=readers_of(_TABLE),
         family="jvm",
+        shares_directory=True,
+        package_style="declared",
+        has_extensions=True,
+        has_implicit_object=True,
+        test_path=r"(?:^|/)src/(?:test|\w*Test)/",
+        own_object="this",
+        super_word="super",
+        call_method="invoke",
+        builtins=_BUILTINS,
+        element_methods=_ELEMENT_METHODS,
+        collection_methods=_COLLECTION_METHODS,
+        identity_methods="await getOrThrow orElseThrow",
+        has_types=True,
+        has_interfaces=True,
     ),
 )
