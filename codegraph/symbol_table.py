@@ -128,8 +128,12 @@ class SymbolTable:
         self.entries: Mapping[str, tuple[Entry, ...]] = {key: tuple(found) for key, found in entries.items()}
         if language.has_extensions:
             self._extensions = {each.key: each for each in self._find_extensions(file.bindings)}
-        # Only names with several meanings need lines.
-        self.lines = {key: tuple(found) for key, found in lines.items() if len(found) > 1}
+        # Only names with several meanings need lines, and lambdas that are not closed.
+        self.lines = {
+            key: tuple(found)
+            for key, found in lines.items()
+            if len(found) > 1 or key.rpartition(".")[2] == LAMBDA_OBJECT
+        }
         self._lambdas: dict[str, tuple[Lambda, ...]] = {}
 
     def key(self, scope: int, name: str) -> str:
@@ -180,7 +184,7 @@ class SymbolTable:
 
     def _find_lambdas(self, key: str) -> tuple[Lambda, ...]:
         entries = self.entries[key]
-        lines = self.lines.get(key, (0,))
+        lines = self.lines[key]
         ranges: list[tuple[int, int, int]] = []
         for at, entry in enumerate(entries):
             if isinstance(entry, BoundName) and entry.value:
