@@ -13,7 +13,7 @@ from collections.abc import Iterator, Mapping, Set
 from typing import NamedTuple
 
 from ..languages import Language, language_named
-from .file_graph import ARGUMENT, RESULT, Definition
+from .file_graph import ARGUMENT, LAMBDA_OBJECT, RESULT, Definition
 from .modules import contains, directory_of, manifest_style, upwards
 from .resolver import MAX_CANDIDATES, NamePart, Resolution, ResolutionSource, Resolver, distance, parse_dotted
 from .symbol_table import (
@@ -26,6 +26,7 @@ from .symbol_table import (
     BoundName,
     Entry,
     ImportedName,
+    Lambda,
     SymbolTable,
     global_import_key,
     header_key,
@@ -126,8 +127,11 @@ class TypedResolver(Resolver):
             by_trait = self._trait_method(path, last)
             if by_trait is not None or receiver is not None:
                 return (by_trait,) if by_trait is not None else ()
-        elif rules.has_extensions and receiver is not None and (found is None or found.kind == OUTSIDE_VALUE):
-            extensions = self._extensions_by_name(path, last)
+        elif rules.has_extensions and (found is None or found.kind == OUTSIDE_VALUE):
+            imported = self._imported_extension(path, symbols, last)
+            if imported is not None:
+                return self._called(imported)
+            extensions = self._extensions_by_name(path, last) if receiver is not None else ()
             if found is not None or (extensions and rules.declares_all):
                 return tuple(Resolution(each.path, each.name, "unique name") for each in extensions)
         if found is None and last not in rules.builtin_names:
@@ -469,7 +473,15 @@ class TypedResolver(Resolver):
                         return found
             if not is_shared and symbols.is_class(scope):
                 break
+            if line is not None:
+                found = self._member_of_lambda(path, scope, name, symbols, line)
+                if found is not None:
+                    return found
             scope = scope.rpartition(".")[0]
+        if line is not None:
+            found = self._member_of_lambda(path, MODULE, name, symbols, line)
+            if found is not None:
+                return found
         if within != MODULE and (name in rules.own_object.split() or name in rules.own_class.split()):
             around = self.object_around(path, within)
             if around is not None:
@@ -510,6 +522,28 @@ class TypedResolver(Resolver):
         if found is None or found.kind == OUTSIDE_VALUE or self._is_constructor(found):
             return None
         return found if not only_types or found.kind == CLASS_VALUE else None
+
+    def _member_of_lambda(self, path: str, scope: str, name: str, symbols: SymbolTable, line: int) -> Value | None:
+        """The value of a plain name as a member of an object around a lambda."""
+        for around in symbols.lambdas_at(scope, line):
+            key = f"{scope}.{LAMBDA_OBJECT}"
+            self.dependencies.add((path, key))
+            given = (path, key, "at", str(around.first_line), around.value.value)
+            value = self.memoised(self.local, given, self._read_lambda, path, around)
+            if value is None or value.kind not in _OBJECT_KINDS:
+                continue
+            of_object = (value.path, value.name, "member", name)
+            found = self.memoised(self.shared, of_object, self.member, value._replace(how="typed local"), name)
+            if found is not None and found.kind != OUTSIDE_VALUE:
+                return found
+        return None
+
+    def _read_lambda(self, path: str, around: Lambda) -> Value | None:
+        how, text, scope = around.value
+        if how == "annotation":
+            return self._typed(path, scope, text)
+        value = self.read(path, scope, parse_dotted(text), around.first_line - 1)
+        return self.result(value) if how == "call" else value
 
     def _is_constructor(self, value: Value | None) -> bool:
         """Whether a value is a constructor with the name of its class, which plain names do not mean."""
@@ -797,6 +831,34 @@ class TypedResolver(Resolver):
         entries = symbols.entries.get(STAR_IMPORTS, ())
         imported = {item.module for item in entries if isinstance(item, ImportedName)}
         return frozenset({"", *symbols.namespaces(), *imported, *self._global_imports(path, symbols)})
+
+    def _imported_extension(self, path: str, symbols: SymbolTable, name: str) -> Value | None:
+        """The only extension that an import of this name means, whatever the type that it belongs to."""
+        found: dict[str, Value] = {}
+        for item in symbols.entries.get(name, ()):
+            if not isinstance(item, ImportedName):
+                return None
+            for other, key in self._places(f"{language_family(symbols.language)}\0+{item.name}", path):
+                table = self.symbols(other)
+                extension = table.extensions.get(key) if table is not None else None
+                if table is None or extension is None:
+                    continue
+                package = table.package_key.partition("\0")[2]
+                if (package + extension.scope).removesuffix(".") == item.module:
+                    self.dependencies.add((other, key))
+                    found.setdefault(key, Value(FUNCTION_VALUE, other, key, "import"))
+        return next(iter(found.values())) if len(found) == 1 else None
+
+    def distinct(self, places: list[tuple[str, str]], near: str) -> list[tuple[str, str]]:
+        found: dict[str, tuple[str, str]] = {}
+        for path, name in sorted(places, key=lambda place: distance(near, place[0])):
+            symbols = self.symbols(path)
+            if symbols is None or language_named(symbols.language).package_style != "declared":
+                return places
+            # Their places change with the package of the file.
+            self.dependencies |= {(symbols.package_key + name,), (symbols.package_key + name.partition(".")[0],)}
+            found.setdefault(symbols.package_key + name, (path, name))
+        return list(found.values())
 
     def _is_of_outside(self, path: str, key: str) -> bool:
         owner = self._owner(path, key)
