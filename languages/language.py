@@ -7,7 +7,7 @@ file of a workspace and no cursor.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Literal
@@ -69,6 +69,7 @@ class Language:
     grammar: tuple[str, str] | None = None  # module of the tree-sitter wheel, and its function that returns the grammar
     readers: Mapping[str, NodeReader] = field(default_factory=dict)  # reader of each kind of syntax node
     embedded: ScriptBlocks | None = None  # the part of a file that the grammar reads, None for all of it
+    source_filter: Callable[[bytes], bytes] | None = None  # blanks what the grammar cannot read; keeps all offsets
     family: str = ""  # languages whose files call each other's definitions; `name` when ""
     module_style: ModuleStyle = ""
     module_separator: str = ""  # of an imported path, whose parts are modules, types, and names that they import
@@ -76,6 +77,7 @@ class Language:
     import_suffixes: str = ""  # file suffixes that an import may leave out, or of an included header's source, in order
     shares_directory: bool = False  # files of one directory see each other's definitions without imports
     package_style: PackageStyle = ""
+    shared_names: str = ""  # pattern of the names that inner scopes and other files know without an object; "" for all
     has_outer_packages: bool = False  # the names of the packages around a package are known in it
     has_open_types: bool = False  # several places may define the parts of one type
     has_extensions: bool = False  # functions outside of a type, in any file, may be methods of it
@@ -84,6 +86,7 @@ class Language:
     test_path: str = ""  # pattern of paths of files whose definitions only such files see
     own_object: str = "self this"  # words for the object or class around a method
     own_class: str = ""  # words for the class around a method
+    has_function_names: bool = False  # functions and variables may have one name: what is called is no variable
     super_word: str = ""  # for the object as an instance of its base class
     super_is_called: bool = False  # the word is a function
     constructor: str = ""  # name of constructors, beside the name of the class
@@ -98,8 +101,13 @@ class Language:
     has_method_sets: bool = False  # a type implements an interface by its methods alone
     has_traits_in_scope: bool = False  # a method of a trait is known where the file imports or defines the trait
     has_types: bool = False  # readers state the types of names, so `codegraph.typed_resolver` resolves calls
+    has_bare_calls: bool = False  # a name without parentheses may be a call
+    has_mixins: bool = False  # a class may get members at run time, and call those of classes that extend or include it
+    has_typed_names: bool = False  # a variable whose type is unknown may be an object of the class with its name
     has_interfaces: bool = False  # a class names the interfaces that it implements
     has_block_scopes: bool = False  # of several values of a module's name the latest above a line counts there
+    project_ending: str = ""  # of the names of files that describe a project, whose files have imports in common
+    declares_all: bool = False  # a name that no file of the repository declares is from outside of it
     has_globals: bool = False  # names may be known in all files without an import
     global_kinds: str = ""  # the only kinds of definitions that `has_globals` is true of
 
@@ -123,9 +131,28 @@ class Language:
         """All language identifiers of editors."""
         return (self.name, *self.lsp_ids.split())
 
+    @property
+    def is_blanked(self) -> bool:
+        """Whether the grammar reads only a part of the source."""
+        return self.embedded is not None or self.source_filter is not None
+
+    def readable(self, source: bytes) -> bytes:
+        """The source for the grammar: what it does not read is blank."""
+        if self.embedded is not None:
+            source = self.embedded.blanked(source)
+        return source if self.source_filter is None else self.source_filter(source)
+
     @cached_property
     def builtin_names(self) -> frozenset[str]:
         return frozenset(self.builtins.split())
+
+    def is_shared(self, name: str) -> bool:
+        """Whether a name of a class or a file is known in the classes inside of it and in other files."""
+        return not self.shared_names or self._shared_name.match(name) is not None
+
+    @cached_property
+    def _shared_name(self) -> re.Pattern[str]:
+        return re.compile(self.shared_names)
 
     def opens_body(self, line: str) -> bool:
         """Whether the lines after this one are indented one level more."""

@@ -262,7 +262,7 @@ def test_a_field_and_a_method_of_one_name():
         struct Coin;
         impl Coin { fn close(&self) {} fn spin(&self) {} }
         """,
-        "self.till.close -> src/main.rs::Till.close (typed attribute)",
+        "self.till.close -> src/main.rs::Till.close (typed local)",
         "self.till().spin -> src/main.rs::Coin.spin (returned type)",
         "self.till -> src/main.rs::Shop.till (self)",
     )

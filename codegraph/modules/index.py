@@ -50,7 +50,7 @@ class ModuleIndex:
     ) -> None:
         facts: dict[str, dict[str, Facts]] = {WEB_MANIFESTS: {}, GO_MANIFESTS: {}, RUST_MANIFESTS: {}}
         for path, found in (manifests or {}).items():
-            facts[manifest_style(path)][path] = json.loads(found)
+            facts.setdefault(manifest_style(path), {})[path] = json.loads(found)
         self._cache: dict[ModuleQuery, tuple[str, ...]] = {}
         self._tables = PathTables(paths, roots)
         self._python = PythonModules(self._tables, root_name)

@@ -1,4 +1,4 @@
-"""Readers of manifests: package.json, tsconfig.json, jsconfig.json, deno.json, pnpm-workspace.yaml, go.mod, go.work and
+"""Readers of manifests: package.json, tsconfig.json, deno.json, pnpm-workspace.yaml, go.mod, go.work, *.csproj and
 Cargo.toml.
 
 `read_manifest` reduces the text of a manifest to the facts that module resolution needs, in JSON
@@ -12,6 +12,7 @@ Facts, all optional:
 - pnpm-workspace.yaml: `workspaces`.
 - tsconfig.json, jsconfig.json: `extends`, `base_url`, `paths`, `references`, `include`, `is_solution`.
 - go.mod, go.work: `module`, `replace`, `use`.
+- *.csproj, *.props and *.targets of MSBuild: `usings`, the namespaces that all files of the project import.
 - Cargo.toml: `name`; `crate`, the name of the library where it differs; `library`, its path; `targets`, paths of the
   roots of other crates; `manual`, directories in which not every file is one; `dependencies` by the names in code, with
   `path`, `package` and `workspace`; `shared`, the dependencies of the workspace.
@@ -24,6 +25,7 @@ import re
 import sys
 from collections.abc import Callable
 from typing import Any, TypeAlias
+from xml.parsers import expat
 
 from ...errors import ControlFlow
 
@@ -36,6 +38,7 @@ Facts: TypeAlias = dict[str, Any]
 
 WEB_MANIFESTS = "web"
 GO_MANIFESTS = "go"
+CSHARP_MANIFESTS = "csharp"
 RUST_MANIFESTS = "rust"
 
 
@@ -241,6 +244,30 @@ def _go_mod(text: str) -> Facts:
     return facts
 
 
+# C#
+
+_MSBUILD = (".csproj", ".props", ".targets")
+
+
+def _msbuild(text: str) -> Facts:
+    """The items `<Using Include="A.B;C"/>` of a project."""
+    if "<!DOCTYPE" in text or "<!ENTITY" in text:
+        raise _Invalid("contains a document type declaration")
+    parser = expat.ParserCreate()
+    found: list[str] = []
+
+    def start(name: str, attributes: dict[str, str]) -> None:
+        if name == "Using" and "Alias" not in attributes:
+            found.extend(part.strip() for part in attributes.get("Include", "").split(";"))
+
+    parser.StartElementHandler = start
+    try:
+        parser.Parse(text.encode("utf-8", "replace"), True)
+    except expat.ExpatError as error:
+        raise _Invalid(f"is not valid XML on line {error.lineno}") from None
+    return {"usings": list(dict.fromkeys(name for name in found if name and "$(" not in name))}
+
+
 # Rust
 
 _TARGET_KINDS = {"bench": "benches", "bin": "src/bin", "example": "examples", "test": "tests"}
@@ -313,4 +340,6 @@ def _reader(path: str) -> tuple[str, _Reader] | None:
     found = _READERS.get(name)
     if found is None and name.endswith(".json") and _TSCONFIG.fullmatch(name):
         return WEB_MANIFESTS, _tsconfig
+    if found is None and name.endswith(_MSBUILD):
+        return CSHARP_MANIFESTS, _msbuild
     return found

@@ -184,9 +184,7 @@ class _Checker:
     def uses_in(self, path: str, with_calls: bool) -> Iterator[Use]:
         """The uses in a file, one for each line and role."""
         file, source = self.index.graph.files[path], self.index.texts[path]
-        language = language_named(file.language)
-        if language.embedded is not None:
-            source = language.embedded.blanked(source)
+        source = language_named(file.language).readable(source)
         aliases = {item.local_name for item in file.imports if item.name == self.symbol.name} - {""}
         words = "|".join(map(re.escape, sorted(aliases | {self.symbol.name}))).encode("utf-8", "surrogatepass")
         places = [found.span() for found in re.finditer(rb"(?<![\w$])(?:%b)(?![\w$])" % words, source)]
