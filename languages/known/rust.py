@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from ..declarations import SyntaxTable, readers_of
 from ..dotted import MAX_LINKS
 from ..error_nodes import error_reader
+from ..import_lines import RUST_IMPORTS
 from ..language import Language
 from ..lexer import Lexer, Open, Rule
 from ..lexical_rules import CHARACTER, SLASH_MARKS, SLASHES, block_comment, line_comment, quoted
@@ -353,6 +354,7 @@ LANGUAGES = (
         readers=readers_of(_TABLE),
         module_style="rust",
         module_separator="::",
+        import_lines=RUST_IMPORTS,
         test_path=r"(?:^|/)tests/",
         own_object="self",
         own_class="Self",
