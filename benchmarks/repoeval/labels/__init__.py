@@ -1,8 +1,7 @@
 """Call labels from the type checkers of the languages, run as programs and cached by the files' content.
 
-Owns the programs (`typescript.mjs`, `golang.go`, `javac.java`, `libclang.py`, `intelephense.py`), their output and the
-match by unique name for calls that the checker cannot resolve; the other languages are labelled `by_name`. Deliberately
-independent of Weft's name resolution. Knows no sampling.
+Owns the programs, their output and the match by unique name for calls that a type checker cannot resolve. Languages
+without such a program are labelled `by_name`. Deliberately independent of Weft's name resolution. Knows no sampling.
 """
 
 from __future__ import annotations
@@ -21,7 +20,7 @@ from ....errors import UserError
 from ...command import say
 from ..resolution import MIN_UNIQUE_NAME
 from ..sources import SourceFile
-from ..task_languages import CPP, GO, JAVA, PHP, TYPESCRIPT, C, TaskLanguage
+from ..task_languages import CPP, GO, JAVA, KOTLIN, PHP, TYPESCRIPT, C, TaskLanguage
 from ..tasks import UNIQUE_NAME, CalledDefinition, LabelledCall
 from .by_name import records_by_name
 from .intelephense import records_of_server
@@ -31,6 +30,7 @@ _PROGRAMS = {
     TYPESCRIPT.name: "typescript.mjs",
     GO.name: "golang.go",
     JAVA.name: "javac.java",
+    KOTLIN.name: "kotlinc.java",
     C.name: "libclang.py",
     CPP.name: "libclang.py",
     PHP.name: "intelephense.py",
@@ -112,6 +112,8 @@ def _calls(
 
 def _digest(program: Path, sources: Mapping[str, SourceFile], manifests: Mapping[str, str]) -> str:
     digest = hashlib.sha256(program.read_bytes())
+    if program.name == "intelephense.py":
+        digest.update((_FOLDER / "by_name.py").read_bytes())
     for path in sorted(sources):
         digest.update(f"{path}\0{sources[path].sha256}\n".encode())
     for path in sorted(manifests):
@@ -133,6 +135,9 @@ def _command(program: Path, tree: Path, work: Path) -> Sequence[str | Path]:
         return sys.executable, program, tree, packages
     if program.name == "javac.java":
         return _required("java"), program, tree
+    if program.name == "kotlinc.java":
+        jars = _node_package(work, "kotlin-compiler", "1.9") / "lib"
+        return _required("java"), "-cp", jars / "kotlin-compiler.jar", program, tree, jars
     return _required("go"), "run", program, tree
 
 

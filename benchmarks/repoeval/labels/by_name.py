@@ -64,12 +64,6 @@ TABLES: Mapping[str, NameTable] = {
         calls={"invocation_expression": "function", "object_creation_expression": "type"},
         constructors=frozenset({"constructor_declaration"}),
     ),
-    "kotlin": NameTable(
-        types=dict.fromkeys(("class_declaration", "object_declaration"), "name") | {"type_alias": "type"},
-        functions={"function_declaration": "name"},
-        calls={"call_expression": ""},
-        constructors=frozenset({"secondary_constructor"}),
-    ),
     "ruby": NameTable(
         types=dict.fromkeys(("class", "module"), "name"),
         functions=dict.fromkeys(("method", "singleton_method"), "name"),
@@ -163,7 +157,8 @@ def records_by_name(language: TaskLanguage, sources: Mapping[str, SourceFile]) -
     for reader in readers:
         for call, owner in reader.calls:
             name = call["name"]
-            is_telling = len(name) >= MIN_UNIQUE_NAME and name.rstrip("?!") not in standard
+            letters = name.rstrip("?!")
+            is_telling = len(letters) >= MIN_UNIQUE_NAME and letters not in standard
             found = by_name.get(name, []) if is_telling else []
             how = SIMPLE_NAME
             if owner in types and len(found) != 1:
@@ -208,7 +203,7 @@ class FileReader:
             if name is not None and _text(name) in table.constructor_names:
                 self._define(node, scope, is_type=True)
             elif name is not None:
-                self._define(node, _joined(scope or _receiver_type(node), _text(name)), is_type=False)
+                self._define(node, _joined(scope, _text(name)), is_type=False)
         elif kind in table.constructors:
             self._define(node, scope, is_type=True)
         return scope
@@ -263,17 +258,6 @@ def _is_assigned(node: Node) -> bool:
 def _is_extension(node: Node) -> bool:
     """An `extension` of Swift has the node kind of a class."""
     return _text(node.child_by_field_name("declaration_kind")) == "extension"
-
-
-def _receiver_type(node: Node) -> str:
-    """The type before the name of a Kotlin extension function."""
-    name = node.child_by_field_name("name")
-    for child in node.named_children:
-        if child == name:
-            return ""
-        if child.type in ("user_type", "nullable_type"):
-            return _text(_name_in(child))
-    return ""
 
 
 def _name_in(node: Node | None) -> Node | None:

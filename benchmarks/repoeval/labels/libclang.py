@@ -2,7 +2,7 @@
 
 usage: python libclang.py ROOT PACKAGES < paths
 
-Reads the source paths (relative to ROOT, one a line) from standard input and writes JSON lines as `typescript.mjs` does.
+Reads the source paths (relative to ROOT, one a line) from standard input and writes JSON lines as typescript.mjs does.
 PACKAGES is the folder of the Python package `libclang`. Every source file is one translation unit, and so is a header
 that no source file includes. Include folders are guessed from the includes themselves, errors are ignored, and a
 call that the compiler cannot resolve gets no record. A function is labelled with its definition, or with its

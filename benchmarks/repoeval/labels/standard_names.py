@@ -65,33 +65,6 @@ tryAcquire tryLock uncaughtException unmodifiableList unmodifiableMap unmodifiab
 writeBoolean writeByte writeBytes writeInt writeLong writeObject writeShort writeText writeUTF
 """
 
-_KOTLIN = """
-CoroutineScope Result Triple actualTypeArguments addSuppressed alsoTrue arrayListOf arrayOf arrayOfNulls asIterable
-asSequence assertContentEquals assertFails assertFailsWith assertIs assertNotEquals associate associateBy
-associateWith assumeTrue average booleanArrayOf buildList buildMap buildSet buildString byteArrayOf capitalize
-charArrayOf checkNotNull chunked coerceAtLeast coerceAtMost coerceIn compareBy compareByDescending compareValues
-component1 component2 containsAll contentEquals contentHashCode contentToString copyInto copyOf copyOfRange
-countDown decapitalize decodeToString delegate distinct distinctBy doubleArrayOf downTo dropLast dropLastWhile
-dropWhile elementAt emptyArray emptyFlow emptyList emptyMap emptySequence emptySet encodeToByteArray enumValueOf
-enumValues exitProcess filterIndexed filterIsInstance filterKeys filterNot filterNotNull filterTo filterValues
-findLast firstOrNull flatMapTo floatArrayOf forEachIndexed generateSequence getOrDefault getOrElse getOrNull
-getOrPut getOrThrow groupingBy hashMapOf hashSetOf ifBlank ifEmpty indexOfFirst indexOfLast indices intArrayOf
-intersect isBlank isFailure isInitialized isNotBlank isNotEmpty isNullOrBlank isNullOrEmpty isSuccess isWhitespace
-joinTo joinToString lastIndex lastOrNull launch lazyOf lineSequence linkedMapOf linkedSetOf listOf listOfNotNull
-longArrayOf mapIndexed mapKeys mapNotNull mapValues maxByOrNull maxOrNull measureTime measureTimeMillis
-memberProperties minByOrNull minOrNull minusAssign mutableListOf mutableMapOf mutableSetOf onEach onFailure
-onSuccess orEmpty padEnd padStart partition plusAssign primaryConstructor println putAll reduceRight removeAt
-removePrefix removeSuffix removeSurrounding replaceAfter replaceBefore replaceFirst requireNotNull reversed
-reversedArray runBlocking runCatching runTest sequence sequenceOf setOfNotNull shortArrayOf singleOrNull sliceArray
-sortBy sortDescending sortWith sorted sortedBy sortedByDescending sortedMapOf sortedSetOf sortedWith startsWith
-stateIn substringAfter substringAfterLast substringBefore substringBeforeLast suspendCancellableCoroutine
-suspendCoroutine takeIf takeLast takeUnless takeWhile thenBy thenByDescending toBoolean toByte toByteArray
-toCharArray toCollection toDouble toFloat toHashSet toIntArray toIntOrNull toLong toLongOrNull toMutableList
-toMutableMap toMutableSet toPair toRegex toShort toSortedMap toSortedSet toTypedArray toUByte toUInt toULong
-trimIndent trimMargin trimStart typeOf uppercaseChar useLines withContext withDefault withIndex withLock withTimeout
-zipWithNext
-"""
-
 _SCALA = """
 ArrayBuffer BigDecimal BigInt Failure Future HashMap HashSet Iterator ListBuffer ListMap Option Ordering Promise
 Stream StringContext Success TreeMap Vector appended appendedAll asInstanceOf asJava asScala assertTypeError
@@ -265,7 +238,6 @@ def _names(*texts: str) -> frozenset[str]:
 STANDARD_NAMES: Mapping[str, frozenset[str]] = {
     "rust": _names(_RUST),
     "csharp": _names(_CSHARP),
-    "kotlin": _names(_JVM, _KOTLIN),
     "ruby": _names(_RUBY),
     "swift": _names(_SWIFT),
     "scala": _names(_JVM, _SCALA),
