@@ -126,7 +126,7 @@ _RECEIVERS = ("path", "expression", "value", "target", "scope", "qualifier")
 
 
 @dataclass(slots=True)
-class Definition:
+class _Definition:
     """All definitions of one qualified name in a file: overloads, and the constructors of a class."""
 
     name: str
@@ -143,10 +143,10 @@ class Definition:
 
 def records_by_name(language: TaskLanguage, sources: Mapping[str, SourceFile]) -> Iterator[_Record]:
     """The calls of all files with their labels, as records of the label programs."""
-    readers = [FileReader(TABLES[language.name], path, source) for path, source in sources.items()]
+    readers = [_FileReader(TABLES[language.name], path, source) for path, source in sources.items()]
     types: set[str] = set()
-    by_name: dict[str, list[Definition]] = {}
-    by_qualified_name: dict[tuple[str, str], list[Definition]] = {}
+    by_name: dict[str, list[_Definition]] = {}
+    by_qualified_name: dict[tuple[str, str], list[_Definition]] = {}
     for reader in readers:
         for definition in reader.definitions.values():
             by_name.setdefault(definition.name, []).append(definition)
@@ -167,11 +167,11 @@ def records_by_name(language: TaskLanguage, sources: Mapping[str, SourceFile]) -
                 yield {**call, "how": how, "callee": found[0].callee}
 
 
-class FileReader:
+class _FileReader:
     """The definitions and calls of one file."""
 
     def __init__(self, table: NameTable, path: str, source: SourceFile) -> None:
-        self.definitions: dict[str, Definition] = {}
+        self.definitions: dict[str, _Definition] = {}
         self.calls: list[tuple[_Record, str]] = []  # with the type before the name, or ""
         self._table, self._path = table, path
         suffix = source.language.suffix_of(path)
@@ -213,7 +213,7 @@ class FileReader:
             return
         owner, _, name = qualname.rpartition(".")
         definition = self.definitions.setdefault(
-            qualname, Definition(name, owner.rpartition(".")[2], self._path, qualname, is_type)
+            qualname, _Definition(name, owner.rpartition(".")[2], self._path, qualname, is_type)
         )
         first = node.start_point[0]
         definition.spans.append((first, min(node.end_point[0] + 1, first + HEAD_LINES)))
@@ -233,7 +233,7 @@ class FileReader:
             "end_line": node.end_point[0] + 1,
             "column": name.start_point[1],
         }
-        self.calls.append(({"kind": "call", **place, "name": _text(name), "how": node.type}, owner))
+        self.calls.append(({"kind": "call", **place, "name": _text(name)}, owner))
 
 
 @lru_cache

@@ -42,7 +42,8 @@ class Labels {
 
   // Source sets of other platforms define the same names as those of the JVM.
   static final Pattern OTHER_PLATFORM =
-      Pattern.compile("/(js|wasm|native|nonJvm|ios|apple|darwin|macos|tvos|watchos|linux|mingw|unix|posix|windows)\\w*/");
+      Pattern.compile(
+          "/(js|(wasm|native|nonJvm|ios|apple|darwin|macos|tvos|watchos|linux|mingw|unix|posix|windows)\\w*)(Main|Test)/");
   static final Pattern COMMON = Pattern.compile("/common\\w*/");
   static final Pattern LIBRARY = Pattern.compile("(kotlin-(stdlib|test|reflect|compiler)|kotlinx-coroutines|annotations).*");
 

@@ -205,6 +205,51 @@ unshift upcase update_all update_attribute update_attributes url_for validates v
 with_index with_indifferent_access with_object within_frame wrap_with yield_self zip_with
 """
 
+_PHP = """
+ArrayAccess ArrayIterator ArrayObject BadMethodCallException Closure Countable DateInterval DateTime
+DateTimeImmutable DateTimeZone DomainException ErrorException Exception Generator InvalidArgumentException Iterator
+IteratorAggregate LengthException LogicException OutOfBoundsException OutOfRangeException OverflowException
+ReflectionClass ReflectionFunction ReflectionMethod ReflectionProperty RuntimeException SplFileInfo SplObjectStorage
+SplQueue SplStack Stringable Throwable Traversable TypeError UnexpectedValueException __destruct __invoke __toString
+addArgument addCommand addHeader addMethods addOption addRecord addServer anything appendQuery arrayHasKey
+array_combine array_diff array_fill array_filter array_flip array_intersect array_key_exists array_keys array_map
+array_merge array_pop array_push array_reduce array_replace array_reverse array_search array_shift array_slice
+array_splice array_unique array_unshift array_values array_walk assertArrayHasKey assertArrayNotHasKey
+assertContains assertCount assertEmpty assertFileExists assertGreaterThan assertInstanceOf assertIsArray assertJson
+assertLessThan assertMatchesRegularExpression assertNotContains assertNotEmpty assertNotInstanceOf assertRegExp
+assertStringContainsString assertStringEqualsFile assertStringStartsWith attach basename bindValue call_user_func
+call_user_func_array class_exists closeCursor createMock createPartialMock createRequest createResponse createStream
+createUri ctype_digit curl_close curl_errno curl_error curl_exec curl_getinfo curl_init curl_multi_exec
+curl_multi_setopt curl_setopt curl_setopt_array curl_share_init curl_version dataProvider date_default_timezone_get
+debug_backtrace dirname error_log error_reporting execute expectException expectExceptionCode expectExceptionMessage
+expectNotToPerformAssertions explode fclose fetchAll fetchColumn fflush file_exists file_get_contents
+file_put_contents filemtime filesize filter_var finfo_open fputcsv fscanf fsockopen ftruncate func_get_args
+function_exists fwrite getArrayCopy getAttribute getAuthority getBody getClass getCode getConstructor getContents
+getDocComment getFile getFilename getFragment getHeader getHeaderLine getHeaders getIterator getLine getMetadata
+getMethods getMock getMockBuilder getMockForAbstractClass getNamespaceName getNumberOfParameters getOffset
+getParsedBody getPassword getPathname getPrevious getProtocolVersion getQuery getReasonPhrase getReturnType
+getScheme getShortName getSize getStatusCode getTimestamp getTimezone getTrace getTraceAsString getUploadedFiles
+getUserInfo gethostname getmypid gettype hasHeader hasMethod hasProperty hasReturnType hash_hmac headers_sent
+htmlspecialchars http_build_query identicalTo implementsInterface implode in_array ini_get ini_set interface_exists
+invokeArgs isBuiltin isInstance isReadable isSeekable isSubclassOf isWritable is_array is_bool is_callable is_dir
+is_file is_float is_int is_null is_numeric is_object is_readable is_resource is_scalar is_string is_writable
+iterator_apply iterator_to_array jsonSerialize json_decode json_encode json_last_error logicalNot
+mb_convert_encoding mb_strlen mb_substr md5_file method_exists microtime newInstanceArgs
+newInstanceWithoutConstructor number_format ob_get_clean ob_start offsetExists offsetGet offsetSet offsetUnset
+onConsecutiveCalls parse_str parse_url php_sapi_name php_uname preg_match preg_match_all preg_quote preg_replace
+preg_replace_callback preg_split print_r property_exists random_bytes random_int rawurldecode rawurlencode realpath
+registerNamespace restore_error_handler returnCallback returnSelf returnValue returnValueMap rewind serialize
+sessionStart setAccessible setAttribute setDate setMethods setTime setTimestamp setTimezone set_error_handler
+set_exception_handler spl_autoload_register spl_object_hash spl_object_id sprintf stdClass str_contains str_repeat
+str_replace str_starts_with strcasecmp stream_context_create stream_get_contents stream_get_meta_data stream_select
+stream_set_timeout stream_socket_client stream_wrapper_register strlen strncmp strpos strrpos strtolower strtotime
+strtoupper substr substr_count sys_get_temp_dir tempnam trait_exists trigger_error ucfirst ucwords unserialize
+urldecode urlencode usleep var_dump var_export version_compare vsprintf willReturn willReturnCallback
+willReturnOnConsecutiveCalls willThrowException withAddedHeader withAnyParameters withBody withConsecutive
+withFragment withHeader withHost withMethod withPath withPort withQuery withRequestTarget withScheme withStatus
+withUri withoutHeader
+"""
+
 _SWIFT = """
 AnyHashable AnyIterator AnySequence Character Codable DateFormatter Decimal DispatchGroup DispatchQueue
 DispatchSemaphore Double FileManager HTTPURLResponse IndexPath IndexSet InputStream JSONDecoder JSONEncoder
@@ -239,6 +284,7 @@ STANDARD_NAMES: Mapping[str, frozenset[str]] = {
     "rust": _names(_RUST),
     "csharp": _names(_CSHARP),
     "ruby": _names(_RUBY),
+    "php": _names(_PHP),
     "swift": _names(_SWIFT),
     "scala": _names(_JVM, _SCALA),
 }
