@@ -180,12 +180,12 @@ compare_by_identity const_defined const_get const_missing const_set constantize 
 count_by create_table current_path current_user daemonize deep_dup deep_merge deep_symbolize_keys default_proc
 define_method define_singleton_method delegate delete_all delete_at delete_if delete_prefix delete_suffix deprecator
 detect difference dirname downcase dump_all duplicate each_char each_cons each_entry each_index each_key each_line
-each_pair each_slice each_value each_with_index each_with_object eager_load encoding end_with ensure_directory
-enum_for environment exist_in expand_path extended extname extract_options fdatasync fetch_values file_exist
-filter_map find_all find_by find_each find_index find_or_create_by first_or_create fixture_file_upload flat_map
-flatten follow_redirect force_encoding foreach format_message freeze frozen fullpath generate_token get_response
-getlocal gmtime group_by has_key has_many has_one has_value helper_method helpers hexdigest html_safe humanize
-include_in included index_by inherited initialize_copy insert_all inspect instance_eval instance_exec
+each_pair each_slice each_value each_with_index each_with_object eager_load email_changed encoding end_with
+ensure_directory enum_for environment exist_in expand_path extended extname extract_options fdatasync fetch_values
+file_exist filter_map find_all find_by find_each find_index find_or_create_by first_or_create fixture_file_upload
+flat_map flatten follow_redirect force_encoding foreach format_message freeze frozen fullpath generate_token
+get_response getlocal gmtime group_by has_key has_many has_one has_value helper_method helpers hexdigest html_safe
+humanize include_in included index_by inherited initialize_copy insert_all inspect instance_eval instance_exec
 instance_method instance_methods instance_of instance_variable_get instance_variable_set instance_variables
 intersect intersection invert iterator kind_of last_match lineno link_to load_file local_variables logger lstrip
 makedirs map_with_index match_array max_by member memoize merge_all method_defined method_missing methods middleware
@@ -195,14 +195,15 @@ prepended presence present private_class_method private_constant private_method_
 protect_from_forgery public_instance_methods public_method public_methods public_send rassoc read_all readable
 readline readlines readlink readpartial realpath receive reduce_with refine reject rel_path remove_const
 remove_instance_variable remove_method render_to_string rescue_from respond_to respond_to_missing reverse_each
-rindex rotate routes rstrip sanitize sanitize_sql scan_until scoped securerandom sessions set_callback set_encoding
-setsockopt shellescape should shuffle sign_in singleton_class singleton_methods singularize skip_before_action
-slice_when sort_by spawn_server split_lines squeeze squish start_with strategies stringify_keys stub_any stub_const
-stubs_const submit_tag succeed swapcase symbolize_keys symmetric_difference take_while tap_with tempfile then_by
-titleize to_array to_enum to_hash to_json to_proc to_set to_str to_string to_struct to_sym to_yaml transaction
-transform_keys transform_values translations transliterate transpose try_convert underscore uniq_by unpack unpack1
-unshift upcase update_all update_attribute update_attributes url_for validates validates_presence_of values_at
-with_index with_indifferent_access with_object within_frame wrap_with yield_self zip_with
+rewind rindex rotate routes rstrip sanitize sanitize_sql saved_change_to_email scan_until scoped securerandom
+sessions set_callback set_encoding setsockopt shellescape should shuffle sign_in singleton_class singleton_methods
+singularize skip_before_action slice_when sort_by spawn_server split_lines squeeze squish start_with strategies
+stringify_keys stub_any stub_const stubs_const submit_tag succeed swapcase symbolize_keys symmetric_difference
+synchronize take_while tap_with tempfile then_by titleize to_array to_enum to_hash to_json to_proc to_set to_str
+to_string to_struct to_sym to_yaml transaction transform_keys transform_values translations transliterate transpose
+try_convert underscore uniq_by unpack unpack1 unshift upcase update_all update_attribute update_attributes url_for
+validates validates_presence_of values_at will_save_change_to_email with_index with_indifferent_access with_object
+within_frame wrap_with yield_self zip_with
 """
 
 _PHP = """
