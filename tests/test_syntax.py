@@ -651,7 +651,7 @@ def test_rust():
         method Pay.pay -> Foo 7-7
         impl Shop(Pay) 8-10
         method Shop.pay -> Foo 9-9
-        function main -> Result 11-11
+        function main -> Foo 11-11
         macro mm 12-12
         Shop.pay: call self.store.load
         Shop.pay: call Foo.new
@@ -666,6 +666,8 @@ def test_rust():
         import * from crate::a::e
         import crate::a as a
         import x from super as y
+        import self::elsewhere as elsewhere
+        Shop: self.store: Store
         """,
         "a.rs",
     )
