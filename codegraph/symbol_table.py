@@ -87,7 +87,17 @@ class SymbolTable:
     """
 
     __slots__ = (
-        *("_extensions", "_lambdas", "_members", "definitions", "entries", "global_imports", "language", "lines", "package_key"),
+        *(
+            "_extensions",
+            "_lambdas",
+            "_members",
+            "definitions",
+            "entries",
+            "global_imports",
+            "language",
+            "lines",
+            "package_key",
+        ),
         "scopes",
     )
 

@@ -55,15 +55,18 @@ _LEXER = Lexer(
 
 
 def _read_package(walk: SyntaxWalk, node: Node) -> None:
-    """`package org.shop`; a further clause goes on with it, and one with a body is a namespace."""
+    """`package org.shop`; a further clause goes on with it and sees its names, and one with a body is a namespace."""
     name = node.child_by_field_name("name")
     if name is None:
         return
     written = "".join(walk.text(name).split())
     if node.child_by_field_name("body") is not None:
         walk.add_definition(node, written, "namespace", header_line=name.start_point[0])
+    elif walk.package:
+        walk.add_import(node, "", walk.package, "*")
+        walk.package = f"{walk.package}.{written}"
     else:
-        walk.package = f"{walk.package}.{written}" if walk.package else written
+        walk.package = written
 
 
 def _read_package_object(walk: SyntaxWalk, node: Node) -> None:
@@ -331,8 +334,8 @@ _TABLE = SyntaxTable(
 
 _BUILTINS = (
     "Any AnyRef AnyVal Array Boolean Byte Char Class Double Either Error Exception Float Function"
-    " IllegalArgumentException IllegalStateException Int Iterable Iterator LazyList Left List Long Map Math Nil None Nothing Null Object"
-    " Option Ordering Predef Right Runnable RuntimeException Seq Set Short Some Stream String StringBuilder System"
+    " IllegalArgumentException IllegalStateException Int Iterable Iterator LazyList Left List Long Map Math Nil None"
+    " Nothing Null Object Option Ordering Predef Right Runnable RuntimeException Seq Set Short Some Stream String StringBuilder System"
     " Thread Throwable Unit UnsupportedOperationException Vector"
     " asInstanceOf assert assume classOf clone equals eq getClass hashCode identity implicitly isInstanceOf locally ne"
     " notify notifyAll print printf println require summon synchronized toString wait"
@@ -367,7 +370,7 @@ LANGUAGES = (
         readers=readers_of(_TABLE),
         family="jvm",
         package_style="declared",
-        has_outer_packages=True,
+        has_relative_imports=True,
         has_extensions=True,
         has_implicit_object=True,
         test_path=r"(?:^|/)src/(?:test|it|[a-z]\w*Test)/",
