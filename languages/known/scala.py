@@ -27,6 +27,7 @@ from ..scala_bindings import (
     read_typed_pattern,
     read_value,
 )
+from ..scala_errors import ScalaHeader
 from ..scala_types import base_texts, instance_type, type_head, type_text
 from ..scala_values import created_type, element_texts, expression_text, name_text, parts_of_call
 from ..syntax import MODULE_SCOPE, NodeReader, ScopedChildren, SyntaxWalk
@@ -298,7 +299,7 @@ _TABLE = SyntaxTable(
     definitions={},
     calls={},
     others={
-        "ERROR": error_reader("class def=function enum object trait"),
+        "ERROR": error_reader("", ScalaHeader),
         "call_expression": _read_call,
         "capture_pattern": read_capture,
         "case_class_pattern": read_parts,
@@ -335,8 +336,8 @@ _TABLE = SyntaxTable(
 _BUILTINS = (
     "Any AnyRef AnyVal Array Boolean Byte Char Class Double Either Error Exception Float Function"
     " IllegalArgumentException IllegalStateException Int Iterable Iterator LazyList Left List Long Map Math Nil None"
-    " Nothing Null Object Option Ordering Predef Right Runnable RuntimeException Seq Set Short Some Stream String StringBuilder System"
-    " Thread Throwable Unit UnsupportedOperationException Vector"
+    " Nothing Null Object Option Ordering Predef Right Runnable RuntimeException Seq Set Short Some Stream"
+    " String StringBuilder System Thread Throwable Unit UnsupportedOperationException Vector"
     " asInstanceOf assert assume classOf clone equals eq getClass hashCode identity implicitly isInstanceOf locally ne"
     " notify notifyAll print printf println require summon synchronized toString wait"
 )
