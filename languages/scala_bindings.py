@@ -75,7 +75,10 @@ def bind_parameters(walk: SyntaxWalk, function: Node) -> None:
     """Bind the type parameters and the parameters of a function, which is the scope."""
     bind_type_parameters(walk, function.child_by_field_name("type_parameters"))
     for clause in function.children_by_field_name("parameters"):
-        bind_clause(walk, clause)
+        if clause.type == "type_parameters":
+            bind_type_parameters(walk, clause)
+        else:
+            bind_clause(walk, clause)
 
 
 def bind_clause(walk: SyntaxWalk, clause: Node) -> None:
@@ -215,7 +218,7 @@ def bind_enumerator(walk: SyntaxWalk, target: Node, value: Node, is_generator: b
 
 def read_lambda(walk: SyntaxWalk, node: Node) -> None:
     """Bind the parameters of a lambda: by their types, or by the collection whose elements it gets."""
-    parameters = node.children_by_field_name("parameters")
+    parameters = [each for each in node.children_by_field_name("parameters") if each.is_named]
     around = node.parent
     for _ in range(2):  # the brackets around it
         if around is not None and around.type in ("arguments", "block", "parenthesized_expression", "indented_block"):

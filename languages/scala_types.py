@@ -20,8 +20,8 @@ ELEMENTS = "[]"
 # The position of the type argument that counts, -1 for the last.
 WRAPPERS: Mapping[str, int] = dict.fromkeys(
     words(
-        "Await AtomicReference Box ClassTag Deferred Eval Fiber Future Id Lazy Option Promise Provider Ref Resource"
-        " Some Success Supplier Task Try Var WeakReference"
+        "AtomicReference ClassTag Deferred Eval Fiber Future Lazy Option Promise Provider Ref Resource Some Success"
+        " Supplier Task Try WeakReference"
     ),
     0,
 ) | dict.fromkeys(("Either", "IO", "Right", "ZIO"), -1)

@@ -214,7 +214,7 @@ def _result(walk: SyntaxWalk, function: Node, element: str) -> str:
     """The text of what a function returns for an element."""
     if function.type != "lambda_expression":
         return placeholder_text(walk, function, element)
-    names = function.children_by_field_name("parameters")
+    names = [each for each in function.children_by_field_name("parameters") if each.is_named]
     head, dot, rest = expression_text(walk, function.named_children[-1]).partition(".")
     if len(names) == 1 and names[0].type == "identifier" and head == name_text(walk, names[0]):
         return f"{element}{dot}{rest}"

@@ -229,6 +229,8 @@ def _read_call(walk: SyntaxWalk, node: Node) -> ScopedChildren | None:
         function = function.child_by_field_name("function")
     if function is not None and function.type == "identifier":
         walk.add_call(node, _own_class(walk, name_text(walk, function)))
+    elif function is not None and function.type == "field_expression":
+        _add_selected(walk, function, is_called=True)
     for part, callee in placeholder_calls(walk, node):
         walk.add_call(part, callee)
     arguments = node.child_by_field_name("arguments")
@@ -248,9 +250,14 @@ def _own_class(walk: SyntaxWalk, callee: str) -> str:
 
 def _read_selection(walk: SyntaxWalk, node: Node) -> None:
     """`shop.pay`, which may be a call without parentheses, and the function of `shop.pay(1)`."""
-    name, value = node.child_by_field_name("field"), node.child_by_field_name("value")
-    if name is not None and name.type == "identifier" and value is not None:
-        receiver = expression_text(walk, value)
+    _add_selected(walk, node, is_called=False)
+
+
+def _add_selected(walk: SyntaxWalk, node: Node, *, is_called: bool) -> None:
+    """Add the call of a member. Without parentheses a name with a capital is a constant or an object."""
+    name = node.child_by_field_name("field")
+    if name is not None and name.type == "identifier" and walk.text(name)[:1].isupper() == is_called:
+        receiver = expression_text(walk, node.child_by_field_name("value"))
         if receiver:
             walk.add_call(node, f"{receiver}.{name_text(walk, name)}")
 
