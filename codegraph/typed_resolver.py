@@ -97,6 +97,8 @@ class TypedResolver(Resolver):
                 around = self.object_around(path, within) if rules.has_mixins else None
                 below = self._below(around, last) if around is not None else ()
                 return below or self._reached_by_name(path, last)
+            if found is not None and found.kind == INSTANCE_VALUE and rules.has_implicit_object:
+                found = self._type_of_name(path, within, last, found)
             return self._called(found)
         receiver = self.read(path, within, parts[:-1], line)
         if receiver is None and rules.has_typed_names:
@@ -104,7 +106,7 @@ class TypedResolver(Resolver):
         if receiver is not None and receiver.kind == FUNCTION_VALUE and rules.has_bare_calls:
             receiver = self.result(receiver)
         found = None if receiver is None else self.member(receiver, last)
-        if rules.has_extensions and receiver is not None and (found is None or found.kind == OUTSIDE_VALUE):
+        if rules.has_extensions and (found is None or found.kind == OUTSIDE_VALUE):
             extensions = self._extensions_by_name(path, last)
             if found is not None or (extensions and rules.declares_all):
                 return tuple(Resolution(each.path, each.name, "unique name") for each in extensions)
@@ -304,6 +306,8 @@ class TypedResolver(Resolver):
             operations = operations[1:] if rules.super_is_called else operations
         else:
             value = self.name(path, within, head, line, is_type=is_type)
+        if value is not None and value.kind == INSTANCE_VALUE and operations[:1] == "(" and rules.has_implicit_object:
+            value = self._type_of_name(path, within, head, value)
         value = self._after(value, operations)
         for name, operations in parts[1:]:
             if value is None:
@@ -314,6 +318,13 @@ class TypedResolver(Resolver):
                 value = extensions[0] if len(extensions) == 1 else value
             value = self._after(value, operations)
         return value
+
+    def _type_of_name(self, path: str, within: str, name: str, value: Value) -> Value:
+        """The class of this name, where the value of the name is an object that cannot be called."""
+        if value.how == "self" or self.result(value) is not None:
+            return value
+        found = self.name(path, within, name, is_type=True)
+        return found if found is not None and found.kind == CLASS_VALUE else value
 
     def _after(self, value: Value | None, operations: str) -> Value | None:
         """The value after calls "(" and indices "["."""
@@ -505,10 +516,19 @@ class TypedResolver(Resolver):
         """The packages and classes of the repository whose names star imports bring into a file."""
         self.dependencies.add((path, STAR_IMPORTS))
         entries = symbols.entries.get(STAR_IMPORTS, ())
-        modules = [item.module for item in entries if isinstance(item, ImportedName)]
-        modules += self._global_imports(path, symbols)
-        found = (self.declared(path, module) for module in dict.fromkeys(modules))
+        modules = [(item.module, item.level) for item in entries if isinstance(item, ImportedName)]
+        modules += [(module, 0) for module in self._global_imports(path, symbols)]
+        found = (self._declared_around(path, symbols, *module) for module in dict.fromkeys(modules))
         return tuple(value for value in found if value is not None and value.kind in (MODULE_VALUE, CLASS_VALUE))
+
+    def _declared_around(self, path: str, symbols: SymbolTable, dotted: str, level: int) -> Value | None:
+        """The value of a name in an import: a global name, or with a level one in the packages around the import."""
+        found = self.declared(path, dotted)
+        if found is None and level:
+            around = sorted(symbols.namespaces(), key=lambda package: -len(package))
+            values = (self.declared(path, f"{package}.{dotted}") for package in around)
+            found = next((value for value in values if value is not None), None)
+        return found
 
     def _namespace(self, path: str, symbols: SymbolTable, name: str) -> Value | None:
         """The namespace or package of this name, beginning at the root or in the packages around the file's."""
@@ -643,10 +663,15 @@ class TypedResolver(Resolver):
         symbols = self.symbols(path)
         if symbols is None:
             return frozenset()
-        self.dependencies |= {(path, STAR_IMPORTS), (path, NAME_LIST)}
-        entries = symbols.entries.get(STAR_IMPORTS, ())
-        imported = {item.module for item in entries if isinstance(item, ImportedName)}
-        return frozenset({"", *symbols.namespaces(), *imported, *self._global_imports(path, symbols)})
+        self.dependencies.add((path, NAME_LIST))
+        found = {"", *symbols.namespaces()}
+        for value in self._star_packages(path, symbols):
+            if value.kind == MODULE_VALUE:
+                found.add(value.name.partition("\0")[2].rstrip("."))
+            else:  # a namespace that is a definition, or a class with static members
+                name = self.identity(value.path, value.name).partition("\0")[2]
+                found |= {name, name.rpartition(".")[0]}
+        return frozenset(found)
 
     def _is_of_outside(self, path: str, key: str) -> bool:
         owner = self._owner(path, key)
@@ -823,7 +848,8 @@ class TypedResolver(Resolver):
         directory = directory_of(path)
         rules = self._rules(path)
         if rules.package_style == "declared":
-            value = self.declared(path, f"{item.module}.{item.name}" if item.name else item.module)
+            symbols, dotted = self.symbols(path), ".".join(filter(None, (item.module, item.name)))
+            value = None if symbols is None else self._declared_around(path, symbols, dotted, item.level)
             if value is None:
                 return _OUTSIDE
             return value._replace(how="import") if value.kind in (CLASS_VALUE, FUNCTION_VALUE) else value
