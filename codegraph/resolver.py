@@ -37,6 +37,10 @@ MAX_CANDIDATES = 3
 implementations."""
 
 
+MAX_PLACES = 12
+"""A name with more definitions is not resolved by name alone, even if some of them have one global name."""
+
+
 class Resolution(NamedTuple):
     """A definition that a name resolves to, and how."""
 
@@ -197,6 +201,8 @@ class Resolver:
             return []
         self.dependencies.add((key,))
         found = [place.partition("\0")[::2] for place in self._source.definitions_named(key)]
+        if 1 < len(found) <= MAX_PLACES:
+            found = self.distinct(found, near)
         if len(found) > MAX_CANDIDATES:
             return []
         tests = language_named(language).test_path
@@ -204,6 +210,10 @@ class Resolver:
             found = [place for place in found if not re.search(tests, place[0])]
         how = "unique name" if len(found) == 1 else "same name"
         return [Resolution(path, name, how) for path, name in sorted(found, key=lambda at: distance(near, at[0]))]
+
+    def distinct(self, places: list[tuple[str, str]], near: str) -> list[tuple[str, str]]:
+        """The definitions without others of the same global name."""
+        return places
 
     def memoised(self, memo: Memo, key: Key, compute: Callable[..., _T | None], *arguments: object) -> _T | None:
         """`compute(*arguments)`, or the memoised result.

@@ -78,7 +78,7 @@ def bind_parameter(walk: SyntaxWalk, parameter: Node, found: list[Meaning] | Non
     kind = parameter.type
     if kind == "identifier":
         bind(walk, parameter, found or named_like_type(walk, parameter))
-    elif kind in ("destructured_parameter", "left_assignment_list", "destructured_left_assignment"):
+    elif kind in _PATTERNS:
         for part in parameter.named_children:
             bind_parameter(walk, part)
     elif kind.endswith("_parameter"):
@@ -86,6 +86,11 @@ def bind_parameter(walk: SyntaxWalk, parameter: Node, found: list[Meaning] | Non
         if name is not None:
             is_single = kind in ("keyword_parameter", "optional_parameter")
             bind(walk, name, found or meanings(walk, value) or (named_like_type(walk, name) if is_single else []))
+
+
+_PATTERNS = frozenset(
+    {"destructured_left_assignment", "destructured_parameter", "left_assignment_list", "rest_assignment"}
+)
 
 
 def named_like_type(walk: SyntaxWalk, name: Node) -> list[Meaning]:
@@ -108,10 +113,13 @@ def bind_block_parameters(walk: SyntaxWalk, parameters: Node, receiver: Node | N
     found: list[list[Meaning]] = [[] for _ in targets]
     if receiver is not None and method in _OWN_METHODS:
         found[:1] = [meanings(walk, receiver)]
+    elif receiver is not None and method == "new":
+        text = expression_text(walk, receiver)
+        found[:1] = [[("call", text)] if text and text[0] != "?" else []]
     elif receiver is not None:
         text = expression_text(walk, receiver)
         element: list[Meaning] = [("alias", f"{text}[]")] if text and text[0] != "?" and text[-1] != "]" else []
-        if len(targets) == 2 and method in _PAIRS:
+        if len(targets) == 2 and method in _PAIRS and all(target.type == "identifier" for target in targets):
             found[1] = element
         elif method in _ELEMENT_METHODS:
             found[:1] = [element]
@@ -129,7 +137,7 @@ def read_assignment(walk: SyntaxWalk, node: Node) -> None:
     left, right = node.child_by_field_name("left"), node.child_by_field_name("right")
     if left is None:
         return
-    if right is not None and right.type == "identifier":
+    if right is not None:
         add_bare_call(walk, right)
     kind = left.type
     if kind == "left_assignment_list":
@@ -148,9 +156,8 @@ def _bind_list(walk: SyntaxWalk, left: Node, right: Node | None) -> None:
     for at, target in enumerate(targets):
         if target.type == "identifier":
             bind(walk, target, meanings(walk, values[at]) if is_paired else [])
-        elif target.type in ("rest_assignment", "destructured_left_assignment"):
-            for part in target.named_children:
-                bind_parameter(walk, part)
+        elif target.type in _PATTERNS:
+            bind_parameter(walk, target)
         elif is_paired:
             bind_target(walk, target, values[at])
 

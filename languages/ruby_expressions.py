@@ -37,29 +37,32 @@ KERNEL = (
 BUILTINS = (
     "Array Class Comparable Complex Data Dir ENV Encoding Enumerable Errno Exception FalseClass Fiber File Float"
     " Hash IO Integer Kernel Marshal Math Method Module Mutex NilClass Numeric Object Proc Process Queue Random"
-    " Range Rational Regexp Set Signal String Struct Symbol Thread Time TrueClass abs all? any? bytes bytesize"
-    " call capitalize ceil center chars chomp chop chr class clear clone close closed? coerce collect compact"
-    " compact! compare_by_identity concat const_defined? const_missing constants count cover? cycle default delete"
-    " delete! delete_at delete_if detect difference dig divmod downcase downcase! drop drop_while dup each"
-    " each_cons each_entry each_key each_line each_pair each_slice each_value each_with_index each_with_object"
-    " empty? encode encoding end_with? ensure entries eql? equal? even? except exclude? extname fetch fetch_values"
-    " fileno fill filter filter_map find find_all find_index first flat_map flatten flatten! floor flush"
-    " force_encoding freeze frozen? getc grep grep_v group_by gsub gsub! has_key? has_value? hash hex include?"
-    " index inject insert inspect instance_of? instance_method instance_methods instance_variable_defined?"
-    " instance_variables intern intersect? invert is_a? isatty itself join keep_if key key? keys kind_of? last"
-    " lazy length lineno lines ljust lock lstrip map map! match match? max max_by member? members merge merge!"
-    " message method method_defined? method_missing methods min min_by minmax name new next nil? none? object_id"
-    " odd? one? ord pack partition pop positive? pos pred public_method_defined? public_send puts push read"
-    " readline readlines readpartial reduce reject reject! remove_const replace respond_to? respond_to_missing?"
-    " reverse reverse! reverse_each rewind rindex rjust rotate round rstrip sample scan seek select select! send"
-    " set_encoding shift shuffle size slice slice! sort sort! sort_by sort_by! source_location split start_with?"
-    " step strip strip! sub sub! subclasses succ sum superclass swapcase sync synchronize take take_while tally"
-    " tap tell then times to_a to_ary to_enum to_f to_h to_hash to_i to_int to_io to_path to_proc to_r to_s to_str"
-    " to_sym transform_keys transform_values transpose tr truncate try tty? ungetc union uniq uniq! unlock unpack"
-    " unshift upcase upto value? values values_at with_index write zero? zip context describe eq expect it"
-    " is_expected let "
+    " Range Rational Regexp Set Signal String Struct Symbol Thread Time TrueClass abs after all? any? around"
+    " before subject bytes bytesize call capitalize ceil center chars chomp chop chr class clear clone close"
+    " closed? coerce collect compact compact! compare_by_identity concat const_defined? const_missing constants"
+    " count cover? cycle default delete delete! delete_at delete_if detect difference dig divmod downcase"
+    " downcase! drop drop_while dup each each_cons each_entry each_key each_line each_pair each_slice each_value"
+    " each_with_index each_with_object empty? encode encoding end_with? ensure entries eql? equal? even? except"
+    " exclude? extname fetch fetch_values fileno fill filter filter_map find find_all find_index first flat_map"
+    " flatten flatten! floor flush force_encoding freeze frozen? getc grep grep_v group_by gsub gsub! has_key?"
+    " has_value? hash hex include? index inject insert inspect instance_of? instance_method instance_methods"
+    " instance_variable_defined? instance_variables intern intersect? invert is_a? isatty itself join keep_if key"
+    " key? keys kind_of? last lazy length lineno lines ljust lock lstrip map map! match match? max max_by member?"
+    " members merge merge! message method method_defined? method_missing methods min min_by minmax name new next"
+    " nil? none? object_id odd? one? ord pack partition pop positive? pos pred public_method_defined? public_send"
+    " puts push read readline readlines readpartial reduce reject reject! remove_const replace respond_to?"
+    " respond_to_missing? reverse reverse! reverse_each rewind rindex rjust rotate round rstrip sample scan seek"
+    " select select! send set_encoding shift shuffle size slice slice! sort sort! sort_by sort_by! source_location"
+    " split start_with? step strip strip! sub sub! subclasses succ sum superclass swapcase sync synchronize take"
+    " take_while tally tap tell then times to_a to_ary to_enum to_f to_h to_hash to_i to_int to_io to_path to_proc"
+    " to_r to_s to_str to_sym transform_keys transform_values transpose tr truncate try tty? ungetc union uniq"
+    " uniq! unlock unpack unshift upcase upto value? values values_at with_index write zero? zip context describe"
+    " eq expect it is_expected let attributes body children code config content cookies cookie data desc email env"
+    " errors failure flash get group header headers input logger namespace notice output params parent patch path"
+    " port post put query request response root save save! session source status success task text title token"
+    " type update update! uri url user valid? version "
 ) + KERNEL
-"""Names that every file knows: constants and methods of the core library, and words of tests."""
+"""Names that every file knows: constants and methods of the core library, and common words of tests and libraries."""
 
 _BUILTIN_NAMES = frozenset(KERNEL.split())
 
@@ -104,7 +107,7 @@ def expression_text(walk: SyntaxWalk, node: Node | None) -> str:
         if kind in ("identifier", "constant"):
             return walk.text(node) + links
         if kind == "self":
-            return f"self{links}"
+            return f"self{links.removeprefix('.new()')}"
         if kind in ("instance_variable", "class_variable"):
             return attribute_name(walk, node) + links
         if kind == "call":
@@ -113,14 +116,12 @@ def expression_text(walk: SyntaxWalk, node: Node | None) -> str:
                 break
             name = walk.text(method)
             if name in _OWN_CLASS and receiver is not None and receiver.type == "self":
-                return f"self{links}"
+                return f"self{links.removeprefix('.new()')}"
             if method.type == "super":
                 return f"super.{own_name(walk)}(){links}"
             has_arguments = node.child_by_field_name("arguments") is not None
             if receiver is None:
                 return f"self{links}" if name == "new" else f"{name}{'()' if has_arguments else ''}{links}"
-            if name == "new" and receiver.type == "self":
-                return f"self{links}"
             if name not in _IDENTITY_METHODS:
                 links = f".{name}{'()' if has_arguments or name == 'new' else ''}{links}"
             node = receiver
@@ -265,13 +266,16 @@ def read_bare_calls(walk: SyntaxWalk, node: Node) -> list[tuple[list[Node], int]
     """The calls among the children of a node that are written as a bare name."""
     children = node.named_children
     for child in children:
-        if child.type == "identifier":
-            add_bare_call(walk, child)
+        add_bare_call(walk, child)
     return [(children, walk.scope)]
 
 
-def add_bare_call(walk: SyntaxWalk, name_node: Node) -> None:
-    """Add the call that a bare name makes, unless it is a variable or a function of the core library."""
-    name = walk.text(name_node)
-    if name not in _BUILTIN_NAMES:
-        walk.add_bare_call(name_node, "self.new" if name == "new" else name)
+def add_bare_call(walk: SyntaxWalk, node: Node) -> None:
+    """Add the call that a bare name or `super` makes, unless it is a variable or a function of the core library."""
+    kind = node.type
+    if kind == "identifier":
+        name = walk.text(node)
+        if name not in _BUILTIN_NAMES:
+            walk.add_bare_call(node, "self.new" if name == "new" else name)
+    elif kind == "super":
+        walk.add_call(node, f"super.{own_name(walk)}")

@@ -27,11 +27,16 @@ CLASS_METHODS = "ClassMethods"
 
 def mixed_in(walk: SyntaxWalk, body: Node | None, name: str) -> tuple[str, ...]:
     """The modules that the class or module of this name includes or extends, the last one first."""
+    return mixed_in_by(walk, body.named_children if body is not None else [], name)
+
+
+def mixed_in_by(walk: SyntaxWalk, statements: list[Node], name: str) -> tuple[str, ...]:
+    """The same from the statements of its body."""
     found: list[str] = []
-    for statement in body.named_children if body is not None else ():
+    for statement in statements:
         kind = statement.type
         if kind == "call":
-            found += _mixed_in_by(walk, statement, name)
+            found += _mixed_in_by_call(walk, statement, name)
         elif kind == "singleton_class":
             found += mixed_in(walk, statement.child_by_field_name("body"), name)
         elif kind == "module" and walk.text(statement.child_by_field_name("name") or statement) == CLASS_METHODS:
@@ -39,7 +44,7 @@ def mixed_in(walk: SyntaxWalk, body: Node | None, name: str) -> tuple[str, ...]:
     return tuple(reversed(found))
 
 
-def _mixed_in_by(walk: SyntaxWalk, call: Node, owner: str) -> list[str]:
+def _mixed_in_by_call(walk: SyntaxWalk, call: Node, owner: str) -> list[str]:
     method = call.named_child(0)
     name = walk.text(method) if method is not None and method.type == "identifier" else ""
     if name in MIX_INS:
