@@ -152,7 +152,7 @@ class TypedResolver(Resolver):
         if receiver is not None and not self._is_open(receiver):
             return ()
         found = [target for target in self.by_name(rules.name, name, near=path) if "." in target.qualified_name]
-        if rules.declares_all and (receiver is not None or len(found) > 1):
+        if rules.declares_all and (receiver is not None or len(found) > 1 or not _has_words(name)):
             return ()
         if rules.has_traits_in_scope:  # methods from outside have any name: the type must be one that the file names
             return tuple(found) if len(found) == 1 and self._is_bound(path, MODULE, _owner_name(found[0])) else ()
@@ -1396,6 +1396,11 @@ class TypedResolver(Resolver):
     def _is_private(self, symbols: SymbolTable, name: str) -> bool:
         prefix = language_named(symbols.language).private_prefix
         return bool(prefix) and name.startswith(prefix)
+
+
+def _has_words(name: str) -> bool:
+    """Whether a name has several words: one word is a method of too many classes outside of the repository."""
+    return any(character.isupper() or character == "_" for character in name[1:])
 
 
 def _may_be_type(entries: tuple[Entry, ...]) -> bool:

@@ -6,7 +6,8 @@ belong to the definition around it, except a closure that is bound to a name, wh
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import re
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from .dotted import MAX_LINKS
@@ -15,6 +16,9 @@ from .syntax import MODULE_SCOPE, SyntaxWalk
 
 if TYPE_CHECKING:
     from tree_sitter import Node
+
+INVOKE = "__invoke"
+"""The method that makes objects callable."""
 
 RESULT = "()"  # `file_graph.RESULT`
 CLOSURES = frozenset({"anonymous_function", "anonymous_function_creation_expression", "arrow_function"})
@@ -54,7 +58,9 @@ def bind_parameters(walk: SyntaxWalk, parameters: Node | None, documented: dict[
         if name is None:
             continue
         text = variable_name(walk, name)
-        value = type_text(walk, declared.child_by_field_name("type")) or (documented or {}).get(text, "")
+        value = type_text(walk, declared.child_by_field_name("type"))
+        if value in ("", OUTSIDE):
+            value = (documented or {}).get(text, "") or value
         if declared.type == "variadic_parameter":
             value = value + ELEMENTS if value not in ("", OUTSIDE) and not value.endswith(ELEMENTS) else ""
         bind(walk, text, *known("annotation", value), name)
@@ -71,7 +77,8 @@ def read_property(walk: SyntaxWalk, node: Node) -> None:
         name = part.child_by_field_name("name") if part.type == "property_element" else None
         if name is not None:
             text = variable_name(walk, name)
-            value = value or Doc(walk, node).variable(text)
+            if value in ("", OUTSIDE):
+                value = Doc(walk, node).variable(text) or value
             walk.add_binding(walk.scope, f"self.{text}", *known("annotation", value), name)
 
 
@@ -179,21 +186,24 @@ def bind_results(walk: SyntaxWalk, function: Node) -> None:
 def bind_callbacks(walk: SyntaxWalk, arguments: Node, callee: str) -> None:
     """Bind the parameters of closures that take an element of a collection."""
     given = [part.named_children[-1] for part in arguments.named_children if part.named_child_count]
+    for position, closure in enumerate(given):
+        parameters = closure.child_by_field_name("parameters") if closure.type in CLOSURES else None
+        if parameters is not None:
+            bind_callback(walk, parameters, callee, position, given)
+
+
+def bind_callback(walk: SyntaxWalk, parameters: Node, callee: str, position: int, given: Sequence[Node] = ()) -> None:
+    """Bind the parameters of a closure at a position among the arguments that are known of a call."""
     receiver, _, method = callee.rpartition(".")
-    closure: Node | None = None
-    if receiver and method in _ELEMENT_CALLBACKS and given and not receiver.startswith("?"):
-        closure, value, at = given[0], receiver + ELEMENTS, 0
+    value, declared = "", parameters.named_children
+    if receiver and method in _ELEMENT_CALLBACKS and position == 0 and not receiver.startswith("?"):
+        value, declared = receiver + ELEMENTS, declared[:1]
     elif callee in _ARRAY_FUNCTIONS:
         function, array, at = _ARRAY_FUNCTIONS[callee]
-        if max(function, array) < len(given):
-            closure, value = given[function], element_of(walk, given[array])
-    if closure is None or closure.type not in CLOSURES or not value:
-        return
-    parameters = closure.child_by_field_name("parameters")
-    declared = parameters.named_children[at : at + 1] if parameters is not None else []
-    if callee in ("usort", "uasort") and parameters is not None:
-        declared = parameters.named_children[:2]
-    for each in declared:
+        if position == function and array < len(given):
+            value = element_of(walk, given[array])
+            declared = declared[:2] if callee in ("usort", "uasort") else declared[at : at + 1]
+    for each in declared if value else ():
         name = each.child_by_field_name("name")
         if name is not None and each.child_by_field_name("type") is None:
             bind(walk, variable_name(walk, name), "alias", value, name)
@@ -283,7 +293,9 @@ def callee_text(walk: SyntaxWalk, call: Node) -> str:
     """The dotted callee of a call."""
     if call.type == "function_call_expression":
         function = call.child_by_field_name("function")
-        return expression_text(walk, function) if function is not None else ""
+        text = expression_text(walk, function) if function is not None else ""
+        is_variable = function is not None and function.type == "variable_name"
+        return f"{text}.{INVOKE}" if is_variable and not _is_closure(walk, text) else text
     name = call.child_by_field_name("name")
     receiver = call.child_by_field_name("object") or call.child_by_field_name("scope")
     if name is None or name.type != "name":
@@ -292,12 +304,18 @@ def callee_text(walk: SyntaxWalk, call: Node) -> str:
     return f"{text}.{walk.text(name)}" if text and text[0] != "?" else f"?.{walk.text(name)}"
 
 
+def _is_closure(walk: SyntaxWalk, name: str) -> bool:
+    """Whether the present function has bound a closure to a variable."""
+    near = walk.definitions[-MAX_SIDES:]
+    return any(each.name == name and each.parent == walk.scope and each.kind == "function" for each in near)
+
+
 def expression_text(walk: SyntaxWalk, node: Node) -> str:
     r"""The dotted text of an expression, also of long chains: `(new \A\Shop())->till` is "A.Shop().till"."""
     if node.type in ("name", "qualified_name"):
-        return name_text(walk, node) or walk.text(node).lstrip("\\")
+        return name_text(walk, node)
     text = walk.dotted(node)
-    if text[:1] in ("", "?") or "new " in walk.source[node.start_byte : node.start_byte + 6].decode("utf-8", "replace"):
+    if text[:1] in ("", "?") or _NEEDS_NODES(walk.source, node.start_byte, min(node.end_byte, node.start_byte + 80)):
         text = _chain(walk, node) or text
     return text.removeprefix("namespace.")
 
@@ -331,6 +349,9 @@ def _chain(walk: SyntaxWalk, node: Node | None) -> str:
         elif kind == "function_call_expression":
             operations = "()" + operations
             node = node.child_by_field_name("function")
+            if node is not None and node.type == "variable_name" and not _is_closure(walk, variable_name(walk, node)):
+                links.append(INVOKE + operations)
+                operations = ""
         elif kind == "subscript_expression":
             operations = ELEMENTS + operations
             node = node.named_children[0] if node.named_child_count else None
@@ -340,6 +361,9 @@ def _chain(walk: SyntaxWalk, node: Node | None) -> str:
             return ""
     return ""
 
+
+# `(new Shop)` is an object, `$f()` a call of an object, `\\f` no function of the package.
+_NEEDS_NODES = re.compile(rb"[(]*new |\$\w+\(|\\").match
 
 _MEMBERS = frozenset(
     {"member_access_expression", "member_call_expression", "nullsafe_member_access_expression"}

@@ -23,6 +23,7 @@ from ..php_bindings import (
     read_foreach,
     read_property,
 )
+from ..php_errors import read_error
 from ..php_types import OUTSIDE, Doc, name_text, type_text
 from ..syntax import NodeReader, SyntaxWalk
 
@@ -114,7 +115,8 @@ def _read_function(walk: SyntaxWalk, node: Node) -> None:
     parameters = node.child_by_field_name("parameters")
     returns = type_text(walk, node.child_by_field_name("return_type"))
     doc = Doc(walk, node)
-    returns = returns or doc.returns()
+    if returns in ("", OUTSIDE):
+        returns = doc.returns() or returns
     define_named(walk, node, name, "function", returns="" if returns == OUTSIDE else returns)
     bind_parameters(
         walk, parameters, doc.parameters() if parameters is not None and parameters.named_child_count else {}
@@ -140,8 +142,8 @@ def _read_new(walk: SyntaxWalk, node: Node) -> None:
 _TABLE = SyntaxTable(
     definitions={},
     calls={},
-    headers="class enum fn=function function interface namespace trait",
     others={
+        "ERROR": read_error,
         "anonymous_function": read_closure,
         "arrow_function": read_closure,
         "assignment_expression": read_assignment,
