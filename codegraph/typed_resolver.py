@@ -113,6 +113,8 @@ class TypedResolver(Resolver):
                 return tuple(filter(self._needs_no_object, self._reached_by_name(path, last, around)))
             if found is not None and found.kind not in _CALLABLE and rules.has_fields_apart:
                 found = self.attribute(path, last)  # `let app: App = app()` calls no variable
+            if found is not None and found.kind == INSTANCE_VALUE and rules.has_implicit_object:
+                found = self._type_of_name(path, within, last, found)
             return self._called(found)
         receiver = self.read(path, within, parts[:-1], line)
         if receiver is None and rules.has_typed_names:
@@ -131,7 +133,7 @@ class TypedResolver(Resolver):
             imported = self._imported_extension(path, symbols, last)
             if imported is not None:
                 return self._called(imported)
-            extensions = self._extensions_by_name(path, last) if receiver is not None else ()
+            extensions = self._extensions_by_name(path, last)
             if found is not None or (extensions and rules.declares_all):
                 return tuple(Resolution(each.path, each.name, "unique name") for each in extensions)
         if found is None and last not in rules.builtin_names:
@@ -150,7 +152,7 @@ class TypedResolver(Resolver):
         if receiver is not None and not self._is_open(receiver):
             return ()
         found = [target for target in self.by_name(rules.name, name, near=path) if "." in target.qualified_name]
-        if rules.declares_all and (receiver is not None or len(found) > 1):
+        if rules.declares_all and (receiver is not None or len(found) > 1 or not _has_words(name)):
             return ()
         if rules.has_traits_in_scope:  # methods from outside have any name: the type must be one that the file names
             return tuple(found) if len(found) == 1 and self._is_bound(path, MODULE, _owner_name(found[0])) else ()
@@ -406,6 +408,8 @@ class TypedResolver(Resolver):
             value = self.name(path, within, head, line, is_type=is_type, is_called=is_head_called)
             if value is None and rules.module_separator and (parts[1:] or not is_called):
                 value = self._module_at(path, head, "") if not self._is_bound(path, within, head) else None
+            if value is not None and value.kind == INSTANCE_VALUE and is_head_called and rules.has_implicit_object:
+                value = self._type_of_name(path, within, head, value)
         value = self._after(value, operations)
         for at, (name, operations) in enumerate(parts[1:], start=2):
             if value is None:
@@ -419,6 +423,13 @@ class TypedResolver(Resolver):
         if value is None and rules.shared_names and not is_type and rules.is_shared(head):
             return _OUTSIDE  # the constants of the repository are known
         return value
+
+    def _type_of_name(self, path: str, within: str, name: str, value: Value) -> Value:
+        """The class of this name, where the value of the name is an object that cannot be called."""
+        if value.how == "self" or self.result(value) is not None:
+            return value
+        found = self.name(path, within, name, is_type=True)
+        return found if found is not None and found.kind == CLASS_VALUE else value
 
     def _after(self, value: Value | None, operations: str) -> Value | None:
         """The value after calls "(" and indices "["."""
@@ -674,10 +685,10 @@ class TypedResolver(Resolver):
         """The packages and classes of the repository whose names star imports bring into a file."""
         self.dependencies.add((path, STAR_IMPORTS))
         entries = symbols.entries.get(STAR_IMPORTS, ())
-        modules = [item.module for item in entries if isinstance(item, ImportedName)]
-        modules += self._global_imports(path, symbols)
+        modules = [(item.module, item.level) for item in entries if isinstance(item, ImportedName)]
+        modules += [(module, 0) for module in self._global_imports(path, symbols)]
         found = (
-            self.imported(path, module) or self._object_named(path, symbols, module)
+            self._declared_around(path, symbols, *module) or self._object_named(path, symbols, module[0])
             for module in dict.fromkeys(modules)
         )
         kinds = (MODULE_VALUE, CLASS_VALUE, INSTANCE_VALUE)
@@ -692,6 +703,15 @@ class TypedResolver(Resolver):
                 value = self._first(path, key, entries)
                 return self.result(value) if value is not None and value.kind == FUNCTION_VALUE else value
         return None
+
+    def _declared_around(self, path: str, symbols: SymbolTable, dotted: str, level: int) -> Value | None:
+        """The value of a name in an import: a global name, or with a level one in the packages around the import."""
+        found = self.imported(path, dotted)
+        if found is None and level:
+            around = sorted(symbols.namespaces(), key=lambda package: -len(package))
+            values = (self.declared(path, f"{package}.{dotted}") for package in around)
+            found = next((value for value in values if value is not None), None)
+        return found
 
     def _namespace(self, path: str, symbols: SymbolTable, name: str) -> Value | None:
         """The namespace or package of this name, beginning at the root or in the packages around the file's."""
@@ -850,10 +870,15 @@ class TypedResolver(Resolver):
         symbols = self.symbols(path)
         if symbols is None:
             return frozenset()
-        self.dependencies |= {(path, STAR_IMPORTS), (path, NAME_LIST)}
-        entries = symbols.entries.get(STAR_IMPORTS, ())
-        imported = {item.module for item in entries if isinstance(item, ImportedName)}
-        return frozenset({"", *symbols.namespaces(), *imported, *self._global_imports(path, symbols)})
+        self.dependencies.add((path, NAME_LIST))
+        found = {"", *symbols.namespaces()}
+        for value in self._star_packages(path, symbols):
+            if value.kind == MODULE_VALUE:
+                found.add(value.name.partition("\0")[2].rstrip("."))
+            else:  # a namespace that is a definition, or a class with static members
+                name = self.identity(value.path, value.name).partition("\0")[2]
+                found |= {name, name.rpartition(".")[0]}
+        return frozenset(found)
 
     def _imported_extension(self, path: str, symbols: SymbolTable, name: str) -> Value | None:
         """The only extension that an import of this name means, whatever the type that it belongs to."""
@@ -1062,7 +1087,8 @@ class TypedResolver(Resolver):
         directory = directory_of(path)
         rules = self._rules(path)
         if rules.package_style == "declared":
-            value = self.imported(path, f"{item.module}.{item.name}" if item.name else item.module)
+            symbols, dotted = self.symbols(path), ".".join(filter(None, (item.module, item.name)))
+            value = None if symbols is None else self._declared_around(path, symbols, dotted, item.level)
             if value is None:
                 return _OUTSIDE
             return value._replace(how="import") if value.kind in (CLASS_VALUE, FUNCTION_VALUE) else value
@@ -1393,6 +1419,11 @@ class TypedResolver(Resolver):
     def _is_private(self, symbols: SymbolTable, name: str) -> bool:
         prefix = language_named(symbols.language).private_prefix
         return bool(prefix) and name.startswith(prefix)
+
+
+def _has_words(name: str) -> bool:
+    """Whether a name has several words: one word is a method of too many classes outside of the repository."""
+    return any(character.isupper() or character == "_" for character in name[1:])
 
 
 def _may_be_type(entries: tuple[Entry, ...]) -> bool:
