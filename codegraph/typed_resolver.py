@@ -69,6 +69,7 @@ MIN_TYPED_NAME = 3
 """Characters; a shorter name of a variable says nothing about its type."""
 
 _OBJECT_KINDS = (INSTANCE_VALUE, CLASS_VALUE)
+_FINAL_KINDS = frozenset({"enum", "struct", "union"})
 INTERFACE_KINDS = frozenset({"interface", "trait"})
 _CONSTRUCTOR_KINDS = frozenset({"constructor", DECLARATION})
 """Kinds of a member with the name of its class."""
@@ -122,11 +123,14 @@ class TypedResolver(Resolver):
         if receiver is not None and receiver.kind == FUNCTION_VALUE and rules.has_bare_calls:
             receiver = self.result(receiver)
         found = None if receiver is None else self.member(receiver, last, is_called=True)
+        if rules.module_separator and (found is None or found.kind == OUTSIDE_VALUE):
+            found = self._path(path, within, parts) or found
         if receiver is not None and found is not None and (receiver.kind, found.kind) == (CLASS_VALUE, INSTANCE_VALUE):
             # A variant of an enum is called.
             return self._called(receiver) if receiver[1:3] == found[1:3] else ()
         if rules.has_traits_in_scope and (found is None or found.kind == OUTSIDE_VALUE):
-            by_trait = self._trait_method(path, last)
+            is_value = self._is_value(path, within, parts[:-1])
+            by_trait = self._trait_method(path, last) if is_value and last not in rules.builtin_names else None
             if by_trait is not None or receiver is not None:
                 return (by_trait,) if by_trait is not None else ()
         elif rules.has_extensions and (found is None or found.kind == OUTSIDE_VALUE):
@@ -138,7 +142,10 @@ class TypedResolver(Resolver):
                 return tuple(Resolution(each.path, each.name, "unique name") for each in extensions)
         if found is None and last not in rules.builtin_names:
             return self._by_member_name(path, receiver, last, rules)
-        return self._called(self._after(found, parts[-1].operations))
+        targets = self._called(self._after(found, parts[-1].operations))
+        if rules.has_traits_in_scope and receiver is not None and self._is_final(receiver):
+            return tuple(target for target in targets if target.how != "implementation")
+        return targets
 
     def _by_member_name(self, path: str, receiver: Value | None, name: str, rules: Language) -> tuple[Resolution, ...]:
         """The few members of this name, for a receiver that is unknown or may have members that no source states."""
@@ -254,6 +261,23 @@ class TypedResolver(Resolver):
             if definition is not None and definition.kind in kinds:
                 return (target,)
         return ()
+
+    def _is_final(self, receiver: Value) -> bool:
+        """Whether the type of the receiver has no subtypes."""
+        definition = self._header(receiver.path, receiver.name) if receiver.kind == INSTANCE_VALUE else None
+        return definition is not None and definition.kind in _FINAL_KINDS
+
+    def _is_value(self, path: str, within: str, parts: tuple[NamePart, ...]) -> bool:
+        """Whether an expression is a value, and no path to a module or a type."""
+        head, symbols = parts[0].name, self.symbols(path)
+        if any(part.operations for part in parts) or head in ("?", *self._rules(path).own_object.split()):
+            return True
+        while within and symbols is not None:
+            self.dependencies.add((path, f"{within}.{head}"))
+            if any(isinstance(entry, BoundName) for entry in symbols.entries.get(f"{within}.{head}", ())):
+                return True
+            within = within.rpartition(".")[0]
+        return False
 
     def _trait_method(self, path: str, name: str) -> Resolution | None:
         """The method of a trait that the file imports or defines: only these are known for a type without a member."""
@@ -422,6 +446,20 @@ class TypedResolver(Resolver):
             value = self._after(value, operations)
         if value is None and rules.shared_names and not is_type and rules.is_shared(head):
             return _OUTSIDE  # the constants of the repository are known
+        if rules.module_separator and parts[1:] and (value is None or value.kind == OUTSIDE_VALUE):
+            return self._path(path, within, parts) or value
+        return value
+
+    def _path(self, path: str, within: str, parts: tuple[NamePart, ...]) -> Value | None:
+        """The value of a path whose head is a module or a type, where a variable of that name hides it."""
+        head, operations = parts[0]
+        if operations or not within or not self._is_value(path, within, parts[:1]):
+            return None
+        value = self.attribute(path, head)
+        if value is None or value.kind not in (MODULE_VALUE, CLASS_VALUE):
+            return None
+        for name, operations in parts[1:]:
+            value = self._after(self.member(value, name, is_called=True), operations) if value is not None else None
         return value
 
     def _type_of_name(self, path: str, within: str, name: str, value: Value) -> Value:
@@ -971,10 +1009,13 @@ class TypedResolver(Resolver):
             return value
         if value.kind == COLLECTION_VALUE:
             return Value(INSTANCE_VALUE, value.path, value.name, "typed local")
-        definition = self._header(value.path, value.name) if value.kind == INSTANCE_VALUE else None
-        for base in definition.bases if definition is not None else ():
-            if base.endswith(ELEMENTS):
-                return self.element(self._typed(value.path, value.name.rpartition(".")[0], base))
+        if value.kind != INSTANCE_VALUE:
+            return None
+        classes, _, n_parts = self.mro(value.path, value.name)
+        for path, name in classes[:n_parts]:
+            for base in self._bases(path, name):
+                if base.endswith(ELEMENTS):
+                    return self.element(self._typed(path, name.rpartition(".")[0], base))
         return None
 
     def exports(self, module: Value) -> Mapping[str, Value]:
@@ -1364,7 +1405,7 @@ class TypedResolver(Resolver):
         for part_path, part in parts:
             around = part.rpartition(".")[0]
             for base in self._bases(part_path, part):
-                if base.endswith(ELEMENTS):
+                if base.endswith(ELEMENTS):  # an iterator has no members of its elements
                     continue
                 value = self.read(part_path, around, parse_dotted(base), is_type=True)
                 if value is None or value.kind != CLASS_VALUE:
