@@ -95,9 +95,7 @@ class TypedResolver(Resolver):
         receiver = self.read(path, within, parts[:-1], line)
         found = None if receiver is None else self.member(receiver, last)
         if found is None and last not in rules.builtin_names and (receiver is None or self._is_open(receiver)):
-            return tuple(
-                target for target in self.by_name(symbols.language, last, near=path) if "." in target.qualified_name
-            )
+            return self._members_by_name(path, symbols.language, last)
         if found is not None and found.kind == OUTSIDE_VALUE and rules.has_extensions:
             return self._extensions_by_name(path, last)
         return self._called(self._after(found, parts[-1].operations))
@@ -107,6 +105,15 @@ class TypedResolver(Resolver):
         if rules.shares_directory or self._is_bound(path, within, name):
             return False  # all names of a package are known
         return rules.has_globals or self._has_outside_stars(path)
+
+    def _members_by_name(self, path: str, language: str, name: str) -> tuple[Resolution, ...]:
+        """The few members of this name; one that is declared at one place and defined at another counts once."""
+        found = [target for target in self.by_name(language, name, near=path) if "." in target.qualified_name]
+        if not language_named(language).has_extensions or len(found) < 2:
+            return tuple(found)
+        bodies = dict.fromkeys(self._with_body(Value(FUNCTION_VALUE, *target[:2], "")) for target in found)
+        how = "same name" if len(bodies) > 1 else "unique name"
+        return tuple(Resolution(body.path, body.name, how) for body in bodies)
 
     def _needs_no_object(self, target: Resolution) -> bool:
         """Whether a plain name can mean a definition; a method needs an object where methods have no other use."""
@@ -724,7 +731,10 @@ class TypedResolver(Resolver):
         if len(places) > 1 and self._rules(path).package_style == "declared" and not self._is_namespace(*places[0]):
             included = self._included(path)
             places = [
-                min(places, key=lambda place: (place[0] not in included, not _is_named_like(*place), distance(path, place[0])))
+                min(
+                    places,
+                    key=lambda place: (place[0] not in included, not _is_named_like(*place), distance(path, place[0])),
+                )
             ]
         for other, name in places[:1]:
             value = self.attribute(other, name) if (other, name) != (path, key) else None
@@ -743,7 +753,9 @@ class TypedResolver(Resolver):
         symbols = self.symbols(path)
         if symbols is None or STAR_IMPORTS not in symbols.entries or self._rules(path).module_style != "include":
             return frozenset()
-        return self.memoised(self.shared, (path, STAR_IMPORTS, "files"), self._find_included, path, symbols) or frozenset()
+        return (
+            self.memoised(self.shared, (path, STAR_IMPORTS, "files"), self._find_included, path, symbols) or frozenset()
+        )
 
     def _find_included(self, path: str, symbols: SymbolTable) -> Set[str]:
         self.dependencies.add((path, STAR_IMPORTS))

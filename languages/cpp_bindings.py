@@ -252,7 +252,9 @@ def made_class(walk: SyntaxWalk, function: Node) -> str:
     if last is None or name is None or walk.text(name) not in MAKERS:
         return ""
     arguments = last.child_by_field_name("arguments")
-    return named_type(walk, arguments.named_children[0]) if arguments is not None and arguments.named_child_count else ""
+    return (
+        named_type(walk, arguments.named_children[0]) if arguments is not None and arguments.named_child_count else ""
+    )
 
 
 def _passed_on(walk: SyntaxWalk, function: Node | None, call: Node) -> Node | None:

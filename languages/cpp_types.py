@@ -23,7 +23,17 @@ BUILTIN_TYPES = frozenset(
     | {"uint8_t", "uintmax_t", "uintptr_t", "va_list", "wchar_t", "wstring"}
 )
 _WRAPPERS = frozenset(
-    {"atomic", "auto_ptr", "expected", "future", "intrusive_ptr", "not_null", "optional", "promise", "reference_wrapper"}
+    {
+        "atomic",
+        "auto_ptr",
+        "expected",
+        "future",
+        "intrusive_ptr",
+        "not_null",
+        "optional",
+        "promise",
+        "reference_wrapper",
+    }
     | {"scoped_ptr", "scoped_refptr", "shared_future", "shared_ptr", "unique_ptr", "weak_ptr", "StatusOr"}
 )
 _COLLECTIONS = dict.fromkeys(
@@ -190,7 +200,9 @@ def _is_declarator(node: Node) -> bool:
     return kind.endswith("declarator") or kind in _NAMES or kind in _OTHER_NAMES
 
 
-_OTHER_NAMES = frozenset({"destructor_name", "operator_cast", "operator_name", "qualified_identifier", "template_function"})
+_OTHER_NAMES = frozenset(
+    {"destructor_name", "operator_cast", "operator_name", "qualified_identifier", "template_function"}
+)
 
 
 def declared_type(walk: SyntaxWalk, described: Node | None, shape: Declarator) -> str:
