@@ -45,28 +45,35 @@ _FIXTURE_TESTS = frozenset({"TEST_F", "TEST_P", "TYPED_TEST", "TYPED_TEST_P"})
 def read_function(walk: SyntaxWalk, node: Node) -> None:
     """A function or a method with a body; in a class also `= default` and `= 0`."""
     shape = read_declarator(node.child_by_field_name("declarator"))
-    if shape.name is None or shape.parameters is None:
-        return
     described, body = node.child_by_field_name("type"), node.child_by_field_name("body")
+    is_declared = body is None and any(child.type == "pure_virtual_clause" for child in node.named_children)
+    if define_function(walk, node, described, shape, is_declared=is_declared):
+        is_deduced = described is not None and described.type == "placeholder_type_specifier" and shape.result is None
+        if is_deduced and body is not None:
+            _bind_result(walk, body)
+
+
+def define_function(
+    walk: SyntaxWalk, node: Node, described: Node | None, shape: Declarator, *, is_declared: bool = False
+) -> bool:
+    """Add a function that begins at a node and bind its parameters; False for what is none."""
+    if shape.name is None or shape.parameters is None:
+        return False
     name = scoped_name(walk, shape.name)
     owner, _, last = name.rpartition(".")
     if described is None and not owner and last.startswith(("TEST", "TYPED_TEST")):
         name, owner = _test_name(walk, last, shape.parameters)
     if not name:
-        return
+        return False
     around = walk.definitions[walk.scope].name if in_class(walk) else ""
-    kind = _function_kind(last, owner, around)
-    if body is None and any(child.type == "pure_virtual_clause" for child in node.named_children):
-        kind = DECLARATION
+    kind = DECLARATION if is_declared else _function_kind(last, owner, around)
     returns = declared_type(walk, described, shape)
     walk.add_definition(node, name, kind, header_line=shape.name.start_point[0], returns=returns)
     bind_type_parameters(walk, node)
     if owner:
         walk.add_binding(walk.scope, "this", "annotation", owner, node)
     bind_parameters(walk, shape.parameters)
-    is_deduced = described is not None and described.type == "placeholder_type_specifier" and shape.result is None
-    if is_deduced and body is not None:
-        _bind_result(walk, body)
+    return True
 
 
 def _function_kind(name: str, owner: str, around: str) -> str:

@@ -216,9 +216,14 @@ def declared_type(walk: SyntaxWalk, described: Node | None, shape: Declarator) -
 
 def base_classes(walk: SyntaxWalk, node: Node) -> tuple[str, ...]:
     """The bases of a class."""
+    return bases_in(walk, node.named_children)
+
+
+def bases_in(walk: SyntaxWalk, parts: list[Node]) -> tuple[str, ...]:
+    """The bases that the parts of the head of a class name."""
     texts = [
         named_type(walk, base)
-        for clause in node.named_children
+        for clause in parts
         if clause.type == "base_class_clause"
         for base in clause.named_children
         if base.type in ("type_identifier", "qualified_identifier", "template_type")
