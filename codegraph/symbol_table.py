@@ -6,18 +6,23 @@ file; `resolve` follows names across files.
 
 from __future__ import annotations
 
+import json
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Mapping
 from typing import NamedTuple, TypeAlias
 
 from ..languages import Language, language_named
-from .file_graph import MODULE_SCOPE, Binding, Definition, FileGraph
+from .file_graph import LAMBDA_OBJECT, MODULE_SCOPE, Binding, Definition, FileGraph
+from .modules import CSHARP_MANIFESTS, manifest_style
 
 MODULE = ""
 """The qualified name of the scope at the top level of a file."""
 
 STAR_IMPORTS = "*"
 """The key of a file's star imports."""
+
+GLOBAL_IMPORT = "global"
+"""The local name of a star import that holds in all files of a project."""
 
 NAME_LIST = "."
 """The key that changes when a file's module gains or loses a name."""
@@ -30,7 +35,7 @@ NAMESPACE_KINDS = frozenset({"namespace", "module"})
 PART_KINDS = frozenset({"impl", "extension"})
 """Kinds of definitions that add members to a type, which is usually defined elsewhere."""
 
-_IMPLEMENTING_KINDS = frozenset({"class", "enum", "object", "record", "struct"}) | PART_KINDS
+_IMPLEMENTING_KINDS = frozenset({"class", "enum", "module", "object", "record", "struct"}) | PART_KINDS
 _ENCLOSING_KINDS = FUNCTION_KINDS | NAMESPACE_KINDS
 
 
@@ -60,6 +65,18 @@ class BoundName(NamedTuple):
     scope: str
 
 
+class Lambda(NamedTuple):
+    """A lambda with an object of its own: its value, and the lines of the lambda."""
+
+    value: BoundName
+    first_line: int
+    last_line: int
+    around: int  # index of the innermost lambda around it among those of the scope, -1 for none
+
+
+_NO_LINE = 1 << 30
+"""The last line of a lambda that is not closed."""
+
 Entry: TypeAlias = Definition | ImportedName | BoundName
 
 
@@ -69,7 +86,10 @@ class SymbolTable:
     For languages of the generic resolver, "~pay" lists all definitions named pay.
     """
 
-    __slots__ = ("_extensions", "_members", "definitions", "entries", "language", "lines", "package_key", "scopes")
+    __slots__ = (
+        *("_extensions", "_lambdas", "_members", "definitions", "entries", "global_imports", "language", "lines", "package_key"),
+        "scopes",
+    )
 
     def __init__(self, file: FileGraph) -> None:
         self._members: dict[str, tuple[Definition, ...]] | None = None
@@ -101,13 +121,19 @@ class SymbolTable:
         starts = [definition.start_line for definition in self.definitions]
         for binding in file.bindings:
             self._bind(add, binding, starts)
+        self.global_imports = _global_imports(file)
         if language.has_open_types or language.has_extensions:
             _put_parts_last(entries, lines)
         self.entries: Mapping[str, tuple[Entry, ...]] = {key: tuple(found) for key, found in entries.items()}
         if language.has_extensions:
             self._extensions = {each.key: each for each in self._find_extensions(file.bindings)}
-        # Only names with several meanings need lines.
-        self.lines = {key: tuple(found) for key, found in lines.items() if len(found) > 1}
+        # Only names with several meanings need lines, and lambdas that are not closed.
+        self.lines = {
+            key: tuple(found)
+            for key, found in lines.items()
+            if len(found) > 1 or key.rpartition(".")[2] == LAMBDA_OBJECT
+        }
+        self._lambdas: dict[str, tuple[Lambda, ...]] = {}
 
     def key(self, scope: int, name: str) -> str:
         """The qualified name of `name` in the scope with this definition index."""
@@ -116,6 +142,10 @@ class SymbolTable:
     def is_class(self, qualified_name: str) -> bool:
         found = self.entries.get(qualified_name)
         return found is not None and is_class(found[0])
+
+    def is_function(self, qualified_name: str) -> bool:
+        found = self.entries.get(qualified_name)
+        return found is not None and isinstance(found[0], Definition) and found[0].kind in FUNCTION_KINDS
 
     def encloses_functions(self, qualified_name: str) -> bool:
         """Whether the names of a scope are known in the functions inside of it."""
@@ -140,6 +170,36 @@ class SymbolTable:
                     found.setdefault(owner, []).append(definition)
             self._members = {name: tuple(inner) for name, inner in found.items()}
         return self._members.get(qualified_name, ())
+
+    def lambdas_at(self, scope: str, line: int) -> Iterator[Lambda]:
+        """The lambdas with an object of their own around a line of a scope, innermost first."""
+        key = f"{scope}.{LAMBDA_OBJECT}" if scope else LAMBDA_OBJECT
+        if key not in self.entries:
+            return
+        if key not in self._lambdas:
+            self._lambdas[key] = self._find_lambdas(key)
+        lambdas = self._lambdas[key]
+        at = bisect_right(lambdas, line, key=lambda found: found.first_line) - 1
+        while at != -1:
+            if line <= lambdas[at].last_line:
+                yield lambdas[at]
+            at = lambdas[at].around
+
+    def _find_lambdas(self, key: str) -> tuple[Lambda, ...]:
+        entries = self.entries[key]
+        lines = self.lines[key]
+        ranges: list[tuple[int, int, int]] = []
+        for at, entry in enumerate(entries):
+            if isinstance(entry, BoundName) and entry.value:
+                is_closed = at + 1 < len(entries) and not entries[at + 1][1]
+                ranges.append((lines[at], -lines[at + 1] if is_closed else -_NO_LINE, at))
+        found: list[Lambda] = []
+        for first_line, last_line, at in sorted(ranges):
+            around = len(found) - 1
+            while around != -1 and found[around].last_line < first_line:
+                around = found[around].around
+            found.append(Lambda(entries[at], first_line, -last_line, around))  # type: ignore[arg-type]
+        return tuple(found)
 
     @property
     def extensions(self) -> Mapping[str, Extension]:
@@ -225,15 +285,21 @@ class SymbolTable:
         for key, entries in self.entries.items():
             if isinstance(entries[0], BoundName) and key.rpartition(".")[0] in owners:
                 names.add(key)
-        return names
+        language = language_named(self.language)
+        return (
+            {name for name in names if language.is_shared(name.rpartition(".")[2])} if language.shared_names else names
+        )
 
     def namespaces(self) -> set[str]:
         """The declared package of the file, the namespaces that it defines, and those around them."""
         declared = self.package_key.partition("\0")[2]
         found = {declared[:-1]} if declared else set()
+        are_open = language_named(self.language).has_open_types
         for definition in self.definitions:
             if definition.kind in NAMESPACE_KINDS:
                 found.add(declared + definition.qualified_name)
+            elif are_open and "." in definition.qualified_name and definition.kind not in FUNCTION_KINDS:
+                found.add(declared + definition.qualified_name.rpartition(".")[0])  # `class A::Shop` without `module A`
         return {
             ".".join(parts[:end]) for name in found for parts in [name.split(".")] for end in range(1, len(parts) + 1)
         }
@@ -253,6 +319,17 @@ class SymbolTable:
             within = scope
         read_in = MODULE if within == MODULE_SCOPE else self.scopes[within]
         add(self.key(scope, name), BoundName(how, value, read_in), binding.line)  # type: ignore[operator]
+
+
+def _global_imports(file: FileGraph) -> tuple[tuple[str, str], ...]:
+    """The packages that the file imports for all files of its project, with the families of languages."""
+    if file.manifest and manifest_style(file.path) == CSHARP_MANIFESTS:
+        return tuple((CSHARP_MANIFESTS, name) for name in json.loads(file.manifest).get("usings", ()))
+    if not language_named(file.language).project_ending:
+        return ()
+    family = language_family(file.language)
+    stars = (item for item in file.imports if item.name == STAR_IMPORTS)
+    return tuple((family, item.module) for item in stars if item.local_name == GLOBAL_IMPORT)
 
 
 def is_class(entry: Entry) -> bool:
@@ -305,6 +382,11 @@ def changed_names(old: SymbolTable | None, new: SymbolTable | None) -> set[str]:
             if _headers(now) != _headers(entries):
                 changed.add(header_key(key))
     return changed
+
+
+def global_import_key(family: str) -> str:
+    """The key of the packages that some files import for their projects."""
+    return f"{family}\0*"
 
 
 def header_key(qualified_name: str) -> str:
