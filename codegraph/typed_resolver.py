@@ -9,7 +9,7 @@ outside of the repository is known to be outside.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Set
+from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
 from ..languages import Language, language_named
@@ -69,6 +69,9 @@ MIN_TYPED_NAME = 3
 """Characters; a shorter name of a variable says nothing about its type."""
 
 _OBJECT_KINDS = (INSTANCE_VALUE, CLASS_VALUE)
+_INCLUDE_DEPTH = 2
+"""Steps of includes that say which of several definitions of a name a file means."""
+
 INTERFACE_KINDS = frozenset({"interface", "trait"})
 _CONSTRUCTOR_KINDS = frozenset({"constructor", DECLARATION})
 """Kinds of a member with the name of its class."""
@@ -931,11 +934,15 @@ class TypedResolver(Resolver):
             return value
         if value.kind == COLLECTION_VALUE:
             return Value(INSTANCE_VALUE, value.path, value.name, "typed local")
+        if value.kind == INSTANCE_VALUE and self._rules(value.path).index_method:
+            index = self.member(value, self._rules(value.path).index_method)
+            if index is not None:
+                return self.result(index)
         definition = self._header(value.path, value.name) if value.kind == INSTANCE_VALUE else None
         for base in definition.bases if definition is not None else ():
             if base.endswith(ELEMENTS):
                 return self.element(self._typed(value.path, value.name.rpartition(".")[0], base))
-        return None
+        return value if value.kind == INSTANCE_VALUE and self._rules(value.path).index_method else None
 
     def exports(self, module: Value) -> Mapping[str, Value]:
         """The definitions under the public names of a module or a package, its own and imported ones."""
@@ -1122,6 +1129,8 @@ class TypedResolver(Resolver):
             if self._rules(path).module_style != "include":  # included files are dependencies of each answer
                 self._nearest[path, full] = place
         other, name = place
+        if other and self._is_namespace(other, name) and name == key:
+            return Value(CLASS_VALUE, path, key, "same package")  # its names are looked up as the file means them
         value = self.attribute(other, name) if other and place != (path, key) else None
         if value is None or value.kind not in (CLASS_VALUE, FUNCTION_VALUE):
             return value
@@ -1133,7 +1142,12 @@ class TypedResolver(Resolver):
             return places[0]
         included = self._included(path)
         return min(
-            places, key=lambda place: (place[0] not in included, not _is_named_like(*place), distance(path, place[0]))
+            places,
+            key=lambda place: (
+                included.get(place[0], _INCLUDE_DEPTH),
+                not _is_named_like(*place),
+                distance(path, place[0]),
+            ),
         )
 
     def _is_namespace(self, path: str, name: str) -> bool:
@@ -1141,20 +1155,28 @@ class TypedResolver(Resolver):
         definition = self._header(path, name)
         return definition is not None and definition.kind == "namespace"
 
-    def _included(self, path: str) -> Set[str]:
-        """The files that a file includes, with the source files of headers."""
-        symbols = self.symbols(path)
-        if symbols is None or STAR_IMPORTS not in symbols.entries or self._rules(path).module_style != "include":
-            return frozenset()
-        return (
-            self.memoised(self.shared, (path, STAR_IMPORTS, "files"), self._find_included, path, symbols) or frozenset()
-        )
+    def _included(self, path: str) -> Mapping[str, int]:
+        """The files that a file includes, with the source files of headers: 0 for its own includes, 1 for theirs."""
+        if self._rules(path).module_style != "include":
+            return {}
+        return self.memoised(self.shared, (path, STAR_IMPORTS, "files"), self._find_included, path) or {}
 
-    def _find_included(self, path: str, symbols: SymbolTable) -> Set[str]:
-        self.dependencies.add((path, STAR_IMPORTS))
-        directory = directory_of(path)
-        modules = (item.module for item in symbols.entries[STAR_IMPORTS] if isinstance(item, ImportedName))
-        return frozenset(file for module in modules for file in self.module("include", directory, module))
+    def _find_included(self, path: str) -> Mapping[str, int]:
+        found: dict[str, int] = {}
+        waiting = [path]
+        for depth in range(_INCLUDE_DEPTH):
+            next_files: list[str] = []
+            for file in waiting:
+                symbols = self.symbols(file)
+                self.dependencies.add((file, STAR_IMPORTS))
+                for item in symbols.entries.get(STAR_IMPORTS, ()) if symbols is not None else ():
+                    if isinstance(item, ImportedName):
+                        files = self.module("include", directory_of(file), item.module)
+                        next_files += [each for each in files[:1] if each not in found]
+                        for each in files:
+                            found.setdefault(each, depth)
+            waiting = next_files[:MAX_PARTS]
+        return found
 
     def _collection_method(self, collection: Value, name: str) -> Value:
         rules = self._rules(collection.path)

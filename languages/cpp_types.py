@@ -68,6 +68,8 @@ def type_text(walk: SyntaxWalk, node: Node | None, *, elements: bool = False) ->
             last = names[-1] if names else ""
             if arguments is not None and last in _WRAPPERS:
                 node = _argument(arguments, 0)
+            elif arguments is not None and last == "pair":  # the value of a mapping
+                node = _argument(arguments, 1)
             elif arguments is not None and last in _COLLECTIONS and (len(names) == 1 or names[0] == "std"):
                 if suffix:
                     return ""

@@ -76,6 +76,7 @@ LANGUAGES = (
         has_extensions=True,
         test_path=TEST_PATH,
         own_object="",
+        index_method="operator[]",
         builtins=_BUILTINS,
         has_types=True,
     ),
