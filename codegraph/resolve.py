@@ -56,6 +56,8 @@ def resolve(graph: CodeGraph, path: str, scope: int, dotted: str, line: int | No
     found = TypedResolver(graph).read(path, within, parse_dotted(dotted), line)
     if found is None or found.kind not in (CLASS_VALUE, FUNCTION_VALUE, INSTANCE_VALUE, SUPER_VALUE):
         return ()
+    if graph.definition(found.path, found.name) is None:
+        return ()  # a namespace
     return (Resolution(found.path, found.name, found.how),)
 
 

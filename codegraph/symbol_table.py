@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import NamedTuple, TypeAlias
 
 from ..languages import Language, language_named
-from .file_graph import LAMBDA_OBJECT, MODULE_SCOPE, Binding, Definition, FileGraph
+from .file_graph import LAMBDA_OBJECT, MODULE_SCOPE, OF_ONE_FILE, Binding, Definition, FileGraph
 from .modules import CSHARP_MANIFESTS, manifest_style
 
 MODULE = ""
@@ -93,6 +93,7 @@ class SymbolTable:
             "_members",
             "definitions",
             "entries",
+            "is_source",
             "global_imports",
             "language",
             "lines",
@@ -108,6 +109,8 @@ class SymbolTable:
         language = language_named(file.language)
         self.package_key = package_key(language, file.path, file.package)
         self.definitions = file.definitions
+        endings = tuple(f".{suffix}" for suffix in language.import_suffixes.split())
+        self.is_source = language.module_style == "include" and file.path.endswith(endings)
         self.scopes = tuple(definition.qualified_name for definition in self.definitions)
         entries: dict[str, list[Entry]] = {}
         lines: dict[str, list[int]] = {}
@@ -288,7 +291,8 @@ class SymbolTable:
             if not are_open and self.is_foreign_part(definition.qualified_name):
                 continue  # found by `extension_keys`
             if definition.parent in namespaces or (are_open and is_type and definition.parent in types):
-                names.add(definition.qualified_name)
+                if not self.is_source or _is_linked(definition):
+                    names.add(definition.qualified_name)
             if definition.kind in NAMESPACE_KINDS and definition.parent in namespaces:
                 namespaces.add(index)
             if is_type and definition.parent in types:
@@ -427,6 +431,13 @@ def _put_parts_last(entries: dict[str, list[Entry]], lines: dict[str, list[int]]
         if len(found) > 1 and _is_part(found[0]):
             order = sorted(range(len(found)), key=lambda at: _is_part(found[at]))
             entries[key], lines[key] = [found[at] for at in order], [lines[key][at] for at in order]
+
+
+def _is_linked(definition: Definition) -> bool:
+    """Whether a definition in a source file of C is known elsewhere: a header must define types and macros."""
+    if definition.kind in NAMESPACE_KINDS:
+        return True
+    return definition.kind in FUNCTION_KINDS and definition.kind != "macro" and definition.bases != OF_ONE_FILE
 
 
 def _is_part(entry: Entry) -> bool:

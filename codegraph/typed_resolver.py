@@ -9,7 +9,7 @@ outside of the repository is known to be outside.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Set
+from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
 from ..languages import Language, language_named
@@ -70,6 +70,9 @@ MIN_TYPED_NAME = 3
 
 _OBJECT_KINDS = (INSTANCE_VALUE, CLASS_VALUE)
 _FINAL_KINDS = frozenset({"enum", "struct", "union"})
+_INCLUDE_DEPTH = 2
+"""Steps of includes that say which of several definitions of a name a file means."""
+
 INTERFACE_KINDS = frozenset({"interface", "trait"})
 _CONSTRUCTOR_KINDS = frozenset({"constructor", DECLARATION})
 """Kinds of a member with the name of its class."""
@@ -159,6 +162,8 @@ class TypedResolver(Resolver):
         if receiver is not None and not self._is_open(receiver):
             return ()
         found = [target for target in self.by_name(rules.name, name, near=path) if "." in target.qualified_name]
+        if len(found) > 1 and rules.has_extensions:
+            found = self._bodies(found)
         if rules.declares_all and (receiver is not None or len(found) > 1 or not _has_words(name)):
             return ()
         if rules.has_traits_in_scope:  # methods from outside have any name: the type must be one that the file names
@@ -242,6 +247,12 @@ class TypedResolver(Resolver):
         if rules.shares_directory or self._is_bound(path, within, name):
             return False  # all names of a package are known
         return rules.has_globals or self._has_outside_stars(path)
+
+    def _bodies(self, targets: list[Resolution]) -> list[Resolution]:
+        """The targets; a method that is declared at one place and defined at another counts once."""
+        found = dict.fromkeys(self._with_body(Value(FUNCTION_VALUE, *target[:2], "")) for target in targets)
+        how = "same name" if len(found) > 1 else "unique name"
+        return [Resolution(each.path, each.name, how) for each in found]
 
     def _needs_no_object(self, target: Resolution) -> bool:
         """Whether a plain name can mean a definition; a method needs an object where methods have no other use."""
@@ -1011,12 +1022,16 @@ class TypedResolver(Resolver):
             return Value(INSTANCE_VALUE, value.path, value.name, "typed local")
         if value.kind != INSTANCE_VALUE:
             return None
+        index_method = self._rules(value.path).index_method
+        index = self.member(value, index_method) if index_method else None
+        if index is not None:
+            return self.result(index)
         classes, _, n_parts = self.mro(value.path, value.name)
         for path, name in classes[:n_parts]:
             for base in self._bases(path, name):
                 if base.endswith(ELEMENTS):
                     return self.element(self._typed(path, name.rpartition(".")[0], base))
-        return None
+        return value if index_method else None
 
     def exports(self, module: Value) -> Mapping[str, Value]:
         """The definitions under the public names of a module or a package, its own and imported ones."""
@@ -1204,6 +1219,8 @@ class TypedResolver(Resolver):
             if self._rules(path).module_style != "include":  # included files are dependencies of each answer
                 self._nearest[path, full] = place
         other, name = place
+        if other and self._is_namespace(other, name) and name == key:
+            return Value(CLASS_VALUE, path, key, "same package")  # its names are looked up as the file means them
         value = self.attribute(other, name) if other and place != (path, key) else None
         if value is None or value.kind not in (CLASS_VALUE, FUNCTION_VALUE):
             return value
@@ -1215,7 +1232,12 @@ class TypedResolver(Resolver):
             return places[0]
         included = self._included(path)
         return min(
-            places, key=lambda place: (place[0] not in included, not _is_named_like(*place), distance(path, place[0]))
+            places,
+            key=lambda place: (
+                included.get(place[0], _INCLUDE_DEPTH),
+                not _is_named_like(*place),
+                distance(path, place[0]),
+            ),
         )
 
     def _is_namespace(self, path: str, name: str) -> bool:
@@ -1223,20 +1245,28 @@ class TypedResolver(Resolver):
         definition = self._header(path, name)
         return definition is not None and definition.kind == "namespace"
 
-    def _included(self, path: str) -> Set[str]:
-        """The files that a file includes, with the source files of headers."""
-        symbols = self.symbols(path)
-        if symbols is None or STAR_IMPORTS not in symbols.entries or self._rules(path).module_style != "include":
-            return frozenset()
-        return (
-            self.memoised(self.shared, (path, STAR_IMPORTS, "files"), self._find_included, path, symbols) or frozenset()
-        )
+    def _included(self, path: str) -> Mapping[str, int]:
+        """The files that a file includes, with the source files of headers: 0 for its own includes, 1 for theirs."""
+        if self._rules(path).module_style != "include":
+            return {}
+        return self.memoised(self.shared, (path, STAR_IMPORTS, "files"), self._find_included, path) or {}
 
-    def _find_included(self, path: str, symbols: SymbolTable) -> Set[str]:
-        self.dependencies.add((path, STAR_IMPORTS))
-        directory = directory_of(path)
-        modules = (item.module for item in symbols.entries[STAR_IMPORTS] if isinstance(item, ImportedName))
-        return frozenset(file for module in modules for file in self.module("include", directory, module))
+    def _find_included(self, path: str) -> Mapping[str, int]:
+        found: dict[str, int] = {}
+        waiting = [path]
+        for depth in range(_INCLUDE_DEPTH):
+            next_files: list[str] = []
+            for file in waiting:
+                symbols = self.symbols(file)
+                self.dependencies.add((file, STAR_IMPORTS))
+                for item in symbols.entries.get(STAR_IMPORTS, ()) if symbols is not None else ():
+                    if isinstance(item, ImportedName):
+                        files = self.module("include", directory_of(file), item.module)
+                        next_files += [each for each in files[:1] if each not in found]
+                        for each in files:
+                            found.setdefault(each, depth)
+            waiting = next_files[:MAX_PARTS]
+        return found
 
     def _collection_method(self, collection: Value, name: str) -> Value:
         rules = self._rules(collection.path)

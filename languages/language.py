@@ -93,6 +93,7 @@ class Language:
     constructor: str = ""  # name of constructors, beside the name of the class
     new_method: str = ""  # methods of a class that make an object of it, unless it defines them
     call_method: str = ""  # name of the method that makes objects callable
+    index_method: str = ""  # method that an index calls; an index of an object without it is a pointer's
     private_prefix: str = ""  # of names that a star import leaves out
     builtins: str = ""  # names that every file knows
     element_methods: str = ""  # methods of collections that return an element

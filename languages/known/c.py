@@ -18,6 +18,7 @@ from ..cpp_definitions import (
     read_typedef,
     read_using,
 )
+from ..cpp_errors import CppHeader
 from ..cpp_macros import without_macros
 from ..error_nodes import error_reader
 from ..language import Language
@@ -28,7 +29,7 @@ from ..syntax import NodeReader
 LEXER = Lexer((*SLASH_COMMENTS, *quoted('"'), CHARACTER), signs="/\"'", comment_marks=SLASH_MARKS)
 
 _READERS: dict[str, NodeReader] = {
-    "ERROR": error_reader("enum struct union"),
+    "ERROR": error_reader("", CppHeader),
     "call_expression": read_call,
     "compound_literal_expression": read_new,
     "declaration": read_declaration,
@@ -43,7 +44,6 @@ _READERS: dict[str, NodeReader] = {
 }
 CPP_READERS: dict[str, NodeReader] = {
     **_READERS,
-    "ERROR": error_reader("class enum namespace struct union"),
     "alias_declaration": read_alias,
     "catch_clause": read_catch,
     "class_specifier": read_class,
@@ -76,6 +76,7 @@ LANGUAGES = (
         has_extensions=True,
         test_path=TEST_PATH,
         own_object="",
+        index_method="operator[]",
         builtins=_BUILTINS,
         has_types=True,
     ),
