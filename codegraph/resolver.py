@@ -199,11 +199,18 @@ class Resolver:
         found = [place.partition("\0")[::2] for place in self._source.definitions_named(key)]
         if len(found) > MAX_CANDIDATES:
             return []
+        if any(not self._is_definition(*place) for place in found):
+            return []  # an attribute has the name, too
         tests = language_named(language).test_path
         if near and tests and not re.search(tests, near):
             found = [place for place in found if not re.search(tests, place[0])]
         how = "unique name" if len(found) == 1 else "same name"
         return [Resolution(path, name, how) for path, name in sorted(found, key=lambda at: distance(near, at[0]))]
+
+    def _is_definition(self, path: str, name: str) -> bool:
+        symbols = self.symbols(path)
+        self.dependencies.add((path, name))
+        return symbols is None or symbols.definition(name) is not None
 
     def memoised(self, memo: Memo, key: Key, compute: Callable[..., _T | None], *arguments: object) -> _T | None:
         """`compute(*arguments)`, or the memoised result.

@@ -195,6 +195,17 @@ class SymbolTable:
                 if definition.kind in PART_KINDS and self.is_foreign_part(definition.qualified_name):
                     yield f"{family}\0&{definition.name}", definition.qualified_name
 
+    def attributes(self) -> Iterator[tuple[str, str]]:
+        """Names and qualified names of the attributes of classes, which no definition states.
+
+        Where classes change at run time, they count when a member is looked up by its name alone.
+        """
+        if language_named(self.language).has_mixins:
+            for key, entries in self.entries.items():
+                owner, _, name = key.rpartition(".")
+                if isinstance(entries[0], BoundName) and name.isidentifier() and self.is_class(owner):
+                    yield name, key
+
     def implementation_keys(self) -> Iterator[tuple[str, str]]:
         """Keys and qualified names by which the implementations of an interface are found.
 
