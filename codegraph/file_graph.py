@@ -84,7 +84,12 @@ RESULT = "()"
 ARGUMENT = "#"
 """The first character of the names of bindings for what a function gives to its arguments: "#1" is the first parameter
 of the function that is passed as the second argument, or the value of an `out` argument there; "#1#1" is the second
-parameter."""
+parameter. Of the last argument also "#" and "##1", and "#this" is the object around a lambda there."""
+
+LAMBDA_OBJECT = "{"
+"""The name of bindings in pairs for the object around a lambda, whose members plain names mean: the first has its value
+and the first line of the lambda, the second, of an unknown value, the last line. Without the second one the lambda goes
+on to the end of the scope."""
 
 NODE_PARENT, NODE_START, NODE_END, NODE_BYTES, NODE_OPEN = range(5)
 """Rows of `FileGraph.nodes`."""

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from ..languages import language_named
 from .file_graph import Definition
 from .modules import ModuleQuery, manifest_style, names_affected_by
-from .resolver import MAX_CANDIDATES, Dependency, MemoEntry, global_name_key
+from .resolver import MAX_PLACES, Dependency, MemoEntry, global_name_key
 from .symbol_table import STAR_IMPORTS, Entry, SymbolTable, changed_names, global_import_key
 from .typed_resolver import TypedResolver
 
@@ -71,9 +71,10 @@ def update_names(old: CodeGraph, new: CodeGraph, tables: _Tables) -> Invalidatio
     new._star_imported = old._star_imported.difference(tables).union(
         path for path, (_, now) in tables.items() if star_imports_of(now)
     )
-    # No answer depends on a file that did not exist; all answers that depend on a removed file are invalid.
+    # No answer depends on a file that did not exist; all answers that depend on a removed file, or on one that now
+    # declares another package, are invalid.
     names = {
-        path: {_ANY} if now is None else changed_names(was, now)
+        path: {_ANY} if now is None or now.package_key != was.package_key else changed_names(was, now)
         for path, (was, now) in tables.items()
         if was is not None
     }
@@ -146,7 +147,7 @@ def _answer(key: str, graph: CodeGraph) -> tuple[str, ...]:
     found = graph.definitions_named(key)
     if key.endswith("/"):  # only whether there is such a namespace
         return found and ("",)
-    return found if "\0" in key or len(found) <= MAX_CANDIDATES else ()
+    return found if "\0" in key or len(found) <= MAX_PLACES else ()
 
 
 def note_moves(moves: NameMoves, path: str, old: SymbolTable | None, new: SymbolTable | None) -> None:

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from .file_graph import MODULE_SCOPE, FileGraph
+from .file_graph import LAMBDA_OBJECT, MODULE_SCOPE, FileGraph
 from .generic_resolver import GenericResolver
 from .resolver import Dependency, Resolution, ResolutionSource, parse_dotted
 from .symbol_table import MODULE, has_typed_resolution
@@ -33,6 +33,7 @@ HOW = (
     "returned type",  # the receiver is the result of a call
     "constructor",  # the __init__ of a class that is called
     "implementation",  # a method of a type that implements the interface of the receiver
+    "trait",  # a method of a trait in scope; the receiver has no such member that is known
     "same package",  # defined in another file of the directory (Go, Java, C#)
     "unique name",  # the only definition of that name in the repository
     "same name",  # one of the few definitions of that name; the receiver is unknown
@@ -70,14 +71,16 @@ def resolve_calls(
         return [], set()
     typed, generic = TypedResolver(source), GenericResolver(source)
     has_types = has_typed_resolution(symbols.language)
-    # The same call in the same scope resolves alike, unless its first name has several values there.
+    # The same call in the same scope resolves alike, unless its first name has several values there or may belong to the
+    # object around a lambda.
     several = {key.rpartition(".")[2] for key in symbols.lines} if has_types else set()
+    any_name = LAMBDA_OBJECT in several
     known: dict[tuple[int, str, int], tuple[Resolution, ...]] = {}
     found = []
     for index, call in enumerate(file.calls):
         if spans is not None and not any(start <= call.line < end for start, end in spans):
             continue
-        line = call.line if several and parse_dotted(call.callee)[0].name in several else -1
+        line = call.line if several and (any_name or parse_dotted(call.callee)[0].name in several) else -1
         targets = known.get((call.scope, call.callee, line))
         if targets is None:
             within = MODULE if call.scope == MODULE_SCOPE else symbols.scopes[call.scope]

@@ -37,6 +37,10 @@ MAX_CANDIDATES = 3
 implementations."""
 
 
+MAX_PLACES = 12
+"""A name with more definitions is not resolved by name alone, even if some of them have one global name."""
+
+
 class Resolution(NamedTuple):
     """A definition that a name resolves to, and how."""
 
@@ -197,6 +201,8 @@ class Resolver:
             return []
         self.dependencies.add((key,))
         found = [place.partition("\0")[::2] for place in self._source.definitions_named(key)]
+        if 1 < len(found) <= MAX_PLACES:
+            found = self.distinct(found, near)
         if len(found) > MAX_CANDIDATES:
             return []
         if any(not self._is_definition(*place) for place in found):
@@ -211,6 +217,10 @@ class Resolver:
         symbols = self.symbols(path)
         self.dependencies.add((path, name))
         return symbols is None or symbols.definition(name) is not None
+
+    def distinct(self, places: list[tuple[str, str]], near: str) -> list[tuple[str, str]]:
+        """The definitions without others of the same global name."""
+        return places
 
     def memoised(self, memo: Memo, key: Key, compute: Callable[..., _T | None], *arguments: object) -> _T | None:
         """`compute(*arguments)`, or the memoised result.

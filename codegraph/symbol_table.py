@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import NamedTuple, TypeAlias
 
 from ..languages import Language, language_named
-from .file_graph import MODULE_SCOPE, Binding, Definition, FileGraph
+from .file_graph import LAMBDA_OBJECT, MODULE_SCOPE, Binding, Definition, FileGraph
 from .modules import CSHARP_MANIFESTS, manifest_style
 
 MODULE = ""
@@ -65,6 +65,18 @@ class BoundName(NamedTuple):
     scope: str
 
 
+class Lambda(NamedTuple):
+    """A lambda with an object of its own: its value, and the lines of the lambda."""
+
+    value: BoundName
+    first_line: int
+    last_line: int
+    around: int  # index of the innermost lambda around it among those of the scope, -1 for none
+
+
+_NO_LINE = 1 << 30
+"""The last line of a lambda that is not closed."""
+
 Entry: TypeAlias = Definition | ImportedName | BoundName
 
 
@@ -75,7 +87,17 @@ class SymbolTable:
     """
 
     __slots__ = (
-        *("_extensions", "_members", "definitions", "entries", "global_imports", "language", "lines", "package_key"),
+        *(
+            "_extensions",
+            "_lambdas",
+            "_members",
+            "definitions",
+            "entries",
+            "global_imports",
+            "language",
+            "lines",
+            "package_key",
+        ),
         "scopes",
     )
 
@@ -115,8 +137,13 @@ class SymbolTable:
         self.entries: Mapping[str, tuple[Entry, ...]] = {key: tuple(found) for key, found in entries.items()}
         if language.has_extensions:
             self._extensions = {each.key: each for each in self._find_extensions(file.bindings)}
-        # Only names with several meanings need lines.
-        self.lines = {key: tuple(found) for key, found in lines.items() if len(found) > 1}
+        # Only names with several meanings need lines, and lambdas that are not closed.
+        self.lines = {
+            key: tuple(found)
+            for key, found in lines.items()
+            if len(found) > 1 or key.rpartition(".")[2] == LAMBDA_OBJECT
+        }
+        self._lambdas: dict[str, tuple[Lambda, ...]] = {}
 
     def key(self, scope: int, name: str) -> str:
         """The qualified name of `name` in the scope with this definition index."""
@@ -153,6 +180,36 @@ class SymbolTable:
                     found.setdefault(owner, []).append(definition)
             self._members = {name: tuple(inner) for name, inner in found.items()}
         return self._members.get(qualified_name, ())
+
+    def lambdas_at(self, scope: str, line: int) -> Iterator[Lambda]:
+        """The lambdas with an object of their own around a line of a scope, innermost first."""
+        key = f"{scope}.{LAMBDA_OBJECT}" if scope else LAMBDA_OBJECT
+        if key not in self.entries:
+            return
+        if key not in self._lambdas:
+            self._lambdas[key] = self._find_lambdas(key)
+        lambdas = self._lambdas[key]
+        at = bisect_right(lambdas, line, key=lambda found: found.first_line) - 1
+        while at != -1:
+            if line <= lambdas[at].last_line:
+                yield lambdas[at]
+            at = lambdas[at].around
+
+    def _find_lambdas(self, key: str) -> tuple[Lambda, ...]:
+        entries = self.entries[key]
+        lines = self.lines[key]
+        ranges: list[tuple[int, int, int]] = []
+        for at, entry in enumerate(entries):
+            if isinstance(entry, BoundName) and entry.value:
+                is_closed = at + 1 < len(entries) and not entries[at + 1][1]
+                ranges.append((lines[at], -lines[at + 1] if is_closed else -_NO_LINE, at))
+        found: list[Lambda] = []
+        for first_line, last_line, at in sorted(ranges):
+            around = len(found) - 1
+            while around != -1 and found[around].last_line < first_line:
+                around = found[around].around
+            found.append(Lambda(entries[at], first_line, -last_line, around))  # type: ignore[arg-type]
+        return tuple(found)
 
     @property
     def extensions(self) -> Mapping[str, Extension]:

@@ -8,11 +8,12 @@ outside of the repository is known to be outside.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+import re
+from collections.abc import Iterator, Mapping, Set
 from typing import NamedTuple
 
 from ..languages import Language, language_named
-from .file_graph import ARGUMENT, RESULT, Definition
+from .file_graph import ARGUMENT, LAMBDA_OBJECT, RESULT, Definition
 from .modules import contains, directory_of, manifest_style, upwards
 from .resolver import MAX_CANDIDATES, NamePart, Resolution, ResolutionSource, Resolver, distance, parse_dotted
 from .symbol_table import (
@@ -25,6 +26,7 @@ from .symbol_table import (
     BoundName,
     Entry,
     ImportedName,
+    Lambda,
     SymbolTable,
     global_import_key,
     header_key,
@@ -57,6 +59,8 @@ DEFAULT_EXPORT = "default"
 
 MAX_IMPLEMENTATIONS = 20
 """A method with more candidates for its implementation has none."""
+
+_CALLABLE = frozenset({MODULE_VALUE, CLASS_VALUE, FUNCTION_VALUE})
 
 MAX_PARTS = 60
 """Places of one type that are read."""
@@ -98,24 +102,40 @@ class TypedResolver(Resolver):
         last = parts[-1].name
         rules = language_named(symbols.language)
         if len(parts) == 1:
-            found = self.read(path, within, parts, line)
+            found = self.read(path, within, parts, line, is_called=True)
             if found is None and self._may_be_global(path, within, last, rules):
                 around = self.object_around(path, within) if rules.has_mixins else None
                 below = self._below(around, last) if around is not None else ()
                 if around is not None and not (symbols.is_function(within) and self._is_in_class(path, around.name)):
                     around = None  # blocks of a class body, and modules, may run for another object
-                return below or self._reached_by_name(path, last, around)
+                if below or rules.global_kinds:
+                    return below or self._global(path, symbols.language, last, rules)
+                return tuple(filter(self._needs_no_object, self._reached_by_name(path, last, around)))
+            if found is not None and found.kind not in _CALLABLE and rules.has_fields_apart:
+                found = self.attribute(path, last)  # `let app: App = app()` calls no variable
             return self._called(found)
         receiver = self.read(path, within, parts[:-1], line)
         if receiver is None and rules.has_typed_names:
             receiver = self._named_like_type(path, within, parts[-2], last)
         if receiver is not None and receiver.kind == FUNCTION_VALUE and rules.has_bare_calls:
             receiver = self.result(receiver)
-        found = None if receiver is None else self.member(receiver, last)
+        found = None if receiver is None else self.member(receiver, last, is_called=True)
+        if receiver is not None and found is not None and (receiver.kind, found.kind) == (CLASS_VALUE, INSTANCE_VALUE):
+            # A variant of an enum is called.
+            return self._called(receiver) if receiver[1:3] == found[1:3] else ()
+        if rules.has_traits_in_scope and (found is None or found.kind == OUTSIDE_VALUE):
+            by_trait = self._trait_method(path, last)
+            if by_trait is not None or receiver is not None:
+                return (by_trait,) if by_trait is not None else ()
+        elif rules.has_extensions and (found is None or found.kind == OUTSIDE_VALUE):
+            imported = self._imported_extension(path, symbols, last)
+            if imported is not None:
+                return self._called(imported)
+            extensions = self._extensions_by_name(path, last) if receiver is not None else ()
+            if found is not None or (extensions and rules.declares_all):
+                return tuple(Resolution(each.path, each.name, "unique name") for each in extensions)
         if found is None and last not in rules.builtin_names:
             return self._by_member_name(path, receiver, last, rules)
-        if found is not None and found.kind == OUTSIDE_VALUE and rules.has_extensions:
-            return self._extensions_by_name(path, last)
         return self._called(self._after(found, parts[-1].operations))
 
     def _by_member_name(self, path: str, receiver: Value | None, name: str, rules: Language) -> tuple[Resolution, ...]:
@@ -130,6 +150,10 @@ class TypedResolver(Resolver):
         if receiver is not None and not self._is_open(receiver):
             return ()
         found = [target for target in self.by_name(rules.name, name, near=path) if "." in target.qualified_name]
+        if rules.declares_all and (receiver is not None or len(found) > 1):
+            return ()
+        if rules.has_traits_in_scope:  # methods from outside have any name: the type must be one that the file names
+            return tuple(found) if len(found) == 1 and self._is_bound(path, MODULE, _owner_name(found[0])) else ()
         # In a language without types a single word is too common to mean each of several methods.
         return tuple(found) if len(found) == 1 or "_" in name or not rules.has_mixins else ()
 
@@ -210,6 +234,50 @@ class TypedResolver(Resolver):
             return False  # all names of a package are known
         return rules.has_globals or self._has_outside_stars(path)
 
+    def _needs_no_object(self, target: Resolution) -> bool:
+        """Whether a plain name can mean a definition; a method needs an object where methods have no other use."""
+        rules = self._rules(target.path)
+        definition = self._header(target.path, target.qualified_name)
+        is_method = definition is not None and definition.kind in ("method", DECLARATION)
+        return rules.has_mixins or not (rules.has_implicit_object and is_method)
+
+    def _global(self, path: str, language: str, name: str, rules: Language) -> tuple[Resolution, ...]:
+        """The definition of a name that all files know: the only one, or the nearest where their kinds are limited."""
+        if not rules.global_kinds:
+            target = self.unique(language, name)
+            return () if target is None else (target,)
+        kinds = rules.global_kinds.split()
+        for target in self.by_name(language, name, near=path):
+            definition = self._header(target.path, target.qualified_name)
+            if definition is not None and definition.kind in kinds:
+                return (target,)
+        return ()
+
+    def _trait_method(self, path: str, name: str) -> Resolution | None:
+        """The method of a trait that the file imports or defines: only these are known for a type without a member."""
+        for trait_path, trait in self.memoised(self.shared, (path, "traits"), self._traits_in_scope, path) or ():
+            found = self.attribute(trait_path, f"{trait}.{name}")
+            if found is not None and found.kind == FUNCTION_VALUE:
+                return Resolution(found.path, found.name, "trait")
+        return None
+
+    def _traits_in_scope(self, path: str) -> tuple[tuple[str, str], ...]:
+        found: dict[tuple[str, str], None] = {}
+        for source in (path, *(module for module, direct in self.star_sources(path) if direct)):
+            symbols = self.symbols(source)
+            self.dependencies.add((source, NAME_LIST))
+            for key, entries in symbols.entries.items() if symbols is not None else ():
+                for entry in entries if key != STAR_IMPORTS else ():
+                    value: Value | None = None
+                    if isinstance(entry, ImportedName) and (entry.name or entry.local_name)[:1].isupper():
+                        value = self._imported(source, entry)
+                    elif isinstance(entry, Definition) and entry.kind in INTERFACE_KINDS:
+                        value = Value(CLASS_VALUE, source, key, "same file")
+                    definition = self._header(value.path, value.name) if value and value.kind == CLASS_VALUE else None
+                    if value is not None and definition is not None and definition.kind in INTERFACE_KINDS:
+                        found.update(dict.fromkeys(self.mro(value.path, value.name).classes))
+        return tuple(found)
+
     def _implementations(self, method: Value) -> tuple[Resolution, ...]:
         """The methods that implement a method of an interface, nearest to it first."""
         owner, _, name = method.name.rpartition(".")
@@ -230,7 +298,7 @@ class TypedResolver(Resolver):
         if len(places) > MAX_IMPLEMENTATIONS:
             return ()
         wanted = self.method_names(path, interface) if is_implicit else set()
-        wanted_type = self.identity(path, interface)
+        wanted_type, own = self.identity(path, interface), (path, f"{interface}.{name}")
         found: list[Resolution] = []
         for other, qualified in sorted(places, key=lambda place: distance(path, place[0])):
             owner = qualified.rpartition(".")[0] if is_implicit else qualified
@@ -242,7 +310,8 @@ class TypedResolver(Resolver):
             else:
                 fits = any(self.identity(*each) == wanted_type for each in self.mro(other, owner).classes)
             member = self.member(value, name) if fits else None
-            if member is not None and member.kind == FUNCTION_VALUE and (member.path, member.name) != (path, name):
+            own = (path, f"{interface}.{name}")
+            if member is not None and member.kind == FUNCTION_VALUE and (member.path, member.name) != own:
                 found.append(Resolution(member.path, member.name, "implementation"))
         return tuple(dict.fromkeys(found))
 
@@ -310,11 +379,20 @@ class TypedResolver(Resolver):
     # Names
 
     def read(
-        self, path: str, within: str, parts: tuple[NamePart, ...], line: int | None = None, *, is_type: bool = False
+        self,
+        path: str,
+        within: str,
+        parts: tuple[NamePart, ...],
+        line: int | None = None,
+        *,
+        is_type: bool = False,
+        is_called: bool = False,
     ) -> Value | None:
         """The value of a dotted expression in a scope (a qualified name); None when it is unknown.
 
         `is_type`: the expression is a type, so its first name is none of an object where the language separates them.
+        `is_called`: the expression is called, so it is no module, and a plain name is none of a variable where the
+        language separates them.
         """
         head, operations = parts[0]
         if head == "?":
@@ -324,13 +402,20 @@ class TypedResolver(Resolver):
             value = self._super(path, within)
             operations = operations[1:] if rules.super_is_called else operations
         else:
-            value = self.name(path, within, head, line, is_type=is_type)
+            is_head_called = operations.startswith("(") or (is_called and len(parts) == 1)
+            value = self.name(path, within, head, line, is_type=is_type, is_called=is_head_called)
+            if value is None and rules.module_separator and (parts[1:] or not is_called):
+                value = self._module_at(path, head, "") if not self._is_bound(path, within, head) else None
         value = self._after(value, operations)
-        for name, operations in parts[1:]:
+        for at, (name, operations) in enumerate(parts[1:], start=2):
             if value is None:
                 break
-            head = name
-            value = self._after(self.member(value, name), operations)
+            is_method = operations.startswith("(") or (is_called and at == len(parts) and not operations)
+            head, value = name, self.member(value, name, is_called=is_method)
+            if value is not None and value.kind == OUTSIDE_VALUE and rules.has_extensions and operations[:1] == "(":
+                extensions = () if rules.has_traits_in_scope else self._extensions_by_name(path, name)
+                value = extensions[0] if len(extensions) == 1 else value
+            value = self._after(value, operations)
         if value is None and rules.shared_names and not is_type and rules.is_shared(head):
             return _OUTSIDE  # the constants of the repository are known
         return value
@@ -347,7 +432,14 @@ class TypedResolver(Resolver):
         return value
 
     def name(
-        self, path: str, within: str, name: str, line: int | None = None, *, is_type: bool = False
+        self,
+        path: str,
+        within: str,
+        name: str,
+        line: int | None = None,
+        *,
+        is_type: bool = False,
+        is_called: bool = False,
     ) -> Value | None:
         """The value of a plain name: local, enclosing functions and classes, module, package, imports, built-ins."""
         symbols = self.symbols(path)
@@ -365,9 +457,15 @@ class TypedResolver(Resolver):
                 self.dependencies.add((path, key))
                 if entries is not None and symbols.is_foreign_part(key):
                     entries = None  # members of a type from outside of the scope
-                if entries is not None and (not only_types or _may_be_type(entries)):
+                if entries is not None and is_called and rules.has_function_names:
+                    entries = tuple(entry for entry in entries if not isinstance(entry, BoundName)) or None
+                    value = self._value(path, key, entries[0]) if entries is not None else None
+                    if value is not None and not self._is_constructor(value):
+                        return value
+                elif entries is not None and (not only_types or _may_be_type(entries)):
                     value = self._local(path, key, entries, symbols, line)
-                    if not self._is_constructor(value):
+                    is_own = value is None and rules.has_fields_apart and _names_itself(name, entries)
+                    if not is_own and not self._is_constructor(value):
                         return value
                 elif rules.package_style == "declared" or rules.has_extensions:
                     found = self._member_around(path, scope, name, symbols, rules, only_types)
@@ -375,7 +473,15 @@ class TypedResolver(Resolver):
                         return found
             if not is_shared and symbols.is_class(scope):
                 break
+            if line is not None:
+                found = self._member_of_lambda(path, scope, name, symbols, line)
+                if found is not None:
+                    return found
             scope = scope.rpartition(".")[0]
+        if line is not None:
+            found = self._member_of_lambda(path, MODULE, name, symbols, line)
+            if found is not None:
+                return found
         if within != MODULE and (name in rules.own_object.split() or name in rules.own_class.split()):
             around = self.object_around(path, within)
             if around is not None:
@@ -416,6 +522,28 @@ class TypedResolver(Resolver):
         if found is None or found.kind == OUTSIDE_VALUE or self._is_constructor(found):
             return None
         return found if not only_types or found.kind == CLASS_VALUE else None
+
+    def _member_of_lambda(self, path: str, scope: str, name: str, symbols: SymbolTable, line: int) -> Value | None:
+        """The value of a plain name as a member of an object around a lambda."""
+        for around in symbols.lambdas_at(scope, line):
+            key = f"{scope}.{LAMBDA_OBJECT}"
+            self.dependencies.add((path, key))
+            given = (path, key, "at", str(around.first_line), around.value.value)
+            value = self.memoised(self.local, given, self._read_lambda, path, around)
+            if value is None or value.kind not in _OBJECT_KINDS:
+                continue
+            of_object = (value.path, value.name, "member", name)
+            found = self.memoised(self.shared, of_object, self.member, value._replace(how="typed local"), name)
+            if found is not None and found.kind != OUTSIDE_VALUE:
+                return found
+        return None
+
+    def _read_lambda(self, path: str, around: Lambda) -> Value | None:
+        how, text, scope = around.value
+        if how == "annotation":
+            return self._typed(path, scope, text)
+        value = self.read(path, scope, parse_dotted(text), around.first_line - 1)
+        return self.result(value) if how == "call" else value
 
     def _is_constructor(self, value: Value | None) -> bool:
         """Whether a value is a constructor with the name of its class, which plain names do not mean."""
@@ -467,13 +595,15 @@ class TypedResolver(Resolver):
         owner, _, last = key.rpartition(".")
         if not rules.is_shared(last):
             return None
-        is_closed = rules.package_style == "declared" and not rules.has_open_types
+        is_closed = rules.package_style == "declared" and not (rules.has_open_types or rules.has_extensions)
         if symbols.package_key and not (is_closed and owner and self._is_type(symbols, owner)):
             found = self._in_package(path, symbols.package_key, key)
             if found is not None:
                 return found
         if owner:
-            return None
+            # The star imports of an inline module are those of its file.
+            is_inline = rules.module_separator and not self._is_type(symbols, owner) and symbols.is_class(owner)
+            return self._from_elsewhere(path, key.rpartition(".")[2], symbols) if is_inline else None
         if rules.package_style == "declared":
             family, _, package = symbols.package_key.partition("\0")
             while rules.has_outer_packages and package:
@@ -485,7 +615,20 @@ class TypedResolver(Resolver):
             return self._from_star(path, key, symbols)
         if self._is_private(symbols, key) or STAR_IMPORTS not in symbols.entries:
             return None
-        return self.memoised(self.shared, (path, key), self._star_imported, path, key)
+        found = self.memoised(self.shared, (path, key), self._star_imported, path, key)
+        if found is None and rules.module_separator:
+            return self.memoised(self.shared, (path, key, "star"), self._member_of_stars, path, key)
+        return found
+
+    def _member_of_stars(self, path: str, name: str) -> Value | None:
+        """The value of a name that a star import of an enum or an inline module brings."""
+        symbols = self.symbols(path)
+        for item in symbols.entries.get(STAR_IMPORTS, ()) if symbols is not None else ():
+            owner = self._module_at(path, item.module, "") if isinstance(item, ImportedName) else None
+            found = self.member(owner, name) if owner is not None and owner.kind == CLASS_VALUE else None
+            if found is not None and found.kind != OUTSIDE_VALUE:
+                return found
+        return None
 
     def _is_type(self, symbols: SymbolTable, name: str) -> bool:
         definition = symbols.definition(name)
@@ -516,6 +659,7 @@ class TypedResolver(Resolver):
         project = self._project(directory, ending) if places else ""
         found: dict[str, None] = {}
         for path, module in places:
+            self.dependencies.add((path, STAR_IMPORTS))
             other = directory_of(path)
             if contains(other, directory) if manifest_style(path) else self._project(other, ending) == project:
                 found[module] = None
@@ -562,16 +706,18 @@ class TypedResolver(Resolver):
         self.dependencies.add((key,))
         return Value(MODULE_VALUE, "", key[:-1] + ".", "import") if self._source.definitions_named(key) else None
 
-    def member(self, value: Value, name: str) -> Value | None:
-        """The value of `value.name`."""
+    def member(self, value: Value, name: str, *, is_called: bool = False) -> Value | None:
+        """The value of `value.name`, of a method if it is called and the language has fields of the same name."""
         kind, path = value.kind, value.path
         if kind == OUTSIDE_VALUE:
             return value
         if kind == MODULE_VALUE:
             return self._module_member(value, name)
         if name.startswith(ARGUMENT):
-            called = self._called(value)  # of a class its constructor
-            return self.attribute(called[-1].path, f"{called[-1].qualified_name}.{name}") if called else None
+            if kind == FUNCTION_VALUE:
+                return self.attribute(path, f"{value.name}.{name}")
+            called = self._called(value)[-1:]  # of a class its constructor
+            return self.attribute(called[0].path, f"{called[0].qualified_name}.{name}") if called else None
         if kind == COLLECTION_VALUE:
             return self._collection_method(value, name)
         if kind == FUNCTION_VALUE or (kind == METHOD_VALUE and self._rules(path).has_bare_calls):
@@ -579,16 +725,21 @@ class TypedResolver(Resolver):
             result = self.result(value)
             if result is None or result.kind == FUNCTION_VALUE:  # a function may return itself
                 return None
-            return self.member(result, name)
+            return self.member(result, name, is_called=is_called)
         own_how = "class attribute" if kind == CLASS_VALUE and value.how != "self" else value.how
-        if kind != SUPER_VALUE:
+        has_fields_apart = self._rules(path).has_fields_apart and kind == INSTANCE_VALUE
+        if kind != SUPER_VALUE and not has_fields_apart:
             found = self._own_member(path, value.name, name, own_how)
             if found is not None:
                 return found
         classes, complete, n_parts = self.mro(path, value.name)
         for depth, owner in enumerate(classes[n_parts:] if kind == SUPER_VALUE else classes):
             how = "super" if kind == SUPER_VALUE else "inherited" if depth >= n_parts else own_how
-            found = self._own_member(*owner, name, how) if owner != (path, value.name) else None
+            if owner == (path, value.name) and not has_fields_apart:
+                continue
+            found = self._own_member(*owner, name, how)
+            if has_fields_apart and found is not None and is_called != (found.kind == FUNCTION_VALUE):
+                found = None if is_called else self._field(owner[0], f"{owner[1]}.{name}") or found
             if found is not None:
                 return found
         if kind == SUPER_VALUE:
@@ -603,6 +754,13 @@ class TypedResolver(Resolver):
         elsewhere = found.path != path and found.how != "same package"
         return found._replace(how="typed attribute" if elsewhere or found.name != f"{owner}.{name}" else how)
 
+    def _field(self, path: str, key: str) -> Value | None:
+        """The value of a field, which a method of the same name does not hide."""
+        symbols = self.symbols(path)
+        entries = symbols.entries.get(key, ()) if symbols is not None else ()
+        fields = tuple(entry for entry in entries if isinstance(entry, BoundName))
+        return self.memoised(self.shared, (path, key, "field"), self._first, path, key, fields)
+
     def _outside_of_class(self, value: Value, classes: tuple[tuple[str, str], ...], name: str) -> Value | None:
         """A member that no class of the value has: an extension, the making of an object, an unwrapping."""
         rules = self._rules(value.path)
@@ -610,14 +768,18 @@ class TypedResolver(Resolver):
             found = self.extension(value.path, classes, name)
             if found is not None:
                 return found._replace(how=value.how)
-        if value.kind == CLASS_VALUE and rules.new_method and name == rules.new_method:
+        if value.kind == CLASS_VALUE and name in rules.new_method.split():
             return value
         if value.kind == INSTANCE_VALUE and name in rules.identity_methods.split():
             return value._replace(kind=METHOD_VALUE, how="returned type")
-        return None
+        is_known = rules.has_traits_in_scope and value.kind in (CLASS_VALUE, INSTANCE_VALUE)
+        return _OUTSIDE if rules.declares_all or is_known else None
 
-    def extension(self, path: str, classes: tuple[tuple[str, str], ...], name: str) -> Value | None:
-        """The member of a class that is defined outside of it; the nearest to a file if there are several."""
+    def extension(self, path: str, classes: tuple[tuple[str, str], ...], name: str, of: str = "") -> Value | None:
+        """The member of a class that is defined outside of it; the nearest to a file if there are several.
+
+        `of` is `ELEMENTS` for the collections of objects of the class.
+        """
         symbols = self.symbols(path)
         if symbols is None:
             return None
@@ -625,7 +787,7 @@ class TypedResolver(Resolver):
         if not places:
             return None
         types = {self.identity(*each) for each in classes}
-        lasts = {owner.rpartition(".")[2] for _, owner in classes}
+        lasts = {owner.rpartition(".")[2] + of for _, owner in classes}
         for other, key in places:
             table = self.symbols(other)
             extension = table.extensions.get(key) if table is not None else None
@@ -636,13 +798,67 @@ class TypedResolver(Resolver):
                 return self.attribute(other, key)
         return None
 
-    def _extensions_by_name(self, path: str, name: str) -> tuple[Resolution, ...]:
+    def _extensions_by_name(self, path: str, name: str) -> tuple[Value, ...]:
         """The few extensions of this name of types from outside of the repository."""
         symbols = self.symbols(path)
         assert symbols is not None
         places = self._places(f"{language_family(symbols.language)}\0+{name}", path)
-        found = [place for place in places if self._is_of_outside(*place)]
-        return tuple(Resolution(*place, "unique name") for place in found) if len(found) <= MAX_CANDIDATES else ()
+        if language_named(symbols.language).declares_all:
+            packages = self._visible_packages(path)
+            places = [place for place in places if self._package_around(*place) in packages]
+        values = (self.attribute(*place) for place in places if self._is_of_outside(*place))
+        found = dict.fromkeys(value for value in values if value is not None and value.kind == FUNCTION_VALUE)
+        return tuple(found) if len(found) <= MAX_CANDIDATES else ()
+
+    def _package_around(self, path: str, key: str) -> str:
+        """The package or namespace that holds a member outside of its type."""
+        symbols = self.symbols(path)
+        self.dependencies.add((path, key))
+        extension = symbols.extensions.get(key) if symbols is not None else None
+        if symbols is None or extension is None:
+            return ""
+        return (symbols.package_key.partition("\0")[2] + extension.scope).rstrip(".")
+
+    def _visible_packages(self, path: str) -> frozenset[str]:
+        """The packages and namespaces whose names a file can use: its own, those around it, and imported ones."""
+        return self.memoised(self.local, (path, "packages"), self._find_visible_packages, path) or frozenset()
+
+    def _find_visible_packages(self, path: str) -> frozenset[str]:
+        symbols = self.symbols(path)
+        if symbols is None:
+            return frozenset()
+        self.dependencies |= {(path, STAR_IMPORTS), (path, NAME_LIST)}
+        entries = symbols.entries.get(STAR_IMPORTS, ())
+        imported = {item.module for item in entries if isinstance(item, ImportedName)}
+        return frozenset({"", *symbols.namespaces(), *imported, *self._global_imports(path, symbols)})
+
+    def _imported_extension(self, path: str, symbols: SymbolTable, name: str) -> Value | None:
+        """The only extension that an import of this name means, whatever the type that it belongs to."""
+        found: dict[str, Value] = {}
+        for item in symbols.entries.get(name, ()):
+            if not isinstance(item, ImportedName):
+                return None
+            for other, key in self._places(f"{language_family(symbols.language)}\0+{item.name}", path):
+                table = self.symbols(other)
+                extension = table.extensions.get(key) if table is not None else None
+                if table is None or extension is None:
+                    continue
+                package = table.package_key.partition("\0")[2]
+                if (package + extension.scope).removesuffix(".") == item.module:
+                    self.dependencies.add((other, key))
+                    found.setdefault(key, Value(FUNCTION_VALUE, other, key, "import"))
+        return next(iter(found.values())) if len(found) == 1 else None
+
+    def distinct(self, places: list[tuple[str, str]], near: str) -> list[tuple[str, str]]:
+        found: dict[str, tuple[str, str]] = {}
+        for path, name in sorted(places, key=lambda place: distance(near, place[0])):
+            symbols = self.symbols(path)
+            if symbols is None or language_named(symbols.language).package_style != "declared":
+                return places
+            # Their places change with the package of the file.
+            self.dependencies |= {(symbols.package_key + name,), (symbols.package_key + name.partition(".")[0],)}
+            found.setdefault(symbols.package_key + name, (path, name))
+        return list(found.values())
 
     def _is_of_outside(self, path: str, key: str) -> bool:
         owner = self._owner(path, key)
@@ -773,6 +989,10 @@ class TypedResolver(Resolver):
         """The value of a local name: the latest assignment before `line`."""
         lines = symbols.lines.get(key)
         given = ""
+        if lines is not None and language_named(symbols.language).has_function_names:
+            variables = [at for at, entry in enumerate(entries) if isinstance(entry, BoundName)]
+            if variables:
+                entries, lines = tuple(entries[at] for at in variables), tuple(lines[at] for at in variables)
         if lines is not None and line is not None:
             latest = max((at for at in lines if at <= line), default=lines[0])
             entries = tuple(entry for entry, at in zip(entries, lines, strict=True) if at == latest)
@@ -800,7 +1020,7 @@ class TypedResolver(Resolver):
             return None
         if entry.how == "annotation":
             return self._typed(path, entry.scope, entry.value)
-        value = self.read(path, entry.scope, parse_dotted(entry.value))
+        value = self.read(path, entry.scope, parse_dotted(entry.value), is_called=entry.how == "call")
         if entry.how == "call":
             value = self.result(value)
         return value._replace(how="typed local") if value is not None and value.kind == INSTANCE_VALUE else value
@@ -823,6 +1043,8 @@ class TypedResolver(Resolver):
             if value is None:
                 return _OUTSIDE
             return value._replace(how="import") if value.kind in (CLASS_VALUE, FUNCTION_VALUE) else value
+        if rules.module_separator:
+            return self._module_at(path, item.module, item.name)
         style = rules.module_style
         module = "." * item.level + item.module
         if not item.name and style == "python" and item.local_name == item.module.partition(".")[0]:
@@ -842,11 +1064,28 @@ class TypedResolver(Resolver):
         value = self._module_member(target, item.name)
         return None if value is None else _as_imported(value, found[0], item.name)
 
+    def _module_at(self, path: str, module: str, name: str) -> Value | None:
+        """The value of a module path, or of a name in it, where a part may also be a type or an imported name."""
+        rules = self._rules(path)
+        found = self.module(rules.module_style, path, module)
+        if found:
+            target: Value | None = Value(MODULE_VALUE, found[0], "", "import")
+        else:
+            outer, separator, last = module.rpartition(rules.module_separator)
+            target = self._module_at(path, outer, last) if separator else self.attribute(path, module) or _OUTSIDE
+        if target is None or not name:
+            return target
+        value = self.member(target, name)
+        return value if value is None or not found else _as_imported(value, found[0], name)
+
     def _default_export(self, module: Value) -> Value | None:
         """What `export default` or `module.exports =` gives of a module."""
         if not module.path or module.path.endswith("/"):
             return None
-        value = self.attribute(module.path, DEFAULT_EXPORT)
+        name = DEFAULT_EXPORT
+        if self._rules(module.path).module_separator:  # `pub mod serve; pub use serve::serve;`
+            name = re.sub(r"(?:/mod)?\.\w+$", "", module.path).rpartition("/")[2]
+        value = self.attribute(module.path, name)
         return None if value is None or value.kind == MODULE_VALUE else _as_imported(value, module.path, value.name)
 
     def _module_member(self, module: Value, name: str) -> Value | None:
@@ -871,14 +1110,43 @@ class TypedResolver(Resolver):
         place = self._nearest.get((path, full))
         if place is None:
             places = [place.partition("\0")[::2] for place in self._source.definitions_named(full)]
-            if len(places) > 1 and self._rules(path).package_style == "declared":
-                places = [min(places, key=lambda place: (not _is_named_like(*place), distance(path, place[0])))]
-            place = self._nearest[path, full] = places[0] if places else ("", "")
+            place = self._nearest_of(path, places) if places else ("", "")
+            if self._rules(path).module_style != "include":  # included files are dependencies of each answer
+                self._nearest[path, full] = place
         other, name = place
         value = self.attribute(other, name) if other and place != (path, key) else None
         if value is None or value.kind not in (CLASS_VALUE, FUNCTION_VALUE):
             return value
         return value._replace(how="same package")
+
+    def _nearest_of(self, path: str, places: list[tuple[str, str]]) -> tuple[str, str]:
+        """The place of a global name that a file means: an included one, one in a file of its name, a near one."""
+        if len(places) == 1 or self._rules(path).package_style != "declared" or self._is_namespace(*places[0]):
+            return places[0]
+        included = self._included(path)
+        return min(
+            places, key=lambda place: (place[0] not in included, not _is_named_like(*place), distance(path, place[0]))
+        )
+
+    def _is_namespace(self, path: str, name: str) -> bool:
+        """Whether a definition is a namespace: all places of one are alike, and they are many."""
+        definition = self._header(path, name)
+        return definition is not None and definition.kind == "namespace"
+
+    def _included(self, path: str) -> Set[str]:
+        """The files that a file includes, with the source files of headers."""
+        symbols = self.symbols(path)
+        if symbols is None or STAR_IMPORTS not in symbols.entries or self._rules(path).module_style != "include":
+            return frozenset()
+        return (
+            self.memoised(self.shared, (path, STAR_IMPORTS, "files"), self._find_included, path, symbols) or frozenset()
+        )
+
+    def _find_included(self, path: str, symbols: SymbolTable) -> Set[str]:
+        self.dependencies.add((path, STAR_IMPORTS))
+        directory = directory_of(path)
+        modules = (item.module for item in symbols.entries[STAR_IMPORTS] if isinstance(item, ImportedName))
+        return frozenset(file for module in modules for file in self.module("include", directory, module))
 
     def _collection_method(self, collection: Value, name: str) -> Value:
         rules = self._rules(collection.path)
@@ -886,9 +1154,18 @@ class TypedResolver(Resolver):
             return collection._replace(kind=METHOD_VALUE, how="returned type")
         if name in rules.collection_methods.split():
             return collection._replace(kind=METHOD_VALUE, how="typed local")
+        if rules.has_extensions:
+            classes = self.mro(collection.path, collection.name).classes
+            found = self.extension(collection.path, classes, name, of=ELEMENTS)
+            if found is not None:
+                return found._replace(how=collection.how)
         return _OUTSIDE
 
     def _submodule(self, path: str, name: str) -> Value | None:
+        rules = self._rules(path)
+        if rules.module_separator:
+            found = self.module(rules.module_style, path, f"self{rules.module_separator}{name}")
+            return Value(MODULE_VALUE, found[0], "", "import") if found else None
         if self._rules(path).module_style not in ("python", ""):
             return None
         if not path.endswith(("/", "__init__.py", "__init__.pyi")):
@@ -942,8 +1219,12 @@ class TypedResolver(Resolver):
         found = []
         for item in symbols.entries.get(STAR_IMPORTS, ()):
             if isinstance(item, ImportedName):
-                style = language_named(symbols.language).module_style
-                files = self.module(style, directory_of(path), "." * item.level + item.module)
+                rules = language_named(symbols.language)
+                if rules.module_separator:
+                    value = self._module_at(path, item.module, "")
+                    found.append(value.path if value is not None and value.kind == MODULE_VALUE else "")
+                    continue
+                files = self.module(rules.module_style, directory_of(path), "." * item.level + item.module)
                 found.append(files[0] if files and not files[0].endswith("/") else "")
         return found
 
@@ -1001,7 +1282,10 @@ class TypedResolver(Resolver):
             key = f"{name}.{RESULT}"
             self.dependencies.add((path, key))
             entries = symbols.entries.get(key)
-            value = None if entries is None else self._first(path, key, entries)
+            if entries is not None:
+                value = self._first(path, key, entries)
+            else:
+                value = _OUTSIDE if language_named(symbols.language).declares_all else None
         elif definition.returns in ("Self", "typing.Self", "typing_extensions.Self"):
             around = self.object_around(path, name)
             return None if around is None else around._replace(how="returned type")
@@ -1025,12 +1309,14 @@ class TypedResolver(Resolver):
             if value is not None and value.kind == CLASS_VALUE and (value.path, value.name) != (path, name):
                 return self.mro(value.path, value.name)
         if definition.kind == "namespace":  # its names are global
-            return MethodResolutionOrder(((path, name),), True)
+            return MethodResolutionOrder(((path, name),), False)
         parts = self._parts(path, name, symbols)
         found, complete = [*parts], True
         for part_path, part in parts:
             around = part.rpartition(".")[0]
             for base in self._bases(part_path, part):
+                if base.endswith(ELEMENTS):
+                    continue
                 value = self.read(part_path, around, parse_dotted(base), is_type=True)
                 if value is None or value.kind != CLASS_VALUE:
                     complete = complete and base == "object"
@@ -1111,6 +1397,16 @@ def _is_named_like(path: str, name: str) -> bool:
     """Whether a file has the name of a definition, in any style of letters."""
     stem = path.rpartition("/")[2].partition(".")[0]
     return stem.replace("_", "").replace("-", "").lower() == name.rpartition(".")[2].replace("_", "").lower()
+
+
+def _owner_name(target: Resolution) -> str:
+    """The name of the type of a method."""
+    return target.qualified_name.rpartition(".")[0].rpartition(".")[2]
+
+
+def _names_itself(name: str, entries: tuple[Entry, ...]) -> bool:
+    """Whether a value of a variable begins with the name of the variable, which means an outer name there."""
+    return any(isinstance(entry, BoundName) and parse_dotted(entry.value)[0].name == name for entry in entries)
 
 
 def _as_imported(value: Value, module: str, name: str) -> Value:

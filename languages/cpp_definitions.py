@@ -184,14 +184,15 @@ def read_friend(walk: SyntaxWalk, node: Node) -> ScopedChildren:
 
 
 def read_class(walk: SyntaxWalk, node: Node) -> None:
-    """A class, struct, union or enum with a body."""
+    """A class, struct, union or enum with a body. The bases of a specialisation are not those of the template."""
     name = node.child_by_field_name("name")
     if name is None or node.child_by_field_name("body") is None:
         return
     dotted = scoped_name(walk, name)
     if dotted:
         kind = node.type.removesuffix("_specifier")
-        walk.add_definition(node, dotted, kind, header_line=name.start_point[0], bases=base_classes(walk, node))
+        bases = () if name.type == "template_type" else base_classes(walk, node)
+        walk.add_definition(node, dotted, kind, header_line=name.start_point[0], bases=bases)
         bind_type_parameters(walk, node)
 
 

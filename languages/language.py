@@ -72,6 +72,7 @@ class Language:
     source_filter: Callable[[bytes], bytes] | None = None  # blanks what the grammar cannot read; keeps all offsets
     family: str = ""  # languages whose files call each other's definitions; `name` when ""
     module_style: ModuleStyle = ""
+    module_separator: str = ""  # of an imported path, whose parts are modules, types, and names that they import
     import_lines: tuple[ImportPattern, ...] = ()  # forms of import statements that name files of the repository
     import_suffixes: str = ""  # file suffixes that an import may leave out, or of an included header's source, in order
     shares_directory: bool = False  # files of one directory see each other's definitions without imports
@@ -85,17 +86,20 @@ class Language:
     test_path: str = ""  # pattern of paths of files whose definitions only such files see
     own_object: str = "self this"  # words for the object or class around a method
     own_class: str = ""  # words for the class around a method
+    has_function_names: bool = False  # functions and variables may have one name: what is called is no variable
     super_word: str = ""  # for the object as an instance of its base class
     super_is_called: bool = False  # the word is a function
     constructor: str = ""  # name of constructors, beside the name of the class
-    new_method: str = ""  # method of a class that makes an object of it
+    new_method: str = ""  # methods of a class that make an object of it, unless it defines them
     call_method: str = ""  # name of the method that makes objects callable
     private_prefix: str = ""  # of names that a star import leaves out
     builtins: str = ""  # names that every file knows
     element_methods: str = ""  # methods of collections that return an element
     collection_methods: str = ""  # methods of collections that return a collection of the same elements
     identity_methods: str = ""  # methods of wrappers of a value, which give the value
+    has_fields_apart: bool = False  # a field and a method of a type may have the same name
     has_method_sets: bool = False  # a type implements an interface by its methods alone
+    has_traits_in_scope: bool = False  # a method of a trait is known where the file imports or defines the trait
     has_types: bool = False  # readers state the types of names, so `codegraph.typed_resolver` resolves calls
     has_bare_calls: bool = False  # a name without parentheses may be a call
     has_mixins: bool = False  # a class may get members at run time, and call those of classes that extend or include it
@@ -105,6 +109,7 @@ class Language:
     project_ending: str = ""  # of the names of files that describe a project, whose files have imports in common
     declares_all: bool = False  # a name that no file of the repository declares is from outside of it
     has_globals: bool = False  # names may be known in all files without an import
+    global_kinds: str = ""  # the only kinds of definitions that `has_globals` is true of
 
     @property
     def written(self) -> str:

@@ -599,10 +599,11 @@ def test_java():
         constructor Shop.Shop 7-7
         method Shop.pay -> Foo 8-10
         interface Shop.In 11-11
-        method Shop.In.m -> void 11-11
+        method Shop.In.m 11-11
         enum Shop.E 12-12
-        method Shop.E.n -> void 12-12
+        method Shop.E.n 12-12
         record Shop.R 13-13
+        method Shop.R.x 13-13
         constructor Shop.R.R 13-13
         Shop: call Store
         Shop.Shop: call super
@@ -615,6 +616,12 @@ def test_java():
         import List from java.util as List
         import run from a.b.C as run
         import * from x.y
+        Shop: T = Object
+        Shop: self.store: Store
+        Shop.Shop: db: Db
+        Shop.pay: x = ?
+        Shop.pay: y = ?
+        Shop.E: self.A: E
         """,
         "a.java",
     )
@@ -644,7 +651,7 @@ def test_rust():
         method Pay.pay -> Foo 7-7
         impl Shop(Pay) 8-10
         method Shop.pay -> Foo 9-9
-        function main -> Result 11-11
+        function main -> Foo 11-11
         macro mm 12-12
         Shop.pay: call self.store.load
         Shop.pay: call Foo.new
@@ -659,6 +666,8 @@ def test_rust():
         import * from crate::a::e
         import crate::a as a
         import x from super as y
+        import self::elsewhere as elsewhere
+        Shop: self.store: Store
         """,
         "a.rs",
     )

@@ -73,7 +73,6 @@ LANGUAGES = (
         module_style="include",
         import_suffixes="c cc cpp cxx",
         package_style="declared",
-        has_open_types=True,
         has_extensions=True,
         test_path=TEST_PATH,
         own_object="",

@@ -42,7 +42,6 @@ LANGUAGES = (
         module_style="include",
         import_suffixes="c cc cpp cxx",
         package_style="declared",
-        has_open_types=True,
         has_extensions=True,
         has_implicit_object=True,
         test_path=TEST_PATH,
@@ -51,5 +50,6 @@ LANGUAGES = (
         element_methods=_ELEMENT_METHODS,
         identity_methods="get value value_or release lock operator->",
         has_types=True,
+        has_globals=True,
     ),
 )

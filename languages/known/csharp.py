@@ -20,7 +20,7 @@ from ..csharp_bindings import (
     read_variables,
 )
 from ..csharp_errors import read_error
-from ..csharp_types import base_types, named_type, type_text
+from ..csharp_types import base_types, named_type, outer_name, type_text
 from ..declarations import SyntaxTable, readers_of
 from ..language import Language
 from ..lexer import Lexer, Open, Rule
@@ -133,7 +133,8 @@ def _bind_extension(walk: SyntaxWalk, owner: int, name: str, parameters: Node, c
     first = next((part for part in parameters.named_children if part.type == "parameter"), None)
     if first is None or not any(part.type == "modifier" and walk.text(part) == "this" for part in first.named_children):
         return
-    receiver = named_type(walk, first.child_by_field_name("type"))
+    described = first.child_by_field_name("type")
+    receiver = type_text(walk, described) or outer_name(walk, described)
     receiver = constraints.get(receiver, receiver)
     if receiver:
         around = walk.definitions[owner]
