@@ -169,6 +169,19 @@ class SymbolTable:
                 return entry
         return None
 
+    def is_constructor(self, qualified_name: str) -> bool:
+        """Whether a name is that of a constructor, by the word of the language or by the name of its class."""
+        definition, (owner, _, name) = self.definition(qualified_name), qualified_name.rpartition(".")
+        if definition is None or definition.kind not in FUNCTION_KINDS or not owner:
+            return False
+        if definition.kind == DECLARATION:
+            return name == owner.rpartition(".")[2]
+        return definition.kind == "constructor" or name == language_named(self.language).constructor
+
+    def constructor_of(self, owner: str) -> Definition | None:
+        """The first constructor in the body of a class."""
+        return next((each for each in self.members(owner) if self.is_constructor(each.qualified_name)), None)
+
     def members(self, qualified_name: str) -> tuple[Definition, ...]:
         """The definitions directly in a class or function, in source order."""
         if self._members is None:
