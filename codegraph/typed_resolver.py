@@ -1078,6 +1078,17 @@ class TypedResolver(Resolver):
         value = self.member(target, name)
         return value if value is None or not found else _as_imported(value, found[0], name)
 
+    def import_files(self, path: str, item: ImportedName, name: str) -> tuple[str, ...]:
+        """The files of the module from which an import takes a name; of a declared package those that define it."""
+        rules, symbols = self._rules(path), self.symbols(path)
+        if rules.package_style == "declared" and symbols is not None:
+            family = symbols.package_key.partition("\0")[0]
+            return tuple(place for place, _ in self._places(f"{family}\0{item.module}.{name}", path))
+        if rules.module_separator:
+            value = self._module_at(path, item.module, "")
+            return (value.path,) if value is not None and value.kind == MODULE_VALUE and value.path else ()
+        return self.module(rules.module_style, directory_of(path), "." * item.level + item.module)
+
     def _default_export(self, module: Value) -> Value | None:
         """What `export default` or `module.exports =` gives of a module."""
         if not module.path or module.path.endswith("/"):
