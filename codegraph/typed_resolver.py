@@ -259,7 +259,7 @@ class TypedResolver(Resolver):
         rules = self._rules(target.path)
         definition = self._header(target.path, target.qualified_name)
         is_method = definition is not None and definition.kind in ("method", DECLARATION)
-        return not (rules.has_implicit_object and is_method)
+        return rules.has_mixins or not (rules.has_implicit_object and is_method)
 
     def _global(self, path: str, language: str, name: str, rules: Language) -> tuple[Resolution, ...]:
         """The definition of a name that all files know: the only one, or the nearest where their kinds are limited."""
@@ -1182,6 +1182,17 @@ class TypedResolver(Resolver):
             return target
         value = self.member(target, name)
         return value if value is None or not found else _as_imported(value, found[0], name)
+
+    def import_files(self, path: str, item: ImportedName, name: str) -> tuple[str, ...]:
+        """The files of the module from which an import takes a name; of a declared package those that define it."""
+        rules, symbols = self._rules(path), self.symbols(path)
+        if rules.package_style == "declared" and symbols is not None:
+            family = symbols.package_key.partition("\0")[0]
+            return tuple(place for place, _ in self._places(f"{family}\0{item.module}.{name}", path))
+        if rules.module_separator:
+            value = self._module_at(path, item.module, "")
+            return (value.path,) if value is not None and value.kind == MODULE_VALUE and value.path else ()
+        return self.module(rules.module_style, directory_of(path), "." * item.level + item.module)
 
     def _default_export(self, module: Value) -> Value | None:
         """What `export default` or `module.exports =` gives of a module."""

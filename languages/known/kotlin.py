@@ -298,6 +298,7 @@ LANGUAGES = (
         comment=SLASHES,
         decorator=r"(?:@[\w.:]+(?:\([^()]*\))?\s+)*@[\w.:]+(?:\(.*\))?",
         blocks="braces",
+        member_operators="?. ::",
         grammar=("tree_sitter_kotlin", "language"),
         source_filter=_with_final_newline,
         readers=readers_of(_TABLE),
