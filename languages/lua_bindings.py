@@ -189,7 +189,7 @@ def read_field(walk: SyntaxWalk, node: Node) -> None:
     name, value = node.child_by_field_name("name"), node.child_by_field_name("value")
     if name is None or value is None or name.type != "identifier" or walk.scope == MODULE_SCOPE:
         return
-    if walk.definitions[walk.scope].kind != "table":
+    if walk.definitions[walk.scope].kind != "table" or walk.text(name).startswith("__"):
         return
     if value.type == "function_definition":
         walk.add_definition(node, walk.text(name), "function", header_line=name.start_point[0])

@@ -139,6 +139,7 @@ LANGUAGES = (
         header=_HEADER,
         indent="  ",
         clauses=dict.fromkeys(("else", "elseif"), "if x then\n"),
+        placeholder="body()",
         grammar=("tree_sitter_lua", "language"),
         readers=readers_of(_TABLE),
         module_style="lua",

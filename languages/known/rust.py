@@ -350,6 +350,7 @@ LANGUAGES = (
         comment=SLASHES,
         decorator=r"#\[.*\]",
         blocks="braces",
+        member_operators="::",
         grammar=("tree_sitter_rust", "language"),
         readers=readers_of(_TABLE),
         module_style="rust",
