@@ -18,6 +18,7 @@ from .manifests import GO_MANIFESTS, RUST_MANIFESTS, WEB_MANIFESTS, Facts, manif
 from .paths import PathTables, split_path, upwards
 from .python import PythonModules
 from .rust import RustModules
+from .source import find_sourced
 from .web import WebModules
 
 
@@ -84,6 +85,8 @@ class ModuleIndex:
             return tuple(path for path in self._tables.directories.get(directory, ()) if path.endswith(module))
         if kind == "lua":
             return find_lua_module(self._tables, directory, module)
+        if kind == "source":
+            return find_sourced(self._tables, directory, module)
         if kind == "include":
             return find_included(self._tables, directory, module)
         return find_class(self._tables, directory, module)
