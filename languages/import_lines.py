@@ -129,3 +129,5 @@ RUST_IMPORTS = (
     ),
     ImportPattern(re.compile(_RUST_PATH + r"(?P<typed>\w*)\Z", re.MULTILINE), re.compile(r"[^\n;]*;?")),
 )
+
+LUA_IMPORTS = (ImportPattern(re.compile(r"\brequire[ \t]*\(?[ \t]*[\"'](?P<typed>[\w./-]*)\Z")),)
