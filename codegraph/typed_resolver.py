@@ -392,6 +392,8 @@ class TypedResolver(Resolver):
             return self._called(Value(CLASS_VALUE, *above[0], "super")) if above else ()
         rules = self._rules(value.path)
         if value.kind == CLASS_VALUE:
+            if rules.package_style == "declared" and self._is_namespace(value.path, value.name):
+                return ()
             return (Resolution(value.path, value.name, value.how), *self._constructors(value, rules))
         if value.kind == INSTANCE_VALUE and value.how == "self" and rules.has_implicit_object:
             return self._constructors(value, rules)
@@ -1314,7 +1316,7 @@ class TypedResolver(Resolver):
             if self._rules(path).module_style != "include":  # included files are dependencies of each answer
                 self._nearest[path, full] = place
         other, name = place
-        if other and self._is_namespace(other, name) and name == key:
+        if other and path and name == key and self._is_namespace(other, name):
             return Value(CLASS_VALUE, path, key, "same package")  # its names are looked up as the file means them
         value = self.attribute(other, name) if other and place != (path, key) else None
         if value is None or value.kind not in (CLASS_VALUE, FUNCTION_VALUE):
