@@ -32,8 +32,12 @@ class Definition(NamedTuple):
     header_line: int  # the line that holds the name
     end_line: int
     parent: int  # index of the enclosing definition, or MODULE_SCOPE
-    bases: tuple[str, ...]  # base classes as dotted source text
+    bases: tuple[str, ...]  # base classes as dotted source text; of a function `OF_ONE_FILE` or nothing
     returns: str  # the return annotation as dotted source text, "" when there is none
+
+
+OF_ONE_FILE = ("static",)
+"""The `bases` of a function that other files do not know, unless they include its file."""
 
 
 class Call(NamedTuple):
@@ -56,7 +60,7 @@ class Import(NamedTuple):
 
     local_name: str  # what the name is called here; for `import a.b` without `as` it is "a"; "" for a star
     module: str  # dotted, without leading dots; other languages: the import path as written
-    level: int  # leading dots
+    level: int  # leading dots; of an import in a declared package, whose name may begin inside of the package: 1
     name: str  # the name taken from the module, "" when the module itself is imported, "*" for all
     line: int
     scope: int
@@ -80,6 +84,16 @@ class Binding(NamedTuple):
 
 RESULT = "()"
 """The name of a binding for the result of a function."""
+
+ARGUMENT = "#"
+"""The first character of the names of bindings for what a function gives to its arguments: "#1" is the first parameter
+of the function that is passed as the second argument, or the value of an `out` argument there; "#1#1" is the second
+parameter. Of the last argument also "#" and "##1", and "#this" is the object around a lambda there."""
+
+LAMBDA_OBJECT = "{"
+"""The name of bindings in pairs for the object around a lambda, whose members plain names mean: the first has its value
+and the first line of the lambda, the second, of an unknown value, the last line. Without the second one the lambda goes
+on to the end of the scope."""
 
 NODE_PARENT, NODE_START, NODE_END, NODE_BYTES, NODE_OPEN = range(5)
 """Rows of `FileGraph.nodes`."""

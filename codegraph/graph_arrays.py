@@ -23,6 +23,7 @@ from .file_graph import NODE_END, NODE_PARENT, NODE_START, FileGraph
 from .forest import Forest, depths, subtree_ends
 from .graph import CodeGraph
 from .intra_file import IntraFileRelations
+from .symbol_table import DECLARATION
 from .weights import Weights
 
 
@@ -336,7 +337,8 @@ def _call_rows(
     n_occurrences = 0
     for part, offset in zip(parts, listed_start[:-1].tolist(), strict=True):
         file = names.file(part.path)
-        first = {found.qualified_name: found for found in reversed(part.definitions)}
+        bodies_first = sorted(part.definitions, key=lambda found: found.kind == DECLARATION)
+        first = {found.qualified_name: found for found in reversed(bodies_first)}
         for name, it in first.items():
             definitions.append((offset + it.node, it.depth, names.definition(file, name), n_occurrences))
             n_occurrences += 1

@@ -10,10 +10,11 @@ import json
 from collections.abc import Iterable, Mapping, Set
 from typing import TYPE_CHECKING, Any, TypeAlias
 
+from ..languages import language_named
 from .file_graph import Definition
 from .modules import ModuleQuery, manifest_style, names_affected_by
-from .resolver import MAX_CANDIDATES, Dependency, MemoEntry, global_name_key
-from .symbol_table import STAR_IMPORTS, Entry, SymbolTable, changed_names
+from .resolver import MAX_PLACES, Dependency, MemoEntry, global_name_key
+from .symbol_table import STAR_IMPORTS, Entry, SymbolTable, changed_names, global_import_key
 from .typed_resolver import TypedResolver
 
 if TYPE_CHECKING:
@@ -70,9 +71,10 @@ def update_names(old: CodeGraph, new: CodeGraph, tables: _Tables) -> Invalidatio
     new._star_imported = old._star_imported.difference(tables).union(
         path for path, (_, now) in tables.items() if star_imports_of(now)
     )
-    # No answer depends on a file that did not exist; all answers that depend on a removed file are invalid.
+    # No answer depends on a file that did not exist; all answers that depend on a removed file, or on one that now
+    # declares another package, are invalid.
     names = {
-        path: {_ANY} if now is None else changed_names(was, now)
+        path: {_ANY} if now is None or now.package_key != was.package_key else changed_names(was, now)
         for path, (was, now) in tables.items()
         if was is not None
     }
@@ -89,7 +91,10 @@ def update_names(old: CodeGraph, new: CodeGraph, tables: _Tables) -> Invalidatio
 
 
 def star_imports_of(symbols: SymbolTable | None) -> tuple[Entry, ...]:
-    return symbols.entries.get(STAR_IMPORTS, ()) if symbols is not None else ()
+    """The star imports of a module by its files; names of declared packages are dependencies of their own."""
+    if symbols is None or language_named(symbols.language).package_style == "declared":
+        return ()
+    return symbols.entries.get(STAR_IMPORTS, ())
 
 
 def is_definition(symbols: SymbolTable | None, name: str) -> bool:
@@ -140,7 +145,9 @@ NameMoves: TypeAlias = dict[str, tuple[set[str], set[str]]]
 def _answer(key: str, graph: CodeGraph) -> tuple[str, ...]:
     """What resolution reads under a key: the definitions of a package, or the few of a name."""
     found = graph.definitions_named(key)
-    return found if "\0" in key or len(found) <= MAX_CANDIDATES else ()
+    if key.endswith("/"):  # only whether there is such a namespace
+        return found and ("",)
+    return found if "\0" in key or len(found) <= MAX_PLACES else ()
 
 
 def note_moves(moves: NameMoves, path: str, old: SymbolTable | None, new: SymbolTable | None) -> None:
@@ -156,9 +163,15 @@ def global_names(path: str, symbols: SymbolTable | None) -> set[tuple[str, str]]
         return set()
     keyed = ((global_name_key(symbols.language, d.name), d) for d in symbols.definitions)
     found = {(key, f"{path}\0{definition.qualified_name}") for key, definition in keyed if key is not None}
+    attributes = ((global_name_key(symbols.language, name), key) for name, key in symbols.attributes())
+    found.update((key, f"{path}\0{name}") for key, name in attributes if key is not None)
     found.update((key, f"{path}\0{name}") for key, name in symbols.implementation_keys())
+    found.update((key, f"{path}\0{name}") for key, name in symbols.extension_keys())
+    found.update((global_import_key(family), f"{path}\0{name}") for family, name in symbols.global_imports)
     if symbols.package_key:
-        found.update((f"{symbols.package_key}\0{key}", f"{path}\0{key}") for key in symbols.package_names())
+        found.update((symbols.package_key + key, f"{path}\0{key}") for key in symbols.package_names())
+        family = symbols.package_key.partition("\0")[0]
+        found.update((f"{family}\0{name}/", f"{path}\0") for name in symbols.namespaces())
     return found
 
 

@@ -83,6 +83,7 @@ class _Reachability:
         self._rules = language_named(symbols.language)
         self._own = self._rules.own_object.partition(" ")[0]  # "self", "this", or "" where the code names it itself
         self._chain = _scopes_around(graph, path, symbols, line)
+        self._within = MODULE if self._chain[0] == MODULE_SCOPE else symbols.scopes[self._chain[0]]
         self._mentions: dict[str, int] = {}  # dotted text -> the last line that mentions it
         self._local: list[str] = []  # receivers of the scopes around the line, latest mention last
         self._read_mentions()
@@ -142,9 +143,10 @@ class _Reachability:
     def _receivers(self) -> Iterator[str]:
         """The names that the code around the line can use, and the chains that it mentions."""
         seen: dict[str, None] = dict.fromkeys(self._local)
-        if self._classes_around():
+        if self._resolver.object_around(self._path, self._within) is not None:
+            own = f"{self._rules.own_object} {self._rules.own_class}"
             super_word = self._rules.super_word + ("()" if self._rules.super_is_called else "")
-            seen.update(dict.fromkeys(filter(None, (*self._rules.own_object.split(), super_word))))
+            seen.update(dict.fromkeys(filter(None, (*own.split(), super_word))))
         names = self._symbols.entries
         seen.update(dict.fromkeys(name for name in names if "." not in name and name != STAR_IMPORTS))
         # A chain from a module, as in `shop.Store`, has the same meaning everywhere in the file.
@@ -152,13 +154,8 @@ class _Reachability:
         seen.update(dict.fromkeys(m for m in self._mentions if "." in m and m.partition(".")[0] in imported))
         yield from reversed(seen)
 
-    def _classes_around(self) -> list[int]:
-        scopes = self._symbols.scopes
-        return [scope for scope in self._chain if scope != MODULE_SCOPE and self._symbols.is_class(scopes[scope])]
-
     def _value(self, receiver: str) -> Value | None:
-        within = MODULE if self._chain[0] == MODULE_SCOPE else self._symbols.scopes[self._chain[0]]
-        return self._resolver.read(self._path, within, parse_dotted(receiver), self._line)
+        return self._resolver.read(self._path, self._within, parse_dotted(receiver), self._line)
 
     def _via(self, receiver: str, value: Value) -> Iterator[ReachableSymbol]:
         """The definition of a receiver, and its members."""
@@ -197,7 +194,8 @@ class _Reachability:
             return
         names: Iterable[tuple[str, Value | None]]
         if self._wanted is None or (self._typed and not self._typed_receiver):
-            package = Value(MODULE_VALUE, f"{directory_of(self._path)}/", key, "")
+            folder = f"{directory_of(self._path)}/" if self._rules.package_style == "directory" else ""
+            package = Value(MODULE_VALUE, folder, key, "")
             names = self._resolver.exports(package).items()
         else:
             names = [(name, self._resolver.attribute(self._path, name)) for name in self._wanted]
@@ -207,18 +205,20 @@ class _Reachability:
 
     def _members(self, receiver: str, expression: str, value: Value) -> Iterator[ReachableSymbol]:
         seen: set[str] = set()
-        classes = self._resolver.mro(value.path, value.name).classes
+        classes, _, n_parts = self._resolver.mro(value.path, value.name)
         for depth, (path, name) in enumerate(classes):
-            if depth == 0 and value.kind == SUPER_VALUE:
+            if depth < n_parts and value.kind == SUPER_VALUE:
                 continue
             for file, member in self._resolver.members(path, name):
                 if member.name in seen:
                     continue
                 seen.add(member.name)
-                how = "super" if value.kind == SUPER_VALUE else "inherited" if depth else value.how
-                if value.kind == CLASS_VALUE and not depth and value.how != "self":
+                how = "super" if value.kind == SUPER_VALUE else "inherited" if depth >= n_parts else value.how
+                if value.kind == CLASS_VALUE and depth < n_parts and value.how != "self":
                     how = "class attribute"
                 yield self._reached(file, member, how, f"{expression}.{member.name}", receiver)
+                if receiver == self._own and self._rules.has_implicit_object:
+                    yield self._reached(file, member, how, member.name, receiver)
 
     def _one(self, receiver: str, expression: str, value: Value) -> Iterator[ReachableSymbol]:
         definition = self._graph.definition(value.path, value.name)

@@ -33,6 +33,7 @@ HOW = (
     "returned type",  # the receiver is the result of a call
     "constructor",  # the __init__ of a class that is called
     "implementation",  # a method of a type that implements the interface of the receiver
+    "trait",  # a method of a trait in scope; the receiver has no such member that is known
     "same package",  # defined in another file of the directory (Go, Java, C#)
     "unique name",  # the only definition of that name in the repository
     "same name",  # one of the few definitions of that name; the receiver is unknown
@@ -55,6 +56,8 @@ def resolve(graph: CodeGraph, path: str, scope: int, dotted: str, line: int | No
     found = TypedResolver(graph).read(path, within, parse_dotted(dotted), line)
     if found is None or found.kind not in (CLASS_VALUE, FUNCTION_VALUE, INSTANCE_VALUE, SUPER_VALUE):
         return ()
+    if graph.definition(found.path, found.name) is None:
+        return ()  # a namespace
     return (Resolution(found.path, found.name, found.how),)
 
 
@@ -70,14 +73,16 @@ def resolve_calls(
         return [], set()
     typed, generic = TypedResolver(source), GenericResolver(source)
     has_types = has_typed_resolution(symbols.language)
-    # The same call in the same scope resolves alike, unless its first name has several values there.
+    # The same call in the same scope resolves alike, unless its first name has several values there or may belong to the
+    # object around a lambda.
     several = {key.rpartition(".")[2] for key in symbols.lines} if has_types else set()
+    any_name = symbols.has_lambdas
     known: dict[tuple[int, str, int], tuple[Resolution, ...]] = {}
     found = []
     for index, call in enumerate(file.calls):
         if spans is not None and not any(start <= call.line < end for start, end in spans):
             continue
-        line = call.line if several and parse_dotted(call.callee)[0].name in several else -1
+        line = call.line if several and (any_name or parse_dotted(call.callee)[0].name in several) else -1
         targets = known.get((call.scope, call.callee, line))
         if targets is None:
             within = MODULE if call.scope == MODULE_SCOPE else symbols.scopes[call.scope]

@@ -7,10 +7,12 @@ Owns what an answer depends on, the memo table of a snapshot, and the handling o
 from __future__ import annotations
 
 import io
+import re
 from collections.abc import Callable, Set
 from functools import lru_cache
 from typing import NamedTuple, Protocol, TypeAlias, TypeVar
 
+from ..languages import language_named
 from .modules import ModuleQuery
 from .symbol_table import SymbolTable, language_family
 
@@ -33,6 +35,10 @@ _MAX_STEPS = 40
 MAX_CANDIDATES = 3
 """A name with more definitions is not resolved by name alone, and a call of an interface's method reaches no more
 implementations."""
+
+
+MAX_PLACES = 12
+"""A name with more definitions is not resolved by name alone, even if some of them have one global name."""
 
 
 class Resolution(NamedTuple):
@@ -183,9 +189,9 @@ class Resolver:
         self.dependencies.add(query)
         return self._source.find_module(query)
 
-    def unique(self, language: str, name: str) -> Resolution | None:
+    def unique(self, language: str, name: str, near: str = "") -> Resolution | None:
         """The definition of a name that only one definition of the repository has."""
-        found = self.by_name(language, name, near="")
+        found = self.by_name(language, name, near)
         return found[0] if len(found) == 1 else None
 
     def by_name(self, language: str, name: str, near: str) -> list[Resolution]:
@@ -195,10 +201,26 @@ class Resolver:
             return []
         self.dependencies.add((key,))
         found = [place.partition("\0")[::2] for place in self._source.definitions_named(key)]
+        if 1 < len(found) <= MAX_PLACES:
+            found = self.distinct(found, near)
         if len(found) > MAX_CANDIDATES:
             return []
+        if any(not self._is_definition(*place) for place in found):
+            return []  # an attribute has the name, too
+        tests = language_named(language).test_path
+        if near and tests and not re.search(tests, near):
+            found = [place for place in found if not re.search(tests, place[0])]
         how = "unique name" if len(found) == 1 else "same name"
         return [Resolution(path, name, how) for path, name in sorted(found, key=lambda at: distance(near, at[0]))]
+
+    def _is_definition(self, path: str, name: str) -> bool:
+        symbols = self.symbols(path)
+        self.dependencies.add((path, name))
+        return symbols is None or symbols.definition(name) is not None
+
+    def distinct(self, places: list[tuple[str, str]], near: str) -> list[tuple[str, str]]:
+        """The definitions without others of the same global name."""
+        return places
 
     def memoised(self, memo: Memo, key: Key, compute: Callable[..., _T | None], *arguments: object) -> _T | None:
         """`compute(*arguments)`, or the memoised result.

@@ -6,12 +6,14 @@ file; `resolve` follows names across files.
 
 from __future__ import annotations
 
+import json
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Mapping
 from typing import NamedTuple, TypeAlias
 
-from ..languages import language_named
-from .file_graph import MODULE_SCOPE, Binding, Definition, FileGraph
+from ..languages import Language, language_named
+from .file_graph import LAMBDA_OBJECT, MODULE_SCOPE, OF_ONE_FILE, Binding, Definition, FileGraph
+from .modules import CSHARP_MANIFESTS, manifest_style
 
 MODULE = ""
 """The qualified name of the scope at the top level of a file."""
@@ -19,11 +21,22 @@ MODULE = ""
 STAR_IMPORTS = "*"
 """The key of a file's star imports."""
 
+GLOBAL_IMPORT = "global"
+"""The local name of a star import that holds in all files of a project."""
+
 NAME_LIST = "."
 """The key that changes when a file's module gains or loses a name."""
 
-FUNCTION_KINDS = frozenset({"function", "method", "constructor", "macro"})
-_ENCLOSING_KINDS = FUNCTION_KINDS | {"namespace", "module"}
+DECLARATION = "declaration"
+"""The kind of a function without a body, which a member of the same name outside of the type may have."""
+
+FUNCTION_KINDS = frozenset({"function", "method", "constructor", "macro", DECLARATION})
+NAMESPACE_KINDS = frozenset({"namespace", "module"})
+PART_KINDS = frozenset({"impl", "extension"})
+"""Kinds of definitions that add members to a type, which is usually defined elsewhere."""
+
+_IMPLEMENTING_KINDS = frozenset({"class", "enum", "module", "object", "record", "struct"}) | PART_KINDS
+_ENCLOSING_KINDS = FUNCTION_KINDS | NAMESPACE_KINDS
 
 
 class ImportedName(NamedTuple):
@@ -35,6 +48,15 @@ class ImportedName(NamedTuple):
     name: str
 
 
+class Extension(NamedTuple):
+    """A member of a type that is defined outside of it: in a block for the type, or by a dotted name."""
+
+    name: str
+    owner: str  # the type as written, dotted
+    scope: str  # where `owner` must be read, a qualified name
+    key: str  # the qualified name of the member in its file
+
+
 class BoundName(NamedTuple):
     """A name that holds a value; see `file_graph.Binding`. `scope` is where `value` must be read."""
 
@@ -42,6 +64,18 @@ class BoundName(NamedTuple):
     value: str
     scope: str
 
+
+class Lambda(NamedTuple):
+    """A lambda with an object of its own: its value, and the lines of the lambda."""
+
+    value: BoundName
+    first_line: int
+    last_line: int
+    around: int  # index of the innermost lambda around it among those of the scope, -1 for none
+
+
+_NO_LINE = 1 << 30
+"""The last line of a lambda that is not closed."""
 
 Entry: TypeAlias = Definition | ImportedName | BoundName
 
@@ -52,13 +86,21 @@ class SymbolTable:
     For languages of the generic resolver, "~pay" lists all definitions named pay.
     """
 
-    __slots__ = ("_members", "definitions", "entries", "language", "lines", "package_key", "scopes")
+    __slots__ = (
+        *("_extensions", "_lambdas", "_members", "definitions", "entries", "global_imports", "has_lambdas"),
+        *("is_source", "language", "lines", "package_key"),
+        "scopes",
+    )
 
     def __init__(self, file: FileGraph) -> None:
         self._members: dict[str, tuple[Definition, ...]] | None = None
+        self._extensions: dict[str, Extension] | None = None
         self.language = file.language
-        self.package_key = package_key(language_named(file.language).module_style, file.path, file.package)
+        language = language_named(file.language)
+        self.package_key = package_key(language, file.path, file.package)
         self.definitions = file.definitions
+        endings = tuple(f".{suffix}" for suffix in language.import_suffixes.split())
+        self.is_source = language.module_style == "include" and file.path.endswith(endings)
         self.scopes = tuple(definition.qualified_name for definition in self.definitions)
         entries: dict[str, list[Entry]] = {}
         lines: dict[str, list[int]] = {}
@@ -82,9 +124,16 @@ class SymbolTable:
         starts = [definition.start_line for definition in self.definitions]
         for binding in file.bindings:
             self._bind(add, binding, starts)
+        self.global_imports = _global_imports(file)
+        if language.has_open_types or language.has_extensions:
+            _put_parts_last(entries, lines)
         self.entries: Mapping[str, tuple[Entry, ...]] = {key: tuple(found) for key, found in entries.items()}
-        # Only names with several meanings need lines.
-        self.lines = {key: tuple(found) for key, found in lines.items() if len(found) > 1}
+        if language.has_extensions:
+            self._extensions = {each.key: each for each in self._find_extensions(file.bindings)}
+        self.has_lambdas = any(binding.name == LAMBDA_OBJECT for binding in file.bindings)
+        # Only names with several meanings need lines, and those that may belong to the object around a lambda.
+        self.lines = {key: tuple(found) for key, found in lines.items() if len(found) > 1 or self.has_lambdas}
+        self._lambdas: dict[str, tuple[Lambda, ...]] = {}
 
     def key(self, scope: int, name: str) -> str:
         """The qualified name of `name` in the scope with this definition index."""
@@ -93,6 +142,10 @@ class SymbolTable:
     def is_class(self, qualified_name: str) -> bool:
         found = self.entries.get(qualified_name)
         return found is not None and is_class(found[0])
+
+    def is_function(self, qualified_name: str) -> bool:
+        found = self.entries.get(qualified_name)
+        return found is not None and isinstance(found[0], Definition) and found[0].kind in FUNCTION_KINDS
 
     def encloses_functions(self, qualified_name: str) -> bool:
         """Whether the names of a scope are known in the functions inside of it."""
@@ -106,6 +159,19 @@ class SymbolTable:
                 return entry
         return None
 
+    def is_constructor(self, qualified_name: str) -> bool:
+        """Whether a name is that of a constructor, by the word of the language or by the name of its class."""
+        definition, (owner, _, name) = self.definition(qualified_name), qualified_name.rpartition(".")
+        if definition is None or definition.kind not in FUNCTION_KINDS or not owner:
+            return False
+        if definition.kind == DECLARATION:
+            return name == owner.rpartition(".")[2]
+        return definition.kind == "constructor" or name == language_named(self.language).constructor
+
+    def constructor_of(self, owner: str) -> Definition | None:
+        """The first constructor in the body of a class."""
+        return next((each for each in self.members(owner) if self.is_constructor(each.qualified_name)), None)
+
     def members(self, qualified_name: str) -> tuple[Definition, ...]:
         """The definitions directly in a class or function, in source order."""
         if self._members is None:
@@ -118,6 +184,97 @@ class SymbolTable:
             self._members = {name: tuple(inner) for name, inner in found.items()}
         return self._members.get(qualified_name, ())
 
+    def lambdas_at(self, scope: str, line: int) -> Iterator[Lambda]:
+        """The lambdas with an object of their own around a line of a scope, innermost first."""
+        key = f"{scope}.{LAMBDA_OBJECT}" if scope else LAMBDA_OBJECT
+        if key not in self.entries:
+            return
+        if key not in self._lambdas:
+            self._lambdas[key] = self._find_lambdas(key)
+        lambdas = self._lambdas[key]
+        at = bisect_right(lambdas, line, key=lambda found: found.first_line) - 1
+        while at != -1:
+            if line <= lambdas[at].last_line:
+                yield lambdas[at]
+            at = lambdas[at].around
+
+    def is_bound_below(self, scope: str, key: str, line: int) -> bool:
+        """Whether a local name of a function is bound below a line only, so that it has another meaning there."""
+        if not self.has_lambdas or line < 0:
+            return False
+        around = self.definition(scope)
+        if around is None or around.kind not in FUNCTION_KINDS or isinstance(self.entries[key][0], Definition):
+            return False
+        return all(at > line for at in self.lines[key])
+
+    def _find_lambdas(self, key: str) -> tuple[Lambda, ...]:
+        entries = self.entries[key]
+        lines = self.lines[key]
+        ranges: list[tuple[int, int, int]] = []
+        for at, entry in enumerate(entries):
+            if isinstance(entry, BoundName) and entry.value:
+                is_closed = at + 1 < len(entries) and not entries[at + 1][1]
+                ranges.append((lines[at], -lines[at + 1] if is_closed else -_NO_LINE, at))
+        found: list[Lambda] = []
+        for first_line, last_line, at in sorted(ranges):
+            around = len(found) - 1
+            while around != -1 and found[around].last_line < first_line:
+                around = found[around].around
+            found.append(Lambda(entries[at], first_line, -last_line, around))  # type: ignore[arg-type]
+        return tuple(found)
+
+    @property
+    def extensions(self) -> Mapping[str, Extension]:
+        """The members of types that this file defines outside of them, by their qualified names."""
+        return self._extensions or {}
+
+    def _find_extensions(self, bindings: Iterable[Binding]) -> Iterator[Extension]:
+        for definition in self.definitions:
+            around = self.definitions[definition.parent] if definition.parent != MODULE_SCOPE else None
+            scope = around.qualified_name if around is not None else MODULE
+            written = definition.qualified_name.removeprefix(f"{scope}.") if scope else definition.qualified_name
+            owner = written.rpartition(".")[0]
+            if owner and definition.kind in FUNCTION_KINDS:
+                yield Extension(definition.name, owner, scope, definition.qualified_name)
+            elif around is not None and self.is_foreign_part(scope):
+                outer = self.definitions[around.parent].qualified_name if around.parent != MODULE_SCOPE else MODULE
+                yield Extension(definition.name, scope.removeprefix(f"{outer}."), outer, definition.qualified_name)
+        for binding in bindings:
+            owner, _, name = binding.name.rpartition(".")
+            if owner and owner != "self":
+                scope = MODULE if binding.scope == MODULE_SCOPE else self.scopes[binding.scope]
+                yield Extension(name, owner, scope, self.key(binding.scope, binding.name))
+
+    def is_foreign_part(self, qualified_name: str) -> bool:
+        """Whether this file defines members of a type without the type itself."""
+        kinds = {entry.kind for entry in self.entries.get(qualified_name, ()) if isinstance(entry, Definition)}
+        return bool(kinds) and kinds <= PART_KINDS
+
+    def extension_keys(self) -> Iterator[tuple[str, str]]:
+        """Keys and qualified names by which members outside of their types are found.
+
+        By the name of the member, and by the last name of the type; blocks for a type are found by the latter.
+        """
+        family = language_family(self.language)
+        for extension in self.extensions.values():
+            yield f"{family}\0+{extension.name}", extension.key
+            yield f"{family}\0&{extension.owner.rpartition('.')[2]}", extension.key
+        if self._extensions is not None:
+            for definition in self.definitions:
+                if definition.kind in PART_KINDS and self.is_foreign_part(definition.qualified_name):
+                    yield f"{family}\0&{definition.name}", definition.qualified_name
+
+    def attributes(self) -> Iterator[tuple[str, str]]:
+        """Names and qualified names of the attributes of classes, which no definition states.
+
+        Where classes change at run time, they count when a member is looked up by its name alone.
+        """
+        if language_named(self.language).has_mixins:
+            for key, entries in self.entries.items():
+                owner, _, name = key.rpartition(".")
+                if isinstance(entries[0], BoundName) and name.isidentifier() and self.is_class(owner):
+                    yield name, key
+
     def implementation_keys(self) -> Iterator[tuple[str, str]]:
         """Keys and qualified names by which the implementations of an interface are found.
 
@@ -128,21 +285,60 @@ class SymbolTable:
             if language.has_method_sets:
                 if "." in definition.qualified_name and definition.kind in FUNCTION_KINDS:
                     yield f"{language_family(self.language)}\0.{definition.name}", definition.qualified_name
-            elif language.has_interfaces and definition.kind == "class":
+            elif language.has_interfaces and definition.kind in _IMPLEMENTING_KINDS:
                 for base in definition.bases:
                     key = f"{language_family(self.language)}\0:{base.rpartition('.')[2]}"
                     yield key, definition.qualified_name
 
     def package_names(self) -> set[str]:
-        """The qualified names that other files of the package can refer to.
-
-        "Shop." says that the file defines methods of Shop outside of it.
-        """
+        """The keys of the qualified names that other files of the package can refer to, without the package's."""
+        if language_named(self.language).package_style == "declared":
+            return self._declared_names()
         names = {key for key in self.entries if "." not in key and not isinstance(self.entries[key][0], ImportedName)}
         for definition in self.definitions:
             if definition.parent == MODULE_SCOPE and "." in definition.qualified_name:
+                # "Shop." says that the file defines methods of Shop outside of it.
                 names |= {definition.qualified_name, definition.qualified_name.rpartition(".")[0] + "."}
         return names - {STAR_IMPORTS}
+
+    def _declared_names(self) -> set[str]:
+        """The names in no type and no function, and the types in open types."""
+        are_open = language_named(self.language).has_open_types
+        namespaces, types = {MODULE_SCOPE}, {MODULE_SCOPE}
+        names: set[str] = set()
+        for index, definition in enumerate(self.definitions):
+            is_type = definition.kind not in FUNCTION_KINDS
+            if not are_open and self.is_foreign_part(definition.qualified_name):
+                continue  # found by `extension_keys`
+            if definition.parent in namespaces or (are_open and is_type and definition.parent in types):
+                if not self.is_source or _is_linked(definition):
+                    names.add(definition.qualified_name)
+            if definition.kind in NAMESPACE_KINDS and definition.parent in namespaces:
+                namespaces.add(index)
+            if is_type and definition.parent in types:
+                types.add(index)
+        owners = {self.scopes[index] for index in namespaces if index != MODULE_SCOPE} | {MODULE}
+        for key, entries in self.entries.items():
+            if isinstance(entries[0], BoundName) and key.rpartition(".")[0] in owners:
+                names.add(key)
+        language = language_named(self.language)
+        return (
+            {name for name in names if language.is_shared(name.rpartition(".")[2])} if language.shared_names else names
+        )
+
+    def namespaces(self) -> set[str]:
+        """The declared package of the file, the namespaces that it defines, and those around them."""
+        declared = self.package_key.partition("\0")[2]
+        found = {declared[:-1]} if declared else set()
+        are_open = language_named(self.language).has_open_types
+        for definition in self.definitions:
+            if definition.kind in NAMESPACE_KINDS:
+                found.add(declared + definition.qualified_name)
+            elif are_open and "." in definition.qualified_name and definition.kind not in FUNCTION_KINDS:
+                found.add(declared + definition.qualified_name.rpartition(".")[0])  # `class A::Shop` without `module A`
+        return {
+            ".".join(parts[:end]) for name in found for parts in [name.split(".")] for end in range(1, len(parts) + 1)
+        }
 
     def scope_at(self, line: int) -> int:
         """Index of the innermost definition that contains `line`, MODULE_SCOPE outside of all."""
@@ -159,6 +355,17 @@ class SymbolTable:
             within = scope
         read_in = MODULE if within == MODULE_SCOPE else self.scopes[within]
         add(self.key(scope, name), BoundName(how, value, read_in), binding.line)  # type: ignore[operator]
+
+
+def _global_imports(file: FileGraph) -> tuple[tuple[str, str], ...]:
+    """The packages that the file imports for all files of its project, with the families of languages."""
+    if file.manifest and manifest_style(file.path) == CSHARP_MANIFESTS:
+        return tuple((CSHARP_MANIFESTS, name) for name in json.loads(file.manifest).get("usings", ()))
+    if not language_named(file.language).project_ending:
+        return ()
+    family = language_family(file.language)
+    stars = (item for item in file.imports if item.name == STAR_IMPORTS)
+    return tuple((family, item.module) for item in stars if item.local_name == GLOBAL_IMPORT)
 
 
 def is_class(entry: Entry) -> bool:
@@ -183,14 +390,17 @@ def has_typed_resolution(language: str) -> bool:
     return language_named(language).has_types
 
 
-def package_key(style: str, path: str, package: str) -> str:
-    """The key of the package of a file or a folder (with a slash at its end); "" without packages.
+def package_key(language: Language, path: str, package: str) -> str:
+    """The key of the package of a file or a folder (with a slash at its end), to which names are added.
 
-    The files of a Go folder share their names. Its external tests are a package of their own.
+    "" without packages. The files of a Go folder share their names; its external tests are a package of their own.
+    Declared packages of one family of languages have names in common: the package is a part of them.
     """
-    if style != "go":
-        return ""
-    return f"{style}:{path.rpartition('/')[0]}" + ("_test" if package.endswith("_test") else "")
+    if language.package_style == "directory":
+        return f"{language.name}:{path.rpartition('/')[0]}" + ("_test" if package.endswith("_test") else "") + "\0"
+    if language.package_style == "declared":
+        return f"{language.family or language.name}:\0" + (f"{package}." if package else "")
+    return ""
 
 
 def changed_names(old: SymbolTable | None, new: SymbolTable | None) -> set[str]:
@@ -208,6 +418,11 @@ def changed_names(old: SymbolTable | None, new: SymbolTable | None) -> set[str]:
             if _headers(now) != _headers(entries):
                 changed.add(header_key(key))
     return changed
+
+
+def global_import_key(family: str) -> str:
+    """The key of the packages that some files import for their projects."""
+    return f"{family}\0*"
 
 
 def header_key(qualified_name: str) -> str:
@@ -228,3 +443,22 @@ def _innermost(definitions: tuple[Definition, ...], starts: list[int], line: int
     while index != MODULE_SCOPE and definitions[index].end_line <= line:
         index = definitions[index].parent
     return index
+
+
+def _put_parts_last(entries: dict[str, list[Entry]], lines: dict[str, list[int]]) -> None:
+    """Of several meanings of a name, a block of members of a type and a function without a body are the last."""
+    for key, found in entries.items():
+        if len(found) > 1 and _is_part(found[0]):
+            order = sorted(range(len(found)), key=lambda at: _is_part(found[at]))
+            entries[key], lines[key] = [found[at] for at in order], [lines[key][at] for at in order]
+
+
+def _is_linked(definition: Definition) -> bool:
+    """Whether a definition in a source file of C is known elsewhere: a header must define types and macros."""
+    if definition.kind in NAMESPACE_KINDS:
+        return True
+    return definition.kind in FUNCTION_KINDS and definition.kind != "macro" and definition.bases != OF_ONE_FILE
+
+
+def _is_part(entry: Entry) -> bool:
+    return isinstance(entry, Definition) and (entry.kind in PART_KINDS or entry.kind == DECLARATION)

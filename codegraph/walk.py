@@ -67,10 +67,12 @@ class Walk:
         self.bindings: list[Binding] = []
         self.problems: list[str] = []
         self.package = ""  # the declared package or namespace
+        self.type_parameters: dict[int, Mapping[str, str]] = {}  # by definition; readers set and read them
         self.index = 0  # the listed node that is or contains the present node
         self.depth = 0  # edges from there down to the present node
         self.scope = MODULE_SCOPE  # innermost definition around the present node; a reader sets it for the children
         self.is_unsorted = False  # whether definitions were added before earlier ones
+        self._bare: list[int] = []  # the calls that are none if their name is a variable
         self._readers = readers
         self._limit = limit
 
@@ -112,6 +114,8 @@ class Walk:
                 around.pop()
         if root.has_error and not self.problems:
             self.problems.append("a bracket or a name is missing")
+        if self._bare:
+            self._remove_variables()
         if self.is_unsorted:
             self._sort_definitions()
         return _pack(self.source, parents, starts, ends, opened)
@@ -173,6 +177,11 @@ class Walk:
         if callee:
             self.calls.append(Call(callee, self.index, self.depth, node.start_point[0], self.scope))
 
+    def add_bare_call(self, node: Node, name: str) -> None:
+        """Add a call that is written as a bare name, unless its scope binds this name above it."""
+        self._bare.append(len(self.calls))
+        self.add_call(node, name)
+
     def add_binding(self, scope: int, name: str, how: str, value: str, node: Node) -> None:
         """Add a binding of a name of `scope` at the line of `node`."""
         self.bindings.append(Binding(scope, name, how, value, node.start_point[0]))
@@ -207,6 +216,18 @@ class Walk:
                 # No reader reads leaves, so children that are all leaves are not created, except errors.
                 if node.descendant_count > node.child_count + 1 or node.has_error:
                     nodes += node.named_children
+
+    def _remove_variables(self) -> None:
+        """Remove the calls by a bare name that are variables."""
+        first_lines: dict[tuple[int, str], int] = {}
+        for binding in self.bindings:
+            first_lines.setdefault((binding.scope, binding.name), binding.line)
+        bare = set(self._bare)
+        self.calls = [
+            call
+            for at, call in enumerate(self.calls)
+            if at not in bare or first_lines.get((call.scope, call.callee), call.line + 1) > call.line
+        ]
 
     def _sort_definitions(self) -> None:
         """Restore source order: error recovery adds the headers of an ERROR node before the nodes between them."""

@@ -38,6 +38,7 @@ FINDERS: dict[ModuleStyle, tuple[str, tuple[str, ...]]] = {
         ("package.json", "tsconfig.json", "jsconfig.json", "deno.json", "pnpm-workspace.yaml"),
     ),
     "go": ("packages of modules", ("go.mod", "go.work")),
+    "rust": ("modules of crates", ("Cargo.toml",)),
     "include": ("included files", ()),
     "class": ("files and folders of the class's name", ()),
 }

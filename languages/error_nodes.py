@@ -50,7 +50,7 @@ def _read_error(walk: SyntaxWalk, node: Node, header: Header) -> ScopedChildren:
         if child.is_named:
             parts.append(([child], around))
         if kind == "{":
-            if at == 0 and _begins_body(walk, child):
+            if at == 0 and begins_body(walk, child):
                 walk.scope = len(walk.definitions) - 1
             else:
                 header.define(walk, children, at + 1)
@@ -67,7 +67,7 @@ def _read_error(walk: SyntaxWalk, node: Node, header: Header) -> ScopedChildren:
     return parts
 
 
-def _begins_body(walk: SyntaxWalk, brace: Node) -> bool:
+def begins_body(walk: SyntaxWalk, brace: Node) -> bool:
     """Whether a brace at the beginning of an ERROR node opens the body of a function whose header precedes the node.
 
     Grammars that allow functions without a body accept the header alone, and reject the body that is cut.

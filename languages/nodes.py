@@ -101,3 +101,8 @@ def declared_name(declarator: Node | None) -> Node | None:
 def unquoted(walk: SyntaxWalk, string: Node) -> str:
     """The text of a string without its quotes."""
     return walk.text(string).strip("\"'`")
+
+
+def words(text: str) -> frozenset[str]:
+    """The words of a text."""
+    return frozenset(text.split())

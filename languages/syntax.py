@@ -5,7 +5,7 @@ Owns the types, and helpers that every reader needs. The walk itself is `codegra
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Protocol, TypeAlias
 
 if TYPE_CHECKING:  # the lexer needs no parser
@@ -24,9 +24,13 @@ class Defined(Protocol):
     @property
     def name(self) -> str: ...
     @property
+    def qualified_name(self) -> str: ...
+    @property
     def kind(self) -> str: ...
     @property
     def parent(self) -> int: ...
+    @property
+    def returns(self) -> str: ...
     @property
     def end_line(self) -> int: ...
 
@@ -39,6 +43,7 @@ class SyntaxWalk(Protocol):
     is_unsorted: bool  # definitions were added before earlier ones
     problems: list[str]
     package: str  # the declared package or namespace; a reader sets it
+    type_parameters: dict[int, Mapping[str, str]]  # of definitions: the types that type parameters mean; readers set it
 
     @property
     def definitions(self) -> Sequence[Defined]: ...
@@ -62,6 +67,8 @@ class SyntaxWalk(Protocol):
     def end_definition(self, definition: int, line: int) -> None: ...
 
     def add_call(self, node: Node, callee: str) -> None: ...
+
+    def add_bare_call(self, node: Node, name: str) -> None: ...
 
     def add_binding(self, scope: int, name: str, how: str, value: str, node: Node) -> None: ...
 

@@ -599,10 +599,11 @@ def test_java():
         constructor Shop.Shop 7-7
         method Shop.pay -> Foo 8-10
         interface Shop.In 11-11
-        method Shop.In.m -> void 11-11
+        method Shop.In.m 11-11
         enum Shop.E 12-12
-        method Shop.E.n -> void 12-12
+        method Shop.E.n 12-12
         record Shop.R 13-13
+        method Shop.R.x 13-13
         constructor Shop.R.R 13-13
         Shop: call Store
         Shop.Shop: call super
@@ -615,6 +616,12 @@ def test_java():
         import List from java.util as List
         import run from a.b.C as run
         import * from x.y
+        Shop: T = Object
+        Shop: self.store: Store
+        Shop.Shop: db: Db
+        Shop.pay: x = ?
+        Shop.pay: y = ?
+        Shop.E: self.A: E
         """,
         "a.java",
     )
@@ -644,7 +651,7 @@ def test_rust():
         method Pay.pay -> Foo 7-7
         impl Shop(Pay) 8-10
         method Shop.pay -> Foo 9-9
-        function main -> Result 11-11
+        function main -> Foo 11-11
         macro mm 12-12
         Shop.pay: call self.store.load
         Shop.pay: call Foo.new
@@ -659,6 +666,8 @@ def test_rust():
         import * from crate::a::e
         import crate::a as a
         import x from super as y
+        import self::elsewhere as elsewhere
+        Shop: self.store: Store
         """,
         "a.rs",
     )
@@ -685,7 +694,10 @@ def test_c():
         struct Item 4-4
         struct Shop 5-5
         enum E 6-6
-        function pay -> int 7-11
+        function pay 7-11
+        Item: self.x = ?
+        Shop: self.store: Store
+        pay: s: Shop
         pay: call s.cb
         pay: call load
         pay: call MAX
@@ -719,11 +731,20 @@ def test_cpp():
         class n.m.Shop(Base, x.Store) 2-10
         constructor n.m.Shop.Shop 4-4
         method n.m.Shop.~Shop 5-5
-        method n.m.Shop.pay -> int 6-6
+        method n.m.Shop.pay 6-6
         method n.m.Shop.get -> T 8-8
-        method n.m.Shop.operator== -> bool 9-9
-        method n.m.Shop.declared -> int 12-12
+        method n.m.Shop.operator== 9-9
+        declaration n.m.Shop.declared 7-7
+        method n.m.Shop.declared 12-12
         method Shop.ref -> Foo 13-13
+        n.m.Shop.Shop: db: Db
+        n.m.Shop.pay: x = ?
+        n.m.Shop.get: T = ?
+        n.m.Shop.operator==: o: Shop
+        n.m.Shop.declared: this: n.m.Shop
+        n.m.Shop.declared: x = ?
+        n.m.Shop.declared: t: x.Foo
+        Shop.ref: this: Shop
         n.m.Shop.Shop: call make
         n.m.Shop.Shop: call go
         n.m.Shop.pay: call store_.load().then
@@ -763,13 +784,14 @@ def test_csharp():
         namespace N.M 3-16
         class N.M.Shop(Base, I.J) 4-15
         constructor N.M.Shop.Shop 5-5
-        method N.M.Shop.Pay -> Task 6-10
+        method N.M.Shop.Pay -> Foo 6-10
         method N.M.Shop.P 11-11
         interface N.M.Shop.I 12-12
-        method N.M.Shop.I.M -> void 12-12
+        method N.M.Shop.I.M 12-12
         struct N.M.Shop.S 13-13
-        method N.M.Shop.Loc -> void 14-14
+        method N.M.Shop.Loc 14-14
         function N.M.Shop.Loc.L 14-14
+        N.M.Shop.Shop: call base
         N.M.Shop.Shop: call this.Go
         N.M.Shop.Pay: call A.Foo
         N.M.Shop.Pay: call store.Load().Then
@@ -780,6 +802,13 @@ def test_csharp():
         N.M.Shop.Loc: call L
         import * from System
         import C from A.B as X
+        N.M.Shop.Pay: x: object
+        N.M.Shop.Pay: q: A.Foo
+        N.M.Shop: self.P: object
+        N.M.Shop.Loc.L: y: object
+        N.M.Shop.Shop: db: Db
+        N.M.Shop.Pay: y = store.Load().Then.#0
+        N.M.Shop.Pay: y = ?
         """,
         "a.cs",
     )
@@ -813,10 +842,16 @@ def test_ruby():
         method N.Shop.make 8-8
         method N.Shop.valid? 9-14
         class A.B 17-17
-        N.Shop.initialize: call Store
+        N.Shop.initialize: db = ?
+        N.Shop.initialize: call Store.new
+        N.Shop: self.@store = Store()
+        N.Shop.make: x = ?
         N.Shop.make: call build
-        N.Shop.valid?: call store.load().then
-        N.Shop.valid?: call store.load
+        N.Shop.make: () = build()
+        N.Shop.valid?: call self.@store.load().then
+        N.Shop.valid?: call self.@store.load
+        N.Shop.valid?: y = self.@store.load()
+        N.Shop.valid?: call x
         N.Shop.valid?: call go
         N.Shop.valid?: call f
         N.Shop.valid?: call A.B.call
@@ -915,7 +950,7 @@ def test_a_closed_brace_ends_a_mended_definition():
         """
         namespace a 1-6
         struct a.Shop 2-5
-        method a.Shop.pay -> int 3-4
+        method a.Shop.pay 3-4
         function a.free_one 6-6
         """,
         "a.cpp",

@@ -1,10 +1,11 @@
 """Module resolution: the files that an import refers to, by the paths and manifests of a repository."""
 
 from .index import ModuleIndex, ModuleQuery, names_affected_by
-from .manifests import manifest_style, read_manifest
-from .paths import contains, directory_of, join_path
+from .manifests import CSHARP_MANIFESTS, manifest_style, read_manifest
+from .paths import contains, directory_of, join_path, upwards
 
 __all__ = [
+    "CSHARP_MANIFESTS",
     "ModuleIndex",
     "ModuleQuery",
     "contains",
@@ -13,4 +14,5 @@ __all__ = [
     "manifest_style",
     "names_affected_by",
     "read_manifest",
+    "upwards",
 ]

@@ -1,4 +1,5 @@
-"""Readers of manifests: package.json, tsconfig.json, jsconfig.json, deno.json, pnpm-workspace.yaml, go.mod and go.work.
+"""Readers of manifests: package.json, tsconfig.json, deno.json, pnpm-workspace.yaml, go.mod, go.work, *.csproj and
+Cargo.toml.
 
 `read_manifest` reduces the text of a manifest to the facts that module resolution needs, in JSON
 (`FileGraph.manifest`). A manifest is data: nothing is executed, no other file is read. A broken one has no facts and
@@ -11,21 +12,34 @@ Facts, all optional:
 - pnpm-workspace.yaml: `workspaces`.
 - tsconfig.json, jsconfig.json: `extends`, `base_url`, `paths`, `references`, `include`, `is_solution`.
 - go.mod, go.work: `module`, `replace`, `use`.
+- *.csproj, *.props and *.targets of MSBuild: `usings`, the namespaces that all files of the project import.
+- Cargo.toml: `name`; `crate`, the name of the library where it differs; `library`, its path; `targets`, paths of the
+  roots of other crates; `manual`, directories in which not every file is one; `dependencies` by the names in code, with
+  `path`, `package` and `workspace`; `shared`, the dependencies of the workspace.
 """
 
 from __future__ import annotations
 
 import json
 import re
+import sys
 from collections.abc import Callable
 from typing import Any, TypeAlias
+from xml.parsers import expat
 
 from ...errors import ControlFlow
+
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib
 
 Facts: TypeAlias = dict[str, Any]
 
 WEB_MANIFESTS = "web"
 GO_MANIFESTS = "go"
+CSHARP_MANIFESTS = "csharp"
+RUST_MANIFESTS = "rust"
 
 
 def manifest_style(path: str) -> str:
@@ -230,6 +244,84 @@ def _go_mod(text: str) -> Facts:
     return facts
 
 
+# C#
+
+_MSBUILD = (".csproj", ".props", ".targets")
+
+
+def _msbuild(text: str) -> Facts:
+    """The items `<Using Include="A.B;C"/>` of a project."""
+    if "<!DOCTYPE" in text or "<!ENTITY" in text:
+        raise _Invalid("contains a document type declaration")
+    parser = expat.ParserCreate()
+    found: list[str] = []
+
+    def start(name: str, attributes: dict[str, str]) -> None:
+        if name == "Using" and "Alias" not in attributes:
+            found.extend(part.strip() for part in attributes.get("Include", "").split(";"))
+
+    parser.StartElementHandler = start
+    try:
+        parser.Parse(text.encode("utf-8", "replace"), True)
+    except expat.ExpatError as error:
+        raise _Invalid(f"is not valid XML on line {error.lineno}") from None
+    return {"usings": list(dict.fromkeys(name for name in found if name and "$(" not in name))}
+
+
+# Rust
+
+_TARGET_KINDS = {"bench": "benches", "bin": "src/bin", "example": "examples", "test": "tests"}
+
+
+def _cargo(text: str) -> Facts:
+    """A package, a workspace, or both."""
+    try:
+        data = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        line = re.search(r"line (\d+)", str(error))
+        raise _Invalid(f"is not valid TOML{f' on line {line[1]}' if line else ''}") from None
+    except RecursionError:
+        raise _Invalid("is nested too deeply") from None
+    package, library = _table(data.get("package")), _table(data.get("lib"))
+    targets = {kind: data.get(kind) for kind in _TARGET_KINDS}
+    tables = [data, *_table(data.get("target")).values()]
+    dependencies: dict[str, dict[str, Any]] = {}
+    for table in tables:
+        for kind in ("dependencies", "dev-dependencies", "build-dependencies"):
+            dependencies.update(_dependencies(_table(table).get(kind)))
+    return {
+        "name": _string(package.get("name")),
+        "crate": _string(library.get("name")),
+        "library": _string(library.get("path")),
+        "targets": [
+            path
+            for listed in targets.values()
+            for each in (listed if isinstance(listed, list) else [])
+            if (path := _string(_table(each).get("path")))
+        ],
+        "manual": [
+            directory
+            for kind, directory in _TARGET_KINDS.items()
+            if package.get("autobins" if kind == "bin" else f"auto{directory}") is False
+        ],
+        "dependencies": dependencies,
+        "shared": _dependencies(_table(data.get("workspace")).get("dependencies")),
+    }
+
+
+def _dependencies(table: object) -> dict[str, dict[str, Any]]:
+    """The dependencies that may be in the repository, by the names in code."""
+    found: dict[str, dict[str, Any]] = {}
+    for name, value in _table(table).items():
+        facts = {key: _string(_table(value).get(key)) for key in ("path", "package")}
+        facts = {key: text for key, text in facts.items() if text}
+        if _table(value).get("workspace") is True:
+            found[name.replace("-", "_")] = {**facts, "workspace": True}
+        elif facts:
+            found[name.replace("-", "_")] = facts
+    return found
+
+
 _Reader: TypeAlias = Callable[[str], Facts]
 _READERS: dict[str, tuple[str, _Reader]] = {
     "package.json": (WEB_MANIFESTS, _package),
@@ -238,6 +330,7 @@ _READERS: dict[str, tuple[str, _Reader]] = {
     "pnpm-workspace.yaml": (WEB_MANIFESTS, _pnpm_workspace),
     "go.mod": (GO_MANIFESTS, _go_mod),
     "go.work": (GO_MANIFESTS, _go),
+    "Cargo.toml": (RUST_MANIFESTS, _cargo),
 }
 _TSCONFIG = re.compile(r"[tj]sconfig[-.\w]*\.json")
 
@@ -247,4 +340,6 @@ def _reader(path: str) -> tuple[str, _Reader] | None:
     found = _READERS.get(name)
     if found is None and name.endswith(".json") and _TSCONFIG.fullmatch(name):
         return WEB_MANIFESTS, _tsconfig
+    if found is None and name.endswith(_MSBUILD):
+        return CSHARP_MANIFESTS, _msbuild
     return found

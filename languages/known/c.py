@@ -1,69 +1,63 @@
-"""C. C++ reuses these rules."""
+"""C. A `.h` is parsed as C++, whose readers these are too."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-from ..declarations import SyntaxTable, readers_of
+from ..cpp_bindings import read_catch, read_lambda, read_range_loop
+from ..cpp_definitions import (
+    read_alias,
+    read_call,
+    read_class,
+    read_declaration,
+    read_friend,
+    read_function,
+    read_include,
+    read_macro,
+    read_namespace,
+    read_namespace_alias,
+    read_new,
+    read_typedef,
+    read_using,
+)
+from ..cpp_errors import CppHeader
+from ..cpp_macros import without_macros
+from ..error_nodes import error_reader
 from ..language import Language
 from ..lexer import Lexer
 from ..lexical_rules import CHARACTER, SLASH_COMMENTS, SLASH_MARKS, SLASHES, quoted
-from ..nodes import NEEDS_BODY, declared_name, define_named, returned_type, spelled
-from ..syntax import MODULE_SCOPE, SyntaxWalk
-
-if TYPE_CHECKING:
-    from tree_sitter import Node
-
+from ..syntax import NodeReader
 
 LEXER = Lexer((*SLASH_COMMENTS, *quoted('"'), CHARACTER), signs="/\"'", comment_marks=SLASH_MARKS)
 
+_READERS: dict[str, NodeReader] = {
+    "ERROR": error_reader("", CppHeader),
+    "call_expression": read_call,
+    "compound_literal_expression": read_new,
+    "declaration": read_declaration,
+    "enum_specifier": read_class,
+    "field_declaration": read_declaration,
+    "function_definition": read_function,
+    "preproc_function_def": read_macro,
+    "preproc_include": read_include,
+    "struct_specifier": read_class,
+    "type_definition": read_typedef,
+    "union_specifier": read_class,
+}
+CPP_READERS: dict[str, NodeReader] = {
+    **_READERS,
+    "alias_declaration": read_alias,
+    "catch_clause": read_catch,
+    "class_specifier": read_class,
+    "for_range_loop": read_range_loop,
+    "friend_declaration": read_friend,
+    "lambda_expression": read_lambda,
+    "namespace_alias_definition": read_namespace_alias,
+    "namespace_definition": read_namespace,
+    "new_expression": read_new,
+    "using_declaration": read_using,
+}
 
-def read_include(walk: SyntaxWalk, node: Node) -> None:
-    """C and C++: an include imports all declarations of its file."""
-    path = node.child_by_field_name("path")
-    if path is not None and path.type in ("string_literal", "system_lib_string"):
-        walk.add_import(node, "", walk.text(path).strip('"<>'), "*")
-
-
-def _read_c_function(walk: SyntaxWalk, node: Node) -> None:
-    name = declared_name(node.child_by_field_name("declarator"))
-    if name is not None:
-        define_named(walk, node, name, _c_function_kind(walk, name), returns=returned_type(walk, node, "type"))
-
-
-def _c_function_kind(walk: SyntaxWalk, name: Node) -> str:
-    """A constructor has the name of its class, around it or before it; a name with a class before it is a method."""
-    *owners, last = spelled(walk, name).split(".")
-    around = walk.definitions[walk.scope].name if walk.scope != MODULE_SCOPE else ""
-    if last == (owners[-1] if owners else around):
-        return "constructor"
-    return "method" if owners else "function"
-
-
-def _read_typedef(walk: SyntaxWalk, node: Node) -> None:
-    """`typedef struct { … } Item;` names an anonymous type."""
-    described, name = node.child_by_field_name("type"), node.child_by_field_name("declarator")
-    if described is None or name is None or described.type not in NEEDS_BODY:
-        return
-    if described.child_by_field_name("name") is None and described.child_by_field_name("body") is not None:
-        define_named(walk, node, name, described.type.removesuffix("_specifier"))
-
-
-TABLE = SyntaxTable(
-    definitions={
-        "enum_specifier": "enum",
-        "preproc_function_def": "macro",
-        "struct_specifier": "struct",
-        "union_specifier": "union",
-    },
-    calls={"call_expression": "function"},
-    headers="enum struct union",
-    others={
-        "function_definition": _read_c_function,
-        "preproc_include": read_include,
-        "type_definition": _read_typedef,
-    },
-)
+TEST_PATH = r"(?:^|/)(?:tests?|testing)/|_test\.(?:cc|cpp|c)$"
+_BUILTINS = "NULL abort assert calloc errno exit fclose fopen fprintf free malloc memcpy memset printf realloc strlen"
 
 LANGUAGES = (
     Language(
@@ -72,10 +66,19 @@ LANGUAGES = (
         lexer=LEXER,
         comment=SLASHES,
         blocks="braces",
+        member_operators="->",
         grammar=("tree_sitter_c", "language"),
-        readers=readers_of(TABLE),
+        source_filter=without_macros,
+        readers=_READERS,
         family="native",
         module_style="include",
         import_suffixes="c cc cpp cxx",
+        package_style="declared",
+        has_extensions=True,
+        test_path=TEST_PATH,
+        own_object="",
+        index_method="operator[]",
+        builtins=_BUILTINS,
+        has_types=True,
     ),
 )

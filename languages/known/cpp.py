@@ -2,29 +2,27 @@
 
 from __future__ import annotations
 
-from ..declarations import SyntaxTable, readers_of
+from ..cpp_macros import without_macros
 from ..language import Language
 from ..lexer import Lexer, Open, Rule
 from ..lexical_rules import SLASHES
+from .c import CPP_READERS, TEST_PATH
 from .c import LEXER as C_LEXER
-from .c import TABLE as C_TABLE
 
 _LEXER = Lexer(
     (Rule(r'(?<=R)"(?P<mark>\w*)\(', Open("string", end=r'[)]\g<mark>"', closing=')"')), *C_LEXER.rules),
     signs=C_LEXER.signs,
     comment_marks=C_LEXER.comment_marks,
 )
-_TABLE = SyntaxTable(
-    definitions={
-        **C_TABLE.definitions,
-        "class_specifier": "class",
-        "namespace_definition": "namespace",
-    },
-    calls={**C_TABLE.calls, "new_expression": "type"},
-    bases=frozenset({"base_class_clause"}),
-    headers="class enum namespace struct union",
-    others=C_TABLE.others,
+
+_BUILTINS = (
+    "append assign at back begin c_str cbegin cend clear count data emplace emplace_back empty end erase find first front"
+    " get insert length lock max min move nullptr open pop_back pop_front push push_back push_front rbegin release rend"
+    " reserve reset resize second size std str substr swap top unlock value"
 )
+"""The namespace of the standard library, and names of its members."""
+
+_ELEMENT_METHODS = "at back begin cbegin end find front rbegin top value lower_bound upper_bound"
 
 LANGUAGES = (
     Language(
@@ -36,10 +34,23 @@ LANGUAGES = (
         comment=SLASHES,
         decorator=r"template\s*<.*>|\[\[.*\]\]",
         blocks="braces",
+        member_operators=":: ->",
         grammar=("tree_sitter_cpp", "language"),
-        readers=readers_of(_TABLE),
+        source_filter=without_macros,
+        readers=CPP_READERS,
         family="native",
         module_style="include",
         import_suffixes="c cc cpp cxx",
+        package_style="declared",
+        has_extensions=True,
+        has_implicit_object=True,
+        test_path=TEST_PATH,
+        own_object="this",
+        builtins=_BUILTINS,
+        element_methods=_ELEMENT_METHODS,
+        identity_methods="get lock release second value value_or",
+        index_method="operator[]",
+        has_types=True,
+        has_globals=True,
     ),
 )

@@ -183,6 +183,7 @@ LANGUAGES = (
         module_style="go",
         import_lines=GO_IMPORTS,
         shares_directory=True,
+        package_style="directory",
         test_ending="_test.go",
         own_object="",
         builtins=_BUILTINS,
