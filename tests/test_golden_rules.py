@@ -27,7 +27,15 @@ from weft.server.config import CompletionOptions
 from weft.server.workspace.text import TextLines
 
 GOLDEN = Path(__file__).parent / "golden"
-SUFFIXES = {"typescript": "ts", "javascript": "js", "tsx": "tsx", "go": "go", "python": "py"}
+SUFFIXES = {
+    "typescript": "ts",
+    "javascript": "js",
+    "tsx": "tsx",
+    "go": "go",
+    "java": "java",
+    "python": "py",
+    "scala": "scala",
+}
 LEAST_CASES = 15
 
 

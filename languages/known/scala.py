@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 from ..declarations import SyntaxTable, readers_of
@@ -50,6 +51,16 @@ _LEXER = Lexer(
     signs="/\"'`",
     comment_marks=SLASH_MARKS,
 )
+
+
+_HEADER = re.compile(
+    r".*(?:[)=]|=>|\b(?:catch|do|else|finally|match|try|with|yield))\s*\{\s*(?://.*)?"
+    r"|.*(?:\{|\bcase\b)[^{}\"]*=>\s*(?://.*)?"  # the parameters of a lambda, a pattern
+    r"|\s*(?:(?:abstract|case|final|implicit|lazy|opaque|override|package|private(?:\[\w+\])?|protected|sealed)\s+)*"
+    r"(?:(?:class|enum|extension|for|given|if|object|package|trait|while)\b[^;]*\{\s*(?:\w+\b[^{}=]*=>\s*)?(?://.*)?"
+    r"|(?:def|val|var)\b.*(?<![=!<>])=\s*(?://.*)?)"
+)
+"""A line that ends with the beginning of a body."""
 
 
 # Packages and imports
@@ -373,6 +384,7 @@ LANGUAGES = (
         comment=SLASHES,
         decorator=r"@[\w.]+(?:\[.*\])?(?:\(.*\))?",
         blocks="braces",
+        header=_HEADER,
         indent="  ",
         grammar=("tree_sitter_scala", "language"),
         readers=readers_of(_TABLE),
