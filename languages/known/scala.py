@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from ..declarations import SyntaxTable, readers_of
 from ..error_nodes import error_reader
+from ..import_lines import SCALA_IMPORTS
 from ..language import Language
 from ..lexer import Lexer, Open, Rule
 from ..lexical_rules import CHARACTER, SLASH_MARKS, SLASHES, block_comment, line_comment, quoted
@@ -389,6 +390,7 @@ LANGUAGES = (
         grammar=("tree_sitter_scala", "language"),
         readers=readers_of(_TABLE),
         family="jvm",
+        import_lines=SCALA_IMPORTS,
         package_style="declared",
         has_relative_imports=True,
         has_extensions=True,
