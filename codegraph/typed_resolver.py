@@ -1509,7 +1509,21 @@ class TypedResolver(Resolver):
         else:
             # A type parameter belongs to the function itself.
             value = self._typed(path, name, definition.returns)
+            if value is not None and value.kind == OUTSIDE_VALUE and self._is_type_parameter(path, name, definition):
+                return None  # the type arguments of the object decide
         return value if value is None or value.kind == OUTSIDE_VALUE else value._replace(how="returned type")
+
+    def _is_type_parameter(self, path: str, name: str, function: Definition) -> bool:
+        """Whether the result of a function is a type parameter of itself or of a class around it."""
+        symbols, scope = self.symbols(path), name
+        while scope and symbols is not None:
+            key = f"{scope}.{function.returns.removesuffix(ELEMENTS)}"
+            self.dependencies.add((path, key))
+            entries = symbols.entries.get(key)
+            if entries is not None:
+                return isinstance(entries[0], BoundName) and entries[0].how == "alias"
+            scope = scope.rpartition(".")[0]
+        return False
 
     def _header(self, path: str, name: str) -> Definition | None:
         """The definition of a name, for its bases or its return annotation."""
