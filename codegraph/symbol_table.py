@@ -87,7 +87,17 @@ class SymbolTable:
     """
 
     __slots__ = (
-        *("_extensions", "_lambdas", "_members", "definitions", "entries", "global_imports", "language", "lines", "package_key"),
+        *(
+            "_extensions",
+            "_lambdas",
+            "_members",
+            "definitions",
+            "entries",
+            "global_imports",
+            "language",
+            "lines",
+            "package_key",
+        ),
         "scopes",
     )
 
@@ -275,6 +285,8 @@ class SymbolTable:
         names: set[str] = set()
         for index, definition in enumerate(self.definitions):
             is_type = definition.kind not in FUNCTION_KINDS
+            if not are_open and self.is_foreign_part(definition.qualified_name):
+                continue  # found by `extension_keys`
             if definition.parent in namespaces or (are_open and is_type and definition.parent in types):
                 names.add(definition.qualified_name)
             if definition.kind in NAMESPACE_KINDS and definition.parent in namespaces:

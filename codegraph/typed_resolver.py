@@ -687,12 +687,26 @@ class TypedResolver(Resolver):
         entries = symbols.entries.get(STAR_IMPORTS, ())
         modules = [(item.module, item.level) for item in entries if isinstance(item, ImportedName)]
         modules += [(module, 0) for module in self._global_imports(path, symbols)]
-        found = (self._declared_around(path, symbols, *module) for module in dict.fromkeys(modules))
-        return tuple(value for value in found if value is not None and value.kind in (MODULE_VALUE, CLASS_VALUE))
+        found = (
+            self._declared_around(path, symbols, *module) or self._object_named(path, symbols, module[0])
+            for module in dict.fromkeys(modules)
+        )
+        kinds = (MODULE_VALUE, CLASS_VALUE, INSTANCE_VALUE)
+        return tuple(value for value in found if value is not None and value.kind in kinds)
+
+    def _object_named(self, path: str, symbols: SymbolTable, name: str) -> Value | None:
+        """The object in a variable of a file whose members an import brings: `import builder._`."""
+        if "." in name or not language_named(symbols.language).has_relative_imports:
+            return None
+        for key, entries in symbols.entries.items():
+            if key.rpartition(".")[2] == name and isinstance(entries[0], BoundName):
+                value = self._first(path, key, entries)
+                return self.result(value) if value is not None and value.kind == FUNCTION_VALUE else value
+        return None
 
     def _declared_around(self, path: str, symbols: SymbolTable, dotted: str, level: int) -> Value | None:
         """The value of a name in an import: a global name, or with a level one in the packages around the import."""
-        found = self.declared(path, dotted)
+        found = self.imported(path, dotted)
         if found is None and level:
             around = sorted(symbols.namespaces(), key=lambda package: -len(package))
             values = (self.declared(path, f"{package}.{dotted}") for package in around)
@@ -708,6 +722,15 @@ class TypedResolver(Resolver):
             if self._source.definitions_named(key):
                 return Value(MODULE_VALUE, "", f"{family}\0{around}{name}.", "import")
         return None
+
+    def imported(self, path: str, dotted: str) -> Value | None:
+        """The value of the path of an import, a global name; in some languages also in the package of the file."""
+        found = self.declared(path, dotted)
+        symbols = self.symbols(path)
+        if found is None and symbols is not None and language_named(symbols.language).has_relative_imports:
+            package = symbols.package_key.partition("\0")[2]
+            return self.declared(path, package + dotted) if package else None
+        return found
 
     def declared(self, path: str, dotted: str) -> Value | None:
         """The value of a global name: a definition, a member of one, or a namespace."""

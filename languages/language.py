@@ -79,6 +79,7 @@ class Language:
     package_style: PackageStyle = ""
     shared_names: str = ""  # pattern of the names that inner scopes and other files know without an object; "" for all
     has_outer_packages: bool = False  # the names of the packages around a package are known in it
+    has_relative_imports: bool = False  # the path of an import may begin in the package of the file
     has_open_types: bool = False  # several places may define the parts of one type
     has_extensions: bool = False  # functions outside of a type, in any file, may be methods of it
     has_implicit_object: bool = False  # the members of the classes around a plain name are among its meanings
