@@ -152,7 +152,9 @@ class TypedResolver(Resolver):
         if receiver is not None and not self._is_open(receiver):
             return ()
         found = [target for target in self.by_name(rules.name, name, near=path) if "." in target.qualified_name]
-        if rules.declares_all and (receiver is not None or len(found) > 1 or not _has_words(name)):
+        if rules.declares_all and (receiver is not None or len(found) > 1):
+            return ()
+        if rules.declares_all and rules.has_typed_names and not _has_words(name):
             return ()
         if rules.has_traits_in_scope:  # methods from outside have any name: the type must be one that the file names
             return tuple(found) if len(found) == 1 and self._is_bound(path, MODULE, _owner_name(found[0])) else ()
