@@ -154,8 +154,6 @@ class TypedResolver(Resolver):
         found = [target for target in self.by_name(rules.name, name, near=path) if "." in target.qualified_name]
         if rules.declares_all and (receiver is not None or len(found) > 1):
             return ()
-        if rules.declares_all and rules.has_typed_names and not _has_words(name):
-            return ()
         if rules.has_traits_in_scope:  # methods from outside have any name: the type must be one that the file names
             return tuple(found) if len(found) == 1 and self._is_bound(path, MODULE, _owner_name(found[0])) else ()
         # In a language without types a single word is too common to mean each of several methods.
@@ -1421,11 +1419,6 @@ class TypedResolver(Resolver):
     def _is_private(self, symbols: SymbolTable, name: str) -> bool:
         prefix = language_named(symbols.language).private_prefix
         return bool(prefix) and name.startswith(prefix)
-
-
-def _has_words(name: str) -> bool:
-    """Whether a name has several words: one word is a method of too many classes outside of the repository."""
-    return any(character.isupper() or character == "_" for character in name[1:])
 
 
 def _may_be_type(entries: tuple[Entry, ...]) -> bool:
