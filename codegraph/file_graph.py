@@ -32,8 +32,12 @@ class Definition(NamedTuple):
     header_line: int  # the line that holds the name
     end_line: int
     parent: int  # index of the enclosing definition, or MODULE_SCOPE
-    bases: tuple[str, ...]  # base classes as dotted source text
+    bases: tuple[str, ...]  # base classes as dotted source text; of a function `OF_ONE_FILE` or nothing
     returns: str  # the return annotation as dotted source text, "" when there is none
+
+
+OF_ONE_FILE = ("static",)
+"""The `bases` of a function that other files do not know, unless they include its file."""
 
 
 class Call(NamedTuple):

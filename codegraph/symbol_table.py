@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import NamedTuple, TypeAlias
 
 from ..languages import Language, language_named
-from .file_graph import LAMBDA_OBJECT, MODULE_SCOPE, Binding, Definition, FileGraph
+from .file_graph import LAMBDA_OBJECT, MODULE_SCOPE, OF_ONE_FILE, Binding, Definition, FileGraph
 from .modules import CSHARP_MANIFESTS, manifest_style
 
 MODULE = ""
@@ -87,17 +87,8 @@ class SymbolTable:
     """
 
     __slots__ = (
-        *(
-            "_extensions",
-            "_lambdas",
-            "_members",
-            "definitions",
-            "entries",
-            "global_imports",
-            "language",
-            "lines",
-            "package_key",
-        ),
+        *("_extensions", "_lambdas", "_members", "definitions", "entries", "global_imports", "has_lambdas"),
+        *("is_source", "language", "lines", "package_key"),
         "scopes",
     )
 
@@ -108,6 +99,8 @@ class SymbolTable:
         language = language_named(file.language)
         self.package_key = package_key(language, file.path, file.package)
         self.definitions = file.definitions
+        endings = tuple(f".{suffix}" for suffix in language.import_suffixes.split())
+        self.is_source = language.module_style == "include" and file.path.endswith(endings)
         self.scopes = tuple(definition.qualified_name for definition in self.definitions)
         entries: dict[str, list[Entry]] = {}
         lines: dict[str, list[int]] = {}
@@ -137,12 +130,9 @@ class SymbolTable:
         self.entries: Mapping[str, tuple[Entry, ...]] = {key: tuple(found) for key, found in entries.items()}
         if language.has_extensions:
             self._extensions = {each.key: each for each in self._find_extensions(file.bindings)}
-        # Only names with several meanings need lines, and lambdas that are not closed.
-        self.lines = {
-            key: tuple(found)
-            for key, found in lines.items()
-            if len(found) > 1 or key.rpartition(".")[2] == LAMBDA_OBJECT
-        }
+        self.has_lambdas = any(binding.name == LAMBDA_OBJECT for binding in file.bindings)
+        # Only names with several meanings need lines, and those that may belong to the object around a lambda.
+        self.lines = {key: tuple(found) for key, found in lines.items() if len(found) > 1 or self.has_lambdas}
         self._lambdas: dict[str, tuple[Lambda, ...]] = {}
 
     def key(self, scope: int, name: str) -> str:
@@ -169,6 +159,19 @@ class SymbolTable:
                 return entry
         return None
 
+    def is_constructor(self, qualified_name: str) -> bool:
+        """Whether a name is that of a constructor, by the word of the language or by the name of its class."""
+        definition, (owner, _, name) = self.definition(qualified_name), qualified_name.rpartition(".")
+        if definition is None or definition.kind not in FUNCTION_KINDS or not owner:
+            return False
+        if definition.kind == DECLARATION:
+            return name == owner.rpartition(".")[2]
+        return definition.kind == "constructor" or name == language_named(self.language).constructor
+
+    def constructor_of(self, owner: str) -> Definition | None:
+        """The first constructor in the body of a class."""
+        return next((each for each in self.members(owner) if self.is_constructor(each.qualified_name)), None)
+
     def members(self, qualified_name: str) -> tuple[Definition, ...]:
         """The definitions directly in a class or function, in source order."""
         if self._members is None:
@@ -194,6 +197,15 @@ class SymbolTable:
             if line <= lambdas[at].last_line:
                 yield lambdas[at]
             at = lambdas[at].around
+
+    def is_bound_below(self, scope: str, key: str, line: int) -> bool:
+        """Whether a local name of a function is bound below a line only, so that it has another meaning there."""
+        if not self.has_lambdas or line < 0:
+            return False
+        around = self.definition(scope)
+        if around is None or around.kind not in FUNCTION_KINDS or isinstance(self.entries[key][0], Definition):
+            return False
+        return all(at > line for at in self.lines[key])
 
     def _find_lambdas(self, key: str) -> tuple[Lambda, ...]:
         entries = self.entries[key]
@@ -252,6 +264,17 @@ class SymbolTable:
                 if definition.kind in PART_KINDS and self.is_foreign_part(definition.qualified_name):
                     yield f"{family}\0&{definition.name}", definition.qualified_name
 
+    def attributes(self) -> Iterator[tuple[str, str]]:
+        """Names and qualified names of the attributes of classes, which no definition states.
+
+        Where classes change at run time, they count when a member is looked up by its name alone.
+        """
+        if language_named(self.language).has_mixins:
+            for key, entries in self.entries.items():
+                owner, _, name = key.rpartition(".")
+                if isinstance(entries[0], BoundName) and name.isidentifier() and self.is_class(owner):
+                    yield name, key
+
     def implementation_keys(self) -> Iterator[tuple[str, str]]:
         """Keys and qualified names by which the implementations of an interface are found.
 
@@ -288,7 +311,8 @@ class SymbolTable:
             if not are_open and self.is_foreign_part(definition.qualified_name):
                 continue  # found by `extension_keys`
             if definition.parent in namespaces or (are_open and is_type and definition.parent in types):
-                names.add(definition.qualified_name)
+                if not self.is_source or _is_linked(definition):
+                    names.add(definition.qualified_name)
             if definition.kind in NAMESPACE_KINDS and definition.parent in namespaces:
                 namespaces.add(index)
             if is_type and definition.parent in types:
@@ -427,6 +451,13 @@ def _put_parts_last(entries: dict[str, list[Entry]], lines: dict[str, list[int]]
         if len(found) > 1 and _is_part(found[0]):
             order = sorted(range(len(found)), key=lambda at: _is_part(found[at]))
             entries[key], lines[key] = [found[at] for at in order], [lines[key][at] for at in order]
+
+
+def _is_linked(definition: Definition) -> bool:
+    """Whether a definition in a source file of C is known elsewhere: a header must define types and macros."""
+    if definition.kind in NAMESPACE_KINDS:
+        return True
+    return definition.kind in FUNCTION_KINDS and definition.kind != "macro" and definition.bases != OF_ONE_FILE
 
 
 def _is_part(entry: Entry) -> bool:

@@ -9,13 +9,22 @@ outside of the repository is known to be outside.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Set
+from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
 from ..languages import Language, language_named
 from .file_graph import ARGUMENT, LAMBDA_OBJECT, RESULT, Definition
 from .modules import contains, directory_of, manifest_style, upwards
-from .resolver import MAX_CANDIDATES, NamePart, Resolution, ResolutionSource, Resolver, distance, parse_dotted
+from .resolver import (
+    MAX_CANDIDATES,
+    MAX_PLACES,
+    NamePart,
+    Resolution,
+    ResolutionSource,
+    Resolver,
+    distance,
+    parse_dotted,
+)
 from .symbol_table import (
     DECLARATION,
     FUNCTION_KINDS,
@@ -69,6 +78,10 @@ MIN_TYPED_NAME = 3
 """Characters; a shorter name of a variable says nothing about its type."""
 
 _OBJECT_KINDS = (INSTANCE_VALUE, CLASS_VALUE)
+_FINAL_KINDS = frozenset({"enum", "struct", "union"})
+_INCLUDE_DEPTH = 2
+"""Steps of includes that say which of several definitions of a name a file means."""
+
 INTERFACE_KINDS = frozenset({"interface", "trait"})
 _CONSTRUCTOR_KINDS = frozenset({"constructor", DECLARATION})
 """Kinds of a member with the name of its class."""
@@ -103,6 +116,8 @@ class TypedResolver(Resolver):
         rules = language_named(symbols.language)
         if len(parts) == 1:
             found = self.read(path, within, parts, line, is_called=True)
+            if found is not None and found.kind == INSTANCE_VALUE and found.how != "self" and rules.call_method:
+                found = self._function_behind(path, within, last, line, found)
             if found is None and self._may_be_global(path, within, last, rules):
                 around = self.object_around(path, within) if rules.has_mixins else None
                 below = self._below(around, last) if around is not None else ()
@@ -122,23 +137,39 @@ class TypedResolver(Resolver):
         if receiver is not None and receiver.kind == FUNCTION_VALUE and rules.has_bare_calls:
             receiver = self.result(receiver)
         found = None if receiver is None else self.member(receiver, last, is_called=True)
+        if rules.module_separator and (found is None or found.kind == OUTSIDE_VALUE):
+            found = self._path(path, within, parts) or found
         if receiver is not None and found is not None and (receiver.kind, found.kind) == (CLASS_VALUE, INSTANCE_VALUE):
             # A variant of an enum is called.
             return self._called(receiver) if receiver[1:3] == found[1:3] else ()
         if rules.has_traits_in_scope and (found is None or found.kind == OUTSIDE_VALUE):
-            by_trait = self._trait_method(path, last)
+            is_value = self._is_value(path, within, parts[:-1])
+            by_trait = self._trait_method(path, last) if is_value and last not in rules.builtin_names else None
             if by_trait is not None or receiver is not None:
                 return (by_trait,) if by_trait is not None else ()
         elif rules.has_extensions and (found is None or found.kind == OUTSIDE_VALUE):
-            imported = self._imported_extension(path, symbols, last)
+            imported = self._imported_extension(path, last)
             if imported is not None:
                 return self._called(imported)
-            extensions = self._extensions_by_name(path, last)
+            extensions = self._extensions_by_name(path, last, receiver.name if receiver is not None else "")
             if found is not None or (extensions and rules.declares_all):
                 return tuple(Resolution(each.path, each.name, "unique name") for each in extensions)
         if found is None and last not in rules.builtin_names:
             return self._by_member_name(path, receiver, last, rules)
-        return self._called(self._after(found, parts[-1].operations))
+        targets = self._called(self._after(found, parts[-1].operations))
+        if rules.has_traits_in_scope and receiver is not None and self._is_final(receiver):
+            return tuple(target for target in targets if target.how != "implementation")
+        return targets
+
+    def _function_behind(self, path: str, within: str, name: str, line: int, variable: Value) -> Value | None:
+        """What a call of the name of a variable means: a function of the same name, if its value cannot be called."""
+        symbols = self.symbols(path)
+        if symbols is None or not within or self._called(variable):
+            return variable
+        scope = within
+        while scope and f"{scope}.{name}" not in symbols.entries:
+            scope = scope.rpartition(".")[0]
+        return self.name(path, scope.rpartition(".")[0], name, line) if scope else variable
 
     def _by_member_name(self, path: str, receiver: Value | None, name: str, rules: Language) -> tuple[Resolution, ...]:
         """The few members of this name, for a receiver that is unknown or may have members that no source states."""
@@ -152,6 +183,8 @@ class TypedResolver(Resolver):
         if receiver is not None and not self._is_open(receiver):
             return ()
         found = [target for target in self.by_name(rules.name, name, near=path) if "." in target.qualified_name]
+        if len(found) > 1 and rules.has_extensions:
+            found = self._bodies(found)
         if rules.declares_all and (receiver is not None or len(found) > 1):
             return ()
         if rules.has_traits_in_scope:  # methods from outside have any name: the type must be one that the file names
@@ -236,12 +269,18 @@ class TypedResolver(Resolver):
             return False  # all names of a package are known
         return rules.has_globals or self._has_outside_stars(path)
 
+    def _bodies(self, targets: list[Resolution]) -> list[Resolution]:
+        """The targets; a method that is declared at one place and defined at another counts once."""
+        found = dict.fromkeys(self._with_body(Value(FUNCTION_VALUE, *target[:2], "")) for target in targets)
+        how = "same name" if len(found) > 1 else "unique name"
+        return [Resolution(each.path, each.name, how) for each in found]
+
     def _needs_no_object(self, target: Resolution) -> bool:
         """Whether a plain name can mean a definition; a method needs an object where methods have no other use."""
         rules = self._rules(target.path)
         definition = self._header(target.path, target.qualified_name)
         is_method = definition is not None and definition.kind in ("method", DECLARATION)
-        return not (rules.has_implicit_object and is_method)
+        return rules.has_mixins or not (rules.has_implicit_object and is_method)
 
     def _global(self, path: str, language: str, name: str, rules: Language) -> tuple[Resolution, ...]:
         """The definition of a name that all files know: the only one, or the nearest where their kinds are limited."""
@@ -254,6 +293,23 @@ class TypedResolver(Resolver):
             if definition is not None and definition.kind in kinds:
                 return (target,)
         return ()
+
+    def _is_final(self, receiver: Value) -> bool:
+        """Whether the type of the receiver has no subtypes."""
+        definition = self._header(receiver.path, receiver.name) if receiver.kind == INSTANCE_VALUE else None
+        return definition is not None and definition.kind in _FINAL_KINDS
+
+    def _is_value(self, path: str, within: str, parts: tuple[NamePart, ...]) -> bool:
+        """Whether an expression is a value, and no path to a module or a type."""
+        head, symbols = parts[0].name, self.symbols(path)
+        if any(part.operations for part in parts) or head in ("?", *self._rules(path).own_object.split()):
+            return True
+        while within and symbols is not None:
+            self.dependencies.add((path, f"{within}.{head}"))
+            if any(isinstance(entry, BoundName) for entry in symbols.entries.get(f"{within}.{head}", ())):
+                return True
+            within = within.rpartition(".")[0]
+        return False
 
     def _trait_method(self, path: str, name: str) -> Resolution | None:
         """The method of a trait that the file imports or defines: only these are known for a type without a member."""
@@ -412,16 +468,39 @@ class TypedResolver(Resolver):
                 value = self._type_of_name(path, within, head, value)
         value = self._after(value, operations)
         for at, (name, operations) in enumerate(parts[1:], start=2):
-            if value is None:
+            if value is None and not rules.has_extensions:
                 break
             is_method = operations.startswith("(") or (is_called and at == len(parts) and not operations)
-            head, value = name, self.member(value, name, is_called=is_method)
-            if value is not None and value.kind == OUTSIDE_VALUE and rules.has_extensions and operations[:1] == "(":
-                extensions = () if rules.has_traits_in_scope else self._extensions_by_name(path, name)
-                value = extensions[0] if len(extensions) == 1 else value
+            head, around = name, value
+            value = None if around is None else self.member(around, name, is_called=is_method)
+            if (
+                rules.has_extensions
+                and not rules.has_traits_in_scope
+                and (value is None or value.kind == OUTSIDE_VALUE)
+            ):
+                value = self._imported_extension(path, name) or value
+                if value is not None and value.kind == OUTSIDE_VALUE and operations[:1] == "(":
+                    extensions = self._extensions_by_name(path, name, around.name if around is not None else "")
+                    value = extensions[0] if len(extensions) == 1 else value
+            if value is None:
+                break
             value = self._after(value, operations)
         if value is None and rules.shared_names and not is_type and rules.is_shared(head):
             return _OUTSIDE  # the constants of the repository are known
+        if rules.module_separator and parts[1:] and (value is None or value.kind == OUTSIDE_VALUE):
+            return self._path(path, within, parts) or value
+        return value
+
+    def _path(self, path: str, within: str, parts: tuple[NamePart, ...]) -> Value | None:
+        """The value of a path whose head is a module or a type, where a variable of that name hides it."""
+        head, operations = parts[0]
+        if operations or not within or not self._is_value(path, within, parts[:1]):
+            return None
+        value = self.attribute(path, head)
+        if value is None or value.kind not in (MODULE_VALUE, CLASS_VALUE):
+            return None
+        for name, operations in parts[1:]:
+            value = self._after(self.member(value, name, is_called=True), operations) if value is not None else None
         return value
 
     def _type_of_name(self, path: str, within: str, name: str, value: Value) -> Value:
@@ -468,6 +547,8 @@ class TypedResolver(Resolver):
                 self.dependencies.add((path, key))
                 if entries is not None and symbols.is_foreign_part(key):
                     entries = None  # members of a type from outside of the scope
+                if entries is not None and line is not None and symbols.is_bound_below(scope, key, line):
+                    entries = None
                 if entries is not None and is_called and rules.has_function_names:
                     entries = tuple(entry for entry in entries if not isinstance(entry, BoundName)) or None
                     value = self._value(path, key, entries[0]) if entries is not None else None
@@ -503,11 +584,11 @@ class TypedResolver(Resolver):
             return self._local(path, name, entries, symbols, line)
         found = self.attribute(path, name)
         if found is None and name in rules.builtin_names and not self._is_bound(path, MODULE, name):
-            return _OUTSIDE
+            return _OUTSIDE._replace(name=name)
         if found is None and rules.package_style == "declared":
             found = self._namespace(path, symbols, name)
             if found is None and rules.declares_all and not self._is_bound(path, within, name):
-                return _OUTSIDE
+                return _OUTSIDE._replace(name=name)
         return found
 
     def _member_around(
@@ -545,9 +626,28 @@ class TypedResolver(Resolver):
                 continue
             of_object = (value.path, value.name, "member", name)
             found = self.memoised(self.shared, of_object, self.member, value._replace(how="typed local"), name)
-            if found is not None and found.kind != OUTSIDE_VALUE:
+            if found is not None and found.kind != OUTSIDE_VALUE and self._is_visible(symbols, found):
                 return found
         return None
+
+    def _is_visible(self, symbols: SymbolTable, value: Value) -> bool:
+        """Whether a file that does not name the type of an extension sees it: by its package or by an import."""
+        other = self.symbols(value.path)
+        extension = other.extensions.get(value.name) if other is not None else None
+        if other is None or extension is None or extension.scope or other.package_key == symbols.package_key:
+            return True
+        package = other.package_key.partition("\0")[2].removesuffix(".")
+        imported = (*symbols.entries.get(extension.name, ()), *symbols.entries.get(STAR_IMPORTS, ()))
+        return any(isinstance(item, ImportedName) and item.module == package for item in imported)
+
+    def _of_lambda(self, path: str, entry: BoundName, line: int) -> Value | None:
+        """The value of a local name that is bound to a member of an object around a lambda at this line."""
+        parts = parse_dotted(entry.value)
+        symbols = self.symbols(path)
+        if symbols is None or entry.how == "annotation" or f"{entry.scope}.{parts[0].name}" in symbols.entries:
+            return None
+        value = self.read(path, entry.scope, parts, line)
+        return self.result(value) if entry.how == "call" else value
 
     def _read_lambda(self, path: str, around: Lambda) -> Value | None:
         how, text, scope = around.value
@@ -753,7 +853,7 @@ class TypedResolver(Resolver):
         """The value of `value.name`, of a method if it is called and the language has fields of the same name."""
         kind, path = value.kind, value.path
         if kind == OUTSIDE_VALUE:
-            return value
+            return _OUTSIDE
         if kind == MODULE_VALUE:
             return self._module_member(value, name)
         if name.startswith(ARGUMENT):
@@ -841,17 +941,33 @@ class TypedResolver(Resolver):
                 return self.attribute(other, key)
         return None
 
-    def _extensions_by_name(self, path: str, name: str) -> tuple[Value, ...]:
-        """The few extensions of this name of types from outside of the repository."""
-        symbols = self.symbols(path)
-        assert symbols is not None
-        places = self._places(f"{language_family(symbols.language)}\0+{name}", path)
-        if language_named(symbols.language).declares_all:
+    def _extensions_by_name(self, path: str, name: str, type_name: str = "") -> tuple[Value, ...]:
+        """The few extensions of this name of types from outside of the repository; of one type if it is known."""
+        rules = self._rules(path)
+        places = self._places(f"{language_family(rules.name)}\0+{name}", path)
+        if rules.declares_all and not rules.call_method:
             packages = self._visible_packages(path)
             places = [place for place in places if self._package_around(*place) in packages]
-        values = (self.attribute(*place) for place in places if self._is_of_outside(*place))
+        places = [place for place in places if self._is_of_outside(*place)]
+        if rules.declares_all and (type_name or name in rules.builtin_names):
+            places = self._of_outside_type(path, places, type_name, name in rules.builtin_names, rules)
+        places = self.distinct(places, path) if len(places) <= MAX_PLACES else places
+        values = (self.attribute(*place) for place in places)
         found = dict.fromkeys(value for value in values if value is not None and value.kind == FUNCTION_VALUE)
         return tuple(found) if len(found) <= MAX_CANDIDATES else ()
+
+    def _of_outside_type(
+        self, path: str, places: list[tuple[str, str]], type_name: str, is_builtin: bool, rules: Language
+    ) -> list[tuple[str, str]]:
+        """The extensions of one type from outside of the repository; without any, those of types that it may be."""
+        owners = {place: self._outside_owner(path, *place) for place in places}
+        exact = [place for place in places if owners[place] == type_name]
+        if exact or is_builtin:
+            return exact
+        is_standard = type_name in rules.builtin_names
+        return [
+            place for place in places if owners[place] and not (is_standard and owners[place] in rules.builtin_names)
+        ]
 
     def _package_around(self, path: str, key: str) -> str:
         """The package or namespace that holds a member outside of its type."""
@@ -880,8 +996,11 @@ class TypedResolver(Resolver):
                 found |= {name, name.rpartition(".")[0]}
         return frozenset(found)
 
-    def _imported_extension(self, path: str, symbols: SymbolTable, name: str) -> Value | None:
+    def _imported_extension(self, path: str, name: str) -> Value | None:
         """The only extension that an import of this name means, whatever the type that it belongs to."""
+        symbols = self.symbols(path)
+        if symbols is None or name not in symbols.entries:
+            return None
         found: dict[str, Value] = {}
         for item in symbols.entries.get(name, ()):
             if not isinstance(item, ImportedName):
@@ -907,6 +1026,12 @@ class TypedResolver(Resolver):
             self.dependencies |= {(symbols.package_key + name,), (symbols.package_key + name.partition(".")[0],)}
             found.setdefault(symbols.package_key + name, (path, name))
         return list(found.values())
+
+    def _outside_owner(self, near: str, path: str, key: str) -> str:
+        """The type of an extension as it is written; "" for one in a class of another file, which few files see."""
+        symbols = self.symbols(path)
+        extension = symbols.extensions.get(key) if symbols is not None else None
+        return "" if extension is None or (extension.scope and path != near) else extension.owner
 
     def _is_of_outside(self, path: str, key: str) -> bool:
         owner = self._owner(path, key)
@@ -971,11 +1096,18 @@ class TypedResolver(Resolver):
             return value
         if value.kind == COLLECTION_VALUE:
             return Value(INSTANCE_VALUE, value.path, value.name, "typed local")
-        definition = self._header(value.path, value.name) if value.kind == INSTANCE_VALUE else None
-        for base in definition.bases if definition is not None else ():
-            if base.endswith(ELEMENTS):
-                return self.element(self._typed(value.path, value.name.rpartition(".")[0], base))
-        return None
+        if value.kind != INSTANCE_VALUE:
+            return None
+        index_method = self._rules(value.path).index_method
+        index = self.member(value, index_method) if index_method else None
+        if index is not None:
+            return self.result(index)
+        classes, _, n_parts = self.mro(value.path, value.name)
+        for path, name in classes[:n_parts]:
+            for base in self._bases(path, name):
+                if base.endswith(ELEMENTS):
+                    return self.element(self._typed(path, name.rpartition(".")[0], base))
+        return value if index_method else None
 
     def exports(self, module: Value) -> Mapping[str, Value]:
         """The definitions under the public names of a module or a package, its own and imported ones."""
@@ -1036,7 +1168,7 @@ class TypedResolver(Resolver):
     ) -> Value | None:
         """The value of a local name: the latest assignment before `line`."""
         lines = symbols.lines.get(key)
-        given = ""
+        given, latest = "", 0
         if lines is not None and language_named(symbols.language).has_function_names:
             variables = [at for at, entry in enumerate(entries) if isinstance(entry, BoundName)]
             if variables:
@@ -1045,14 +1177,17 @@ class TypedResolver(Resolver):
             latest = max((at for at in lines if at <= line), default=lines[0])
             entries = tuple(entry for entry, at in zip(entries, lines, strict=True) if at == latest)
             given = str(latest)
-        return self.memoised(self.local, (path, key, "at", given), self._first, path, key, entries)
+        at = latest if given and symbols.has_lambdas else None
+        return self.memoised(self.local, (path, key, "at", given), self._first, path, key, entries, at)
 
-    def _first(self, path: str, key: str, entries: tuple[Entry, ...]) -> Value | None:
+    def _first(self, path: str, key: str, entries: tuple[Entry, ...], line: int | None = None) -> Value | None:
         """The value of the first entry that has one in the repository."""
         self.dependencies.add((path, key))
         outside = None
         for entry in entries:
             value = self._value(path, key, entry)
+            if line is not None and isinstance(entry, BoundName) and (value is None or value.kind == OUTSIDE_VALUE):
+                value = self._of_lambda(path, entry, line) or value
             if value is not None:
                 if value.kind != OUTSIDE_VALUE:
                     return value
@@ -1068,7 +1203,10 @@ class TypedResolver(Resolver):
             return None
         if entry.how == "annotation":
             return self._typed(path, entry.scope, entry.value)
-        value = self.read(path, entry.scope, parse_dotted(entry.value), is_called=entry.how == "call")
+        scope = entry.scope
+        if entry.how == "call" and key == f"{scope}.{entry.value}" and self._rules(path).has_implicit_object:
+            scope = scope.rpartition(".")[0]  # `val shop = shop()` calls a function
+        value = self.read(path, scope, parse_dotted(entry.value), is_called=entry.how == "call")
         if entry.how == "call":
             value = self.result(value)
         return value._replace(how="typed local") if value is not None and value.kind == INSTANCE_VALUE else value
@@ -1077,6 +1215,8 @@ class TypedResolver(Resolver):
         """The value of a name with this type: an instance, or a collection for "Shop[]"."""
         is_collection = type_text.endswith(ELEMENTS)
         value = self.read(path, scope, parse_dotted(type_text.removesuffix(ELEMENTS)), is_type=True)
+        if is_collection and value is not None and value.kind == OUTSIDE_VALUE:
+            return _OUTSIDE
         if value is None or value.kind == OUTSIDE_VALUE or (value.kind == INSTANCE_VALUE and value.how == "self"):
             return value
         if value.kind == CLASS_VALUE:
@@ -1127,6 +1267,17 @@ class TypedResolver(Resolver):
         value = self.member(target, name)
         return value if value is None or not found else _as_imported(value, found[0], name)
 
+    def import_files(self, path: str, item: ImportedName, name: str) -> tuple[str, ...]:
+        """The files of the module from which an import takes a name; of a declared package those that define it."""
+        rules, symbols = self._rules(path), self.symbols(path)
+        if rules.package_style == "declared" and symbols is not None:
+            family = symbols.package_key.partition("\0")[0]
+            return tuple(place for place, _ in self._places(f"{family}\0{item.module}.{name}", path))
+        if rules.module_separator:
+            value = self._module_at(path, item.module, "")
+            return (value.path,) if value is not None and value.kind == MODULE_VALUE and value.path else ()
+        return self.module(rules.module_style, directory_of(path), "." * item.level + item.module)
+
     def _default_export(self, module: Value) -> Value | None:
         """What `export default` or `module.exports =` gives of a module."""
         if not module.path or module.path.endswith("/"):
@@ -1163,6 +1314,8 @@ class TypedResolver(Resolver):
             if self._rules(path).module_style != "include":  # included files are dependencies of each answer
                 self._nearest[path, full] = place
         other, name = place
+        if other and self._is_namespace(other, name) and name == key:
+            return Value(CLASS_VALUE, path, key, "same package")  # its names are looked up as the file means them
         value = self.attribute(other, name) if other and place != (path, key) else None
         if value is None or value.kind not in (CLASS_VALUE, FUNCTION_VALUE):
             return value
@@ -1174,7 +1327,12 @@ class TypedResolver(Resolver):
             return places[0]
         included = self._included(path)
         return min(
-            places, key=lambda place: (place[0] not in included, not _is_named_like(*place), distance(path, place[0]))
+            places,
+            key=lambda place: (
+                included.get(place[0], _INCLUDE_DEPTH),
+                not _is_named_like(*place),
+                distance(path, place[0]),
+            ),
         )
 
     def _is_namespace(self, path: str, name: str) -> bool:
@@ -1182,20 +1340,28 @@ class TypedResolver(Resolver):
         definition = self._header(path, name)
         return definition is not None and definition.kind == "namespace"
 
-    def _included(self, path: str) -> Set[str]:
-        """The files that a file includes, with the source files of headers."""
-        symbols = self.symbols(path)
-        if symbols is None or STAR_IMPORTS not in symbols.entries or self._rules(path).module_style != "include":
-            return frozenset()
-        return (
-            self.memoised(self.shared, (path, STAR_IMPORTS, "files"), self._find_included, path, symbols) or frozenset()
-        )
+    def _included(self, path: str) -> Mapping[str, int]:
+        """The files that a file includes, with the source files of headers: 0 for its own includes, 1 for theirs."""
+        if self._rules(path).module_style != "include":
+            return {}
+        return self.memoised(self.shared, (path, STAR_IMPORTS, "files"), self._find_included, path) or {}
 
-    def _find_included(self, path: str, symbols: SymbolTable) -> Set[str]:
-        self.dependencies.add((path, STAR_IMPORTS))
-        directory = directory_of(path)
-        modules = (item.module for item in symbols.entries[STAR_IMPORTS] if isinstance(item, ImportedName))
-        return frozenset(file for module in modules for file in self.module("include", directory, module))
+    def _find_included(self, path: str) -> Mapping[str, int]:
+        found: dict[str, int] = {}
+        waiting = [path]
+        for depth in range(_INCLUDE_DEPTH):
+            next_files: list[str] = []
+            for file in waiting:
+                symbols = self.symbols(file)
+                self.dependencies.add((file, STAR_IMPORTS))
+                for item in symbols.entries.get(STAR_IMPORTS, ()) if symbols is not None else ():
+                    if isinstance(item, ImportedName):
+                        files = self.module("include", directory_of(file), item.module)
+                        next_files += [each for each in files[:1] if each not in found]
+                        for each in files:
+                            found.setdefault(each, depth)
+            waiting = next_files[:MAX_PARTS]
+        return found
 
     def _collection_method(self, collection: Value, name: str) -> Value:
         rules = self._rules(collection.path)
@@ -1364,7 +1530,7 @@ class TypedResolver(Resolver):
         for part_path, part in parts:
             around = part.rpartition(".")[0]
             for base in self._bases(part_path, part):
-                if base.endswith(ELEMENTS):
+                if base.endswith(ELEMENTS):  # an iterator has no members of its elements
                     continue
                 value = self.read(part_path, around, parse_dotted(base), is_type=True)
                 if value is None or value.kind != CLASS_VALUE:

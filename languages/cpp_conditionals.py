@@ -22,6 +22,8 @@ _CONDITIONAL = re.compile(rb"#[ \t]*(if|ifdef|ifndef|elif|elifdef|elifndef|else|
 _COMMENT = re.compile(_BLOCK_COMMENT)
 BLANKED = bytes(byte if byte in b"\r\n" else ord(" ") for byte in range(256))
 """Translates bytes to spaces, line breaks excepted."""
+_OPENS_LIST = re.compile(rb"(?:=|\benum(?:\s+\w+)?)\s*\{$").search
+_LONGEST_HEAD = 100  # bytes
 _BETWEEN_STATEMENTS = b";{},:(>"
 _MAX_STATEMENT = 2000
 """Bytes of a conditional that may be a part of one statement."""
@@ -70,7 +72,9 @@ def without_conditionals(source: bytes) -> bytes:
             continue
         found = _CONDITIONAL.match(directive)
         if found is None:
-            if b"/*" in directive:
+            if _is_in_list(source, code_end):
+                blank.append((start, end))
+            elif b"/*" in directive:
                 at = token.start("directive")
                 blank += [(at + part.start(), at + part.end()) for part in _COMMENT.finditer(directive)]
             continue
@@ -95,6 +99,14 @@ def without_conditionals(source: bytes) -> bytes:
         last.end_branch(len(source), depth)
         _close(last, blank, is_cut=True)
     return _blanked(source, blank)
+
+
+def _is_in_list(source: bytes, code_end: int) -> bool:
+    """Whether code that ends here is in the values of an enum, in an initialiser or between arguments."""
+    last = source[code_end - 1 : code_end]
+    if last != b"{":
+        return last in (b",", b"=", b"(", b"+", b"|")
+    return _OPENS_LIST(source, max(0, code_end - _LONGEST_HEAD), code_end) is not None
 
 
 def _close(closed: _Conditional, blank: list[tuple[int, int]], *, is_cut: bool = False) -> int:

@@ -21,6 +21,7 @@ _NAME = rb"[~A-Za-z_][\w:~]{0,80}"
 # A declaration without the macro before it: `const char* name`, `Status Shop::pay(`, `int pay =`, `Shop(int n) :`.
 _DECLARATION = (
     rb"(?:(?:const|struct|class|enum|union|unsigned|typename|" + _MODIFIER + rb")[ \t]+[\w:]+|template[ \t]*<|~\w{1,80}\("
+    + rb"|(?:void|bool|char|double|float|int|long|short|\w{1,30}_t)[ \t]*\*{0,2}[ \t]*\r?$"
     + rb"|operator\b|[A-Za-z_][\w:]{0,80}" + _TEMPLATE_ARGUMENTS + rb"(?:[ \t]*[*&]+[ \t]*|[ \t]+)(?:operator[^\w\s(]{1,3}|"
     + _NAME + rb"(?:" + rb"<[^;{}()\n]{0,80}>[\w:~]{0,80}" + rb")?)[ \t]*[=;\[({]"
     + rb"|\w{1,80}\([^;{}]{0,300}\)(?:[ \t]*noexcept)?\s{0,40}:(?!:))"
@@ -28,21 +29,21 @@ _DECLARATION = (
 
 _LINES = re.compile(
     # SHOP_API void pay(
-    rb"^[ \t]*(?:(?:" + _MODIFIER + rb"|template(?:[ \t]*<[^;{}()\n]{0,200}>)?)[ \t]+){0,3}"
+    rb"^(?<!\\\n)[ \t]*(?:(?:" + _MODIFIER + rb"|template(?:[ \t]*<[^;{}()\n]{0,200}>)?)[ \t]+){0,3}"
     + rb"(?P<leading>(?:" + _MACRO + _ARGUMENTS + rb"[ \t]+){1,3})(?=" + _DECLARATION + rb")"
     # int SHOP_CALL pay(
-    + rb"|^[ \t]*(?!(?:return|else|case|new|delete|throw|typedef|goto|const|struct|class|enum|union|using|if|"
+    + rb"|^(?<!\\\n)[ \t]*(?!(?:return|else|case|new|delete|throw|typedef|goto|const|struct|class|enum|union|using|if|"
     + _MODIFIER + rb")\b)[a-z_][\w:]{0,80}" + _TEMPLATE_ARGUMENTS
     + rb"[ \t]*[*&]{0,2}[ \t]+(?P<middle>" + _MACRO + rb")(?=[ \t]+[*&]?" + _NAME + rb"[ \t]*\()"
     # explicit SHOP_CONSTEXPR Shop(
-    + rb"|^[ \t]*explicit[ \t]+(?P<explicit>" + _MACRO + rb")(?=[ \t]+\w{1,80}\()"
+    + rb"|^(?<!\\\n)[ \t]*explicit[ \t]+(?P<explicit>" + _MACRO + rb")(?=[ \t]+\w{1,80}\()"
     # if SHOP_CONSTEXPR (
-    + rb"|^[ \t]*(?:\}[ \t]*)?(?:else[ \t]+)?if[ \t]+(?P<condition>" + _MACRO + rb")[ \t]*(?=\()"
+    + rb"|^(?<!\\\n)[ \t]*(?:\}[ \t]*)?(?:else[ \t]+)?if[ \t]+(?P<condition>" + _MACRO + rb")[ \t]*(?=\()"
     # SHOP_BEGIN_NAMESPACE
-    + rb"|^[ \t]*(?P<alone>" + _MACRO + rb")[ \t]*\r?$"
-    # SHOP_DECLARE(Shop)
-    + rb"|^(?P<declaring>" + _MACRO
-    + rb"\((?:[^()\n]|\([^()\n]{0,80}\)){0,200}\))[ \t]*\r?$(?!\n[ \t]*[{:])",
+    + rb"|^(?<!\\\n)[ \t]*(?P<alone>" + _MACRO + rb")[ \t]*\r?$"
+    # SHOP_DECLARE(Shop), unless an operator or a body follows
+    + rb"|^(?<!\\\n)[ \t]*(?P<declaring>" + _MACRO
+    + rb"\((?:[^()\n]|\([^()\n]{0,80}\)){0,200}\))[ \t]*(?://[^\n]{0,200})?\r?$(?=\s{1,200}(?:[A-Za-z_~#]|/[/*]))",
     re.MULTILINE,
 )  # fmt: skip
 _HEADS = re.compile(
@@ -85,7 +86,6 @@ _NAMESPACES = re.compile(
     rb"|END_NAMESPACE|NAMESPACE_END|CLOSE_NAMESPACE|NAMESPACE_CLOSE)(?:\(\))?[ \t]*\r?$",
     re.MULTILINE,
 )
-_TESTS = (b"TEST", b"SCENARIO", b"BENCHMARK")
 
 
 def without_macros(source: bytes) -> bytes:
@@ -123,7 +123,7 @@ def _as_keyword(found: re.Match[bytes]) -> bytes:
 
 def _blank(found: re.Match[bytes]) -> bytes:
     group = found.lastgroup
-    if group is None or (group == "declaring" and found[group].startswith(_TESTS)):
+    if group is None:
         return found[0]
     start, end = found.start(group) - found.start(), found.end(group) - found.start()
     text = found[0]

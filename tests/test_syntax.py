@@ -694,7 +694,10 @@ def test_c():
         struct Item 4-4
         struct Shop 5-5
         enum E 6-6
-        function pay -> int 7-11
+        function pay 7-11
+        Item: self.x = ?
+        Shop: self.store: Store
+        pay: s: Shop
         pay: call s.cb
         pay: call load
         pay: call MAX
@@ -728,11 +731,20 @@ def test_cpp():
         class n.m.Shop(Base, x.Store) 2-10
         constructor n.m.Shop.Shop 4-4
         method n.m.Shop.~Shop 5-5
-        method n.m.Shop.pay -> int 6-6
+        method n.m.Shop.pay 6-6
         method n.m.Shop.get -> T 8-8
-        method n.m.Shop.operator== -> bool 9-9
-        method n.m.Shop.declared -> int 12-12
+        method n.m.Shop.operator== 9-9
+        declaration n.m.Shop.declared 7-7
+        method n.m.Shop.declared 12-12
         method Shop.ref -> Foo 13-13
+        n.m.Shop.Shop: db: Db
+        n.m.Shop.pay: x = ?
+        n.m.Shop.get: T = ?
+        n.m.Shop.operator==: o: Shop
+        n.m.Shop.declared: this: n.m.Shop
+        n.m.Shop.declared: x = ?
+        n.m.Shop.declared: t: x.Foo
+        Shop.ref: this: Shop
         n.m.Shop.Shop: call make
         n.m.Shop.Shop: call go
         n.m.Shop.pay: call store_.load().then
@@ -943,7 +955,7 @@ def test_a_closed_brace_ends_a_mended_definition():
         """
         namespace a 1-6
         struct a.Shop 2-5
-        method a.Shop.pay -> int 3-4
+        method a.Shop.pay 3-4
         function a.free_one 6-6
         """,
         "a.cpp",

@@ -18,6 +18,7 @@ from ..cpp_definitions import (
     read_typedef,
     read_using,
 )
+from ..cpp_errors import CppHeader
 from ..cpp_macros import without_macros
 from ..error_nodes import error_reader
 from ..language import Language
@@ -28,7 +29,7 @@ from ..syntax import NodeReader
 LEXER = Lexer((*SLASH_COMMENTS, *quoted('"'), CHARACTER), signs="/\"'", comment_marks=SLASH_MARKS)
 
 _READERS: dict[str, NodeReader] = {
-    "ERROR": error_reader("enum struct union"),
+    "ERROR": error_reader("", CppHeader),
     "call_expression": read_call,
     "compound_literal_expression": read_new,
     "declaration": read_declaration,
@@ -43,7 +44,6 @@ _READERS: dict[str, NodeReader] = {
 }
 CPP_READERS: dict[str, NodeReader] = {
     **_READERS,
-    "ERROR": error_reader("class enum namespace struct union"),
     "alias_declaration": read_alias,
     "catch_clause": read_catch,
     "class_specifier": read_class,
@@ -66,6 +66,7 @@ LANGUAGES = (
         lexer=LEXER,
         comment=SLASHES,
         blocks="braces",
+        member_operators="->",
         grammar=("tree_sitter_c", "language"),
         source_filter=without_macros,
         readers=_READERS,
@@ -76,6 +77,7 @@ LANGUAGES = (
         has_extensions=True,
         test_path=TEST_PATH,
         own_object="",
+        index_method="operator[]",
         builtins=_BUILTINS,
         has_types=True,
     ),

@@ -6,9 +6,8 @@ from ..cpp_macros import without_macros
 from ..language import Language
 from ..lexer import Lexer, Open, Rule
 from ..lexical_rules import SLASHES
-from .c import CPP_READERS
+from .c import CPP_READERS, TEST_PATH
 from .c import LEXER as C_LEXER
-from .c import TEST_PATH
 
 _LEXER = Lexer(
     (Rule(r'(?<=R)"(?P<mark>\w*)\(', Open("string", end=r'[)]\g<mark>"', closing=')"')), *C_LEXER.rules),
@@ -35,6 +34,7 @@ LANGUAGES = (
         comment=SLASHES,
         decorator=r"template\s*<.*>|\[\[.*\]\]",
         blocks="braces",
+        member_operators=":: ->",
         grammar=("tree_sitter_cpp", "language"),
         source_filter=without_macros,
         readers=CPP_READERS,
@@ -48,7 +48,8 @@ LANGUAGES = (
         own_object="this",
         builtins=_BUILTINS,
         element_methods=_ELEMENT_METHODS,
-        identity_methods="get value value_or release lock operator->",
+        identity_methods="get lock release second value value_or",
+        index_method="operator[]",
         has_types=True,
         has_globals=True,
     ),

@@ -284,6 +284,7 @@ LANGUAGES = (
         comment=SLASHES,
         decorator=r"\[[\w.]+(?:\(.*\))?\]",
         blocks="braces",
+        member_operators="?.",
         grammar=("tree_sitter_c_sharp", "language"),
         readers=readers_of(_TABLE),
         shares_directory=True,

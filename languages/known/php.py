@@ -190,6 +190,7 @@ LANGUAGES = (
         decorator=r"#\[.*\]",
         blocks="braces",
         code_prefix="<?php ",
+        member_operators="?-> -> ::",
         grammar=("tree_sitter_php", "language_php"),
         readers=readers_of(_TABLE),
         package_style="declared",
