@@ -186,6 +186,23 @@ def test_a_variable_is_an_object_of_the_class_with_its_name():
     )
 
 
+def test_static_is_the_class_of_the_object():
+    check(
+        """
+        #- Main.php
+        function f(Shop $s) { $s->with(1)->pay(); $t = $s->with(1); $t->pay(); Shop::make()->pay(); }
+        class Base { function with($x): static {} /** @return static */ static function make() {} }
+        class Shop extends Base { function pay() {} }
+        """,
+        "s.with -> Main.php::Base.with (inherited)",
+        "s.with -> Main.php::Base.with (inherited)",
+        "s.with().pay -> Main.php::Shop.pay (returned type)",
+        "t.pay -> Main.php::Shop.pay (typed local)",
+        "Shop.make -> Main.php::Base.make (inherited)",
+        "Shop.make().pay -> Main.php::Shop.pay (returned type)",
+    )
+
+
 # Snapshots
 
 _PATHS = ("src/A.php", "src/B.php", "src/Deep/C.php", "tests/D.php")

@@ -199,6 +199,7 @@ LANGUAGES = (
         test_path=r"(?:^|/)[Tt]ests?/",
         own_object="this",
         own_class="self static",
+        receiver_types="static",
         has_function_names=True,
         has_fields_apart=True,
         super_word="parent",
