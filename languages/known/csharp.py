@@ -22,6 +22,7 @@ from ..csharp_bindings import (
 from ..csharp_errors import read_error
 from ..csharp_types import base_types, named_type, outer_name, type_text
 from ..declarations import SyntaxTable, readers_of
+from ..import_lines import CSHARP_IMPORTS
 from ..language import Language
 from ..lexer import Lexer, Open, Rule
 from ..lexical_rules import CHARACTER, SLASH_COMMENTS, SLASH_MARKS, SLASHES, quoted
@@ -329,6 +330,7 @@ LANGUAGES = (
         has_types=True,
         declares_all=True,
         project_ending=".csproj",
+        import_lines=CSHARP_IMPORTS,
         has_interfaces=True,
     ),
 )
