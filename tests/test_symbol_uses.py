@@ -413,6 +413,8 @@ def test_a_missing_call_is_not_claimed_for_languages_without_a_reader():
         ("a.cpp", "int Shop::f() { this->rate = 1; return s.rate; } // rate", ["assignment", "read"]),
         ("A.java", 'class A { @rate int f() { return pay(rate, "rate"); } }', ["argument", "decorator"]),
         ("a.cs", "class A : rate { int F() { return Pay(rate); } }", ["argument", "base"]),
+        ("a.cs", "[rate] class A { List<rate> x; void F() { this.rate = 1; } }", ["assignment", "decorator", "type"]),
+        ("a.php", "<?php class A extends rate { private rate $x; } enum E { case rate; }", ["base", "type"]),
         ("a.rs", "fn f(x: rate) -> i32 { pay(rate) } // rate", ["argument", "type"]),
         ("a.rb", 'pay(rate) # rate\nx = "rate"', ["argument"]),
         ("a.php", "<?php pay($shop->rate); // rate", ["argument"]),
