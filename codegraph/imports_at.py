@@ -14,11 +14,11 @@ from typing import NamedTuple
 
 from ..languages import Language, language_named
 from ..languages.import_lines import ImportLine, import_line_at
-from .file_graph import Definition, FileGraph
+from .file_graph import MODULE_SCOPE, Definition, FileGraph
 from .graph import CodeGraph
 from .modules import ModuleQuery, directory_of
 from .modules.paths import import_endings, normalised
-from .symbol_table import STAR_IMPORTS, ImportedName, SymbolTable, language_family, package_key
+from .symbol_table import NAMESPACE_KINDS, STAR_IMPORTS, ImportedName, SymbolTable, language_family, package_key
 from .syntax import parse_file
 from .typed_resolver import DEFAULT_EXPORT, MODULE_VALUE, TypedResolver, Value
 
@@ -98,6 +98,8 @@ def module_paths_at(
     These are paths that other files import, and for a relative path the modules of its directory.
     """
     text = f"{before[: line.start]}\n{after[line.length_after :]}"
+    if language.project_ending:
+        return _namespaces(graph, path, language, line, text)
     if language.package_style == "declared":
         return _declared_paths(graph, path, language, line, text)
     counts, named = _imported_paths(graph, path, language, line), set[str]()
@@ -195,6 +197,33 @@ def _global_names(graph: CodeGraph, language: Language, typed: str) -> Iterator[
             is_outermost = "." not in definition.qualified_name
             if name.startswith(typed) and (is_outermost or typed.startswith(name[: name.rindex(".") + 1])):
                 yield name
+
+
+def _namespaces(graph: CodeGraph, path: str, language: Language, line: ImportLine, text: str) -> list[ModulePath]:
+    """The namespaces that begin with what is typed: those that other files import, and those of the repository."""
+    counts: Counter[str] = Counter()
+    types: dict[str, set[str]] = {}  # of each namespace of the repository the names of its types
+    pattern = re.compile(b'","(' + re.escape(line.typed.encode("utf-8", "replace")) + b'[^"\\\\]*)",[01],"\\*"')
+    for other, file in graph.files.items():
+        if other == path or file.language != language.name:
+            continue
+        counts.update({module.decode("utf-8", "replace") for module in pattern.findall(file._outline)})
+        for definition in file.definitions:
+            around = definition.parent
+            if definition.kind in NAMESPACE_KINDS or (
+                around != MODULE_SCOPE and file.definitions[around].kind not in NAMESPACE_KINDS
+            ):
+                continue
+            inner = definition.qualified_name.rpartition(".")[0]
+            namespace = ".".join(filter(None, (file.package, inner)))
+            if namespace.startswith(line.typed):
+                types.setdefault(namespace, set()).add(definition.name)
+    read = _unbound_names(path, text, language, set().union(*types.values()))
+    file = _parsed(path, text, language)
+    known = {item.module for item in file.imports} | {file.package, line.typed, ""}
+    found = (counts.keys() | types.keys()) - known
+    paths = [ModulePath(name, counts[name], not read.isdisjoint(types.get(name, ()))) for name in found]
+    return sorted(paths, key=lambda each: (-each.is_used, -each.n_importers, each.path))
 
 
 # Modules

@@ -185,7 +185,7 @@ class TypedResolver(Resolver):
         found = [target for target in self.by_name(rules.name, name, near=path) if "." in target.qualified_name]
         if len(found) > 1 and rules.has_extensions:
             found = self._bodies(found)
-        if rules.declares_all and (receiver is not None or len(found) > 1 or not _has_words(name)):
+        if rules.declares_all and (receiver is not None or len(found) > 1):
             return ()
         if rules.has_traits_in_scope:  # methods from outside have any name: the type must be one that the file names
             return tuple(found) if len(found) == 1 and self._is_bound(path, MODULE, _owner_name(found[0])) else ()
@@ -486,6 +486,8 @@ class TypedResolver(Resolver):
                     value = extensions[0] if len(extensions) == 1 else value
             if value is None:
                 break
+            if operations[:1] == "(" and around is not None and self._returns_receiver(value):
+                value, operations = around._replace(kind=INSTANCE_VALUE, how="returned type"), operations[1:]
             value = self._after(value, operations)
         if value is None and rules.shared_names and not is_type and rules.is_shared(head):
             return _OUTSIDE  # the constants of the repository are known
@@ -504,6 +506,13 @@ class TypedResolver(Resolver):
         for name, operations in parts[1:]:
             value = self._after(self.member(value, name, is_called=True), operations) if value is not None else None
         return value
+
+    def _returns_receiver(self, function: Value) -> bool:
+        """Whether a method returns the object that it is called of, whatever the class of that object."""
+        if function.kind != FUNCTION_VALUE or not self._rules(function.path).receiver_types:
+            return False
+        definition = self._header(function.path, function.name)
+        return definition is not None and definition.returns in self._rules(function.path).receiver_types.split()
 
     def _type_of_name(self, path: str, within: str, name: str, value: Value) -> Value:
         """The class of this name, where the value of the name is an object that cannot be called."""
@@ -947,11 +956,11 @@ class TypedResolver(Resolver):
         """The few extensions of this name of types from outside of the repository; of one type if it is known."""
         rules = self._rules(path)
         places = self._places(f"{language_family(rules.name)}\0+{name}", path)
-        if rules.declares_all and not rules.call_method:
+        places = [place for place in places if self._is_of_outside(*place)]
+        if rules.has_extension_packages:
             packages = self._visible_packages(path)
             places = [place for place in places if self._package_around(*place) in packages]
-        places = [place for place in places if self._is_of_outside(*place)]
-        if rules.declares_all and (type_name or name in rules.builtin_names):
+        elif rules.declares_all and (type_name or name in rules.builtin_names):
             places = self._of_outside_type(path, places, type_name, name in rules.builtin_names, rules)
         places = self.distinct(places, path) if len(places) <= MAX_PLACES else places
         values = (self.attribute(*place) for place in places)
@@ -1208,9 +1217,12 @@ class TypedResolver(Resolver):
         scope = entry.scope
         if entry.how == "call" and key == f"{scope}.{entry.value}" and self._rules(path).has_implicit_object:
             scope = scope.rpartition(".")[0]  # `val shop = shop()` calls a function
-        value = self.read(path, scope, parse_dotted(entry.value), is_called=entry.how == "call")
-        if entry.how == "call":
-            value = self.result(value)
+        if entry.how == "call" and "." in entry.value and self._rules(path).receiver_types:
+            value = self.read(path, scope, parse_dotted(f"{entry.value}()"))
+        else:
+            value = self.read(path, scope, parse_dotted(entry.value), is_called=entry.how == "call")
+            if entry.how == "call":
+                value = self.result(value)
         return value._replace(how="typed local") if value is not None and value.kind == INSTANCE_VALUE else value
 
     def _typed(self, path: str, scope: str, type_text: str) -> Value | None:
@@ -1316,8 +1328,11 @@ class TypedResolver(Resolver):
             if self._rules(path).module_style != "include":  # included files are dependencies of each answer
                 self._nearest[path, full] = place
         other, name = place
-        if other and path and name == key and self._is_namespace(other, name):
-            return Value(CLASS_VALUE, path, key, "same package")  # its names are looked up as the file means them
+        if other and self._is_namespace(other, name):
+            if self._rules(path).module_style != "include":
+                return Value(MODULE_VALUE, "", f"{full}.", "import")
+            if path and name == key:
+                return Value(CLASS_VALUE, path, key, "same package")  # its names are looked up as the file means them
         value = self.attribute(other, name) if other and place != (path, key) else None
         if value is None or value.kind not in (CLASS_VALUE, FUNCTION_VALUE):
             return value
@@ -1601,11 +1616,6 @@ class TypedResolver(Resolver):
     def _is_private(self, symbols: SymbolTable, name: str) -> bool:
         prefix = language_named(symbols.language).private_prefix
         return bool(prefix) and name.startswith(prefix)
-
-
-def _has_words(name: str) -> bool:
-    """Whether a name has several words: one word is a method of too many classes outside of the repository."""
-    return any(character.isupper() or character == "_" for character in name[1:])
 
 
 def _may_be_type(entries: tuple[Entry, ...]) -> bool:

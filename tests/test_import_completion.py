@@ -203,6 +203,21 @@ def test_names_of_rust_are_those_of_the_module_and_its_children():
     assert names_at(SHOP_RS, "src/new.rs", "use std::<CURSOR>;\n") == []
 
 
+SHOP_CS = {
+    "Shop.cs": "using System;\nnamespace Acme.Shops;\npublic class Shop { }\n",
+    "Till.cs": "using System;\nusing Acme.Shops;\nnamespace Acme.Tills { public class Till { } }\n",
+    "Main.cs": "using System;\nusing Acme.Tills;\nusing static Acme.Shops.Prices;\nclass Main { }\n",
+}
+
+
+def test_usings_of_csharp_are_namespaces_that_the_file_uses_first():
+    assert names_at(SHOP_CS, "New.cs", "using Acme.<CURSOR>\n\nclass New { Till till; }\n")[0] == "Acme.Tills"
+    assert names_at(SHOP_CS, "New.cs", "using Acme.<CURSOR>\n\nclass New { Shop shop; }\n")[0] == "Acme.Shops"
+    assert names_at(SHOP_CS, "New.cs", "using S<CURSOR>;\n") == ["System"]
+    assert names_at(SHOP_CS, "New.cs", "using Acme.Shops;\nusing Acme.S<CURSOR>;\n") == ["Acme.Shops.Prices"]
+    assert "Acme.Tills" not in names_at(SHOP_CS, "New.cs", "using Acme.<CURSOR>\nnamespace Acme.Tills;\n")
+
+
 def test_paths_of_go_are_those_that_other_files_import_and_the_file_uses_come_first():
     text = 'package new\n\nimport (\n\t"<CURSOR>"\n)\n\nvar Sum = fmt.Sprint(1)\n'
     assert names_at(SHOP_GO, "new/new.go", text) == ["fmt", "example.com/shop/prices"]

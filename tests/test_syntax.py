@@ -903,6 +903,11 @@ def test_php():
         import Z from X as W
         import R from X as R
         import S from X as T
+        Shop.__construct: db: Db
+        Shop: self.db: Db
+        Shop: self.store = Store()
+        Shop.pay: x: object
+        Shop.pay: q = X.Foo()
         """,
         "a.php",
     )
