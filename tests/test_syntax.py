@@ -1035,7 +1035,7 @@ def test_a_text_in_no_language_is_one_closed_node():
 )
 def test_no_text_is_too_much(language: str, text: str):
     path = {"python": "a.py", "csharp": "a.cs", "ruby": "a.rb", "rust": "a.rs"}.get(language, f"a.{language}")
-    path = {"javascript": "a.js", "typescript": "a.ts"}.get(language, path)
+    path = {"javascript": "a.js", "typescript": "a.ts", "shellscript": "a.sh"}.get(language, path)
     assert language_of(path).name == language
     file = parse_file(path, text)
     assert file.n_bytes == len(text.encode("utf-8", "replace"))
