@@ -79,7 +79,7 @@ class Client:
             "capabilities": capabilities,
             "initializationOptions": {"weft": dict(settings)},
         }
-        self.encoding: str = self.ask("initialize", params)["capabilities"].get("positionEncoding", "utf-16")
+        self.encoding: str = self.ask("initialize", params)["capabilities"]["positionEncoding"]
         self.notify("initialized", {})
 
     def __enter__(self) -> Client:

@@ -60,7 +60,7 @@ class Import(NamedTuple):
 
     local_name: str  # what the name is called here; for `import a.b` without `as` it is "a"; "" for a star
     module: str  # dotted, without leading dots; other languages: the import path as written
-    level: int  # leading dots
+    level: int  # leading dots; of an import in a declared package, whose name may begin inside of the package: 1
     name: str  # the name taken from the module, "" when the module itself is imported, "*" for all
     line: int
     scope: int

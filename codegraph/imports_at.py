@@ -194,7 +194,8 @@ def _package_name(path: str) -> str:
 
 
 def _module(graph: CodeGraph, path: str, language: Language, module: str) -> tuple[str, ...]:
-    return graph.find_module(ModuleQuery(language.module_style, directory_of(path), module))
+    where = path if language.module_separator else directory_of(path)
+    return graph.find_module(ModuleQuery(language.module_style, where, module))
 
 
 def _definitions(graph: CodeGraph, module: Value) -> dict[str, tuple[str, Definition]]:
@@ -216,7 +217,9 @@ def _other_names(graph: CodeGraph, path: str, language: Language) -> Iterator[st
         for name, entries in symbols.entries.items() if symbols is not None else ():
             is_public = "." not in name and name != STAR_IMPORTS and not (prefix and name.startswith(prefix))
             # Most modules import much that they do not export; a package file imports its own modules to export them.
-            is_import = isinstance(entries[0], ImportedName) and not _is_reexport(graph, module, entries[0], language)
+            is_import = isinstance(entries[0], ImportedName) and not (
+                _is_reexport(graph, module, entries[0], language) or _is_child(entries[0], language)
+            )
             if is_public and not is_import and name.isidentifier():
                 yield name
     if language.module_style == "python" and (path.endswith("/") or path.endswith(("__init__.py", "__init__.pyi"))):
@@ -233,8 +236,13 @@ def _is_reexport(graph: CodeGraph, path: str, item: ImportedName, language: Lang
     return bool(found) and _is_package_file(path)
 
 
+def _is_child(item: ImportedName, language: Language) -> bool:
+    """Whether an import is the declaration of a module in another file."""
+    return bool(language.module_separator) and item.module == f"self{language.module_separator}{item.local_name}"
+
+
 def _is_package_file(path: str) -> bool:
-    return path.rpartition("/")[2].partition(".")[0] in ("__init__", "index")
+    return path.rpartition("/")[2].partition(".")[0] in ("__init__", "index") or path.endswith(_RUST_PACKAGES)
 
 
 def _popularity(graph: CodeGraph, path: str, language: Language, module: str, written: str) -> Counter[str]:
@@ -259,13 +267,15 @@ def _stem(module: str) -> str:
     """The last part of what an import of a file writes."""
     directory, _, name = module.rstrip("/").rpartition("/")
     stem = name.partition(".")[0]
-    return directory.rpartition("/")[2] if stem in ("__init__", "index") else stem
+    if module.endswith("/lib.rs"):
+        return "crate"
+    return directory.rpartition("/")[2] if stem in ("__init__", "index", "mod") else stem
 
 
 def _files_naming(graph: CodeGraph, stem: str, but: str) -> Iterator[FileGraph]:
     """The files whose imports may name a module with this last part. A search in packed facts, without decoding."""
     needle = stem.encode("utf-8", "replace")
-    exact = re.compile(rb"[\"/.@]" + re.escape(needle) + rb"(?:\.\w+)?\"")
+    exact = re.compile(rb"[\"/.@:]" + re.escape(needle) + rb"(?:\.\w+)?\"")
     for path, file in graph.files.items():
         if path != but and needle in file._outline and exact.search(file._outline):
             yield file
@@ -284,5 +294,6 @@ def _parsed(path: str, text: str, language: Language) -> FileGraph:
     return parse_file(path, text, language)
 
 
+_RUST_PACKAGES = ("/lib.rs", "/mod.rs")
 _GO_QUALIFIER = re.compile(r"(?<![\w.\"/])(\w+)\.[A-Z]")
 _WORD = re.compile(r"(?<![\w$.])[A-Za-z_$][\w$]*")

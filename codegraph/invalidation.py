@@ -163,6 +163,8 @@ def global_names(path: str, symbols: SymbolTable | None) -> set[tuple[str, str]]
         return set()
     keyed = ((global_name_key(symbols.language, d.name), d) for d in symbols.definitions)
     found = {(key, f"{path}\0{definition.qualified_name}") for key, definition in keyed if key is not None}
+    attributes = ((global_name_key(symbols.language, name), key) for name, key in symbols.attributes())
+    found.update((key, f"{path}\0{name}") for key, name in attributes if key is not None)
     found.update((key, f"{path}\0{name}") for key, name in symbols.implementation_keys())
     found.update((key, f"{path}\0{name}") for key, name in symbols.extension_keys())
     found.update((global_import_key(family), f"{path}\0{name}") for family, name in symbols.global_imports)

@@ -172,6 +172,19 @@ class SymbolTable:
                 return entry
         return None
 
+    def is_constructor(self, qualified_name: str) -> bool:
+        """Whether a name is that of a constructor, by the word of the language or by the name of its class."""
+        definition, (owner, _, name) = self.definition(qualified_name), qualified_name.rpartition(".")
+        if definition is None or definition.kind not in FUNCTION_KINDS or not owner:
+            return False
+        if definition.kind == DECLARATION:
+            return name == owner.rpartition(".")[2]
+        return definition.kind == "constructor" or name == language_named(self.language).constructor
+
+    def constructor_of(self, owner: str) -> Definition | None:
+        """The first constructor in the body of a class."""
+        return next((each for each in self.members(owner) if self.is_constructor(each.qualified_name)), None)
+
     def members(self, qualified_name: str) -> tuple[Definition, ...]:
         """The definitions directly in a class or function, in source order."""
         if self._members is None:
@@ -255,6 +268,17 @@ class SymbolTable:
                 if definition.kind in PART_KINDS and self.is_foreign_part(definition.qualified_name):
                     yield f"{family}\0&{definition.name}", definition.qualified_name
 
+    def attributes(self) -> Iterator[tuple[str, str]]:
+        """Names and qualified names of the attributes of classes, which no definition states.
+
+        Where classes change at run time, they count when a member is looked up by its name alone.
+        """
+        if language_named(self.language).has_mixins:
+            for key, entries in self.entries.items():
+                owner, _, name = key.rpartition(".")
+                if isinstance(entries[0], BoundName) and name.isidentifier() and self.is_class(owner):
+                    yield name, key
+
     def implementation_keys(self) -> Iterator[tuple[str, str]]:
         """Keys and qualified names by which the implementations of an interface are found.
 
@@ -288,6 +312,8 @@ class SymbolTable:
         names: set[str] = set()
         for index, definition in enumerate(self.definitions):
             is_type = definition.kind not in FUNCTION_KINDS
+            if not are_open and self.is_foreign_part(definition.qualified_name):
+                continue  # found by `extension_keys`
             if definition.parent in namespaces or (are_open and is_type and definition.parent in types):
                 if not self.is_source or _is_linked(definition):
                     names.add(definition.qualified_name)

@@ -69,6 +69,7 @@ MIN_TYPED_NAME = 3
 """Characters; a shorter name of a variable says nothing about its type."""
 
 _OBJECT_KINDS = (INSTANCE_VALUE, CLASS_VALUE)
+_FINAL_KINDS = frozenset({"enum", "struct", "union"})
 _INCLUDE_STEPS = 3
 """Steps of includes that say which of several definitions of a name a file means."""
 
@@ -116,6 +117,8 @@ class TypedResolver(Resolver):
                 return tuple(filter(self._needs_no_object, self._reached_by_name(path, last, around)))
             if found is not None and found.kind not in _CALLABLE and rules.has_fields_apart:
                 found = self.attribute(path, last)  # `let app: App = app()` calls no variable
+            if found is not None and found.kind == INSTANCE_VALUE and rules.has_implicit_object:
+                found = self._type_of_name(path, within, last, found)
             return self._called(found)
         receiver = self.read(path, within, parts[:-1], line)
         if receiver is None and rules.has_typed_names:
@@ -123,23 +126,29 @@ class TypedResolver(Resolver):
         if receiver is not None and receiver.kind == FUNCTION_VALUE and rules.has_bare_calls:
             receiver = self.result(receiver)
         found = None if receiver is None else self.member(receiver, last, is_called=True)
+        if rules.module_separator and (found is None or found.kind == OUTSIDE_VALUE):
+            found = self._path(path, within, parts) or found
         if receiver is not None and found is not None and (receiver.kind, found.kind) == (CLASS_VALUE, INSTANCE_VALUE):
             # A variant of an enum is called.
             return self._called(receiver) if receiver[1:3] == found[1:3] else ()
         if rules.has_traits_in_scope and (found is None or found.kind == OUTSIDE_VALUE):
-            by_trait = self._trait_method(path, last)
+            is_value = self._is_value(path, within, parts[:-1])
+            by_trait = self._trait_method(path, last) if is_value and last not in rules.builtin_names else None
             if by_trait is not None or receiver is not None:
                 return (by_trait,) if by_trait is not None else ()
         elif rules.has_extensions and (found is None or found.kind == OUTSIDE_VALUE):
             imported = self._imported_extension(path, symbols, last)
             if imported is not None:
                 return self._called(imported)
-            extensions = self._extensions_by_name(path, last) if receiver is not None else ()
+            extensions = self._extensions_by_name(path, last)
             if found is not None or (extensions and rules.declares_all):
                 return tuple(Resolution(each.path, each.name, "unique name") for each in extensions)
         if found is None and last not in rules.builtin_names:
             return self._by_member_name(path, receiver, last, rules)
-        return self._called(self._after(found, parts[-1].operations))
+        targets = self._called(self._after(found, parts[-1].operations))
+        if rules.has_traits_in_scope and receiver is not None and self._is_final(receiver):
+            return tuple(target for target in targets if target.how != "implementation")
+        return targets
 
     def _by_member_name(self, path: str, receiver: Value | None, name: str, rules: Language) -> tuple[Resolution, ...]:
         """The few members of this name, for a receiver that is unknown or may have members that no source states."""
@@ -155,7 +164,7 @@ class TypedResolver(Resolver):
         found = [target for target in self.by_name(rules.name, name, near=path) if "." in target.qualified_name]
         if len(found) > 1 and rules.has_extensions:
             found = self._bodies(found)
-        if rules.declares_all and (receiver is not None or len(found) > 1):
+        if rules.declares_all and (receiver is not None or len(found) > 1 or not _has_words(name)):
             return ()
         if rules.has_traits_in_scope:  # methods from outside have any name: the type must be one that the file names
             return tuple(found) if len(found) == 1 and self._is_bound(path, MODULE, _owner_name(found[0])) else ()
@@ -250,7 +259,7 @@ class TypedResolver(Resolver):
         rules = self._rules(target.path)
         definition = self._header(target.path, target.qualified_name)
         is_method = definition is not None and definition.kind in ("method", DECLARATION)
-        return not (rules.has_implicit_object and is_method)
+        return rules.has_mixins or not (rules.has_implicit_object and is_method)
 
     def _global(self, path: str, language: str, name: str, rules: Language) -> tuple[Resolution, ...]:
         """The definition of a name that all files know: the only one, or the nearest where their kinds are limited."""
@@ -263,6 +272,23 @@ class TypedResolver(Resolver):
             if definition is not None and definition.kind in kinds:
                 return (target,)
         return ()
+
+    def _is_final(self, receiver: Value) -> bool:
+        """Whether the type of the receiver has no subtypes."""
+        definition = self._header(receiver.path, receiver.name) if receiver.kind == INSTANCE_VALUE else None
+        return definition is not None and definition.kind in _FINAL_KINDS
+
+    def _is_value(self, path: str, within: str, parts: tuple[NamePart, ...]) -> bool:
+        """Whether an expression is a value, and no path to a module or a type."""
+        head, symbols = parts[0].name, self.symbols(path)
+        if any(part.operations for part in parts) or head in ("?", *self._rules(path).own_object.split()):
+            return True
+        while within and symbols is not None:
+            self.dependencies.add((path, f"{within}.{head}"))
+            if any(isinstance(entry, BoundName) for entry in symbols.entries.get(f"{within}.{head}", ())):
+                return True
+            within = within.rpartition(".")[0]
+        return False
 
     def _trait_method(self, path: str, name: str) -> Resolution | None:
         """The method of a trait that the file imports or defines: only these are known for a type without a member."""
@@ -417,6 +443,8 @@ class TypedResolver(Resolver):
             value = self.name(path, within, head, line, is_type=is_type, is_called=is_head_called)
             if value is None and rules.module_separator and (parts[1:] or not is_called):
                 value = self._module_at(path, head, "") if not self._is_bound(path, within, head) else None
+            if value is not None and value.kind == INSTANCE_VALUE and is_head_called and rules.has_implicit_object:
+                value = self._type_of_name(path, within, head, value)
         value = self._after(value, operations)
         for at, (name, operations) in enumerate(parts[1:], start=2):
             if value is None:
@@ -429,7 +457,28 @@ class TypedResolver(Resolver):
             value = self._after(value, operations)
         if value is None and rules.shared_names and not is_type and rules.is_shared(head):
             return _OUTSIDE  # the constants of the repository are known
+        if rules.module_separator and parts[1:] and (value is None or value.kind == OUTSIDE_VALUE):
+            return self._path(path, within, parts) or value
         return value
+
+    def _path(self, path: str, within: str, parts: tuple[NamePart, ...]) -> Value | None:
+        """The value of a path whose head is a module or a type, where a variable of that name hides it."""
+        head, operations = parts[0]
+        if operations or not within or not self._is_value(path, within, parts[:1]):
+            return None
+        value = self.attribute(path, head)
+        if value is None or value.kind not in (MODULE_VALUE, CLASS_VALUE):
+            return None
+        for name, operations in parts[1:]:
+            value = self._after(self.member(value, name, is_called=True), operations) if value is not None else None
+        return value
+
+    def _type_of_name(self, path: str, within: str, name: str, value: Value) -> Value:
+        """The class of this name, where the value of the name is an object that cannot be called."""
+        if value.how == "self" or self.result(value) is not None:
+            return value
+        found = self.name(path, within, name, is_type=True)
+        return found if found is not None and found.kind == CLASS_VALUE else value
 
     def _after(self, value: Value | None, operations: str) -> Value | None:
         """The value after calls "(" and indices "["."""
@@ -685,10 +734,33 @@ class TypedResolver(Resolver):
         """The packages and classes of the repository whose names star imports bring into a file."""
         self.dependencies.add((path, STAR_IMPORTS))
         entries = symbols.entries.get(STAR_IMPORTS, ())
-        modules = [item.module for item in entries if isinstance(item, ImportedName)]
-        modules += self._global_imports(path, symbols)
-        found = (self.declared(path, module) for module in dict.fromkeys(modules))
-        return tuple(value for value in found if value is not None and value.kind in (MODULE_VALUE, CLASS_VALUE))
+        modules = [(item.module, item.level) for item in entries if isinstance(item, ImportedName)]
+        modules += [(module, 0) for module in self._global_imports(path, symbols)]
+        found = (
+            self._declared_around(path, symbols, *module) or self._object_named(path, symbols, module[0])
+            for module in dict.fromkeys(modules)
+        )
+        kinds = (MODULE_VALUE, CLASS_VALUE, INSTANCE_VALUE)
+        return tuple(value for value in found if value is not None and value.kind in kinds)
+
+    def _object_named(self, path: str, symbols: SymbolTable, name: str) -> Value | None:
+        """The object in a variable of a file whose members an import brings: `import builder._`."""
+        if "." in name or not language_named(symbols.language).has_relative_imports:
+            return None
+        for key, entries in symbols.entries.items():
+            if key.rpartition(".")[2] == name and isinstance(entries[0], BoundName):
+                value = self._first(path, key, entries)
+                return self.result(value) if value is not None and value.kind == FUNCTION_VALUE else value
+        return None
+
+    def _declared_around(self, path: str, symbols: SymbolTable, dotted: str, level: int) -> Value | None:
+        """The value of a name in an import: a global name, or with a level one in the packages around the import."""
+        found = self.imported(path, dotted)
+        if found is None and level:
+            around = sorted(symbols.namespaces(), key=lambda package: -len(package))
+            values = (self.declared(path, f"{package}.{dotted}") for package in around)
+            found = next((value for value in values if value is not None), None)
+        return found
 
     def _namespace(self, path: str, symbols: SymbolTable, name: str) -> Value | None:
         """The namespace or package of this name, beginning at the root or in the packages around the file's."""
@@ -699,6 +771,15 @@ class TypedResolver(Resolver):
             if self._source.definitions_named(key):
                 return Value(MODULE_VALUE, "", f"{family}\0{around}{name}.", "import")
         return None
+
+    def imported(self, path: str, dotted: str) -> Value | None:
+        """The value of the path of an import, a global name; in some languages also in the package of the file."""
+        found = self.declared(path, dotted)
+        symbols = self.symbols(path)
+        if found is None and symbols is not None and language_named(symbols.language).has_relative_imports:
+            package = symbols.package_key.partition("\0")[2]
+            return self.declared(path, package + dotted) if package else None
+        return found
 
     def declared(self, path: str, dotted: str) -> Value | None:
         """The value of a global name: a definition, a member of one, or a namespace."""
@@ -838,10 +919,15 @@ class TypedResolver(Resolver):
         symbols = self.symbols(path)
         if symbols is None:
             return frozenset()
-        self.dependencies |= {(path, STAR_IMPORTS), (path, NAME_LIST)}
-        entries = symbols.entries.get(STAR_IMPORTS, ())
-        imported = {item.module for item in entries if isinstance(item, ImportedName)}
-        return frozenset({"", *symbols.namespaces(), *imported, *self._global_imports(path, symbols)})
+        self.dependencies.add((path, NAME_LIST))
+        found = {"", *symbols.namespaces()}
+        for value in self._star_packages(path, symbols):
+            if value.kind == MODULE_VALUE:
+                found.add(value.name.partition("\0")[2].rstrip("."))
+            else:  # a namespace that is a definition, or a class with static members
+                name = self.identity(value.path, value.name).partition("\0")[2]
+                found |= {name, name.rpartition(".")[0]}
+        return frozenset(found)
 
     def _imported_extension(self, path: str, symbols: SymbolTable, name: str) -> Value | None:
         """The only extension that an import of this name means, whatever the type that it belongs to."""
@@ -934,15 +1020,18 @@ class TypedResolver(Resolver):
             return value
         if value.kind == COLLECTION_VALUE:
             return Value(INSTANCE_VALUE, value.path, value.name, "typed local")
-        if value.kind == INSTANCE_VALUE and self._rules(value.path).index_method:
-            index = self.member(value, self._rules(value.path).index_method)
-            if index is not None:
-                return self.result(index)
-        definition = self._header(value.path, value.name) if value.kind == INSTANCE_VALUE else None
-        for base in definition.bases if definition is not None else ():
-            if base.endswith(ELEMENTS):
-                return self.element(self._typed(value.path, value.name.rpartition(".")[0], base))
-        return value if value.kind == INSTANCE_VALUE and self._rules(value.path).index_method else None
+        if value.kind != INSTANCE_VALUE:
+            return None
+        index_method = self._rules(value.path).index_method
+        index = self.member(value, index_method) if index_method else None
+        if index is not None:
+            return self.result(index)
+        classes, _, n_parts = self.mro(value.path, value.name)
+        for path, name in classes[:n_parts]:
+            for base in self._bases(path, name):
+                if base.endswith(ELEMENTS):
+                    return self.element(self._typed(path, name.rpartition(".")[0], base))
+        return value if index_method else None
 
     def exports(self, module: Value) -> Mapping[str, Value]:
         """The definitions under the public names of a module or a package, its own and imported ones."""
@@ -1054,7 +1143,8 @@ class TypedResolver(Resolver):
         directory = directory_of(path)
         rules = self._rules(path)
         if rules.package_style == "declared":
-            value = self.declared(path, f"{item.module}.{item.name}" if item.name else item.module)
+            symbols, dotted = self.symbols(path), ".".join(filter(None, (item.module, item.name)))
+            value = None if symbols is None else self._declared_around(path, symbols, dotted, item.level)
             if value is None:
                 return _OUTSIDE
             return value._replace(how="import") if value.kind in (CLASS_VALUE, FUNCTION_VALUE) else value
@@ -1092,6 +1182,17 @@ class TypedResolver(Resolver):
             return target
         value = self.member(target, name)
         return value if value is None or not found else _as_imported(value, found[0], name)
+
+    def import_files(self, path: str, item: ImportedName, name: str) -> tuple[str, ...]:
+        """The files of the module from which an import takes a name; of a declared package those that define it."""
+        rules, symbols = self._rules(path), self.symbols(path)
+        if rules.package_style == "declared" and symbols is not None:
+            family = symbols.package_key.partition("\0")[0]
+            return tuple(place for place, _ in self._places(f"{family}\0{item.module}.{name}", path))
+        if rules.module_separator:
+            value = self._module_at(path, item.module, "")
+            return (value.path,) if value is not None and value.kind == MODULE_VALUE and value.path else ()
+        return self.module(rules.module_style, directory_of(path), "." * item.level + item.module)
 
     def _default_export(self, module: Value) -> Value | None:
         """What `export default` or `module.exports =` gives of a module."""
@@ -1336,7 +1437,7 @@ class TypedResolver(Resolver):
         for part_path, part in parts:
             around = part.rpartition(".")[0]
             for base in self._bases(part_path, part):
-                if base.endswith(ELEMENTS):
+                if base.endswith(ELEMENTS):  # an iterator has no members of its elements
                     continue
                 value = self.read(part_path, around, parse_dotted(base), is_type=True)
                 if value is None or value.kind != CLASS_VALUE:
@@ -1391,6 +1492,11 @@ class TypedResolver(Resolver):
     def _is_private(self, symbols: SymbolTable, name: str) -> bool:
         prefix = language_named(symbols.language).private_prefix
         return bool(prefix) and name.startswith(prefix)
+
+
+def _has_words(name: str) -> bool:
+    """Whether a name has several words: one word is a method of too many classes outside of the repository."""
+    return any(character.isupper() or character == "_" for character in name[1:])
 
 
 def _may_be_type(entries: tuple[Entry, ...]) -> bool:

@@ -401,7 +401,7 @@ def _meanings_of(walk: SyntaxWalk, side: Node) -> list[tuple[str, str]]:
         return _called(walk, side)
     if kind == "object_creation_expression":
         text = type_text(walk, side.child_by_field_name("type"))
-        return [("annotation" if text.endswith(ELEMENTS) else "call", text)]
+        return [("annotation", text or "object")]
     if kind in ("cast_expression", "default_expression"):
         text = type_text(walk, side.child_by_field_name("type"))
         return [("annotation", text)]

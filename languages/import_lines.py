@@ -119,3 +119,13 @@ GO_IMPORTS = (
     ImportPattern(re.compile(r"^[ \t]*import" + _GO_PATH + r"\Z", re.MULTILINE)),
     ImportPattern(re.compile(r"^import[ \t]*\([^()]*?^(?P<line>" + _GO_PATH + r")\Z", re.MULTILINE)),
 )
+
+_RUST_PATH = r"^[ \t]*(?:pub(?:\([\w: ]+\))?[ \t]+)?use[ \t]+(?P<module>\w+(?:::\w+)*)::"
+
+RUST_IMPORTS = (
+    ImportPattern(
+        re.compile(_RUST_PATH + r"\{(?P<names>[^{};]*?)(?P<typed>\w*)\Z", re.MULTILINE),
+        re.compile(r"(?P<names>[^{};]*(?=\}))?"),
+    ),
+    ImportPattern(re.compile(_RUST_PATH + r"(?P<typed>\w*)\Z", re.MULTILINE), re.compile(r"[^\n;]*;?")),
+)

@@ -79,6 +79,7 @@ class Language:
     package_style: PackageStyle = ""
     shared_names: str = ""  # pattern of the names that inner scopes and other files know without an object; "" for all
     has_outer_packages: bool = False  # the names of the packages around a package are known in it
+    has_relative_imports: bool = False  # the path of an import may begin in the package of the file
     has_open_types: bool = False  # several places may define the parts of one type
     has_extensions: bool = False  # functions outside of a type, in any file, may be methods of it
     has_implicit_object: bool = False  # the members of the classes around a plain name are among its meanings
@@ -94,6 +95,8 @@ class Language:
     call_method: str = ""  # name of the method that makes objects callable
     index_method: str = ""  # method that an index calls; an index of an object without it is a pointer's
     private_prefix: str = ""  # of names that a star import leaves out
+    member_operators: str = ""  # operators before a member beside the dot
+    attribute_sign: str = ""  # before the name of an attribute of the object around a method
     builtins: str = ""  # names that every file knows
     element_methods: str = ""  # methods of collections that return an element
     collection_methods: str = ""  # methods of collections that return a collection of the same elements
@@ -146,6 +149,17 @@ class Language:
     @cached_property
     def builtin_names(self) -> frozenset[str]:
         return frozenset(self.builtins.split())
+
+    @cached_property
+    def typed_expression(self) -> re.Pattern[str]:
+        """Matches the dotted expression at the end of a text."""
+        operators = "".join(f"|{re.escape(operator)}" for operator in self.member_operators.split())
+        return re.compile(rf"(?:[\w.{self.attribute_sign}]{operators})*\Z")
+
+    def is_test_file(self, path: str) -> bool:
+        """Whether only such files see the definitions of a file."""
+        is_ending = bool(self.test_ending) and path.endswith(self.test_ending)
+        return is_ending or (bool(self.test_path) and re.search(self.test_path, path) is not None)
 
     def is_shared(self, name: str) -> bool:
         """Whether a name of a class or a file is known in the classes inside of it and in other files."""

@@ -24,7 +24,7 @@ MAX_SIDES = 12
 MAX_LEVELS = 32
 
 KERNEL = (
-    "__callee__ __dir__ __method__ abort alias_method at_exit attr attr_accessor attr_reader attr_writer autoload"
+    "__callee__ __dir__ __method__ abort alias_method at_exit attr_accessor attr_reader attr_writer autoload"
     " binding block_given? caller caller_locations catch class_eval class_exec const_get const_set define_method"
     " exit extend fail format freeze gem gets include instance_eval instance_exec instance_variable_get"
     " instance_variable_set lambda load local_variables loop module_eval module_function p pp print printf private"

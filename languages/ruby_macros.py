@@ -140,13 +140,12 @@ def _class_of(name: str, is_plural: bool) -> str:
 
 
 def _define(walk: SyntaxWalk, node: Node, symbol: Node, value: str = "") -> None:
-    """Add a method that a call defines; with a value it has the value's definition, if that is known."""
-    name, scope, own = symbol_text(walk, symbol), walk.scope, class_around(walk)
-    if value and own != MODULE_SCOPE:
-        walk.add_binding(own, f"self.{name}", "alias", value, symbol)
-    walk.add_definition(node, name, "method" if own != MODULE_SCOPE else "function", header_line=symbol.start_point[0])
-    if value:
-        walk.add_binding(walk.scope, RESULT, "alias", value, symbol)
+    """Add a method that a call defines, and what it returns, if that is known."""
+    scope = walk.scope
+    kind = "method" if class_around(walk) != MODULE_SCOPE else "function"
+    walk.add_definition(node, symbol_text(walk, symbol), kind, header_line=symbol.start_point[0])
+    for how in ("call", "alias") if value else ():
+        walk.add_binding(walk.scope, RESULT, how, value, symbol)
     walk.scope = scope
 
 

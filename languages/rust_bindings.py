@@ -10,36 +10,23 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from .dotted import MAX_LINKS
-from .rust_types import COLLECTIONS, ELEMENTS, NO_PARAMETERS, WRAPPERS, path_text, type_text
+from .rust_types import ELEMENTS, path_text, type_text
+from .rust_values import (
+    SAME_VALUE,
+    UNKNOWN,
+    Value,
+    annotation,
+    expression_of,
+    is_variant,
+    name_text,
+    parameters_of,
+    parts_of,
+    value_of,
+)
 from .syntax import MODULE_SCOPE, SyntaxWalk
 
 if TYPE_CHECKING:
     from tree_sitter import Node
-
-Value = tuple[str, str]
-"""`how` and `value` of a binding."""
-
-UNKNOWN: Value = ("unknown", "")
-
-_SAME_VALUE = frozenset({"Ok", "Ready", "Some"})
-"""Constructors of wrappers."""
-_WRAPPER_FUNCTIONS = frozenset({"clone", "from", "new", "pin", "Borrowed", "Owned"})
-_IDENTITY_FUNCTIONS = frozenset({"Arc.clone", "Rc.clone", "mem.replace", "mem.take", "std.mem.replace", "std.mem.take"})
-_STANDARD_MACROS = {"concat": "str", "env": "str", "format": "String", "include_str": "str", "vec": "Vec"}
-_LITERALS = {
-    "array_expression": "Vec",
-    "boolean_literal": "bool",
-    "char_literal": "char",
-    "float_literal": "f64",
-    "integer_literal": "usize",
-    "raw_string_literal": "str",
-    "string_literal": "str",
-}
-_TRANSPARENT = frozenset(
-    {"await_expression", "block", "mut_pattern", "parenthesized_expression", "ref_pattern", "reference_expression"}
-    | {"reference_pattern", "try_expression", "unsafe_block"}
-)
 
 _ELEMENT_METHODS = """
     all any dedup_by_key filter filter_map find find_map flat_map for_each inspect map map_while max_by_key
@@ -80,20 +67,16 @@ def bind_typed(walk: SyntaxWalk, pattern: Node, described: Node | None) -> None:
     while described is not None and described.type == "reference_type":
         described = described.child_by_field_name("type")
     if described is not None and pattern.type == "tuple_pattern" and described.type == "tuple_type":
-        for part, each in zip(_parts(pattern), _parts(described), strict=False):
-            bind_pattern(walk, part, _annotation(walk, each))
+        for part, each in zip(parts_of(pattern), parts_of(described), strict=False):
+            bind_pattern(walk, part, annotation(walk, each))
     elif described is not None and pattern.type == "tuple_struct_pattern" and described.type == "generic_type":
         arguments = described.child_by_field_name("type_arguments")
         parts = pattern.named_children[1:]
         types = arguments.named_children if arguments is not None else []
         for at, part in enumerate(parts):
-            bind_pattern(walk, part, _annotation(walk, types[at]) if len(types) == len(parts) else UNKNOWN)
+            bind_pattern(walk, part, annotation(walk, types[at]) if len(types) == len(parts) else UNKNOWN)
     else:
-        bind_pattern(walk, pattern, _annotation(walk, described))
-
-
-def _annotation(walk: SyntaxWalk, described: Node | None) -> Value:
-    return known("annotation", type_text(walk, described, _parameters(walk)))
+        bind_pattern(walk, pattern, annotation(walk, described))
 
 
 def bind_bounds(walk: SyntaxWalk, parameters: Mapping[str, str], at: Node) -> None:
@@ -109,7 +92,7 @@ def bind_fields(walk: SyntaxWalk, body: Node | None, prefix: str = "") -> None:
         return
     if body.type == "ordered_field_declaration_list":
         for at, described in enumerate(body.children_by_field_name("type")):
-            walk.add_binding(walk.scope, f"self.{prefix}{at}", *_annotation(walk, described), described)
+            walk.add_binding(walk.scope, f"self.{prefix}{at}", *annotation(walk, described), described)
     elif body.type == "field_declaration_list":
         for declared in body.named_children:
             if declared.type == "field_declaration":
@@ -120,8 +103,8 @@ def bind_field(walk: SyntaxWalk, declared: Node, prefix: str = "") -> None:
     """Bind one field `name: T` of the scope."""
     name = declared.child_by_field_name("name")
     if name is not None:
-        found = _annotation(walk, declared.child_by_field_name("type"))
-        walk.add_binding(walk.scope, f"self.{prefix}{_name(walk, name)}", *found, name)
+        found = annotation(walk, declared.child_by_field_name("type"))
+        walk.add_binding(walk.scope, f"self.{prefix}{name_text(walk, name)}", *found, name)
 
 
 def bind_variant(walk: SyntaxWalk, variant: Node) -> None:
@@ -139,7 +122,7 @@ def read_constant(walk: SyntaxWalk, node: Node) -> None:
     if name is not None:
         is_member = walk.scope != MODULE_SCOPE and walk.definitions[walk.scope].kind in ("impl", "trait")
         text = f"self.{walk.text(name)}" if is_member else walk.text(name)
-        walk.add_binding(walk.scope, text, *_annotation(walk, node.child_by_field_name("type")), name)
+        walk.add_binding(walk.scope, text, *annotation(walk, node.child_by_field_name("type")), name)
 
 
 def read_let(walk: SyntaxWalk, node: Node) -> None:
@@ -151,10 +134,10 @@ def read_let(walk: SyntaxWalk, node: Node) -> None:
 
 def bind_let(walk: SyntaxWalk, pattern: Node, described: Node | None, value: Node | None) -> None:
     """Bind the names of a declaration with a type or a value."""
-    if described is not None and (type_text(walk, described, _parameters(walk)) or described.type == "tuple_type"):
+    if described is not None and (type_text(walk, described, parameters_of(walk)) or described.type == "tuple_type"):
         bind_typed(walk, pattern, described)
     elif value is not None and pattern.type == "tuple_pattern" and value.type == "tuple_expression":
-        for part, each in zip(_parts(pattern), _parts(value), strict=False):
+        for part, each in zip(parts_of(pattern), parts_of(value), strict=False):
             bind_pattern(walk, part, value_of(walk, each))
     else:
         bind_pattern(walk, pattern, value_of(walk, value))
@@ -196,7 +179,7 @@ def read_for(walk: SyntaxWalk, node: Node) -> None:
 def bind_elements(walk: SyntaxWalk, pattern: Node, iterated: Node) -> None:
     """Bind a pattern to an element: `(i, x)` for `xs.iter().enumerate()`, `(k, v)` for a map."""
     if pattern.type == "tuple_pattern":
-        parts = _parts(pattern)
+        parts = parts_of(pattern)
         receiver, method, arguments = _method_call(walk, iterated)
         if receiver is not None and method == "zip" and len(parts) == 2 and arguments:
             bind_elements(walk, parts[0], receiver)
@@ -215,7 +198,7 @@ def _element(walk: SyntaxWalk, iterated: Node) -> Value:
     how, text = value_of(walk, iterated)
     if how == "annotation":
         return ("annotation", text.removesuffix(ELEMENTS)) if text.endswith(ELEMENTS) else UNKNOWN
-    return ("alias", _expression(how, text) + ELEMENTS) if text else UNKNOWN
+    return ("alias", expression_of(how, text) + ELEMENTS) if text else UNKNOWN
 
 
 def bind_closures(walk: SyntaxWalk, call: Node) -> None:
@@ -264,7 +247,7 @@ def bind_pattern(walk: SyntaxWalk, pattern: Node, value: Value) -> None:
         node, (how, text) = waiting.pop()
         kind = node.type
         if kind in ("identifier", "shorthand_field_identifier"):
-            name = _name(walk, node)
+            name = name_text(walk, node)
             # A name with a capital is a constant or a variant.
             if not name[0].isupper() and not (text == name and how in ("alias", "call")):
                 walk.add_binding(walk.scope, name, how, text, node)
@@ -274,24 +257,24 @@ def bind_pattern(walk: SyntaxWalk, pattern: Node, value: Value) -> None:
             waiting += [(part, (how, text)) for part in node.named_children[::-1]]
         elif kind == "tuple_pattern":
             # A tuple is its first part.
-            for at, part in reversed(list(enumerate(_parts(node)))):
+            for at, part in reversed(list(enumerate(parts_of(node)))):
                 waiting.append((part, (how, text) if at == 0 and how != "annotation" else UNKNOWN))
         elif kind == "slice_pattern":
-            element = ("alias", _expression(how, text) + ELEMENTS) if text and how != "annotation" else UNKNOWN
+            element = ("alias", expression_of(how, text) + ELEMENTS) if text and how != "annotation" else UNKNOWN
             waiting += [(part, element) for part in node.named_children[::-1]]
         elif kind == "tuple_struct_pattern":
             head, parts = node.child_by_field_name("type"), node.named_children[1:]
-            path = path_text(walk, head, _parameters(walk)) if head is not None else ""
+            path = path_text(walk, head, parameters_of(walk)) if head is not None else ""
             for at, part in reversed(list(enumerate(parts))):
-                is_same = path.rpartition(".")[2] in _SAME_VALUE
+                is_same = path.rpartition(".")[2] in SAME_VALUE
                 waiting.append((part, (how, text) if is_same else _payload(path, str(at))))
         elif kind == "struct_pattern":
             head = node.child_by_field_name("type")
-            path = path_text(walk, head, _parameters(walk)) if head is not None else ""
+            path = path_text(walk, head, parameters_of(walk)) if head is not None else ""
             for field in node.named_children[:0:-1]:
-                name, inner = field.child_by_field_name("name"), field.child_by_field_name("pattern")
-                if name is not None:
-                    waiting.append((inner or name, _payload(path, _name(walk, name))))
+                field_name, inner = field.child_by_field_name("name"), field.child_by_field_name("pattern")
+                if field_name is not None:
+                    waiting.append((inner or field_name, _payload(path, name_text(walk, field_name))))
 
 
 def _payload(path: str, name: str) -> Value:
@@ -299,196 +282,3 @@ def _payload(path: str, name: str) -> Value:
     if path in ("", "Err"):
         return UNKNOWN
     return "alias", f"{path}{'#' if is_variant(path) else '.'}{name}"
-
-
-def is_variant(path: str) -> bool:
-    """Whether a dotted path is the variant of an enum by its form: "Kind.Pay"."""
-    owner, _, last = path.rpartition(".")
-    owner = owner.rpartition(".")[2]
-    return owner[:1].isupper() and _is_type(last)
-
-
-def _is_type(name: str) -> bool:
-    """Whether a name has the form of a type: a capital, but not those of a constant."""
-    return name[:1].isupper() and (len(name) == 1 or not name.isupper())
-
-
-# Values
-
-
-def value_of(walk: SyntaxWalk, value: Node | None) -> Value:
-    """`how` and `value` of a binding to an expression."""
-    for _ in range(MAX_LINKS):
-        if value is None:
-            return UNKNOWN
-        kind = value.type
-        if kind in _TRANSPARENT:
-            parts = [each for each in value.named_children if not each.type.endswith("_comment")]
-            value = parts[-1] if parts else None
-        elif kind == "unary_expression":
-            value = value.named_children[0] if value.named_child_count and value.children[0].type == "*" else None
-        elif kind == "if_expression":
-            value = value.child_by_field_name("consequence")
-        elif kind in ("field_expression", "identifier", "index_expression", "scoped_identifier", "self"):
-            return known("alias", expression_text(walk, value))
-        elif kind == "call_expression":
-            function, arguments = value.child_by_field_name("function"), value.child_by_field_name("arguments")
-            inner = _wrapped(walk, function, arguments)
-            if inner is None:
-                return _result_of(walk, function)
-            value = inner
-        elif kind == "struct_expression":
-            head = value.child_by_field_name("name")
-            text = type_text(walk, head, _parameters(walk))
-            return known("annotation", text.rpartition(".")[0] if is_variant(text) else text)
-        elif kind == "type_cast_expression":
-            return _annotation(walk, value.child_by_field_name("type"))
-        elif kind == "macro_invocation":
-            return known("annotation", _macro_type(walk, value))
-        else:
-            return known("annotation", _LITERALS.get(kind, ""))
-    return UNKNOWN
-
-
-def _wrapped(walk: SyntaxWalk, function: Node | None, arguments: Node | None) -> Node | None:
-    """The value that a constructor of a wrapper gets, `Some(x)`, `Arc::new(x)`; None for another function."""
-    if function is None or arguments is None or not arguments.named_child_count:
-        return None
-    if function.type not in ("identifier", "scoped_identifier"):
-        return None
-    path = path_text(walk, function)
-    owner, _, last = path.rpartition(".")
-    is_wrapper = owner.rpartition(".")[2] in WRAPPERS and last in _WRAPPER_FUNCTIONS
-    if last in _SAME_VALUE or is_wrapper or path in _IDENTITY_FUNCTIONS:
-        return arguments.named_children[0]
-    return None
-
-
-def _result_of(walk: SyntaxWalk, function: Node | None) -> Value:
-    if function is not None and function.type == "generic_function":
-        function = function.child_by_field_name("function")
-    if function is None:
-        return UNKNOWN
-    if function.type == "scoped_identifier":
-        owner = function.child_by_field_name("path")
-        path = path_text(walk, function, _parameters(walk))
-        head = path.rpartition(".")[0]
-        if head.rpartition(".")[2] in COLLECTIONS:
-            return known("annotation", type_text(walk, owner, _parameters(walk)))
-        if is_variant(path):
-            return known("annotation", head)
-        return known("call", path)
-    return known("call", expression_text(walk, function))
-
-
-def _macro_type(walk: SyntaxWalk, invocation: Node) -> str:
-    name = invocation.child_by_field_name("macro")
-    return _STANDARD_MACROS.get(walk.text(name), "") if name is not None else ""
-
-
-def known(how: str, value: str) -> Value:
-    return (how, value) if value and value[0] != "?" else UNKNOWN
-
-
-def _expression(how: str, value: str) -> str:
-    """A value as an expression."""
-    return f"{value}()" if how in ("annotation", "call") else value
-
-
-def expression_text(walk: SyntaxWalk, node: Node | None) -> str:
-    """The dotted text of an expression; "?.name" for a receiver without one, "" for no name.
-
-    `a()?.b.await` is "a().b", `Shop::default().pay` and `Shop {…}.pay` are "Shop().pay".
-    """
-    links: list[str] = []
-    operations = ""
-    base = ""
-    while node is not None:
-        kind = node.type
-        if kind == "field_expression":
-            name = node.child_by_field_name("field")
-            links.append((_name(walk, name) if name is not None else "?") + operations)
-            operations = ""
-            if len(links) == MAX_LINKS:
-                break
-            node = node.child_by_field_name("value")
-        elif kind == "call_expression":
-            function = node.child_by_field_name("function")
-            if function is not None and function.type == "generic_function":
-                function = function.child_by_field_name("function")
-            if function is None or function.type == "field_expression":
-                operations = "()" + operations
-                node = function
-                continue
-            if function.type == "call_expression":
-                operations = "()" + operations
-                node = function if len(operations) < 2 * MAX_LINKS else None
-                continue
-            how, text = value_of(walk, node)
-            base = "" if text.endswith(ELEMENTS) else _expression(how, text) + operations if text else ""
-            break
-        elif kind == "index_expression":
-            parts = node.named_children
-            operations = operations if parts[1:] and parts[1].type == "range_expression" else ELEMENTS + operations
-            node = parts[0]
-        elif kind in _TRANSPARENT or (kind == "unary_expression" and node.children[0].type == "*"):
-            node = node.named_children[-1] if node.named_child_count else None
-        elif kind == "generic_function":
-            node = node.child_by_field_name("function")
-        elif kind in ("identifier", "self", "scoped_identifier"):
-            text = path_text(walk, node, _parameters(walk))
-            base = text + operations if text else ""
-            break
-        else:
-            how, text = value_of(walk, node) if kind not in ("if_expression", "metavariable") else UNKNOWN
-            base = f"{text}(){operations}" if how == "annotation" and not text.endswith(ELEMENTS) else ""
-            break
-    if base:
-        return ".".join([base, *reversed(links)])
-    return f"?.{links[0].rstrip('()[]')}" if links and not operations else ""
-
-
-def callee_text(walk: SyntaxWalk, function: Node) -> str:
-    """The dotted callee of a call."""
-    kind = function.type
-    if kind == "generic_function":
-        inner = function.child_by_field_name("function")
-        return callee_text(walk, inner) if inner is not None and inner.type != "generic_function" else ""
-    if kind in ("identifier", "scoped_identifier"):
-        return path_text(walk, function, _parameters(walk)) or _last_name(walk, function)
-    if kind == "field_expression":
-        return expression_text(walk, function)
-    return ""
-
-
-def _last_name(walk: SyntaxWalk, path: Node) -> str:
-    name = path.child_by_field_name("name")
-    return f"?.{walk.text(name)}" if name is not None else ""
-
-
-def _parts(node: Node) -> list[Node]:
-    return [part for part in node.named_children if not part.type.endswith("_comment")]
-
-
-def _name(walk: SyntaxWalk, node: Node) -> str:
-    return walk.text(node).removeprefix("r#")
-
-
-# Type parameters
-
-
-def _parameters(walk: SyntaxWalk) -> Mapping[str, str]:
-    """The types of the type parameters around the present node."""
-    return walk.type_parameters.get(walk.scope, NO_PARAMETERS)
-
-
-def outer_parameters(walk: SyntaxWalk) -> Mapping[str, str]:
-    """The type parameters of the impl block or trait around a function that is read next."""
-    is_member = walk.scope != MODULE_SCOPE and walk.definitions[walk.scope].kind in ("impl", "trait")
-    return _parameters(walk) if is_member else NO_PARAMETERS
-
-
-def set_parameters(walk: SyntaxWalk, parameters: Mapping[str, str]) -> None:
-    """Set the type parameters of the definition that is the scope."""
-    if parameters:
-        walk.type_parameters[walk.scope] = parameters

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING
 
 from .error_nodes import WHOLE, Header
 from .rust_bindings import (
-    UNKNOWN,
     bind_bounds,
     bind_closure,
     bind_elements,
@@ -19,11 +18,9 @@ from .rust_bindings import (
     bind_pattern,
     bind_typed,
     bind_variant,
-    outer_parameters,
-    set_parameters,
-    value_of,
 )
 from .rust_types import NO_PARAMETERS, base_traits, bounded_types, named_type, type_text
+from .rust_values import UNKNOWN, outer_parameters, set_parameters, value_of
 from .syntax import MODULE_SCOPE, SyntaxWalk
 
 if TYPE_CHECKING:

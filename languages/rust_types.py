@@ -73,9 +73,9 @@ def type_text(
             return ""
         kind = node.type
         if kind in _NAMES:
-            name = walk.text(node)
-            name = parameters.get(name, name) if name != "_" else ""
-            return "" if not name or (suffix and name.endswith(ELEMENTS)) else name + suffix
+            text = walk.text(node)
+            text = parameters.get(text, text) if text != "_" else ""
+            return "" if not text or (suffix and text.endswith(ELEMENTS)) else text + suffix
         if kind in _SCOPED:
             name = path_text(walk, node, parameters)
             return name + suffix if name else ""
@@ -186,8 +186,8 @@ def implemented(
     if last in _ASSOCIATED:
         wanted, suffix = _ASSOCIATED[last]
         for item in body.named_children if body is not None else ():
-            alias = item.child_by_field_name("name") if item.type == "type_item" else None
-            if alias is not None and walk.text(alias) == wanted:
+            given = item.child_by_field_name("name") if item.type == "type_item" else None
+            if given is not None and walk.text(given) == wanted:
                 text = type_text(walk, item.child_by_field_name("type"), parameters, suffix=suffix)
                 return (text,) if text and not text.startswith("Self") else ()
         return ()

@@ -69,6 +69,10 @@ def line_at(path: str, text: str) -> ImportLine | None:
         ("a.js", 'export { <CURSOR> } from "shop"', "shop", "", ""),
         ("a.js", 'const { total: sum, <CURSOR> } = require("./prices");', "./prices", "", "total"),
         ("a.js", "const { <CURSOR> } = await import('./prices')", "./prices", "", ""),
+        ("a.rs", "use crate::prices::<CURSOR>;", "crate::prices", "", ""),
+        ("a.rs", "pub(crate) use shop::to<CURSOR>", "shop", "to", ""),
+        ("a.rs", "use shop::{total, rate as r, <CURSOR>};", "shop", "", "total rate"),
+        ("a.rs", "    use super::{\n    total,\n    <CURSOR>\n    rate,\n};", "super", "", "total rate"),
     ],
 )
 def test_a_cursor_among_imported_names_has_their_module(path, text, module, typed, names):
@@ -111,7 +115,8 @@ def test_a_cursor_in_a_module_path_has_what_is_typed(path, text, typed, names):
         ("a.ts", "export const x = { <CURSOR> }"),
         ("a.ts", 'import { a } from "./b";\nconst x = "<CURSOR>"'),
         ("a.go", 'import (\n\t"fmt"\n)\n\nfunc f() { g("<CURSOR>") }'),
-        ("a.rs", "use shop::<CURSOR>"),
+        ("a.rs", "use shop::{a, b};\nlet x = shop::<CURSOR>"),
+        ("a.rs", "use shop::*;\n<CURSOR>"),
     ],
 )
 def test_elsewhere_is_no_import_line(path, text):
@@ -164,6 +169,21 @@ def test_a_relative_path_is_that_of_the_file_that_exports_the_names_of_the_line(
     assert names_at(SHOP_TS, "src/view/new.ts", 'import { total } from "../<CURSOR>"')[0] == "../prices"
     assert names_at(SHOP_TS, "src/new.ts", 'import { Cart } from "<CURSOR>"')[0] == "./cart"
     assert set(names_at(SHOP_TS, "src/new.ts", 'export * from "./<CURSOR>"')) == {"./prices", "./cart"}
+
+
+SHOP_RS = {
+    "src/lib.rs": "pub mod prices;\nmod cart;\npub use prices::total;\n",
+    "src/prices.rs": "pub fn total() -> u64 { 1 }\npub struct Item;\npub const RATE: f64 = 1.0;\nuse std::fmt;\n",
+    "src/cart.rs": "use crate::prices::Item;\n\npub struct Cart(Item);\n",
+}
+
+
+def test_names_of_rust_are_those_of_the_module_and_its_children():
+    assert names_at(SHOP_RS, "src/new.rs", "use crate::prices::<CURSOR>;\n") == ["total", "Item", "RATE"]
+    assert names_at(SHOP_RS, "src/new.rs", "use crate::prices::{Item, t<CURSOR>};\n") == ["total"]
+    assert names_at(SHOP_RS, "src/new.rs", "use super::prices::<CURSOR>\n\nfn f() { total(); }\n")[0] == "total"
+    assert set(names_at(SHOP_RS, "src/new.rs", "use crate::<CURSOR>;\n")) == {"prices", "cart", "total"}
+    assert names_at(SHOP_RS, "src/new.rs", "use std::<CURSOR>;\n") == []
 
 
 def test_paths_of_go_are_those_that_other_files_import_and_the_file_uses_come_first():

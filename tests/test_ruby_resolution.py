@@ -114,7 +114,7 @@ def test_constants_are_known_in_the_modules_around():
           end
         end
         """,
-        "Till.new -> lib/money/loud.rb::Money.Till (class attribute)",
+        "Till.new -> lib/money/loud.rb::Money.Till (same package)",
         "Till.new().lock_up -> lib/money/loud.rb::Money.Till.lock_up (returned type)",
         "Money.Cart.new -> lib/money/loud.rb::Money.Cart (class attribute)",
     )
@@ -178,7 +178,7 @@ def test_classes_are_reopened_in_other_files():
         shop = Shop.new
         shop.refund_all
         """,
-        "Shop.new -> lib/shop.rb::Shop (class attribute)",
+        "Shop.new -> lib/shop.rb::Shop (same package)",
         "Shop.new -> lib/shop.rb::Shop.initialize (constructor)",
         "shop.refund_all -> ext/more.rb::Shop.refund_all (typed local)",
     )
@@ -194,7 +194,7 @@ def test_a_compact_name_adds_its_outer_module():
         #- main.rb
         Money::Shop.new.pay_all
         """,
-        "Money.Shop.new -> lib/shop.rb::Money.Shop (class attribute)",
+        "Money.Shop.new -> lib/shop.rb::Money.Shop (module attribute)",
         "Money.Shop.new().pay_all -> lib/shop.rb::Money.Shop.pay_all (returned type)",
     )
 
@@ -246,7 +246,7 @@ def test_class_methods_of_a_concern_are_methods_of_its_classes():
         """,
         "Shop.cheapest -> payable.rb::Payable.ClassMethods.cheapest (inherited)",
         "Shop.dearest -> payable.rb::Payable.dearest (inherited)",
-        "Shop.new -> main.rb::Shop (class attribute)",
+        "Shop.new -> main.rb::Shop (same file)",
         "Shop.new().settle -> payable.rb::Payable.settle (inherited)",
     )
 
@@ -429,7 +429,7 @@ def test_an_object_of_a_known_class_has_no_method_of_an_unrelated_class():
         Till.new.settle_all
         """,
         "shout_all -> shop.rb::Loud.shout_all (unique name)",
-        "Till.new -> main.rb::Till (class attribute)",
+        "Till.new -> main.rb::Till (same file)",
     )
 
 
@@ -467,7 +467,7 @@ def test_methods_of_a_spec_are_not_those_of_other_files():
           def close; end
         end
         """,
-        "Shop.new -> lib/shop.rb::Shop (class attribute)",
+        "Shop.new -> lib/shop.rb::Shop (same package)",
         "shop.close -> lib/shop.rb::Shop.close (typed local)",
         path="spec/main_spec.rb",
     )

@@ -357,17 +357,17 @@ def test_the_receiver_of_a_method_is_no_use_of_its_type():
 
 MIXED = index_of(
     """
-    #- src/Shop.java
-    package shop;
-    public class Shop {
-      int rate = 3;
-      int pay(int a) { return a * rate; }
-      void run() { pay(3); }
+    #- src/Shop.php
+    <?php
+    class Shop {
+      public int $rate = 3;
+      function pay(int $a) { return $a * $this->rate; }
+      function run() { pay(3); }
     }
-    #- app/Shop.kt
-    fun pay(a: Int): Int = a  // refund
-    fun refund(a: Int) = pay(-a)
-    val text = "refund"
+    #- app/shop.dart
+    int pay(int a) => a;  // refund
+    int refund(int a) => pay(-a);
+    var text = "refund";
     #- db.sql
     select pay from shop; -- refund
     #- data.json
@@ -378,7 +378,7 @@ MIXED = index_of(
 
 def test_calls_in_languages_without_types_are_resolved_by_name():
     first = texts(MIXED, "What calls `pay`?")[0]
-    assert first == "`pay` is called at 1 location, in `Shop.run`. Calls in Java are resolved by name."
+    assert first == "`pay` is called at 1 location, in `Shop.run`. Calls in PHP are resolved by name."
     assert texts(MIXED, "Where is `rate` used?") == [
         "`rate` is mentioned by name at 1 location; names of these files are not resolved with types."
     ]
@@ -392,18 +392,18 @@ def test_a_name_in_a_language_without_a_reader_is_found_as_a_word(question):
     evidence = ask(MIXED, question)
     (finding,) = evidence.findings
     assert finding.text == (
-        "`refund` occurs in 1 Kotlin file; Weft does not read definitions of Kotlin, so this is a word search."
+        "`refund` occurs in 1 Dart file; Weft does not read definitions of Dart, so this is a word search."
     )
-    assert [(item.path, item.start_line) for item in finding.items] == [("app/Shop.kt", 1)]
+    assert [(item.path, item.start_line) for item in finding.items] == [("app/shop.dart", 1)]
     assert evidence.confidence > FOUND_ABOVE
     assert "in this repository" not in extractive(evidence).text
 
 
 def test_a_missing_call_is_not_claimed_for_languages_without_a_reader():
-    index = index_of("#- a.py\ndef pay(): pass\n#- b.lua\npay()\n")
+    index = index_of("#- a.py\ndef pay(): pass\n#- b.dart\npay()\n")
     first, second = texts(index, "Who uses pay?")
     assert first == "No call of `pay` was found in the languages whose definitions Weft reads."
-    assert second.startswith("`pay` occurs in 1 Lua file;")
+    assert second.startswith("`pay` occurs in 1 Dart file;")
 
 
 @pytest.mark.parametrize(
@@ -433,7 +433,7 @@ def test_commands_name_languages_whose_definitions_are_not_read(command):
     indexes = {"shop": MIXED}
     evidence = where_evidence(indexes, "refund") if command == "where" else explain_evidence(indexes, None, "refund")
     assert [finding.text for finding in evidence.findings] == [
-        "`refund` occurs in 1 Kotlin file; Weft does not read definitions of Kotlin, so this is a word search."
+        "`refund` occurs in 1 Dart file; Weft does not read definitions of Dart, so this is a word search."
     ]
 
 

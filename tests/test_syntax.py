@@ -802,13 +802,13 @@ def test_csharp():
         N.M.Shop.Loc: call L
         import * from System
         import C from A.B as X
+        N.M.Shop.Pay: x: object
+        N.M.Shop.Pay: q: A.Foo
+        N.M.Shop: self.P: object
+        N.M.Shop.Loc.L: y: object
         N.M.Shop.Shop: db: Db
-        N.M.Shop.Pay: x = ?
-        N.M.Shop.Pay: q = A.Foo()
         N.M.Shop.Pay: y = store.Load().Then.#0
         N.M.Shop.Pay: y = ?
-        N.M.Shop: self.P = ?
-        N.M.Shop.Loc.L: y = ?
         """,
         "a.cs",
     )

@@ -116,7 +116,7 @@ class RustModules:
         if target is None or name == "mod.rs" or directory in self._manual:
             return False
         base = directory.removesuffix(target).rstrip("/")
-        return base in self._packages or (not self._packages and join_path(base, "src") in self._directories)
+        return base in self._packages or (not self._packages and "src" not in base.split("/"))
 
     # Packages
 

@@ -66,6 +66,7 @@ LANGUAGES = (
         lexer=LEXER,
         comment=SLASHES,
         blocks="braces",
+        member_operators="->",
         grammar=("tree_sitter_c", "language"),
         source_filter=without_macros,
         readers=_READERS,

@@ -34,6 +34,7 @@ LANGUAGES = (
         comment=SLASHES,
         decorator=r"template\s*<.*>|\[\[.*\]\]",
         blocks="braces",
+        member_operators=":: ->",
         grammar=("tree_sitter_cpp", "language"),
         source_filter=without_macros,
         readers=CPP_READERS,

@@ -62,18 +62,22 @@ def _read_namespace(walk: SyntaxWalk, node: Node) -> None:
 def read_using(walk: SyntaxWalk, node: Node) -> None:
     """`using A.B;` and `using static A.B;` import all of A.B, `using X = A.B.C;` imports C of A.B as X.
 
-    A `global using` holds in all files of the project, see `GLOBAL_USING`.
+    A `global using` holds in all files of the project, see `GLOBAL_USING`. One inside of a namespace has a level,
+    because it may name a part of that namespace.
     """
+    level = int(walk.scope != MODULE_SCOPE or bool(walk.package))
     alias, parts = node.child_by_field_name("name"), node.named_children
     if not parts:
         return
     if alias is None:
         is_global = node.children[0].type == "global"
-        walk.add_import(node, GLOBAL_USING if is_global else "", spelled(walk, parts[-1]).removeprefix("global."), "*")
+        walk.add_import(
+            node, GLOBAL_USING if is_global else "", spelled(walk, parts[-1]).removeprefix("global."), "*", level
+        )
     else:
         module, _, name = type_text(walk, parts[-1]).rpartition(".")
         if name and not name.endswith("[]"):
-            walk.add_import(node, walk.text(alias), module, name)
+            walk.add_import(node, walk.text(alias), module, name, level)
 
 
 GLOBAL_USING = "global"
@@ -280,6 +284,7 @@ LANGUAGES = (
         comment=SLASHES,
         decorator=r"\[[\w.]+(?:\(.*\))?\]",
         blocks="braces",
+        member_operators="?.",
         grammar=("tree_sitter_c_sharp", "language"),
         readers=readers_of(_TABLE),
         shares_directory=True,

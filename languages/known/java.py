@@ -237,6 +237,7 @@ LANGUAGES = (
         comment=SLASHES,
         decorator=r"(?:@[\w.]+\s+)*@[\w.]+(?:\(.*\))?",
         blocks="braces",
+        member_operators="::",
         grammar=("tree_sitter_java", "language"),
         readers=readers_of(_TABLE),
         family="jvm",

@@ -163,9 +163,7 @@ def _read_function(walk: SyntaxWalk, node: Node) -> None:
     dotted = name_of(walk, name)
     if receiver is not None:
         dotted = f"{receiver_name(walk, receiver)}.{dotted}"
-    walk.add_definition(
-        node, dotted, "function", header_line=name.start_point[0], returns=type_text(walk, result)
-    )
+    walk.add_definition(node, dotted, "function", header_line=name.start_point[0], returns=type_text(walk, result))
     bind_type_parameters(walk, node)
     if receiver is not None:
         bind_receiver(walk, receiver)
@@ -300,6 +298,7 @@ LANGUAGES = (
         comment=SLASHES,
         decorator=r"(?:@[\w.:]+(?:\([^()]*\))?\s+)*@[\w.:]+(?:\(.*\))?",
         blocks="braces",
+        member_operators="?. ::",
         grammar=("tree_sitter_kotlin", "language"),
         source_filter=_with_final_newline,
         readers=readers_of(_TABLE),

@@ -35,7 +35,6 @@ LANGUAGES = (
     Language("ada", suffixes="adb ads", lexer=DASH_LEXER, comment=DASHES),
     # Comments with slashes.
     Language("swift", suffixes="swift", lexer=SLASH_LEXER, comment=SLASHES, blocks="braces"),
-    Language("scala", suffixes="scala", lexer=SLASH_LEXER, comment=SLASHES, blocks="braces"),
     Language("dart", suffixes="dart", lexer=SLASH_LEXER, comment=SLASHES, blocks="braces"),
     Language("zig", suffixes="zig", lexer=SLASH_LEXER, comment=SLASHES, blocks="braces"),
     Language("groovy", suffixes="groovy gradle", lexer=SLASH_LEXER, comment=SLASHES, blocks="braces"),

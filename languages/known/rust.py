@@ -8,27 +8,23 @@ from typing import TYPE_CHECKING
 from ..declarations import SyntaxTable, readers_of
 from ..dotted import MAX_LINKS
 from ..error_nodes import error_reader
+from ..import_lines import RUST_IMPORTS
 from ..language import Language
 from ..lexer import Lexer, Open, Rule
 from ..lexical_rules import CHARACTER, SLASH_MARKS, SLASHES, block_comment, line_comment, quoted
 from ..nodes import define_named
 from ..rust_bindings import (
-    UNKNOWN,
     bind_bounds,
     bind_closures,
     bind_fields,
     bind_parameters,
     bind_pattern,
     bind_variant,
-    callee_text,
-    known,
-    outer_parameters,
     read_condition,
     read_constant,
     read_for,
     read_let,
     read_match,
-    set_parameters,
 )
 from ..rust_errors import RustHeader
 from ..rust_types import (
@@ -41,6 +37,7 @@ from ..rust_types import (
     type_parameters,
     type_text,
 )
+from ..rust_values import UNKNOWN, callee_text, known, outer_parameters, set_parameters
 from ..syntax import NodeReader, ScopedChildren, SyntaxWalk
 
 if TYPE_CHECKING:
@@ -353,10 +350,12 @@ LANGUAGES = (
         comment=SLASHES,
         decorator=r"#\[.*\]",
         blocks="braces",
+        member_operators="::",
         grammar=("tree_sitter_rust", "language"),
         readers=readers_of(_TABLE),
         module_style="rust",
         module_separator="::",
+        import_lines=RUST_IMPORTS,
         test_path=r"(?:^|/)tests/",
         own_object="self",
         own_class="Self",

@@ -1,8 +1,7 @@
 """Call labels from the type checkers of the languages, run as programs and cached by the files' content.
 
-Owns the programs (`typescript.mjs`, `golang.go`, `javac.java`, `libclang.py`, `intelephense.py`), their output and the
-match by unique name for calls that the checker cannot resolve; the other languages are labelled `by_name`. Deliberately
-independent of Weft's name resolution. Knows no sampling.
+Owns the programs, their output and the match by unique name for calls that a type checker cannot resolve. Languages
+without such a program are labelled `by_name`. Deliberately independent of Weft's name resolution. Knows no sampling.
 """
 
 from __future__ import annotations
@@ -21,19 +20,18 @@ from ....errors import UserError
 from ...command import say
 from ..resolution import MIN_UNIQUE_NAME
 from ..sources import SourceFile
-from ..task_languages import CPP, GO, JAVA, PHP, TYPESCRIPT, C, TaskLanguage
+from ..task_languages import CPP, GO, JAVA, KOTLIN, TYPESCRIPT, C, TaskLanguage
 from ..tasks import UNIQUE_NAME, CalledDefinition, LabelledCall
 from .by_name import records_by_name
-from .intelephense import records_of_server
 
 _FOLDER = Path(__file__).resolve().parent
 _PROGRAMS = {
     TYPESCRIPT.name: "typescript.mjs",
     GO.name: "golang.go",
     JAVA.name: "javac.java",
+    KOTLIN.name: "kotlinc.java",
     C.name: "libclang.py",
     CPP.name: "libclang.py",
-    PHP.name: "intelephense.py",
 }
 _Record = dict[str, Any]
 
@@ -59,12 +57,7 @@ def labelled_calls(
     cache = work / "labels" / f"{tree.name}-{_digest(program, sources, manifests)}.jsonl"
     if not cache.exists():
         say(f"{tree.name}: labelling calls with {program.name}")
-        command = _command(program, tree.resolve(), work)
-        if language is PHP:
-            records = records_of_server([str(part) for part in command], tree.resolve(), sources)
-            output = "".join(f"{json.dumps(record)}\n" for record in records).encode()
-        else:
-            output = _run(command, "".join(f"{path}\n" for path in sources))
+        output = _run(_command(program, tree.resolve(), work), "".join(f"{path}\n" for path in sources))
         cache.parent.mkdir(parents=True, exist_ok=True)
         # Written to another name and renamed, so an interrupted run leaves no incomplete file.
         half = cache.with_suffix(".part")
@@ -122,9 +115,6 @@ def _digest(program: Path, sources: Mapping[str, SourceFile], manifests: Mapping
 def _command(program: Path, tree: Path, work: Path) -> Sequence[str | Path]:
     if program.name == "typescript.mjs":
         return _required("node"), program, tree, _node_package(work, "typescript", "5.9")
-    if program.name == "intelephense.py":
-        server = _node_package(work, "intelephense", "1.18") / "lib" / "intelephense.js"
-        return _required("node"), server, "--stdio"
     if program.name == "libclang.py":
         packages = (work / "python").resolve()
         if not (packages / "clang").is_dir():
@@ -133,6 +123,9 @@ def _command(program: Path, tree: Path, work: Path) -> Sequence[str | Path]:
         return sys.executable, program, tree, packages
     if program.name == "javac.java":
         return _required("java"), program, tree
+    if program.name == "kotlinc.java":
+        jars = _node_package(work, "kotlin-compiler", "1.9") / "lib"
+        return _required("java"), "-cp", jars / "kotlin-compiler.jar", program, tree, jars
     return _required("go"), "run", program, tree
 
 

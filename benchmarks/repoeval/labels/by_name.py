@@ -64,12 +64,6 @@ TABLES: Mapping[str, NameTable] = {
         calls={"invocation_expression": "function", "object_creation_expression": "type"},
         constructors=frozenset({"constructor_declaration"}),
     ),
-    "kotlin": NameTable(
-        types=dict.fromkeys(("class_declaration", "object_declaration"), "name") | {"type_alias": "type"},
-        functions={"function_declaration": "name"},
-        calls={"call_expression": ""},
-        constructors=frozenset({"secondary_constructor"}),
-    ),
     "ruby": NameTable(
         types=dict.fromkeys(("class", "module"), "name"),
         functions=dict.fromkeys(("method", "singleton_method"), "name"),
@@ -132,7 +126,7 @@ _RECEIVERS = ("path", "expression", "value", "target", "scope", "qualifier")
 
 
 @dataclass(slots=True)
-class Definition:
+class _Definition:
     """All definitions of one qualified name in a file: overloads, and the constructors of a class."""
 
     name: str
@@ -149,10 +143,10 @@ class Definition:
 
 def records_by_name(language: TaskLanguage, sources: Mapping[str, SourceFile]) -> Iterator[_Record]:
     """The calls of all files with their labels, as records of the label programs."""
-    readers = [FileReader(TABLES[language.name], path, source) for path, source in sources.items()]
+    readers = [_FileReader(TABLES[language.name], path, source) for path, source in sources.items()]
     types: set[str] = set()
-    by_name: dict[str, list[Definition]] = {}
-    by_qualified_name: dict[tuple[str, str], list[Definition]] = {}
+    by_name: dict[str, list[_Definition]] = {}
+    by_qualified_name: dict[tuple[str, str], list[_Definition]] = {}
     for reader in readers:
         for definition in reader.definitions.values():
             by_name.setdefault(definition.name, []).append(definition)
@@ -163,7 +157,8 @@ def records_by_name(language: TaskLanguage, sources: Mapping[str, SourceFile]) -
     for reader in readers:
         for call, owner in reader.calls:
             name = call["name"]
-            is_telling = len(name) >= MIN_UNIQUE_NAME and name.rstrip("?!") not in standard
+            letters = name.rstrip("?!")
+            is_telling = len(letters) >= MIN_UNIQUE_NAME and letters not in standard
             found = by_name.get(name, []) if is_telling else []
             how = SIMPLE_NAME
             if owner in types and len(found) != 1:
@@ -172,11 +167,11 @@ def records_by_name(language: TaskLanguage, sources: Mapping[str, SourceFile]) -
                 yield {**call, "how": how, "callee": found[0].callee}
 
 
-class FileReader:
+class _FileReader:
     """The definitions and calls of one file."""
 
     def __init__(self, table: NameTable, path: str, source: SourceFile) -> None:
-        self.definitions: dict[str, Definition] = {}
+        self.definitions: dict[str, _Definition] = {}
         self.calls: list[tuple[_Record, str]] = []  # with the type before the name, or ""
         self._table, self._path = table, path
         suffix = source.language.suffix_of(path)
@@ -208,7 +203,7 @@ class FileReader:
             if name is not None and _text(name) in table.constructor_names:
                 self._define(node, scope, is_type=True)
             elif name is not None:
-                self._define(node, _joined(scope or _receiver_type(node), _text(name)), is_type=False)
+                self._define(node, _joined(scope, _text(name)), is_type=False)
         elif kind in table.constructors:
             self._define(node, scope, is_type=True)
         return scope
@@ -218,7 +213,7 @@ class FileReader:
             return
         owner, _, name = qualname.rpartition(".")
         definition = self.definitions.setdefault(
-            qualname, Definition(name, owner.rpartition(".")[2], self._path, qualname, is_type)
+            qualname, _Definition(name, owner.rpartition(".")[2], self._path, qualname, is_type)
         )
         first = node.start_point[0]
         definition.spans.append((first, min(node.end_point[0] + 1, first + HEAD_LINES)))
@@ -238,7 +233,7 @@ class FileReader:
             "end_line": node.end_point[0] + 1,
             "column": name.start_point[1],
         }
-        self.calls.append(({"kind": "call", **place, "name": _text(name), "how": node.type}, owner))
+        self.calls.append(({"kind": "call", **place, "name": _text(name)}, owner))
 
 
 @lru_cache
@@ -263,17 +258,6 @@ def _is_assigned(node: Node) -> bool:
 def _is_extension(node: Node) -> bool:
     """An `extension` of Swift has the node kind of a class."""
     return _text(node.child_by_field_name("declaration_kind")) == "extension"
-
-
-def _receiver_type(node: Node) -> str:
-    """The type before the name of a Kotlin extension function."""
-    name = node.child_by_field_name("name")
-    for child in node.named_children:
-        if child == name:
-            return ""
-        if child.type in ("user_type", "nullable_type"):
-            return _text(_name_in(child))
-    return ""
 
 
 def _name_in(node: Node | None) -> Node | None:

@@ -2,7 +2,7 @@
 
 usage: python libclang.py ROOT PACKAGES < paths
 
-Reads the source paths (relative to ROOT, one a line) from standard input and writes JSON lines as `typescript.mjs` does.
+Reads the source paths (relative to ROOT, one a line) from standard input and writes JSON lines as typescript.mjs does.
 PACKAGES is the folder of the Python package `libclang`. Every source file is one translation unit, and so is a header
 that no source file includes. Include folders are guessed from the includes themselves, errors are ignored, and a
 call that the compiler cannot resolve gets no record. A function is labelled with its definition, or with its
@@ -43,7 +43,7 @@ TEST_MACROS = (
 _Record = dict[str, Any]
 
 
-class Checkout:
+class CallLabels:
     """Definitions and calls of all translation units of a checkout."""
 
     def __init__(self, root: Path, paths: list[str], cindex: Any) -> None:
@@ -217,9 +217,9 @@ def system_includes() -> list[str]:
 
 def main() -> None:
     sys.path.insert(0, sys.argv[2])
-    checkout = Checkout(Path(sys.argv[1]).resolve(), sys.stdin.read().splitlines(), import_module("clang.cindex"))
-    checkout.read()
-    for record in checkout.records():
+    labels = CallLabels(Path(sys.argv[1]).resolve(), sys.stdin.read().splitlines(), import_module("clang.cindex"))
+    labels.read()
+    for record in labels.records():
         sys.stdout.write(json.dumps(record) + "\n")
 
 

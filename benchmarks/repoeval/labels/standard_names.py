@@ -65,33 +65,6 @@ tryAcquire tryLock uncaughtException unmodifiableList unmodifiableMap unmodifiab
 writeBoolean writeByte writeBytes writeInt writeLong writeObject writeShort writeText writeUTF
 """
 
-_KOTLIN = """
-CoroutineScope Result Triple actualTypeArguments addSuppressed alsoTrue arrayListOf arrayOf arrayOfNulls asIterable
-asSequence assertContentEquals assertFails assertFailsWith assertIs assertNotEquals associate associateBy
-associateWith assumeTrue average booleanArrayOf buildList buildMap buildSet buildString byteArrayOf capitalize
-charArrayOf checkNotNull chunked coerceAtLeast coerceAtMost coerceIn compareBy compareByDescending compareValues
-component1 component2 containsAll contentEquals contentHashCode contentToString copyInto copyOf copyOfRange
-countDown decapitalize decodeToString delegate distinct distinctBy doubleArrayOf downTo dropLast dropLastWhile
-dropWhile elementAt emptyArray emptyFlow emptyList emptyMap emptySequence emptySet encodeToByteArray enumValueOf
-enumValues exitProcess filterIndexed filterIsInstance filterKeys filterNot filterNotNull filterTo filterValues
-findLast firstOrNull flatMapTo floatArrayOf forEachIndexed generateSequence getOrDefault getOrElse getOrNull
-getOrPut getOrThrow groupingBy hashMapOf hashSetOf ifBlank ifEmpty indexOfFirst indexOfLast indices intArrayOf
-intersect isBlank isFailure isInitialized isNotBlank isNotEmpty isNullOrBlank isNullOrEmpty isSuccess isWhitespace
-joinTo joinToString lastIndex lastOrNull launch lazyOf lineSequence linkedMapOf linkedSetOf listOf listOfNotNull
-longArrayOf mapIndexed mapKeys mapNotNull mapValues maxByOrNull maxOrNull measureTime measureTimeMillis
-memberProperties minByOrNull minOrNull minusAssign mutableListOf mutableMapOf mutableSetOf onEach onFailure
-onSuccess orEmpty padEnd padStart partition plusAssign primaryConstructor println putAll reduceRight removeAt
-removePrefix removeSuffix removeSurrounding replaceAfter replaceBefore replaceFirst requireNotNull reversed
-reversedArray runBlocking runCatching runTest sequence sequenceOf setOfNotNull shortArrayOf singleOrNull sliceArray
-sortBy sortDescending sortWith sorted sortedBy sortedByDescending sortedMapOf sortedSetOf sortedWith startsWith
-stateIn substringAfter substringAfterLast substringBefore substringBeforeLast suspendCancellableCoroutine
-suspendCoroutine takeIf takeLast takeUnless takeWhile thenBy thenByDescending toBoolean toByte toByteArray
-toCharArray toCollection toDouble toFloat toHashSet toIntArray toIntOrNull toLong toLongOrNull toMutableList
-toMutableMap toMutableSet toPair toRegex toShort toSortedMap toSortedSet toTypedArray toUByte toUInt toULong
-trimIndent trimMargin trimStart typeOf uppercaseChar useLines withContext withDefault withIndex withLock withTimeout
-zipWithNext
-"""
-
 _SCALA = """
 ArrayBuffer BigDecimal BigInt Failure Future HashMap HashSet Iterator ListBuffer ListMap Option Ordering Promise
 Stream StringContext Success TreeMap Vector appended appendedAll asInstanceOf asJava asScala assertTypeError
@@ -207,12 +180,12 @@ compare_by_identity const_defined const_get const_missing const_set constantize 
 count_by create_table current_path current_user daemonize deep_dup deep_merge deep_symbolize_keys default_proc
 define_method define_singleton_method delegate delete_all delete_at delete_if delete_prefix delete_suffix deprecator
 detect difference dirname downcase dump_all duplicate each_char each_cons each_entry each_index each_key each_line
-each_pair each_slice each_value each_with_index each_with_object eager_load encoding end_with ensure_directory
-enum_for environment exist_in expand_path extended extname extract_options fdatasync fetch_values file_exist
-filter_map find_all find_by find_each find_index find_or_create_by first_or_create fixture_file_upload flat_map
-flatten follow_redirect force_encoding foreach format_message freeze frozen fullpath generate_token get_response
-getlocal gmtime group_by has_key has_many has_one has_value helper_method helpers hexdigest html_safe humanize
-include_in included index_by inherited initialize_copy insert_all inspect instance_eval instance_exec
+each_pair each_slice each_value each_with_index each_with_object eager_load email_changed encoding end_with
+ensure_directory enum_for environment exist_in expand_path extended extname extract_options fdatasync fetch_values
+file_exist filter_map find_all find_by find_each find_index find_or_create_by first_or_create fixture_file_upload
+flat_map flatten follow_redirect force_encoding foreach format_message freeze frozen fullpath generate_token
+get_response getlocal gmtime group_by has_key has_many has_one has_value helper_method helpers hexdigest html_safe
+humanize include_in included index_by inherited initialize_copy insert_all inspect instance_eval instance_exec
 instance_method instance_methods instance_of instance_variable_get instance_variable_set instance_variables
 intersect intersection invert iterator kind_of last_match lineno link_to load_file local_variables logger lstrip
 makedirs map_with_index match_array max_by member memoize merge_all method_defined method_missing methods middleware
@@ -222,14 +195,60 @@ prepended presence present private_class_method private_constant private_method_
 protect_from_forgery public_instance_methods public_method public_methods public_send rassoc read_all readable
 readline readlines readlink readpartial realpath receive reduce_with refine reject rel_path remove_const
 remove_instance_variable remove_method render_to_string rescue_from respond_to respond_to_missing reverse_each
-rindex rotate routes rstrip sanitize sanitize_sql scan_until scoped securerandom sessions set_callback set_encoding
-setsockopt shellescape should shuffle sign_in singleton_class singleton_methods singularize skip_before_action
-slice_when sort_by spawn_server split_lines squeeze squish start_with strategies stringify_keys stub_any stub_const
-stubs_const submit_tag succeed swapcase symbolize_keys symmetric_difference take_while tap_with tempfile then_by
-titleize to_array to_enum to_hash to_json to_proc to_set to_str to_string to_struct to_sym to_yaml transaction
-transform_keys transform_values translations transliterate transpose try_convert underscore uniq_by unpack unpack1
-unshift upcase update_all update_attribute update_attributes url_for validates validates_presence_of values_at
-with_index with_indifferent_access with_object within_frame wrap_with yield_self zip_with
+rewind rindex rotate routes rstrip sanitize sanitize_sql saved_change_to_email scan_until scoped securerandom
+sessions set_callback set_encoding setsockopt shellescape should shuffle sign_in singleton_class singleton_methods
+singularize skip_before_action slice_when sort_by spawn_server split_lines squeeze squish start_with strategies
+stringify_keys stub_any stub_const stubs_const submit_tag succeed swapcase symbolize_keys symmetric_difference
+synchronize take_while tap_with tempfile then_by titleize to_array to_enum to_hash to_json to_proc to_set to_str
+to_string to_struct to_sym to_yaml transaction transform_keys transform_values translations transliterate transpose
+try_convert underscore uniq_by unpack unpack1 unshift upcase update_all update_attribute update_attributes url_for
+validates validates_presence_of values_at will_save_change_to_email with_index with_indifferent_access with_object
+within_frame wrap_with yield_self zip_with
+"""
+
+_PHP = """
+ArrayAccess ArrayIterator ArrayObject BadMethodCallException Closure Countable DateInterval DateTime
+DateTimeImmutable DateTimeZone DomainException ErrorException Exception Generator InvalidArgumentException Iterator
+IteratorAggregate LengthException LogicException OutOfBoundsException OutOfRangeException OverflowException
+ReflectionClass ReflectionFunction ReflectionMethod ReflectionProperty RuntimeException SplFileInfo SplObjectStorage
+SplQueue SplStack Stringable Throwable Traversable TypeError UnexpectedValueException __destruct __invoke __toString
+addArgument addCommand addHeader addMethods addOption addRecord addServer anything appendQuery arrayHasKey
+array_combine array_diff array_fill array_filter array_flip array_intersect array_key_exists array_keys array_map
+array_merge array_pop array_push array_reduce array_replace array_reverse array_search array_shift array_slice
+array_splice array_unique array_unshift array_values array_walk assertArrayHasKey assertArrayNotHasKey
+assertContains assertCount assertEmpty assertFileExists assertGreaterThan assertInstanceOf assertIsArray assertJson
+assertLessThan assertMatchesRegularExpression assertNotContains assertNotEmpty assertNotInstanceOf assertRegExp
+assertStringContainsString assertStringEqualsFile assertStringStartsWith attach basename bindValue call_user_func
+call_user_func_array class_exists closeCursor createMock createPartialMock createRequest createResponse createStream
+createUri ctype_digit curl_close curl_errno curl_error curl_exec curl_getinfo curl_init curl_multi_exec
+curl_multi_setopt curl_setopt curl_setopt_array curl_share_init curl_version dataProvider date_default_timezone_get
+debug_backtrace dirname error_log error_reporting execute expectException expectExceptionCode expectExceptionMessage
+expectNotToPerformAssertions explode fclose fetchAll fetchColumn fflush file_exists file_get_contents
+file_put_contents filemtime filesize filter_var finfo_open fputcsv fscanf fsockopen ftruncate func_get_args
+function_exists fwrite getArrayCopy getAttribute getAuthority getBody getClass getCode getConstructor getContents
+getDocComment getFile getFilename getFragment getHeader getHeaderLine getHeaders getIterator getLine getMetadata
+getMethods getMock getMockBuilder getMockForAbstractClass getNamespaceName getNumberOfParameters getOffset
+getParsedBody getPassword getPathname getPrevious getProtocolVersion getQuery getReasonPhrase getReturnType
+getScheme getShortName getSize getStatusCode getTimestamp getTimezone getTrace getTraceAsString getUploadedFiles
+getUserInfo gethostname getmypid gettype hasHeader hasMethod hasProperty hasReturnType hash_hmac headers_sent
+htmlspecialchars http_build_query identicalTo implementsInterface implode in_array ini_get ini_set interface_exists
+invokeArgs isBuiltin isInstance isReadable isSeekable isSubclassOf isWritable is_array is_bool is_callable is_dir
+is_file is_float is_int is_null is_numeric is_object is_readable is_resource is_scalar is_string is_writable
+iterator_apply iterator_to_array jsonSerialize json_decode json_encode json_last_error logicalNot
+mb_convert_encoding mb_strlen mb_substr md5_file method_exists microtime newInstanceArgs
+newInstanceWithoutConstructor number_format ob_get_clean ob_start offsetExists offsetGet offsetSet offsetUnset
+onConsecutiveCalls parse_str parse_url php_sapi_name php_uname preg_match preg_match_all preg_quote preg_replace
+preg_replace_callback preg_split print_r property_exists random_bytes random_int rawurldecode rawurlencode realpath
+registerNamespace restore_error_handler returnCallback returnSelf returnValue returnValueMap rewind serialize
+sessionStart setAccessible setAttribute setDate setMethods setTime setTimestamp setTimezone set_error_handler
+set_exception_handler spl_autoload_register spl_object_hash spl_object_id sprintf stdClass str_contains str_repeat
+str_replace str_starts_with strcasecmp stream_context_create stream_get_contents stream_get_meta_data stream_select
+stream_set_timeout stream_socket_client stream_wrapper_register strlen strncmp strpos strrpos strtolower strtotime
+strtoupper substr substr_count sys_get_temp_dir tempnam trait_exists trigger_error ucfirst ucwords unserialize
+urldecode urlencode usleep var_dump var_export version_compare vsprintf willReturn willReturnCallback
+willReturnOnConsecutiveCalls willThrowException withAddedHeader withAnyParameters withBody withConsecutive
+withFragment withHeader withHost withMethod withPath withPort withQuery withRequestTarget withScheme withStatus
+withUri withoutHeader
 """
 
 _SWIFT = """
@@ -265,8 +284,8 @@ def _names(*texts: str) -> frozenset[str]:
 STANDARD_NAMES: Mapping[str, frozenset[str]] = {
     "rust": _names(_RUST),
     "csharp": _names(_CSHARP),
-    "kotlin": _names(_JVM, _KOTLIN),
     "ruby": _names(_RUBY),
+    "php": _names(_PHP),
     "swift": _names(_SWIFT),
     "scala": _names(_JVM, _SCALA),
 }
