@@ -114,7 +114,8 @@ class TypedResolver(Resolver):
                     around = None  # blocks of a class body, and modules, may run for another object
                 if below or rules.global_kinds:
                     return below or self._global(path, symbols.language, last, rules)
-                return tuple(filter(self._needs_no_object, self._reached_by_name(path, last, around)))
+                found_by_name = self._reached_by_name(path, last, around)
+                return tuple(target for target in found_by_name if self._is_known_in(path, target))
             if found is not None and found.kind not in _CALLABLE and rules.has_fields_apart:
                 found = self.attribute(path, last)  # `let app: App = app()` calls no variable
             if found is not None and found.kind == INSTANCE_VALUE and rules.has_implicit_object:
@@ -254,10 +255,12 @@ class TypedResolver(Resolver):
         how = "same name" if len(found) > 1 else "unique name"
         return [Resolution(each.path, each.name, how) for each in found]
 
-    def _needs_no_object(self, target: Resolution) -> bool:
-        """Whether a plain name can mean a definition; a method needs an object where methods have no other use."""
-        rules = self._rules(target.path)
+    def _is_known_in(self, path: str, target: Resolution) -> bool:
+        """Whether a plain name in a file can mean a definition; a method needs an object where they have no other use."""
+        rules, symbols = self._rules(target.path), self.symbols(target.path)
         definition = self._header(target.path, target.qualified_name)
+        if definition is not None and symbols is not None and path != target.path and symbols.is_hidden(definition):
+            return False
         is_method = definition is not None and definition.kind in ("method", DECLARATION)
         return rules.has_mixins or not (rules.has_implicit_object and is_method)
 

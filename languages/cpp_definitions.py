@@ -36,6 +36,7 @@ if TYPE_CHECKING:
 DECLARATION = "declaration"
 """The kind of a function without a body."""
 
+_FUNCTIONS = frozenset({"constructor", "function", "method"})
 _RESULT = "()"  # `codegraph.file_graph.RESULT`
 _OF_ONE_FILE = ("static",)  # `codegraph.file_graph.OF_ONE_FILE`
 _FIXTURE_TESTS = frozenset({"TEST_F", "TEST_P", "TYPED_TEST", "TYPED_TEST_P"})
@@ -65,6 +66,9 @@ def define_function(
     if described is None and not owner and last.startswith(("TEST", "TYPED_TEST")):
         name, owner = _test_name(walk, last, shape.parameters)
     if not name:
+        return False
+    if described is None and not owner and walk.scope != MODULE_SCOPE and walk.definitions[walk.scope].kind in _FUNCTIONS:
+        walk.add_call(node, name)  # `LIST_EACH(list) {…}` in a function
         return False
     around = walk.definitions[walk.scope].name if in_class(walk) else ""
     kind = DECLARATION if is_declared else _function_kind(last, owner, around)
