@@ -395,6 +395,8 @@ def test_names_from_namespaces():
         ("x.template get<int>();", ["x.get"]),
         ("(a + b).pay();", ["?.pay"]),
         ("[](int x) { pay(x); }(1);", ["pay"]),
+        ("LIST_EACH(xs) { pay(x); }", ["LIST_EACH", "pay"]),
+        ("LIST_EACH(x, xs->all) { pay(x); }", ["LIST_EACH", "pay"]),
         ("int(1);", []),
         ("sizeof(Shop);", []),
     ],
