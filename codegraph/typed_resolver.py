@@ -1268,7 +1268,9 @@ class TypedResolver(Resolver):
             symbols = self.symbols(file)
             self.dependencies.add((file, STAR_IMPORTS))
             if symbols is not None and (not symbols.is_source or not steps):
-                modules = (item.module for item in symbols.entries.get(STAR_IMPORTS, ()) if isinstance(item, ImportedName))
+                modules = (
+                    item.module for item in symbols.entries.get(STAR_IMPORTS, ()) if isinstance(item, ImportedName)
+                )
                 for module in modules:
                     found.update(dict.fromkeys(self.module("include", directory_of(file), module)))
         return found

@@ -120,6 +120,10 @@ GO_IMPORTS = (
     ImportPattern(re.compile(r"^import[ \t]*\([^()]*?^(?P<line>" + _GO_PATH + r")\Z", re.MULTILINE)),
 )
 
+C_INCLUDES = (
+    ImportPattern(re.compile(r"^[ \t]*#[ \t]*(?:include|import)[ \t]*[\"<](?P<typed>[^\">\n]*)\Z", re.MULTILINE)),
+)
+
 _RUST_PATH = r"^[ \t]*(?:pub(?:\([\w: ]+\))?[ \t]+)?use[ \t]+(?P<module>\w+(?:::\w+)*)::"
 
 RUST_IMPORTS = (

@@ -516,11 +516,16 @@ def test_of_branches_that_open_a_block_one_is_code():
 
 
 def test_of_branches_inside_of_a_statement_one_is_code():
-    check_definitions("int\npay\n#ifdef KR_headers\n(x) int x;\n#else\n(int x)\n#endif\n{ return x; }\n", "function pay", "a.c")
+    check_definitions(
+        "int\npay\n#ifdef KR_headers\n(x) int x;\n#else\n(int x)\n#endif\n{ return x; }\n", "function pay", "a.c"
+    )
 
 
 def test_dead_code_is_no_code():
-    check_definitions("#if 0\nvoid a() {\n#endif\nvoid b() {}\n#if 0\nvoid c() {}\n#else\nvoid d() {}\n#endif\n", "function b\nfunction d")
+    check_definitions(
+        "#if 0\nvoid a() {\n#endif\nvoid b() {}\n#if 0\nvoid c() {}\n#else\nvoid d() {}\n#endif\n",
+        "function b\nfunction d",
+    )
 
 
 def test_an_include_in_a_list_is_blank():
@@ -607,7 +612,9 @@ def test_unfinished_code_has_the_facts_above_the_cursor():
         for get in (definitions, bindings):
             above = [
                 line
-                for line, fact in zip(get(whole), whole.definitions if get is definitions else whole.bindings, strict=True)
+                for line, fact in zip(
+                    get(whole), whole.definitions if get is definitions else whole.bindings, strict=True
+                )
                 if (fact.header_line if get is definitions else fact.line) < n_lines
             ]
             assert sorted(get(found)) == sorted(above), n_lines

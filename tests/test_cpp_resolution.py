@@ -190,7 +190,7 @@ def test_header_and_source_of_c_are_one_unit():
         src__shop_c='#include "shop.h"\nstatic void help(void) {}\nshop_t *shop_new(void) { help(); return 0; }\n'
         "void shop_pay(shop_t *s) { help(); }\n",
         src__other_c="static void help(void) {}\nvoid other(void) { help(); }\n",
-        main_c='#include <shop.h>\nint main(void) { shop_t *s = shop_new(); SHOP_EACH(s) { shop_pay(s->next); } help(); }\n',
+        main_c="#include <shop.h>\nint main(void) { shop_t *s = shop_new(); SHOP_EACH(s) { shop_pay(s->next); } help(); }\n",
     )
     assert targets(graph, "main.c", "shop_new") == ["src/shop.c shop_new"]
     assert targets(graph, "main.c", "shop_pay") == ["src/shop.c shop_pay"]
