@@ -79,7 +79,7 @@ MIN_TYPED_NAME = 3
 
 _OBJECT_KINDS = (INSTANCE_VALUE, CLASS_VALUE)
 _FINAL_KINDS = frozenset({"enum", "struct", "union"})
-_INCLUDE_DEPTH = 2
+_INCLUDE_STEPS = 3
 """Steps of includes that say which of several definitions of a name a file means."""
 
 INTERFACE_KINDS = frozenset({"interface", "trait"})
@@ -125,7 +125,8 @@ class TypedResolver(Resolver):
                     around = None  # blocks of a class body, and modules, may run for another object
                 if below or rules.global_kinds:
                     return below or self._global(path, symbols.language, last, rules)
-                return tuple(filter(self._needs_no_object, self._reached_by_name(path, last, around)))
+                found_by_name = self._reached_by_name(path, last, around)
+                return tuple(target for target in found_by_name if self._is_known_in(path, target))
             if found is not None and found.kind not in _CALLABLE and rules.has_fields_apart:
                 found = self.attribute(path, last)  # `let app: App = app()` calls no variable
             if found is not None and found.kind == INSTANCE_VALUE and rules.has_implicit_object:
@@ -275,10 +276,12 @@ class TypedResolver(Resolver):
         how = "same name" if len(found) > 1 else "unique name"
         return [Resolution(each.path, each.name, how) for each in found]
 
-    def _needs_no_object(self, target: Resolution) -> bool:
-        """Whether a plain name can mean a definition; a method needs an object where methods have no other use."""
-        rules = self._rules(target.path)
+    def _is_known_in(self, path: str, target: Resolution) -> bool:
+        """Whether a plain name in a file can mean a definition; a method needs an object where they have no other use."""
+        rules, symbols = self._rules(target.path), self.symbols(target.path)
         definition = self._header(target.path, target.qualified_name)
+        if definition is not None and symbols is not None and path != target.path and symbols.is_hidden(definition):
+            return False
         is_method = definition is not None and definition.kind in ("method", DECLARATION)
         return rules.has_mixins or not (rules.has_implicit_object and is_method)
 
@@ -1342,42 +1345,35 @@ class TypedResolver(Resolver):
         """The place of a global name that a file means: an included one, one in a file of its name, a near one."""
         if len(places) == 1 or self._rules(path).package_style != "declared" or self._is_namespace(*places[0]):
             return places[0]
-        included = self._included(path)
-        return min(
-            places,
-            key=lambda place: (
-                included.get(place[0], _INCLUDE_DEPTH),
-                not _is_named_like(*place),
-                distance(path, place[0]),
-            ),
-        )
+        for steps in range(_INCLUDE_STEPS if self._rules(path).module_style == "include" else 0):
+            included = self._included(path, steps)
+            found = [place for place in places if place[0] in included]
+            if found:
+                places = found
+                break
+        return min(places, key=lambda place: (not _is_named_like(*place), distance(path, place[0])))
 
     def _is_namespace(self, path: str, name: str) -> bool:
         """Whether a definition is a namespace: all places of one are alike, and they are many."""
         definition = self._header(path, name)
         return definition is not None and definition.kind == "namespace"
 
-    def _included(self, path: str) -> Mapping[str, int]:
-        """The files that a file includes, with the source files of headers: 0 for its own includes, 1 for theirs."""
-        if self._rules(path).module_style != "include":
-            return {}
-        return self.memoised(self.shared, (path, STAR_IMPORTS, "files"), self._find_included, path) or {}
+    def _included(self, path: str, steps: int) -> Mapping[str, None]:
+        """The files that a file includes after so many steps through other files, and the source files of headers."""
+        key = (path, STAR_IMPORTS, "files", str(steps))
+        return self.memoised(self.shared, key, self._find_included, path, steps) or {}
 
-    def _find_included(self, path: str) -> Mapping[str, int]:
-        found: dict[str, int] = {}
-        waiting = [path]
-        for depth in range(_INCLUDE_DEPTH):
-            next_files: list[str] = []
-            for file in waiting:
-                symbols = self.symbols(file)
-                self.dependencies.add((file, STAR_IMPORTS))
-                for item in symbols.entries.get(STAR_IMPORTS, ()) if symbols is not None else ():
-                    if isinstance(item, ImportedName):
-                        files = self.module("include", directory_of(file), item.module)
-                        next_files += [each for each in files[:1] if each not in found]
-                        for each in files:
-                            found.setdefault(each, depth)
-            waiting = next_files[:MAX_PARTS]
+    def _find_included(self, path: str, steps: int) -> Mapping[str, None]:
+        found: dict[str, None] = {}
+        for file in list(self._included(path, steps - 1))[:MAX_PARTS] if steps else (path,):
+            symbols = self.symbols(file)
+            self.dependencies.add((file, STAR_IMPORTS))
+            if symbols is not None and (not symbols.is_source or not steps):
+                modules = (
+                    item.module for item in symbols.entries.get(STAR_IMPORTS, ()) if isinstance(item, ImportedName)
+                )
+                for module in modules:
+                    found.update(dict.fromkeys(self.module("include", directory_of(file), module)))
         return found
 
     def _collection_method(self, collection: Value, name: str) -> Value:

@@ -128,6 +128,10 @@ CSHARP_IMPORTS = (
 )
 """A `using` of a namespace."""
 
+C_INCLUDES = (
+    ImportPattern(re.compile(r"^[ \t]*#[ \t]*(?:include|import)[ \t]*[\"<](?P<typed>[^\">\n]*)\Z", re.MULTILINE)),
+)
+
 _RUST_PATH = r"^[ \t]*(?:pub(?:\([\w: ]+\))?[ \t]+)?use[ \t]+(?P<module>\w+(?:::\w+)*)::"
 
 RUST_IMPORTS = (

@@ -694,7 +694,7 @@ def test_c():
         struct Item 4-4
         struct Shop 5-5
         enum E 6-6
-        function pay 7-11
+        function pay(static) 7-11
         Item: self.x = ?
         Shop: self.store: Store
         pay: s: Shop
