@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from .dotted import MAX_LINKS
+from .nodes import first_child
 from .syntax import MODULE_SCOPE, SyntaxWalk
 
 if TYPE_CHECKING:
@@ -137,7 +138,7 @@ def expression_text(walk: SyntaxWalk, node: Node | None) -> str:
             links = f"[]{links}"
             node = node.child_by_field_name("object")
         elif kind == "parenthesized_statements" and node.named_child_count == 1:
-            node = node.named_child(0)
+            node = first_child(node)
         elif kind == "super":
             return f"super.{own_name(walk)}(){links}"
         else:
@@ -179,7 +180,7 @@ def sides(value: Node | None) -> Iterator[Node]:
         elif kind in _STATEMENTS:
             waiting.append(last_statement(value))
         elif kind in ("return", "if_modifier", "unless_modifier", "rescue_modifier"):
-            waiting.append(value.child_by_field_name("body") or value.named_child(0))
+            waiting.append(value.child_by_field_name("body") or first_child(value))
         else:
             yield value
 
