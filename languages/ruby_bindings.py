@@ -14,6 +14,7 @@ from .ruby_expressions import (
     add_bare_call,
     attribute_name,
     class_around,
+    class_name,
     expression_text,
     last_statement,
     meanings,
@@ -101,11 +102,6 @@ def named_like_type(walk: SyntaxWalk, name: Node) -> list[Meaning]:
 
 
 MIN_TYPE_LENGTH = 3
-
-
-def class_name(name: str) -> str:
-    """The class that a name means by convention: LineItem for line_item."""
-    return "".join(part[:1].upper() + part[1:] for part in name.split("_"))
 
 
 def bind_block_parameters(walk: SyntaxWalk, parameters: Node, receiver: Node | None, method: str) -> None:

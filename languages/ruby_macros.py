@@ -10,8 +10,8 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
 from .nodes import first_child, unquoted
-from .ruby_bindings import RESULT, class_name
-from .ruby_expressions import class_around, expression_text, last_statement, meanings
+from .ruby_bindings import RESULT
+from .ruby_expressions import class_around, class_name, expression_text, last_statement, meanings
 from .syntax import MODULE_SCOPE, SyntaxWalk
 
 if TYPE_CHECKING:
@@ -144,7 +144,7 @@ def _define(walk: SyntaxWalk, node: Node, symbol: Node, value: str = "") -> None
     scope = walk.scope
     kind = "method" if class_around(walk) != MODULE_SCOPE else "function"
     walk.add_definition(node, symbol_text(walk, symbol), kind, header_line=symbol.start_point[0])
-    for how in ("call", "alias") if value else ():
+    for how in () if not value else ("alias",) if value == "self" else ("call", "alias"):
         walk.add_binding(walk.scope, RESULT, how, value, symbol)
     walk.scope = scope
 
@@ -185,7 +185,7 @@ def _read_define_method(walk: SyntaxWalk, node: Node, arguments: list[Node]) -> 
 def _read_scope(walk: SyntaxWalk, node: Node, arguments: list[Node]) -> None:
     """`scope :open, -> { where(…) }` of ActiveRecord."""
     if len(arguments) > 1 and arguments[0].type == "simple_symbol" and class_around(walk) != MODULE_SCOPE:
-        _define(walk, node, arguments[0])
+        _define(walk, node, arguments[0], "self")
 
 
 # Tests
