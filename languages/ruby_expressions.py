@@ -232,8 +232,8 @@ def _meanings_of(walk: SyntaxWalk, value: Node) -> list[Meaning]:
     if kind != "call":
         return []
     text = expression_text(walk, value)
-    if text.removesuffix("()") in _FACTORIES:
-        return _made_by_factory(walk, value)
+    if text.removesuffix("()") in _FACTORIES and (made := _made_by_factory(walk, value)):
+        return made
     receiver, _, name = text.rpartition(".")
     if name == "new()":
         return [("call", receiver)] if receiver not in _MAKERS else []

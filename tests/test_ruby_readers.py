@@ -300,7 +300,7 @@ def test_a_parameter_may_have_the_class_with_its_name():
         ("x = shop.open?", ["x = ?"]),
         ("x = Shop.where(a: 1).order(:b).first", ["x = Shop.first()", "x = Shop()"]),
         ("x = create(:line_item, a: 1)", ["x: LineItem"]),
-        ("x = create(item)", ["x = ?"]),
+        ("x = create(item)", ["x = create()"]),
         ("a, b = Shop.new, 1", ["a = Shop()", "b = ?"]),
         ("a, (b, *c) = shops", ["a = ?", "b = ?", "c = ?"]),
         ("self.rate = Rate.new", ["Shop | self.@rate = Rate()"]),

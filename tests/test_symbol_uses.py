@@ -1,9 +1,11 @@
 """Questions about uses that are no calls, and about names in languages whose definitions are not read."""
 
 import textwrap
+from dataclasses import replace
 
 import pytest
 from weft.codegraph import parse_file
+from weft.languages import LANGUAGES, table
 from weft.retrieval import RepositoryIndex, slice_file
 from weft.server.chat import symbol_uses
 from weft.server.chat.commands import explain_evidence, where_evidence
@@ -355,8 +357,7 @@ def test_the_receiver_of_a_method_is_no_use_of_its_type():
     ]
 
 
-MIXED = index_of(
-    """
+MIXED_TEXT = """
     #- src/Shop.php
     <?php
     class Shop {
@@ -373,13 +374,15 @@ MIXED = index_of(
     #- data.json
     {"pay": 1, "refund": 2}
     """
-)
+MIXED = index_of(MIXED_TEXT)
 
 
-def test_calls_in_languages_without_types_are_resolved_by_name():
-    first = texts(MIXED, "What calls `pay`?")[0]
+def test_calls_in_languages_without_types_are_resolved_by_name(monkeypatch):
+    monkeypatch.setitem(table._BY_ID, "php", replace(LANGUAGES["php"], has_types=False))
+    index = index_of(MIXED_TEXT)
+    first = texts(index, "What calls `pay`?")[0]
     assert first == "`pay` is called at 1 location, in `Shop.run`. Calls in PHP are resolved by name."
-    assert texts(MIXED, "Where is `rate` used?") == [
+    assert texts(index, "Where is `rate` used?") == [
         "`rate` is mentioned by name at 1 location; names of these files are not resolved with types."
     ]
 
