@@ -1,9 +1,11 @@
 """Questions about uses that are no calls, and about names in languages whose definitions are not read."""
 
 import textwrap
+from dataclasses import replace
 
 import pytest
 from weft.codegraph import parse_file
+from weft.languages import LANGUAGES, table
 from weft.retrieval import RepositoryIndex, slice_file
 from weft.server.chat import symbol_uses
 from weft.server.chat.commands import explain_evidence, where_evidence
@@ -355,8 +357,7 @@ def test_the_receiver_of_a_method_is_no_use_of_its_type():
     ]
 
 
-MIXED = index_of(
-    """
+MIXED_TEXT = """
     #- src/Shop.php
     <?php
     class Shop {
@@ -373,7 +374,7 @@ MIXED = index_of(
     #- data.json
     {"pay": 1, "refund": 2}
     """
-)
+MIXED = index_of(MIXED_TEXT)
 
 
 def test_names_beside_languages_without_a_reader_are_resolved_with_types():

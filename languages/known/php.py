@@ -20,6 +20,7 @@ from ..php_bindings import (
     read_case,
     read_catch,
     read_closure,
+    read_constants,
     read_foreach,
     read_property,
 )
@@ -152,6 +153,7 @@ _TABLE = SyntaxTable(
         "class_declaration": _read_class("class"),
         "enum_case": read_case,
         "enum_declaration": _read_class("enum"),
+        "const_declaration": read_constants,
         "foreach_statement": read_foreach,
         "function_call_expression": _read_call,
         "function_definition": _read_function,
