@@ -88,7 +88,18 @@ class SymbolTable:
     """
 
     __slots__ = (
-        *("_extensions", "_lambdas", "_members", "definitions", "entries", "has_lambdas", "global_imports", "language", "lines", "package_key"),
+        *(
+            "_extensions",
+            "_lambdas",
+            "_members",
+            "definitions",
+            "entries",
+            "has_lambdas",
+            "global_imports",
+            "language",
+            "lines",
+            "package_key",
+        ),
         "scopes",
     )
 

@@ -346,6 +346,12 @@ class TypedResolver(Resolver):
         only_types = is_type and rules.has_implicit_object
         scope = within
         while scope != MODULE:
+            # Members of a class come after those of an object around a lambda in it, local names before them.
+            lambda_first = line is not None and symbols.has_lambdas and symbols.is_class(scope)
+            if lambda_first:
+                found = self._member_of_lambda(path, scope, name, symbols, line)
+                if found is not None:
+                    return found
             # A class body is an enclosing scope of its functions only where its members need no object.
             if rules.has_implicit_object or scope == within or symbols.encloses_functions(scope):
                 key = f"{scope}.{name}"
@@ -363,12 +369,12 @@ class TypedResolver(Resolver):
                     found = self._member_around(path, scope, name, symbols, rules, only_types)
                     if found is not None:
                         return found
-            if line is not None:
+            if line is not None and symbols.has_lambdas and not lambda_first:
                 found = self._member_of_lambda(path, scope, name, symbols, line)
                 if found is not None:
                     return found
             scope = scope.rpartition(".")[0]
-        if line is not None:
+        if line is not None and symbols.has_lambdas:
             found = self._member_of_lambda(path, MODULE, name, symbols, line)
             if found is not None:
                 return found
@@ -669,9 +675,7 @@ class TypedResolver(Resolver):
                 return self.attribute(other, key)
         return None
 
-    def _extensions_by_name(
-        self, path: str, name: str, type_name: str, rules: Language
-    ) -> tuple[Resolution, ...]:
+    def _extensions_by_name(self, path: str, name: str, type_name: str, rules: Language) -> tuple[Resolution, ...]:
         """The few extensions of this name of types from outside of the repository; of one type if it is known."""
         places = self._places(f"{language_family(rules.name)}\0+{name}", path)
         found = [place for place in places if self._is_of_outside(*place)]

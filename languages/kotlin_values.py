@@ -35,7 +35,9 @@ _TYPED_RESULT = re.compile(
 _SAME_VALUE = frozenset({"also", "apply", "takeIf", "takeUnless"})
 """Methods with a lambda that give their receiver."""
 
-_LAMBDA_VALUE = frozenset({"lazy", "let", "run", "runBlocking", "use", "with", "withContext", "withLock", "synchronized"})
+_LAMBDA_VALUE = frozenset(
+    {"lazy", "let", "run", "runBlocking", "use", "with", "withContext", "withLock", "synchronized"}
+)
 """Functions that give what their lambda gives."""
 
 _ARGUMENT_VALUE = frozenset({"checkNotNull", "requireNotNull", "spyk"})
