@@ -94,7 +94,8 @@ class TypedResolver(Resolver):
         rules = language_named(symbols.language)
         if len(parts) == 1:
             found = self.read(path, within, parts, line)
-            if found is not None and found.kind == INSTANCE_VALUE and found.how != "self" and rules.call_method:
+            is_object = found is not None and found.kind == INSTANCE_VALUE and found.how != "self"
+            if found is not None and is_object and rules.call_method and rules.has_implicit_object:
                 found = self._function_behind(path, within, last, line, found)
             if found is None and self._may_be_global(path, within, last, rules):
                 around = self.object_around(path, within) if rules.has_mixins else None

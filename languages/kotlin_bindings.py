@@ -25,7 +25,6 @@ from .kotlin_values import (
     alias_of,
     expression_text,
     known,
-    lambda_of,
     result_of,
     value_of,
 )

@@ -1008,7 +1008,7 @@ def test_a_text_in_no_language_is_one_closed_node():
     ],
 )
 def test_no_text_is_too_much(language: str, text: str):
-    path = {"python": "a.py", "csharp": "a.cs", "ruby": "a.rb", "rust": "a.rs"}.get(language, f"a.{language}")
+    path = {"python": "a.py", "csharp": "a.cs", "ruby": "a.rb", "rust": "a.rs", "kotlin": "a.kt"}.get(language, f"a.{language}")
     path = {"javascript": "a.js", "typescript": "a.ts"}.get(language, path)
     assert language_of(path).name == language
     file = parse_file(path, text)

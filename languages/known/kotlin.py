@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 
 from ..declarations import SyntaxTable, readers_of
 from ..kotlin_bindings import (
-    FUNCTION_KINDS,
     bind_class_parameters,
     bind_function_value,
     bind_lambda,
@@ -28,8 +27,8 @@ from ..kotlin_values import adds_lambda, expression_text, generic_call, parts_of
 from ..language import Language
 from ..lexer import Lexer, Open, Rule
 from ..lexical_rules import CHARACTER, SLASH_MARKS, SLASHES, block_comment, line_comment, quoted
-from ..unclosed import closed
 from ..syntax import MODULE_SCOPE, SyntaxWalk, node_lines
+from ..unclosed import closed
 
 if TYPE_CHECKING:
     from tree_sitter import Node
