@@ -140,7 +140,7 @@ class TypedResolver(Resolver):
             receiver = self.result(receiver)
         found = None if receiver is None else self.member(receiver, last, is_called=True)
         if rules.module_separator and (found is None or found.kind == OUTSIDE_VALUE):
-            found = self._path(path, within, parts) or found
+            found = self._path(path, within, parts, is_called=True) or found
         if receiver is not None and found is not None and (receiver.kind, found.kind) == (CLASS_VALUE, INSTANCE_VALUE):
             # A variant of an enum is called.
             return self._called(receiver) if receiver[1:3] == found[1:3] else ()
@@ -318,27 +318,28 @@ class TypedResolver(Resolver):
 
     def _trait_method(self, path: str, name: str) -> Resolution | None:
         """The method of a trait that the file imports or defines: only these are known for a type without a member."""
-        for trait_path, trait in self.memoised(self.shared, (path, "traits"), self._traits_in_scope, path) or ():
-            found = self.attribute(trait_path, f"{trait}.{name}")
-            if found is not None and found.kind == FUNCTION_VALUE:
-                return Resolution(found.path, found.name, "trait")
+        for source in (path, *(module for module, direct in self.star_sources(path) if direct)):
+            for trait_path, trait in self.memoised(self.shared, (source, "traits"), self._traits_of, source) or ():
+                found = self.attribute(trait_path, f"{trait}.{name}")
+                if found is not None and found.kind == FUNCTION_VALUE:
+                    return Resolution(found.path, found.name, "trait")
         return None
 
-    def _traits_in_scope(self, path: str) -> tuple[tuple[str, str], ...]:
+    def _traits_of(self, path: str) -> tuple[tuple[str, str], ...]:
+        """The traits that a file imports or defines, with those that they extend."""
+        symbols = self.symbols(path)
+        self.dependencies.add((path, NAME_LIST))
         found: dict[tuple[str, str], None] = {}
-        for source in (path, *(module for module, direct in self.star_sources(path) if direct)):
-            symbols = self.symbols(source)
-            self.dependencies.add((source, NAME_LIST))
-            for key, entries in symbols.entries.items() if symbols is not None else ():
-                for entry in entries if key != STAR_IMPORTS else ():
-                    value: Value | None = None
-                    if isinstance(entry, ImportedName) and (entry.name or entry.local_name)[:1].isupper():
-                        value = self._imported(source, entry)
-                    elif isinstance(entry, Definition) and entry.kind in INTERFACE_KINDS:
-                        value = Value(CLASS_VALUE, source, key, "same file")
-                    definition = self._header(value.path, value.name) if value and value.kind == CLASS_VALUE else None
-                    if value is not None and definition is not None and definition.kind in INTERFACE_KINDS:
-                        found.update(dict.fromkeys(self.mro(value.path, value.name).classes))
+        for key, entries in symbols.entries.items() if symbols is not None else ():
+            for entry in entries if key != STAR_IMPORTS else ():
+                value: Value | None = None
+                if isinstance(entry, ImportedName) and (entry.name or entry.local_name)[:1].isupper():
+                    value = self._imported(path, entry)
+                elif isinstance(entry, Definition) and entry.kind in INTERFACE_KINDS:
+                    value = Value(CLASS_VALUE, path, key, "same file")
+                definition = self._header(value.path, value.name) if value and value.kind == CLASS_VALUE else None
+                if value is not None and definition is not None and definition.kind in INTERFACE_KINDS:
+                    found.update(dict.fromkeys(self.mro(value.path, value.name).classes))
         return tuple(found)
 
     def _implementations(self, method: Value) -> tuple[Resolution, ...]:
@@ -497,13 +498,18 @@ class TypedResolver(Resolver):
         if value is None and rules.shared_names and not is_type and rules.is_shared(head):
             return _OUTSIDE  # the constants of the repository are known
         if rules.module_separator and parts[1:] and (value is None or value.kind == OUTSIDE_VALUE):
-            return self._path(path, within, parts) or value
+            return self._path(path, within, parts, is_called=is_called) or value
         return value
 
-    def _path(self, path: str, within: str, parts: tuple[NamePart, ...]) -> Value | None:
-        """The value of a path whose head is a module or a type, where a variable of that name hides it."""
+    def _path(self, path: str, within: str, parts: tuple[NamePart, ...], *, is_called: bool) -> Value | None:
+        """The value of a path whose head is a module or a type, where a variable of that name hides it.
+
+        What follows the head must be a function or a type: `shop.till` is a field of the variable.
+        """
         head, operations = parts[0]
-        if operations or not within or not self._is_value(path, within, parts[:1]):
+        name, called = parts[1]
+        is_item = name[:1].isupper() or called.startswith("(") or (is_called and len(parts) == 2)
+        if operations or not is_item or not within or not self._is_value(path, within, parts[:1]):
             return None
         value = self.attribute(path, head)
         if value is None or value.kind not in (MODULE_VALUE, CLASS_VALUE):

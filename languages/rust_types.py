@@ -83,8 +83,8 @@ def type_text(
             head = node.child_by_field_name("type")
             name = type_text(walk, head, parameters)
             last = name.rpartition(".")[2]
-            if last in WRAPPERS:
-                node = _argument(walk, node, WRAPPERS[last]) or (head if last == "Result" else None)
+            if last in WRAPPERS or last.endswith("Result"):
+                node = _argument(walk, node, WRAPPERS.get(last, 0))
             elif last in COLLECTIONS:
                 if suffix:
                     return ""

@@ -79,6 +79,8 @@ def imports(text: str) -> list[tuple[str, str, str]]:
         ("Arc<Mutex<Shop>>", "Shop"),
         ("Result<Shop, Error>", "Shop"),
         ("io::Result<Shop>", "Shop"),
+        ("CompileResult<'a, Shop>", "Shop"),
+        ("CompileResult<'a>", ""),
         ("Cow<'a, Shop>", "Shop"),
         ("Vec<Shop>", "Shop[]"),
         ("&[Shop]", "Shop[]"),
