@@ -213,7 +213,7 @@ _TYPED_LITERALS = frozenset({"composite_literal", "call", "struct_expression"})
 _ELEMENTS = frozenset({"jsx_opening_element", "jsx_self_closing_element"})
 _DECLARATIONS = (
     *("definition", "declaration", "declarator", "_spec", "_signature", "_item", "specifier", "parameter", "_elem"),
-    *("enum_assignment", "class", "_variant", "field_declaration"),
+    *("enum_assignment", "class", "_variant", "field_declaration", "enum_case"),
 )
 _MIX_INS = frozenset({b"extend", b"include", b"prepend"})
 _METHODS = frozenset({"method", "module", "singleton_method"})
@@ -229,6 +229,7 @@ _TYPES = frozenset(
     {"type_annotation", "type", "type_arguments", "generic_type", "type_parameters", "constraint", "type_query"}
     | {"named_type", "nullable_type", "user_type"}
     | {"qualified_type", "pointer_type", "slice_type", "map_type", "union_type", "type_list"}
+    | {"named_type", "optional_type", "type_argument_list"}
 )
 _VALUES = frozenset({"call_expression", "selector_expression", "member_expression"})  # `a[b.c](d)` is read as a type
 _ENDS = ("statement", "block", "body", "function_definition", "class_definition", "program", "module", "source_file")
