@@ -240,7 +240,8 @@ DECLARING = {
     ),
     ("shop.rb", "shop/till.rb", "lib/cart.rb", "use.rb"): (
         "module Shop\n  class Till\n    def close_down; end\n  end\nend",
-        "module Shop\n  class Cart < Till\n    def add_up\n      close_down\n      @till = Till.new\n    end\n  end\nend",
+        "module Shop\n  class Cart < Till\n    def add_up\n      close_down\n      @till = Till.new\n    end\n  end\n"
+        "end",
         "module Shop\n  module Payable\n    def pay_all; add_up; end\n  end\nend",
         "class Shop::Cart\n  include Shop::Payable\n  def go; pay_all; @till.close_down; super; end\nend",
         "Shop::Cart.new.pay_all",
