@@ -105,6 +105,17 @@ def callee_of(walk: SyntaxWalk, call: Node) -> str:
     return f"{text or '?'}.{walk.text(name)}"
 
 
+def called_text(walk: SyntaxWalk, call: Node) -> str:
+    """The callee of a call of a method or a constructor, "" for one without a text."""
+    if call.type == "method_invocation":
+        text = callee_of(walk, call)
+    elif call.type == "object_creation_expression":
+        text = created_type(walk, call)
+    else:
+        text = ""
+    return "" if text.startswith("?") else text
+
+
 def referenced_method(walk: SyntaxWalk, reference: Node) -> str:
     """The callee of `Shop::pay`, `this::pay` and `Shop::new`."""
     receiver, name = reference.named_children[0], reference.children[-1]

@@ -326,9 +326,12 @@ def test_statements_and_patterns_bind_names():
         ("map.forEach((k, v) -> {})", ["k = ?", "v = map[]", "v = map"]),
         ("shops.stream().collect(Collectors.groupingBy(s -> s.city()))", ["s = shops[]"]),
         ("shops.sort(Comparator.comparing(s -> s.city()))", ["s = shops[]", "s = shops"]),
-        ("run((Shop s, var n) -> {})", ["s = ?", "n = ?"]),
+        ("run(1, (Shop s, var n) -> {})", ["s = run.#1", "n = run.#1#1"]),
         ("run((Shop s) -> {})", ["s: Shop"]),
-        ("run(s -> {})", ["s = ?"]),
+        ("run(s -> {})", ["s = run.#0"]),
+        ("shop.run(s -> {})", ["s = shop.run.#0"]),
+        ("new Shop(s -> {})", ["s = Shop.#0"]),
+        ("(a + b).run(s -> {})", ["s = ?"]),
     ],
 )  # fmt: skip
 def test_the_parameters_of_lambdas_are_elements(call: str, bound: list[str]):
@@ -338,6 +341,20 @@ def test_the_parameters_of_lambdas_are_elements(call: str, bound: list[str]):
 def test_the_parameters_of_a_lambda_in_a_variable_have_the_types_of_its_interface():
     check_local("Predicate<Shop> p = s -> s.open();", "p: Predicate", "s: Shop")
     check_local("BiFunction<Shop, List<Cart>, Coin> p = (s, c) -> null;", "p: BiFunction", "s: Shop", "c: Cart[]")
+
+
+def test_a_function_binds_what_it_gives_to_functions():
+    check_bindings(
+        "class A { void f(int n, Consumer<Shop> f, BiFunction<Cart, ?, Coin> g) {} }",
+        """
+        A.f | n = ?
+        A.f | f: Consumer
+        A.f | #1: Shop
+        A.f | g: BiFunction
+        A.f | #2: Cart
+        A.f | #2#1: Object
+        """,
+    )
 
 
 # Calls
