@@ -14,11 +14,11 @@ from typing import NamedTuple
 
 from ..languages import Language, language_named
 from ..languages.import_lines import ImportLine, import_line_at
-from .file_graph import Definition, FileGraph
+from .file_graph import MODULE_SCOPE, Definition, FileGraph
 from .graph import CodeGraph
 from .modules import ModuleQuery, directory_of
 from .modules.paths import import_endings, normalised
-from .symbol_table import STAR_IMPORTS, ImportedName, SymbolTable, language_family, package_key
+from .symbol_table import NAMESPACE_KINDS, STAR_IMPORTS, ImportedName, SymbolTable, language_family, package_key
 from .syntax import parse_file
 from .typed_resolver import DEFAULT_EXPORT, MODULE_VALUE, TypedResolver, Value
 
@@ -98,7 +98,9 @@ def module_paths_at(
     These are paths that other files import, and for a relative path the modules of its directory.
     """
     text = f"{before[: line.start]}\n{after[line.length_after :]}"
-    if language.package_style == "declared":
+    if language.project_ending:
+        return _namespaces(graph, path, language, line, text)
+    if language.package_style == "declared" and not language.module_style:
         return _declared_paths(graph, path, language, line, text)
     counts, named = _imported_paths(graph, path, language, line), set[str]()
     if line.names:
@@ -106,6 +108,8 @@ def module_paths_at(
             for found in _modules_of_name(graph, path, language, name, line.typed):
                 counts[found] += 1
                 named.add(found)
+    elif language.module_style == "include":
+        named = {found for found in counts if _last_stem(found) == _last_stem(path)}
     elif language.module_style == "go":
         qualifiers = set(_GO_QUALIFIER.findall(text))
         packages = {found: _package_name(found) for found in counts}
@@ -197,6 +201,33 @@ def _global_names(graph: CodeGraph, language: Language, typed: str) -> Iterator[
                 yield name
 
 
+def _namespaces(graph: CodeGraph, path: str, language: Language, line: ImportLine, text: str) -> list[ModulePath]:
+    """The namespaces that begin with what is typed: those that other files import, and those of the repository."""
+    counts: Counter[str] = Counter()
+    types: dict[str, set[str]] = {}  # of each namespace of the repository the names of its types
+    pattern = re.compile(b'","(' + re.escape(line.typed.encode("utf-8", "replace")) + b'[^"\\\\]*)",[01],"\\*"')
+    for other, file in graph.files.items():
+        if other == path or file.language != language.name:
+            continue
+        counts.update({module.decode("utf-8", "replace") for module in pattern.findall(file._outline)})
+        for definition in file.definitions:
+            around = definition.parent
+            if definition.kind in NAMESPACE_KINDS or (
+                around != MODULE_SCOPE and file.definitions[around].kind not in NAMESPACE_KINDS
+            ):
+                continue
+            inner = definition.qualified_name.rpartition(".")[0]
+            namespace = ".".join(filter(None, (file.package, inner)))
+            if namespace.startswith(line.typed):
+                types.setdefault(namespace, set()).add(definition.name)
+    read = _unbound_names(path, text, language, set().union(*types.values()))
+    file = _parsed(path, text, language)
+    known = {item.module for item in file.imports} | {file.package, line.typed, ""}
+    found = (counts.keys() | types.keys()) - known
+    paths = [ModulePath(name, counts[name], not read.isdisjoint(types.get(name, ()))) for name in found]
+    return sorted(paths, key=lambda each: (-each.is_used, -each.n_importers, each.path))
+
+
 # Modules
 
 
@@ -204,14 +235,14 @@ def _imported_paths(graph: CodeGraph, path: str, language: Language, line: Impor
     """The paths that begin with what is typed, with the number of files that import them."""
     found: Counter[str] = Counter()
     typed, style = line.typed, language.module_style
-    if not typed.startswith("."):
+    if not typed.startswith(".") or style == "include":
         # An import is `["local","module",level,"name",...]`. A search in packed facts, without decoding.
         pattern = re.compile(b'","(' + re.escape(typed.encode("utf-8", "replace")) + b'[^"\\\\]*)",0,"')
         for other, file in graph.files.items():
             if other != path and language_named(file.language).module_style == style:
                 modules = {module.decode("utf-8", "replace") for module in pattern.findall(file._outline)}
                 found.update(module for module in modules if not module.startswith("."))  # relative to the other file
-        return found
+        return _headers(graph, path, language, typed, found) if style == "include" else found
     typed_directory = typed.rpartition("/" if style == "web" else ".")[0]
     here = directory_of(path)
     if style == "web":
@@ -229,6 +260,27 @@ def _imported_paths(graph: CodeGraph, path: str, language: Language, line: Impor
             if written.startswith(typed) and stem not in ("__init__", "index"):
                 found[written] = 0
     return found
+
+
+def _headers(graph: CodeGraph, path: str, language: Language, typed: str, found: Counter[str]) -> Counter[str]:
+    """The included files among the imported paths, which may be namespaces too, and the headers beside a file."""
+    family = language_family(language.name)
+    for module in list(found):
+        if module in language.builtin_names or graph.definitions_named(f"{package_key(language, path, '')}{module}/"):
+            del found[module]
+    here = directory_of(path)
+    for other in graph.files:
+        name = other.rpartition("/")[2]
+        is_header = language_family(graph.files[other].language) == family and not other.endswith(
+            import_endings("include")
+        )
+        if is_header and directory_of(other) == here and other != path and name.startswith(typed):
+            found.setdefault(name, 0)
+    return found
+
+
+def _last_stem(path: str) -> str:
+    return path.rpartition("/")[2].partition(".")[0]
 
 
 def _modules_of_name(graph: CodeGraph, path: str, language: Language, name: str, typed: str) -> Iterator[str]:

@@ -79,7 +79,7 @@ MIN_TYPED_NAME = 3
 
 _OBJECT_KINDS = (INSTANCE_VALUE, CLASS_VALUE)
 _FINAL_KINDS = frozenset({"enum", "struct", "union"})
-_INCLUDE_DEPTH = 2
+_INCLUDE_STEPS = 3
 """Steps of includes that say which of several definitions of a name a file means."""
 
 INTERFACE_KINDS = frozenset({"interface", "trait"})
@@ -125,7 +125,8 @@ class TypedResolver(Resolver):
                     around = None  # blocks of a class body, and modules, may run for another object
                 if below or rules.global_kinds:
                     return below or self._global(path, symbols.language, last, rules)
-                return tuple(filter(self._needs_no_object, self._reached_by_name(path, last, around)))
+                found_by_name = self._reached_by_name(path, last, around)
+                return tuple(target for target in found_by_name if self._is_known_in(path, target))
             if found is not None and found.kind not in _CALLABLE and rules.has_fields_apart:
                 found = self.attribute(path, last)  # `let app: App = app()` calls no variable
             if found is not None and found.kind == INSTANCE_VALUE and rules.has_implicit_object:
@@ -185,7 +186,7 @@ class TypedResolver(Resolver):
         found = [target for target in self.by_name(rules.name, name, near=path) if "." in target.qualified_name]
         if len(found) > 1 and rules.has_extensions:
             found = self._bodies(found)
-        if rules.declares_all and (receiver is not None or len(found) > 1 or not _has_words(name)):
+        if rules.declares_all and (receiver is not None or len(found) > 1):
             return ()
         if rules.has_traits_in_scope:  # methods from outside have any name: the type must be one that the file names
             return tuple(found) if len(found) == 1 and self._is_bound(path, MODULE, _owner_name(found[0])) else ()
@@ -275,10 +276,12 @@ class TypedResolver(Resolver):
         how = "same name" if len(found) > 1 else "unique name"
         return [Resolution(each.path, each.name, how) for each in found]
 
-    def _needs_no_object(self, target: Resolution) -> bool:
-        """Whether a plain name can mean a definition; a method needs an object where methods have no other use."""
-        rules = self._rules(target.path)
+    def _is_known_in(self, path: str, target: Resolution) -> bool:
+        """Whether a plain name in a file can mean a definition; a method needs an object where they have no other use."""
+        rules, symbols = self._rules(target.path), self.symbols(target.path)
         definition = self._header(target.path, target.qualified_name)
+        if definition is not None and symbols is not None and path != target.path and symbols.is_hidden(definition):
+            return False
         is_method = definition is not None and definition.kind in ("method", DECLARATION)
         return rules.has_mixins or not (rules.has_implicit_object and is_method)
 
@@ -392,6 +395,8 @@ class TypedResolver(Resolver):
             return self._called(Value(CLASS_VALUE, *above[0], "super")) if above else ()
         rules = self._rules(value.path)
         if value.kind == CLASS_VALUE:
+            if rules.package_style == "declared" and self._is_namespace(value.path, value.name):
+                return ()
             return (Resolution(value.path, value.name, value.how), *self._constructors(value, rules))
         if value.kind == INSTANCE_VALUE and value.how == "self" and rules.has_implicit_object:
             return self._constructors(value, rules)
@@ -484,6 +489,8 @@ class TypedResolver(Resolver):
                     value = extensions[0] if len(extensions) == 1 else value
             if value is None:
                 break
+            if operations[:1] == "(" and around is not None and self._returns_receiver(value):
+                value, operations = around._replace(kind=INSTANCE_VALUE, how="returned type"), operations[1:]
             value = self._after(value, operations)
         if value is None and rules.shared_names and not is_type and rules.is_shared(head):
             return _OUTSIDE  # the constants of the repository are known
@@ -502,6 +509,13 @@ class TypedResolver(Resolver):
         for name, operations in parts[1:]:
             value = self._after(self.member(value, name, is_called=True), operations) if value is not None else None
         return value
+
+    def _returns_receiver(self, function: Value) -> bool:
+        """Whether a method returns the object that it is called of, whatever the class of that object."""
+        if function.kind != FUNCTION_VALUE or not self._rules(function.path).receiver_types:
+            return False
+        definition = self._header(function.path, function.name)
+        return definition is not None and definition.returns in self._rules(function.path).receiver_types.split()
 
     def _type_of_name(self, path: str, within: str, name: str, value: Value) -> Value:
         """The class of this name, where the value of the name is an object that cannot be called."""
@@ -945,11 +959,11 @@ class TypedResolver(Resolver):
         """The few extensions of this name of types from outside of the repository; of one type if it is known."""
         rules = self._rules(path)
         places = self._places(f"{language_family(rules.name)}\0+{name}", path)
-        if rules.declares_all and not rules.call_method:
+        places = [place for place in places if self._is_of_outside(*place)]
+        if rules.has_extension_packages:
             packages = self._visible_packages(path)
             places = [place for place in places if self._package_around(*place) in packages]
-        places = [place for place in places if self._is_of_outside(*place)]
-        if rules.declares_all and (type_name or name in rules.builtin_names):
+        elif rules.declares_all and (type_name or name in rules.builtin_names):
             places = self._of_outside_type(path, places, type_name, name in rules.builtin_names, rules)
         places = self.distinct(places, path) if len(places) <= MAX_PLACES else places
         values = (self.attribute(*place) for place in places)
@@ -1206,9 +1220,12 @@ class TypedResolver(Resolver):
         scope = entry.scope
         if entry.how == "call" and key == f"{scope}.{entry.value}" and self._rules(path).has_implicit_object:
             scope = scope.rpartition(".")[0]  # `val shop = shop()` calls a function
-        value = self.read(path, scope, parse_dotted(entry.value), is_called=entry.how == "call")
-        if entry.how == "call":
-            value = self.result(value)
+        if entry.how == "call" and "." in entry.value and self._rules(path).receiver_types:
+            value = self.read(path, scope, parse_dotted(f"{entry.value}()"))
+        else:
+            value = self.read(path, scope, parse_dotted(entry.value), is_called=entry.how == "call")
+            if entry.how == "call":
+                value = self.result(value)
         return value._replace(how="typed local") if value is not None and value.kind == INSTANCE_VALUE else value
 
     def _typed(self, path: str, scope: str, type_text: str) -> Value | None:
@@ -1314,8 +1331,11 @@ class TypedResolver(Resolver):
             if self._rules(path).module_style != "include":  # included files are dependencies of each answer
                 self._nearest[path, full] = place
         other, name = place
-        if other and self._is_namespace(other, name) and name == key:
-            return Value(CLASS_VALUE, path, key, "same package")  # its names are looked up as the file means them
+        if other and self._is_namespace(other, name):
+            if self._rules(path).module_style != "include":
+                return Value(MODULE_VALUE, "", f"{full}.", "import")
+            if path and name == key:
+                return Value(CLASS_VALUE, path, key, "same package")  # its names are looked up as the file means them
         value = self.attribute(other, name) if other and place != (path, key) else None
         if value is None or value.kind not in (CLASS_VALUE, FUNCTION_VALUE):
             return value
@@ -1325,42 +1345,35 @@ class TypedResolver(Resolver):
         """The place of a global name that a file means: an included one, one in a file of its name, a near one."""
         if len(places) == 1 or self._rules(path).package_style != "declared" or self._is_namespace(*places[0]):
             return places[0]
-        included = self._included(path)
-        return min(
-            places,
-            key=lambda place: (
-                included.get(place[0], _INCLUDE_DEPTH),
-                not _is_named_like(*place),
-                distance(path, place[0]),
-            ),
-        )
+        for steps in range(_INCLUDE_STEPS if self._rules(path).module_style == "include" else 0):
+            included = self._included(path, steps)
+            found = [place for place in places if place[0] in included]
+            if found:
+                places = found
+                break
+        return min(places, key=lambda place: (not _is_named_like(*place), distance(path, place[0])))
 
     def _is_namespace(self, path: str, name: str) -> bool:
         """Whether a definition is a namespace: all places of one are alike, and they are many."""
         definition = self._header(path, name)
         return definition is not None and definition.kind == "namespace"
 
-    def _included(self, path: str) -> Mapping[str, int]:
-        """The files that a file includes, with the source files of headers: 0 for its own includes, 1 for theirs."""
-        if self._rules(path).module_style != "include":
-            return {}
-        return self.memoised(self.shared, (path, STAR_IMPORTS, "files"), self._find_included, path) or {}
+    def _included(self, path: str, steps: int) -> Mapping[str, None]:
+        """The files that a file includes after so many steps through other files, and the source files of headers."""
+        key = (path, STAR_IMPORTS, "files", str(steps))
+        return self.memoised(self.shared, key, self._find_included, path, steps) or {}
 
-    def _find_included(self, path: str) -> Mapping[str, int]:
-        found: dict[str, int] = {}
-        waiting = [path]
-        for depth in range(_INCLUDE_DEPTH):
-            next_files: list[str] = []
-            for file in waiting:
-                symbols = self.symbols(file)
-                self.dependencies.add((file, STAR_IMPORTS))
-                for item in symbols.entries.get(STAR_IMPORTS, ()) if symbols is not None else ():
-                    if isinstance(item, ImportedName):
-                        files = self.module("include", directory_of(file), item.module)
-                        next_files += [each for each in files[:1] if each not in found]
-                        for each in files:
-                            found.setdefault(each, depth)
-            waiting = next_files[:MAX_PARTS]
+    def _find_included(self, path: str, steps: int) -> Mapping[str, None]:
+        found: dict[str, None] = {}
+        for file in list(self._included(path, steps - 1))[:MAX_PARTS] if steps else (path,):
+            symbols = self.symbols(file)
+            self.dependencies.add((file, STAR_IMPORTS))
+            if symbols is not None and (not symbols.is_source or not steps):
+                modules = (
+                    item.module for item in symbols.entries.get(STAR_IMPORTS, ()) if isinstance(item, ImportedName)
+                )
+                for module in modules:
+                    found.update(dict.fromkeys(self.module("include", directory_of(file), module)))
         return found
 
     def _collection_method(self, collection: Value, name: str) -> Value:
@@ -1599,11 +1612,6 @@ class TypedResolver(Resolver):
     def _is_private(self, symbols: SymbolTable, name: str) -> bool:
         prefix = language_named(symbols.language).private_prefix
         return bool(prefix) and name.startswith(prefix)
-
-
-def _has_words(name: str) -> bool:
-    """Whether a name has several words: one word is a method of too many classes outside of the repository."""
-    return any(character.isupper() or character == "_" for character in name[1:])
 
 
 def _may_be_type(entries: tuple[Entry, ...]) -> bool:

@@ -120,6 +120,18 @@ GO_IMPORTS = (
     ImportPattern(re.compile(r"^import[ \t]*\([^()]*?^(?P<line>" + _GO_PATH + r")\Z", re.MULTILINE)),
 )
 
+CSHARP_IMPORTS = (
+    ImportPattern(
+        re.compile(r"^(?: {0,4}|\t)(?:global[ \t]+)?using[ \t]+(?P<typed>[\w.]*)\Z", re.MULTILINE),
+        re.compile(r"[\w.]*;?[ \t]*(?=\r?\n|\Z)"),
+    ),
+)
+"""A `using` of a namespace."""
+
+C_INCLUDES = (
+    ImportPattern(re.compile(r"^[ \t]*#[ \t]*(?:include|import)[ \t]*[\"<](?P<typed>[^\">\n]*)\Z", re.MULTILINE)),
+)
+
 _RUST_PATH = r"^[ \t]*(?:pub(?:\([\w: ]+\))?[ \t]+)?use[ \t]+(?P<module>\w+(?:::\w+)*)::"
 
 RUST_IMPORTS = (

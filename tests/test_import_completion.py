@@ -108,6 +108,8 @@ def test_a_cursor_among_imported_names_has_their_module(path, text, module, type
         ("a.java", "import <CURSOR>\n", "", ""),
         ("a.scala", "import a.b, org.shop.<CURSOR>", "org.shop.", ""),
         ("a.go", 'import "<CURSOR>', "", ""),
+        ("a.cc", '#include "<CURSOR>"', "", ""),
+        ("a.h", "#  include <shop/ca<CURSOR>>", "shop/ca", ""),
         ("a.go", 'import (\n\t"fmt"\n\n\tp "example.com/<CURSOR>"\n)', "example.com/", "p"),
     ],
 )
@@ -134,6 +136,8 @@ def test_a_cursor_in_a_module_path_has_what_is_typed(path, text, typed, names):
         ("a.rs", "use shop::*;\n<CURSOR>"),
         ("a.java", "import org.shop.Cart;\n<CURSOR>"),
         ("a.java", "import org.shop.<CURSOR> + 1"),
+        ("a.cc", '#include "a.h"\n<CURSOR>'),
+        ("a.c", 'const char *s = "<CURSOR>"'),
     ],
 )
 def test_elsewhere_is_no_import_line(path, text):
@@ -188,6 +192,21 @@ def test_a_relative_path_is_that_of_the_file_that_exports_the_names_of_the_line(
     assert set(names_at(SHOP_TS, "src/new.ts", 'export * from "./<CURSOR>"')) == {"./prices", "./cart"}
 
 
+SHOP_CC = {
+    "src/shop.h": "void pay();\n",
+    "src/till.h": "class Till;\n",
+    "src/till.cc": '#include "till.h"\n#include <vector>\nusing namespace std;\nusing namespace money;\n',
+    "src/cart.cc": '#include "shop/cart.h"\n#include <vector>\n#include "../x.h"\n',
+    "include/shop/cart.h": "namespace money { class Cart; }\n",
+}
+
+
+def test_includes_are_those_of_other_files_and_headers_beside_the_file_the_own_one_first():
+    assert names_at(SHOP_CC, "src/shop.cc", '#include "<CURSOR>"\n') == ["shop.h", "vector", "shop/cart.h", "till.h"]
+    assert names_at(SHOP_CC, "src/shop.cc", '#include "t<CURSOR>"\n') == ["till.h"]
+    assert names_at(SHOP_CC, "src/new.cc", '#include <vector>\n#include "shop/<CURSOR>"\n') == ["shop/cart.h"]
+
+
 SHOP_RS = {
     "src/lib.rs": "pub mod prices;\nmod cart;\npub use prices::total;\n",
     "src/prices.rs": "pub fn total() -> u64 { 1 }\npub struct Item;\npub const RATE: f64 = 1.0;\nuse std::fmt;\n",
@@ -201,6 +220,21 @@ def test_names_of_rust_are_those_of_the_module_and_its_children():
     assert names_at(SHOP_RS, "src/new.rs", "use super::prices::<CURSOR>\n\nfn f() { total(); }\n")[0] == "total"
     assert set(names_at(SHOP_RS, "src/new.rs", "use crate::<CURSOR>;\n")) == {"prices", "cart", "total"}
     assert names_at(SHOP_RS, "src/new.rs", "use std::<CURSOR>;\n") == []
+
+
+SHOP_CS = {
+    "Shop.cs": "using System;\nnamespace Acme.Shops;\npublic class Shop { }\n",
+    "Till.cs": "using System;\nusing Acme.Shops;\nnamespace Acme.Tills { public class Till { } }\n",
+    "Main.cs": "using System;\nusing Acme.Tills;\nusing static Acme.Shops.Prices;\nclass Main { }\n",
+}
+
+
+def test_usings_of_csharp_are_namespaces_that_the_file_uses_first():
+    assert names_at(SHOP_CS, "New.cs", "using Acme.<CURSOR>\n\nclass New { Till till; }\n")[0] == "Acme.Tills"
+    assert names_at(SHOP_CS, "New.cs", "using Acme.<CURSOR>\n\nclass New { Shop shop; }\n")[0] == "Acme.Shops"
+    assert names_at(SHOP_CS, "New.cs", "using S<CURSOR>;\n") == ["System"]
+    assert names_at(SHOP_CS, "New.cs", "using Acme.Shops;\nusing Acme.S<CURSOR>;\n") == ["Acme.Shops.Prices"]
+    assert "Acme.Tills" not in names_at(SHOP_CS, "New.cs", "using Acme.<CURSOR>\nnamespace Acme.Tills;\n")
 
 
 def test_paths_of_go_are_those_that_other_files_import_and_the_file_uses_come_first():

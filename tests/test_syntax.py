@@ -694,7 +694,7 @@ def test_c():
         struct Item 4-4
         struct Shop 5-5
         enum E 6-6
-        function pay 7-11
+        function pay(static) 7-11
         Item: self.x = ?
         Shop: self.store: Store
         pay: s: Shop
@@ -903,6 +903,11 @@ def test_php():
         import Z from X as W
         import R from X as R
         import S from X as T
+        Shop.__construct: db: Db
+        Shop: self.db: Db
+        Shop: self.store = Store()
+        Shop.pay: x: object
+        Shop.pay: q = X.Foo()
         """,
         "a.php",
     )
@@ -1030,7 +1035,7 @@ def test_a_text_in_no_language_is_one_closed_node():
 )
 def test_no_text_is_too_much(language: str, text: str):
     path = {"python": "a.py", "csharp": "a.cs", "ruby": "a.rb", "rust": "a.rs"}.get(language, f"a.{language}")
-    path = {"javascript": "a.js", "typescript": "a.ts"}.get(language, path)
+    path = {"javascript": "a.js", "typescript": "a.ts", "shellscript": "a.sh"}.get(language, path)
     assert language_of(path).name == language
     file = parse_file(path, text)
     assert file.n_bytes == len(text.encode("utf-8", "replace"))
