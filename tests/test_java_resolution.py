@@ -301,7 +301,6 @@ def test_names_from_outside_are_not_resolved_by_their_last_name():
         "x.equipAll -> Item.java::Item.equipAll",
         "?.equipAll -> Item.java::Item.equipAll",
     )
-    check_method("run(x -> x.equip());")  # a single word is the name of many methods
 
 
 def test_overloads_are_one_name():
