@@ -190,11 +190,13 @@ def read_resource(walk: SyntaxWalk, node: Node) -> None:
 
 
 def read_catch(walk: SyntaxWalk, node: Node) -> None:
-    """`catch (A | B e)`: the exception has the type of the only alternative."""
+    """`catch (A | B e)`: the exception has the type of each alternative."""
     name = node.child_by_field_name("name")
-    described = next((part for part in node.named_children if part.type == "catch_type"), None)
-    if name is not None:
-        bind(walk, name, "annotation", type_text(walk, described))
+    if name is None:
+        return
+    for part in node.named_children:
+        for described in part.named_children if part.type == "catch_type" else ():
+            bind(walk, name, "annotation", type_text(walk, described))
 
 
 def read_instanceof(walk: SyntaxWalk, node: Node) -> None:

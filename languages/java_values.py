@@ -59,6 +59,8 @@ def expression_text(walk: SyntaxWalk, node: Node | None) -> str:
                 head = f"{walk.text(name)}()"
             elif receiver.type == "identifier" and walk.text(name) == "valueOf":  # of an enum
                 head = f"{walk.text(receiver)}()"
+            elif walk.text(name) == "getClass":
+                head = "Class()"
             else:
                 if receiver.type != "super" and any(child.type == "super" for child in node.children):
                     return ""

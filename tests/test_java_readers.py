@@ -300,7 +300,7 @@ def test_statements_and_patterns_bind_names():
     check_local("for (var s : store.shops()) {}", "s = store.shops()[]")
     check_local("for (int i = 0;;) {}", "i = ?")
     check_local("try (Shop a = open(); var b = open()) {} catch (X | Y e) {} catch (Z e) {}", "a: Shop", "b = open()",
-                "e = ?", "e: Z")  # fmt: skip
+                "e: X", "e: Y", "e: Z")  # fmt: skip
     check_local("if (x instanceof final Shop s && s.open()) {}", "s: Shop")
     check_local("if (x instanceof Cart(Shop s, var n)) {}", "s: Shop", "n = ?")
     check_local("switch (x) { case Shop s when s.open() -> {} case Cart(Item i) -> {} default -> {} }", "s: Shop",
@@ -376,6 +376,7 @@ def test_a_function_binds_what_it_gives_to_functions():
         ('Coin.valueOf("x").pay()', ["Coin().pay", "Coin.valueOf"]),
         ('"a".length()', ["String().length"]),
         ("Shop.class.getName()", ["Class().getName"]),
+        ("shop.getClass().getName()", ["Class().getName", "shop.getClass"]),
         ("(a + b).pay()", ["?.pay"]),
         ("run(Shop::pay, this::pay, Shop::new, Shop[]::new, a.b()::pay)",
          ["run", "Shop.pay", "this.pay", "Shop", "a.b().pay", "a.b"]),

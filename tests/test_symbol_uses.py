@@ -1,11 +1,9 @@
 """Questions about uses that are no calls, and about names in languages whose definitions are not read."""
 
 import textwrap
-from dataclasses import replace
 
 import pytest
 from weft.codegraph import parse_file
-from weft.languages import LANGUAGES, table
 from weft.retrieval import RepositoryIndex, slice_file
 from weft.server.chat import symbol_uses
 from weft.server.chat.commands import explain_evidence, where_evidence
