@@ -116,7 +116,8 @@ class TypedResolver(Resolver):
         rules = language_named(symbols.language)
         if len(parts) == 1:
             found = self.read(path, within, parts, line, is_called=True)
-            if found is not None and found.kind == INSTANCE_VALUE and found.how != "self" and rules.call_method:
+            is_object = found is not None and found.kind == INSTANCE_VALUE and found.how != "self"
+            if found is not None and is_object and rules.call_method and rules.has_implicit_object:
                 found = self._function_behind(path, within, last, line, found)
             if found is None and self._may_be_global(path, within, last, rules):
                 around = self.object_around(path, within) if rules.has_mixins else None
@@ -554,6 +555,12 @@ class TypedResolver(Resolver):
         is_shared = rules.is_shared(name)
         scope = within
         while scope != MODULE:
+            # Members of a class come after those of an object around a lambda in it, local names before them.
+            lambda_first = line is not None and symbols.has_lambdas and symbols.is_class(scope)
+            if lambda_first:
+                found = self._member_of_lambda(path, scope, name, symbols, line)
+                if found is not None:
+                    return found
             # A class body is an enclosing scope of its functions only where its members need no object.
             if rules.has_implicit_object or scope == within or symbols.encloses_functions(scope):
                 key = f"{scope}.{name}"
@@ -579,12 +586,12 @@ class TypedResolver(Resolver):
                         return found
             if not is_shared and symbols.is_class(scope):
                 break
-            if line is not None:
+            if line is not None and symbols.has_lambdas and not lambda_first:
                 found = self._member_of_lambda(path, scope, name, symbols, line)
                 if found is not None:
                     return found
             scope = scope.rpartition(".")[0]
-        if line is not None:
+        if line is not None and symbols.has_lambdas:
             found = self._member_of_lambda(path, MODULE, name, symbols, line)
             if found is not None:
                 return found
