@@ -874,7 +874,7 @@ class TypedResolver(Resolver):
         """The value of `value.name`, of a method if it is called and the language has fields of the same name."""
         kind, path = value.kind, value.path
         if kind == OUTSIDE_VALUE:
-            return _OUTSIDE
+            return None if name.startswith(ARGUMENT) else _OUTSIDE  # a function from outside may give any object
         if kind == MODULE_VALUE:
             return self._module_member(value, name)
         if name.startswith(ARGUMENT):

@@ -20,6 +20,7 @@ from .csharp_types import (
     type_text,
 )
 from .dotted import MAX_LINKS
+from .nodes import argument_name
 from .syntax import MODULE_SCOPE, SyntaxWalk
 
 if TYPE_CHECKING:
@@ -98,14 +99,6 @@ def _bind_position(walk: SyntaxWalk, at: int, described: Node | None, is_out: bo
     for n, text in enumerate(types):
         if text:
             walk.add_binding(walk.scope, argument_name(at, n), "annotation", text, node)
-
-
-def argument_name(position: int, parameter: int = 0) -> str:
-    """The name in a function's scope of what its argument at a position receives.
-
-    That is a parameter of the function that is passed there, or the value of an `out` argument.
-    """
-    return f"#{position}#{parameter}" if parameter else f"#{position}"
 
 
 def bind_type_constraints(walk: SyntaxWalk, parts: list[Node]) -> dict[str, str]:
