@@ -47,6 +47,8 @@ SHOP = """
         "namespace Acme.Shops.Deep.Deeper {\nclass A {",
         "using Acme.Shops;\nnamespace Other {\nclass A {",
         "using Shop = Acme.Shops.Shop;\nclass A {",
+        "namespace Acme.Other;\nusing Shops;\nclass A {",
+        "namespace Acme.Other {\nusing Shops;\nclass A {",
         "global using Acme.Shops;\nclass A {",
     ],
 )
