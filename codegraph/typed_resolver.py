@@ -479,7 +479,8 @@ class TypedResolver(Resolver):
                 and (value is None or value.kind == OUTSIDE_VALUE)
             ):
                 value = self._imported_extension(path, name) or value
-                if value is not None and value.kind == OUTSIDE_VALUE and operations[:1] == "(":
+                gives = at < len(parts) and parts[at].name.startswith(ARGUMENT)
+                if value is not None and value.kind == OUTSIDE_VALUE and (operations[:1] == "(" or gives):
                     extensions = self._extensions_by_name(path, name, around.name if around is not None else "")
                     value = extensions[0] if len(extensions) == 1 else value
             if value is None:

@@ -274,6 +274,19 @@ def test_an_extension_method_may_return_its_receiver():
     )
 
 
+def test_an_extension_of_a_type_from_outside_gives_its_arguments():
+    check(
+        """
+        #- Main.cs
+        class A { void F(IServices services) { services.AddShop(shop => shop.Open()); } }
+        class Shop { public void Open() { } }
+        static class Exts { public static void AddShop(this IServices services, Action<Shop> act) { } }
+        """,
+        "services.AddShop -> Main.cs::Exts.AddShop (unique name)",
+        "shop.Open -> Main.cs::Shop.Open (typed local)",
+    )
+
+
 # Values
 
 
