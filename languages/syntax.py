@@ -35,6 +35,19 @@ class Defined(Protocol):
     def end_line(self) -> int: ...
 
 
+class Bound(Protocol):
+    """The fields of an added binding that readers use."""
+
+    @property
+    def scope(self) -> int: ...
+    @property
+    def name(self) -> str: ...
+    @property
+    def how(self) -> str: ...
+    @property
+    def value(self) -> str: ...
+
+
 class SyntaxWalk(Protocol):
     """The interface of the walk for readers: the current position, and methods to add facts."""
 
@@ -47,6 +60,9 @@ class SyntaxWalk(Protocol):
 
     @property
     def definitions(self) -> Sequence[Defined]: ...
+
+    @property
+    def bindings(self) -> Sequence[Bound]: ...
 
     def text(self, node: Node) -> str: ...
 

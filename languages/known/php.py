@@ -21,6 +21,7 @@ from ..php_bindings import (
     read_catch,
     read_closure,
     read_foreach,
+    read_if,
     read_property,
 )
 from ..php_errors import read_error
@@ -155,6 +156,7 @@ _TABLE = SyntaxTable(
         "foreach_statement": read_foreach,
         "function_call_expression": _read_call,
         "function_definition": _read_function,
+        "if_statement": read_if,
         "interface_declaration": _read_class("interface"),
         "member_call_expression": _read_call,
         "method_declaration": _read_function,
