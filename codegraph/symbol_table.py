@@ -311,7 +311,7 @@ class SymbolTable:
             if not are_open and self.is_foreign_part(definition.qualified_name):
                 continue  # found by `extension_keys`
             if definition.parent in namespaces or (are_open and is_type and definition.parent in types):
-                if not self.is_source or _is_linked(definition):
+                if not self.is_hidden(definition):
                     names.add(definition.qualified_name)
             if definition.kind in NAMESPACE_KINDS and definition.parent in namespaces:
                 namespaces.add(index)
@@ -339,6 +339,15 @@ class SymbolTable:
         return {
             ".".join(parts[:end]) for name in found for parts in [name.split(".")] for end in range(1, len(parts) + 1)
         }
+
+    def is_hidden(self, definition: Definition) -> bool:
+        """Whether other files cannot mean a definition: types, macros and static functions of a source file of C."""
+        if not self.is_source or definition.kind in NAMESPACE_KINDS:
+            return False
+        if definition.kind in FUNCTION_KINDS:
+            return definition.kind == "macro" or definition.bases == OF_ONE_FILE
+        around = self.scopes[definition.parent] if definition.parent != MODULE_SCOPE else MODULE
+        return definition.qualified_name.rpartition(".")[0] == around  # else `struct Shop::Till {…}`
 
     def scope_at(self, line: int) -> int:
         """Index of the innermost definition that contains `line`, MODULE_SCOPE outside of all."""
@@ -451,13 +460,6 @@ def _put_parts_last(entries: dict[str, list[Entry]], lines: dict[str, list[int]]
         if len(found) > 1 and _is_part(found[0]):
             order = sorted(range(len(found)), key=lambda at: _is_part(found[at]))
             entries[key], lines[key] = [found[at] for at in order], [lines[key][at] for at in order]
-
-
-def _is_linked(definition: Definition) -> bool:
-    """Whether a definition in a source file of C is known elsewhere: a header must define types and macros."""
-    if definition.kind in NAMESPACE_KINDS:
-        return True
-    return definition.kind in FUNCTION_KINDS and definition.kind != "macro" and definition.bases != OF_ONE_FILE
 
 
 def _is_part(entry: Entry) -> bool:

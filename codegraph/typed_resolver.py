@@ -79,7 +79,7 @@ MIN_TYPED_NAME = 3
 
 _OBJECT_KINDS = (INSTANCE_VALUE, CLASS_VALUE)
 _FINAL_KINDS = frozenset({"enum", "struct", "union"})
-_INCLUDE_DEPTH = 2
+_INCLUDE_STEPS = 3
 """Steps of includes that say which of several definitions of a name a file means."""
 
 INTERFACE_KINDS = frozenset({"interface", "trait"})
@@ -116,7 +116,8 @@ class TypedResolver(Resolver):
         rules = language_named(symbols.language)
         if len(parts) == 1:
             found = self.read(path, within, parts, line, is_called=True)
-            if found is not None and found.kind == INSTANCE_VALUE and found.how != "self" and rules.call_method:
+            is_object = found is not None and found.kind == INSTANCE_VALUE and found.how != "self"
+            if found is not None and is_object and rules.call_method and rules.has_implicit_object:
                 found = self._function_behind(path, within, last, line, found)
             if found is None and self._may_be_global(path, within, last, rules):
                 around = self.object_around(path, within) if rules.has_mixins else None
@@ -125,7 +126,8 @@ class TypedResolver(Resolver):
                     around = None  # blocks of a class body, and modules, may run for another object
                 if below or rules.global_kinds:
                     return below or self._global(path, symbols.language, last, rules)
-                return tuple(filter(self._needs_no_object, self._reached_by_name(path, last, around)))
+                found_by_name = self._reached_by_name(path, last, around)
+                return tuple(target for target in found_by_name if self._is_known_in(path, target))
             if found is not None and found.kind not in _CALLABLE and rules.has_fields_apart:
                 found = self.attribute(path, last)  # `let app: App = app()` calls no variable
             if found is not None and found.kind == INSTANCE_VALUE and rules.has_implicit_object:
@@ -275,10 +277,12 @@ class TypedResolver(Resolver):
         how = "same name" if len(found) > 1 else "unique name"
         return [Resolution(each.path, each.name, how) for each in found]
 
-    def _needs_no_object(self, target: Resolution) -> bool:
-        """Whether a plain name can mean a definition; a method needs an object where methods have no other use."""
-        rules = self._rules(target.path)
+    def _is_known_in(self, path: str, target: Resolution) -> bool:
+        """Whether a plain name in a file can mean a definition; a method needs an object where they have no other use."""
+        rules, symbols = self._rules(target.path), self.symbols(target.path)
         definition = self._header(target.path, target.qualified_name)
+        if definition is not None and symbols is not None and path != target.path and symbols.is_hidden(definition):
+            return False
         is_method = definition is not None and definition.kind in ("method", DECLARATION)
         return rules.has_mixins or not (rules.has_implicit_object and is_method)
 
@@ -392,6 +396,8 @@ class TypedResolver(Resolver):
             return self._called(Value(CLASS_VALUE, *above[0], "super")) if above else ()
         rules = self._rules(value.path)
         if value.kind == CLASS_VALUE:
+            if rules.package_style == "declared" and self._is_namespace(value.path, value.name):
+                return ()
             return (Resolution(value.path, value.name, value.how), *self._constructors(value, rules))
         if value.kind == INSTANCE_VALUE and value.how == "self" and rules.has_implicit_object:
             return self._constructors(value, rules)
@@ -550,6 +556,12 @@ class TypedResolver(Resolver):
         is_shared = rules.is_shared(name)
         scope = within
         while scope != MODULE:
+            # Members of a class come after those of an object around a lambda in it, local names before them.
+            lambda_first = line is not None and symbols.has_lambdas and symbols.is_class(scope)
+            if lambda_first:
+                found = self._member_of_lambda(path, scope, name, symbols, line)
+                if found is not None:
+                    return found
             # A class body is an enclosing scope of its functions only where its members need no object.
             if rules.has_implicit_object or scope == within or symbols.encloses_functions(scope):
                 key = f"{scope}.{name}"
@@ -575,12 +587,12 @@ class TypedResolver(Resolver):
                         return found
             if not is_shared and symbols.is_class(scope):
                 break
-            if line is not None:
+            if line is not None and symbols.has_lambdas and not lambda_first:
                 found = self._member_of_lambda(path, scope, name, symbols, line)
                 if found is not None:
                     return found
             scope = scope.rpartition(".")[0]
-        if line is not None:
+        if line is not None and symbols.has_lambdas:
             found = self._member_of_lambda(path, MODULE, name, symbols, line)
             if found is not None:
                 return found
@@ -1330,7 +1342,7 @@ class TypedResolver(Resolver):
         if other and self._is_namespace(other, name):
             if self._rules(path).module_style != "include":
                 return Value(MODULE_VALUE, "", f"{full}.", "import")
-            if name == key:
+            if path and name == key:
                 return Value(CLASS_VALUE, path, key, "same package")  # its names are looked up as the file means them
         value = self.attribute(other, name) if other and place != (path, key) else None
         if value is None or value.kind not in (CLASS_VALUE, FUNCTION_VALUE):
@@ -1341,42 +1353,35 @@ class TypedResolver(Resolver):
         """The place of a global name that a file means: an included one, one in a file of its name, a near one."""
         if len(places) == 1 or self._rules(path).package_style != "declared" or self._is_namespace(*places[0]):
             return places[0]
-        included = self._included(path)
-        return min(
-            places,
-            key=lambda place: (
-                included.get(place[0], _INCLUDE_DEPTH),
-                not _is_named_like(*place),
-                distance(path, place[0]),
-            ),
-        )
+        for steps in range(_INCLUDE_STEPS if self._rules(path).module_style == "include" else 0):
+            included = self._included(path, steps)
+            found = [place for place in places if place[0] in included]
+            if found:
+                places = found
+                break
+        return min(places, key=lambda place: (not _is_named_like(*place), distance(path, place[0])))
 
     def _is_namespace(self, path: str, name: str) -> bool:
         """Whether a definition is a namespace: all places of one are alike, and they are many."""
         definition = self._header(path, name)
         return definition is not None and definition.kind == "namespace"
 
-    def _included(self, path: str) -> Mapping[str, int]:
-        """The files that a file includes, with the source files of headers: 0 for its own includes, 1 for theirs."""
-        if self._rules(path).module_style != "include":
-            return {}
-        return self.memoised(self.shared, (path, STAR_IMPORTS, "files"), self._find_included, path) or {}
+    def _included(self, path: str, steps: int) -> Mapping[str, None]:
+        """The files that a file includes after so many steps through other files, and the source files of headers."""
+        key = (path, STAR_IMPORTS, "files", str(steps))
+        return self.memoised(self.shared, key, self._find_included, path, steps) or {}
 
-    def _find_included(self, path: str) -> Mapping[str, int]:
-        found: dict[str, int] = {}
-        waiting = [path]
-        for depth in range(_INCLUDE_DEPTH):
-            next_files: list[str] = []
-            for file in waiting:
-                symbols = self.symbols(file)
-                self.dependencies.add((file, STAR_IMPORTS))
-                for item in symbols.entries.get(STAR_IMPORTS, ()) if symbols is not None else ():
-                    if isinstance(item, ImportedName):
-                        files = self.module("include", directory_of(file), item.module)
-                        next_files += [each for each in files[:1] if each not in found]
-                        for each in files:
-                            found.setdefault(each, depth)
-            waiting = next_files[:MAX_PARTS]
+    def _find_included(self, path: str, steps: int) -> Mapping[str, None]:
+        found: dict[str, None] = {}
+        for file in list(self._included(path, steps - 1))[:MAX_PARTS] if steps else (path,):
+            symbols = self.symbols(file)
+            self.dependencies.add((file, STAR_IMPORTS))
+            if symbols is not None and (not symbols.is_source or not steps):
+                modules = (
+                    item.module for item in symbols.entries.get(STAR_IMPORTS, ()) if isinstance(item, ImportedName)
+                )
+                for module in modules:
+                    found.update(dict.fromkeys(self.module("include", directory_of(file), module)))
         return found
 
     def _collection_method(self, collection: Value, name: str) -> Value:
@@ -1523,7 +1528,21 @@ class TypedResolver(Resolver):
         else:
             # A type parameter belongs to the function itself.
             value = self._typed(path, name, definition.returns)
+            if value is not None and value.kind == OUTSIDE_VALUE and self._is_type_parameter(path, name, definition):
+                return None  # the type arguments of the object decide
         return value if value is None or value.kind == OUTSIDE_VALUE else value._replace(how="returned type")
+
+    def _is_type_parameter(self, path: str, name: str, function: Definition) -> bool:
+        """Whether the result of a function is a type parameter of itself or of a class around it."""
+        symbols, scope = self.symbols(path), name
+        while scope and symbols is not None:
+            key = f"{scope}.{function.returns.removesuffix(ELEMENTS)}"
+            self.dependencies.add((path, key))
+            entries = symbols.entries.get(key)
+            if entries is not None:
+                return isinstance(entries[0], BoundName) and entries[0].how == "alias"
+            scope = scope.rpartition(".")[0]
+        return False
 
     def _header(self, path: str, name: str) -> Definition | None:
         """The definition of a name, for its bases or its return annotation."""

@@ -36,6 +36,7 @@ if TYPE_CHECKING:
 DECLARATION = "declaration"
 """The kind of a function without a body."""
 
+_FUNCTIONS = frozenset({"constructor", "function", "method"})
 _RESULT = "()"  # `codegraph.file_graph.RESULT`
 _OF_ONE_FILE = ("static",)  # `codegraph.file_graph.OF_ONE_FILE`
 _FIXTURE_TESTS = frozenset({"TEST_F", "TEST_P", "TYPED_TEST", "TYPED_TEST_P"})
@@ -47,6 +48,9 @@ def read_function(walk: SyntaxWalk, node: Node) -> None:
     """A function or a method with a body; in a class also `= default` and `= 0`."""
     shape = read_declarator(node.child_by_field_name("declarator"))
     described, body = node.child_by_field_name("type"), node.child_by_field_name("body")
+    if shape.parameters is None and described is not None and _is_in_function(walk):
+        walk.add_call(node, named_type(walk, described))  # `LIST_EACH(list) {…}`
+        return
     is_declared = body is None and any(child.type == "pure_virtual_clause" for child in node.named_children)
     if define_function(walk, node, described, shape, is_declared=is_declared):
         is_deduced = described is not None and described.type == "placeholder_type_specifier" and shape.result is None
@@ -66,6 +70,9 @@ def define_function(
         name, owner = _test_name(walk, last, shape.parameters)
     if not name:
         return False
+    if described is None and not owner and _is_in_function(walk):
+        walk.add_call(node, name)  # `LIST_EACH(list, item) {…}`
+        return False
     around = walk.definitions[walk.scope].name if in_class(walk) else ""
     kind = DECLARATION if is_declared else _function_kind(last, owner, around)
     returns = declared_type(walk, described, shape)
@@ -77,6 +84,10 @@ def define_function(
         walk.add_binding(walk.scope, "this", "annotation", owner, node)
     bind_parameters(walk, shape.parameters)
     return True
+
+
+def _is_in_function(walk: SyntaxWalk) -> bool:
+    return walk.scope != MODULE_SCOPE and walk.definitions[walk.scope].kind in _FUNCTIONS
 
 
 def _is_static(node: Node) -> bool:

@@ -78,6 +78,7 @@ _CONSTRAINTS = re.compile(
     + _MACRO
     + rb"\((?:[^();{}]|\((?:[^();{}]|\([^();{}]{0,120}\)){0,120}\)){0,200}\))\s{0,40}>"
 )
+_CONVERSIONS = re.compile(rb"\bunsigned(?=\()")  # `unsigned(n) < m` reads as a template
 _EXCEPTIONS = re.compile(rb"\b[A-Z0-9]{1,20}_(TRY|CATCH)\b(?=[ \t]*[({])")
 # SHOP_BEGIN_NAMESPACE and SHOP_NAMESPACE_BEGIN open the namespace `shop`, unless the file does so itself.
 _NAMESPACES = re.compile(
@@ -93,6 +94,8 @@ def without_macros(source: bytes) -> bytes:
     source = without_conditionals(source)
     if b"NAMESPACE" in source:
         source = _with_namespaces(source)
+    if b"unsigned(" in source:
+        source = _CONVERSIONS.sub(b"int     ", source)
     if b"_CATCH" in source:
         source = _EXCEPTIONS.sub(_as_keyword, source)
     for pattern in (_LINES, _HEADS, _SUFFIXES):

@@ -62,6 +62,7 @@ class Language:
     header: re.Pattern[str] = BRACE_HEADER  # a line before a body
     indent: str = "    "  # one level of indentation in most files
     clauses: Mapping[str, str] = field(default_factory=dict)  # first word of a clause -> code that it may follow
+    placeholder: str = "body"  # a statement, for the body of a header whose block `end` closes
     code_prefix: str = ""  # text before a piece of code that makes the grammar parse it as code
     docstring_in_body: bool = False  # the documentation of a definition is the first string of its body
 

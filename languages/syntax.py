@@ -48,6 +48,13 @@ class Bound(Protocol):
     def value(self) -> str: ...
 
 
+class Imported(Protocol):
+    """The fields of an added import that readers use."""
+
+    @property
+    def local_name(self) -> str: ...
+
+
 class SyntaxWalk(Protocol):
     """The interface of the walk for readers: the current position, and methods to add facts."""
 
@@ -63,6 +70,9 @@ class SyntaxWalk(Protocol):
 
     @property
     def bindings(self) -> Sequence[Bound]: ...
+
+    @property
+    def imports(self) -> Sequence[Imported]: ...
 
     def text(self, node: Node) -> str: ...
 

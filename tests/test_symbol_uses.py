@@ -355,8 +355,7 @@ def test_the_receiver_of_a_method_is_no_use_of_its_type():
     ]
 
 
-MIXED = index_of(
-    """
+MIXED_TEXT = """
     #- src/Shop.php
     <?php
     class Shop {
@@ -373,7 +372,7 @@ MIXED = index_of(
     #- data.json
     {"pay": 1, "refund": 2}
     """
-)
+MIXED = index_of(MIXED_TEXT)
 
 
 def test_names_beside_languages_without_a_reader_are_resolved_with_types():

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from tree_sitter import Node, Parser
 from weft.codegraph import FileGraph, SyntaxTree, parse_file
 from weft.codegraph.file_graph import MODULE_SCOPE
-from weft.languages import PARSED, grammar, language_of
+from weft.languages import PARSED, grammar, language_named, language_of
 from weft.languages.dotted import class_of_annotation, dotted_name
 
 
@@ -694,7 +694,7 @@ def test_c():
         struct Item 4-4
         struct Shop 5-5
         enum E 6-6
-        function pay 7-11
+        function pay(static) 7-11
         Item: self.x = ?
         Shop: self.store: Store
         pay: s: Shop
@@ -1034,8 +1034,7 @@ def test_a_text_in_no_language_is_one_closed_node():
     ],
 )
 def test_no_text_is_too_much(language: str, text: str):
-    path = {"python": "a.py", "csharp": "a.cs", "ruby": "a.rb", "rust": "a.rs"}.get(language, f"a.{language}")
-    path = {"javascript": "a.js", "typescript": "a.ts"}.get(language, path)
+    path = f"a.{language_named(language).suffixes.split()[0]}"
     assert language_of(path).name == language
     file = parse_file(path, text)
     assert file.n_bytes == len(text.encode("utf-8", "replace"))

@@ -21,6 +21,7 @@ from ..cpp_definitions import (
 from ..cpp_errors import CppHeader
 from ..cpp_macros import without_macros
 from ..error_nodes import error_reader
+from ..import_lines import C_INCLUDES
 from ..language import Language
 from ..lexer import Lexer
 from ..lexical_rules import CHARACTER, SLASH_COMMENTS, SLASH_MARKS, SLASHES, quoted
@@ -72,6 +73,7 @@ LANGUAGES = (
         readers=_READERS,
         family="native",
         module_style="include",
+        import_lines=C_INCLUDES,
         import_suffixes="c cc cpp cxx",
         package_style="declared",
         has_extensions=True,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from ..cpp_macros import without_macros
+from ..import_lines import C_INCLUDES
 from ..language import Language
 from ..lexer import Lexer, Open, Rule
 from ..lexical_rules import SLASHES
@@ -40,6 +41,7 @@ LANGUAGES = (
         readers=CPP_READERS,
         family="native",
         module_style="include",
+        import_lines=C_INCLUDES,
         import_suffixes="c cc cpp cxx",
         package_style="declared",
         has_extensions=True,

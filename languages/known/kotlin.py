@@ -6,9 +6,7 @@ import re
 from typing import TYPE_CHECKING
 
 from ..declarations import SyntaxTable, readers_of
-from ..error_nodes import error_reader
 from ..kotlin_bindings import (
-    FUNCTION_KINDS,
     bind_class_parameters,
     bind_function_value,
     bind_lambda,
@@ -24,13 +22,13 @@ from ..kotlin_bindings import (
     read_property,
     read_when,
 )
-from ..kotlin_errors import KotlinHeader
 from ..kotlin_types import TYPES, base_types, declared_type, name_of, qualified_name, receiver_name, type_text
 from ..kotlin_values import adds_lambda, expression_text, generic_call, parts_of_call
 from ..language import Language
 from ..lexer import Lexer, Open, Rule
 from ..lexical_rules import CHARACTER, SLASH_MARKS, SLASHES, block_comment, line_comment, quoted
 from ..syntax import MODULE_SCOPE, SyntaxWalk, node_lines
+from ..unclosed import closed
 
 if TYPE_CHECKING:
     from tree_sitter import Node
@@ -56,15 +54,22 @@ _CONSTRUCTOR = re.compile(
 )
 
 
+_CLASS_OF_ONE_LINE = re.compile(rb"^.{0,200}?\b(?:class|interface|object)\b.{0,300}?\{.{0,400} \}$", re.MULTILINE)
+_END_OF_BODY = re.compile(rb"(?<=[^\s{;>]) \}")
+
+
 def _readable(source: bytes) -> bytes:
-    """The source without the words before a primary constructor, and with a line break at its end.
+    """The source without the words before a primary constructor, with closed brackets and a line break at its end.
 
     The grammar reads `open class A protected constructor() {}` as an expression in some places, and never ends on a text
-    like `class A`, a new line, and `@Suppress("x`, where no line break follows.
+    like `class A`, a new line, and `@Suppress("x`, where no line break follows. It wants a semicolon at the end of a
+    class body on one line.
     """
     if b"constructor" in source:
         source = _CONSTRUCTOR.sub(lambda found: found[1] + b" " * len(found[2]), source)
-    return source if source.endswith(b"\n") else source + b"\n"
+    if b" }" in source:
+        source = _CLASS_OF_ONE_LINE.sub(lambda found: _END_OF_BODY.sub(b";}", found[0]), source)
+    return closed(source, _LEXER, "null")
 
 
 # Packages and imports
@@ -221,7 +226,9 @@ def _read_infix(walk: SyntaxWalk, node: Node) -> None:
     """`shop sells cart` calls shop.sells; the grammar reads some headers of classes as such an expression."""
     parts = node.named_children
     if len(parts) == 3 and walk.text(parts[1]) in ("class", "interface", "object"):
-        name = parts[2] if parts[2].type == "identifier" else parts[2].named_child(0)
+        name: Node | None = parts[2]
+        while name is not None and name.type == "call_expression":  # the parameters and the body
+            name = name.named_child(0)
         if name is not None and name.type == "identifier":
             define(walk, node, name, walk.text(parts[1]))
         return
@@ -257,8 +264,8 @@ def _read_delegation(walk: SyntaxWalk, node: Node) -> None:
 _TABLE = SyntaxTable(
     definitions={},
     calls={},
+    headers="class interface object",
     others={
-        "ERROR": error_reader("", KotlinHeader),
         "binary_expression": _read_generic_call,
         "call_expression": _read_call,
         "catch_block": read_catch,
