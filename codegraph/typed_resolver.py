@@ -485,7 +485,8 @@ class TypedResolver(Resolver):
                 and (value is None or value.kind == OUTSIDE_VALUE)
             ):
                 value = self._imported_extension(path, name) or value
-                if value is not None and value.kind == OUTSIDE_VALUE and operations[:1] == "(":
+                gives = at < len(parts) and parts[at].name.startswith(ARGUMENT)
+                if value is not None and value.kind == OUTSIDE_VALUE and (operations[:1] == "(" or gives):
                     extensions = self._extensions_by_name(path, name, around.name if around is not None else "")
                     value = extensions[0] if len(extensions) == 1 else value
             if value is None:
@@ -828,10 +829,10 @@ class TypedResolver(Resolver):
     def _declared_around(self, path: str, symbols: SymbolTable, dotted: str, level: int) -> Value | None:
         """The value of a name in an import: a global name, or with a level one in the packages around the import."""
         found = self.imported(path, dotted)
-        if found is None and level:
+        if level and (found is None or found.kind == OUTSIDE_VALUE):
             around = sorted(symbols.namespaces(), key=lambda package: -len(package))
             values = (self.declared(path, f"{package}.{dotted}") for package in around)
-            found = next((value for value in values if value is not None), None)
+            found = next((value for value in values if value is not None and value.kind != OUTSIDE_VALUE), found)
         return found
 
     def _namespace(self, path: str, symbols: SymbolTable, name: str) -> Value | None:

@@ -42,6 +42,9 @@ ELEMENT_CALLBACKS = frozenset(
 _CASTS_OF_ELEMENTS = frozenset({"Cast", "Empty", "OfType"})
 _UNKNOWN = ("unknown", "")
 
+MAX_PARAMS = 3
+"""Arguments of a `params` parameter whose functions have known parameters."""
+
 # Possible values that are read of `a ?? b ?? c …`, and levels of wrapped expressions.
 MAX_SIDES = 16
 
@@ -79,7 +82,11 @@ def bind_parameters(
     # `params Item[] items` has no node of its own.
     name = parameters.child_by_field_name("name")
     if name is not None:
-        _bind_parameter(walk, name, parameters.child_by_field_name("type"), fields)
+        described = parameters.child_by_field_name("type")
+        _bind_parameter(walk, name, described, fields)
+        if positions and described is not None and described.type == "array_type":
+            for more in range(at, at + MAX_PARAMS):
+                _bind_position(walk, more, described.child_by_field_name("type"), False, name)
 
 
 def _bind_parameter(walk: SyntaxWalk, name: Node | None, described: Node | None, field: bool) -> None:
