@@ -313,7 +313,8 @@ class TypedResolver(Resolver):
             if any(isinstance(entry, BoundName) for entry in symbols.entries.get(f"{within}.{head}", ())):
                 return True
             within = within.rpartition(".")[0]
-        return False
+        # A variable in the tokens of a macro is bound nowhere.
+        return not parts[1:] and not self._is_bound(path, MODULE, head)
 
     def _trait_method(self, path: str, name: str) -> Resolution | None:
         """The method of a trait that the file imports or defines: only these are known for a type without a member."""
@@ -569,6 +570,8 @@ class TypedResolver(Resolver):
                 self.dependencies.add((path, key))
                 if entries is not None and symbols.is_foreign_part(key):
                     entries = None  # members of a type from outside of the scope
+                if entries is not None and is_type and rules.has_fields_apart and not _may_be_type(entries):
+                    entries = None  # a variant of an enum may have the name of its payload's type
                 if entries is not None and line is not None and symbols.is_bound_below(scope, key, line):
                     entries = None
                 if entries is not None and is_called and rules.has_function_names:
