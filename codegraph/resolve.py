@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from .file_graph import LAMBDA_OBJECT, MODULE_SCOPE, FileGraph
+from .file_graph import MODULE_SCOPE, FileGraph
 from .generic_resolver import GenericResolver
 from .resolver import Dependency, Resolution, ResolutionSource, parse_dotted
 from .symbol_table import MODULE, has_typed_resolution
@@ -76,7 +76,7 @@ def resolve_calls(
     # The same call in the same scope resolves alike, unless its first name has several values there or may belong to the
     # object around a lambda.
     several = {key.rpartition(".")[2] for key in symbols.lines} if has_types else set()
-    any_name = LAMBDA_OBJECT in several
+    any_name = symbols.has_lambdas
     known: dict[tuple[int, str, int], tuple[Resolution, ...]] = {}
     found = []
     for index, call in enumerate(file.calls):

@@ -87,18 +87,8 @@ class SymbolTable:
     """
 
     __slots__ = (
-        *(
-            "_extensions",
-            "_lambdas",
-            "_members",
-            "definitions",
-            "entries",
-            "is_source",
-            "global_imports",
-            "language",
-            "lines",
-            "package_key",
-        ),
+        *("_extensions", "_lambdas", "_members", "definitions", "entries", "global_imports", "has_lambdas"),
+        *("is_source", "language", "lines", "package_key"),
         "scopes",
     )
 
@@ -140,12 +130,9 @@ class SymbolTable:
         self.entries: Mapping[str, tuple[Entry, ...]] = {key: tuple(found) for key, found in entries.items()}
         if language.has_extensions:
             self._extensions = {each.key: each for each in self._find_extensions(file.bindings)}
-        # Only names with several meanings need lines, and lambdas that are not closed.
-        self.lines = {
-            key: tuple(found)
-            for key, found in lines.items()
-            if len(found) > 1 or key.rpartition(".")[2] == LAMBDA_OBJECT
-        }
+        self.has_lambdas = any(binding.name == LAMBDA_OBJECT for binding in file.bindings)
+        # Only names with several meanings need lines, and those that may belong to the object around a lambda.
+        self.lines = {key: tuple(found) for key, found in lines.items() if len(found) > 1 or self.has_lambdas}
         self._lambdas: dict[str, tuple[Lambda, ...]] = {}
 
     def key(self, scope: int, name: str) -> str:
@@ -210,6 +197,15 @@ class SymbolTable:
             if line <= lambdas[at].last_line:
                 yield lambdas[at]
             at = lambdas[at].around
+
+    def is_bound_below(self, scope: str, key: str, line: int) -> bool:
+        """Whether a local name of a function is bound below a line only, so that it has another meaning there."""
+        if not self.has_lambdas or line < 0:
+            return False
+        around = self.definition(scope)
+        if around is None or around.kind not in FUNCTION_KINDS or isinstance(self.entries[key][0], Definition):
+            return False
+        return all(at > line for at in self.lines[key])
 
     def _find_lambdas(self, key: str) -> tuple[Lambda, ...]:
         entries = self.entries[key]

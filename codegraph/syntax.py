@@ -62,7 +62,7 @@ def parse_file(path: str, text: str, language: Language | None = None) -> FileGr
         return SyntaxTree.parse(path, text, limit, language=language).file_graph(limit)
     except TimeLimitExceeded:
         _SLOW[path] = time.monotonic() + RETRY_SLOW_AFTER_S, len(text)
-        return _graph_without_syntax(path, language, source, (TOO_SLOW,))
+        return _graph_without_syntax(path, language, _encode(text), (TOO_SLOW,))
 
 
 class SyntaxTree:
@@ -115,7 +115,7 @@ class SyntaxTree:
             self.path,
             self.language.name,
             _count_lines(source),
-            len(source),
+            len(source if self.language.source_filter is None else _encode(self.text)),
             nodes,
             definitions=walk.definitions,
             calls=walk.calls,

@@ -15,7 +15,16 @@ from typing import NamedTuple
 from ..languages import Language, language_named
 from .file_graph import ARGUMENT, LAMBDA_OBJECT, RESULT, Definition
 from .modules import contains, directory_of, manifest_style, upwards
-from .resolver import MAX_CANDIDATES, NamePart, Resolution, ResolutionSource, Resolver, distance, parse_dotted
+from .resolver import (
+    MAX_CANDIDATES,
+    MAX_PLACES,
+    NamePart,
+    Resolution,
+    ResolutionSource,
+    Resolver,
+    distance,
+    parse_dotted,
+)
 from .symbol_table import (
     DECLARATION,
     FUNCTION_KINDS,
@@ -107,6 +116,9 @@ class TypedResolver(Resolver):
         rules = language_named(symbols.language)
         if len(parts) == 1:
             found = self.read(path, within, parts, line, is_called=True)
+            is_object = found is not None and found.kind == INSTANCE_VALUE and found.how != "self"
+            if found is not None and is_object and rules.call_method and rules.has_implicit_object:
+                found = self._function_behind(path, within, last, line, found)
             if found is None and self._may_be_global(path, within, last, rules):
                 around = self.object_around(path, within) if rules.has_mixins else None
                 below = self._below(around, last) if around is not None else ()
@@ -138,10 +150,10 @@ class TypedResolver(Resolver):
             if by_trait is not None or receiver is not None:
                 return (by_trait,) if by_trait is not None else ()
         elif rules.has_extensions and (found is None or found.kind == OUTSIDE_VALUE):
-            imported = self._imported_extension(path, symbols, last)
+            imported = self._imported_extension(path, last)
             if imported is not None:
                 return self._called(imported)
-            extensions = self._extensions_by_name(path, last)
+            extensions = self._extensions_by_name(path, last, receiver.name if receiver is not None else "")
             if found is not None or (extensions and rules.declares_all):
                 return tuple(Resolution(each.path, each.name, "unique name") for each in extensions)
         if found is None and last not in rules.builtin_names:
@@ -150,6 +162,16 @@ class TypedResolver(Resolver):
         if rules.has_traits_in_scope and receiver is not None and self._is_final(receiver):
             return tuple(target for target in targets if target.how != "implementation")
         return targets
+
+    def _function_behind(self, path: str, within: str, name: str, line: int, variable: Value) -> Value | None:
+        """What a call of the name of a variable means: a function of the same name, if its value cannot be called."""
+        symbols = self.symbols(path)
+        if symbols is None or not within or self._called(variable):
+            return variable
+        scope = within
+        while scope and f"{scope}.{name}" not in symbols.entries:
+            scope = scope.rpartition(".")[0]
+        return self.name(path, scope.rpartition(".")[0], name, line) if scope else variable
 
     def _by_member_name(self, path: str, receiver: Value | None, name: str, rules: Language) -> tuple[Resolution, ...]:
         """The few members of this name, for a receiver that is unknown or may have members that no source states."""
@@ -165,7 +187,7 @@ class TypedResolver(Resolver):
         found = [target for target in self.by_name(rules.name, name, near=path) if "." in target.qualified_name]
         if len(found) > 1 and rules.has_extensions:
             found = self._bodies(found)
-        if rules.declares_all and (receiver is not None or len(found) > 1 or not _has_words(name)):
+        if rules.declares_all and (receiver is not None or len(found) > 1):
             return ()
         if rules.has_traits_in_scope:  # methods from outside have any name: the type must be one that the file names
             return tuple(found) if len(found) == 1 and self._is_bound(path, MODULE, _owner_name(found[0])) else ()
@@ -374,6 +396,8 @@ class TypedResolver(Resolver):
             return self._called(Value(CLASS_VALUE, *above[0], "super")) if above else ()
         rules = self._rules(value.path)
         if value.kind == CLASS_VALUE:
+            if rules.package_style == "declared" and self._is_namespace(value.path, value.name):
+                return ()
             return (Resolution(value.path, value.name, value.how), *self._constructors(value, rules))
         if value.kind == INSTANCE_VALUE and value.how == "self" and rules.has_implicit_object:
             return self._constructors(value, rules)
@@ -450,13 +474,24 @@ class TypedResolver(Resolver):
                 value = self._type_of_name(path, within, head, value)
         value = self._after(value, operations)
         for at, (name, operations) in enumerate(parts[1:], start=2):
-            if value is None:
+            if value is None and not rules.has_extensions:
                 break
             is_method = operations.startswith("(") or (is_called and at == len(parts) and not operations)
-            head, value = name, self.member(value, name, is_called=is_method)
-            if value is not None and value.kind == OUTSIDE_VALUE and rules.has_extensions and operations[:1] == "(":
-                extensions = () if rules.has_traits_in_scope else self._extensions_by_name(path, name)
-                value = extensions[0] if len(extensions) == 1 else value
+            head, around = name, value
+            value = None if around is None else self.member(around, name, is_called=is_method)
+            if (
+                rules.has_extensions
+                and not rules.has_traits_in_scope
+                and (value is None or value.kind == OUTSIDE_VALUE)
+            ):
+                value = self._imported_extension(path, name) or value
+                if value is not None and value.kind == OUTSIDE_VALUE and operations[:1] == "(":
+                    extensions = self._extensions_by_name(path, name, around.name if around is not None else "")
+                    value = extensions[0] if len(extensions) == 1 else value
+            if value is None:
+                break
+            if operations[:1] == "(" and around is not None and self._returns_receiver(value):
+                value, operations = around._replace(kind=INSTANCE_VALUE, how="returned type"), operations[1:]
             value = self._after(value, operations)
         if value is None and rules.shared_names and not is_type and rules.is_shared(head):
             return _OUTSIDE  # the constants of the repository are known
@@ -475,6 +510,13 @@ class TypedResolver(Resolver):
         for name, operations in parts[1:]:
             value = self._after(self.member(value, name, is_called=True), operations) if value is not None else None
         return value
+
+    def _returns_receiver(self, function: Value) -> bool:
+        """Whether a method returns the object that it is called of, whatever the class of that object."""
+        if function.kind != FUNCTION_VALUE or not self._rules(function.path).receiver_types:
+            return False
+        definition = self._header(function.path, function.name)
+        return definition is not None and definition.returns in self._rules(function.path).receiver_types.split()
 
     def _type_of_name(self, path: str, within: str, name: str, value: Value) -> Value:
         """The class of this name, where the value of the name is an object that cannot be called."""
@@ -513,6 +555,12 @@ class TypedResolver(Resolver):
         is_shared = rules.is_shared(name)
         scope = within
         while scope != MODULE:
+            # Members of a class come after those of an object around a lambda in it, local names before them.
+            lambda_first = line is not None and symbols.has_lambdas and symbols.is_class(scope)
+            if lambda_first:
+                found = self._member_of_lambda(path, scope, name, symbols, line)
+                if found is not None:
+                    return found
             # A class body is an enclosing scope of its functions only where its members need no object.
             if rules.has_implicit_object or scope == within or symbols.encloses_functions(scope):
                 key = f"{scope}.{name}"
@@ -520,6 +568,8 @@ class TypedResolver(Resolver):
                 self.dependencies.add((path, key))
                 if entries is not None and symbols.is_foreign_part(key):
                     entries = None  # members of a type from outside of the scope
+                if entries is not None and line is not None and symbols.is_bound_below(scope, key, line):
+                    entries = None
                 if entries is not None and is_called and rules.has_function_names:
                     entries = tuple(entry for entry in entries if not isinstance(entry, BoundName)) or None
                     value = self._value(path, key, entries[0]) if entries is not None else None
@@ -536,12 +586,12 @@ class TypedResolver(Resolver):
                         return found
             if not is_shared and symbols.is_class(scope):
                 break
-            if line is not None:
+            if line is not None and symbols.has_lambdas and not lambda_first:
                 found = self._member_of_lambda(path, scope, name, symbols, line)
                 if found is not None:
                     return found
             scope = scope.rpartition(".")[0]
-        if line is not None:
+        if line is not None and symbols.has_lambdas:
             found = self._member_of_lambda(path, MODULE, name, symbols, line)
             if found is not None:
                 return found
@@ -555,11 +605,11 @@ class TypedResolver(Resolver):
             return self._local(path, name, entries, symbols, line)
         found = self.attribute(path, name)
         if found is None and name in rules.builtin_names and not self._is_bound(path, MODULE, name):
-            return _OUTSIDE
+            return _OUTSIDE._replace(name=name)
         if found is None and rules.package_style == "declared":
             found = self._namespace(path, symbols, name)
             if found is None and rules.declares_all and not self._is_bound(path, within, name):
-                return _OUTSIDE
+                return _OUTSIDE._replace(name=name)
         return found
 
     def _member_around(
@@ -597,9 +647,28 @@ class TypedResolver(Resolver):
                 continue
             of_object = (value.path, value.name, "member", name)
             found = self.memoised(self.shared, of_object, self.member, value._replace(how="typed local"), name)
-            if found is not None and found.kind != OUTSIDE_VALUE:
+            if found is not None and found.kind != OUTSIDE_VALUE and self._is_visible(symbols, found):
                 return found
         return None
+
+    def _is_visible(self, symbols: SymbolTable, value: Value) -> bool:
+        """Whether a file that does not name the type of an extension sees it: by its package or by an import."""
+        other = self.symbols(value.path)
+        extension = other.extensions.get(value.name) if other is not None else None
+        if other is None or extension is None or extension.scope or other.package_key == symbols.package_key:
+            return True
+        package = other.package_key.partition("\0")[2].removesuffix(".")
+        imported = (*symbols.entries.get(extension.name, ()), *symbols.entries.get(STAR_IMPORTS, ()))
+        return any(isinstance(item, ImportedName) and item.module == package for item in imported)
+
+    def _of_lambda(self, path: str, entry: BoundName, line: int) -> Value | None:
+        """The value of a local name that is bound to a member of an object around a lambda at this line."""
+        parts = parse_dotted(entry.value)
+        symbols = self.symbols(path)
+        if symbols is None or entry.how == "annotation" or f"{entry.scope}.{parts[0].name}" in symbols.entries:
+            return None
+        value = self.read(path, entry.scope, parts, line)
+        return self.result(value) if entry.how == "call" else value
 
     def _read_lambda(self, path: str, around: Lambda) -> Value | None:
         how, text, scope = around.value
@@ -805,7 +874,7 @@ class TypedResolver(Resolver):
         """The value of `value.name`, of a method if it is called and the language has fields of the same name."""
         kind, path = value.kind, value.path
         if kind == OUTSIDE_VALUE:
-            return value
+            return _OUTSIDE
         if kind == MODULE_VALUE:
             return self._module_member(value, name)
         if name.startswith(ARGUMENT):
@@ -893,17 +962,33 @@ class TypedResolver(Resolver):
                 return self.attribute(other, key)
         return None
 
-    def _extensions_by_name(self, path: str, name: str) -> tuple[Value, ...]:
-        """The few extensions of this name of types from outside of the repository."""
-        symbols = self.symbols(path)
-        assert symbols is not None
-        places = self._places(f"{language_family(symbols.language)}\0+{name}", path)
-        if language_named(symbols.language).declares_all:
+    def _extensions_by_name(self, path: str, name: str, type_name: str = "") -> tuple[Value, ...]:
+        """The few extensions of this name of types from outside of the repository; of one type if it is known."""
+        rules = self._rules(path)
+        places = self._places(f"{language_family(rules.name)}\0+{name}", path)
+        places = [place for place in places if self._is_of_outside(*place)]
+        if rules.has_extension_packages:
             packages = self._visible_packages(path)
             places = [place for place in places if self._package_around(*place) in packages]
-        values = (self.attribute(*place) for place in places if self._is_of_outside(*place))
+        elif rules.declares_all and (type_name or name in rules.builtin_names):
+            places = self._of_outside_type(path, places, type_name, name in rules.builtin_names, rules)
+        places = self.distinct(places, path) if len(places) <= MAX_PLACES else places
+        values = (self.attribute(*place) for place in places)
         found = dict.fromkeys(value for value in values if value is not None and value.kind == FUNCTION_VALUE)
         return tuple(found) if len(found) <= MAX_CANDIDATES else ()
+
+    def _of_outside_type(
+        self, path: str, places: list[tuple[str, str]], type_name: str, is_builtin: bool, rules: Language
+    ) -> list[tuple[str, str]]:
+        """The extensions of one type from outside of the repository; without any, those of types that it may be."""
+        owners = {place: self._outside_owner(path, *place) for place in places}
+        exact = [place for place in places if owners[place] == type_name]
+        if exact or is_builtin:
+            return exact
+        is_standard = type_name in rules.builtin_names
+        return [
+            place for place in places if owners[place] and not (is_standard and owners[place] in rules.builtin_names)
+        ]
 
     def _package_around(self, path: str, key: str) -> str:
         """The package or namespace that holds a member outside of its type."""
@@ -932,8 +1017,11 @@ class TypedResolver(Resolver):
                 found |= {name, name.rpartition(".")[0]}
         return frozenset(found)
 
-    def _imported_extension(self, path: str, symbols: SymbolTable, name: str) -> Value | None:
+    def _imported_extension(self, path: str, name: str) -> Value | None:
         """The only extension that an import of this name means, whatever the type that it belongs to."""
+        symbols = self.symbols(path)
+        if symbols is None or name not in symbols.entries:
+            return None
         found: dict[str, Value] = {}
         for item in symbols.entries.get(name, ()):
             if not isinstance(item, ImportedName):
@@ -959,6 +1047,12 @@ class TypedResolver(Resolver):
             self.dependencies |= {(symbols.package_key + name,), (symbols.package_key + name.partition(".")[0],)}
             found.setdefault(symbols.package_key + name, (path, name))
         return list(found.values())
+
+    def _outside_owner(self, near: str, path: str, key: str) -> str:
+        """The type of an extension as it is written; "" for one in a class of another file, which few files see."""
+        symbols = self.symbols(path)
+        extension = symbols.extensions.get(key) if symbols is not None else None
+        return "" if extension is None or (extension.scope and path != near) else extension.owner
 
     def _is_of_outside(self, path: str, key: str) -> bool:
         owner = self._owner(path, key)
@@ -1095,7 +1189,7 @@ class TypedResolver(Resolver):
     ) -> Value | None:
         """The value of a local name: the latest assignment before `line`."""
         lines = symbols.lines.get(key)
-        given = ""
+        given, latest = "", 0
         if lines is not None and language_named(symbols.language).has_function_names:
             variables = [at for at, entry in enumerate(entries) if isinstance(entry, BoundName)]
             if variables:
@@ -1104,14 +1198,17 @@ class TypedResolver(Resolver):
             latest = max((at for at in lines if at <= line), default=lines[0])
             entries = tuple(entry for entry, at in zip(entries, lines, strict=True) if at == latest)
             given = str(latest)
-        return self.memoised(self.local, (path, key, "at", given), self._first, path, key, entries)
+        at = latest if given and symbols.has_lambdas else None
+        return self.memoised(self.local, (path, key, "at", given), self._first, path, key, entries, at)
 
-    def _first(self, path: str, key: str, entries: tuple[Entry, ...]) -> Value | None:
+    def _first(self, path: str, key: str, entries: tuple[Entry, ...], line: int | None = None) -> Value | None:
         """The value of the first entry that has one in the repository."""
         self.dependencies.add((path, key))
         outside = None
         for entry in entries:
             value = self._value(path, key, entry)
+            if line is not None and isinstance(entry, BoundName) and (value is None or value.kind == OUTSIDE_VALUE):
+                value = self._of_lambda(path, entry, line) or value
             if value is not None:
                 if value.kind != OUTSIDE_VALUE:
                     return value
@@ -1127,15 +1224,23 @@ class TypedResolver(Resolver):
             return None
         if entry.how == "annotation":
             return self._typed(path, entry.scope, entry.value)
-        value = self.read(path, entry.scope, parse_dotted(entry.value), is_called=entry.how == "call")
-        if entry.how == "call":
-            value = self.result(value)
+        scope = entry.scope
+        if entry.how == "call" and key == f"{scope}.{entry.value}" and self._rules(path).has_implicit_object:
+            scope = scope.rpartition(".")[0]  # `val shop = shop()` calls a function
+        if entry.how == "call" and "." in entry.value and self._rules(path).receiver_types:
+            value = self.read(path, scope, parse_dotted(f"{entry.value}()"))
+        else:
+            value = self.read(path, scope, parse_dotted(entry.value), is_called=entry.how == "call")
+            if entry.how == "call":
+                value = self.result(value)
         return value._replace(how="typed local") if value is not None and value.kind == INSTANCE_VALUE else value
 
     def _typed(self, path: str, scope: str, type_text: str) -> Value | None:
         """The value of a name with this type: an instance, or a collection for "Shop[]"."""
         is_collection = type_text.endswith(ELEMENTS)
         value = self.read(path, scope, parse_dotted(type_text.removesuffix(ELEMENTS)), is_type=True)
+        if is_collection and value is not None and value.kind == OUTSIDE_VALUE:
+            return _OUTSIDE
         if value is None or value.kind == OUTSIDE_VALUE or (value.kind == INSTANCE_VALUE and value.how == "self"):
             return value
         if value.kind == CLASS_VALUE:
@@ -1233,8 +1338,11 @@ class TypedResolver(Resolver):
             if self._rules(path).module_style != "include":  # included files are dependencies of each answer
                 self._nearest[path, full] = place
         other, name = place
-        if other and self._is_namespace(other, name) and name == key:
-            return Value(CLASS_VALUE, path, key, "same package")  # its names are looked up as the file means them
+        if other and self._is_namespace(other, name):
+            if self._rules(path).module_style != "include":
+                return Value(MODULE_VALUE, "", f"{full}.", "import")
+            if path and name == key:
+                return Value(CLASS_VALUE, path, key, "same package")  # its names are looked up as the file means them
         value = self.attribute(other, name) if other and place != (path, key) else None
         if value is None or value.kind not in (CLASS_VALUE, FUNCTION_VALUE):
             return value
@@ -1419,7 +1527,21 @@ class TypedResolver(Resolver):
         else:
             # A type parameter belongs to the function itself.
             value = self._typed(path, name, definition.returns)
+            if value is not None and value.kind == OUTSIDE_VALUE and self._is_type_parameter(path, name, definition):
+                return None  # the type arguments of the object decide
         return value if value is None or value.kind == OUTSIDE_VALUE else value._replace(how="returned type")
+
+    def _is_type_parameter(self, path: str, name: str, function: Definition) -> bool:
+        """Whether the result of a function is a type parameter of itself or of a class around it."""
+        symbols, scope = self.symbols(path), name
+        while scope and symbols is not None:
+            key = f"{scope}.{function.returns.removesuffix(ELEMENTS)}"
+            self.dependencies.add((path, key))
+            entries = symbols.entries.get(key)
+            if entries is not None:
+                return isinstance(entries[0], BoundName) and entries[0].how == "alias"
+            scope = scope.rpartition(".")[0]
+        return False
 
     def _header(self, path: str, name: str) -> Definition | None:
         """The definition of a name, for its bases or its return annotation."""
@@ -1497,11 +1619,6 @@ class TypedResolver(Resolver):
     def _is_private(self, symbols: SymbolTable, name: str) -> bool:
         prefix = language_named(symbols.language).private_prefix
         return bool(prefix) and name.startswith(prefix)
-
-
-def _has_words(name: str) -> bool:
-    """Whether a name has several words: one word is a method of too many classes outside of the repository."""
-    return any(character.isupper() or character == "_" for character in name[1:])
 
 
 def _may_be_type(entries: tuple[Entry, ...]) -> bool:

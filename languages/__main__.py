@@ -39,6 +39,8 @@ FINDERS: dict[ModuleStyle, tuple[str, tuple[str, ...]]] = {
     ),
     "go": ("packages of modules", ("go.mod", "go.work")),
     "rust": ("modules of crates", ("Cargo.toml",)),
+    "lua": ("files of the module's name", ()),
+    "source": ("sourced files", ()),
     "include": ("included files", ()),
     "class": ("files and folders of the class's name", ()),
 }

@@ -25,7 +25,6 @@ from .kotlin_values import (
     alias_of,
     expression_text,
     known,
-    lambda_of,
     result_of,
     value_of,
 )
@@ -65,8 +64,8 @@ _PLAIN_LAMBDAS = frozenset({"also", "apply", "lazy", "let", "repeat", "run", "ru
 """Functions of the standard library whose lambda has no object of a type in the repository."""
 
 _FUNCTION_TYPES = re.compile(
-    r"\w+(?:Action|Block|Body|Builder|Callback|Closure|Config|Configuration|Configurer|Declaration|Definition|Func"
-    r"|Function|Handler|Init|Initializer|Lambda|Operation|Predicate|Provider|Setup|Transform)|Definition|Block|Action"
+    r"\w*(?:Action|Block|Body|Builder|Callback|Closure|Config|Configuration|Configurer|Declaration|Definition|Func"
+    r"|Function|Handler|Init|Initializer|Lambda|Operation|Predicate|Provider|Setup|Transform)"
 ).fullmatch
 """Names of types that may be aliases of function types."""
 

@@ -28,14 +28,6 @@ COLLECTIONS = frozenset(
 _WRAPPERS = frozenset({"Deferred", "Lazy", "Optional"})
 """Types of which code uses the value of the argument's type."""
 
-# Types without definitions in any repository.
-_STANDARD_TYPES = frozenset(
-    {"Any", "Boolean", "BooleanArray", "Byte", "ByteArray", "Char", "CharArray", "CharSequence", "Comparable"}
-    | {"Double", "DoubleArray", "Float", "FloatArray", "Int", "IntArray", "KClass", "Long", "LongArray", "Nothing"}
-    | {"Number", "Pair", "Short", "ShortArray", "String", "StringBuilder", "Throwable", "Triple", "UByte", "UInt"}
-    | {"ULong", "UShort", "Unit"}
-)
-
 MAX_NESTING = 8
 """Levels that are read of a nested type."""
 
@@ -57,9 +49,9 @@ def qualified_name(walk: SyntaxWalk, node: Node) -> str:
 
 
 def type_text(walk: SyntaxWalk, node: Node | None, *, elements: bool = False) -> str:
-    """The text of a type, or of the collection that has elements of it; "" for what no repository defines.
+    """The text of a type, or of the collection that has elements of it; "" for functions and nested collections.
 
-    "" also for collections of collections.
+    Standard types have a text too: an extension may belong to them.
     """
     suffix = ELEMENTS if elements else ""
     for _ in range(MAX_NESTING):
@@ -80,7 +72,7 @@ def type_text(walk: SyntaxWalk, node: Node | None, *, elements: bool = False) ->
         elif argument is not None and last in _WRAPPERS:
             node = argument
         else:
-            return "" if last in _STANDARD_TYPES or last in COLLECTIONS else name + suffix
+            return "" if last in COLLECTIONS else name + suffix
     return ""
 
 

@@ -43,6 +43,13 @@ _LAMBDA_VALUE = frozenset(
 _ARGUMENT_VALUE = frozenset({"checkNotNull", "requireNotNull", "spyk"})
 """Functions that give their first argument."""
 
+_LITERALS = {
+    "character_literal": "Char",
+    "multiline_string_literal": "String",
+    "number_literal": "Int",
+    "string_literal": "String",
+}
+
 MAX_NESTING = 8
 """Levels that are read of wrapped expressions, branches and lambdas."""
 
@@ -81,6 +88,8 @@ def value_of(walk: SyntaxWalk, node: Node, nesting: int = 0) -> tuple[str, str]:
         return known("alias", expression_text(walk, node))
     if kind == "as_expression":
         return known("annotation", type_text(walk, node.child_by_field_name("right")))
+    if kind in _LITERALS:
+        return "annotation", _LITERALS[kind]
     if kind == "callable_reference" and node.named_child_count == 1:
         return known("alias", expression_text(walk, node.named_children[0]))
     if kind == "binary_expression":
@@ -225,6 +234,8 @@ def _chain(walk: SyntaxWalk, node: Node | None) -> str:
         if kind == "this_expression" and children:
             label = walk.text(children[-1])
             return ".".join([label + operations, *reversed(links)]) if label[:1].isupper() else ""
+        if kind in _LITERALS:
+            return ".".join([f"{_LITERALS[kind]}(){operations}", *reversed(links)])
         if kind in ("super_expression", "this_expression"):
             return ".".join([kind.partition("_")[0] + operations, *reversed(links)])
         if kind == "as_expression":

@@ -62,6 +62,7 @@ class Language:
     header: re.Pattern[str] = BRACE_HEADER  # a line before a body
     indent: str = "    "  # one level of indentation in most files
     clauses: Mapping[str, str] = field(default_factory=dict)  # first word of a clause -> code that it may follow
+    placeholder: str = "body"  # a statement, for the body of a header whose block `end` closes
     code_prefix: str = ""  # text before a piece of code that makes the grammar parse it as code
     docstring_in_body: bool = False  # the documentation of a definition is the first string of its body
 
@@ -82,12 +83,14 @@ class Language:
     has_relative_imports: bool = False  # the path of an import may begin in the package of the file
     has_open_types: bool = False  # several places may define the parts of one type
     has_extensions: bool = False  # functions outside of a type, in any file, may be methods of it
+    has_extension_packages: bool = False  # the extensions of a type are known where the file sees their package
     has_implicit_object: bool = False  # the members of the classes around a plain name are among its meanings
     test_ending: str = ""  # of files whose definitions only such files see
     test_path: str = ""  # pattern of paths of files whose definitions only such files see
     own_object: str = "self this"  # words for the object or class around a method
     own_class: str = ""  # words for the class around a method
     has_function_names: bool = False  # functions and variables may have one name: what is called is no variable
+    receiver_types: str = ""  # types of results that are the class of the object whose method is called
     super_word: str = ""  # for the object as an instance of its base class
     super_is_called: bool = False  # the word is a function
     constructor: str = ""  # name of constructors, beside the name of the class

@@ -82,6 +82,15 @@ def read_property(walk: SyntaxWalk, node: Node) -> None:
             walk.add_binding(walk.scope, f"self.{text}", *known("annotation", value), name)
 
 
+def read_constants(walk: SyntaxWalk, node: Node) -> None:
+    """`const RATE = 3;` of a class or a namespace."""
+    for part in node.named_children:
+        name = part.named_child(0) if part.type == "const_element" and part.named_child_count else None
+        if name is not None and name.type == "name":
+            own = "" if walk.scope == MODULE_SCOPE else "self."
+            walk.add_binding(walk.scope, f"{own}{walk.text(name)}", "unknown", "", name)
+
+
 def read_case(walk: SyntaxWalk, node: Node) -> None:
     """A case of an enumeration is an instance of it."""
     name = node.child_by_field_name("name")

@@ -46,7 +46,8 @@ def receiver_of(name: Node) -> Node | None:
         receiver = around.child_by_field_name(field)
         if receiver is not None:
             return receiver if receiver.end_byte <= name.start_byte else None
-    return None
+    first = around.named_child(0)
+    return first if around.type in _WITHOUT_FIELDS and first is not None and first != name else None
 
 
 def literal_type(name: Node) -> Node | None:
@@ -86,7 +87,7 @@ def _role_below(node: Node, around: Node) -> Role | Literal[""]:
     kind, field = around.type, _field_of(around, node)
     if field in ("function", "constructor", "method", "macro", "type", "name") and _is_call(kind):
         return "call"
-    if kind == "call_expression" and not field and around.named_child(0) == node:
+    if kind in _CALLS_WITHOUT_FIELDS and not field and around.named_child(0) == node:
         return "call"
     if kind == "call" and field == "receiver" and _method(around) == b"new":
         return "call"
@@ -104,7 +105,9 @@ def _role_below(node: Node, around: Node) -> Role | Literal[""]:
         return "element"
     if field == "name" and (kind.endswith(_DECLARATIONS) or kind in _METHODS):
         return "declaration"
-    if kind in ("enum_body", "parameters", "lambda_parameters") or (field == "pattern" and "parameter" in kind):
+    if kind in ("enum_body", "parameters", "lambda_parameters") or (
+        field == "pattern" and ("parameter" in kind or kind.endswith("_definition"))
+    ):
         return "declaration"
     if kind in ("arguments", "argument_list", "argument", "value_argument"):
         return "base" if around.parent is not None and around.parent.type == "class_definition" else "argument"
@@ -195,6 +198,8 @@ _MEMBERS = frozenset(
     | {"scoped_identifier", "qualified_name", "qualified_identifier", "class_constant_access_expression"}
     | {"scope_resolution", "scoped_property_access_expression"}
 )
+_CALLS_WITHOUT_FIELDS = frozenset({"call_expression", "instance_expression", "object_creation_expression"})
+_WITHOUT_FIELDS = frozenset({"class_constant_access_expression"})
 _RECEIVERS = ("object", "operand", "package", "module", "argument", "expression", "value", "path", "scope", "qualifier")
 _TRANSPARENT = frozenset(
     {"parenthesized_expression", "non_null_expression", "await_expression", "pointer_type", "generic_type"}
@@ -208,7 +213,7 @@ _TYPED_LITERALS = frozenset({"composite_literal", "call", "struct_expression"})
 _ELEMENTS = frozenset({"jsx_opening_element", "jsx_self_closing_element"})
 _DECLARATIONS = (
     *("definition", "declaration", "declarator", "_spec", "_signature", "_item", "specifier", "parameter", "_elem"),
-    *("enum_assignment", "class", "_variant", "field_declaration"),
+    *("enum_assignment", "class", "_variant", "field_declaration", "enum_case"),
 )
 _MIX_INS = frozenset({b"extend", b"include", b"prepend"})
 _METHODS = frozenset({"method", "module", "singleton_method"})
@@ -222,8 +227,9 @@ _BASES = frozenset(
 )
 _TYPES = frozenset(
     {"type_annotation", "type", "type_arguments", "generic_type", "type_parameters", "constraint", "type_query"}
-    | {"nullable_type", "user_type"}
+    | {"named_type", "nullable_type", "user_type"}
     | {"qualified_type", "pointer_type", "slice_type", "map_type", "union_type", "type_list"}
+    | {"named_type", "optional_type", "type_argument_list"}
 )
 _VALUES = frozenset({"call_expression", "selector_expression", "member_expression"})  # `a[b.c](d)` is read as a type
 _ENDS = ("statement", "block", "body", "function_definition", "class_definition", "program", "module", "source_file")

@@ -8,11 +8,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from .nodes import first_child
 from .ruby_expressions import (
     Meaning,
     add_bare_call,
     attribute_name,
     class_around,
+    class_name,
     expression_text,
     last_statement,
     meanings,
@@ -102,11 +104,6 @@ def named_like_type(walk: SyntaxWalk, name: Node) -> list[Meaning]:
 MIN_TYPE_LENGTH = 3
 
 
-def class_name(name: str) -> str:
-    """The class that a name means by convention: LineItem for line_item."""
-    return "".join(part[:1].upper() + part[1:] for part in name.split("_"))
-
-
 def bind_block_parameters(walk: SyntaxWalk, parameters: Node, receiver: Node | None, method: str) -> None:
     """Bind the parameters of a block that is given to a method of the receiver."""
     targets = parameters.named_children
@@ -143,7 +140,8 @@ def read_assignment(walk: SyntaxWalk, node: Node) -> None:
     if kind == "left_assignment_list":
         _bind_list(walk, left, right)
     elif kind == "identifier":
-        if node.type == "assignment" or walk.text(node.children[1]) in ("||=", "&&="):
+        operator = node.child_by_field_name("operator")
+        if operator is None or operator.type in ("||=", "&&="):
             bind(walk, left, meanings(walk, right))
     else:
         bind_target(walk, left, right)
@@ -188,7 +186,7 @@ def read_rescue(walk: SyntaxWalk, node: Node) -> None:
 
 def bind_error(walk: SyntaxWalk, exceptions: Node | None, variable: Node) -> None:
     """Bind the variable of a `rescue`; its type is known when one class is named."""
-    name = variable.named_child(0)
+    name = first_child(variable)
     if name is None or name.type != "identifier":
         return
     types = exceptions.named_children if exceptions is not None else []
@@ -199,7 +197,7 @@ def bind_error(walk: SyntaxWalk, exceptions: Node | None, variable: Node) -> Non
 def read_for(walk: SyntaxWalk, node: Node) -> None:
     """`for x in xs`."""
     pattern, value = node.child_by_field_name("pattern"), node.child_by_field_name("value")
-    iterated = value.named_child(0) if value is not None else None
+    iterated = first_child(value) if value is not None else None
     if pattern is not None:
         text = expression_text(walk, iterated)
         is_known = text and text[0] != "?" and text[-1] != "]"

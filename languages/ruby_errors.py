@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from .nodes import first_child
 from .ruby_bindings import bind, bind_block_parameters, bind_error, bind_parameters, bind_target
 from .ruby_expressions import add_bare_call, class_around, expression_text, meanings
 from .ruby_macros import mixed_in_by
@@ -24,7 +25,7 @@ _VARIABLES = frozenset({"class_variable", "constant", "identifier", "instance_va
 
 def base_of(walk: SyntaxWalk, superclass: Node | None) -> tuple[str, ...]:
     """The base class in a clause `< Base`."""
-    named = superclass.named_child(0) if superclass is not None else None
+    named = first_child(superclass) if superclass is not None else None
     text = expression_text(walk, named)
     return (text,) if text and not text.startswith("?") else ()
 

@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from .dotted import MAX_LINKS
+from .nodes import first_child
 from .syntax import MODULE_SCOPE, SyntaxWalk
 
 if TYPE_CHECKING:
@@ -66,8 +67,14 @@ BUILTINS = (
 
 _BUILTIN_NAMES = frozenset(KERNEL.split())
 
-# Methods that give the object itself.
-_IDENTITY_METHODS = frozenset({"clone", "dup", "freeze", "itself", "presence", "tap"})
+# Methods that give the object itself, or a query of ActiveRecord of the same class.
+_IDENTITY_METHODS = frozenset(
+    {"clone", "dup", "freeze", "itself", "presence", "reload", "tap"}
+    | {"all", "distinct", "eager_load", "includes", "joins", "left_joins", "left_outer_joins", "limit", "offset"}
+    | {"order", "preload", "references", "reorder", "unscoped", "where"}
+)
+# Functions of tests that make an object of the class that a symbol names.
+_FACTORIES = frozenset({"build", "build_stubbed", "create"})
 # Class methods of ActiveRecord and similar libraries that give an object of the class.
 FINDERS = frozenset(
     {"build", "create", "create!", "find", "find_by", "find_by!", "find_or_create_by", "find_or_create_by!"}
@@ -137,7 +144,7 @@ def expression_text(walk: SyntaxWalk, node: Node | None) -> str:
             links = f"[]{links}"
             node = node.child_by_field_name("object")
         elif kind == "parenthesized_statements" and node.named_child_count == 1:
-            node = node.named_child(0)
+            node = first_child(node)
         elif kind == "super":
             return f"super.{own_name(walk)}(){links}"
         else:
@@ -179,7 +186,7 @@ def sides(value: Node | None) -> Iterator[Node]:
         elif kind in _STATEMENTS:
             waiting.append(last_statement(value))
         elif kind in ("return", "if_modifier", "unless_modifier", "rescue_modifier"):
-            waiting.append(value.child_by_field_name("body") or value.named_child(0))
+            waiting.append(value.child_by_field_name("body") or first_child(value))
         else:
             yield value
 
@@ -225,6 +232,8 @@ def _meanings_of(walk: SyntaxWalk, value: Node) -> list[Meaning]:
     if kind != "call":
         return []
     text = expression_text(walk, value)
+    if text.removesuffix("()") in _FACTORIES and (made := _made_by_factory(walk, value)):
+        return made
     receiver, _, name = text.rpartition(".")
     if name == "new()":
         return [("call", receiver)] if receiver not in _MAKERS else []
@@ -237,6 +246,19 @@ def _meanings_of(walk: SyntaxWalk, value: Node) -> list[Meaning]:
     if text.endswith("()"):
         return [("call", text.removesuffix("()"))]
     return [("alias", text)]
+
+
+def class_name(name: str) -> str:
+    """The class that a name means by convention: LineItem for line_item."""
+    return "".join(part[:1].upper() + part[1:] for part in name.split("_"))
+
+
+def _made_by_factory(walk: SyntaxWalk, call: Node) -> list[Meaning]:
+    """`create(:line_item)` is an object of LineItem."""
+    arguments = call.child_by_field_name("arguments")
+    symbol = first_child(arguments) if arguments is not None else None
+    is_symbol = symbol is not None and symbol.type == "simple_symbol"
+    return [("annotation", class_name(walk.text(symbol)[1:]))] if is_symbol and symbol is not None else []
 
 
 # Methods of the core library whose result is no object of the repository.

@@ -9,9 +9,9 @@ import re
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
-from .nodes import unquoted
-from .ruby_bindings import RESULT, class_name
-from .ruby_expressions import class_around, expression_text, last_statement, meanings
+from .nodes import first_child, unquoted
+from .ruby_bindings import RESULT
+from .ruby_expressions import class_around, class_name, expression_text, last_statement, meanings
 from .syntax import MODULE_SCOPE, SyntaxWalk
 
 if TYPE_CHECKING:
@@ -45,7 +45,7 @@ def mixed_in_by(walk: SyntaxWalk, statements: list[Node], name: str) -> tuple[st
 
 
 def _mixed_in_by_call(walk: SyntaxWalk, call: Node, owner: str) -> list[str]:
-    method = call.named_child(0)
+    method = first_child(call)
     name = walk.text(method) if method is not None and method.type == "identifier" else ""
     if name in MIX_INS:
         arguments = call.child_by_field_name("arguments")
@@ -76,7 +76,7 @@ def option(walk: SyntaxWalk, arguments: list[Node], name: str) -> Node | None:
     """The value of a named argument."""
     for argument in arguments:
         if argument.type == "pair":
-            key = argument.named_child(0)
+            key = first_child(argument)
             if key is not None and walk.text(key).strip(":") == name:
                 return argument.child_by_field_name("value")
     return None
@@ -119,7 +119,7 @@ def bind_alias(walk: SyntaxWalk, name: str, other: str, node: Node) -> None:
 def _read_association(walk: SyntaxWalk, node: Node, arguments: list[Node]) -> None:
     """`belongs_to :shop`, `has_many :line_items, class_name: "Item"`."""
     names = symbols_of(walk, arguments)[:1]
-    method = node.named_child(0)
+    method = first_child(node)
     is_many = method is not None and walk.text(method).endswith("many")
     for symbol in names:
         name = symbol_text(walk, symbol)
@@ -144,7 +144,7 @@ def _define(walk: SyntaxWalk, node: Node, symbol: Node, value: str = "") -> None
     scope = walk.scope
     kind = "method" if class_around(walk) != MODULE_SCOPE else "function"
     walk.add_definition(node, symbol_text(walk, symbol), kind, header_line=symbol.start_point[0])
-    for how in ("call", "alias") if value else ():
+    for how in () if not value else ("alias",) if value == "self" else ("call", "alias"):
         walk.add_binding(walk.scope, RESULT, how, value, symbol)
     walk.scope = scope
 
@@ -185,7 +185,7 @@ def _read_define_method(walk: SyntaxWalk, node: Node, arguments: list[Node]) -> 
 def _read_scope(walk: SyntaxWalk, node: Node, arguments: list[Node]) -> None:
     """`scope :open, -> { where(…) }` of ActiveRecord."""
     if len(arguments) > 1 and arguments[0].type == "simple_symbol" and class_around(walk) != MODULE_SCOPE:
-        _define(walk, node, arguments[0])
+        _define(walk, node, arguments[0], "self")
 
 
 # Tests

@@ -35,6 +35,13 @@ class Defined(Protocol):
     def end_line(self) -> int: ...
 
 
+class Imported(Protocol):
+    """The fields of an added import that readers use."""
+
+    @property
+    def local_name(self) -> str: ...
+
+
 class SyntaxWalk(Protocol):
     """The interface of the walk for readers: the current position, and methods to add facts."""
 
@@ -47,6 +54,9 @@ class SyntaxWalk(Protocol):
 
     @property
     def definitions(self) -> Sequence[Defined]: ...
+
+    @property
+    def imports(self) -> Sequence[Imported]: ...
 
     def text(self, node: Node) -> str: ...
 

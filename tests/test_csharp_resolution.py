@@ -73,7 +73,7 @@ def test_a_name_may_begin_with_its_namespace():
         """,
         "Acme.Shops.Shop.Open -> Shop.cs::Shop.Open (class attribute)",
         "Shops.Shop.Open -> Shop.cs::Shop.Open (class attribute)",
-        "Shops.Shop -> Shop.cs::Shop (typed attribute)",
+        "Shops.Shop -> Shop.cs::Shop (module attribute)",
     )
 
 
@@ -242,6 +242,33 @@ def test_extension_methods():
         "t.Shorten -> Exts.cs::Acme.Exts.Exts.Shorten (unique name)",
         "c.Paint -> Exts.cs::Acme.Exts.Exts.Paint (typed local)",
         "Color.Red.Paint -> Exts.cs::Acme.Exts.Exts.Paint (typed attribute)",
+    )
+
+
+def test_an_extension_method_may_return_its_receiver():
+    check(
+        """
+        #- Main.cs
+        class A
+        {
+            void F()
+            {
+                new ShopBuilder().With(1).With(2).Build();
+                var b = new ShopBuilder().With(1);
+                b.Build();
+            }
+        }
+        class Builder { }
+        class ShopBuilder : Builder { public void Build() { } }
+        static class Exts { public static T With<T>(this T b, int x) where T : Builder => b; }
+        """,
+        "ShopBuilder -> Main.cs::ShopBuilder (same file)",
+        "ShopBuilder -> Main.cs::ShopBuilder (same file)",
+        "ShopBuilder().With -> Main.cs::Exts.With (typed attribute)",
+        "ShopBuilder().With -> Main.cs::Exts.With (typed attribute)",
+        "ShopBuilder().With().With -> Main.cs::Exts.With (typed attribute)",
+        "ShopBuilder().With().With().Build -> Main.cs::ShopBuilder.Build (returned type)",
+        "b.Build -> Main.cs::ShopBuilder.Build (typed local)",
     )
 
 

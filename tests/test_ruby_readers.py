@@ -298,6 +298,9 @@ def test_a_parameter_may_have_the_class_with_its_name():
         ("x = Shop.new.tap { |s| s.pay }", ["x = Shop()", "s = Shop()"]),
         ("x = Shop.find(1)", ["x = Shop.find()", "x = Shop()"]),
         ("x = shop.open?", ["x = ?"]),
+        ("x = Shop.where(a: 1).order(:b).first", ["x = Shop.first()", "x = Shop()"]),
+        ("x = create(:line_item, a: 1)", ["x: LineItem"]),
+        ("x = create(item)", ["x = create()"]),
         ("a, b = Shop.new, 1", ["a = Shop()", "b = ?"]),
         ("a, (b, *c) = shops", ["a = ?", "b = ?", "c = ?"]),
         ("self.rate = Rate.new", ["Shop | self.@rate = Rate()"]),
@@ -488,3 +491,43 @@ def test_headers_of_unfinished_bodies(text: str, expected: list[str]):
 def test_a_block_that_is_cut_binds_its_parameters():
     file = parsed("class A\n  def pay(shops)\n    shops.select(&:open?).each do |shop|\n      x = shop\n      shop.")
     assert [line for line in bindings(file) if "shop = " in line] == ["A.pay | shop = shops.select()[]"]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "def f(&) = g(&)",
+        "def f(*, **) = g(*, **)",
+        "def f(...) = g(...)",
+        "def f\n  return\nend",
+        "x = return",
+        "f.() { |x| x }",
+        "super.()",
+        "->(x) {}.call",
+        "x&.[](1)",
+        "attr_reader",
+        "include",
+        "class << x; end",
+        "alias $new $old",
+        "delegate :a, to:",
+        "a, = b",
+        "*a = b",
+        "a[1], b.c = d",
+        "for a, b in c do end",
+        "begin; rescue => @e; end",
+        "case x; in {a: Integer => b} then b; end",
+        "module_function def f = 1",
+        "def (a.b).c; end",
+        "def ==(x) = x",
+        "Struct.new",
+        "X = Struct.new",
+        "X = Class.new(",
+        "let(:x)",
+        "undef f",
+        "%i[a b].each(&)",
+    ],
+)
+def test_unusual_code_is_read(text: str):
+    for size in range(len(text) + 1):
+        parsed(text[:size])
+        parsed(f"class A\n  def b\n    {text[:size]}")

@@ -349,6 +349,24 @@ def test_elements_of_a_typed_collection():
     )
 
 
+def test_queries_of_a_class_have_its_scopes():
+    check(
+        """
+        #- shop.rb
+        class Shop
+          scope :open, -> { where(open: true) }
+          scope :cheap, -> { where("price < 3") }
+          def close_down; end
+        end
+        #- main.rb
+        Shop.where(a: 1).open.cheap.each { |s| s.close_down }
+        """,
+        "Shop.open -> shop.rb::Shop.open (class attribute)",
+        "Shop.open.cheap -> shop.rb::Shop.cheap (returned type)",
+        "s.close_down -> shop.rb::Shop.close_down (unique name)",
+    )
+
+
 def test_delegated_methods_have_results_and_aliases_their_method():
     check(
         """

@@ -355,14 +355,13 @@ def test_the_receiver_of_a_method_is_no_use_of_its_type():
     ]
 
 
-MIXED = index_of(
-    """
+MIXED_TEXT = """
     #- src/Shop.php
     <?php
     class Shop {
       public int $rate = 3;
       function pay(int $a) { return $a * $this->rate; }
-      function run() { pay(3); }
+      function run() { $this->pay(3); }
     }
     #- app/shop.dart
     int pay(int a) => a;  // refund
@@ -373,15 +372,13 @@ MIXED = index_of(
     #- data.json
     {"pay": 1, "refund": 2}
     """
-)
+MIXED = index_of(MIXED_TEXT)
 
 
-def test_calls_in_languages_without_types_are_resolved_by_name():
+def test_names_beside_languages_without_a_reader_are_resolved_with_types():
     first = texts(MIXED, "What calls `pay`?")[0]
-    assert first == "`pay` is called at 1 location, in `Shop.run`. Calls in PHP are resolved by name."
-    assert texts(MIXED, "Where is `rate` used?") == [
-        "`rate` is mentioned by name at 1 location; names of these files are not resolved with types."
-    ]
+    assert first == "`pay` is called at 1 location, in `Shop.run`."
+    assert texts(MIXED, "Where is `rate` used?") == ["`rate` is read at 1 location."]
 
 
 @pytest.mark.parametrize(
@@ -413,6 +410,8 @@ def test_a_missing_call_is_not_claimed_for_languages_without_a_reader():
         ("a.cpp", "int Shop::f() { this->rate = 1; return s.rate; } // rate", ["assignment", "read"]),
         ("A.java", 'class A { @rate int f() { return pay(rate, "rate"); } }', ["argument", "decorator"]),
         ("a.cs", "class A : rate { int F() { return Pay(rate); } }", ["argument", "base"]),
+        ("a.cs", "[rate] class A { List<rate> x; void F() { this.rate = 1; } }", ["assignment", "decorator", "type"]),
+        ("a.php", "<?php class A extends rate { private rate $x; } enum E { case rate; }", ["base", "type"]),
         ("a.rs", "fn f(x: rate) -> i32 { pay(rate) } // rate", ["argument", "type"]),
         ("a.rb", 'pay(rate) # rate\nx = "rate"', ["argument"]),
         ("a.php", "<?php pay($shop->rate); // rate", ["argument"]),

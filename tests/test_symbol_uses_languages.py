@@ -231,6 +231,69 @@ REPOSITORIES = {
         end
         """
     ),
+    "php": index_of(
+        """
+        #- src/Store.php
+        <?php
+        namespace Shops;
+        interface Store { public function load(string $key): int; }
+        #- src/Disk.php
+        <?php
+        namespace Shops;
+        class Disk implements Store {
+            const LIMIT = 3;
+            public int $size = self::LIMIT;
+            public function load(string $key): int { return $this->size; }
+        }
+        #- src/Shop.php
+        <?php
+        namespace Shops;
+        class Shop extends Base {
+            public function __construct(private Store $store) {}
+            public function pay(int $rate): int { return $this->store->load("x") + $rate; }
+        }
+        abstract class Base {}
+        #- main.php
+        <?php
+        use Shops\\Disk;
+        use Shops\\Shop;
+        function run() {
+            $shop = new Shop(new Disk());
+            $shop->pay(Disk::LIMIT);
+        }
+        """
+    ),
+    "scala": index_of(
+        """
+        #- Store.scala
+        package shop
+        trait Store { def load(key: String): Int }
+        #- Disk.scala
+        package shop
+        class Disk extends Store {
+          val size = Disk.Limit
+          def load(key: String): Int = size
+        }
+        object Disk { val Limit = 3 }
+        #- Shop.scala
+        package shop
+        class Shop(store: Store) extends Base {
+          def pay(rate: Int): Int = store.load("x") + rate
+        }
+        #- Base.scala
+        package shop
+        abstract class Base { def pay(rate: Int): Int }
+        #- Main.scala
+        package app
+        import shop.{Disk, Shop}
+        object Main {
+          def run(): Int = {
+            val shop = new Shop(new Disk())
+            shop.pay(Disk.Limit)
+          }
+        }
+        """
+    ),
 }
 
 
@@ -322,6 +385,36 @@ REPOSITORIES = {
         ("ruby", "Where is `Shop` used?", "`Shop` is called at 1 location, in `run`."),
         ("ruby", "Where is `Store` used?", "`Store` is named as a base type at 1 location."),
         ("ruby", "Which classes extend Base?", "1 class inherits from `Base`: `Shops.Shop`."),
+        ("php", "Who calls Shop.pay?", "`Shop.pay` is called at 1 location, in `run`."),
+        ("php", "What calls Store.load?", "`Store.load` is called at 1 location, in `Shop.pay`."),
+        ("php", "What implements Store?", "1 class inherits from `Store`: `Disk`."),
+        ("php", "Where is Disk.LIMIT used?", "`Disk.LIMIT` is read at 1 location; passed as a value at 1 location."),
+        ("php", "Where is Disk.size used?", "`Disk.size` is read at 1 location."),
+        ("php", "What does Shop.pay call?", "`Shop.pay` calls `Store.load`."),
+        ("php", "Where is `Shop` used?", "`Shop` is called at 1 location, in `run`. `Shop` is imported at 1 location."),
+        (
+            "php",
+            "Where is `Store` used?",
+            "`Store` is named as a type at 1 location; named as a base type at 1 location.",
+        ),
+        ("php", "Which classes extend Base?", "1 class inherits from `Base`: `Shop`."),
+        ("scala", "Who calls Shop.pay?", "`Shop.pay` is called at 1 location, in `Main.run`."),
+        ("scala", "What calls Store.load?", "`Store.load` is called at 1 location, in `Shop.pay`."),
+        ("scala", "What implements Store?", "1 class inherits from `Store`: `Disk`."),
+        ("scala", "Where is Disk.Limit used?", "`Disk.Limit` is read at 1 location; passed as a value at 1 location."),
+        ("scala", "Where is Disk.size used?", "`Disk.size` is read at 1 location."),
+        ("scala", "What does Shop.pay call?", "`Shop.pay` calls `Store.load`."),
+        (
+            "scala",
+            "Where is `Shop` used?",
+            "`Shop` is called at 1 location, in `Main.run`. `Shop` is imported at 1 location.",
+        ),
+        (
+            "scala",
+            "Where is `Store` used?",
+            "`Store` is named as a type at 1 location; named as a base type at 1 location.",
+        ),
+        ("scala", "Which classes extend Base?", "1 class inherits from `Base`: `Shop`."),
     ],
 )
 def test_uses_are_found(language: str, question: str, answer: str):

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from tree_sitter import Node, Parser
 from weft.codegraph import FileGraph, SyntaxTree, parse_file
 from weft.codegraph.file_graph import MODULE_SCOPE
-from weft.languages import PARSED, grammar, language_of
+from weft.languages import PARSED, grammar, language_named, language_of
 from weft.languages.dotted import class_of_annotation, dotted_name
 
 
@@ -903,6 +903,11 @@ def test_php():
         import Z from X as W
         import R from X as R
         import S from X as T
+        Shop.__construct: db: Db
+        Shop: self.db: Db
+        Shop: self.store = Store()
+        Shop.pay: x: object
+        Shop.pay: q = X.Foo()
         """,
         "a.php",
     )
@@ -1029,8 +1034,7 @@ def test_a_text_in_no_language_is_one_closed_node():
     ],
 )
 def test_no_text_is_too_much(language: str, text: str):
-    path = {"python": "a.py", "csharp": "a.cs", "ruby": "a.rb", "rust": "a.rs"}.get(language, f"a.{language}")
-    path = {"javascript": "a.js", "typescript": "a.ts"}.get(language, path)
+    path = f"a.{language_named(language).suffixes.split()[0]}"
     assert language_of(path).name == language
     file = parse_file(path, text)
     assert file.n_bytes == len(text.encode("utf-8", "replace"))

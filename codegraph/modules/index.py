@@ -13,18 +13,21 @@ from typing import NamedTuple
 from .class_name import find_class
 from .go import GoModules
 from .include import find_included
+from .lua import find_lua_module
 from .manifests import GO_MANIFESTS, RUST_MANIFESTS, WEB_MANIFESTS, Facts, manifest_style
 from .paths import PathTables, split_path, upwards
 from .python import PythonModules
 from .rust import RustModules
+from .source import find_sourced
 from .web import WebModules
 
 
 class ModuleQuery(NamedTuple):
     """`module` as imported by a file in `directory`, under the rules of `kind`.
 
-    Kinds: "python" (leading dots are kept in `module`), "web", "go", "class", "include", "rust" (`directory` is the
-    path of the file), and "directory": the files of the directory itself whose names end with `module`.
+    Kinds: "python" (leading dots are kept in `module`), "web", "go", "class", "include", "lua", "source", "rust"
+    (`directory` is the path of the file), and "directory": the files of the directory itself whose names end with
+    `module`.
     """
 
     kind: str
@@ -80,6 +83,10 @@ class ModuleIndex:
             return self._rust.find(directory, module)
         if kind == "directory":
             return tuple(path for path in self._tables.directories.get(directory, ()) if path.endswith(module))
+        if kind == "lua":
+            return find_lua_module(self._tables, directory, module)
+        if kind == "source":
+            return find_sourced(self._tables, directory, module)
         if kind == "include":
             return find_included(self._tables, directory, module)
         return find_class(self._tables, directory, module)

@@ -22,6 +22,7 @@ from ..csharp_bindings import (
 from ..csharp_errors import read_error
 from ..csharp_types import base_types, named_type, outer_name, type_text
 from ..declarations import SyntaxTable, readers_of
+from ..import_lines import CSHARP_IMPORTS
 from ..language import Language
 from ..lexer import Lexer, Open, Rule
 from ..lexical_rules import CHARACTER, SLASH_COMMENTS, SLASH_MARKS, SLASHES, quoted
@@ -121,7 +122,8 @@ def _read_function(walk: SyntaxWalk, node: Node) -> None:
     elif kind == "constructor_declaration":
         define_named(walk, node, name, "constructor")
     else:
-        define_named(walk, node, name, "function", returns=type_text(walk, returned))
+        returns = RECEIVER_TYPE if _returns_receiver(walk, node, returned) else type_text(walk, returned)
+        define_named(walk, node, name, "function", returns=returns)
     parameters = node.child_by_field_name("parameters")
     constraints = bind_type_constraints(walk, node.named_children)
     bind_parameters(walk, parameters, positions=True)
@@ -129,13 +131,35 @@ def _read_function(walk: SyntaxWalk, node: Node) -> None:
         _bind_extension(walk, around, walk.text(name), parameters, constraints)
 
 
+RECEIVER_TYPE = "this"
+"""The result of an extension method that returns its receiver: `static T With<T>(this T shop) where T : Shop`."""
+
+
+def _returns_receiver(walk: SyntaxWalk, node: Node, returned: Node | None) -> bool:
+    """Whether the first parameter of an extension method has the type parameter that the method returns."""
+    types, parameters = node.child_by_field_name("type_parameters"), node.child_by_field_name("parameters")
+    if returned is None or types is None or parameters is None or returned.type != "identifier":
+        return False
+    text, first = walk.text(returned), extended_parameter(walk, parameters)
+    described = first.child_by_field_name("type") if first is not None else None
+    return described is not None and walk.text(described) == text
+
+
+def extended_parameter(walk: SyntaxWalk, parameters: Node) -> Node | None:
+    """The parameter `this Shop shop` of an extension method."""
+    first = next((part for part in parameters.named_children if part.type == "parameter"), None)
+    if first is None or not any(part.type == "modifier" and walk.text(part) == "this" for part in first.named_children):
+        return None
+    return first
+
+
 _OPERATORS = frozenset({"conversion_operator_declaration", "operator_declaration"})
 
 
 def _bind_extension(walk: SyntaxWalk, owner: int, name: str, parameters: Node, constraints: dict[str, str]) -> None:
     """`static void Ext(this Shop s)` in a class Exts is "Shop.Ext" in the scope around the class."""
-    first = next((part for part in parameters.named_children if part.type == "parameter"), None)
-    if first is None or not any(part.type == "modifier" and walk.text(part) == "this" for part in first.named_children):
+    first = extended_parameter(walk, parameters)
+    if first is None:
         return
     described = first.child_by_field_name("type")
     receiver = type_text(walk, described) or outer_name(walk, described)
@@ -292,9 +316,11 @@ LANGUAGES = (
         has_outer_packages=True,
         has_open_types=True,
         has_extensions=True,
+        has_extension_packages=True,
         has_implicit_object=True,
         test_path=r"(?:^|/)[\w.]*[Tt]ests?/",
         own_object="this",
+        receiver_types=RECEIVER_TYPE,
         super_word="base",
         call_method="Invoke",
         builtins=_BUILTINS,
@@ -304,6 +330,7 @@ LANGUAGES = (
         has_types=True,
         declares_all=True,
         project_ending=".csproj",
+        import_lines=CSHARP_IMPORTS,
         has_interfaces=True,
     ),
 )

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from ..declarations import SyntaxTable, readers_of
 from ..error_nodes import error_reader
+from ..import_lines import JAVA_IMPORTS
 from ..java_bindings import (
     anonymous_body,
     bind_parameters,
@@ -241,6 +242,7 @@ LANGUAGES = (
         grammar=("tree_sitter_java", "language"),
         readers=readers_of(_TABLE),
         family="jvm",
+        import_lines=JAVA_IMPORTS,
         package_style="declared",
         has_implicit_object=True,
         test_path=r"(?:^|/)src/(?:test|[a-z]\w*Test)/",

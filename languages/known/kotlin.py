@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 from ..declarations import SyntaxTable, readers_of
-from ..error_nodes import error_reader
 from ..kotlin_bindings import (
-    FUNCTION_KINDS,
     bind_class_parameters,
     bind_function_value,
     bind_lambda,
@@ -23,13 +22,13 @@ from ..kotlin_bindings import (
     read_property,
     read_when,
 )
-from ..kotlin_errors import KotlinHeader
 from ..kotlin_types import TYPES, base_types, declared_type, name_of, qualified_name, receiver_name, type_text
 from ..kotlin_values import adds_lambda, expression_text, generic_call, parts_of_call
 from ..language import Language
 from ..lexer import Lexer, Open, Rule
 from ..lexical_rules import CHARACTER, SLASH_MARKS, SLASHES, block_comment, line_comment, quoted
 from ..syntax import MODULE_SCOPE, SyntaxWalk, node_lines
+from ..unclosed import closed
 
 if TYPE_CHECKING:
     from tree_sitter import Node
@@ -49,9 +48,28 @@ _LEXER = Lexer(
 )
 
 
-def _with_final_newline(source: bytes) -> bytes:
-    """The grammar never ends on a text like `class A`, a new line, and `@Suppress("x`, where no line break follows."""
-    return source if source.endswith(b"\n") else source + b"\n"
+_CONSTRUCTOR = re.compile(
+    rb"(\bclass[ \t]+\w{1,99}(?:<[^<>\n]{0,200}>)?)"
+    rb"([ \t]+(?:@\w{1,99}[ \t]+)?(?:(?:actual|expect|internal|private|protected|public)[ \t]+){0,3}constructor)(?=[ \t]*\()"
+)
+
+
+_CLASS_OF_ONE_LINE = re.compile(rb"^.{0,200}?\b(?:class|interface|object)\b.{0,300}?\{.{0,400} \}$", re.MULTILINE)
+_END_OF_BODY = re.compile(rb"(?<=[^\s{;>]) \}")
+
+
+def _readable(source: bytes) -> bytes:
+    """The source without the words before a primary constructor, with closed brackets and a line break at its end.
+
+    The grammar reads `open class A protected constructor() {}` as an expression in some places, and never ends on a text
+    like `class A`, a new line, and `@Suppress("x`, where no line break follows. It wants a semicolon at the end of a
+    class body on one line.
+    """
+    if b"constructor" in source:
+        source = _CONSTRUCTOR.sub(lambda found: found[1] + b" " * len(found[2]), source)
+    if b" }" in source:
+        source = _CLASS_OF_ONE_LINE.sub(lambda found: _END_OF_BODY.sub(b";}", found[0]), source)
+    return closed(source, _LEXER, "null")
 
 
 # Packages and imports
@@ -205,8 +223,15 @@ def _read_call(walk: SyntaxWalk, node: Node) -> None:
 
 
 def _read_infix(walk: SyntaxWalk, node: Node) -> None:
-    """`shop sells cart` calls shop.sells."""
+    """`shop sells cart` calls shop.sells; the grammar reads some headers of classes as such an expression."""
     parts = node.named_children
+    if len(parts) == 3 and walk.text(parts[1]) in ("class", "interface", "object"):
+        name: Node | None = parts[2]
+        while name is not None and name.type == "call_expression":  # the parameters and the body
+            name = name.named_child(0)
+        if name is not None and name.type == "identifier":
+            define(walk, node, name, walk.text(parts[1]))
+        return
     if len(parts) == 3 and parts[1].type == "identifier":
         receiver, name = expression_text(walk, parts[0]), name_of(walk, parts[1])
         walk.add_call(node, f"{receiver}.{name}" if receiver and receiver[0] != "?" else f"?.{name}")
@@ -239,8 +264,8 @@ def _read_delegation(walk: SyntaxWalk, node: Node) -> None:
 _TABLE = SyntaxTable(
     definitions={},
     calls={},
+    headers="class interface object",
     others={
-        "ERROR": error_reader("", KotlinHeader),
         "binary_expression": _read_generic_call,
         "call_expression": _read_call,
         "catch_block": read_catch,
@@ -265,16 +290,28 @@ _TABLE = SyntaxTable(
 )
 
 _BUILTINS = (
-    "also apply arrayListOf arrayOf arrayOfNulls assert buildList buildMap buildSet buildString check checkNotNull"
-    " emptyArray emptyList emptyMap emptySet error hashMapOf hashSetOf lazy let linkedMapOf listOf listOfNotNull mapOf"
-    " maxOf minOf mutableListOf mutableMapOf mutableSetOf print println readLine repeat require requireNotNull run"
-    " runCatching sequence sequenceOf setOf synchronized takeIf takeUnless to TODO use with Any Array Boolean"
-    " BooleanArray Byte ByteArray Char CharArray CharSequence Double DoubleArray Exception Float FloatArray"
-    " IllegalArgumentException IllegalStateException Int IntArray List Long LongArray Map MutableList MutableMap"
-    " MutableSet Nothing Number Pair Regex RuntimeException Sequence Set Short ShortArray String StringBuilder"
-    " Throwable Triple Unit UnsupportedOperationException"
+    "Array Boolean BooleanArray Byte ByteArray Char CharArray Double DoubleArray Exception Float"
+    " FloatArray IllegalArgumentException IllegalStateException Int IntArray List Long LongArray Map MutableList"
+    " MutableMap MutableSet Nothing Pair Regex RuntimeException Sequence Set Short ShortArray String"
+    " StringBuilder TODO Throwable Triple Unit UnsupportedOperationException add addAll all also and any append apply"
+    " arrayListOf arrayOf arrayOfNulls assert asSequence associate associateBy await buildList buildMap buildSet"
+    " buildString check checkNotNull clear close coerceAtLeast coerceAtMost coerceIn collect compareTo component1"
+    " component2 contains containsKey contentEquals copyInto copyOf copyOfRange count delay distinct drop emit"
+    " emptyArray emptyList emptyMap emptySet endsWith equals error fill filter filterNot filterNotNull find first"
+    " firstOrNull flatMap fold forEach forEachIndexed format get getOrDefault getOrElse getOrNull getOrPut getValue"
+    " groupBy hashCode hashMapOf hashSetOf indexOf indexOfFirst invoke isBlank isEmpty isNotBlank isNotEmpty"
+    " isNullOrBlank isNullOrEmpty iterator joinToString last lastIndexOf lastOrNull launch lazy let linkedMapOf listOf"
+    " listOfNotNull lowercase map mapIndexed mapNotNull mapOf maxOf maxOrNull minOf minOrNull minus mutableListOf"
+    " mutableMapOf mutableSetOf next none onEach or orEmpty padStart partition plus print println put putAll"
+    " readLine reduce remove removeAll removeAt removePrefix removeSuffix repeat replace require requireNotNull reversed"
+    " run runBlocking runCatching sequence sequenceOf set setOf setValue shl shr single size sleep sort sortBy sorted"
+    " sortedBy split startsWith subList substring sum sumOf synchronized take takeIf takeUnless takeWhile to toBoolean"
+    " toByte toByteArray toChar toCharArray toDouble toFloat toInt toIntOrNull toList toLong toLongOrNull toMap"
+    " toMutableList toMutableMap toRegex toSet toShort toString toTypedArray trim trimIndent uppercase use value"
+    " withContext with xor zip"
 )
-"""Names of the packages that every file imports: kotlin, kotlin.collections, kotlin.text and others."""
+"""Names of the packages that every file imports, kotlin, kotlin.collections, kotlin.text and others, and of members of
+their types, which mean nothing in a repository when the receiver is unknown."""
 
 _ELEMENT_METHODS = (
     "elementAt elementAtOrNull find findLast first firstOrNull get getOrDefault getOrElse getOrNull getOrPut getValue"
@@ -300,11 +337,12 @@ LANGUAGES = (
         blocks="braces",
         member_operators="?. ::",
         grammar=("tree_sitter_kotlin", "language"),
-        source_filter=_with_final_newline,
+        source_filter=_readable,
         readers=readers_of(_TABLE),
         family="jvm",
         shares_directory=True,
         package_style="declared",
+        has_open_types=True,
         has_extensions=True,
         has_implicit_object=True,
         test_path=r"(?:^|/)src/(?:test|\w*Test)/",
@@ -316,6 +354,7 @@ LANGUAGES = (
         collection_methods=_COLLECTION_METHODS,
         identity_methods="await getOrThrow orElseThrow",
         has_types=True,
+        declares_all=True,
         has_interfaces=True,
     ),
 )

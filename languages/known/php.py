@@ -20,6 +20,7 @@ from ..php_bindings import (
     read_case,
     read_catch,
     read_closure,
+    read_constants,
     read_foreach,
     read_property,
 )
@@ -152,6 +153,7 @@ _TABLE = SyntaxTable(
         "class_declaration": _read_class("class"),
         "enum_case": read_case,
         "enum_declaration": _read_class("enum"),
+        "const_declaration": read_constants,
         "foreach_statement": read_foreach,
         "function_call_expression": _read_call,
         "function_definition": _read_function,
@@ -170,7 +172,15 @@ _TABLE = SyntaxTable(
 
 _BUILTINS = (
     "Closure Exception Throwable array bool callable false float int iterable mixed null object string true void"
+    " add addError all attach bind cancel catch close commit contains count current debug detach dispatch emit error"
+    " exec execute fetch fetchAll filter find first flush format get getBody getCode getContents getHeader getHeaders"
+    " getLine getMessage getMethod getName getPath getPrevious getQuery getStatusCode getTrace getType getUri getValue"
+    " handle has info invoke invokeArgs isEmpty key last listen load lock log map merge method modify next notify"
+    " offsetGet offsetSet open otherwise parse persist pop prepare push put query read register reject remove render"
+    " request reset resolve rewind rollBack run save seek send set setTimezone sort start stop store then toArray"
+    " trigger update valid validate wait warning willReturn with withHeader write"
 )
+"""Types and keywords, and methods of so many classes that their name alone says nothing."""
 
 LANGUAGES = (
     Language(
@@ -191,6 +201,7 @@ LANGUAGES = (
         test_path=r"(?:^|/)[Tt]ests?/",
         own_object="this",
         own_class="self static",
+        receiver_types="static",
         has_function_names=True,
         has_fields_apart=True,
         super_word="parent",

@@ -9,7 +9,7 @@ from ..declarations import SyntaxTable, readers_of
 from ..language import Language
 from ..lexer import Lexer, Open, Rule
 from ..lexical_rules import line_comment, quoted
-from ..nodes import unquoted
+from ..nodes import first_child, unquoted
 from ..ruby_bindings import (
     bind_block_parameters,
     bind_parameters,
@@ -185,14 +185,14 @@ def _read_own_call(walk: SyntaxWalk, node: Node, name: str) -> None:
 def _read_sent(walk: SyntaxWalk, node: Node, receiver: str) -> None:
     """`shop.send(:pay)` calls pay."""
     arguments = node.child_by_field_name("arguments")
-    sent = arguments.named_child(0) if arguments is not None else None
+    sent = first_child(arguments) if arguments is not None else None
     if sent is not None and sent.type == "simple_symbol":
         walk.add_call(node, f"{receiver}{walk.text(sent)[1:]}")
 
 
 def _read_block_argument(walk: SyntaxWalk, node: Node) -> list[tuple[list[Node], int]] | None:
     """`map(&:pay)` calls pay of each element, `each(&block)` a variable."""
-    symbol = node.named_child(0)
+    symbol = first_child(node)
     if symbol is not None and symbol.type == "simple_symbol":
         walk.add_call(node, f"?.{walk.text(symbol)[1:]}")
         return None

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 from ..declarations import SyntaxTable, readers_of
 from ..error_nodes import error_reader
+from ..import_lines import SCALA_IMPORTS
 from ..language import Language
 from ..lexer import Lexer, Open, Rule
 from ..lexical_rules import CHARACTER, SLASH_MARKS, SLASHES, block_comment, line_comment, quoted
@@ -50,6 +52,16 @@ _LEXER = Lexer(
     signs="/\"'`",
     comment_marks=SLASH_MARKS,
 )
+
+
+_HEADER = re.compile(
+    r".*(?:[)=]|=>|\b(?:catch|do|else|finally|match|try|with|yield))\s*\{\s*(?://.*)?"
+    r"|.*(?:\{|\bcase\b)[^{}\"]*=>\s*(?://.*)?"  # the parameters of a lambda, a pattern
+    r"|\s*(?:(?:abstract|case|final|implicit|lazy|opaque|override|package|private(?:\[\w+\])?|protected|sealed)\s+)*"
+    r"(?:(?:class|enum|extension|for|given|if|object|package|trait|while)\b[^;]*\{\s*(?:\w+\b[^{}=]*=>\s*)?(?://.*)?"
+    r"|(?:def|val|var)\b.*(?<![=!<>])=\s*(?://.*)?)"
+)
+"""A line that ends with the beginning of a body."""
 
 
 # Packages and imports
@@ -373,10 +385,12 @@ LANGUAGES = (
         comment=SLASHES,
         decorator=r"@[\w.]+(?:\[.*\])?(?:\(.*\))?",
         blocks="braces",
+        header=_HEADER,
         indent="  ",
         grammar=("tree_sitter_scala", "language"),
         readers=readers_of(_TABLE),
         family="jvm",
+        import_lines=SCALA_IMPORTS,
         package_style="declared",
         has_relative_imports=True,
         has_extensions=True,

@@ -1,0 +1,223 @@
+"""Swift."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from ..declarations import SyntaxTable, readers_of
+from ..language import Language
+from ..lexer import Lexer, Open, Rule
+from ..lexical_rules import SLASH_MARKS, SLASHES, block_comment, line_comment, quoted
+from ..swift_bindings import (
+    bind_arguments,
+    bind_parameters,
+    bind_type_parameters,
+    read_conditions,
+    read_for,
+    read_pattern,
+    read_property,
+    read_requirement,
+)
+from ..swift_types import TYPES, base_types, declared_type, named, type_text
+from ..swift_values import expression_text, is_index
+from ..syntax import MODULE_SCOPE, SyntaxWalk
+from ..unclosed import closed
+
+if TYPE_CHECKING:
+    from tree_sitter import Node
+
+
+_LEXER = Lexer(
+    (
+        *line_comment("//"),
+        *block_comment("/*", "*/", nests=True),
+        Rule(r'(?P<marks>#+)"', Open("string", end=r'"\g<marks>')),
+        Rule('"""', Open("string", end='"""', escapes=True)),
+        *quoted('"'),
+        Rule(r"`[^`\r\n]*`"),
+    ),
+    signs='/"`#',
+    comment_marks=SLASH_MARKS,
+)
+
+
+def _readable(source: bytes) -> bytes:
+    """The source with closed brackets: the grammar loses definitions that are cut at a cursor."""
+    return closed(source, _LEXER, "nil")
+
+
+# Definitions
+
+
+def _read_type(walk: SyntaxWalk, node: Node) -> None:
+    """`class Shop: Base`, also of a structure, an enumeration, an actor, and `extension Shop: Seller`."""
+    name, kind = node.child_by_field_name("name"), node.child_by_field_name("declaration_kind")
+    if name is None or kind is None:
+        return
+    word = walk.text(kind)
+    dotted = named(walk, name)[0] if name.type == "user_type" else walk.text(name).strip("`")
+    if dotted:
+        walk.add_definition(
+            node,
+            dotted,
+            "class" if word == "actor" else word,
+            header_line=name.start_point[0],
+            bases=base_types(walk, node),
+        )
+        bind_type_parameters(walk, node)
+
+
+def _read_protocol(walk: SyntaxWalk, node: Node) -> None:
+    name = node.child_by_field_name("name")
+    if name is not None:
+        bases = base_types(walk, node)
+        walk.add_definition(node, walk.text(name), "interface", header_line=name.start_point[0], bases=bases)
+
+
+def _read_alias(walk: SyntaxWalk, node: Node) -> None:
+    """`typealias Shops = [Shop]`."""
+    name = node.child_by_field_name("name")
+    if name is not None:
+        text = type_text(walk, declared_type(node))
+        bases = (text,) if text else ()
+        walk.add_definition(node, walk.text(name), "type", header_line=name.start_point[0], bases=bases)
+
+
+def _read_enum_entry(walk: SyntaxWalk, node: Node) -> None:
+    """`case a, b(Shop)`: instances of the enumeration."""
+    if walk.scope != MODULE_SCOPE:
+        enum = walk.definitions[walk.scope].name
+        for name in node.children_by_field_name("name"):
+            if name.type == "simple_identifier":
+                walk.add_binding(walk.scope, f"self.{walk.text(name).strip('`')}", "annotation", enum, name)
+
+
+def _read_function(walk: SyntaxWalk, node: Node) -> None:
+    name = node.child_by_field_name("name")
+    if name is None or name.type != "simple_identifier":
+        return
+    returned = next((child for child in reversed(node.named_children) if child.type in TYPES), None)
+    kind = "method" if walk.scope != MODULE_SCOPE and walk.definitions[walk.scope].kind == "extension" else "function"
+    walk.add_definition(
+        node,
+        walk.text(name).strip("`"),
+        kind,
+        header_line=name.start_point[0],
+        returns=type_text(walk, returned),
+    )
+    bind_type_parameters(walk, node)
+    bind_parameters(walk, node)
+
+
+def _read_constructor(walk: SyntaxWalk, node: Node) -> None:
+    walk.add_definition(node, "init", "constructor", returns="Self")
+    bind_parameters(walk, node)
+
+
+def _read_destructor(walk: SyntaxWalk, node: Node) -> None:
+    walk.add_definition(node, "deinit", "method")
+
+
+def _read_subscript(walk: SyntaxWalk, node: Node) -> None:
+    returned = next((child for child in reversed(node.named_children) if child.type in TYPES), None)
+    walk.add_definition(node, "subscript", "method", returns=type_text(walk, returned))
+    bind_parameters(walk, node)
+
+
+# Calls
+
+
+def _read_call(walk: SyntaxWalk, node: Node) -> None:
+    callee = node.named_children[0]
+    if is_index(node) or callee.type in ("array_literal", "dictionary_literal", "lambda_literal"):
+        return
+    text = expression_text(walk, callee)
+    walk.add_call(node, f"?.{text}" if callee.type == "prefix_expression" else text)  # `.make()` of an implied type
+    suffix = node.named_children[-1]
+    if suffix.type == "call_suffix":
+        bind_arguments(walk, callee, suffix)
+
+
+def _read_constructor_call(walk: SyntaxWalk, node: Node) -> None:
+    """`Shop<Int>(x)`."""
+    callee = node.child_by_field_name("constructed_type")
+    if callee is not None:
+        text = type_text(walk, callee)
+        walk.add_call(node, "" if text.endswith("[]") else text)
+        suffix = node.named_children[-1]
+        if suffix.type.endswith("suffix"):
+            bind_arguments(walk, callee, suffix)
+
+
+_TABLE = SyntaxTable(
+    definitions={},
+    calls={},
+    headers="actor=class class enum extension protocol=interface struct",
+    others={
+        "call_expression": _read_call,
+        "catch_block": read_pattern,
+        "class_declaration": _read_type,
+        "constructor_expression": _read_constructor_call,
+        "deinit_declaration": _read_destructor,
+        "enum_entry": _read_enum_entry,
+        "for_statement": read_for,
+        "function_declaration": _read_function,
+        "guard_statement": read_conditions,
+        "if_statement": read_conditions,
+        "init_declaration": _read_constructor,
+        "property_declaration": read_property,
+        "protocol_declaration": _read_protocol,
+        "protocol_function_declaration": _read_function,
+        "protocol_property_declaration": read_requirement,
+        "subscript_declaration": _read_subscript,
+        "switch_pattern": read_pattern,
+        "typealias_declaration": _read_alias,
+        "while_statement": read_conditions,
+    },
+)
+
+_BUILTINS = (
+    "Any AnyObject Array Bool Character Codable Comparable Data Date Decodable Dictionary Double Encodable Equatable"
+    " Error Float Hashable Identifiable Int Never Optional Result Sendable Sequence Set String Substring Task UInt UInt8"
+    " URL UUID Void abs add allSatisfy append assert assertionFailure cancel compactMap contains count description drop"
+    " dropFirst dropLast dump encode enumerated fatalError filter first firstIndex flatMap forEach hash hasPrefix"
+    " hasSuffix index insert isEmpty joined keys last load lowercased map max min next popLast precondition"
+    " preconditionFailure prefix print reduce remove removeAll removeFirst removeLast removeValue replacingOccurrences"
+    " reserveCapacity resume reversed send shuffled sink sort sorted split start stop store stride subscript suffix"
+    " suspend swap type union update uppercased values withUnsafeBytes zip"
+)
+"""Names of the standard library and of Foundation, and of their members, which mean nothing in a repository when the
+receiver is unknown."""
+
+LANGUAGES = (
+    Language(
+        "swift",
+        suffixes="swift",
+        lexer=_LEXER,
+        comment=SLASHES,
+        decorator=r"(?:@[\w.]+(?:\([^()]*\))?\s+)*@[\w.]+(?:\(.*\))?",
+        blocks="braces",
+        grammar=("tree_sitter_swift", "language"),
+        readers=readers_of(_TABLE),
+        source_filter=_readable,
+        shares_directory=True,
+        package_style="declared",
+        has_open_types=True,
+        has_extensions=True,
+        has_implicit_object=True,
+        test_path=r"(?:^|/)Tests/",
+        own_object="self",
+        own_class="Self",
+        super_word="super",
+        constructor="init",
+        new_method="init",
+        builtins=_BUILTINS,
+        element_methods="first last max min popLast randomElement remove removeFirst removeLast removeValue next",
+        collection_methods=(
+            "dropFirst dropLast filter lazy makeIterator prefix reversed shuffled sorted suffix union values"
+        ),
+        has_types=True,
+        has_interfaces=True,
+        declares_all=True,
+    ),
+)
