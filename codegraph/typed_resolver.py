@@ -278,7 +278,7 @@ class TypedResolver(Resolver):
         return [Resolution(each.path, each.name, how) for each in found]
 
     def _is_known_in(self, path: str, target: Resolution) -> bool:
-        """Whether a plain name in a file can mean a definition; a method needs an object where they have no other use."""
+        """Whether a plain name can mean a definition: no method where plain names mean those of the own object."""
         rules, symbols = self._rules(target.path), self.symbols(target.path)
         definition = self._header(target.path, target.qualified_name)
         if definition is not None and symbols is not None and path != target.path and symbols.is_hidden(definition):
