@@ -257,6 +257,9 @@ class TypedResolver(Resolver):
             return self._called(Value(CLASS_VALUE, *above[0], "super")) if above else ()
         rules = self._rules(value.path)
         if value.kind == CLASS_VALUE:
+            symbols = self.symbols(value.path)
+            if symbols is not None and rules.declares_all and symbols.is_foreign_part(value.name):
+                return ()  # an extension of a type from outside
             return (Resolution(value.path, value.name, value.how), *self._constructors(value, rules))
         if value.kind == INSTANCE_VALUE and value.how == "self" and rules.has_implicit_object:
             return self._constructors(value, rules)
@@ -322,8 +325,18 @@ class TypedResolver(Resolver):
                 found = self._imported_extension(path, name) or found
             if found is None:
                 return None
-            value = self._after(found, operations)
+            if value is not None and operations and self._returns_receiver(value, found):
+                value = self._after(value._replace(kind=INSTANCE_VALUE, how="returned type"), operations[1:])
+            else:
+                value = self._after(found, operations)
         return value
+
+    def _returns_receiver(self, receiver: Value, method: Value) -> bool:
+        """Whether an inherited method returns an object of the receiver's class: its result is `Self`."""
+        if method.kind != FUNCTION_VALUE or receiver.kind not in _OBJECT_KINDS or receiver.how == "self":
+            return False
+        definition = self._header(method.path, method.name)
+        return definition is not None and definition.returns == "Self"
 
     def _after(self, value: Value | None, operations: str) -> Value | None:
         """The value after calls "(" and indices "["."""
@@ -887,10 +900,11 @@ class TypedResolver(Resolver):
             return None
         if entry.how == "annotation":
             return self._typed(path, entry.scope, entry.value)
-        scope = entry.scope
-        if entry.how == "call" and key == f"{scope}.{entry.value}" and self._rules(path).has_implicit_object:
-            scope = scope.rpartition(".")[0]  # `val shop = shop()` calls a function
-        value = self.read(path, scope, parse_dotted(entry.value))
+        scope, parts = entry.scope, parse_dotted(entry.value)
+        if key == f"{scope}.{parts[0].name}" and (entry.how == "call" or len(parts) > 1):
+            if self._rules(path).has_implicit_object:
+                scope = scope.rpartition(".")[0]  # `val shop = shop()`, `let shop = shop.copy` read outer names
+        value = self.read(path, scope, parts)
         if entry.how == "call":
             value = self.result(value)
         return value._replace(how="typed local") if value is not None and value.kind == INSTANCE_VALUE else value

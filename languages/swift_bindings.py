@@ -229,6 +229,8 @@ def bind_closure(walk: SyntaxWalk, closure: Node, value: str, suffix: str) -> No
     """Bind the parameters of a closure; the first one has the value."""
     how, text = known("alias", _element_text(value) if suffix else value) if value else UNKNOWN
     described = closure.child_by_field_name("type")
+    # `shop.edit { shop in` with the code on other lines: the receiver is the outer name.
+    inside = next((child for child in closure.named_children if child.type == "statements"), None)
     if described is None:
         start = closure.start_byte
         if _FIRST(walk.source, start, min(closure.end_byte, start + _MAX_CLOSURE)):
@@ -240,7 +242,7 @@ def bind_closure(walk: SyntaxWalk, closure: Node, value: str, suffix: str) -> No
         if each.type == "lambda_function_type_parameters":
             waiting[1:1] = each.named_children
             for parameter in each.named_children[:MAX_NAMES]:
-                name = next((part for part in parameter.children_by_field_name("name") if not part.type in TYPES), None)
+                name = next((part for part in parameter.children_by_field_name("name") if part.type not in TYPES), None)
                 if name is None or parameter.type != "lambda_parameter":
                     continue
                 written = declared_type(parameter)
@@ -249,7 +251,7 @@ def bind_closure(walk: SyntaxWalk, closure: Node, value: str, suffix: str) -> No
                 elif at and value.endswith(".#"):
                     bind(walk, name, "alias", f"{value}#{at}")
                 else:
-                    bind(walk, name, *((how, text) if at == 0 else UNKNOWN))
+                    bind(walk, name, *((how, text) if at == 0 else UNKNOWN), at=inside)
                 at += 1
             return
 
