@@ -19,7 +19,7 @@ from ..swift_bindings import (
     read_requirement,
 )
 from ..swift_types import TYPES, base_types, declared_type, named, type_text
-from ..swift_values import expression_text, is_index
+from ..swift_values import adds_closure, expression_text, is_index
 from ..syntax import MODULE_SCOPE, SyntaxWalk
 from ..unclosed import closed
 
@@ -134,6 +134,9 @@ def _read_subscript(walk: SyntaxWalk, node: Node) -> None:
 
 def _read_call(walk: SyntaxWalk, node: Node) -> None:
     callee = node.named_children[0]
+    if adds_closure(node):
+        bind_arguments(walk, callee.named_children[0], node.named_children[-1])
+        return
     if is_index(node) or callee.type in ("array_literal", "dictionary_literal", "lambda_literal"):
         return
     text = expression_text(walk, callee)
