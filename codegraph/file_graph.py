@@ -32,8 +32,12 @@ class Definition(NamedTuple):
     header_line: int  # the line that holds the name
     end_line: int
     parent: int  # index of the enclosing definition, or MODULE_SCOPE
-    bases: tuple[str, ...]  # base classes as dotted source text
+    bases: tuple[str, ...]  # base classes as dotted source text; of a function `OF_ONE_FILE` or nothing
     returns: str  # the return annotation as dotted source text, "" when there is none
+
+
+OF_ONE_FILE = ("static",)
+"""The `bases` of a function that other files do not know, unless they include its file."""
 
 
 class Call(NamedTuple):
@@ -56,7 +60,7 @@ class Import(NamedTuple):
 
     local_name: str  # what the name is called here; for `import a.b` without `as` it is "a"; "" for a star
     module: str  # dotted, without leading dots; other languages: the import path as written
-    level: int  # leading dots
+    level: int  # leading dots; of an import in a declared package, whose name may begin inside of the package: 1
     name: str  # the name taken from the module, "" when the module itself is imported, "*" for all
     line: int
     scope: int

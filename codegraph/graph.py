@@ -311,8 +311,12 @@ class _Overlay(CodeGraph):
             for name, target in global_names(self._path, self.symbols(self._path)):
                 own.setdefault(name, []).append(target)
             self._own_by_global_name = own
-        below = (other for other in self._base.definitions_named(key) if not other.startswith(f"{self._path}\0"))
-        return (*below, *self._own_by_global_name.get(key, ()))
+        below = self._base.definitions_named(key)
+        here = f"{self._path}\0"
+        added = self._own_by_global_name.get(key, ())
+        if not added and not any(other.startswith(here) for other in below):
+            return below
+        return tuple(sorted((*(other for other in below if not other.startswith(here)), *added)))
 
     def _overlay_memo(self, base: CodeGraph, previous: _Overlay | None) -> Memo:
         below, own = base.symbols(self._path), self.symbols(self._path)

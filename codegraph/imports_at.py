@@ -14,11 +14,11 @@ from typing import NamedTuple
 
 from ..languages import Language, language_named
 from ..languages.import_lines import ImportLine, import_line_at
-from .file_graph import Definition, FileGraph
+from .file_graph import MODULE_SCOPE, Definition, FileGraph
 from .graph import CodeGraph
 from .modules import ModuleQuery, directory_of
 from .modules.paths import import_endings, normalised
-from .symbol_table import STAR_IMPORTS, ImportedName, SymbolTable, package_key
+from .symbol_table import NAMESPACE_KINDS, STAR_IMPORTS, ImportedName, SymbolTable, language_family, package_key
 from .syntax import parse_file
 from .typed_resolver import DEFAULT_EXPORT, MODULE_VALUE, TypedResolver, Value
 
@@ -67,6 +67,8 @@ def exports_at(
     graph: CodeGraph, path: str, language: Language, line: ImportLine, before: str, after: str
 ) -> list[Export]:
     """The names that an import line of a module can name next, likeliest first. Those that it names are left out."""
+    if language.package_style == "declared":
+        return _declared_exports(graph, path, language, line, before, after)
     files = _module(graph, path, language, line.module)
     if not files or files[0] == path:
         return []
@@ -96,12 +98,18 @@ def module_paths_at(
     These are paths that other files import, and for a relative path the modules of its directory.
     """
     text = f"{before[: line.start]}\n{after[line.length_after :]}"
+    if language.project_ending:
+        return _namespaces(graph, path, language, line, text)
+    if language.package_style == "declared" and not language.module_style:
+        return _declared_paths(graph, path, language, line, text)
     counts, named = _imported_paths(graph, path, language, line), set[str]()
     if line.names:
         for name in line.names:
             for found in _modules_of_name(graph, path, language, name, line.typed):
                 counts[found] += 1
                 named.add(found)
+    elif language.module_style == "include":
+        named = {found for found in counts if _last_stem(found) == _last_stem(path)}
     elif language.module_style == "go":
         qualifiers = set(_GO_QUALIFIER.findall(text))
         packages = {found: _package_name(found) for found in counts}
@@ -117,18 +125,124 @@ def module_paths_at(
     return sorted(paths, key=lambda each: (-each.is_used, -each.n_importers, each.path))
 
 
+# Declared packages
+
+
+def _declared_paths(graph: CodeGraph, path: str, language: Language, line: ImportLine, text: str) -> list[ModulePath]:
+    """The global names that begin with what is typed: those that other files import, and those of the repository."""
+    file, typed = _parsed(path, text, language), line.typed
+    counts = _imported_names(graph, path, language, typed)
+    for name in _global_names(graph, language, typed):
+        counts.setdefault(name, 0)
+    present = {f"{item.module}.{item.name}" for item in file.imports}
+    package = graph.files[path].package if path in graph.files else file.package
+    found = {
+        name: n
+        for name, n in counts.items()
+        if name not in present and name != typed and name.rpartition(".")[0] != package
+    }
+    read = _unbound_names(path, text, language, {name.rpartition(".")[2] for name in found})
+    paths = [ModulePath(name, n, name.rpartition(".")[2] in read) for name, n in found.items()]
+    return sorted(paths, key=lambda each: (-each.is_used, -each.n_importers, each.path))
+
+
+def _declared_exports(
+    graph: CodeGraph, path: str, language: Language, line: ImportLine, before: str, after: str
+) -> list[Export]:
+    """The names of a package or a class that an import line can name next."""
+    resolver, prefix = TypedResolver(graph), f"{line.module}."
+    counts = _imported_names(graph, path, language, prefix + line.typed)
+    names = {name.removeprefix(prefix) for name in (*counts, *_global_names(graph, language, prefix + line.typed))}
+    text = f"{before[: line.start]}\n{after[line.length_after :]}"
+    used = _unbound_names(path, text, language, names)
+    found = []
+    for name in names - line.names:
+        value = resolver.declared(path, prefix + name) if "." not in name and path in graph.files else None
+        symbols = graph.symbols(value.path) if value is not None else None
+        definition = symbols.definition(value.name) if symbols is not None and value is not None else None
+        if "." not in name:
+            where = value.path if value is not None else ""
+            found.append(Export(name, where, definition, counts[prefix + name], name in used))
+    return sorted(found, key=lambda export: (-export.is_used, -export.n_importers, export.name))
+
+
+def _imported_names(graph: CodeGraph, path: str, language: Language, typed: str) -> Counter[str]:
+    """The global names that begin with a text, with the number of files that import them."""
+    found: Counter[str] = Counter()
+    # An import is `["local","module",level,"name",...]`. A search in packed facts, without decoding.
+    inside = typed.rpartition(".")[0].encode("utf-8", "replace")
+    pattern = re.compile(b'","(' + re.escape(inside) + b'[^"\\\\]*)",0,"([^"*]+)"')
+    family = language_family(language.name)
+    for other, file in graph.files.items():
+        if other != path and language_family(file.language) == family:
+            names = {b"%b.%b" % each for each in pattern.findall(file._outline)}
+            found.update(name for name in (each.decode("utf-8", "replace") for each in names) if _goes_on(typed, name))
+    return found
+
+
+def _goes_on(typed: str, name: str) -> bool:
+    """Whether a name begins with a text, and what follows is no member of a type that is not typed yet."""
+    return name.startswith(typed) and _TYPE_INSIDE.match(name, typed.rfind(".") + 1) is None
+
+
+def _global_names(graph: CodeGraph, language: Language, typed: str) -> Iterator[str]:
+    """The definitions of the repository whose global names begin with a text, and the members of a type in it."""
+    family = language_family(language.name)
+    for file in graph.files.values():
+        package = f"{file.package}." if file.package else ""
+        if language_family(file.language) != family or not package:
+            continue
+        if not (package.startswith(typed) or typed.startswith(package)):
+            continue
+        for definition in file.definitions:
+            name = package + definition.qualified_name
+            is_outermost = "." not in definition.qualified_name
+            if name.startswith(typed) and (is_outermost or typed.startswith(name[: name.rindex(".") + 1])):
+                yield name
+
+
+def _namespaces(graph: CodeGraph, path: str, language: Language, line: ImportLine, text: str) -> list[ModulePath]:
+    """The namespaces that begin with what is typed: those that other files import, and those of the repository."""
+    counts: Counter[str] = Counter()
+    types: dict[str, set[str]] = {}  # of each namespace of the repository the names of its types
+    pattern = re.compile(b'","(' + re.escape(line.typed.encode("utf-8", "replace")) + b'[^"\\\\]*)",[01],"\\*"')
+    for other, file in graph.files.items():
+        if other == path or file.language != language.name:
+            continue
+        counts.update({module.decode("utf-8", "replace") for module in pattern.findall(file._outline)})
+        for definition in file.definitions:
+            around = definition.parent
+            if definition.kind in NAMESPACE_KINDS or (
+                around != MODULE_SCOPE and file.definitions[around].kind not in NAMESPACE_KINDS
+            ):
+                continue
+            inner = definition.qualified_name.rpartition(".")[0]
+            namespace = ".".join(filter(None, (file.package, inner)))
+            if namespace.startswith(line.typed):
+                types.setdefault(namespace, set()).add(definition.name)
+    read = _unbound_names(path, text, language, set().union(*types.values()))
+    file = _parsed(path, text, language)
+    known = {item.module for item in file.imports} | {file.package, line.typed, ""}
+    found = (counts.keys() | types.keys()) - known
+    paths = [ModulePath(name, counts[name], not read.isdisjoint(types.get(name, ()))) for name in found]
+    return sorted(paths, key=lambda each: (-each.is_used, -each.n_importers, each.path))
+
+
+# Modules
+
+
 def _imported_paths(graph: CodeGraph, path: str, language: Language, line: ImportLine) -> Counter[str]:
     """The paths that begin with what is typed, with the number of files that import them."""
     found: Counter[str] = Counter()
     typed, style = line.typed, language.module_style
-    if not typed.startswith("."):
+    if not typed.startswith(".") or style == "include":
         # An import is `["local","module",level,"name",...]`. A search in packed facts, without decoding.
         pattern = re.compile(b'","(' + re.escape(typed.encode("utf-8", "replace")) + b'[^"\\\\]*)",0,"')
         for other, file in graph.files.items():
             if other != path and language_named(file.language).module_style == style:
                 modules = {module.decode("utf-8", "replace") for module in pattern.findall(file._outline)}
                 found.update(module for module in modules if not module.startswith("."))  # relative to the other file
-        return found
+        return _headers(graph, path, language, typed, found) if style == "include" else found
     typed_directory = typed.rpartition("/" if style == "web" else ".")[0]
     here = directory_of(path)
     if style == "web":
@@ -146,6 +260,27 @@ def _imported_paths(graph: CodeGraph, path: str, language: Language, line: Impor
             if written.startswith(typed) and stem not in ("__init__", "index"):
                 found[written] = 0
     return found
+
+
+def _headers(graph: CodeGraph, path: str, language: Language, typed: str, found: Counter[str]) -> Counter[str]:
+    """The included files among the imported paths, which may be namespaces too, and the headers beside a file."""
+    family = language_family(language.name)
+    for module in list(found):
+        if module in language.builtin_names or graph.definitions_named(f"{package_key(language, path, '')}{module}/"):
+            del found[module]
+    here = directory_of(path)
+    for other in graph.files:
+        name = other.rpartition("/")[2]
+        is_header = language_family(graph.files[other].language) == family and not other.endswith(
+            import_endings("include")
+        )
+        if is_header and directory_of(other) == here and other != path and name.startswith(typed):
+            found.setdefault(name, 0)
+    return found
+
+
+def _last_stem(path: str) -> str:
+    return path.rpartition("/")[2].partition(".")[0]
 
 
 def _modules_of_name(graph: CodeGraph, path: str, language: Language, name: str, typed: str) -> Iterator[str]:
@@ -194,7 +329,8 @@ def _package_name(path: str) -> str:
 
 
 def _module(graph: CodeGraph, path: str, language: Language, module: str) -> tuple[str, ...]:
-    return graph.find_module(ModuleQuery(language.module_style, directory_of(path), module))
+    where = path if language.module_separator else directory_of(path)
+    return graph.find_module(ModuleQuery(language.module_style, where, module))
 
 
 def _definitions(graph: CodeGraph, module: Value) -> dict[str, tuple[str, Definition]]:
@@ -216,7 +352,9 @@ def _other_names(graph: CodeGraph, path: str, language: Language) -> Iterator[st
         for name, entries in symbols.entries.items() if symbols is not None else ():
             is_public = "." not in name and name != STAR_IMPORTS and not (prefix and name.startswith(prefix))
             # Most modules import much that they do not export; a package file imports its own modules to export them.
-            is_import = isinstance(entries[0], ImportedName) and not _is_reexport(graph, module, entries[0], language)
+            is_import = isinstance(entries[0], ImportedName) and not (
+                _is_reexport(graph, module, entries[0], language) or _is_child(entries[0], language)
+            )
             if is_public and not is_import and name.isidentifier():
                 yield name
     if language.module_style == "python" and (path.endswith("/") or path.endswith(("__init__.py", "__init__.pyi"))):
@@ -233,8 +371,13 @@ def _is_reexport(graph: CodeGraph, path: str, item: ImportedName, language: Lang
     return bool(found) and _is_package_file(path)
 
 
+def _is_child(item: ImportedName, language: Language) -> bool:
+    """Whether an import is the declaration of a module in another file."""
+    return bool(language.module_separator) and item.module == f"self{language.module_separator}{item.local_name}"
+
+
 def _is_package_file(path: str) -> bool:
-    return path.rpartition("/")[2].partition(".")[0] in ("__init__", "index")
+    return path.rpartition("/")[2].partition(".")[0] in ("__init__", "index") or path.endswith(_RUST_PACKAGES)
 
 
 def _popularity(graph: CodeGraph, path: str, language: Language, module: str, written: str) -> Counter[str]:
@@ -259,13 +402,15 @@ def _stem(module: str) -> str:
     """The last part of what an import of a file writes."""
     directory, _, name = module.rstrip("/").rpartition("/")
     stem = name.partition(".")[0]
-    return directory.rpartition("/")[2] if stem in ("__init__", "index") else stem
+    if module.endswith("/lib.rs"):
+        return "crate"
+    return directory.rpartition("/")[2] if stem in ("__init__", "index", "mod") else stem
 
 
 def _files_naming(graph: CodeGraph, stem: str, but: str) -> Iterator[FileGraph]:
     """The files whose imports may name a module with this last part. A search in packed facts, without decoding."""
     needle = stem.encode("utf-8", "replace")
-    exact = re.compile(rb"[\"/.@]" + re.escape(needle) + rb"(?:\.\w+)?\"")
+    exact = re.compile(rb"[\"/.@:]" + re.escape(needle) + rb"(?:\.\w+)?\"")
     for path, file in graph.files.items():
         if path != but and needle in file._outline and exact.search(file._outline):
             yield file
@@ -284,5 +429,7 @@ def _parsed(path: str, text: str, language: Language) -> FileGraph:
     return parse_file(path, text, language)
 
 
+_RUST_PACKAGES = ("/lib.rs", "/mod.rs")
 _GO_QUALIFIER = re.compile(r"(?<![\w.\"/])(\w+)\.[A-Z]")
+_TYPE_INSIDE = re.compile(r"(?:[a-z]\w*\.)*[A-Z]\w*\.")
 _WORD = re.compile(r"(?<![\w$.])[A-Za-z_$][\w$]*")

@@ -71,9 +71,10 @@ def update_names(old: CodeGraph, new: CodeGraph, tables: _Tables) -> Invalidatio
     new._star_imported = old._star_imported.difference(tables).union(
         path for path, (_, now) in tables.items() if star_imports_of(now)
     )
-    # No answer depends on a file that did not exist; all answers that depend on a removed file are invalid.
+    # No answer depends on a file that did not exist; all answers that depend on a removed file, or on one that now
+    # declares another package, are invalid.
     names = {
-        path: {_ANY} if now is None else changed_names(was, now)
+        path: {_ANY} if now is None or now.package_key != was.package_key else changed_names(was, now)
         for path, (was, now) in tables.items()
         if was is not None
     }
@@ -162,6 +163,8 @@ def global_names(path: str, symbols: SymbolTable | None) -> set[tuple[str, str]]
         return set()
     keyed = ((global_name_key(symbols.language, d.name), d) for d in symbols.definitions)
     found = {(key, f"{path}\0{definition.qualified_name}") for key, definition in keyed if key is not None}
+    attributes = ((global_name_key(symbols.language, name), key) for name, key in symbols.attributes())
+    found.update((key, f"{path}\0{name}") for key, name in attributes if key is not None)
     found.update((key, f"{path}\0{name}") for key, name in symbols.implementation_keys())
     found.update((key, f"{path}\0{name}") for key, name in symbols.extension_keys())
     found.update((global_import_key(family), f"{path}\0{name}") for family, name in symbols.global_imports)

@@ -33,6 +33,7 @@ HOW = (
     "returned type",  # the receiver is the result of a call
     "constructor",  # the __init__ of a class that is called
     "implementation",  # a method of a type that implements the interface of the receiver
+    "trait",  # a method of a trait in scope; the receiver has no such member that is known
     "same package",  # defined in another file of the directory (Go, Java, C#)
     "unique name",  # the only definition of that name in the repository
     "same name",  # one of the few definitions of that name; the receiver is unknown
@@ -55,6 +56,8 @@ def resolve(graph: CodeGraph, path: str, scope: int, dotted: str, line: int | No
     found = TypedResolver(graph).read(path, within, parse_dotted(dotted), line)
     if found is None or found.kind not in (CLASS_VALUE, FUNCTION_VALUE, INSTANCE_VALUE, SUPER_VALUE):
         return ()
+    if graph.definition(found.path, found.name) is None:
+        return ()  # a namespace
     return (Resolution(found.path, found.name, found.how),)
 
 

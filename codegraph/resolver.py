@@ -205,11 +205,18 @@ class Resolver:
             found = self.distinct(found, near)
         if len(found) > MAX_CANDIDATES:
             return []
+        if any(not self._is_definition(*place) for place in found):
+            return []  # an attribute has the name, too
         tests = language_named(language).test_path
         if near and tests and not re.search(tests, near):
             found = [place for place in found if not re.search(tests, place[0])]
         how = "unique name" if len(found) == 1 else "same name"
         return [Resolution(path, name, how) for path, name in sorted(found, key=lambda at: distance(near, at[0]))]
+
+    def _is_definition(self, path: str, name: str) -> bool:
+        symbols = self.symbols(path)
+        self.dependencies.add((path, name))
+        return symbols is None or symbols.definition(name) is not None
 
     def distinct(self, places: list[tuple[str, str]], near: str) -> list[tuple[str, str]]:
         """The definitions without others of the same global name."""

@@ -7,13 +7,12 @@ file; `resolve` follows names across files.
 from __future__ import annotations
 
 import json
-import re
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Mapping
 from typing import NamedTuple, TypeAlias
 
 from ..languages import Language, language_named
-from .file_graph import LAMBDA_OBJECT, MODULE_SCOPE, Binding, Definition, FileGraph
+from .file_graph import LAMBDA_OBJECT, MODULE_SCOPE, OF_ONE_FILE, Binding, Definition, FileGraph
 from .modules import CSHARP_MANIFESTS, manifest_style
 
 MODULE = ""
@@ -88,18 +87,8 @@ class SymbolTable:
     """
 
     __slots__ = (
-        *(
-            "_extensions",
-            "_lambdas",
-            "_members",
-            "definitions",
-            "entries",
-            "has_lambdas",
-            "global_imports",
-            "language",
-            "lines",
-            "package_key",
-        ),
+        *("_extensions", "_lambdas", "_members", "definitions", "entries", "global_imports", "has_lambdas"),
+        *("is_source", "language", "lines", "package_key"),
         "scopes",
     )
 
@@ -110,6 +99,8 @@ class SymbolTable:
         language = language_named(file.language)
         self.package_key = package_key(language, file.path, file.package)
         self.definitions = file.definitions
+        endings = tuple(f".{suffix}" for suffix in language.import_suffixes.split())
+        self.is_source = language.module_style == "include" and file.path.endswith(endings)
         self.scopes = tuple(definition.qualified_name for definition in self.definitions)
         entries: dict[str, list[Entry]] = {}
         lines: dict[str, list[int]] = {}
@@ -152,6 +143,10 @@ class SymbolTable:
         found = self.entries.get(qualified_name)
         return found is not None and is_class(found[0])
 
+    def is_function(self, qualified_name: str) -> bool:
+        found = self.entries.get(qualified_name)
+        return found is not None and isinstance(found[0], Definition) and found[0].kind in FUNCTION_KINDS
+
     def encloses_functions(self, qualified_name: str) -> bool:
         """Whether the names of a scope are known in the functions inside of it."""
         found = self.entries.get(qualified_name)
@@ -163,6 +158,19 @@ class SymbolTable:
             if isinstance(entry, Definition):
                 return entry
         return None
+
+    def is_constructor(self, qualified_name: str) -> bool:
+        """Whether a name is that of a constructor, by the word of the language or by the name of its class."""
+        definition, (owner, _, name) = self.definition(qualified_name), qualified_name.rpartition(".")
+        if definition is None or definition.kind not in FUNCTION_KINDS or not owner:
+            return False
+        if definition.kind == DECLARATION:
+            return name == owner.rpartition(".")[2]
+        return definition.kind == "constructor" or name == language_named(self.language).constructor
+
+    def constructor_of(self, owner: str) -> Definition | None:
+        """The first constructor in the body of a class."""
+        return next((each for each in self.members(owner) if self.is_constructor(each.qualified_name)), None)
 
     def members(self, qualified_name: str) -> tuple[Definition, ...]:
         """The definitions directly in a class or function, in source order."""
@@ -256,6 +264,17 @@ class SymbolTable:
                 if definition.kind in PART_KINDS and self.is_foreign_part(definition.qualified_name):
                     yield f"{family}\0&{definition.name}", definition.qualified_name
 
+    def attributes(self) -> Iterator[tuple[str, str]]:
+        """Names and qualified names of the attributes of classes, which no definition states.
+
+        Where classes change at run time, they count when a member is looked up by its name alone.
+        """
+        if language_named(self.language).has_mixins:
+            for key, entries in self.entries.items():
+                owner, _, name = key.rpartition(".")
+                if isinstance(entries[0], BoundName) and name.isidentifier() and self.is_class(owner):
+                    yield name, key
+
     def implementation_keys(self) -> Iterator[tuple[str, str]]:
         """Keys and qualified names by which the implementations of an interface are found.
 
@@ -289,8 +308,11 @@ class SymbolTable:
         names: set[str] = set()
         for index, definition in enumerate(self.definitions):
             is_type = definition.kind not in FUNCTION_KINDS
+            if not are_open and self.is_foreign_part(definition.qualified_name):
+                continue  # found by `extension_keys`
             if definition.parent in namespaces or (are_open and is_type and definition.parent in types):
-                names.add(definition.qualified_name)
+                if not self.is_hidden(definition):
+                    names.add(definition.qualified_name)
             if definition.kind in NAMESPACE_KINDS and definition.parent in namespaces:
                 namespaces.add(index)
             if is_type and definition.parent in types:
@@ -299,8 +321,10 @@ class SymbolTable:
         for key, entries in self.entries.items():
             if isinstance(entries[0], BoundName) and key.rpartition(".")[0] in owners:
                 names.add(key)
-        pattern = language_named(self.language).shared_names
-        return {name for name in names if re.match(pattern, name.rpartition(".")[2])} if pattern else names
+        language = language_named(self.language)
+        return (
+            {name for name in names if language.is_shared(name.rpartition(".")[2])} if language.shared_names else names
+        )
 
     def namespaces(self) -> set[str]:
         """The declared package of the file, the namespaces that it defines, and those around them."""
@@ -315,6 +339,15 @@ class SymbolTable:
         return {
             ".".join(parts[:end]) for name in found for parts in [name.split(".")] for end in range(1, len(parts) + 1)
         }
+
+    def is_hidden(self, definition: Definition) -> bool:
+        """Whether other files cannot mean a definition: types, macros and static functions of a source file of C."""
+        if not self.is_source or definition.kind in NAMESPACE_KINDS:
+            return False
+        if definition.kind in FUNCTION_KINDS:
+            return definition.kind == "macro" or definition.bases == OF_ONE_FILE
+        around = self.scopes[definition.parent] if definition.parent != MODULE_SCOPE else MODULE
+        return definition.qualified_name.rpartition(".")[0] == around  # else `struct Shop::Till {…}`
 
     def scope_at(self, line: int) -> int:
         """Index of the innermost definition that contains `line`, MODULE_SCOPE outside of all."""

@@ -8,13 +8,23 @@ outside of the repository is known to be outside.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
 from ..languages import Language, language_named
 from .file_graph import ARGUMENT, LAMBDA_OBJECT, RESULT, Definition
 from .modules import contains, directory_of, manifest_style, upwards
-from .resolver import MAX_CANDIDATES, MAX_PLACES, NamePart, Resolution, Resolver, distance, parse_dotted
+from .resolver import (
+    MAX_CANDIDATES,
+    MAX_PLACES,
+    NamePart,
+    Resolution,
+    ResolutionSource,
+    Resolver,
+    distance,
+    parse_dotted,
+)
 from .symbol_table import (
     DECLARATION,
     FUNCTION_KINDS,
@@ -59,6 +69,8 @@ DEFAULT_EXPORT = "default"
 MAX_IMPLEMENTATIONS = 20
 """A method with more candidates for its implementation has none."""
 
+_CALLABLE = frozenset({MODULE_VALUE, CLASS_VALUE, FUNCTION_VALUE})
+
 MAX_PARTS = 60
 """Places of one type that are read."""
 
@@ -66,6 +78,10 @@ MIN_TYPED_NAME = 3
 """Characters; a shorter name of a variable says nothing about its type."""
 
 _OBJECT_KINDS = (INSTANCE_VALUE, CLASS_VALUE)
+_FINAL_KINDS = frozenset({"enum", "struct", "union"})
+_INCLUDE_STEPS = 3
+"""Steps of includes that say which of several definitions of a name a file means."""
+
 INTERFACE_KINDS = frozenset({"interface", "trait"})
 _CONSTRUCTOR_KINDS = frozenset({"constructor", DECLARATION})
 """Kinds of a member with the name of its class."""
@@ -82,6 +98,12 @@ class MethodResolutionOrder(NamedTuple):
 class TypedResolver(Resolver):
     """Resolves names over the files of one snapshot whose languages have types."""
 
+    def __init__(self, source: ResolutionSource) -> None:
+        super().__init__(source)
+        self._nearest: dict[
+            tuple[str, str], tuple[str, str]
+        ] = {}  # file and key -> file and name, of a package's names
+
     # Calls
 
     def targets(self, path: str, within: str, callee: str, line: int) -> tuple[Resolution, ...]:
@@ -93,30 +115,53 @@ class TypedResolver(Resolver):
         last = parts[-1].name
         rules = language_named(symbols.language)
         if len(parts) == 1:
-            found = self.read(path, within, parts, line)
+            found = self.read(path, within, parts, line, is_called=True)
             is_object = found is not None and found.kind == INSTANCE_VALUE and found.how != "self"
             if found is not None and is_object and rules.call_method and rules.has_implicit_object:
                 found = self._function_behind(path, within, last, line, found)
             if found is None and self._may_be_global(path, within, last, rules):
                 around = self.object_around(path, within) if rules.has_mixins else None
                 below = self._below(around, last) if around is not None else ()
-                return below or self._reached_by_name(path, last)
+                if around is not None and not (symbols.is_function(within) and self._is_in_class(path, around.name)):
+                    around = None  # blocks of a class body, and modules, may run for another object
+                if below or rules.global_kinds:
+                    return below or self._global(path, symbols.language, last, rules)
+                found_by_name = self._reached_by_name(path, last, around)
+                return tuple(target for target in found_by_name if self._is_known_in(path, target))
+            if found is not None and found.kind not in _CALLABLE and rules.has_fields_apart:
+                found = self.attribute(path, last)  # `let app: App = app()` calls no variable
+            if found is not None and found.kind == INSTANCE_VALUE and rules.has_implicit_object:
+                found = self._type_of_name(path, within, last, found)
             return self._called(found)
         receiver = self.read(path, within, parts[:-1], line)
         if receiver is None and rules.has_typed_names:
             receiver = self._named_like_type(path, within, parts[-2], last)
         if receiver is not None and receiver.kind == FUNCTION_VALUE and rules.has_bare_calls:
             receiver = self.result(receiver)
-        found = None if receiver is None else self.member(receiver, last)
-        if rules.has_extensions and (found is None or found.kind == OUTSIDE_VALUE):
+        found = None if receiver is None else self.member(receiver, last, is_called=True)
+        if rules.module_separator and (found is None or found.kind == OUTSIDE_VALUE):
+            found = self._path(path, within, parts) or found
+        if receiver is not None and found is not None and (receiver.kind, found.kind) == (CLASS_VALUE, INSTANCE_VALUE):
+            # A variant of an enum is called.
+            return self._called(receiver) if receiver[1:3] == found[1:3] else ()
+        if rules.has_traits_in_scope and (found is None or found.kind == OUTSIDE_VALUE):
+            is_value = self._is_value(path, within, parts[:-1])
+            by_trait = self._trait_method(path, last) if is_value and last not in rules.builtin_names else None
+            if by_trait is not None or receiver is not None:
+                return (by_trait,) if by_trait is not None else ()
+        elif rules.has_extensions and (found is None or found.kind == OUTSIDE_VALUE):
             imported = self._imported_extension(path, last)
             if imported is not None:
                 return self._called(imported)
+            extensions = self._extensions_by_name(path, last, receiver.name if receiver is not None else "")
+            if found is not None or (extensions and rules.declares_all):
+                return tuple(Resolution(each.path, each.name, "unique name") for each in extensions)
         if found is None and last not in rules.builtin_names:
             return self._by_member_name(path, receiver, last, rules)
-        if found is not None and found.kind == OUTSIDE_VALUE and rules.has_extensions:
-            return self._extensions_by_name(path, last, receiver.name if receiver is not None else "", rules)
-        return self._called(self._after(found, parts[-1].operations))
+        targets = self._called(self._after(found, parts[-1].operations))
+        if rules.has_traits_in_scope and receiver is not None and self._is_final(receiver):
+            return tuple(target for target in targets if target.how != "implementation")
+        return targets
 
     def _function_behind(self, path: str, within: str, name: str, line: int, variable: Value) -> Value | None:
         """What a call of the name of a variable means: a function of the same name, if its value cannot be called."""
@@ -134,26 +179,50 @@ class TypedResolver(Resolver):
             below = self._below(receiver, name)
             if below:
                 return below
-        is_open = receiver is None or self._is_open(receiver)
-        if not is_open and not (rules.has_mixins and receiver is not None and receiver.kind in _OBJECT_KINDS):
+        if receiver is not None and rules.has_mixins:
+            is_object = receiver.kind in _OBJECT_KINDS and not self._has_attribute(receiver, name)
+            return self._reached_by_name(path, name, receiver) if is_object else ()
+        if receiver is not None and not self._is_open(receiver):
             return ()
-        if not is_open:
-            return self._reached_by_name(path, name)
-        return tuple(target for target in self.by_name(rules.name, name, near=path) if "." in target.qualified_name)
+        found = [target for target in self.by_name(rules.name, name, near=path) if "." in target.qualified_name]
+        if len(found) > 1 and rules.has_extensions:
+            found = self._bodies(found)
+        if rules.declares_all and (receiver is not None or len(found) > 1):
+            return ()
+        if rules.has_traits_in_scope:  # methods from outside have any name: the type must be one that the file names
+            return tuple(found) if len(found) == 1 and self._is_bound(path, MODULE, _owner_name(found[0])) else ()
+        # In a language without types a single word is too common to mean each of several methods.
+        return tuple(found) if len(found) == 1 or "_" in name or not rules.has_mixins else ()
 
-    def _reached_by_name(self, path: str, name: str) -> tuple[Resolution, ...]:
-        """The only definition of this name, or the only one that objects of several classes may have."""
+    def _reached_by_name(self, path: str, name: str, own: Value | None) -> tuple[Resolution, ...]:
+        """The only definition of this name, or the few that objects of several classes may have.
+
+        `own`: the object that has the method, if it is known; it has no methods of unrelated classes.
+        """
         rules = self._rules(path)
         found = self.by_name(rules.name, name, near=path)
-        if len(found) > 1 and rules.has_mixins:
-            found = [target._replace(how="unique name") for target in found if not self._is_in_class(target)]
-        return tuple(found) if len(found) == 1 else ()
+        if not rules.has_mixins:
+            return tuple(found) if len(found) == 1 else ()
+        is_specific = "_" in name
+        if len(found) > 1 or (own is not None and (not is_specific or self.mro(own.path, own.name).complete)):
+            found = [each for each in found if not self._is_in_class(each.path, each.qualified_name.rpartition(".")[0])]
+        if len(found) == 1:
+            return (found[0]._replace(how="unique name"),)
+        return tuple(found) if own is not None and is_specific else ()
 
-    def _is_in_class(self, target: Resolution) -> bool:
-        """Whether a method belongs to objects of one class, and not to a module that any class may include."""
-        owner = target.qualified_name.rpartition(".")[0]
-        header = self._header(target.path, owner) if owner else None
+    def _is_in_class(self, path: str, owner: str) -> bool:
+        """Whether members of this owner belong to objects of one class, and not of all that include a module."""
+        header = self._header(path, owner) if owner else None
         return header is not None and header.kind not in NAMESPACE_KINDS
+
+    def _has_attribute(self, receiver: Value, name: str) -> bool:
+        """Whether a class has an attribute of this name whose value is unknown."""
+        for path, owner in self.mro(receiver.path, receiver.name).classes:
+            symbols = self.symbols(path)
+            self.dependencies.add((path, f"{owner}.{name}"))
+            if symbols is not None and f"{owner}.{name}" in symbols.entries:
+                return True
+        return False
 
     def _below(self, around: Value, name: str) -> tuple[Resolution, ...]:
         """The methods of this name of classes that extend or include the class of a value."""
@@ -202,6 +271,75 @@ class TypedResolver(Resolver):
             return False  # all names of a package are known
         return rules.has_globals or self._has_outside_stars(path)
 
+    def _bodies(self, targets: list[Resolution]) -> list[Resolution]:
+        """The targets; a method that is declared at one place and defined at another counts once."""
+        found = dict.fromkeys(self._with_body(Value(FUNCTION_VALUE, *target[:2], "")) for target in targets)
+        how = "same name" if len(found) > 1 else "unique name"
+        return [Resolution(each.path, each.name, how) for each in found]
+
+    def _is_known_in(self, path: str, target: Resolution) -> bool:
+        """Whether a plain name in a file can mean a definition; a method needs an object where they have no other use."""
+        rules, symbols = self._rules(target.path), self.symbols(target.path)
+        definition = self._header(target.path, target.qualified_name)
+        if definition is not None and symbols is not None and path != target.path and symbols.is_hidden(definition):
+            return False
+        is_method = definition is not None and definition.kind in ("method", DECLARATION)
+        return rules.has_mixins or not (rules.has_implicit_object and is_method)
+
+    def _global(self, path: str, language: str, name: str, rules: Language) -> tuple[Resolution, ...]:
+        """The definition of a name that all files know: the only one, or the nearest where their kinds are limited."""
+        if not rules.global_kinds:
+            target = self.unique(language, name)
+            return () if target is None else (target,)
+        kinds = rules.global_kinds.split()
+        for target in self.by_name(language, name, near=path):
+            definition = self._header(target.path, target.qualified_name)
+            if definition is not None and definition.kind in kinds:
+                return (target,)
+        return ()
+
+    def _is_final(self, receiver: Value) -> bool:
+        """Whether the type of the receiver has no subtypes."""
+        definition = self._header(receiver.path, receiver.name) if receiver.kind == INSTANCE_VALUE else None
+        return definition is not None and definition.kind in _FINAL_KINDS
+
+    def _is_value(self, path: str, within: str, parts: tuple[NamePart, ...]) -> bool:
+        """Whether an expression is a value, and no path to a module or a type."""
+        head, symbols = parts[0].name, self.symbols(path)
+        if any(part.operations for part in parts) or head in ("?", *self._rules(path).own_object.split()):
+            return True
+        while within and symbols is not None:
+            self.dependencies.add((path, f"{within}.{head}"))
+            if any(isinstance(entry, BoundName) for entry in symbols.entries.get(f"{within}.{head}", ())):
+                return True
+            within = within.rpartition(".")[0]
+        return False
+
+    def _trait_method(self, path: str, name: str) -> Resolution | None:
+        """The method of a trait that the file imports or defines: only these are known for a type without a member."""
+        for trait_path, trait in self.memoised(self.shared, (path, "traits"), self._traits_in_scope, path) or ():
+            found = self.attribute(trait_path, f"{trait}.{name}")
+            if found is not None and found.kind == FUNCTION_VALUE:
+                return Resolution(found.path, found.name, "trait")
+        return None
+
+    def _traits_in_scope(self, path: str) -> tuple[tuple[str, str], ...]:
+        found: dict[tuple[str, str], None] = {}
+        for source in (path, *(module for module, direct in self.star_sources(path) if direct)):
+            symbols = self.symbols(source)
+            self.dependencies.add((source, NAME_LIST))
+            for key, entries in symbols.entries.items() if symbols is not None else ():
+                for entry in entries if key != STAR_IMPORTS else ():
+                    value: Value | None = None
+                    if isinstance(entry, ImportedName) and (entry.name or entry.local_name)[:1].isupper():
+                        value = self._imported(source, entry)
+                    elif isinstance(entry, Definition) and entry.kind in INTERFACE_KINDS:
+                        value = Value(CLASS_VALUE, source, key, "same file")
+                    definition = self._header(value.path, value.name) if value and value.kind == CLASS_VALUE else None
+                    if value is not None and definition is not None and definition.kind in INTERFACE_KINDS:
+                        found.update(dict.fromkeys(self.mro(value.path, value.name).classes))
+        return tuple(found)
+
     def _implementations(self, method: Value) -> tuple[Resolution, ...]:
         """The methods that implement a method of an interface, nearest to it first."""
         owner, _, name = method.name.rpartition(".")
@@ -222,7 +360,7 @@ class TypedResolver(Resolver):
         if len(places) > MAX_IMPLEMENTATIONS:
             return ()
         wanted = self.method_names(path, interface) if is_implicit else set()
-        wanted_type = self.identity(path, interface)
+        wanted_type, own = self.identity(path, interface), (path, f"{interface}.{name}")
         found: list[Resolution] = []
         for other, qualified in sorted(places, key=lambda place: distance(path, place[0])):
             owner = qualified.rpartition(".")[0] if is_implicit else qualified
@@ -234,7 +372,8 @@ class TypedResolver(Resolver):
             else:
                 fits = any(self.identity(*each) == wanted_type for each in self.mro(other, owner).classes)
             member = self.member(value, name) if fits else None
-            if member is not None and member.kind == FUNCTION_VALUE and (member.path, member.name) != (path, name):
+            own = (path, f"{interface}.{name}")
+            if member is not None and member.kind == FUNCTION_VALUE and (member.path, member.name) != own:
                 found.append(Resolution(member.path, member.name, "implementation"))
         return tuple(dict.fromkeys(found))
 
@@ -260,6 +399,8 @@ class TypedResolver(Resolver):
             symbols = self.symbols(value.path)
             if symbols is not None and rules.declares_all and symbols.is_foreign_part(value.name):
                 return ()  # an extension of a type from outside
+            if rules.package_style == "declared" and self._is_namespace(value.path, value.name):
+                return ()
             return (Resolution(value.path, value.name, value.how), *self._constructors(value, rules))
         if value.kind == INSTANCE_VALUE and value.how == "self" and rules.has_implicit_object:
             return self._constructors(value, rules)
@@ -271,7 +412,9 @@ class TypedResolver(Resolver):
 
     def _with_body(self, function: Value) -> Value:
         """The function with a body that a function without one declares; itself without such a function."""
-        definition = self._header(function.path, function.name)
+        symbols = self.symbols(function.path)
+        self.dependencies.add((function.path, function.name))
+        definition = symbols.definition(function.name) if symbols is not None else None
         if definition is None or definition.kind != DECLARATION:
             return function
         key = (function.path, function.name, "body")
@@ -303,11 +446,20 @@ class TypedResolver(Resolver):
     # Names
 
     def read(
-        self, path: str, within: str, parts: tuple[NamePart, ...], line: int | None = None, *, is_type: bool = False
+        self,
+        path: str,
+        within: str,
+        parts: tuple[NamePart, ...],
+        line: int | None = None,
+        *,
+        is_type: bool = False,
+        is_called: bool = False,
     ) -> Value | None:
         """The value of a dotted expression in a scope (a qualified name); None when it is unknown.
 
         `is_type`: the expression is a type, so its first name is none of an object where the language separates them.
+        `is_called`: the expression is called, so it is no module, and a plain name is none of a variable where the
+        language separates them.
         """
         head, operations = parts[0]
         if head == "?":
@@ -317,26 +469,64 @@ class TypedResolver(Resolver):
             value = self._super(path, within)
             operations = operations[1:] if rules.super_is_called else operations
         else:
-            value = self.name(path, within, head, line, is_type=is_type)
+            is_head_called = operations.startswith("(") or (is_called and len(parts) == 1)
+            value = self.name(path, within, head, line, is_type=is_type, is_called=is_head_called)
+            if value is None and rules.module_separator and (parts[1:] or not is_called):
+                value = self._module_at(path, head, "") if not self._is_bound(path, within, head) else None
+            if value is not None and value.kind == INSTANCE_VALUE and is_head_called and rules.has_implicit_object:
+                value = self._type_of_name(path, within, head, value)
         value = self._after(value, operations)
-        for name, operations in parts[1:]:
-            found = None if value is None else self.member(value, name)
-            if rules.has_extensions and (found is None or found.kind == OUTSIDE_VALUE):
-                found = self._imported_extension(path, name) or found
-            if found is None:
-                return None
-            if value is not None and operations and self._returns_receiver(value, found):
-                value = self._after(value._replace(kind=INSTANCE_VALUE, how="returned type"), operations[1:])
-            else:
-                value = self._after(found, operations)
+        for at, (name, operations) in enumerate(parts[1:], start=2):
+            if value is None and not rules.has_extensions:
+                break
+            is_method = operations.startswith("(") or (is_called and at == len(parts) and not operations)
+            head, around = name, value
+            value = None if around is None else self.member(around, name, is_called=is_method)
+            if (
+                rules.has_extensions
+                and not rules.has_traits_in_scope
+                and (value is None or value.kind == OUTSIDE_VALUE)
+            ):
+                value = self._imported_extension(path, name) or value
+                if value is not None and value.kind == OUTSIDE_VALUE and operations[:1] == "(":
+                    extensions = self._extensions_by_name(path, name, around.name if around is not None else "")
+                    value = extensions[0] if len(extensions) == 1 else value
+            if value is None:
+                break
+            if operations[:1] == "(" and around is not None and self._returns_receiver(value):
+                value, operations = around._replace(kind=INSTANCE_VALUE, how="returned type"), operations[1:]
+            value = self._after(value, operations)
+        if value is None and rules.shared_names and not is_type and rules.is_shared(head):
+            return _OUTSIDE  # the constants of the repository are known
+        if rules.module_separator and parts[1:] and (value is None or value.kind == OUTSIDE_VALUE):
+            return self._path(path, within, parts) or value
         return value
 
-    def _returns_receiver(self, receiver: Value, method: Value) -> bool:
-        """Whether an inherited method returns an object of the receiver's class: its result is `Self`."""
-        if method.kind != FUNCTION_VALUE or receiver.kind not in _OBJECT_KINDS or receiver.how == "self":
+    def _path(self, path: str, within: str, parts: tuple[NamePart, ...]) -> Value | None:
+        """The value of a path whose head is a module or a type, where a variable of that name hides it."""
+        head, operations = parts[0]
+        if operations or not within or not self._is_value(path, within, parts[:1]):
+            return None
+        value = self.attribute(path, head)
+        if value is None or value.kind not in (MODULE_VALUE, CLASS_VALUE):
+            return None
+        for name, operations in parts[1:]:
+            value = self._after(self.member(value, name, is_called=True), operations) if value is not None else None
+        return value
+
+    def _returns_receiver(self, function: Value) -> bool:
+        """Whether a method returns the object that it is called of, whatever the class of that object."""
+        if function.kind != FUNCTION_VALUE or not self._rules(function.path).receiver_types:
             return False
-        definition = self._header(method.path, method.name)
-        return definition is not None and definition.returns == "Self"
+        definition = self._header(function.path, function.name)
+        return definition is not None and definition.returns in self._rules(function.path).receiver_types.split()
+
+    def _type_of_name(self, path: str, within: str, name: str, value: Value) -> Value:
+        """The class of this name, where the value of the name is an object that cannot be called."""
+        if value.how == "self" or self.result(value) is not None:
+            return value
+        found = self.name(path, within, name, is_type=True)
+        return found if found is not None and found.kind == CLASS_VALUE else value
 
     def _after(self, value: Value | None, operations: str) -> Value | None:
         """The value after calls "(" and indices "["."""
@@ -350,7 +540,14 @@ class TypedResolver(Resolver):
         return value
 
     def name(
-        self, path: str, within: str, name: str, line: int | None = None, *, is_type: bool = False
+        self,
+        path: str,
+        within: str,
+        name: str,
+        line: int | None = None,
+        *,
+        is_type: bool = False,
+        is_called: bool = False,
     ) -> Value | None:
         """The value of a plain name: local, enclosing functions and classes, module, package, imports, built-ins."""
         symbols = self.symbols(path)
@@ -358,6 +555,7 @@ class TypedResolver(Resolver):
             return None
         rules = language_named(symbols.language)
         only_types = is_type and rules.has_implicit_object
+        is_shared = rules.is_shared(name)
         scope = within
         while scope != MODULE:
             # Members of a class come after those of an object around a lambda in it, local names before them.
@@ -375,14 +573,22 @@ class TypedResolver(Resolver):
                     entries = None  # members of a type from outside of the scope
                 if entries is not None and line is not None and symbols.is_bound_below(scope, key, line):
                     entries = None
-                if entries is not None and (not only_types or _may_be_type(entries)):
+                if entries is not None and is_called and rules.has_function_names:
+                    entries = tuple(entry for entry in entries if not isinstance(entry, BoundName)) or None
+                    value = self._value(path, key, entries[0]) if entries is not None else None
+                    if value is not None and not self._is_constructor(value):
+                        return value
+                elif entries is not None and (not only_types or _may_be_type(entries)):
                     value = self._local(path, key, entries, symbols, line)
-                    if not self._is_constructor(value):
+                    is_own = value is None and rules.has_fields_apart and _names_itself(name, entries)
+                    if not is_own and not self._is_constructor(value):
                         return value
                 elif rules.package_style == "declared" or rules.has_extensions:
                     found = self._member_around(path, scope, name, symbols, rules, only_types)
                     if found is not None:
                         return found
+            if not is_shared and symbols.is_class(scope):
+                break
             if line is not None and symbols.has_lambdas and not lambda_first:
                 found = self._member_of_lambda(path, scope, name, symbols, line)
                 if found is not None:
@@ -418,7 +624,7 @@ class TypedResolver(Resolver):
             return self._in_package(path, symbols.package_key, f"{scope}.{name}") if rules.has_outer_packages else None
         if definition.kind in NAMESPACE_KINDS and rules.package_style == "declared":
             found = self._in_package(path, symbols.package_key, f"{scope}.{name}")
-            if found is not None or definition.kind == "namespace":
+            if found is not None or definition.kind == "namespace" or only_types:
                 return found
         if not rules.has_implicit_object:
             return None
@@ -521,14 +727,18 @@ class TypedResolver(Resolver):
     def _from_elsewhere(self, path: str, key: str, symbols: SymbolTable) -> Value | None:
         """The value of a name that the file does not bind: from its package, those around it, and star imports."""
         rules = language_named(symbols.language)
-        owner = key.rpartition(".")[0]
-        is_closed = rules.package_style == "declared" and not rules.has_open_types
+        owner, _, last = key.rpartition(".")
+        if not rules.is_shared(last):
+            return None
+        is_closed = rules.package_style == "declared" and not (rules.has_open_types or rules.has_extensions)
         if symbols.package_key and not (is_closed and owner and self._is_type(symbols, owner)):
             found = self._in_package(path, symbols.package_key, key)
             if found is not None:
                 return found
         if owner:
-            return None
+            # The star imports of an inline module are those of its file.
+            is_inline = rules.module_separator and not self._is_type(symbols, owner) and symbols.is_class(owner)
+            return self._from_elsewhere(path, key.rpartition(".")[2], symbols) if is_inline else None
         if rules.package_style == "declared":
             family, _, package = symbols.package_key.partition("\0")
             while rules.has_outer_packages and package:
@@ -540,7 +750,20 @@ class TypedResolver(Resolver):
             return self._from_star(path, key, symbols)
         if self._is_private(symbols, key) or STAR_IMPORTS not in symbols.entries:
             return None
-        return self.memoised(self.shared, (path, key), self._star_imported, path, key)
+        found = self.memoised(self.shared, (path, key), self._star_imported, path, key)
+        if found is None and rules.module_separator:
+            return self.memoised(self.shared, (path, key, "star"), self._member_of_stars, path, key)
+        return found
+
+    def _member_of_stars(self, path: str, name: str) -> Value | None:
+        """The value of a name that a star import of an enum or an inline module brings."""
+        symbols = self.symbols(path)
+        for item in symbols.entries.get(STAR_IMPORTS, ()) if symbols is not None else ():
+            owner = self._module_at(path, item.module, "") if isinstance(item, ImportedName) else None
+            found = self.member(owner, name) if owner is not None and owner.kind == CLASS_VALUE else None
+            if found is not None and found.kind != OUTSIDE_VALUE:
+                return found
+        return None
 
     def _is_type(self, symbols: SymbolTable, name: str) -> bool:
         definition = symbols.definition(name)
@@ -571,6 +794,7 @@ class TypedResolver(Resolver):
         project = self._project(directory, ending) if places else ""
         found: dict[str, None] = {}
         for path, module in places:
+            self.dependencies.add((path, STAR_IMPORTS))
             other = directory_of(path)
             if contains(other, directory) if manifest_style(path) else self._project(other, ending) == project:
                 found[module] = None
@@ -585,10 +809,33 @@ class TypedResolver(Resolver):
         """The packages and classes of the repository whose names star imports bring into a file."""
         self.dependencies.add((path, STAR_IMPORTS))
         entries = symbols.entries.get(STAR_IMPORTS, ())
-        modules = [item.module for item in entries if isinstance(item, ImportedName)]
-        modules += self._global_imports(path, symbols)
-        found = (self.declared(path, module) for module in dict.fromkeys(modules))
-        return tuple(value for value in found if value is not None and value.kind in (MODULE_VALUE, CLASS_VALUE))
+        modules = [(item.module, item.level) for item in entries if isinstance(item, ImportedName)]
+        modules += [(module, 0) for module in self._global_imports(path, symbols)]
+        found = (
+            self._declared_around(path, symbols, *module) or self._object_named(path, symbols, module[0])
+            for module in dict.fromkeys(modules)
+        )
+        kinds = (MODULE_VALUE, CLASS_VALUE, INSTANCE_VALUE)
+        return tuple(value for value in found if value is not None and value.kind in kinds)
+
+    def _object_named(self, path: str, symbols: SymbolTable, name: str) -> Value | None:
+        """The object in a variable of a file whose members an import brings: `import builder._`."""
+        if "." in name or not language_named(symbols.language).has_relative_imports:
+            return None
+        for key, entries in symbols.entries.items():
+            if key.rpartition(".")[2] == name and isinstance(entries[0], BoundName):
+                value = self._first(path, key, entries)
+                return self.result(value) if value is not None and value.kind == FUNCTION_VALUE else value
+        return None
+
+    def _declared_around(self, path: str, symbols: SymbolTable, dotted: str, level: int) -> Value | None:
+        """The value of a name in an import: a global name, or with a level one in the packages around the import."""
+        found = self.imported(path, dotted)
+        if found is None and level:
+            around = sorted(symbols.namespaces(), key=lambda package: -len(package))
+            values = (self.declared(path, f"{package}.{dotted}") for package in around)
+            found = next((value for value in values if value is not None), None)
+        return found
 
     def _namespace(self, path: str, symbols: SymbolTable, name: str) -> Value | None:
         """The namespace or package of this name, beginning at the root or in the packages around the file's."""
@@ -599,6 +846,15 @@ class TypedResolver(Resolver):
             if self._source.definitions_named(key):
                 return Value(MODULE_VALUE, "", f"{family}\0{around}{name}.", "import")
         return None
+
+    def imported(self, path: str, dotted: str) -> Value | None:
+        """The value of the path of an import, a global name; in some languages also in the package of the file."""
+        found = self.declared(path, dotted)
+        symbols = self.symbols(path)
+        if found is None and symbols is not None and language_named(symbols.language).has_relative_imports:
+            package = symbols.package_key.partition("\0")[2]
+            return self.declared(path, package + dotted) if package else None
+        return found
 
     def declared(self, path: str, dotted: str) -> Value | None:
         """The value of a global name: a definition, a member of one, or a namespace."""
@@ -617,16 +873,18 @@ class TypedResolver(Resolver):
         self.dependencies.add((key,))
         return Value(MODULE_VALUE, "", key[:-1] + ".", "import") if self._source.definitions_named(key) else None
 
-    def member(self, value: Value, name: str) -> Value | None:
-        """The value of `value.name`."""
+    def member(self, value: Value, name: str, *, is_called: bool = False) -> Value | None:
+        """The value of `value.name`, of a method if it is called and the language has fields of the same name."""
         kind, path = value.kind, value.path
         if kind == OUTSIDE_VALUE:
             return _OUTSIDE
         if kind == MODULE_VALUE:
             return self._module_member(value, name)
         if name.startswith(ARGUMENT):
-            called = self._called(value)  # of a class its constructor
-            return self.attribute(called[-1].path, f"{called[-1].qualified_name}.{name}") if called else None
+            if kind == FUNCTION_VALUE:
+                return self.attribute(path, f"{value.name}.{name}")
+            called = self._called(value)[-1:]  # of a class its constructor
+            return self.attribute(called[0].path, f"{called[0].qualified_name}.{name}") if called else None
         if kind == COLLECTION_VALUE:
             return self._collection_method(value, name)
         if kind == FUNCTION_VALUE or (kind == METHOD_VALUE and self._rules(path).has_bare_calls):
@@ -634,27 +892,41 @@ class TypedResolver(Resolver):
             result = self.result(value)
             if result is None or result.kind == FUNCTION_VALUE:  # a function may return itself
                 return None
-            return self.member(result, name)
-        classes, complete, n_parts = self.mro(path, value.name)
-        for depth, (class_path, class_name) in enumerate(classes[n_parts:] if kind == SUPER_VALUE else classes):
-            found = self.attribute(class_path, f"{class_name}.{name}")
-            if found is None:
-                continue
-            if found.kind == OUTSIDE_VALUE:
+            return self.member(result, name, is_called=is_called)
+        own_how = "class attribute" if kind == CLASS_VALUE and value.how != "self" else value.how
+        has_fields_apart = self._rules(path).has_fields_apart and kind == INSTANCE_VALUE
+        if kind != SUPER_VALUE and not has_fields_apart:
+            found = self._own_member(path, value.name, name, own_how)
+            if found is not None:
                 return found
-            elsewhere = found.path != class_path and found.how != "same package"
-            if elsewhere or found.name != f"{class_name}.{name}":
-                return found._replace(how="typed attribute")
-            if kind == SUPER_VALUE:
-                how = "super"
-            elif depth >= n_parts:
-                how = "inherited"
-            else:
-                how = "class attribute" if kind == CLASS_VALUE and value.how != "self" else value.how
-            return found._replace(how=how)
+        classes, complete, n_parts = self.mro(path, value.name)
+        for depth, owner in enumerate(classes[n_parts:] if kind == SUPER_VALUE else classes):
+            how = "super" if kind == SUPER_VALUE else "inherited" if depth >= n_parts else own_how
+            if owner == (path, value.name) and not has_fields_apart:
+                continue
+            found = self._own_member(*owner, name, how)
+            if has_fields_apart and found is not None and is_called != (found.kind == FUNCTION_VALUE):
+                found = None if is_called else self._field(owner[0], f"{owner[1]}.{name}") or found
+            if found is not None:
+                return found
         if kind == SUPER_VALUE:
             return None if complete else _OUTSIDE
         return self._outside_of_class(value, classes, name)
+
+    def _own_member(self, path: str, owner: str, name: str, how: str) -> Value | None:
+        """The value of a name that a class itself has, reached in the given way."""
+        found = self.attribute(path, f"{owner}.{name}")
+        if found is None or found.kind == OUTSIDE_VALUE:
+            return found
+        elsewhere = found.path != path and found.how != "same package"
+        return found._replace(how="typed attribute" if elsewhere or found.name != f"{owner}.{name}" else how)
+
+    def _field(self, path: str, key: str) -> Value | None:
+        """The value of a field, which a method of the same name does not hide."""
+        symbols = self.symbols(path)
+        entries = symbols.entries.get(key, ()) if symbols is not None else ()
+        fields = tuple(entry for entry in entries if isinstance(entry, BoundName))
+        return self.memoised(self.shared, (path, key, "field"), self._first, path, key, fields)
 
     def _outside_of_class(self, value: Value, classes: tuple[tuple[str, str], ...], name: str) -> Value | None:
         """A member that no class of the value has: an extension, the making of an object, an unwrapping."""
@@ -663,14 +935,18 @@ class TypedResolver(Resolver):
             found = self.extension(value.path, classes, name)
             if found is not None:
                 return found._replace(how=value.how)
-        if value.kind == CLASS_VALUE and rules.new_method and name == rules.new_method:
+        if value.kind == CLASS_VALUE and name in rules.new_method.split():
             return value
         if value.kind == INSTANCE_VALUE and name in rules.identity_methods.split():
             return value._replace(kind=METHOD_VALUE, how="returned type")
-        return None
+        is_known = rules.has_traits_in_scope and value.kind in (CLASS_VALUE, INSTANCE_VALUE)
+        return _OUTSIDE if rules.declares_all or is_known else None
 
-    def extension(self, path: str, classes: tuple[tuple[str, str], ...], name: str) -> Value | None:
-        """The member of a class that is defined outside of it; the nearest to a file if there are several."""
+    def extension(self, path: str, classes: tuple[tuple[str, str], ...], name: str, of: str = "") -> Value | None:
+        """The member of a class that is defined outside of it; the nearest to a file if there are several.
+
+        `of` is `ELEMENTS` for the collections of objects of the class.
+        """
         symbols = self.symbols(path)
         if symbols is None:
             return None
@@ -678,7 +954,7 @@ class TypedResolver(Resolver):
         if not places:
             return None
         types = {self.identity(*each) for each in classes}
-        lasts = {owner.rpartition(".")[2] for _, owner in classes}
+        lasts = {owner.rpartition(".")[2] + of for _, owner in classes}
         for other, key in places:
             table = self.symbols(other)
             extension = table.extensions.get(key) if table is not None else None
@@ -689,20 +965,60 @@ class TypedResolver(Resolver):
                 return self.attribute(other, key)
         return None
 
-    def _extensions_by_name(self, path: str, name: str, type_name: str, rules: Language) -> tuple[Resolution, ...]:
+    def _extensions_by_name(self, path: str, name: str, type_name: str = "") -> tuple[Value, ...]:
         """The few extensions of this name of types from outside of the repository; of one type if it is known."""
+        rules = self._rules(path)
         places = self._places(f"{language_family(rules.name)}\0+{name}", path)
-        found = [place for place in places if self._is_of_outside(*place)]
-        if rules.declares_all and found:
-            owners = {place: self._outside_owner(path, *place) for place in found}
-            exact = [place for place in found if owners[place] == type_name]
-            is_standard = type_name in rules.builtin_names
-            others = [
-                place for place in found if owners[place] and not (is_standard and owners[place] in rules.builtin_names)
-            ]
-            found = exact if exact or name in rules.builtin_names else others
-        found = self.distinct(found, path) if len(found) <= MAX_PLACES else found
-        return tuple(Resolution(*place, "unique name") for place in found) if len(found) <= MAX_CANDIDATES else ()
+        places = [place for place in places if self._is_of_outside(*place)]
+        if rules.has_extension_packages:
+            packages = self._visible_packages(path)
+            places = [place for place in places if self._package_around(*place) in packages]
+        elif rules.declares_all and (type_name or name in rules.builtin_names):
+            places = self._of_outside_type(path, places, type_name, name in rules.builtin_names, rules)
+        places = self.distinct(places, path) if len(places) <= MAX_PLACES else places
+        values = (self.attribute(*place) for place in places)
+        found = dict.fromkeys(value for value in values if value is not None and value.kind == FUNCTION_VALUE)
+        return tuple(found) if len(found) <= MAX_CANDIDATES else ()
+
+    def _of_outside_type(
+        self, path: str, places: list[tuple[str, str]], type_name: str, is_builtin: bool, rules: Language
+    ) -> list[tuple[str, str]]:
+        """The extensions of one type from outside of the repository; without any, those of types that it may be."""
+        owners = {place: self._outside_owner(path, *place) for place in places}
+        exact = [place for place in places if owners[place] == type_name]
+        if exact or is_builtin:
+            return exact
+        is_standard = type_name in rules.builtin_names
+        return [
+            place for place in places if owners[place] and not (is_standard and owners[place] in rules.builtin_names)
+        ]
+
+    def _package_around(self, path: str, key: str) -> str:
+        """The package or namespace that holds a member outside of its type."""
+        symbols = self.symbols(path)
+        self.dependencies.add((path, key))
+        extension = symbols.extensions.get(key) if symbols is not None else None
+        if symbols is None or extension is None:
+            return ""
+        return (symbols.package_key.partition("\0")[2] + extension.scope).rstrip(".")
+
+    def _visible_packages(self, path: str) -> frozenset[str]:
+        """The packages and namespaces whose names a file can use: its own, those around it, and imported ones."""
+        return self.memoised(self.local, (path, "packages"), self._find_visible_packages, path) or frozenset()
+
+    def _find_visible_packages(self, path: str) -> frozenset[str]:
+        symbols = self.symbols(path)
+        if symbols is None:
+            return frozenset()
+        self.dependencies.add((path, NAME_LIST))
+        found = {"", *symbols.namespaces()}
+        for value in self._star_packages(path, symbols):
+            if value.kind == MODULE_VALUE:
+                found.add(value.name.partition("\0")[2].rstrip("."))
+            else:  # a namespace that is a definition, or a class with static members
+                name = self.identity(value.path, value.name).partition("\0")[2]
+                found |= {name, name.rpartition(".")[0]}
+        return frozenset(found)
 
     def _imported_extension(self, path: str, name: str) -> Value | None:
         """The only extension that an import of this name means, whatever the type that it belongs to."""
@@ -804,11 +1120,18 @@ class TypedResolver(Resolver):
             return value
         if value.kind == COLLECTION_VALUE:
             return Value(INSTANCE_VALUE, value.path, value.name, "typed local")
-        definition = self._header(value.path, value.name) if value.kind == INSTANCE_VALUE else None
-        for base in definition.bases if definition is not None else ():
-            if base.endswith(ELEMENTS):
-                return self.element(self._typed(value.path, value.name.rpartition(".")[0], base))
-        return None
+        if value.kind != INSTANCE_VALUE:
+            return None
+        index_method = self._rules(value.path).index_method
+        index = self.member(value, index_method) if index_method else None
+        if index is not None:
+            return self.result(index)
+        classes, _, n_parts = self.mro(value.path, value.name)
+        for path, name in classes[:n_parts]:
+            for base in self._bases(path, name):
+                if base.endswith(ELEMENTS):
+                    return self.element(self._typed(path, name.rpartition(".")[0], base))
+        return value if index_method else None
 
     def exports(self, module: Value) -> Mapping[str, Value]:
         """The definitions under the public names of a module or a package, its own and imported ones."""
@@ -870,6 +1193,10 @@ class TypedResolver(Resolver):
         """The value of a local name: the latest assignment before `line`."""
         lines = symbols.lines.get(key)
         given, latest = "", 0
+        if lines is not None and language_named(symbols.language).has_function_names:
+            variables = [at for at, entry in enumerate(entries) if isinstance(entry, BoundName)]
+            if variables:
+                entries, lines = tuple(entries[at] for at in variables), tuple(lines[at] for at in variables)
         if lines is not None and line is not None:
             latest = max((at for at in lines if at <= line), default=lines[0])
             entries = tuple(entry for entry, at in zip(entries, lines, strict=True) if at == latest)
@@ -904,9 +1231,12 @@ class TypedResolver(Resolver):
         if key == f"{scope}.{parts[0].name}" and (entry.how == "call" or len(parts) > 1):
             if self._rules(path).has_implicit_object:
                 scope = scope.rpartition(".")[0]  # `val shop = shop()`, `let shop = shop.copy` read outer names
-        value = self.read(path, scope, parts)
-        if entry.how == "call":
-            value = self.result(value)
+        if entry.how == "call" and "." in entry.value and self._rules(path).receiver_types:
+            value = self.read(path, scope, parse_dotted(f"{entry.value}()"))
+        else:
+            value = self.read(path, scope, parts, is_called=entry.how == "call")
+            if entry.how == "call":
+                value = self.result(value)
         return value._replace(how="typed local") if value is not None and value.kind == INSTANCE_VALUE else value
 
     def _typed(self, path: str, scope: str, type_text: str) -> Value | None:
@@ -925,10 +1255,13 @@ class TypedResolver(Resolver):
         directory = directory_of(path)
         rules = self._rules(path)
         if rules.package_style == "declared":
-            value = self.declared(path, f"{item.module}.{item.name}" if item.name else item.module)
+            symbols, dotted = self.symbols(path), ".".join(filter(None, (item.module, item.name)))
+            value = None if symbols is None else self._declared_around(path, symbols, dotted, item.level)
             if value is None:
                 return _OUTSIDE
             return value._replace(how="import") if value.kind in (CLASS_VALUE, FUNCTION_VALUE) else value
+        if rules.module_separator:
+            return self._module_at(path, item.module, item.name)
         style = rules.module_style
         module = "." * item.level + item.module
         if not item.name and style == "python" and item.local_name == item.module.partition(".")[0]:
@@ -948,11 +1281,39 @@ class TypedResolver(Resolver):
         value = self._module_member(target, item.name)
         return None if value is None else _as_imported(value, found[0], item.name)
 
+    def _module_at(self, path: str, module: str, name: str) -> Value | None:
+        """The value of a module path, or of a name in it, where a part may also be a type or an imported name."""
+        rules = self._rules(path)
+        found = self.module(rules.module_style, path, module)
+        if found:
+            target: Value | None = Value(MODULE_VALUE, found[0], "", "import")
+        else:
+            outer, separator, last = module.rpartition(rules.module_separator)
+            target = self._module_at(path, outer, last) if separator else self.attribute(path, module) or _OUTSIDE
+        if target is None or not name:
+            return target
+        value = self.member(target, name)
+        return value if value is None or not found else _as_imported(value, found[0], name)
+
+    def import_files(self, path: str, item: ImportedName, name: str) -> tuple[str, ...]:
+        """The files of the module from which an import takes a name; of a declared package those that define it."""
+        rules, symbols = self._rules(path), self.symbols(path)
+        if rules.package_style == "declared" and symbols is not None:
+            family = symbols.package_key.partition("\0")[0]
+            return tuple(place for place, _ in self._places(f"{family}\0{item.module}.{name}", path))
+        if rules.module_separator:
+            value = self._module_at(path, item.module, "")
+            return (value.path,) if value is not None and value.kind == MODULE_VALUE and value.path else ()
+        return self.module(rules.module_style, directory_of(path), "." * item.level + item.module)
+
     def _default_export(self, module: Value) -> Value | None:
         """What `export default` or `module.exports =` gives of a module."""
         if not module.path or module.path.endswith("/"):
             return None
-        value = self.attribute(module.path, DEFAULT_EXPORT)
+        name = DEFAULT_EXPORT
+        if self._rules(module.path).module_separator:  # `pub mod serve; pub use serve::serve;`
+            name = re.sub(r"(?:/mod)?\.\w+$", "", module.path).rpartition("/")[2]
+        value = self.attribute(module.path, name)
         return None if value is None or value.kind == MODULE_VALUE else _as_imported(value, module.path, value.name)
 
     def _module_member(self, module: Value, name: str) -> Value | None:
@@ -974,15 +1335,57 @@ class TypedResolver(Resolver):
         """The value of a qualified name of a package, from the file that defines it; the nearest of several."""
         full = package + key
         self.dependencies.add((full,))
-        places = [place.partition("\0")[::2] for place in self._source.definitions_named(full)]
-        if len(places) > 1 and self._rules(path).package_style == "declared":
-            places.sort(key=lambda place: (not _is_named_like(*place), distance(path, place[0])))
-        for other, name in places[:1]:
-            value = self.attribute(other, name) if (other, name) != (path, key) else None
-            if value is None or value.kind not in (CLASS_VALUE, FUNCTION_VALUE):
-                return value
-            return value._replace(how="same package")
-        return None
+        place = self._nearest.get((path, full))
+        if place is None:
+            places = [place.partition("\0")[::2] for place in self._source.definitions_named(full)]
+            place = self._nearest_of(path, places) if places else ("", "")
+            if self._rules(path).module_style != "include":  # included files are dependencies of each answer
+                self._nearest[path, full] = place
+        other, name = place
+        if other and self._is_namespace(other, name):
+            if self._rules(path).module_style != "include":
+                return Value(MODULE_VALUE, "", f"{full}.", "import")
+            if path and name == key:
+                return Value(CLASS_VALUE, path, key, "same package")  # its names are looked up as the file means them
+        value = self.attribute(other, name) if other and place != (path, key) else None
+        if value is None or value.kind not in (CLASS_VALUE, FUNCTION_VALUE):
+            return value
+        return value._replace(how="same package")
+
+    def _nearest_of(self, path: str, places: list[tuple[str, str]]) -> tuple[str, str]:
+        """The place of a global name that a file means: an included one, one in a file of its name, a near one."""
+        if len(places) == 1 or self._rules(path).package_style != "declared" or self._is_namespace(*places[0]):
+            return places[0]
+        for steps in range(_INCLUDE_STEPS if self._rules(path).module_style == "include" else 0):
+            included = self._included(path, steps)
+            found = [place for place in places if place[0] in included]
+            if found:
+                places = found
+                break
+        return min(places, key=lambda place: (not _is_named_like(*place), distance(path, place[0])))
+
+    def _is_namespace(self, path: str, name: str) -> bool:
+        """Whether a definition is a namespace: all places of one are alike, and they are many."""
+        definition = self._header(path, name)
+        return definition is not None and definition.kind == "namespace"
+
+    def _included(self, path: str, steps: int) -> Mapping[str, None]:
+        """The files that a file includes after so many steps through other files, and the source files of headers."""
+        key = (path, STAR_IMPORTS, "files", str(steps))
+        return self.memoised(self.shared, key, self._find_included, path, steps) or {}
+
+    def _find_included(self, path: str, steps: int) -> Mapping[str, None]:
+        found: dict[str, None] = {}
+        for file in list(self._included(path, steps - 1))[:MAX_PARTS] if steps else (path,):
+            symbols = self.symbols(file)
+            self.dependencies.add((file, STAR_IMPORTS))
+            if symbols is not None and (not symbols.is_source or not steps):
+                modules = (
+                    item.module for item in symbols.entries.get(STAR_IMPORTS, ()) if isinstance(item, ImportedName)
+                )
+                for module in modules:
+                    found.update(dict.fromkeys(self.module("include", directory_of(file), module)))
+        return found
 
     def _collection_method(self, collection: Value, name: str) -> Value:
         rules = self._rules(collection.path)
@@ -990,9 +1393,18 @@ class TypedResolver(Resolver):
             return collection._replace(kind=METHOD_VALUE, how="returned type")
         if name in rules.collection_methods.split():
             return collection._replace(kind=METHOD_VALUE, how="typed local")
+        if rules.has_extensions:
+            classes = self.mro(collection.path, collection.name).classes
+            found = self.extension(collection.path, classes, name, of=ELEMENTS)
+            if found is not None:
+                return found._replace(how=collection.how)
         return _OUTSIDE
 
     def _submodule(self, path: str, name: str) -> Value | None:
+        rules = self._rules(path)
+        if rules.module_separator:
+            found = self.module(rules.module_style, path, f"self{rules.module_separator}{name}")
+            return Value(MODULE_VALUE, found[0], "", "import") if found else None
         if self._rules(path).module_style not in ("python", ""):
             return None
         if not path.endswith(("/", "__init__.py", "__init__.pyi")):
@@ -1046,8 +1458,12 @@ class TypedResolver(Resolver):
         found = []
         for item in symbols.entries.get(STAR_IMPORTS, ()):
             if isinstance(item, ImportedName):
-                style = language_named(symbols.language).module_style
-                files = self.module(style, directory_of(path), "." * item.level + item.module)
+                rules = language_named(symbols.language)
+                if rules.module_separator:
+                    value = self._module_at(path, item.module, "")
+                    found.append(value.path if value is not None and value.kind == MODULE_VALUE else "")
+                    continue
+                files = self.module(rules.module_style, directory_of(path), "." * item.level + item.module)
                 found.append(files[0] if files and not files[0].endswith("/") else "")
         return found
 
@@ -1105,14 +1521,31 @@ class TypedResolver(Resolver):
             key = f"{name}.{RESULT}"
             self.dependencies.add((path, key))
             entries = symbols.entries.get(key)
-            value = None if entries is None else self._first(path, key, entries)
+            if entries is not None:
+                value = self._first(path, key, entries)
+            else:
+                value = _OUTSIDE if language_named(symbols.language).declares_all else None
         elif definition.returns in ("Self", "typing.Self", "typing_extensions.Self"):
             around = self.object_around(path, name)
             return None if around is None else around._replace(how="returned type")
         else:
             # A type parameter belongs to the function itself.
             value = self._typed(path, name, definition.returns)
+            if value is not None and value.kind == OUTSIDE_VALUE and self._is_type_parameter(path, name, definition):
+                return None  # the type arguments of the object decide
         return value if value is None or value.kind == OUTSIDE_VALUE else value._replace(how="returned type")
+
+    def _is_type_parameter(self, path: str, name: str, function: Definition) -> bool:
+        """Whether the result of a function is a type parameter of itself or of a class around it."""
+        symbols, scope = self.symbols(path), name
+        while scope and symbols is not None:
+            key = f"{scope}.{function.returns.removesuffix(ELEMENTS)}"
+            self.dependencies.add((path, key))
+            entries = symbols.entries.get(key)
+            if entries is not None:
+                return isinstance(entries[0], BoundName) and entries[0].how == "alias"
+            scope = scope.rpartition(".")[0]
+        return False
 
     def _header(self, path: str, name: str) -> Definition | None:
         """The definition of a name, for its bases or its return annotation."""
@@ -1129,12 +1562,14 @@ class TypedResolver(Resolver):
             if value is not None and value.kind == CLASS_VALUE and (value.path, value.name) != (path, name):
                 return self.mro(value.path, value.name)
         if definition.kind == "namespace":  # its names are global
-            return MethodResolutionOrder(((path, name),), True)
+            return MethodResolutionOrder(((path, name),), False)
         parts = self._parts(path, name, symbols)
         found, complete = [*parts], True
         for part_path, part in parts:
             around = part.rpartition(".")[0]
             for base in self._bases(part_path, part):
+                if base.endswith(ELEMENTS):  # an iterator has no members of its elements
+                    continue
                 value = self.read(part_path, around, parse_dotted(base), is_type=True)
                 if value is None or value.kind != CLASS_VALUE:
                     complete = complete and base == "object"
@@ -1215,6 +1650,16 @@ def _is_named_like(path: str, name: str) -> bool:
     """Whether a file has the name of a definition, in any style of letters."""
     stem = path.rpartition("/")[2].partition(".")[0]
     return stem.replace("_", "").replace("-", "").lower() == name.rpartition(".")[2].replace("_", "").lower()
+
+
+def _owner_name(target: Resolution) -> str:
+    """The name of the type of a method."""
+    return target.qualified_name.rpartition(".")[0].rpartition(".")[2]
+
+
+def _names_itself(name: str, entries: tuple[Entry, ...]) -> bool:
+    """Whether a value of a variable begins with the name of the variable, which means an outer name there."""
+    return any(isinstance(entry, BoundName) and parse_dotted(entry.value)[0].name == name for entry in entries)
 
 
 def _as_imported(value: Value, module: str, name: str) -> Value:

@@ -67,6 +67,7 @@ class Walk:
         self.bindings: list[Binding] = []
         self.problems: list[str] = []
         self.package = ""  # the declared package or namespace
+        self.type_parameters: dict[int, Mapping[str, str]] = {}  # by definition; readers set and read them
         self.index = 0  # the listed node that is or contains the present node
         self.depth = 0  # edges from there down to the present node
         self.scope = MODULE_SCOPE  # innermost definition around the present node; a reader sets it for the children

@@ -38,6 +38,9 @@ FINDERS: dict[ModuleStyle, tuple[str, tuple[str, ...]]] = {
         ("package.json", "tsconfig.json", "jsconfig.json", "deno.json", "pnpm-workspace.yaml"),
     ),
     "go": ("packages of modules", ("go.mod", "go.work")),
+    "rust": ("modules of crates", ("Cargo.toml",)),
+    "lua": ("files of the module's name", ()),
+    "source": ("sourced files", ()),
     "include": ("included files", ()),
     "class": ("files and folders of the class's name", ()),
 }

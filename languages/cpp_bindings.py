@@ -97,12 +97,16 @@ def _bind(walk: SyntaxWalk, name: Node, how: str, value: str) -> None:
 
 def read_range_loop(walk: SyntaxWalk, node: Node) -> None:
     """`for (auto& shop : shops)`."""
-    described, right = node.child_by_field_name("type"), node.child_by_field_name("right")
     shape = read_declarator(node.child_by_field_name("declarator"))
+    bind_element(walk, node.child_by_field_name("type"), shape, node.child_by_field_name("right"))
+
+
+def bind_element(walk: SyntaxWalk, described: Node | None, shape: Declarator, collection: Node | None) -> None:
+    """Bind the variable of a loop over a collection."""
     if described is None or described.type != "placeholder_type_specifier":
         bind_declared(walk, described, shape)
         return
-    how, text = value_of(walk, right) if right is not None else _UNKNOWN
+    how, text = value_of(walk, collection) if collection is not None else _UNKNOWN
     if how == "call":
         how, text = "alias", f"{text}()"
     if how == "alias":
@@ -124,12 +128,16 @@ def read_catch(walk: SyntaxWalk, node: Node) -> None:
 
 def read_lambda(walk: SyntaxWalk, node: Node) -> None:
     """`[s = std::move(t)](Cart* cart) {…}`."""
-    captures = node.child_by_field_name("captures")
+    bind_captures(walk, node.child_by_field_name("captures"))
+    bind_parameters(walk, read_declarator(node.child_by_field_name("declarator")).parameters)
+
+
+def bind_captures(walk: SyntaxWalk, captures: Node | None) -> None:
+    """Bind the captures of a lambda that have a value."""
     for capture in captures.named_children if captures is not None else ():
         name, value = capture.child_by_field_name("left"), capture.child_by_field_name("right")
         if capture.type == "lambda_capture_initializer" and name is not None and value is not None:
             _bind(walk, name, *value_of(walk, value))
-    bind_parameters(walk, read_declarator(node.child_by_field_name("declarator")).parameters)
 
 
 # Values

@@ -36,7 +36,9 @@ if TYPE_CHECKING:
 DECLARATION = "declaration"
 """The kind of a function without a body."""
 
+_FUNCTIONS = frozenset({"constructor", "function", "method"})
 _RESULT = "()"  # `codegraph.file_graph.RESULT`
+_OF_ONE_FILE = ("static",)  # `codegraph.file_graph.OF_ONE_FILE`
 _FIXTURE_TESTS = frozenset({"TEST_F", "TEST_P", "TYPED_TEST", "TYPED_TEST_P"})
 
 # Functions
@@ -45,28 +47,54 @@ _FIXTURE_TESTS = frozenset({"TEST_F", "TEST_P", "TYPED_TEST", "TYPED_TEST_P"})
 def read_function(walk: SyntaxWalk, node: Node) -> None:
     """A function or a method with a body; in a class also `= default` and `= 0`."""
     shape = read_declarator(node.child_by_field_name("declarator"))
-    if shape.name is None or shape.parameters is None:
-        return
     described, body = node.child_by_field_name("type"), node.child_by_field_name("body")
+    if shape.parameters is None and described is not None and _is_in_function(walk):
+        walk.add_call(node, named_type(walk, described))  # `LIST_EACH(list) {…}`
+        return
+    is_declared = body is None and any(child.type == "pure_virtual_clause" for child in node.named_children)
+    if define_function(walk, node, described, shape, is_declared=is_declared):
+        is_deduced = described is not None and described.type == "placeholder_type_specifier" and shape.result is None
+        if is_deduced and body is not None:
+            _bind_result(walk, body)
+
+
+def define_function(
+    walk: SyntaxWalk, node: Node, described: Node | None, shape: Declarator, *, is_declared: bool = False
+) -> bool:
+    """Add a function that begins at a node and bind its parameters; False for what is none."""
+    if shape.name is None or shape.parameters is None:
+        return False
     name = scoped_name(walk, shape.name)
     owner, _, last = name.rpartition(".")
     if described is None and not owner and last.startswith(("TEST", "TYPED_TEST")):
         name, owner = _test_name(walk, last, shape.parameters)
     if not name:
-        return
+        return False
+    if described is None and not owner and _is_in_function(walk):
+        walk.add_call(node, name)  # `LIST_EACH(list, item) {…}`
+        return False
     around = walk.definitions[walk.scope].name if in_class(walk) else ""
-    kind = _function_kind(last, owner, around)
-    if body is None and any(child.type == "pure_virtual_clause" for child in node.named_children):
-        kind = DECLARATION
+    kind = DECLARATION if is_declared else _function_kind(last, owner, around)
     returns = declared_type(walk, described, shape)
-    walk.add_definition(node, name, kind, header_line=shape.name.start_point[0], returns=returns)
+    is_static = kind == "function" and not around and _is_static(node)
+    bases = _OF_ONE_FILE if is_static else ()
+    walk.add_definition(node, name, kind, header_line=shape.name.start_point[0], bases=bases, returns=returns)
     bind_type_parameters(walk, node)
     if owner:
         walk.add_binding(walk.scope, "this", "annotation", owner, node)
     bind_parameters(walk, shape.parameters)
-    is_deduced = described is not None and described.type == "placeholder_type_specifier" and shape.result is None
-    if is_deduced and body is not None:
-        _bind_result(walk, body)
+    return True
+
+
+def _is_in_function(walk: SyntaxWalk) -> bool:
+    return walk.scope != MODULE_SCOPE and walk.definitions[walk.scope].kind in _FUNCTIONS
+
+
+def _is_static(node: Node) -> bool:
+    for child in node.children[:3]:
+        if child.type == "storage_class_specifier" and child.end_byte - child.start_byte == len("static"):
+            return child.child_count == 0 or child.children[0].type == "static"
+    return False
 
 
 def _function_kind(name: str, owner: str, around: str) -> str:
@@ -151,9 +179,19 @@ def _add_construction(
             return
         if declarator.child_count > 2:  # `Shop shop = {1}`
             return
-    elif not shape.is_function:
+    elif not shape.is_function or shape.parameters is None:
         return
+    else:
+        _add_argument_calls(walk, shape.parameters)
     walk.add_call(node, named_type(walk, described))
+
+
+def _add_argument_calls(walk: SyntaxWalk, parameters: Node) -> None:
+    """`Shop shop(make());` reads as the declaration of a function that has a function as its parameter."""
+    for each in parameters.named_children:
+        declarator = each.child_by_field_name("declarator")
+        if declarator is not None and declarator.type == "abstract_function_declarator":
+            walk.add_call(each, named_type(walk, each.child_by_field_name("type")))
 
 
 def _is_anonymous(described: Node) -> bool:
@@ -184,14 +222,15 @@ def read_friend(walk: SyntaxWalk, node: Node) -> ScopedChildren:
 
 
 def read_class(walk: SyntaxWalk, node: Node) -> None:
-    """A class, struct, union or enum with a body."""
+    """A class, struct, union or enum with a body. The bases of a specialisation are not those of the template."""
     name = node.child_by_field_name("name")
     if name is None or node.child_by_field_name("body") is None:
         return
     dotted = scoped_name(walk, name)
     if dotted:
         kind = node.type.removesuffix("_specifier")
-        walk.add_definition(node, dotted, kind, header_line=name.start_point[0], bases=base_classes(walk, node))
+        bases = () if name.type == "template_type" else base_classes(walk, node)
+        walk.add_definition(node, dotted, kind, header_line=name.start_point[0], bases=bases)
         bind_type_parameters(walk, node)
 
 

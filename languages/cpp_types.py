@@ -68,6 +68,8 @@ def type_text(walk: SyntaxWalk, node: Node | None, *, elements: bool = False) ->
             last = names[-1] if names else ""
             if arguments is not None and last in _WRAPPERS:
                 node = _argument(arguments, 0)
+            elif arguments is not None and last == "pair":  # the value of a mapping
+                node = _argument(arguments, 1)
             elif arguments is not None and last in _COLLECTIONS and (len(names) == 1 or names[0] == "std"):
                 if suffix:
                     return ""
@@ -216,9 +218,14 @@ def declared_type(walk: SyntaxWalk, described: Node | None, shape: Declarator) -
 
 def base_classes(walk: SyntaxWalk, node: Node) -> tuple[str, ...]:
     """The bases of a class."""
+    return bases_in(walk, node.named_children)
+
+
+def bases_in(walk: SyntaxWalk, parts: list[Node]) -> tuple[str, ...]:
+    """The bases that the parts of the head of a class name."""
     texts = [
         named_type(walk, base)
-        for clause in node.named_children
+        for clause in parts
         if clause.type == "base_class_clause"
         for base in clause.named_children
         if base.type in ("type_identifier", "qualified_identifier", "template_type")

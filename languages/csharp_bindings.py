@@ -84,7 +84,7 @@ def bind_parameters(
 def _bind_parameter(walk: SyntaxWalk, name: Node | None, described: Node | None, field: bool) -> None:
     if name is None:
         return
-    how, value = _known("annotation", type_text(walk, described))
+    how, value = declared_type(walk, described)
     if field:
         walk.add_binding(walk.scope, f"self.{plain_name(walk, name)}", how, value, name)
     else:
@@ -130,7 +130,7 @@ def read_variables(walk: SyntaxWalk, node: Node) -> None:
     described = node.child_by_field_name("type")
     is_field = is_member(walk)
     is_typed = described is not None and described.type != "implicit_type"
-    how, text = _known("annotation", type_text(walk, described) if is_typed else "")
+    how, text = declared_type(walk, described)
     declarators = [part for part in node.named_children if part.type == "variable_declarator"]
     for declarator in declarators:
         name = declarator.child_by_field_name("name")
@@ -163,8 +163,7 @@ def read_property(walk: SyntaxWalk, node: Node) -> None:
     if name is None:
         return
     text = type_text(walk, described)
-    how, value = _known("annotation", text)
-    walk.add_binding(walk.scope, f"self.{plain_name(walk, name)}", how, value, name)
+    walk.add_binding(walk.scope, f"self.{plain_name(walk, name)}", *declared_type(walk, described), name)
     body = node.child_by_field_name("value")
     if body is not None:
         call_target_typed(walk, body, text)
@@ -193,7 +192,7 @@ def read_foreach(walk: SyntaxWalk, node: Node) -> None:
     if name is None:
         return
     if described is not None and described.type != "implicit_type":
-        _bind(walk, name, *_known("annotation", type_text(walk, described)))
+        _bind(walk, name, *declared_type(walk, described))
     else:
         value = element_of(walk, right) if right is not None else ""
         bind_target(walk, name, *_known("alias", value))
@@ -203,7 +202,7 @@ def read_declared(walk: SyntaxWalk, node: Node) -> None:
     """`is Shop s`, `case Shop s:`, `out Shop s`, `catch (Error e)`; of `out var s` nothing is known here."""
     name, described = node.child_by_field_name("name"), node.child_by_field_name("type")
     if name is not None:
-        bind_target(walk, name, *_known("annotation", type_text(walk, described)))
+        bind_target(walk, name, *declared_type(walk, described))
 
 
 def read_lambda(walk: SyntaxWalk, node: Node) -> None:
@@ -227,7 +226,7 @@ def read_from(walk: SyntaxWalk, node: Node) -> None:
         at = parts.index(name) + 1
         value = element_of(walk, parts[at]) if at < len(parts) else ""
         described = node.child_by_field_name("type")
-        known = _known("annotation", type_text(walk, described)) if described is not None else _known("alias", value)
+        known = declared_type(walk, described) if described is not None else _known("alias", value)
         _bind(walk, name, *known)
 
 
@@ -402,12 +401,14 @@ def _meanings_of(walk: SyntaxWalk, side: Node) -> list[tuple[str, str]]:
         return _called(walk, side)
     if kind == "object_creation_expression":
         text = type_text(walk, side.child_by_field_name("type"))
-        return [("annotation" if text.endswith(ELEMENTS) else "call", text)]
+        return [("annotation", text or "object")]
     if kind in ("cast_expression", "default_expression"):
         text = type_text(walk, side.child_by_field_name("type"))
         return [("annotation", text)]
     if kind == "as_expression":
         return [("annotation", type_text(walk, side.child_by_field_name("right")))]
+    if kind in _LITERALS:
+        return [("annotation", "object")]
     if kind == "array_creation_expression":
         return [("annotation", type_text(walk, side.child_by_field_name("type")))]
     return []
@@ -415,6 +416,12 @@ def _meanings_of(walk: SyntaxWalk, side: Node) -> list[tuple[str, str]]:
 
 _NAMES = frozenset(
     {"identifier", "member_access_expression", "conditional_access_expression", "element_access_expression", "this"}
+)
+
+
+_LITERALS = frozenset(
+    {"boolean_literal", "character_literal", "integer_literal", "interpolated_string_expression", "raw_string_literal"}
+    | {"real_literal", "string_literal", "typeof_expression", "verbatim_string_literal"}
 )
 
 
@@ -502,6 +509,13 @@ def _chain_of_binding(walk: SyntaxWalk, node: Node) -> str:
 
 
 # Names
+
+
+def declared_type(walk: SyntaxWalk, node: Node | None) -> tuple[str, str]:
+    """`how` and `value` of a binding with this type; a type that no repository defines is "object"."""
+    if node is None or node.type == "implicit_type":
+        return _UNKNOWN
+    return "annotation", type_text(walk, node) or "object"
 
 
 def _known(how: str, value: str) -> tuple[str, str]:

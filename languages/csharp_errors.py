@@ -14,6 +14,7 @@ from .csharp_bindings import (
     bind_parameters,
     bind_target,
     bind_type_constraints,
+    declared_type,
     element_of,
     expression_text,
 )
@@ -143,7 +144,7 @@ def _define_member(walk: SyntaxWalk, header: list[Node], follows: str = "") -> N
         bind_parameters(walk, header[at], positions=True)
     elif is_class and described is not None and (not follows or follows in _ACCESSORS or follows == "modifier"):
         returns = type_text(walk, described)
-        walk.add_binding(walk.scope, f"self.{text}", "annotation" if returns else "unknown", returns, name)
+        walk.add_binding(walk.scope, f"self.{text}", *declared_type(walk, described), name)
         _add(walk, header[0], name, text, "function", returns=returns)
 
 
@@ -194,7 +195,7 @@ def _bind_loop(walk: SyntaxWalk, header: list[Node]) -> None:
     if described.type == "implicit_type" or described.type not in _TYPES:
         how, value = "alias", element_of(walk, header[at + 1])
     else:
-        how, value = "annotation", type_text(walk, described)
+        how, value = declared_type(walk, described)
     bind_target(walk, name, how if value else "unknown", value)
 
 
@@ -206,8 +207,7 @@ def _bind_loose(walk: SyntaxWalk, header: list[Node]) -> None:
         return
     at = kinds.index("=") if "=" in kinds else 0
     if at >= 2 and kinds[at - 1] == "identifier" and kinds[at - 2] in _TYPES:
-        text = type_text(walk, header[at - 2])
         is_field = walk.scope != MODULE_SCOPE and walk.definitions[walk.scope].kind in MEMBER_KINDS
         name = plain_name(walk, header[at - 1])
-        how = "annotation" if text else "unknown"
-        walk.add_binding(walk.scope, f"self.{name}" if is_field else name, how, text, header[at - 1])
+        known = declared_type(walk, header[at - 2])
+        walk.add_binding(walk.scope, f"self.{name}" if is_field else name, *known, header[at - 1])

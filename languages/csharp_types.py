@@ -109,6 +109,24 @@ def plain_name(walk: SyntaxWalk, node: Node) -> str:
     return walk.text(node).lstrip("@")
 
 
+def outer_name(walk: SyntaxWalk, node: Node | None) -> str:
+    """The name of a type without its arguments, also of a standard type: "IEnumerable" for `IEnumerable<Shop>`."""
+    for _ in range(MAX_DEPTH):
+        if node is None:
+            break
+        if node.type in ("identifier", "generic_name", "predefined_type"):
+            return plain_name(walk, node)
+        if node.type == "array_type":
+            return "Array"
+        if node.type == "qualified_name":
+            node = node.child_by_field_name("name")
+        elif node.type in _TRANSPARENT:
+            node = node.child_by_field_name("type") or (node.named_children[-1] if node.named_child_count else None)
+        else:
+            break
+    return ""
+
+
 def delegate_arguments(walk: SyntaxWalk, node: Node | None) -> list[str] | None:
     """The types of the parameters of a function that a delegate type takes; None for another type."""
     found = _delegate(walk, node)

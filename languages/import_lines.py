@@ -76,7 +76,7 @@ def _names(text: str) -> set[str]:
 
 _COMMENT = re.compile(r"(?:#|//)[^\n]*|/\*.*?\*/|\\\n", re.DOTALL)
 _WORD = re.compile(r"[\w$]+")
-_ALIAS = re.compile(r"\s+as\s+|\s*:\s*")
+_ALIAS = re.compile(r"\s+as\s+|\s*(?::|=>)\s*")
 
 _FROM = r"^[ \t]*from[ \t]+(?P<module>\.*[A-Za-z_][\w.]*|\.+)[ \t]+import"
 
@@ -119,3 +119,40 @@ GO_IMPORTS = (
     ImportPattern(re.compile(r"^[ \t]*import" + _GO_PATH + r"\Z", re.MULTILINE)),
     ImportPattern(re.compile(r"^import[ \t]*\([^()]*?^(?P<line>" + _GO_PATH + r")\Z", re.MULTILINE)),
 )
+
+CSHARP_IMPORTS = (
+    ImportPattern(
+        re.compile(r"^(?: {0,4}|\t)(?:global[ \t]+)?using[ \t]+(?P<typed>[\w.]*)\Z", re.MULTILINE),
+        re.compile(r"[\w.]*;?[ \t]*(?=\r?\n|\Z)"),
+    ),
+)
+"""A `using` of a namespace."""
+
+C_INCLUDES = (
+    ImportPattern(re.compile(r"^[ \t]*#[ \t]*(?:include|import)[ \t]*[\"<](?P<typed>[^\">\n]*)\Z", re.MULTILINE)),
+)
+
+_RUST_PATH = r"^[ \t]*(?:pub(?:\([\w: ]+\))?[ \t]+)?use[ \t]+(?P<module>\w+(?:::\w+)*)::"
+
+RUST_IMPORTS = (
+    ImportPattern(
+        re.compile(_RUST_PATH + r"\{(?P<names>[^{};]*?)(?P<typed>\w*)\Z", re.MULTILINE),
+        re.compile(r"(?P<names>[^{};]*(?=\}))?"),
+    ),
+    ImportPattern(re.compile(_RUST_PATH + r"(?P<typed>\w*)\Z", re.MULTILINE), re.compile(r"[^\n;]*;?")),
+)
+
+JAVA_IMPORTS = (
+    ImportPattern(
+        re.compile(r"^[ \t]*import[ \t]+(?:static[ \t]+)?(?P<typed>[\w.]*)\Z", re.MULTILINE),
+        re.compile(r"[\w.]*;?[ \t]*(?=\r?\n|\Z)"),
+    ),
+)
+SCALA_IMPORTS = (
+    ImportPattern(
+        re.compile(r"^[ \t]*import[ \t]+(?P<module>\w[\w.]*)\.\{(?P<names>[^{}\n]*?)(?P<typed>\w*)\Z", re.MULTILINE),
+        re.compile(r"(?P<names>[^{}\n]*(?=\}))?"),
+    ),
+    ImportPattern(re.compile(r"^[ \t]*import[ \t]+(?:[\w.]+[ \t]*,[ \t]*)*(?P<typed>[\w.]*)\Z", re.MULTILINE)),
+)
+"""Imports of definitions by their global names."""

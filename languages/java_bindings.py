@@ -30,6 +30,7 @@ _COLLECTORS = words(
     " toUnmodifiableMap"
 )
 _COLLECTED = words("collect max min sort sorted")
+_TYPED = frozenset({"cast_expression", "constant_declaration", "field_declaration", "local_variable_declaration"})
 _MAX_CALLS = 4
 """Calls around a lambda that are read for the collection: `xs.collect(groupingBy(f, mapping(x -> …)))`."""
 
@@ -218,8 +219,9 @@ def read_lambda(walk: SyntaxWalk, node: Node) -> None:
             return
         names = [name for name in map(parameter_name, names) if name is not None]
     around = node.parent
-    if around is not None and around.type == "variable_declarator" and around.parent is not None:
-        types = parameter_types(walk, around.parent.child_by_field_name("type"))
+    declared = around.parent if around is not None and around.type == "variable_declarator" else around
+    if declared is not None and declared.type in _TYPED:
+        types = parameter_types(walk, declared.child_by_field_name("type"))
         for at, name in enumerate(names):
             bind(walk, name, "annotation", types[at] if at < len(types) else "")
         return

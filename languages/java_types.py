@@ -57,7 +57,7 @@ _FUNCTIONS: Mapping[str, tuple[int, ...]] = {
 
 
 def type_text(walk: SyntaxWalk, node: Node | None, *, elements: bool = False) -> str:
-    """The text of a type, or of the collection that has elements of it; "" for primitive types.
+    """The text of a type, or of the collection that has elements of it; "" for primitive types and deep arrays.
 
     A collection of collections is one of a standard class: `List<Set<Shop>>` is "Set[]".
     """
@@ -80,9 +80,9 @@ def type_text(walk: SyntaxWalk, node: Node | None, *, elements: bool = False) ->
             node = arguments[at]
         elif kind == "array_type":
             dimensions = node.child_by_field_name("dimensions")
-            is_deep = bool(suffix) or (dimensions is not None and walk.text(dimensions).count("[") > 1)
-            suffix = ELEMENTS
-            node = node.child_by_field_name("element") if not is_deep else None
+            if suffix or (dimensions is not None and walk.text(dimensions).count("[") > 1):
+                return ""
+            return type_text(walk, node.child_by_field_name("element"), elements=True) or "Object"
         elif kind in ("annotated_type", "wildcard", "catch_type", "pattern", "type_pattern"):
             named = [child for child in node.named_children if "annotation" not in child.type and child.type != "super"]
             if not named and kind == "wildcard":

@@ -57,6 +57,8 @@ def expression_text(walk: SyntaxWalk, node: Node | None) -> str:
                 return ""
             if receiver is None:
                 head = f"{walk.text(name)}()"
+            elif receiver.type == "identifier" and walk.text(name) == "valueOf":  # of an enum
+                head = f"{walk.text(receiver)}()"
             else:
                 if receiver.type != "super" and any(child.type == "super" for child in node.children):
                     return ""
@@ -71,12 +73,22 @@ def expression_text(walk: SyntaxWalk, node: Node | None) -> str:
             node = node.named_children[at] if node.named_child_count > at else None
             continue
         elif kind in ("object_creation_expression", "cast_expression"):
-            described = instance_type(walk, node.child_by_field_name("type"))
+            described = created_type(walk, node)
             head = f"{described}()" if described else ""
         else:
             head = f"{_LITERALS[kind]}()" if kind in _LITERALS else ""
         return ".".join([head + operations, *reversed(links)]) if head else ""
     return ""
+
+
+def created_type(walk: SyntaxWalk, node: Node) -> str:
+    """The class of `new Shop()` and `outer.new Shop()`, or the type of a cast; "" for a collection."""
+    described = instance_type(walk, node.child_by_field_name("type"))
+    outer = node.named_children[0] if node.named_child_count else None
+    if not described or outer is None or node.type == "cast_expression" or node.children[0].type == "new":
+        return described
+    around = expression_text(walk, outer)
+    return f"{around}.{described}" if around else described
 
 
 def callee_of(walk: SyntaxWalk, call: Node) -> str:
@@ -122,6 +134,7 @@ def values_of(walk: SyntaxWalk, value: Node | None) -> list[tuple[str, str]]:
     if kind in ("array_creation_expression", "cast_expression", "object_creation_expression"):
         described = type_text(walk, value.child_by_field_name("type"), elements=kind.startswith("array"))
         is_new = kind.startswith("object") and not described.endswith(ELEMENTS)
+        described = created_type(walk, value) if is_new else described
         return [_known("call" if is_new else "annotation", described)]
     if kind in _LITERALS:
         return [("annotation", _LITERALS[kind])]
@@ -153,13 +166,15 @@ def element_texts(walk: SyntaxWalk, node: Node | None) -> list[str]:
         first = arguments.named_children[0]
         callee = f"{expression_text(walk, receiver)}.{method}"
         if callee == "Arrays.stream":
-            return [f"{text}{ELEMENTS}" for text in [expression_text(walk, first)] if text]
+            return element_texts(walk, first)[:1]
         if callee in _LISTS_OF_ARGUMENTS or callee in ("Optional.of", "Optional.ofNullable"):
             return [text for text in [expression_text(walk, first)] if text]
         if method in ("map", "flatMap", "thenApply", "thenCompose"):
             mapped = [_result(walk, first, text) for text in element_texts(walk, receiver)[:1]]
             more = ELEMENTS if method == "flatMap" else ""
             return [text + more for text in mapped if text]
+    if receiver is not None and method == "values" and walk.text(receiver)[:1].isupper():
+        return [f"{text}()" for text in [expression_text(walk, receiver)] if text]  # the constants of an enum
     if receiver is not None and method in _SAME_ELEMENTS and method != "filter":
         return element_texts(walk, receiver)[:1]
     if receiver is not None and (method in _SAME_VALUE or method == "filter"):

@@ -62,6 +62,7 @@ class Language:
     header: re.Pattern[str] = BRACE_HEADER  # a line before a body
     indent: str = "    "  # one level of indentation in most files
     clauses: Mapping[str, str] = field(default_factory=dict)  # first word of a clause -> code that it may follow
+    placeholder: str = "body"  # a statement, for the body of a header whose block `end` closes
     code_prefix: str = ""  # text before a piece of code that makes the grammar parse it as code
     docstring_in_body: bool = False  # the documentation of a definition is the first string of its body
 
@@ -72,30 +73,40 @@ class Language:
     source_filter: Callable[[bytes], bytes] | None = None  # blanks what the grammar cannot read; keeps all offsets
     family: str = ""  # languages whose files call each other's definitions; `name` when ""
     module_style: ModuleStyle = ""
+    module_separator: str = ""  # of an imported path, whose parts are modules, types, and names that they import
     import_lines: tuple[ImportPattern, ...] = ()  # forms of import statements that name files of the repository
     import_suffixes: str = ""  # file suffixes that an import may leave out, or of an included header's source, in order
     shares_directory: bool = False  # files of one directory see each other's definitions without imports
     package_style: PackageStyle = ""
-    shared_names: str = ""  # pattern of the names outside of types that other files know; "" for all
+    shared_names: str = ""  # pattern of the names that inner scopes and other files know without an object; "" for all
     has_outer_packages: bool = False  # the names of the packages around a package are known in it
+    has_relative_imports: bool = False  # the path of an import may begin in the package of the file
     has_open_types: bool = False  # several places may define the parts of one type
     has_extensions: bool = False  # functions outside of a type, in any file, may be methods of it
+    has_extension_packages: bool = False  # the extensions of a type are known where the file sees their package
     has_implicit_object: bool = False  # the members of the classes around a plain name are among its meanings
     test_ending: str = ""  # of files whose definitions only such files see
     test_path: str = ""  # pattern of paths of files whose definitions only such files see
     own_object: str = "self this"  # words for the object or class around a method
     own_class: str = ""  # words for the class around a method
+    has_function_names: bool = False  # functions and variables may have one name: what is called is no variable
+    receiver_types: str = ""  # types of results that are the class of the object whose method is called
     super_word: str = ""  # for the object as an instance of its base class
     super_is_called: bool = False  # the word is a function
     constructor: str = ""  # name of constructors, beside the name of the class
-    new_method: str = ""  # method of a class that makes an object of it
+    new_method: str = ""  # methods of a class that make an object of it, unless it defines them
     call_method: str = ""  # name of the method that makes objects callable
+    index_method: str = ""  # method that an index calls; an index of an object without it is a pointer's
     private_prefix: str = ""  # of names that a star import leaves out
+    member_operators: str = ""  # operators before a member beside the dot
+    attribute_sign: str = ""  # before the name of an attribute of the object around a method
     builtins: str = ""  # names that every file knows
     element_methods: str = ""  # methods of collections that return an element
     collection_methods: str = ""  # methods of collections that return a collection of the same elements
     identity_methods: str = ""  # methods of wrappers of a value, which give the value
+    has_fields_apart: bool = False  # a field and a method of a type may have the same name
     has_method_sets: bool = False  # a type implements an interface by its methods alone
+    has_traits_in_scope: bool = False  # a method of a trait is known where the file imports or defines the trait
     has_types: bool = False  # readers state the types of names, so `codegraph.typed_resolver` resolves calls
     has_bare_calls: bool = False  # a name without parentheses may be a call
     has_mixins: bool = False  # a class may get members at run time, and call those of classes that extend or include it
@@ -105,6 +116,7 @@ class Language:
     project_ending: str = ""  # of the names of files that describe a project, whose files have imports in common
     declares_all: bool = False  # a name that no file of the repository declares is from outside of it
     has_globals: bool = False  # names may be known in all files without an import
+    global_kinds: str = ""  # the only kinds of definitions that `has_globals` is true of
 
     @property
     def written(self) -> str:
@@ -140,6 +152,25 @@ class Language:
     @cached_property
     def builtin_names(self) -> frozenset[str]:
         return frozenset(self.builtins.split())
+
+    @cached_property
+    def typed_expression(self) -> re.Pattern[str]:
+        """Matches the dotted expression at the end of a text."""
+        operators = "".join(f"|{re.escape(operator)}" for operator in self.member_operators.split())
+        return re.compile(rf"(?:[\w.{self.attribute_sign}]{operators})*\Z")
+
+    def is_test_file(self, path: str) -> bool:
+        """Whether only such files see the definitions of a file."""
+        is_ending = bool(self.test_ending) and path.endswith(self.test_ending)
+        return is_ending or (bool(self.test_path) and re.search(self.test_path, path) is not None)
+
+    def is_shared(self, name: str) -> bool:
+        """Whether a name of a class or a file is known in the classes inside of it and in other files."""
+        return not self.shared_names or self._shared_name.match(name) is not None
+
+    @cached_property
+    def _shared_name(self) -> re.Pattern[str]:
+        return re.compile(self.shared_names)
 
     def opens_body(self, line: str) -> bool:
         """Whether the lines after this one are indented one level more."""

@@ -38,13 +38,16 @@ def is_name(node: Node) -> bool:
 def receiver_of(name: Node) -> Node | None:
     """The expression before the dot of a member, None for a name alone."""
     around = name.parent
+    if around is not None and around.type == "call" and around.child_by_field_name("method") == name:
+        return around.child_by_field_name("receiver")
     if around is None or around.type not in _MEMBERS:
         return None
     for field in _RECEIVERS:
         receiver = around.child_by_field_name(field)
         if receiver is not None:
             return receiver if receiver.end_byte <= name.start_byte else None
-    return None
+    first = around.named_child(0)
+    return first if around.type in _WITHOUT_FIELDS and first is not None and first != name else None
 
 
 def literal_type(name: Node) -> Node | None:
@@ -65,7 +68,8 @@ def role_of(name: Node) -> Role:
         return "read"
     if _is_receiver(outer):
         return "declaration"
-    return _role_below(outer, around) or _role_around(outer) or ("type" if name.type == "type_identifier" else "read")
+    is_type = name.type == "type_identifier" or _field_of(around, outer) in ("type", "return_type", "returns")
+    return _role_below(outer, around) or _role_around(outer) or ("type" if is_type else "read")
 
 
 def _whole_expression(name: Node) -> Node:
@@ -83,6 +87,14 @@ def _role_below(node: Node, around: Node) -> Role | Literal[""]:
     kind, field = around.type, _field_of(around, node)
     if field in ("function", "constructor", "method", "macro", "type", "name") and _is_call(kind):
         return "call"
+    if kind in _CALLS_WITHOUT_FIELDS and not field and around.named_child(0) == node:
+        return "call"
+    if kind == "call" and field == "receiver" and _method(around) == b"new":
+        return "call"
+    if field == "trait" or (kind == "argument_list" and _method(around.parent) in _MIX_INS):
+        return "base"
+    if _is_declared(around, field):
+        return "declaration"
     if kind in _KEYED and (field in ("key", "name") or around.named_child(0) == node):
         return "key"
     if node.type.startswith("shorthand_property_identifier"):
@@ -91,9 +103,11 @@ def _role_below(node: Node, around: Node) -> Role | Literal[""]:
         return "key" if around.parent.named_child(0) == around else "read"
     if kind in _ELEMENTS and field == "name":
         return "element"
-    if field == "name" and kind.endswith(_DECLARATIONS):
+    if field == "name" and (kind.endswith(_DECLARATIONS) or kind in _METHODS):
         return "declaration"
-    if kind in ("enum_body", "parameters", "lambda_parameters") or (field == "pattern" and "parameter" in kind):
+    if kind in ("enum_body", "parameters", "lambda_parameters") or (
+        field == "pattern" and ("parameter" in kind or kind.endswith("_definition"))
+    ):
         return "declaration"
     if kind in ("arguments", "argument_list", "argument", "value_argument"):
         return "base" if around.parent is not None and around.parent.type == "class_definition" else "argument"
@@ -103,6 +117,22 @@ def _role_below(node: Node, around: Node) -> Role | Literal[""]:
     if holder.type in _UPDATES or ("assignment" in holder.type and _field_of(holder, target) == "left"):
         return "assignment"
     return ""
+
+
+def _method(call: Node | None) -> bytes:
+    """The name of the method in a call of Ruby without a receiver or with one, b"" for others."""
+    method = call.child_by_field_name("method") if call is not None and call.type == "call" else None
+    return (method.text or b"") if method is not None else b""
+
+
+def _is_declared(around: Node, field: str) -> bool:
+    """Whether a part of a declarator is what it declares: `int rate = 1`, or the class in `int Shop::pay()`."""
+    if around.type == "qualified_identifier" and field == "scope":
+        outer = around.parent
+        return outer is not None and outer.type.endswith("declarator") and _field_of(outer, around) == "declarator"
+    if around.type == "variable_declaration":
+        return not field
+    return field == "declarator" and around.type.endswith(("declarator", "field_declaration"))
 
 
 def _is_receiver(node: Node) -> bool:
@@ -123,7 +153,7 @@ def _role_around(node: Node) -> Role | Literal[""]:
             return "export"
         if kind in _DECORATORS:
             return "decorator"
-        if kind in _BASES or (kind == "field_declaration" and around.child_by_field_name("name") is None):
+        if kind in _BASES or _is_embedded(around) or (kind in _TYPES and _is_in_bases(around)):
             return "base"
         if kind in _TYPES and node.type not in _VALUES:
             return "type"
@@ -131,6 +161,22 @@ def _role_around(node: Node) -> Role | Literal[""]:
     if around is not None and ("import" in around.type or around.type in _IMPORTS):
         return "import"
     return ""
+
+
+def _is_in_bases(node: Node) -> bool:
+    """Whether a type is directly in a clause of bases."""
+    around = node.parent
+    if around is not None and around.type == "constructor_invocation":
+        around = around.parent
+    return around is not None and around.type in _BASES
+
+
+def _is_embedded(node: Node) -> bool:
+    """Whether a node is a field without a name, whose type is embedded."""
+    around = node.parent
+    if node.type != "field_declaration" or around is None or around.type != "field_declaration_list":
+        return False
+    return node.child_by_field_name("name") is None and node.child_by_field_name("declarator") is None
 
 
 def _field_of(parent: Node, child: Node) -> str:
@@ -150,8 +196,10 @@ _MEMBERS = frozenset(
     {"attribute", "member_expression", "nested_identifier", "nested_type_identifier", "selector_expression"}
     | {"qualified_type", "field_access", "scoped_type_identifier", "member_access_expression", "field_expression"}
     | {"scoped_identifier", "qualified_name", "qualified_identifier", "class_constant_access_expression"}
-    | {"scoped_property_access_expression"}
+    | {"scope_resolution", "scoped_property_access_expression"}
 )
+_CALLS_WITHOUT_FIELDS = frozenset({"call_expression", "instance_expression", "object_creation_expression"})
+_WITHOUT_FIELDS = frozenset({"class_constant_access_expression"})
 _RECEIVERS = ("object", "operand", "package", "module", "argument", "expression", "value", "path", "scope", "qualifier")
 _TRANSPARENT = frozenset(
     {"parenthesized_expression", "non_null_expression", "await_expression", "pointer_type", "generic_type"}
@@ -165,18 +213,23 @@ _TYPED_LITERALS = frozenset({"composite_literal", "call", "struct_expression"})
 _ELEMENTS = frozenset({"jsx_opening_element", "jsx_self_closing_element"})
 _DECLARATIONS = (
     *("definition", "declaration", "declarator", "_spec", "_signature", "_item", "specifier", "parameter", "_elem"),
-    *("enum_assignment", "class", "_variant", "field_declaration"),
+    *("enum_assignment", "class", "_variant", "field_declaration", "enum_case"),
 )
+_MIX_INS = frozenset({b"extend", b"include", b"prepend"})
+_METHODS = frozenset({"method", "module", "singleton_method"})
 _UPDATES = frozenset({"inc_statement", "dec_statement", "update_expression"})
 _IMPORTS = frozenset({"use_declaration", "namespace_use_declaration", "using_directive", "preproc_include"})
 _DECORATORS = frozenset({"decorator", "marker_annotation", "annotation", "attribute_item", "attribute_list"})
 _BASES = frozenset(
     {"class_heritage", "extends_clause", "implements_clause", "extends_type_clause", "superclass", "super_interfaces"}
+    | {"delegation_specifier", "delegation_specifiers"}
     | {"extends_interfaces", "base_list", "base_class_clause", "class_interface_clause", "base_clause", "trait_bounds"}
 )
 _TYPES = frozenset(
     {"type_annotation", "type", "type_arguments", "generic_type", "type_parameters", "constraint", "type_query"}
+    | {"named_type", "nullable_type", "user_type"}
     | {"qualified_type", "pointer_type", "slice_type", "map_type", "union_type", "type_list"}
+    | {"named_type", "optional_type", "type_argument_list"}
 )
 _VALUES = frozenset({"call_expression", "selector_expression", "member_expression"})  # `a[b.c](d)` is read as a type
 _ENDS = ("statement", "block", "body", "function_definition", "class_definition", "program", "module", "source_file")

@@ -8,11 +8,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from .nodes import first_child
 from .ruby_expressions import (
     Meaning,
     add_bare_call,
     attribute_name,
     class_around,
+    class_name,
     expression_text,
     last_statement,
     meanings,
@@ -78,7 +80,7 @@ def bind_parameter(walk: SyntaxWalk, parameter: Node, found: list[Meaning] | Non
     kind = parameter.type
     if kind == "identifier":
         bind(walk, parameter, found or named_like_type(walk, parameter))
-    elif kind in ("destructured_parameter", "left_assignment_list", "destructured_left_assignment"):
+    elif kind in _PATTERNS:
         for part in parameter.named_children:
             bind_parameter(walk, part)
     elif kind.endswith("_parameter"):
@@ -86,6 +88,11 @@ def bind_parameter(walk: SyntaxWalk, parameter: Node, found: list[Meaning] | Non
         if name is not None:
             is_single = kind in ("keyword_parameter", "optional_parameter")
             bind(walk, name, found or meanings(walk, value) or (named_like_type(walk, name) if is_single else []))
+
+
+_PATTERNS = frozenset(
+    {"destructured_left_assignment", "destructured_parameter", "left_assignment_list", "rest_assignment"}
+)
 
 
 def named_like_type(walk: SyntaxWalk, name: Node) -> list[Meaning]:
@@ -97,21 +104,19 @@ def named_like_type(walk: SyntaxWalk, name: Node) -> list[Meaning]:
 MIN_TYPE_LENGTH = 3
 
 
-def class_name(name: str) -> str:
-    """The class that a name means by convention: LineItem for line_item."""
-    return "".join(part[:1].upper() + part[1:] for part in name.split("_"))
-
-
 def bind_block_parameters(walk: SyntaxWalk, parameters: Node, receiver: Node | None, method: str) -> None:
     """Bind the parameters of a block that is given to a method of the receiver."""
     targets = parameters.named_children
     found: list[list[Meaning]] = [[] for _ in targets]
     if receiver is not None and method in _OWN_METHODS:
         found[:1] = [meanings(walk, receiver)]
+    elif receiver is not None and method == "new":
+        text = expression_text(walk, receiver)
+        found[:1] = [[("call", text)] if text and text[0] != "?" else []]
     elif receiver is not None:
         text = expression_text(walk, receiver)
         element: list[Meaning] = [("alias", f"{text}[]")] if text and text[0] != "?" and text[-1] != "]" else []
-        if len(targets) == 2 and method in _PAIRS:
+        if len(targets) == 2 and method in _PAIRS and all(target.type == "identifier" for target in targets):
             found[1] = element
         elif method in _ELEMENT_METHODS:
             found[:1] = [element]
@@ -129,13 +134,14 @@ def read_assignment(walk: SyntaxWalk, node: Node) -> None:
     left, right = node.child_by_field_name("left"), node.child_by_field_name("right")
     if left is None:
         return
-    if right is not None and right.type == "identifier":
+    if right is not None:
         add_bare_call(walk, right)
     kind = left.type
     if kind == "left_assignment_list":
         _bind_list(walk, left, right)
     elif kind == "identifier":
-        if node.type == "assignment" or walk.text(node.children[1]) in ("||=", "&&="):
+        operator = node.child_by_field_name("operator")
+        if operator is None or operator.type in ("||=", "&&="):
             bind(walk, left, meanings(walk, right))
     else:
         bind_target(walk, left, right)
@@ -148,9 +154,8 @@ def _bind_list(walk: SyntaxWalk, left: Node, right: Node | None) -> None:
     for at, target in enumerate(targets):
         if target.type == "identifier":
             bind(walk, target, meanings(walk, values[at]) if is_paired else [])
-        elif target.type in ("rest_assignment", "destructured_left_assignment"):
-            for part in target.named_children:
-                bind_parameter(walk, part)
+        elif target.type in _PATTERNS:
+            bind_parameter(walk, target)
         elif is_paired:
             bind_target(walk, target, values[at])
 
@@ -181,7 +186,7 @@ def read_rescue(walk: SyntaxWalk, node: Node) -> None:
 
 def bind_error(walk: SyntaxWalk, exceptions: Node | None, variable: Node) -> None:
     """Bind the variable of a `rescue`; its type is known when one class is named."""
-    name = variable.named_child(0)
+    name = first_child(variable)
     if name is None or name.type != "identifier":
         return
     types = exceptions.named_children if exceptions is not None else []
@@ -192,7 +197,7 @@ def bind_error(walk: SyntaxWalk, exceptions: Node | None, variable: Node) -> Non
 def read_for(walk: SyntaxWalk, node: Node) -> None:
     """`for x in xs`."""
     pattern, value = node.child_by_field_name("pattern"), node.child_by_field_name("value")
-    iterated = value.named_child(0) if value is not None else None
+    iterated = first_child(value) if value is not None else None
     if pattern is not None:
         text = expression_text(walk, iterated)
         is_known = text and text[0] != "?" and text[-1] != "]"

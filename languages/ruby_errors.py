@@ -8,9 +8,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from .nodes import first_child
 from .ruby_bindings import bind, bind_block_parameters, bind_error, bind_parameters, bind_target
 from .ruby_expressions import add_bare_call, class_around, expression_text, meanings
-from .ruby_macros import MIX_INS
+from .ruby_macros import mixed_in_by
 from .syntax import MODULE_SCOPE, ScopedChildren, SyntaxWalk, node_lines, note_error
 
 if TYPE_CHECKING:
@@ -24,7 +25,7 @@ _VARIABLES = frozenset({"class_variable", "constant", "identifier", "instance_va
 
 def base_of(walk: SyntaxWalk, superclass: Node | None) -> tuple[str, ...]:
     """The base class in a clause `< Base`."""
-    named = superclass.named_child(0) if superclass is not None else None
+    named = first_child(superclass) if superclass is not None else None
     text = expression_text(walk, named)
     return (text,) if text and not text.startswith("?") else ()
 
@@ -111,24 +112,21 @@ class _ErrorReader:
             return at + 2 if self._kind(at + 1) == "<<" else at
         name = self._tokens[at + 1]
         has_base = self._kind(at + 2) == "superclass"
-        bases = base_of(walk, self._tokens[at + 2]) if has_base else ()
-        bases = (*self._mixed_in(at + 2), *bases)
-        walk.add_definition(first, expression_text(walk, name), first.type, bases=bases)
+        text = expression_text(walk, name)
+        bases = mixed_in_by(walk, self._body_from(at + 2), text)
+        bases += base_of(walk, self._tokens[at + 2]) if has_base else ()
+        walk.add_definition(first, text, first.type, bases=bases)
         walk.is_unsorted = True
         return at + 2 if has_base else at + 1
 
-    def _mixed_in(self, at: int) -> tuple[str, ...]:
-        """The modules that a class mixes in before its first method, from this token on."""
-        found: list[str] = []
-        while at < len(self._tokens) and self._kind(at) in ("superclass", "call", "comment"):
+    def _body_from(self, at: int) -> list[Node]:
+        """The whole statements from this token on, before the first body that is cut."""
+        found: list[Node] = []
+        while at < len(self._tokens) and self._tokens[at].is_named:
             token = self._tokens[at]
-            if token.type == "call":
-                method, arguments = token.named_child(0), token.child_by_field_name("arguments")
-                if method is not None and arguments is not None and self._walk.text(method) in MIX_INS:
-                    texts = [expression_text(self._walk, each) for each in arguments.named_children]
-                    found += [text for text in texts if text[:1].isupper()]
+            found += token.named_children if token.type == "body_statement" else [token]
             at += 1
-        return tuple(reversed(found))
+        return found
 
     def _read_method(self, at: int) -> int:
         """`def pay(rate)`, `def self.pay`; the index of the last token of the header."""

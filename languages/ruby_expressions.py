@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from .dotted import MAX_LINKS
+from .nodes import first_child
 from .syntax import MODULE_SCOPE, SyntaxWalk
 
 if TYPE_CHECKING:
@@ -24,7 +25,7 @@ MAX_SIDES = 12
 MAX_LEVELS = 32
 
 KERNEL = (
-    "__callee__ __dir__ __method__ abort alias_method at_exit attr attr_accessor attr_reader attr_writer autoload"
+    "__callee__ __dir__ __method__ abort alias_method at_exit attr_accessor attr_reader attr_writer autoload"
     " binding block_given? caller caller_locations catch class_eval class_exec const_get const_set define_method"
     " exit extend fail format freeze gem gets include instance_eval instance_exec instance_variable_get"
     " instance_variable_set lambda load local_variables loop module_eval module_function p pp print printf private"
@@ -37,34 +38,43 @@ KERNEL = (
 BUILTINS = (
     "Array Class Comparable Complex Data Dir ENV Encoding Enumerable Errno Exception FalseClass Fiber File Float"
     " Hash IO Integer Kernel Marshal Math Method Module Mutex NilClass Numeric Object Proc Process Queue Random"
-    " Range Rational Regexp Set Signal String Struct Symbol Thread Time TrueClass abs all? any? bytes bytesize"
-    " call capitalize ceil center chars chomp chop chr class clear clone close closed? coerce collect compact"
-    " compact! compare_by_identity concat const_defined? const_missing constants count cover? cycle default delete"
-    " delete! delete_at delete_if detect difference dig divmod downcase downcase! drop drop_while dup each"
-    " each_cons each_entry each_key each_line each_pair each_slice each_value each_with_index each_with_object"
-    " empty? encode encoding end_with? ensure entries eql? equal? even? except exclude? extname fetch fetch_values"
-    " fileno fill filter filter_map find find_all find_index first flat_map flatten flatten! floor flush"
-    " force_encoding freeze frozen? getc grep grep_v group_by gsub gsub! has_key? has_value? hash hex include?"
-    " index inject insert inspect instance_of? instance_method instance_methods instance_variable_defined?"
-    " instance_variables intern intersect? invert is_a? isatty itself join keep_if key key? keys kind_of? last"
-    " lazy length lineno lines ljust lock lstrip map map! match match? max max_by member? members merge merge!"
-    " message method method_defined? method_missing methods min min_by minmax name new next nil? none? object_id"
-    " odd? one? ord pack partition pop positive? pos pred public_method_defined? public_send puts push read"
-    " readline readlines readpartial reduce reject reject! remove_const replace respond_to? respond_to_missing?"
-    " reverse reverse! reverse_each rewind rindex rjust rotate round rstrip sample scan seek select select! send"
-    " set_encoding shift shuffle size slice slice! sort sort! sort_by sort_by! source_location split start_with?"
-    " step strip strip! sub sub! subclasses succ sum superclass swapcase sync synchronize take take_while tally"
-    " tap tell then times to_a to_ary to_enum to_f to_h to_hash to_i to_int to_io to_path to_proc to_r to_s to_str"
-    " to_sym transform_keys transform_values transpose tr truncate try tty? ungetc union uniq uniq! unlock unpack"
-    " unshift upcase upto value? values values_at with_index write zero? zip context describe eq expect it"
-    " is_expected let "
+    " Range Rational Regexp Set Signal String Struct Symbol Thread Time TrueClass abs after all? any? around"
+    " before subject bytes bytesize call capitalize ceil center chars chomp chop chr class clear clone close"
+    " closed? coerce collect compact compact! compare_by_identity concat const_defined? const_missing constants"
+    " count cover? cycle default delete delete! delete_at delete_if detect difference dig divmod downcase"
+    " downcase! drop drop_while dup each each_cons each_entry each_key each_line each_pair each_slice each_value"
+    " each_with_index each_with_object empty? encode encoding end_with? ensure entries eql? equal? even? except"
+    " exclude? extname fetch fetch_values fileno fill filter filter_map find find_all find_index first flat_map"
+    " flatten flatten! floor flush force_encoding freeze frozen? getc grep grep_v group_by gsub gsub! has_key?"
+    " has_value? hash hex include? index inject insert inspect instance_of? instance_method instance_methods"
+    " instance_variable_defined? instance_variables intern intersect? invert is_a? isatty itself join keep_if key"
+    " key? keys kind_of? last lazy length lineno lines ljust lock lstrip map map! match match? max max_by member?"
+    " members merge merge! message method method_defined? method_missing methods min min_by minmax name new next"
+    " nil? none? object_id odd? one? ord pack partition pop positive? pos pred public_method_defined? public_send"
+    " puts push read readline readlines readpartial reduce reject reject! remove_const replace respond_to?"
+    " respond_to_missing? reverse reverse! reverse_each rewind rindex rjust rotate round rstrip sample scan seek"
+    " select select! send set_encoding shift shuffle size slice slice! sort sort! sort_by sort_by! source_location"
+    " split start_with? step strip strip! sub sub! subclasses succ sum superclass swapcase sync synchronize take"
+    " take_while tally tap tell then times to_a to_ary to_enum to_f to_h to_hash to_i to_int to_io to_path to_proc"
+    " to_r to_s to_str to_sym transform_keys transform_values transpose tr truncate try tty? ungetc union uniq"
+    " uniq! unlock unpack unshift upcase upto value? values values_at with_index write zero? zip context describe"
+    " eq expect it is_expected let attributes body children code config content cookies cookie data desc email env"
+    " errors failure flash get group header headers input logger namespace notice output params parent patch path"
+    " port post put query request response root save save! session source status success task text title token"
+    " type update update! uri url user valid? version "
 ) + KERNEL
-"""Names that every file knows: constants and methods of the core library, and words of tests."""
+"""Names that every file knows: constants and methods of the core library, and common words of tests and libraries."""
 
 _BUILTIN_NAMES = frozenset(KERNEL.split())
 
-# Methods that give the object itself.
-_IDENTITY_METHODS = frozenset({"clone", "dup", "freeze", "itself", "presence", "tap"})
+# Methods that give the object itself, or a query of ActiveRecord of the same class.
+_IDENTITY_METHODS = frozenset(
+    {"clone", "dup", "freeze", "itself", "presence", "reload", "tap"}
+    | {"all", "distinct", "eager_load", "includes", "joins", "left_joins", "left_outer_joins", "limit", "offset"}
+    | {"order", "preload", "references", "reorder", "unscoped", "where"}
+)
+# Functions of tests that make an object of the class that a symbol names.
+_FACTORIES = frozenset({"build", "build_stubbed", "create"})
 # Class methods of ActiveRecord and similar libraries that give an object of the class.
 FINDERS = frozenset(
     {"build", "create", "create!", "find", "find_by", "find_by!", "find_or_create_by", "find_or_create_by!"}
@@ -104,7 +114,7 @@ def expression_text(walk: SyntaxWalk, node: Node | None) -> str:
         if kind in ("identifier", "constant"):
             return walk.text(node) + links
         if kind == "self":
-            return f"self{links}"
+            return f"self{links.removeprefix('.new()')}"
         if kind in ("instance_variable", "class_variable"):
             return attribute_name(walk, node) + links
         if kind == "call":
@@ -113,14 +123,12 @@ def expression_text(walk: SyntaxWalk, node: Node | None) -> str:
                 break
             name = walk.text(method)
             if name in _OWN_CLASS and receiver is not None and receiver.type == "self":
-                return f"self{links}"
+                return f"self{links.removeprefix('.new()')}"
             if method.type == "super":
                 return f"super.{own_name(walk)}(){links}"
             has_arguments = node.child_by_field_name("arguments") is not None
             if receiver is None:
                 return f"self{links}" if name == "new" else f"{name}{'()' if has_arguments else ''}{links}"
-            if name == "new" and receiver.type == "self":
-                return f"self{links}"
             if name not in _IDENTITY_METHODS:
                 links = f".{name}{'()' if has_arguments or name == 'new' else ''}{links}"
             node = receiver
@@ -136,7 +144,7 @@ def expression_text(walk: SyntaxWalk, node: Node | None) -> str:
             links = f"[]{links}"
             node = node.child_by_field_name("object")
         elif kind == "parenthesized_statements" and node.named_child_count == 1:
-            node = node.named_child(0)
+            node = first_child(node)
         elif kind == "super":
             return f"super.{own_name(walk)}(){links}"
         else:
@@ -178,7 +186,7 @@ def sides(value: Node | None) -> Iterator[Node]:
         elif kind in _STATEMENTS:
             waiting.append(last_statement(value))
         elif kind in ("return", "if_modifier", "unless_modifier", "rescue_modifier"):
-            waiting.append(value.child_by_field_name("body") or value.named_child(0))
+            waiting.append(value.child_by_field_name("body") or first_child(value))
         else:
             yield value
 
@@ -224,6 +232,8 @@ def _meanings_of(walk: SyntaxWalk, value: Node) -> list[Meaning]:
     if kind != "call":
         return []
     text = expression_text(walk, value)
+    if text.removesuffix("()") in _FACTORIES and (made := _made_by_factory(walk, value)):
+        return made
     receiver, _, name = text.rpartition(".")
     if name == "new()":
         return [("call", receiver)] if receiver not in _MAKERS else []
@@ -236,6 +246,19 @@ def _meanings_of(walk: SyntaxWalk, value: Node) -> list[Meaning]:
     if text.endswith("()"):
         return [("call", text.removesuffix("()"))]
     return [("alias", text)]
+
+
+def class_name(name: str) -> str:
+    """The class that a name means by convention: LineItem for line_item."""
+    return "".join(part[:1].upper() + part[1:] for part in name.split("_"))
+
+
+def _made_by_factory(walk: SyntaxWalk, call: Node) -> list[Meaning]:
+    """`create(:line_item)` is an object of LineItem."""
+    arguments = call.child_by_field_name("arguments")
+    symbol = first_child(arguments) if arguments is not None else None
+    is_symbol = symbol is not None and symbol.type == "simple_symbol"
+    return [("annotation", class_name(walk.text(symbol)[1:]))] if is_symbol and symbol is not None else []
 
 
 # Methods of the core library whose result is no object of the repository.
@@ -265,13 +288,16 @@ def read_bare_calls(walk: SyntaxWalk, node: Node) -> list[tuple[list[Node], int]
     """The calls among the children of a node that are written as a bare name."""
     children = node.named_children
     for child in children:
-        if child.type == "identifier":
-            add_bare_call(walk, child)
+        add_bare_call(walk, child)
     return [(children, walk.scope)]
 
 
-def add_bare_call(walk: SyntaxWalk, name_node: Node) -> None:
-    """Add the call that a bare name makes, unless it is a variable or a function of the core library."""
-    name = walk.text(name_node)
-    if name not in _BUILTIN_NAMES:
-        walk.add_bare_call(name_node, "self.new" if name == "new" else name)
+def add_bare_call(walk: SyntaxWalk, node: Node) -> None:
+    """Add the call that a bare name or `super` makes, unless it is a variable or a function of the core library."""
+    kind = node.type
+    if kind == "identifier":
+        name = walk.text(node)
+        if name not in _BUILTIN_NAMES:
+            walk.add_bare_call(node, "self.new" if name == "new" else name)
+    elif kind == "super":
+        walk.add_call(node, f"super.{own_name(walk)}")

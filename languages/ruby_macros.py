@@ -9,9 +9,9 @@ import re
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
-from .nodes import unquoted
-from .ruby_bindings import RESULT, class_name
-from .ruby_expressions import class_around, expression_text, last_statement, meanings
+from .nodes import first_child, unquoted
+from .ruby_bindings import RESULT
+from .ruby_expressions import class_around, class_name, expression_text, last_statement, meanings
 from .syntax import MODULE_SCOPE, SyntaxWalk
 
 if TYPE_CHECKING:
@@ -27,11 +27,16 @@ CLASS_METHODS = "ClassMethods"
 
 def mixed_in(walk: SyntaxWalk, body: Node | None, name: str) -> tuple[str, ...]:
     """The modules that the class or module of this name includes or extends, the last one first."""
+    return mixed_in_by(walk, body.named_children if body is not None else [], name)
+
+
+def mixed_in_by(walk: SyntaxWalk, statements: list[Node], name: str) -> tuple[str, ...]:
+    """The same from the statements of its body."""
     found: list[str] = []
-    for statement in body.named_children if body is not None else ():
+    for statement in statements:
         kind = statement.type
         if kind == "call":
-            found += _mixed_in_by(walk, statement, name)
+            found += _mixed_in_by_call(walk, statement, name)
         elif kind == "singleton_class":
             found += mixed_in(walk, statement.child_by_field_name("body"), name)
         elif kind == "module" and walk.text(statement.child_by_field_name("name") or statement) == CLASS_METHODS:
@@ -39,8 +44,8 @@ def mixed_in(walk: SyntaxWalk, body: Node | None, name: str) -> tuple[str, ...]:
     return tuple(reversed(found))
 
 
-def _mixed_in_by(walk: SyntaxWalk, call: Node, owner: str) -> list[str]:
-    method = call.named_child(0)
+def _mixed_in_by_call(walk: SyntaxWalk, call: Node, owner: str) -> list[str]:
+    method = first_child(call)
     name = walk.text(method) if method is not None and method.type == "identifier" else ""
     if name in MIX_INS:
         arguments = call.child_by_field_name("arguments")
@@ -71,7 +76,7 @@ def option(walk: SyntaxWalk, arguments: list[Node], name: str) -> Node | None:
     """The value of a named argument."""
     for argument in arguments:
         if argument.type == "pair":
-            key = argument.named_child(0)
+            key = first_child(argument)
             if key is not None and walk.text(key).strip(":") == name:
                 return argument.child_by_field_name("value")
     return None
@@ -114,7 +119,7 @@ def bind_alias(walk: SyntaxWalk, name: str, other: str, node: Node) -> None:
 def _read_association(walk: SyntaxWalk, node: Node, arguments: list[Node]) -> None:
     """`belongs_to :shop`, `has_many :line_items, class_name: "Item"`."""
     names = symbols_of(walk, arguments)[:1]
-    method = node.named_child(0)
+    method = first_child(node)
     is_many = method is not None and walk.text(method).endswith("many")
     for symbol in names:
         name = symbol_text(walk, symbol)
@@ -135,13 +140,12 @@ def _class_of(name: str, is_plural: bool) -> str:
 
 
 def _define(walk: SyntaxWalk, node: Node, symbol: Node, value: str = "") -> None:
-    """Add a method that a call defines; with a value it has the value's definition, if that is known."""
-    name, scope, own = symbol_text(walk, symbol), walk.scope, class_around(walk)
-    if value and own != MODULE_SCOPE:
-        walk.add_binding(own, f"self.{name}", "alias", value, symbol)
-    walk.add_definition(node, name, "method" if own != MODULE_SCOPE else "function", header_line=symbol.start_point[0])
-    if value:
-        walk.add_binding(walk.scope, RESULT, "alias", value, symbol)
+    """Add a method that a call defines, and what it returns, if that is known."""
+    scope = walk.scope
+    kind = "method" if class_around(walk) != MODULE_SCOPE else "function"
+    walk.add_definition(node, symbol_text(walk, symbol), kind, header_line=symbol.start_point[0])
+    for how in () if not value else ("alias",) if value == "self" else ("call", "alias"):
+        walk.add_binding(walk.scope, RESULT, how, value, symbol)
     walk.scope = scope
 
 
@@ -181,7 +185,7 @@ def _read_define_method(walk: SyntaxWalk, node: Node, arguments: list[Node]) -> 
 def _read_scope(walk: SyntaxWalk, node: Node, arguments: list[Node]) -> None:
     """`scope :open, -> { where(…) }` of ActiveRecord."""
     if len(arguments) > 1 and arguments[0].type == "simple_symbol" and class_around(walk) != MODULE_SCOPE:
-        _define(walk, node, arguments[0])
+        _define(walk, node, arguments[0], "self")
 
 
 # Tests

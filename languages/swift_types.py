@@ -106,5 +106,7 @@ def function_type(node: Node | None) -> Node | None:
             return node
         if node.type == "tuple_type" and node.named_child_count != 1:
             return None
-        node = next((each for each in node.named_children if each.type in TYPES or each.type == "tuple_type_item"), None)
+        node = next(
+            (each for each in node.named_children if each.type in TYPES or each.type == "tuple_type_item"), None
+        )
     return None

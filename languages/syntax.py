@@ -5,7 +5,7 @@ Owns the types, and helpers that every reader needs. The walk itself is `codegra
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Protocol, TypeAlias
 
 if TYPE_CHECKING:  # the lexer needs no parser
@@ -35,6 +35,13 @@ class Defined(Protocol):
     def end_line(self) -> int: ...
 
 
+class Imported(Protocol):
+    """The fields of an added import that readers use."""
+
+    @property
+    def local_name(self) -> str: ...
+
+
 class SyntaxWalk(Protocol):
     """The interface of the walk for readers: the current position, and methods to add facts."""
 
@@ -43,9 +50,13 @@ class SyntaxWalk(Protocol):
     is_unsorted: bool  # definitions were added before earlier ones
     problems: list[str]
     package: str  # the declared package or namespace; a reader sets it
+    type_parameters: dict[int, Mapping[str, str]]  # of definitions: the types that type parameters mean; readers set it
 
     @property
     def definitions(self) -> Sequence[Defined]: ...
+
+    @property
+    def imports(self) -> Sequence[Imported]: ...
 
     def text(self, node: Node) -> str: ...
 

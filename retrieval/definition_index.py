@@ -6,14 +6,14 @@ the index of the next snapshot reads only the files that changed.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Set
 from functools import lru_cache
 from typing import NamedTuple
 
 from ..codegraph import CodeGraph, Definition, FileGraph
 from ..codegraph.file_graph import MODULE_SCOPE
 from ..codegraph.resolve import resolve
-from ..codegraph.symbol_table import has_typed_resolution, is_class
+from ..codegraph.symbol_table import DECLARATION, has_typed_resolution, is_class
 from ..codegraph.typed_resolver import CLASS_VALUE, FUNCTION_VALUE, TypedResolver, Value
 
 MAX_ALIASES = 20
@@ -79,7 +79,19 @@ class DefinitionIndex:
         found = spelled or owned or exact or found
         if not found:
             found = self._inherited(".".join(outer), last) if outer else self._renamed(last)
-        return sorted(found, key=_top_level_first)
+        return sorted(self._distinct(found), key=_top_level_first)
+
+    def _distinct(self, found: list[NamedDefinition]) -> list[NamedDefinition]:
+        """The definitions without constructors of a class among them, and without declarations of one with a body."""
+        names = {named.definition.qualified_name for named in found if named.definition.kind != DECLARATION}
+        return [named for named in found if not self._is_part(named, names)]
+
+    def _is_part(self, named: NamedDefinition, names: Set[str]) -> bool:
+        name = named.definition.qualified_name
+        if named.definition.kind == DECLARATION and name in names:
+            return True
+        symbols = self.graph.symbols(named.path)
+        return symbols is not None and name.rpartition(".")[0] in names and symbols.is_constructor(name)
 
     def value_bindings(self, name: str) -> list[ValueBinding]:
         """The lines that bind a value to a name of a module or a class, by path and line."""

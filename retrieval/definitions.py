@@ -9,7 +9,6 @@ at the cursor. Other reachable symbols did not improve any measurement.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
@@ -17,6 +16,7 @@ from math import sqrt
 
 from ..codegraph import Definition, ReachableSymbol, reachable_symbols
 from ..codegraph.imports_at import imported_module_at
+from ..codegraph.typed_resolver import TypedResolver
 from ..languages import language_of
 from ..languages.import_lines import MAX_STATEMENT
 from .explain import location_text
@@ -84,13 +84,16 @@ def rank_definitions(
     features in `without`.
     """
     candidates: dict[tuple[str, str], Candidate] = {}
-    test_ending = language_of(view.path).test_ending
-    sees_tests = not test_ending or view.path.endswith(test_ending)
+    language, resolver = language_of(view.path), TypedResolver(view.names)
+    sees_tests = language.is_test_file(view.path)
 
     def candidate(path: str, name: str) -> Candidate | None:
-        # A constructor is represented by its class.
-        name = name.removesuffix(".__init__")
-        if not sees_tests and path.endswith(test_ending):
+        symbols = view.names.symbols(path)
+        if symbols is not None and symbols.is_constructor(name):
+            # A constructor is represented by its class, which may be in another file.
+            owner = resolver.object_around(path, name)
+            path, name = (owner.path, owner.name) if owner is not None else (path, name)
+        if not sees_tests and language.is_test_file(path):
             return None
         if (path, name) not in candidates:
             definition = view.names.definition(path, name)
@@ -109,8 +112,7 @@ def rank_definitions(
     for reached in reachable_symbols(view.names, view.path, view.cursor_line, wanted=called, typed=typed):
         fits = _fits(typed, reached.name)
         is_imported = reached.how in ("import", "re-export")
-        name = reached.definition.qualified_name.removesuffix(".__init__")
-        found = candidate(reached.path, name)
+        found = candidate(reached.path, reached.definition.qualified_name)
         if found:
             found.reached = found.reached or reached
             found.is_imported |= is_imported
@@ -166,14 +168,17 @@ def _name_terms(name: str) -> tuple[str, ...]:
     return tuple(terms_of(name)) or (name,)
 
 
-_EXPRESSION = re.compile(r"[\w.]*$")
-
-
 def _typed(view: CursorView) -> str:
     """The dotted expression that ends at the cursor, "" when nothing is begun."""
+    language = language_of(view.path)
     line = view.prefix[view.prefix.rfind(b"\n") + 1 :].decode("utf-8", "replace")
-    found = _EXPRESSION.search(line)
-    return found.group() if found else ""
+    found = language.typed_expression.search(line)
+    typed = found.group() if found else ""
+    for operator in language.member_operators.split():
+        typed = typed.replace(operator, ".")
+    if language.attribute_sign and typed.startswith(language.attribute_sign):
+        return f"{language.own_object.partition(' ')[0]}.{typed}"
+    return typed
 
 
 def _fits(typed: str, name: str) -> bool:

@@ -1,4 +1,4 @@
-"""Benchmark tasks of TypeScript and Go: lines that are code, labels of calls, checkouts, figures by language."""
+"""Benchmark tasks of languages but Python: lines that are code, labels of calls, checkouts, figures by language."""
 
 from __future__ import annotations
 
@@ -17,10 +17,22 @@ from weft.benchmarks.repoeval.checkouts import Checkout, CheckoutFiles
 from weft.benchmarks.repoeval.labels import LabelError, calls_of_records, labelled_calls
 from weft.benchmarks.repoeval.run import main
 from weft.benchmarks.repoeval.sources import SourceFile, parse_source
-from weft.benchmarks.repoeval.task_languages import GO, PYTHON, TYPESCRIPT, TaskLanguage, majority_language
+from weft.benchmarks.repoeval.task_languages import (
+    CPP,
+    GO,
+    JAVA,
+    KOTLIN,
+    PYTHON,
+    TASK_LANGUAGES,
+    TYPESCRIPT,
+    C,
+    TaskLanguage,
+    majority_language,
+)
 from weft.benchmarks.repoeval.tasks import LabelledCall, Task, build_tasks, typed_to_called_name
 
-COMPILER = WORK / "node" / "node_modules" / "typescript"
+NODE_PACKAGES = WORK / "node" / "node_modules"
+COMPILER = NODE_PACKAGES / "typescript"
 
 TYPESCRIPT_SHOP = """
 #- package.json
@@ -108,6 +120,149 @@ func roundedTo(value float64, digits int) float64 {
 }
 """
 
+JAVA_SHOP = """
+#- price/src/module-info.java
+module shop.price {}
+#- price/src/shop/price/Price.java
+package shop.price;
+
+import com.elsewhere.Money;
+
+public class Price extends Taxed {
+  private final double amount;
+
+  public Price(double amount) {
+    this.amount = amount;
+  }
+
+  public double plus(double more) {
+    return amount + more;
+  }
+
+  public double plus(Money more) {
+    return amount + more.asDouble();
+  }
+}
+#- price/src/shop/price/Taxed.java
+package shop.price;
+
+abstract class Taxed {
+  static double rounded(double value) {
+    return value;
+  }
+}
+#- till/src/shop/till/Till.java
+package shop.till;
+
+import com.elsewhere.Receipt;
+import shop.price.Price;
+
+class Till {
+  double pay(Receipt receipt) {
+    receipt.print(new Price(2));
+    var due = new Price(3);
+    return due.plus(receipt.total())
+        + Price.rounded(4);
+  }
+}
+"""
+
+KOTLIN_SHOP = """
+#- src/commonMain/kotlin/shop/Price.kt
+package shop
+
+/** What a thing costs. */
+class Price(val amount: Int) {
+  constructor(text: String) : this(text.toInt())
+
+  fun plus(more: Int) = amount + more
+}
+
+fun Price.doubled() = Price(amount * 2)
+
+expect fun now(): Int
+#- src/jvmMain/kotlin/shop/Now.kt
+package shop
+
+actual fun now(): Int = 1
+#- src/nativeMain/kotlin/shop/Now.kt
+package shop
+
+actual fun now(): Int = 2
+#- src/commonMain/kotlin/till/Till.kt
+package till
+
+import elsewhere.Receipt
+import shop.Price
+import shop.doubled
+import shop.now
+
+fun pay(receipt: Receipt) {
+  receipt.print(Price(now()))
+  listOf(Price("3")).map { it.doubled().plus(1) }
+}
+#- src/jvmMain/kotlin/till/Clock.kt
+package till
+
+val started = shop.now()
+"""
+
+C_SHOP = """
+#- include/shop/price.h
+struct price { double amount; };
+double price_plus(struct price *first, double more);
+static inline double price_double(struct price *first) { return first->amount * 2; }
+#- src/price.c
+#include "shop/price.h"
+#include "missing.h"
+
+double price_plus(struct price *first,
+                  double more) {
+  return first->amount + more;
+}
+#- src/till.c
+#include <shop/price.h>
+#define PAID(x) (x)
+
+double pay(struct price *first) {
+  log_it(price_double(first));
+  return PAID(price_plus(first, 1));
+}
+"""
+
+CPP_SHOP = """
+#- shop/price.h
+namespace shop {
+class Price {
+ public:
+  explicit Price(double amount) : amount_(amount) {}
+  static Price Of(double amount);
+  double Plus(double more) const;
+  double Plus(const Price& more) const;
+
+ private:
+  double amount_;
+};
+template <typename T> T Rounded(T value) { return value; }
+}
+#- shop/price.cc
+#include "shop/price.h"
+namespace shop {
+Price Price::Of(double amount) { return Price(amount); }
+double Price::Plus(double more) const { return amount_ + more; }
+double Price::Plus(const Price& more) const { return amount_ + more.amount_; }
+}
+#- till/till_test.cc
+#include "gtest/gtest.h"
+#include "shop/price.h"
+
+TEST(Till, Pays) {
+  auto price = shop::Price::Of(1);
+  EXPECT_EQ(price.Plus(2), shop::Rounded(3));
+  delete new shop::Price(4);
+}
+"""
+
 
 def files_of(text: str, language: TaskLanguage) -> dict[str, SourceFile]:
     parts = (part.partition("\n") for part in text.split("#- ")[1:])
@@ -158,6 +313,25 @@ def test_raw_strings_over_lines_are_no_code() -> None:
     text = 'package a\n\n/* doc */\nvar a = `x\ny`\nvar ä = "ö" // why\n'
     assert target_texts(text, GO, "a.go") == ["package a", 'var ä = "ö" // why']
     assert parse_source("a.go", text, "", GO).line_code_end[5] == len('var ä = "ö"')
+
+
+@pytest.mark.parametrize(
+    ("language", "path", "text", "expected"),
+    [
+        ("java", "A.java", 'a(); // why\n/* b\nc */\nString d = """\n  e""";\n', ["a(); // why"]),
+        ("rust", "a.rs", '/// doc\nfn a() {}\nconst B: &str = r#"c\nd"#;\n', ["fn a() {}"]),
+        ("csharp", "A.cs", 'a(); // why\nvar b = @"c\nd";\nvar e = $@"{f}\n";\n', ["a(); // why"]),
+        ("kotlin", "a.kt", 'val a = 1 // why\n/* b */\nval c = """d\ne"""\n', ["val a = 1 // why"]),
+        ("c", "a.h", "/* a\nb */ int c;\n// d\n", ["b */ int c;"]),
+        ("cpp", "a.cc", 'auto a = R"(b\nc)";\nint d; // e\n', ["int d; // e"]),
+        ("ruby", "a.rb", "a = <<~B\n  c\nB\nd(1) # why\n=begin\ne\n=end\n", ["d(1) # why"]),
+        ("php", "a.php", "<p>a</p>\n<?php\n$b = <<<C\nd\nC;\n# e\nf();\n", ["<?php", "f();"]),
+        ("swift", "a.swift", 'let a = 1 // why\nlet b = """\nc\n"""\n', ["let a = 1 // why"]),
+        ("scala", "a.scala", 'val a = 1 // why\nval b = """c\nd"""\n', ["val a = 1 // why"]),
+    ],
+)
+def test_comments_and_strings_over_lines_are_no_code(language: str, path: str, text: str, expected: list[str]) -> None:
+    assert target_texts(text, TASK_LANGUAGES[language], path) == expected
 
 
 def test_syntax_errors_and_declaration_files_give_no_targets() -> None:
@@ -216,11 +390,83 @@ def test_the_called_name_is_found_in_its_line(line: str, typed: str | None) -> N
     assert (found and found.ground_truth_line[: found.col]) == typed
 
 
+def test_a_called_name_needs_no_bracket_in_other_languages() -> None:
+    records = [call("a.rb", 1, "price_of", definition("b.rb", "Shop.price_of", 0))]
+    text = "#- a.rb\nx = 1\npay shop.price_of item, 2\n#- b.rb\ny = 2\n"
+    (task,) = tasks_of_records(text, TASK_LANGUAGES["ruby"], records)
+    found = typed_to_called_name(task, 0)
+    assert found is not None and found.ground_truth_line[: found.col] == "pay shop."
+
+
 def labels_of(folder: Path, text: str, language: TaskLanguage) -> list[LabelledCall]:
     tree = written(folder / "shop", text)
     files = CheckoutFiles.read(Checkout("shop", tree, language))
-    (folder / "node").symlink_to(WORK / "node")
+    for packages in ("node", "python"):
+        (folder / packages).symlink_to(WORK / packages)
     return labelled_calls(language, tree, files.sources, files.manifests, folder)
+
+
+def found_in(calls: list[LabelledCall]) -> list[tuple[str, int, str, str, str]]:
+    return [
+        (call.path.rpartition("/")[2], call.line, call.resolution, call.callee.qualname, call.callee.path)
+        for call in calls
+    ]
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(shutil.which("javac") is None, reason="no Java compiler is installed")
+def test_the_java_compiler_labels_calls(tmp_path: Path) -> None:
+    found = labels_of(tmp_path, JAVA_SHOP, JAVA)
+    price = "price/src/shop/price/Price.java"
+    assert found_in(found) == [
+        ("Till.java", 7, "constructor", "Price", price),
+        ("Till.java", 8, "constructor", "Price", price),
+        ("Till.java", 9, "method", "Price.plus", price),
+        ("Till.java", 10, "static", "Taxed.rounded", "price/src/shop/price/Taxed.java"),
+    ]
+    assert [call.callee.spans for call in found[1:3]] == [((4, 19), (7, 10)), ((11, 14), (15, 18))]
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(shutil.which("java") is None, reason="java is not installed")
+@pytest.mark.skipif(not (NODE_PACKAGES / "kotlin-compiler").is_dir(), reason="no Kotlin compiler in the work folder")
+def test_the_kotlin_compiler_labels_calls(tmp_path: Path) -> None:
+    found = labels_of(tmp_path, KOTLIN_SHOP, KOTLIN)
+    price = "src/commonMain/kotlin/shop/Price.kt"
+    assert found_in(found) == [
+        ("Till.kt", 8, "constructor", "Price", price),
+        ("Till.kt", 8, "function", "now", price),
+        ("Till.kt", 9, "constructor", "Price", price),
+        ("Till.kt", 9, "extension", "Price.doubled", price),
+        ("Till.kt", 9, "method", "Price.plus", price),
+        ("Clock.kt", 2, "function", "now", "src/jvmMain/kotlin/shop/Now.kt"),
+    ]
+    assert found[0].callee.spans == ((3, 8), (4, 5))
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not (WORK / "python" / "clang").is_dir(), reason="no libclang in the work folder")
+def test_libclang_labels_calls_of_c(tmp_path: Path) -> None:
+    found = labels_of(tmp_path, C_SHOP, C)
+    assert found_in(found) == [
+        ("till.c", 4, "function", "price_double", "include/shop/price.h"),
+        ("till.c", 5, "function", "price_plus", "src/price.c"),
+    ]
+    assert found[1].callee.spans == ((3, 7),)
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not (WORK / "python" / "clang").is_dir(), reason="no libclang in the work folder")
+def test_libclang_labels_calls_of_cpp_in_tests_of_a_missing_framework(tmp_path: Path) -> None:
+    found = labels_of(tmp_path, CPP_SHOP, CPP)
+    assert found_in(found) == [
+        ("price.cc", 2, "constructor", "Price", "shop/price.h"),
+        ("till_test.cc", 4, "static", "Price.Of", "shop/price.cc"),
+        ("till_test.cc", 5, "method", "Price.Plus", "shop/price.cc"),
+        ("till_test.cc", 5, "function", "Rounded", "shop/price.h"),
+        ("till_test.cc", 6, "constructor", "Price", "shop/price.h"),
+    ]
+    assert found[2].callee.spans == ((3, 4), (4, 5))
 
 
 @pytest.mark.slow
@@ -251,9 +497,160 @@ def test_the_type_checker_of_go_labels_calls(tmp_path: Path) -> None:
     ]
 
 
-def test_a_missing_program_is_named(tmp_path: Path) -> None:
-    with pytest.raises(LabelError, match=r"npm install --prefix .* typescript@"):
-        labelled_calls(TYPESCRIPT, tmp_path, {}, {}, tmp_path)
+@pytest.mark.parametrize(
+    ("language", "install"),
+    [
+        (TYPESCRIPT, r"npm install --prefix .* typescript@"),
+        (KOTLIN, r"npm install --prefix .* kotlin-compiler@"),
+        (CPP, r"pip install --target .* libclang=="),
+    ],
+)
+def test_a_missing_program_is_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, language: TaskLanguage, install: str
+) -> None:
+    monkeypatch.setattr(shutil, "which", lambda program: program)
+    with pytest.raises(LabelError, match=install):
+        labelled_calls(language, tmp_path, {}, {}, tmp_path)
+
+
+BY_NAME = {
+    "rust": """
+#- src/price.rs
+pub struct Price { amount: f64 }
+
+impl Price {
+    pub fn new(amount: f64) -> Self { Price { amount } }
+    pub fn with_tax(&self) -> f64 { self.amount }
+    pub fn starts_with(&self) -> bool { true }
+}
+#- src/lib.rs
+fn pay() {
+    let price = crate::price::Price::<f64>::new(1.0);
+    price.with_tax::<f64>();
+    "x".starts_with("y");
+    other::Shop::new(2);
+}
+""",
+    "csharp": """
+#- Price.cs
+namespace Shop {
+  public class PriceTag {
+    public PriceTag(double amount) {}
+    public static PriceTag Of(double amount) => new(amount);
+    public double WithTax(double rate) => 1;
+    public double WithTax() => 2;
+  }
+}
+#- Till.cs
+class Till {
+  void Pay(PriceTag first) {
+    var price = new PriceTag(1);
+    first?.WithTax<int>(PriceTag.Of(2));
+    first.ToString();
+  }
+}
+""",
+    "ruby": """
+#- price.rb
+module Shop
+  class Price
+    def initialize(amount); end
+    def with_tax; end
+    def empty?; end
+  end
+end
+#- till.rb
+price = Shop::Price.new(1)
+price.with_tax
+price.empty?
+price.with_tax = 2
+""",
+    "php": """
+#- src/Price.php
+<?php
+class Price {
+    public function __construct(private float $amount) {}
+    public static function of(float $amount): self { return new self($amount); }
+    public function withTax(float $rate): float { return 1; }
+    public function getIterator() {}
+}
+#- src/Till.php
+<?php
+$price = \\Shop\\Price::of(1);
+$price->withTax(2);
+$price?->withTax(new Shop\\Price(3));
+$price->getIterator();
+""",
+    "swift": """
+#- Price.swift
+struct Price {
+  init(amount: Double) {}
+  static func of(_ amount: Double) -> Price { Price(amount: amount) }
+}
+extension Price {
+  func withTax() -> Double { 1 }
+}
+#- Till.swift
+func pay() {
+  let price = Price.of(1)
+  price.withTax()
+  price.description()
+}
+""",
+    "scala": """
+#- Price.scala
+class PriceTag(amount: Double) {
+  def withTax(rate: Double): Double = 1
+}
+object PriceTag { def of(amount: Double) = new PriceTag(amount) }
+#- Till.scala
+object Till {
+  val price = PriceTag.of(1)
+  price.withTax(2)
+  price.mkString(3)
+}
+""",
+}
+
+
+@pytest.mark.parametrize(
+    ("language", "expected"),
+    [
+        ("rust", [(1, "qualified_name", "Price.new"), (2, "simple_name", "Price.with_tax")]),
+        (
+            "csharp",
+            [
+                (2, "simple_name", "PriceTag"),
+                (3, "simple_name", "PriceTag.WithTax"),
+                (3, "qualified_name", "PriceTag.Of"),
+            ],
+        ),
+        ("ruby", [(1, "simple_name", "Shop.Price.with_tax")]),
+        (
+            "php",
+            [
+                (1, "qualified_name", "Price.of"),
+                (2, "simple_name", "Price.withTax"),
+                (3, "simple_name", "Price.withTax"),
+            ],
+        ),
+        ("swift", [(1, "qualified_name", "Price.of"), (2, "simple_name", "Price.withTax")]),
+        ("scala", [(1, "qualified_name", "PriceTag.of"), (2, "simple_name", "PriceTag.withTax")]),
+    ],
+)
+def test_a_call_is_labelled_by_the_name_of_one_definition(
+    tmp_path: Path, language: str, expected: list[tuple[int, str, str]]
+) -> None:
+    files = files_of(BY_NAME[language], TASK_LANGUAGES[language])
+    found = labelled_calls(TASK_LANGUAGES[language], tmp_path, files, {}, tmp_path)
+    assert [(call.line, call.resolution, call.callee.qualname) for call in found] == expected
+
+
+def test_a_definition_by_name_has_all_overloads_and_constructors(tmp_path: Path) -> None:
+    csharp = TASK_LANGUAGES["csharp"]
+    constructed, overloaded, _ = labelled_calls(csharp, tmp_path, files_of(BY_NAME["csharp"], csharp), {}, tmp_path)
+    assert constructed.callee.spans == ((1, 7), (2, 3))
+    assert overloaded.callee.spans == ((4, 5), (5, 6))
 
 
 # Checkouts
@@ -273,12 +670,10 @@ def test_manifests_are_read_beside_the_sources(tmp_path: Path) -> None:
 
 
 def test_every_commit_is_pinned() -> None:
-    assert len(COMMITS) == 12
+    assert len(COMMITS) == 44
     assert all(len(commit.sha) == 40 for commit in COMMITS.values())
-    uses = [(commit.language, commit.use) for commit in COMMITS.values()]
-    assert {use: uses.count(use) for use in uses} == dict.fromkeys(
-        [(language, use) for language in ("typescript", "go") for use in ("fit", "report")], 3
-    )
+    uses = {(commit.language, commit.use) for commit in COMMITS.values()}
+    assert uses == {(language, use) for language in TASK_LANGUAGES if language != "python" for use in ("fit", "report")}
 
 
 @pytest.mark.skipif(shutil.which("git") is None, reason="git is not installed")

@@ -162,6 +162,94 @@ module_steps = st.lists(
 )
 
 
+# The same for languages with declared packages, open types, extensions and implicit objects.
+DECLARING = {
+    ("a/Shop.java", "a/Cart.java", "b/Shop.java", "b/Till.java"): (
+        "package a;",
+        "package b;",
+        "import a.*;",
+        "import b.Shop;",
+        "import static b.Shop.payAll;",
+        "class Shop { Shop() {} static Cart payAll() { return null; } }",
+        "class Shop extends Till { Till held; void run() { payAll(); held.closeDown(); super.closeDown(); } }",
+        "class Till { void closeDown() {} class Inner { void openUp() { closeDown(); } } }",
+        "interface Cart { void payAll(); }",
+        "class Wide implements Cart { public void payAll() { new Shop().run(); Shop.payAll().payAll(); } }",
+        "class Use { void go(Shop s, Cart c) { s.run(); c.payAll(); s.held.closeDown(); new a.Shop(); } }",
+    ),
+    ("a/Shop.cs", "a/Shop.Part.cs", "b/Till.cs", "Global.cs"): (
+        "namespace A.B;",
+        "using A;",
+        "using A.B;",
+        "global using A.B;",
+        "namespace A { class Till { public void CloseDown() {} } }",
+        "namespace A.B { partial class Shop { public Till Held; public void Run() { PayAll(); Held.CloseDown(); } } }",
+        "partial class Shop : Till { void PayAll() { base.CloseDown(); this.Run(); } }",
+        "static class Exts { public static Shop AddUp(this Shop s) { return s; } }",
+        "class Use { void Go(Shop s) { s.AddUp().Run(); s.Held.CloseDown(); new Shop(); B.Exts.AddUp(s); } }",
+    ),
+    ("a/Shop.java", "a/Till.java", "b/Use.java", "b/Main.java"): (
+        "package a;",
+        "package a.b;",
+        "import a.*;",
+        "import a.Shop;",
+        "import static a.Shop.*;",
+        "import static a.b.Shop.openUp;",
+        "class Till { Shop held; void closeDown() {} Till(int n) {} }",
+        "class Till<T extends Shop> extends Shop { T held; void closeDown() { super.payAll(); held.go(); } }",
+        "interface Payable { void payAll(); default void addUp() { payAll(); } }",
+        "class Shop extends Till implements Payable { static Shop openUp() { return null; } public void payAll() {} }",
+        "record Shop(Till till) { void payAll() { till().closeDown(); till.closeDown(); } }",
+        "enum Shop { OPEN { void payAll() { closeDown(); } }; void payAll() {} void closeDown() { OPEN.payAll(); } }",
+        "class Use { void go(Shop s) { s.payAll(); openUp().addUp(); new Shop(); a.Shop.openUp(); s.held.addUp(); } }",
+        "class More extends Shop { Payable p = new Payable() { public void payAll() { closeDown(); p.addUp(); } }; }",
+    ),
+    ("a/Shop.scala", "a/Till.scala", "b/Use.scala", "b/Main.java"): (
+        "package a",
+        "package b",
+        "import a._",
+        "import b.Shop",
+        "import Shop._",
+        "import till._",
+        "class Till(held: Shop) { def closeDown() = held.payAll; def payAll: Shop = held }",
+        "trait Payable { def payAll: Shop; def addUp() = payAll.addUp() }",
+        "class Shop extends Till(null) with Payable { def payAll: Shop = this; val till = new Till(this) }",
+        "object Shop { def apply(n: Int): Shop = openUp(); def openUp(): Shop = new Shop }",
+        "object Ext { implicit class Rich(val s: Shop) { def twice = s.payAll } }",
+        "extension (s: Shop) def thrice(): Shop = s.payAll",
+        "object Use { def go(s: Shop) = { s.twice.payAll; s.thrice().closeDown(); Shop(1).till.addUp(); addUp() } }",
+    ),
+    ("shop.h", "shop.cc", "till.h", "src/main.cc"): (
+        '#include "shop.h"',
+        "using namespace a;",
+        "namespace a { class Shop { public: void payAll(); Till* held_; }; }",
+        "namespace a { void Shop::payAll() { held_->closeDown(); closeDown(); } }",
+        "void a::Shop::payAll() { closeDown(); }",
+        "class Till { public: virtual void closeDown() {} };",
+        "void closeDown() {}",
+        "static int go(a::Shop* s) { s->payAll(); Shop t; t.payAll(); a::Shop::payAll(); return 0; }",
+    ),
+    ("shop.rb", "shop/till.rb", "lib/cart.rb", "use.rb"): (
+        "module Shop\n  class Till\n    def close_down; end\n  end\nend",
+        "module Shop\n  class Cart < Till\n    def add_up\n      close_down\n      @till = Till.new\n    end\n  end\nend",
+        "module Shop\n  module Payable\n    def pay_all; add_up; end\n  end\nend",
+        "class Shop::Cart\n  include Shop::Payable\n  def go; pay_all; @till.close_down; super; end\nend",
+        "Shop::Cart.new.pay_all",
+        "def use(x)\n  c = Shop::Cart.new\n  c.add_up\n  c.go\n  x.close_down\nend",
+    ),
+}
+
+
+@st.composite
+def declared_states(draw: st.DrawFn) -> tuple[dict[str, str], list[dict[str, str | None]]]:
+    """The files of a repository in one of the languages, and changes of them."""
+    paths = draw(st.sampled_from(sorted(DECLARING)))
+    content = st.lists(st.sampled_from(DECLARING[paths]), max_size=4).map("\n".join)
+    state = draw(st.fixed_dictionaries({}, optional=dict.fromkeys(paths, content)))
+    step = st.dictionaries(st.sampled_from(paths), st.none() | content, min_size=1, max_size=2)
+    return state, draw(st.lists(step, max_size=4))
+
+
 def everything(graph: CodeGraph) -> dict[str, object]:
     """All that a reader can learn of a graph about calls, in both directions."""
     return {
@@ -199,6 +287,21 @@ def test_changes_of_manifests_give_what_a_build_from_scratch_gives(state, change
     for step in changes:
         new = changed(graph, step)
         assert everything(new) == everything(CodeGraph.build(new.files.values()))
+        graph = new
+
+
+@settings(max_examples=150, deadline=None)
+@given(declared_states())
+def test_changes_of_declared_packages_give_what_a_build_from_scratch_gives(drawn):
+    state, changes = drawn
+    graph = CodeGraph.build(parse_file(path, text) for path, text in state.items())
+    for step in changes:
+        new = changed(graph, step)
+        assert everything(new) == everything(CodeGraph.build(new.files.values()))
+        for path, text in step.items():
+            if text is not None and path in graph.files:
+                file = parse_file(path, text)
+                assert graph.overlay(file).call_edges(path) == graph.with_changes([file]).call_edges(path)
         graph = new
 
 

@@ -40,6 +40,15 @@ SHOP_GO = {
     "till/till.go": 'package till\n\nimport "example.com/shop/prices"\n\nvar Sum = prices.Total()\n',
 }
 
+SHOP_JAVA = {
+    "src/org/shop/Cart.java": "package org.shop;\nclass Cart { static int SIZE; static Cart open() {} class Row {} }\n",
+    "src/org/shop/Item.java": "package org.shop;\nimport java.util.List;\nclass Item { Cart cart; }\n",
+    "src/org/till/Till.java": (
+        "package org.till;\nimport org.shop.Cart;\nimport static org.shop.Cart.open;\nclass Till {}\n"
+    ),
+    "src/org/shop/Coin.scala": "package org.shop\nclass Coin\nobject Rates { def rate = 1 }\n",
+}
+
 
 def line_at(path: str, text: str) -> ImportLine | None:
     before, _, after = text.partition(CURSOR)
@@ -69,6 +78,12 @@ def line_at(path: str, text: str) -> ImportLine | None:
         ("a.js", 'export { <CURSOR> } from "shop"', "shop", "", ""),
         ("a.js", 'const { total: sum, <CURSOR> } = require("./prices");', "./prices", "", "total"),
         ("a.js", "const { <CURSOR> } = await import('./prices')", "./prices", "", ""),
+        ("a.scala", "import shop.prices.{<CURSOR>}", "shop.prices", "", ""),
+        ("a.scala", "import shop.{total, rate => r, <CURSOR>", "shop", "", "total rate"),
+        ("a.rs", "use crate::prices::<CURSOR>;", "crate::prices", "", ""),
+        ("a.rs", "pub(crate) use shop::to<CURSOR>", "shop", "to", ""),
+        ("a.rs", "use shop::{total, rate as r, <CURSOR>};", "shop", "", "total rate"),
+        ("a.rs", "    use super::{\n    total,\n    <CURSOR>\n    rate,\n};", "super", "", "total rate"),
     ],
 )
 def test_a_cursor_among_imported_names_has_their_module(path, text, module, typed, names):
@@ -88,7 +103,13 @@ def test_a_cursor_among_imported_names_has_their_module(path, text, module, type
         ("a.ts", "export * from '@shop/<CURSOR>'", "@shop/", ""),
         ("a.js", "const shop = require('../<CURSOR>')", "../", ""),
         ("a.js", "await import('./<CURSOR>')", "./", ""),
+        ("a.java", "import org.shop.Ca<CURSOR>;", "org.shop.Ca", ""),
+        ("a.java", "import static org.<CURSOR>\n", "org.", ""),
+        ("a.java", "import <CURSOR>\n", "", ""),
+        ("a.scala", "import a.b, org.shop.<CURSOR>", "org.shop.", ""),
         ("a.go", 'import "<CURSOR>', "", ""),
+        ("a.cc", '#include "<CURSOR>"', "", ""),
+        ("a.h", "#  include <shop/ca<CURSOR>>", "shop/ca", ""),
         ("a.go", 'import (\n\t"fmt"\n\n\tp "example.com/<CURSOR>"\n)', "example.com/", "p"),
     ],
 )
@@ -111,7 +132,12 @@ def test_a_cursor_in_a_module_path_has_what_is_typed(path, text, typed, names):
         ("a.ts", "export const x = { <CURSOR> }"),
         ("a.ts", 'import { a } from "./b";\nconst x = "<CURSOR>"'),
         ("a.go", 'import (\n\t"fmt"\n)\n\nfunc f() { g("<CURSOR>") }'),
-        ("a.rs", "use shop::<CURSOR>"),
+        ("a.rs", "use shop::{a, b};\nlet x = shop::<CURSOR>"),
+        ("a.rs", "use shop::*;\n<CURSOR>"),
+        ("a.java", "import org.shop.Cart;\n<CURSOR>"),
+        ("a.java", "import org.shop.<CURSOR> + 1"),
+        ("a.cc", '#include "a.h"\n<CURSOR>'),
+        ("a.c", 'const char *s = "<CURSOR>"'),
     ],
 )
 def test_elsewhere_is_no_import_line(path, text):
@@ -166,6 +192,51 @@ def test_a_relative_path_is_that_of_the_file_that_exports_the_names_of_the_line(
     assert set(names_at(SHOP_TS, "src/new.ts", 'export * from "./<CURSOR>"')) == {"./prices", "./cart"}
 
 
+SHOP_CC = {
+    "src/shop.h": "void pay();\n",
+    "src/till.h": "class Till;\n",
+    "src/till.cc": '#include "till.h"\n#include <vector>\nusing namespace std;\nusing namespace money;\n',
+    "src/cart.cc": '#include "shop/cart.h"\n#include <vector>\n#include "../x.h"\n',
+    "include/shop/cart.h": "namespace money { class Cart; }\n",
+}
+
+
+def test_includes_are_those_of_other_files_and_headers_beside_the_file_the_own_one_first():
+    assert names_at(SHOP_CC, "src/shop.cc", '#include "<CURSOR>"\n') == ["shop.h", "vector", "shop/cart.h", "till.h"]
+    assert names_at(SHOP_CC, "src/shop.cc", '#include "t<CURSOR>"\n') == ["till.h"]
+    assert names_at(SHOP_CC, "src/new.cc", '#include <vector>\n#include "shop/<CURSOR>"\n') == ["shop/cart.h"]
+
+
+SHOP_RS = {
+    "src/lib.rs": "pub mod prices;\nmod cart;\npub use prices::total;\n",
+    "src/prices.rs": "pub fn total() -> u64 { 1 }\npub struct Item;\npub const RATE: f64 = 1.0;\nuse std::fmt;\n",
+    "src/cart.rs": "use crate::prices::Item;\n\npub struct Cart(Item);\n",
+}
+
+
+def test_names_of_rust_are_those_of_the_module_and_its_children():
+    assert names_at(SHOP_RS, "src/new.rs", "use crate::prices::<CURSOR>;\n") == ["total", "Item", "RATE"]
+    assert names_at(SHOP_RS, "src/new.rs", "use crate::prices::{Item, t<CURSOR>};\n") == ["total"]
+    assert names_at(SHOP_RS, "src/new.rs", "use super::prices::<CURSOR>\n\nfn f() { total(); }\n")[0] == "total"
+    assert set(names_at(SHOP_RS, "src/new.rs", "use crate::<CURSOR>;\n")) == {"prices", "cart", "total"}
+    assert names_at(SHOP_RS, "src/new.rs", "use std::<CURSOR>;\n") == []
+
+
+SHOP_CS = {
+    "Shop.cs": "using System;\nnamespace Acme.Shops;\npublic class Shop { }\n",
+    "Till.cs": "using System;\nusing Acme.Shops;\nnamespace Acme.Tills { public class Till { } }\n",
+    "Main.cs": "using System;\nusing Acme.Tills;\nusing static Acme.Shops.Prices;\nclass Main { }\n",
+}
+
+
+def test_usings_of_csharp_are_namespaces_that_the_file_uses_first():
+    assert names_at(SHOP_CS, "New.cs", "using Acme.<CURSOR>\n\nclass New { Till till; }\n")[0] == "Acme.Tills"
+    assert names_at(SHOP_CS, "New.cs", "using Acme.<CURSOR>\n\nclass New { Shop shop; }\n")[0] == "Acme.Shops"
+    assert names_at(SHOP_CS, "New.cs", "using S<CURSOR>;\n") == ["System"]
+    assert names_at(SHOP_CS, "New.cs", "using Acme.Shops;\nusing Acme.S<CURSOR>;\n") == ["Acme.Shops.Prices"]
+    assert "Acme.Tills" not in names_at(SHOP_CS, "New.cs", "using Acme.<CURSOR>\nnamespace Acme.Tills;\n")
+
+
 def test_paths_of_go_are_those_that_other_files_import_and_the_file_uses_come_first():
     text = 'package new\n\nimport (\n\t"<CURSOR>"\n)\n\nvar Sum = fmt.Sprint(1)\n'
     assert names_at(SHOP_GO, "new/new.go", text) == ["fmt", "example.com/shop/prices"]
@@ -177,6 +248,27 @@ def test_paths_of_go_are_those_that_other_files_import_and_the_file_uses_come_fi
     assert names_at(SHOP_GO | alias, "new/new.go", text)[0] == "example.com/shop/prices"
     text = 'package new\n\nimport (\n\t"fmt"\n\t"<CURSOR>"\n)\n'
     assert names_at(SHOP_GO, "new/new.go", text) == ["example.com/shop/prices"]
+
+
+def test_paths_of_java_are_global_names():
+    text = "package org.main;\nimport org.<CURSOR>;\nclass Main { Coin coin; }\n"
+    assert names_at(SHOP_JAVA, "src/Main.java", text) == [
+        "org.shop.Coin",
+        "org.shop.Cart",
+        "org.shop.Item",
+        "org.shop.Rates",
+        "org.till.Till",
+    ]
+    text = "package org.till;\nimport org.shop.Cart;\nimport <CURSOR>\nclass Main { List<Item> all; }\n"
+    assert names_at(SHOP_JAVA, "src/org/till/Main.java", text)[:2] == ["java.util.List", "org.shop.Item"]
+    text = "package org.main;\nimport static org.shop.Cart.<CURSOR>\nclass Main { int x = open(); }\n"
+    assert names_at(SHOP_JAVA, "src/Main.java", text) == ["org.shop.Cart.open", "org.shop.Cart.Row"]
+
+
+def test_selectors_of_scala_are_names_of_the_package():
+    text = "package org.main\nimport org.shop.{Cart, <CURSOR>}\nclass Main { val coin: Coin = null }\n"
+    files = SHOP_JAVA | {"src/Main.scala": "package org.main\n"}
+    assert names_at(files, "src/Main.scala", text) == ["Coin", "Item", "Rates"]
 
 
 def test_submodules_of_python_follow_a_dot():
@@ -222,6 +314,7 @@ def completed(files: dict[str, str], path: str, text: str, **options) -> str:
             '<script>\nimport { <CURSOR> } from "./prices";\ntotal();\n</script>',
             "total",
         ),
+        (SHOP_JAVA, "New.java", "package n;\n\nimport org.<CURSOR>\n\nclass New { Cart cart; }\n", "shop.Cart"),
         (
             SHOP_GO,
             "new/new.go",

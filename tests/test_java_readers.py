@@ -104,7 +104,7 @@ def test_packages_and_imports_are_read():
         ("Supplier<Optional<Shop>>", "Shop"),
         ("Optional<List<Shop>>", "Shop[]"),
         ("int", ""),
-        ("int[]", ""),
+        ("int[]", "Object"),
         ("String", "String"),
     ],
 )
@@ -273,6 +273,7 @@ def test_fields_and_parameters_have_their_declared_types():
     [
         ("new Shop(1)", "x = Shop()"),
         ("new ns.Shop()", "x = ns.Shop()"),
+        ("outer.new Shop()", "x = outer.Shop()"),
         ("new Box<Shop>()", "x = Box()"),
         ("new ArrayList<Shop>()", "x: Shop[]"),
         ("new ArrayList<>()", "x = ArrayList()"),
@@ -317,6 +318,7 @@ def test_statements_and_patterns_bind_names():
         ("shops.stream().map(s -> s.cart()).forEach(c -> {})", ["c = shops[].cart()", "s = shops[]"]),
         ("shops.stream().flatMap(Shop::carts).forEach(c -> {})", ["c = Shop.carts()[]"]),
         ("Arrays.stream(shops).anyMatch(s -> true)", ["s = shops[]"]),
+        ("Arrays.stream(Coin.values()).filter(c -> true)", ["c = Coin()"]),
         ("Stream.of(a, b).forEach(s -> {})", ["s = a"]),
         ("found.ifPresent(s -> {})", ["s = found[]", "s = found"]),
         ("shops.stream().findFirst().map(s -> 1)", ["s = shops.stream().findFirst()",
@@ -354,12 +356,13 @@ def test_the_parameters_of_a_lambda_in_a_variable_have_the_types_of_its_interfac
         ("((Shop) x).pay()", ["Shop().pay"]),
         ("(a ? b : c).pay()", ["b.pay"]),
         ("carts[0].pay()", ["carts[].pay"]),
+        ('Coin.valueOf("x").pay()', ["Coin().pay", "Coin.valueOf"]),
         ('"a".length()', ["String().length"]),
         ("Shop.class.getName()", ["Class().getName"]),
         ("(a + b).pay()", ["?.pay"]),
         ("run(Shop::pay, this::pay, Shop::new, Shop[]::new, a.b()::pay)",
          ["run", "Shop.pay", "this.pay", "Shop", "a.b().pay", "a.b"]),
-        ("outer.new Inner()", ["Inner"]),
+        ("outer.new Inner()", ["outer.Inner"]),
     ],
 )  # fmt: skip
 def test_calls_have_dotted_callees(expression: str, expected: list[str]):

@@ -44,6 +44,7 @@ FILES = {
     "csharp": "X.cs",
     "ruby": "x.rb",
     "php": "x.php",
+    "scala": "x.scala",
     "other": "x.txt",
 }
 

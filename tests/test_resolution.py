@@ -710,8 +710,8 @@ def test_java_follows_imports_its_package_and_this():
         package com.other;
         class Other { static int total() { return 1; } static void help() {} }
         """,
-        "Price.total -> com/price/Price.java::Price.total (import)",
-        "Helper.help -> shop/Helper.java::Helper.help (same package)",
+        "Price.total -> com/price/Price.java::Price.total (class attribute)",
+        "Helper.help -> shop/Helper.java::Helper.help (class attribute)",
         "this.own -> shop/Main.java::Main.own (self)",
         "own -> shop/Main.java::Main.own (same file)",
         path="shop/Main.java",

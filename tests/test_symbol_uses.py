@@ -355,33 +355,30 @@ def test_the_receiver_of_a_method_is_no_use_of_its_type():
     ]
 
 
-MIXED = index_of(
-    """
-    #- src/Shop.java
-    package shop;
-    public class Shop {
-      int rate = 3;
-      int pay(int a) { return a * rate; }
-      void run() { pay(3); }
+MIXED_TEXT = """
+    #- src/Shop.php
+    <?php
+    class Shop {
+      public int $rate = 3;
+      function pay(int $a) { return $a * $this->rate; }
+      function run() { $this->pay(3); }
     }
-    #- app/Shop.kt
-    fun pay(a: Int): Int = a  // refund
-    fun refund(a: Int) = pay(-a)
-    val text = "refund"
+    #- app/shop.dart
+    int pay(int a) => a;  // refund
+    int refund(int a) => pay(-a);
+    var text = "refund";
     #- db.sql
     select pay from shop; -- refund
     #- data.json
     {"pay": 1, "refund": 2}
     """
-)
+MIXED = index_of(MIXED_TEXT)
 
 
-def test_calls_in_languages_without_types_are_resolved_by_name():
+def test_names_beside_languages_without_a_reader_are_resolved_with_types():
     first = texts(MIXED, "What calls `pay`?")[0]
-    assert first == "`pay` is called at 1 location, in `Shop.run`. Calls in Java are resolved by name."
-    assert texts(MIXED, "Where is `rate` used?") == [
-        "`rate` is mentioned by name at 1 location; names of these files are not resolved with types."
-    ]
+    assert first == "`pay` is called at 1 location, in `Shop.run`."
+    assert texts(MIXED, "Where is `rate` used?") == ["`rate` is read at 1 location."]
 
 
 @pytest.mark.parametrize(
@@ -392,18 +389,18 @@ def test_a_name_in_a_language_without_a_reader_is_found_as_a_word(question):
     evidence = ask(MIXED, question)
     (finding,) = evidence.findings
     assert finding.text == (
-        "`refund` occurs in 1 Kotlin file; Weft does not read definitions of Kotlin, so this is a word search."
+        "`refund` occurs in 1 Dart file; Weft does not read definitions of Dart, so this is a word search."
     )
-    assert [(item.path, item.start_line) for item in finding.items] == [("app/Shop.kt", 1)]
+    assert [(item.path, item.start_line) for item in finding.items] == [("app/shop.dart", 1)]
     assert evidence.confidence > FOUND_ABOVE
     assert "in this repository" not in extractive(evidence).text
 
 
 def test_a_missing_call_is_not_claimed_for_languages_without_a_reader():
-    index = index_of("#- a.py\ndef pay(): pass\n#- b.lua\npay()\n")
+    index = index_of("#- a.py\ndef pay(): pass\n#- b.dart\npay()\n")
     first, second = texts(index, "Who uses pay?")
     assert first == "No call of `pay` was found in the languages whose definitions Weft reads."
-    assert second.startswith("`pay` occurs in 1 Lua file;")
+    assert second.startswith("`pay` occurs in 1 Dart file;")
 
 
 @pytest.mark.parametrize(
@@ -413,6 +410,8 @@ def test_a_missing_call_is_not_claimed_for_languages_without_a_reader():
         ("a.cpp", "int Shop::f() { this->rate = 1; return s.rate; } // rate", ["assignment", "read"]),
         ("A.java", 'class A { @rate int f() { return pay(rate, "rate"); } }', ["argument", "decorator"]),
         ("a.cs", "class A : rate { int F() { return Pay(rate); } }", ["argument", "base"]),
+        ("a.cs", "[rate] class A { List<rate> x; void F() { this.rate = 1; } }", ["assignment", "decorator", "type"]),
+        ("a.php", "<?php class A extends rate { private rate $x; } enum E { case rate; }", ["base", "type"]),
         ("a.rs", "fn f(x: rate) -> i32 { pay(rate) } // rate", ["argument", "type"]),
         ("a.rb", 'pay(rate) # rate\nx = "rate"', ["argument"]),
         ("a.php", "<?php pay($shop->rate); // rate", ["argument"]),
@@ -433,7 +432,7 @@ def test_commands_name_languages_whose_definitions_are_not_read(command):
     indexes = {"shop": MIXED}
     evidence = where_evidence(indexes, "refund") if command == "where" else explain_evidence(indexes, None, "refund")
     assert [finding.text for finding in evidence.findings] == [
-        "`refund` occurs in 1 Kotlin file; Weft does not read definitions of Kotlin, so this is a word search."
+        "`refund` occurs in 1 Dart file; Weft does not read definitions of Dart, so this is a word search."
     ]
 
 

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from tree_sitter import Node, Parser
 from weft.codegraph import FileGraph, SyntaxTree, parse_file
 from weft.codegraph.file_graph import MODULE_SCOPE
-from weft.languages import PARSED, grammar, language_of
+from weft.languages import PARSED, grammar, language_named, language_of
 from weft.languages.dotted import class_of_annotation, dotted_name
 
 
@@ -599,10 +599,11 @@ def test_java():
         constructor Shop.Shop 7-7
         method Shop.pay -> Foo 8-10
         interface Shop.In 11-11
-        method Shop.In.m -> void 11-11
+        method Shop.In.m 11-11
         enum Shop.E 12-12
-        method Shop.E.n -> void 12-12
+        method Shop.E.n 12-12
         record Shop.R 13-13
+        method Shop.R.x 13-13
         constructor Shop.R.R 13-13
         Shop: call Store
         Shop.Shop: call super
@@ -615,6 +616,12 @@ def test_java():
         import List from java.util as List
         import run from a.b.C as run
         import * from x.y
+        Shop: T = Object
+        Shop: self.store: Store
+        Shop.Shop: db: Db
+        Shop.pay: x = ?
+        Shop.pay: y = ?
+        Shop.E: self.A: E
         """,
         "a.java",
     )
@@ -644,7 +651,7 @@ def test_rust():
         method Pay.pay -> Foo 7-7
         impl Shop(Pay) 8-10
         method Shop.pay -> Foo 9-9
-        function main -> Result 11-11
+        function main -> Foo 11-11
         macro mm 12-12
         Shop.pay: call self.store.load
         Shop.pay: call Foo.new
@@ -659,6 +666,8 @@ def test_rust():
         import * from crate::a::e
         import crate::a as a
         import x from super as y
+        import self::elsewhere as elsewhere
+        Shop: self.store: Store
         """,
         "a.rs",
     )
@@ -685,7 +694,10 @@ def test_c():
         struct Item 4-4
         struct Shop 5-5
         enum E 6-6
-        function pay -> int 7-11
+        function pay(static) 7-11
+        Item: self.x = ?
+        Shop: self.store: Store
+        pay: s: Shop
         pay: call s.cb
         pay: call load
         pay: call MAX
@@ -719,11 +731,20 @@ def test_cpp():
         class n.m.Shop(Base, x.Store) 2-10
         constructor n.m.Shop.Shop 4-4
         method n.m.Shop.~Shop 5-5
-        method n.m.Shop.pay -> int 6-6
+        method n.m.Shop.pay 6-6
         method n.m.Shop.get -> T 8-8
-        method n.m.Shop.operator== -> bool 9-9
-        method n.m.Shop.declared -> int 12-12
+        method n.m.Shop.operator== 9-9
+        declaration n.m.Shop.declared 7-7
+        method n.m.Shop.declared 12-12
         method Shop.ref -> Foo 13-13
+        n.m.Shop.Shop: db: Db
+        n.m.Shop.pay: x = ?
+        n.m.Shop.get: T = ?
+        n.m.Shop.operator==: o: Shop
+        n.m.Shop.declared: this: n.m.Shop
+        n.m.Shop.declared: x = ?
+        n.m.Shop.declared: t: x.Foo
+        Shop.ref: this: Shop
         n.m.Shop.Shop: call make
         n.m.Shop.Shop: call go
         n.m.Shop.pay: call store_.load().then
@@ -781,13 +802,13 @@ def test_csharp():
         N.M.Shop.Loc: call L
         import * from System
         import C from A.B as X
+        N.M.Shop.Pay: x: object
+        N.M.Shop.Pay: q: A.Foo
+        N.M.Shop: self.P: object
+        N.M.Shop.Loc.L: y: object
         N.M.Shop.Shop: db: Db
-        N.M.Shop.Pay: x = ?
-        N.M.Shop.Pay: q = A.Foo()
         N.M.Shop.Pay: y = store.Load().Then.#0
         N.M.Shop.Pay: y = ?
-        N.M.Shop: self.P = ?
-        N.M.Shop.Loc.L: y = ?
         """,
         "a.cs",
     )
@@ -882,6 +903,11 @@ def test_php():
         import Z from X as W
         import R from X as R
         import S from X as T
+        Shop.__construct: db: Db
+        Shop: self.db: Db
+        Shop: self.store = Store()
+        Shop.pay: x: object
+        Shop.pay: q = X.Foo()
         """,
         "a.php",
     )
@@ -929,7 +955,7 @@ def test_a_closed_brace_ends_a_mended_definition():
         """
         namespace a 1-6
         struct a.Shop 2-5
-        method a.Shop.pay -> int 3-4
+        method a.Shop.pay 3-4
         function a.free_one 6-6
         """,
         "a.cpp",
@@ -1008,8 +1034,7 @@ def test_a_text_in_no_language_is_one_closed_node():
     ],
 )
 def test_no_text_is_too_much(language: str, text: str):
-    path = {"python": "a.py", "csharp": "a.cs", "ruby": "a.rb", "rust": "a.rs", "kotlin": "a.kt"}.get(language, f"a.{language}")
-    path = {"javascript": "a.js", "typescript": "a.ts"}.get(language, path)
+    path = f"a.{language_named(language).suffixes.split()[0]}"
     assert language_of(path).name == language
     file = parse_file(path, text)
     assert file.n_bytes == len(text.encode("utf-8", "replace"))

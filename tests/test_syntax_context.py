@@ -183,7 +183,9 @@ BLOCKS = [
     ("a.kt", "fun f() {<CURSOR>}", Block(0, "}")),
     ("a.kt", "fun f() {\n    <CURSOR>\n}\n", Block(0, "}")),
     ("a.yaml", "jobs:\n  <CURSOR>\n", Block(0)),
-    ("a.lua", "function f()\n  <CURSOR>\n", Block(0)),
+    ("a.lua", "function f()\n  <CURSOR>\n", Block(0, "end")),
+    ("a.lua", "if a then\n  b()\nelse\n  <CURSOR>\nend\n", Block(0, "end")),
+    ("a.lua", "  for _, x in ipairs(xs) do\n    <CURSOR>\n", Block(2, "end")),
 ]
 
 

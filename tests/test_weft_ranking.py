@@ -555,3 +555,106 @@ def test_an_import_line_asks_for_the_exports_of_its_module(
     found = retrieve(index_of(files), replace(query, line_end=line_end), RetrievalOptions(explain=True))
     assert found.fragments[0].fragment.locations[0].path == module
     assert "exported by the named module" in {part.name for part in found.fragments[0].parts}
+
+
+@pytest.mark.parametrize(
+    ("text", "best"),
+    [
+        (
+            """
+            #- a/Main.java
+            package a;
+            class Main { void run() {
+                <CURSOR>
+            #- a/Till.java
+            package a;
+            class Till {
+                int size;
+                Till(int size) { this.size = size; }
+            }
+            #- a/Other.java
+            package a;
+            class Other { void run() {
+                new Till(1);
+            } }
+            """,
+            "class Till {",
+        ),
+        (
+            """
+            #- main.rb
+            def run
+              <CURSOR>
+            #- till.rb
+            class Till
+              def initialize(size)
+                @size = size
+              end
+            end
+            #- other.rb
+            def go
+              Till.new(1)
+            end
+            """,
+            "class Till\n",
+        ),
+        (
+            """
+            #- main.cc
+            #include "till.h"
+            void run() {
+                <CURSOR>
+            #- till.h
+            class Till {
+             public:
+              explicit Till(int size);
+            };
+            #- till.cc
+            #include "till.h"
+            Till::Till(int size) {}
+            #- other.cc
+            #include "till.h"
+            void go() {
+                Till till(1);
+            }
+            """,
+            "class Till {",
+        ),
+    ],
+)
+def test_a_constructor_of_any_language_is_shown_by_its_class(text: str, best: str) -> None:
+    found = ranked(text, explain=True).fragments
+    shown = [one.fragment.text for one in found if "called by similar code" in {part.name for part in one.parts}]
+    assert shown and shown[0].startswith(best)
+
+
+def test_ruby_code_sees_no_helper_of_its_tests() -> None:
+    text = f"""
+        #- lib/shop.rb
+        class Shop
+          include Helpers
+          def run
+            open_till{CURSOR}
+        #- spec/helpers.rb
+        module Helpers
+          def open_till_for_tests; end
+        end
+        """
+    found = ranked(text, explain=True).fragments
+    assert not any({"reachable", "signatures"} & {part.name for part in one.parts} for one in found)
+    found = ranked(text.replace("lib/shop.rb", "spec/shop_spec.rb"), explain=True).fragments
+    assert any({"reachable", "signatures"} & {part.name for part in one.parts} for one in found)
+
+
+@pytest.mark.parametrize(
+    ("cursor", "best"),
+    [
+        ("class A\n  def initialize; @till = Till.new; end\n  def run\n    @till.lo<CURSOR>", "lock_up"),
+        ("def run(till)\n  till&.lo<CURSOR>", "lock_up"),
+    ],
+)
+def test_an_attribute_before_the_cursor_has_its_type(cursor: str, best: str) -> None:
+    files = f"#- main.rb\n{cursor}\n#- till.rb\nclass Till\n  def open; end\n  def lock_up\n    1\n  end\nend\n"
+    found = ranked(files, explain=True).fragments
+    fitting = [one.fragment.text for one in found if "fits what is typed" in {part.name for part in one.parts}]
+    assert fitting and best in fitting[0]

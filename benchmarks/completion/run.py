@@ -4,7 +4,7 @@ Owns the command and the run. Answers are made in `answering`, figures are defin
 
     weft bench completion                                      the workspace model, eight archives, all tasks
     weft bench completion --settings none bm25 weft --limit 20 --model transformers=DIRECTORY
-    weft bench completion --trees DIRECTORY --settings weft    checkouts of Python, TypeScript and Go
+    weft bench completion --trees DIRECTORY --settings weft    checkouts of other languages
     weft bench completion --ablation --tasks line --jobs 8 --html completion.html
 
 An interrupted run continues when it is started again: rows are cached in the work folder until something that they

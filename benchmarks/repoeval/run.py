@@ -2,8 +2,8 @@
 
 Owns the command and its report. Definitions of tasks and metrics are in `tasks` and `metrics`.
 
-Tasks are drawn from Python, TypeScript and Go. `--trees` takes the language of most files of each folder, `--language`
-names another one and, without `--trees`, chooses the pinned commits of that language.
+Tasks are drawn from the languages of `task_languages`. `--trees` takes the language of most files of each folder,
+`--language` names another one and, without `--trees`, chooses the pinned commits of that language.
 
 The repository is indexed once. A query of a task holds the text before its cursor only, and each strategy must leave
 out of the index the text behind the cursor. The time of a query is everything between the task and its fragments, on

@@ -23,7 +23,7 @@ from dataclasses import dataclass, replace
 
 from .resolution import DefinitionAt, calls_into_other_files, method_owners
 from .sources import SourceFile
-from .task_languages import PYTHON
+from .task_languages import GO, PYTHON, TYPESCRIPT
 
 SEED = 20230116
 CONTEXT_CHARACTERS = 6000  # replaces RepoEval's token budget of the prompt
@@ -123,7 +123,11 @@ def _called_at(task: Task, name: str) -> re.Match[str] | None:
         return re.search(rf"\b(?P<name>{name})\s*\(", task.ground_truth_line)
     # Also JSX tags, `new Name`, type arguments and template tags.
     call = re.search(rf"(?<![\w$])(?P<name>{name})!?\s*(?:\?\.\s*)?[(<\[`]", task.ground_truth_line)
-    return call or re.search(rf"(?:<|\bnew\s+)(?:[\w$]+\.)*(?P<name>{name})(?![\w$])", task.ground_truth_line)
+    call = call or re.search(rf"(?:<|\bnew\s+)(?:[\w$]+\.)*(?P<name>{name})(?![\w$])", task.ground_truth_line)
+    if call or task.language in (TYPESCRIPT.name, GO.name):
+        return call
+    # Calls without brackets: `pay amount`, `pay { … }`, `shop pay amount`, `pay::<T>()`.
+    return re.search(rf"(?<![\w$])(?P<name>{name})(?![\w$])", task.ground_truth_line)
 
 
 def _line_tasks(sources: Mapping[str, SourceFile], repo: str, n_repeats: Counter[str], n_tasks: int) -> list[Task]:

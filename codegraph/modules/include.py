@@ -21,6 +21,15 @@ def find_included(tables: PathTables, directory: str, module: str) -> tuple[str,
             return ()
         found = matches[0]
     assert found is not None
-    # The declarations of a header are defined in the source file of the same name.
-    stem = found.rpartition(".")[0]
-    return (found, *(p for e in import_endings("include") if (p := stem + e) in tables.paths and p != found))
+    return (found, *_sources(tables, found))
+
+
+def _sources(tables: PathTables, header: str) -> list[str]:
+    """The source files that define what a header declares: of the same name, beside it or the only ones elsewhere."""
+    stem, endings = header.rpartition(".")[0], import_endings("include")
+    if header.endswith(endings):
+        return []
+    beside = [path for ending in endings if (path := stem + ending) in tables.paths]
+    name = split_path(stem)[1]
+    elsewhere = [path for ending in endings for path in tables.by_name.get(name + ending, ())] if not beside else []
+    return beside or (elsewhere if len(elsewhere) == 1 else [])

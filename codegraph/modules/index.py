@@ -13,17 +13,21 @@ from typing import NamedTuple
 from .class_name import find_class
 from .go import GoModules
 from .include import find_included
-from .manifests import GO_MANIFESTS, WEB_MANIFESTS, Facts, manifest_style
+from .lua import find_lua_module
+from .manifests import GO_MANIFESTS, RUST_MANIFESTS, WEB_MANIFESTS, Facts, manifest_style
 from .paths import PathTables, split_path, upwards
 from .python import PythonModules
+from .rust import RustModules
+from .source import find_sourced
 from .web import WebModules
 
 
 class ModuleQuery(NamedTuple):
     """`module` as imported by a file in `directory`, under the rules of `kind`.
 
-    Kinds: "python" (leading dots are kept in `module`), "web", "go", "class", "include", and "directory": the files of
-    the directory itself whose names end with `module`.
+    Kinds: "python" (leading dots are kept in `module`), "web", "go", "class", "include", "lua", "source", "rust"
+    (`directory` is the path of the file), and "directory": the files of the directory itself whose names end with
+    `module`.
     """
 
     kind: str
@@ -38,7 +42,7 @@ class ModuleIndex:
     folders.
     """
 
-    __slots__ = ("_cache", "_go", "_python", "_tables", "_web")
+    __slots__ = ("_cache", "_go", "_python", "_rust", "_tables", "_web")
 
     def __init__(
         self,
@@ -47,7 +51,7 @@ class ModuleIndex:
         manifests: Mapping[str, str] | None = None,
         roots: Collection[str] = ("",),
     ) -> None:
-        facts: dict[str, dict[str, Facts]] = {WEB_MANIFESTS: {}, GO_MANIFESTS: {}}
+        facts: dict[str, dict[str, Facts]] = {WEB_MANIFESTS: {}, GO_MANIFESTS: {}, RUST_MANIFESTS: {}}
         for path, found in (manifests or {}).items():
             facts.setdefault(manifest_style(path), {})[path] = json.loads(found)
         self._cache: dict[ModuleQuery, tuple[str, ...]] = {}
@@ -55,6 +59,7 @@ class ModuleIndex:
         self._python = PythonModules(self._tables, root_name)
         self._web = WebModules(self._tables, facts[WEB_MANIFESTS])
         self._go = GoModules(self._tables, facts[GO_MANIFESTS])
+        self._rust = RustModules(self._tables, facts[RUST_MANIFESTS])
 
     def find(self, query: ModuleQuery) -> tuple[str, ...]:
         """The files of the module, () when it is not in the repository.
@@ -74,8 +79,14 @@ class ModuleIndex:
             return self._web.find(directory, module)
         if kind == "go":
             return self._go.find(directory, module)
+        if kind == "rust":
+            return self._rust.find(directory, module)
         if kind == "directory":
             return tuple(path for path in self._tables.directories.get(directory, ()) if path.endswith(module))
+        if kind == "lua":
+            return find_lua_module(self._tables, directory, module)
+        if kind == "source":
+            return find_sourced(self._tables, directory, module)
         if kind == "include":
             return find_included(self._tables, directory, module)
         return find_class(self._tables, directory, module)
@@ -94,5 +105,6 @@ def names_affected_by(path: str, before: ModuleIndex, after: ModuleIndex) -> set
     for index in (before, after):
         if name.startswith("__init__."):  # the directory has become, or is no longer, an import root
             names |= index._python.names_imported_from(directory)
-        names |= index._web.names_resolved_by(path) | index._go.names_resolved_by(path)
+        for modules in (index._web, index._go, index._rust):
+            names |= modules.names_resolved_by(path)
     return names

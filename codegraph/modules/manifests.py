@@ -1,4 +1,5 @@
-"""Readers of manifests: package.json, tsconfig.json, deno.json, pnpm-workspace.yaml, go.mod, go.work and *.csproj.
+"""Readers of manifests: package.json, tsconfig.json, deno.json, pnpm-workspace.yaml, go.mod, go.work, *.csproj and
+Cargo.toml.
 
 `read_manifest` reduces the text of a manifest to the facts that module resolution needs, in JSON
 (`FileGraph.manifest`). A manifest is data: nothing is executed, no other file is read. A broken one has no facts and
@@ -12,23 +13,33 @@ Facts, all optional:
 - tsconfig.json, jsconfig.json: `extends`, `base_url`, `paths`, `references`, `include`, `is_solution`.
 - go.mod, go.work: `module`, `replace`, `use`.
 - *.csproj, *.props and *.targets of MSBuild: `usings`, the namespaces that all files of the project import.
+- Cargo.toml: `name`; `crate`, the name of the library where it differs; `library`, its path; `targets`, paths of the
+  roots of other crates; `manual`, directories in which not every file is one; `dependencies` by the names in code, with
+  `path`, `package` and `workspace`; `shared`, the dependencies of the workspace.
 """
 
 from __future__ import annotations
 
 import json
 import re
+import sys
 from collections.abc import Callable
 from typing import Any, TypeAlias
 from xml.parsers import expat
 
 from ...errors import ControlFlow
 
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib
+
 Facts: TypeAlias = dict[str, Any]
 
 WEB_MANIFESTS = "web"
 GO_MANIFESTS = "go"
 CSHARP_MANIFESTS = "csharp"
+RUST_MANIFESTS = "rust"
 
 
 def manifest_style(path: str) -> str:
@@ -257,6 +268,60 @@ def _msbuild(text: str) -> Facts:
     return {"usings": list(dict.fromkeys(name for name in found if name and "$(" not in name))}
 
 
+# Rust
+
+_TARGET_KINDS = {"bench": "benches", "bin": "src/bin", "example": "examples", "test": "tests"}
+
+
+def _cargo(text: str) -> Facts:
+    """A package, a workspace, or both."""
+    try:
+        data = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        line = re.search(r"line (\d+)", str(error))
+        raise _Invalid(f"is not valid TOML{f' on line {line[1]}' if line else ''}") from None
+    except RecursionError:
+        raise _Invalid("is nested too deeply") from None
+    package, library = _table(data.get("package")), _table(data.get("lib"))
+    targets = {kind: data.get(kind) for kind in _TARGET_KINDS}
+    tables = [data, *_table(data.get("target")).values()]
+    dependencies: dict[str, dict[str, Any]] = {}
+    for table in tables:
+        for kind in ("dependencies", "dev-dependencies", "build-dependencies"):
+            dependencies.update(_dependencies(_table(table).get(kind)))
+    return {
+        "name": _string(package.get("name")),
+        "crate": _string(library.get("name")),
+        "library": _string(library.get("path")),
+        "targets": [
+            path
+            for listed in targets.values()
+            for each in (listed if isinstance(listed, list) else [])
+            if (path := _string(_table(each).get("path")))
+        ],
+        "manual": [
+            directory
+            for kind, directory in _TARGET_KINDS.items()
+            if package.get("autobins" if kind == "bin" else f"auto{directory}") is False
+        ],
+        "dependencies": dependencies,
+        "shared": _dependencies(_table(data.get("workspace")).get("dependencies")),
+    }
+
+
+def _dependencies(table: object) -> dict[str, dict[str, Any]]:
+    """The dependencies that may be in the repository, by the names in code."""
+    found: dict[str, dict[str, Any]] = {}
+    for name, value in _table(table).items():
+        facts = {key: _string(_table(value).get(key)) for key in ("path", "package")}
+        facts = {key: text for key, text in facts.items() if text}
+        if _table(value).get("workspace") is True:
+            found[name.replace("-", "_")] = {**facts, "workspace": True}
+        elif facts:
+            found[name.replace("-", "_")] = facts
+    return found
+
+
 _Reader: TypeAlias = Callable[[str], Facts]
 _READERS: dict[str, tuple[str, _Reader]] = {
     "package.json": (WEB_MANIFESTS, _package),
@@ -265,6 +330,7 @@ _READERS: dict[str, tuple[str, _Reader]] = {
     "pnpm-workspace.yaml": (WEB_MANIFESTS, _pnpm_workspace),
     "go.mod": (GO_MANIFESTS, _go_mod),
     "go.work": (GO_MANIFESTS, _go),
+    "Cargo.toml": (RUST_MANIFESTS, _cargo),
 }
 _TSCONFIG = re.compile(r"[tj]sconfig[-.\w]*\.json")
 

@@ -18,8 +18,10 @@ from ..cpp_definitions import (
     read_typedef,
     read_using,
 )
+from ..cpp_errors import CppHeader
 from ..cpp_macros import without_macros
 from ..error_nodes import error_reader
+from ..import_lines import C_INCLUDES
 from ..language import Language
 from ..lexer import Lexer
 from ..lexical_rules import CHARACTER, SLASH_COMMENTS, SLASH_MARKS, SLASHES, quoted
@@ -28,7 +30,7 @@ from ..syntax import NodeReader
 LEXER = Lexer((*SLASH_COMMENTS, *quoted('"'), CHARACTER), signs="/\"'", comment_marks=SLASH_MARKS)
 
 _READERS: dict[str, NodeReader] = {
-    "ERROR": error_reader("enum struct union"),
+    "ERROR": error_reader("", CppHeader),
     "call_expression": read_call,
     "compound_literal_expression": read_new,
     "declaration": read_declaration,
@@ -43,7 +45,6 @@ _READERS: dict[str, NodeReader] = {
 }
 CPP_READERS: dict[str, NodeReader] = {
     **_READERS,
-    "ERROR": error_reader("class enum namespace struct union"),
     "alias_declaration": read_alias,
     "catch_clause": read_catch,
     "class_specifier": read_class,
@@ -66,17 +67,19 @@ LANGUAGES = (
         lexer=LEXER,
         comment=SLASHES,
         blocks="braces",
+        member_operators="->",
         grammar=("tree_sitter_c", "language"),
         source_filter=without_macros,
         readers=_READERS,
         family="native",
         module_style="include",
+        import_lines=C_INCLUDES,
         import_suffixes="c cc cpp cxx",
         package_style="declared",
-        has_open_types=True,
         has_extensions=True,
         test_path=TEST_PATH,
         own_object="",
+        index_method="operator[]",
         builtins=_BUILTINS,
         has_types=True,
     ),

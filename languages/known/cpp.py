@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from ..cpp_macros import without_macros
+from ..import_lines import C_INCLUDES
 from ..language import Language
 from ..lexer import Lexer, Open, Rule
 from ..lexical_rules import SLASHES
-from .c import CPP_READERS
+from .c import CPP_READERS, TEST_PATH
 from .c import LEXER as C_LEXER
-from .c import TEST_PATH
 
 _LEXER = Lexer(
     (Rule(r'(?<=R)"(?P<mark>\w*)\(', Open("string", end=r'[)]\g<mark>"', closing=')"')), *C_LEXER.rules),
@@ -35,21 +35,24 @@ LANGUAGES = (
         comment=SLASHES,
         decorator=r"template\s*<.*>|\[\[.*\]\]",
         blocks="braces",
+        member_operators=":: ->",
         grammar=("tree_sitter_cpp", "language"),
         source_filter=without_macros,
         readers=CPP_READERS,
         family="native",
         module_style="include",
+        import_lines=C_INCLUDES,
         import_suffixes="c cc cpp cxx",
         package_style="declared",
-        has_open_types=True,
         has_extensions=True,
         has_implicit_object=True,
         test_path=TEST_PATH,
         own_object="this",
         builtins=_BUILTINS,
         element_methods=_ELEMENT_METHODS,
-        identity_methods="get value value_or release lock operator->",
+        identity_methods="get lock release second value value_or",
+        index_method="operator[]",
         has_types=True,
+        has_globals=True,
     ),
 )

@@ -20,8 +20,9 @@ from ..csharp_bindings import (
     read_variables,
 )
 from ..csharp_errors import read_error
-from ..csharp_types import base_types, named_type, type_text
+from ..csharp_types import base_types, named_type, outer_name, type_text
 from ..declarations import SyntaxTable, readers_of
+from ..import_lines import CSHARP_IMPORTS
 from ..language import Language
 from ..lexer import Lexer, Open, Rule
 from ..lexical_rules import CHARACTER, SLASH_COMMENTS, SLASH_MARKS, SLASHES, quoted
@@ -62,18 +63,22 @@ def _read_namespace(walk: SyntaxWalk, node: Node) -> None:
 def read_using(walk: SyntaxWalk, node: Node) -> None:
     """`using A.B;` and `using static A.B;` import all of A.B, `using X = A.B.C;` imports C of A.B as X.
 
-    A `global using` holds in all files of the project, see `GLOBAL_USING`.
+    A `global using` holds in all files of the project, see `GLOBAL_USING`. One inside of a namespace has a level,
+    because it may name a part of that namespace.
     """
+    level = int(walk.scope != MODULE_SCOPE or bool(walk.package))
     alias, parts = node.child_by_field_name("name"), node.named_children
     if not parts:
         return
     if alias is None:
         is_global = node.children[0].type == "global"
-        walk.add_import(node, GLOBAL_USING if is_global else "", spelled(walk, parts[-1]).removeprefix("global."), "*")
+        walk.add_import(
+            node, GLOBAL_USING if is_global else "", spelled(walk, parts[-1]).removeprefix("global."), "*", level
+        )
     else:
         module, _, name = type_text(walk, parts[-1]).rpartition(".")
         if name and not name.endswith("[]"):
-            walk.add_import(node, walk.text(alias), module, name)
+            walk.add_import(node, walk.text(alias), module, name, level)
 
 
 GLOBAL_USING = "global"
@@ -117,7 +122,8 @@ def _read_function(walk: SyntaxWalk, node: Node) -> None:
     elif kind == "constructor_declaration":
         define_named(walk, node, name, "constructor")
     else:
-        define_named(walk, node, name, "function", returns=type_text(walk, returned))
+        returns = RECEIVER_TYPE if _returns_receiver(walk, node, returned) else type_text(walk, returned)
+        define_named(walk, node, name, "function", returns=returns)
     parameters = node.child_by_field_name("parameters")
     constraints = bind_type_constraints(walk, node.named_children)
     bind_parameters(walk, parameters, positions=True)
@@ -125,15 +131,38 @@ def _read_function(walk: SyntaxWalk, node: Node) -> None:
         _bind_extension(walk, around, walk.text(name), parameters, constraints)
 
 
+RECEIVER_TYPE = "this"
+"""The result of an extension method that returns its receiver: `static T With<T>(this T shop) where T : Shop`."""
+
+
+def _returns_receiver(walk: SyntaxWalk, node: Node, returned: Node | None) -> bool:
+    """Whether the first parameter of an extension method has the type parameter that the method returns."""
+    types, parameters = node.child_by_field_name("type_parameters"), node.child_by_field_name("parameters")
+    if returned is None or types is None or parameters is None or returned.type != "identifier":
+        return False
+    text, first = walk.text(returned), extended_parameter(walk, parameters)
+    described = first.child_by_field_name("type") if first is not None else None
+    return described is not None and walk.text(described) == text
+
+
+def extended_parameter(walk: SyntaxWalk, parameters: Node) -> Node | None:
+    """The parameter `this Shop shop` of an extension method."""
+    first = next((part for part in parameters.named_children if part.type == "parameter"), None)
+    if first is None or not any(part.type == "modifier" and walk.text(part) == "this" for part in first.named_children):
+        return None
+    return first
+
+
 _OPERATORS = frozenset({"conversion_operator_declaration", "operator_declaration"})
 
 
 def _bind_extension(walk: SyntaxWalk, owner: int, name: str, parameters: Node, constraints: dict[str, str]) -> None:
     """`static void Ext(this Shop s)` in a class Exts is "Shop.Ext" in the scope around the class."""
-    first = next((part for part in parameters.named_children if part.type == "parameter"), None)
-    if first is None or not any(part.type == "modifier" and walk.text(part) == "this" for part in first.named_children):
+    first = extended_parameter(walk, parameters)
+    if first is None:
         return
-    receiver = named_type(walk, first.child_by_field_name("type"))
+    described = first.child_by_field_name("type")
+    receiver = type_text(walk, described) or outer_name(walk, described)
     receiver = constraints.get(receiver, receiver)
     if receiver:
         around = walk.definitions[owner]
@@ -279,6 +308,7 @@ LANGUAGES = (
         comment=SLASHES,
         decorator=r"\[[\w.]+(?:\(.*\))?\]",
         blocks="braces",
+        member_operators="?.",
         grammar=("tree_sitter_c_sharp", "language"),
         readers=readers_of(_TABLE),
         shares_directory=True,
@@ -286,9 +316,11 @@ LANGUAGES = (
         has_outer_packages=True,
         has_open_types=True,
         has_extensions=True,
+        has_extension_packages=True,
         has_implicit_object=True,
         test_path=r"(?:^|/)[\w.]*[Tt]ests?/",
         own_object="this",
+        receiver_types=RECEIVER_TYPE,
         super_word="base",
         call_method="Invoke",
         builtins=_BUILTINS,
@@ -298,6 +330,7 @@ LANGUAGES = (
         has_types=True,
         declares_all=True,
         project_ending=".csproj",
+        import_lines=CSHARP_IMPORTS,
         has_interfaces=True,
     ),
 )

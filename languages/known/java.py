@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from ..declarations import SyntaxTable, readers_of
 from ..error_nodes import error_reader
+from ..import_lines import JAVA_IMPORTS
 from ..java_bindings import (
     anonymous_body,
     bind_parameters,
@@ -21,8 +22,8 @@ from ..java_bindings import (
     read_variables,
 )
 from ..java_errors import JavaHeader
-from ..java_types import base_texts, instance_type, type_text
-from ..java_values import callee_of, referenced_method
+from ..java_types import base_texts, type_text
+from ..java_values import callee_of, created_type, referenced_method
 from ..language import Language
 from ..lexer import Lexer, Open, Rule
 from ..lexical_rules import CHARACTER, SLASH_COMMENTS, SLASH_MARKS, SLASHES, quoted
@@ -142,11 +143,11 @@ def _read_own_constructor(walk: SyntaxWalk, node: Node) -> None:
 
 def _read_creation(walk: SyntaxWalk, node: Node) -> ScopedChildren | None:
     """`new Shop(…)`. An anonymous class is a class: of the variable that it is assigned to, else `$Shop`."""
-    described, body = instance_type(walk, node.child_by_field_name("type")), anonymous_body(node)
-    head = node.child_by_field_name("type")
-    if head is not None and head.type == "generic_type":
-        head = first_child(head)
-        described = type_text(walk, head)
+    created, body = node.child_by_field_name("type"), anonymous_body(node)
+    if created is None:
+        return None
+    is_generic = created.type == "generic_type"
+    described = type_text(walk, first_child(created)) if is_generic else created_type(walk, node)
     walk.add_call(node, described)
     if body is None:
         return None
@@ -237,13 +238,16 @@ LANGUAGES = (
         comment=SLASHES,
         decorator=r"(?:@[\w.]+\s+)*@[\w.]+(?:\(.*\))?",
         blocks="braces",
+        member_operators="::",
         grammar=("tree_sitter_java", "language"),
         readers=readers_of(_TABLE),
         family="jvm",
+        import_lines=JAVA_IMPORTS,
         package_style="declared",
         has_implicit_object=True,
         test_path=r"(?:^|/)src/(?:test|[a-z]\w*Test)/",
         own_object="this",
+        has_function_names=True,
         super_word="super",
         builtins=_BUILTINS,
         element_methods=_ELEMENT_METHODS,
@@ -251,5 +255,7 @@ LANGUAGES = (
         identity_methods=_IDENTITY_METHODS,
         has_types=True,
         has_interfaces=True,
+        declares_all=True,
+        has_typed_names=True,
     ),
 )

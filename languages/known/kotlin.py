@@ -335,6 +335,7 @@ LANGUAGES = (
         comment=SLASHES,
         decorator=r"(?:@[\w.:]+(?:\([^()]*\))?\s+)*@[\w.:]+(?:\(.*\))?",
         blocks="braces",
+        member_operators="?. ::",
         grammar=("tree_sitter_kotlin", "language"),
         source_filter=_readable,
         readers=readers_of(_TABLE),

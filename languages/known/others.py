@@ -34,7 +34,6 @@ LANGUAGES = (
     Language("elm", suffixes="elm", lexer=DASH_LEXER, comment=DASHES),
     Language("ada", suffixes="adb ads", lexer=DASH_LEXER, comment=DASHES),
     # Comments with slashes.
-    Language("scala", suffixes="scala", lexer=SLASH_LEXER, comment=SLASHES, blocks="braces"),
     Language("dart", suffixes="dart", lexer=SLASH_LEXER, comment=SLASHES, blocks="braces"),
     Language("zig", suffixes="zig", lexer=SLASH_LEXER, comment=SLASHES, blocks="braces"),
     Language("groovy", suffixes="groovy gradle", lexer=SLASH_LEXER, comment=SLASHES, blocks="braces"),

@@ -9,7 +9,7 @@ from ..declarations import SyntaxTable, readers_of
 from ..language import Language
 from ..lexer import Lexer, Open, Rule
 from ..lexical_rules import line_comment, quoted
-from ..nodes import unquoted
+from ..nodes import first_child, unquoted
 from ..ruby_bindings import (
     bind_block_parameters,
     bind_parameters,
@@ -20,7 +20,7 @@ from ..ruby_bindings import (
     read_rescue,
 )
 from ..ruby_errors import base_of, define_method, read_error
-from ..ruby_expressions import BUILTINS, add_bare_call, expression_text, own_name, read_bare_calls
+from ..ruby_expressions import BUILTINS, add_bare_call, expression_text, read_bare_calls
 from ..ruby_macros import MACROS, bind_alias, bind_struct_fields, mixed_in, read_mentions
 from ..syntax import SyntaxWalk
 
@@ -83,8 +83,7 @@ def _read_method(walk: SyntaxWalk, node: Node) -> None:
     bind_parameters(walk, node.child_by_field_name("parameters"))
     body = node.child_by_field_name("body")
     if body is not None:
-        if body.type == "identifier":  # `def pay = total`
-            add_bare_call(walk, body)
+        add_bare_call(walk, body)  # `def pay = total`
         bind_result(walk, body)
 
 
@@ -143,11 +142,12 @@ def _read_ruby_call(walk: SyntaxWalk, node: Node) -> None:
     if method is None:
         return
     name, block = walk.text(method), node.child_by_field_name("block")
-    if receiver is None:
-        _read_own_call(walk, node, method, name)
+    if method.type == "super":
+        add_bare_call(walk, method)
+    elif receiver is None:
+        _read_own_call(walk, node, name)
     else:
-        if receiver.type == "identifier":
-            add_bare_call(walk, receiver)
+        add_bare_call(walk, receiver)
         text = expression_text(walk, receiver)
         known = bool(text) and not text.startswith("?")
         if not (known and receiver.type == "self" and name == "class"):
@@ -163,11 +163,8 @@ def _read_ruby_call(walk: SyntaxWalk, node: Node) -> None:
 _SENDERS = frozenset({"__send__", "method", "public_send", "send", "try"})
 
 
-def _read_own_call(walk: SyntaxWalk, node: Node, method: Node, name: str) -> None:
+def _read_own_call(walk: SyntaxWalk, node: Node, name: str) -> None:
     """A call without a receiver: of a method of `self`, of a function, or of a method that declares something."""
-    if method.type == "super":
-        walk.add_call(node, f"super.{own_name(walk)}")
-        return
     if read_ruby_require(walk, node, name):
         return
     arguments = node.child_by_field_name("arguments")
@@ -188,18 +185,14 @@ def _read_own_call(walk: SyntaxWalk, node: Node, method: Node, name: str) -> Non
 def _read_sent(walk: SyntaxWalk, node: Node, receiver: str) -> None:
     """`shop.send(:pay)` calls pay."""
     arguments = node.child_by_field_name("arguments")
-    sent = arguments.named_child(0) if arguments is not None else None
+    sent = first_child(arguments) if arguments is not None else None
     if sent is not None and sent.type == "simple_symbol":
         walk.add_call(node, f"{receiver}{walk.text(sent)[1:]}")
 
 
-def _read_super(walk: SyntaxWalk, node: Node) -> None:
-    walk.add_call(node, f"super.{own_name(walk)}")
-
-
 def _read_block_argument(walk: SyntaxWalk, node: Node) -> list[tuple[list[Node], int]] | None:
     """`map(&:pay)` calls pay of each element, `each(&block)` a variable."""
-    symbol = node.named_child(0)
+    symbol = first_child(node)
     if symbol is not None and symbol.type == "simple_symbol":
         walk.add_call(node, f"?.{walk.text(symbol)[1:]}")
         return None
@@ -233,7 +226,6 @@ _TABLE = SyntaxTable(
         "operator_assignment": read_assignment,
         "rescue": read_rescue,
         "singleton_method": _read_method,
-        "super": _read_super,
     },
 )
 
@@ -263,10 +255,15 @@ LANGUAGES = (
         own_object="self",
         own_class="",
         super_word="super",
+        member_operators="&. ::",
+        attribute_sign="@",
         new_method="new",
         builtins=BUILTINS,
         test_path=r"(?:^|/)(?:spec|test|features)/",
         has_globals=True,
+        element_methods="at detect dig fetch find first last max_by min_by pop sample shift",
+        collection_methods="compact drop each each_with_index filter find_all lazy reject reverse select sort sort_by"
+        " take to_a uniq values",
         has_bare_calls=True,
         has_mixins=True,
         has_typed_names=True,

@@ -36,7 +36,7 @@ _LEXER = Lexer(
         *quoted('"'),
         Rule(r"`[^`\r\n]*`"),
     ),
-    signs="/\"`#",
+    signs='/"`#',
     comment_marks=SLASH_MARKS,
 )
 
@@ -222,6 +222,7 @@ LANGUAGES = (
         super_word="super",
         constructor="init",
         call_method="callAsFunction",
+        receiver_types="Self",
         new_method="init",
         builtins=_BUILTINS,
         element_methods="first last max min popLast randomElement remove removeFirst removeLast removeValue next",

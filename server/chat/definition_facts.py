@@ -199,11 +199,12 @@ def default_findings(context: QuestionContext) -> Iterator[Finding]:
     for named in _unambiguous(context):
         path, definition = named
         name = definition.qualified_name
-        constructor = context.index.graph.definition(path, f"{name}.__init__") if is_class(definition) else None
+        symbols = context.index.graph.symbols(path)
+        constructor = symbols.constructor_of(name) if symbols is not None and is_class(definition) else None
         if is_class(definition) and constructor is None:
             where, shown = "class body", context.definition(named, f"attributes of `{name}`", 30)
         else:
-            where = "signature" if constructor is None else "`__init__`"
+            where = "signature" if constructor is None else f"`{constructor.name}`"
             called = named if constructor is None else NamedDefinition(path, constructor)
             shown = context.signature(called, f"parameters of `{name}`")
         yield Finding(f"The default values of `{name}` are in its {where}.", (shown,))

@@ -102,7 +102,7 @@ def _may_call(
     if value is not None and value.kind == OUTSIDE_VALUE:
         return False
     if len(parts) == 1:
-        return False in are_members
+        return False in are_members or language_named(language).has_implicit_object
     # In a package, an unknown receiver is no package, so the name is that of a member.
     return True in are_members or not language_named(language).shares_directory
 

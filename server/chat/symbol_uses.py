@@ -28,7 +28,7 @@ from ...codegraph.typed_resolver import (
     TypedResolver,
     Value,
 )
-from ...languages import dotted_name, grammar, language_named
+from ...languages import Language, dotted_name, grammar, language_named
 from ...languages.references import Role, is_name, literal_type, receiver_of, role_of
 from ...retrieval import RepositoryIndex
 from ...retrieval.definition_index import NamedDefinition, ValueBinding
@@ -159,6 +159,7 @@ def uses(
 
 
 _OUTSIDE = frozenset({"meta_property"})  # import.meta
+_OWN_ATTRIBUTES = frozenset({"class_variable", "instance_variable"})  # of the object around a method
 _CALLING: frozenset[Role] = frozenset({"element", "decorator"})
 
 
@@ -175,9 +176,11 @@ class _Checker:
     symbol: Symbol
     resolver: TypedResolver = field(init=False)
     packages: set[str] = field(init=False)
+    owners: set[str] = field(init=False)  # the identities of the symbol's owners
 
     def __post_init__(self) -> None:
         self.resolver = TypedResolver(self.index.graph)
+        self.owners = {self.resolver.identity(*owner) for owner in self.symbol.owners}
         tables = (self.index.graph.symbols(path) for path in self.symbol.modules)
         self.packages = {table.package_key for table in tables if table is not None and table.package_key}
 
@@ -220,6 +223,8 @@ class _Checker:
             return False
         scope = symbols.scope_at(line)
         within = "" if scope == MODULE_SCOPE else symbols.scopes[scope]
+        if node.type in _OWN_ATTRIBUTES:
+            return self._is_member(self.resolver.object_around(path, within))
         if role == "key" and (named := literal_type(node)) is not None:
             return self._is_member(self._value(path, within, named, line))
         receiver = receiver_of(node)
@@ -250,33 +255,49 @@ class _Checker:
             return True if is_own else None
         if value.kind not in (CLASS_VALUE, INSTANCE_VALUE, SUPER_VALUE):
             return None
-        classes, complete, _ = self.resolver.mro(value.path, value.name)
-        for key in classes:
-            if key in self.symbol.owners:
-                return True
-            table = self.index.graph.symbols(key[0])
-            if table is not None and f"{key[1]}.{name}" in table.entries:
-                return None
+        owner = self._owner_of(value)
+        if owner is not None:
+            return True if owner in self.owners else None
+        complete = self.resolver.mro(value.path, value.name).complete
         below = any((value.path, value.name) in self.resolver.mro(*owner).classes for owner in self.symbol.owners)
         return False if below or not complete else None
+
+    def _owner_of(self, value: Value) -> str | None:
+        """The first class of a value that has the symbol or another member of its name; None without any."""
+        for path, name in self.resolver.mro(value.path, value.name).classes:
+            table, identity = self.index.graph.symbols(path), self.resolver.identity(path, name)
+            if identity in self.owners or (table is not None and f"{name}.{self.symbol.name}" in table.entries):
+                return identity
+        return None
 
     def _is_name(self, path: str, within: str, symbols: SymbolTable, node: Node, role: Role, line: int) -> bool | None:
         """Whether a name without a receiver is the symbol."""
         name, scope = (node.text or b"").decode("utf-8", "replace").lstrip("#"), within
+        rules = language_named(symbols.language)
         while scope:
-            if symbols.is_class(scope):  # its names need a receiver, but in an assignment of its own body
+            around = self.resolver.object_around(path, scope) if self._has_object(symbols, scope, rules) else None
+            if around is not None:  # its members need no receiver
+                owner = self._owner_of(around)
+                if owner is not None:
+                    return True if owner in self.owners else None
+            elif symbols.is_class(scope):  # its names need a receiver, but in an assignment of its own body
                 if role == "assignment" and scope == within:
                     return True if (path, scope) in self.symbol.owners else None
             elif f"{scope}.{name}" in symbols.entries and symbols.encloses_functions(scope):
                 return True if (path, f"{scope}.{name}") in self.symbol.definitions else None
             scope = scope.rpartition(".")[0]
-        if (symbols.package_key and symbols.package_key in self.packages) or (
-            self.symbol.modules and self._origin(path, name)
-        ):
+        is_other = name in symbols.entries and path not in self.symbol.modules
+        if symbols.package_key in self.packages and rules.is_shared(name) and not is_other:
+            return True
+        if self.symbol.modules and self._origin(path, name):
             return True
         value = self.resolver.name(path, within, name, line)
         is_own = value is not None and (value.path, value.name) in self.symbol.definitions
         return True if is_own else None
+
+    def _has_object(self, symbols: SymbolTable, scope: str, rules: Language) -> bool:
+        """Whether a scope has the members of a class among its names."""
+        return rules.has_implicit_object and (symbols.is_class(scope) or scope in symbols.extensions)
 
     def _origin(self, path: str, name: str, hops: int = 0) -> bool:
         """Whether a name of a module is the symbol's value, bound there or imported."""
@@ -288,9 +309,8 @@ class _Checker:
             return True
         for entry in (*entries, *symbols.entries.get(STAR_IMPORTS, ())):
             if isinstance(entry, ImportedName):
-                style = language_named(symbols.language).module_style
-                files = self.resolver.module(style, directory_of(path), "." * entry.level + entry.module)
                 wanted = name if entry.name == STAR_IMPORTS else entry.name
+                files = self.resolver.import_files(path, entry, wanted)
                 if any(self._origin(file, wanted, hops + 1) for file in files if not file.endswith("/")):
                     return True
         return False

@@ -77,7 +77,7 @@ def block_opened_by(language: Language, lines: TextLines, line: int, text: str, 
         if last != ":":
             return None
     elif language.blocks == "end":
-        closer, filler = "end", "\n  body\nend"
+        closer, filler = "end", f"\n  {language.placeholder}\nend"
     else:
         return None
     first = _first_line(language, lines, line, code)

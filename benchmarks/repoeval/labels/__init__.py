@@ -1,7 +1,7 @@
-"""Call labels of TypeScript and Go from their own type checkers, run as programs and cached by the files' content.
+"""Call labels from the type checkers of the languages, run as programs and cached by the files' content.
 
-Owns the two programs (`typescript.mjs`, `golang.go`), their output and the match by unique name for calls that the
-checker cannot resolve. Deliberately independent of Weft's name resolution. Knows no sampling.
+Owns the programs, their output and the match by unique name for calls that a type checker cannot resolve. Languages
+without such a program are labelled `by_name`. Deliberately independent of Weft's name resolution. Knows no sampling.
 """
 
 from __future__ import annotations
@@ -11,20 +11,28 @@ import json
 import os
 import shutil
 import subprocess
+import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from ....errors import UserError
 from ...command import say
+from ..resolution import MIN_UNIQUE_NAME
 from ..sources import SourceFile
-from ..task_languages import TYPESCRIPT, TaskLanguage
+from ..task_languages import CPP, GO, JAVA, KOTLIN, TYPESCRIPT, C, TaskLanguage
 from ..tasks import UNIQUE_NAME, CalledDefinition, LabelledCall
+from .by_name import records_by_name
 
-TYPESCRIPT_VERSION = "5.9"
-MIN_UNIQUE_NAME = 6  # a shorter name that the repository defines once is likely an outside name, too
-
-_PROGRAMS = Path(__file__).resolve().parent
+_FOLDER = Path(__file__).resolve().parent
+_PROGRAMS = {
+    TYPESCRIPT.name: "typescript.mjs",
+    GO.name: "golang.go",
+    JAVA.name: "javac.java",
+    KOTLIN.name: "kotlinc.java",
+    C.name: "libclang.py",
+    CPP.name: "libclang.py",
+}
 _Record = dict[str, Any]
 
 
@@ -43,12 +51,13 @@ def labelled_calls(
 
     The first run stores the program's output in `work`. Raises LabelError.
     """
-    program = _PROGRAMS / ("typescript.mjs" if language is TYPESCRIPT else "golang.go")
+    if language.name not in _PROGRAMS:
+        return calls_of_records(records_by_name(language, sources), sources)
+    program = _FOLDER / _PROGRAMS[language.name]
     cache = work / "labels" / f"{tree.name}-{_digest(program, sources, manifests)}.jsonl"
     if not cache.exists():
         say(f"{tree.name}: labelling calls with {program.name}")
-        paths = "".join(f"{path}\n" for path in sources)
-        output = _run(_command(language, program, tree.resolve(), work), paths)
+        output = _run(_command(program, tree.resolve(), work), "".join(f"{path}\n" for path in sources))
         cache.parent.mkdir(parents=True, exist_ok=True)
         # Written to another name and renamed, so an interrupted run leaves no incomplete file.
         half = cache.with_suffix(".part")
@@ -103,14 +112,29 @@ def _digest(program: Path, sources: Mapping[str, SourceFile], manifests: Mapping
     return digest.hexdigest()[:16]
 
 
-def _command(language: TaskLanguage, program: Path, tree: Path, work: Path) -> Sequence[str | Path]:
-    if language is TYPESCRIPT:
-        typescript = (work / "node" / "node_modules" / "typescript").resolve()
-        install = f"npm install --prefix {work / 'node'} typescript@{TYPESCRIPT_VERSION}"
-        if not typescript.is_dir():
-            raise LabelError(f"The TypeScript compiler, which labels the calls, is not installed. Run `{install}`.")
-        return _required("node"), program, tree, typescript
+def _command(program: Path, tree: Path, work: Path) -> Sequence[str | Path]:
+    if program.name == "typescript.mjs":
+        return _required("node"), program, tree, _node_package(work, "typescript", "5.9")
+    if program.name == "libclang.py":
+        packages = (work / "python").resolve()
+        if not (packages / "clang").is_dir():
+            install = f"{sys.executable} -m pip install --target {work / 'python'} libclang==18.1.1"
+            raise LabelError(f"`libclang`, which labels the calls, is not installed. Run `{install}`.")
+        return sys.executable, program, tree, packages
+    if program.name == "javac.java":
+        return _required("java"), program, tree
+    if program.name == "kotlinc.java":
+        jars = _node_package(work, "kotlin-compiler", "1.9") / "lib"
+        return _required("java"), "-cp", jars / "kotlin-compiler.jar", program, tree, jars
     return _required("go"), "run", program, tree
+
+
+def _node_package(work: Path, name: str, version: str) -> Path:
+    package = (work / "node" / "node_modules" / name).resolve()
+    if not package.is_dir():
+        install = f"npm install --prefix {work / 'node'} {name}@{version}"
+        raise LabelError(f"The npm package `{name}`, which labels the calls, is not installed. Run `{install}`.")
+    return package
 
 
 def _required(program: str) -> str:
@@ -125,7 +149,7 @@ def _required(program: str) -> str:
 def _run(command: Sequence[str | Path], text: str) -> bytes:
     # The program is one file of the standard library; the modules of the checkout must not select a toolchain.
     environment = {**os.environ, "GO111MODULE": "off"}
-    done = subprocess.run(command, input=text.encode(), capture_output=True, env=environment, cwd=_PROGRAMS)
+    done = subprocess.run(command, input=text.encode(), capture_output=True, env=environment, cwd=_FOLDER)
     if done.returncode:
         reason = done.stderr.decode("utf-8", "replace").strip().splitlines()[-1:] or ["no reason given"]
         raise LabelError(

@@ -1,0 +1,291 @@
+"""Names of standard libraries and test frameworks with six letters or more, per language labelled by name.
+
+Owns the list of names that a repository may define once and yet not mean at a call: collections, strings, input and
+output, options and results, sequences, concurrency, assertions. Generous on purpose: a name too many costs a few
+tasks, a name too few gives a wrong label.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+_EVERYWHERE = """
+accept acquire addAll append assert assertEqual assertEquals assertFalse assertNotNull assertNull assertSame
+assertThat assertThrows assertTrue before branch builder cancel charAt children closed collect combine compare
+compile complete compute concat configure connect contains content context convert copyTo create current decode
+default delete describe deserialize destroy detach dispatch display dispose double encode endsWith enqueue entries
+equals except execute exists expect export extend factory failure fallback fields filter finalize finish flatMap
+flatten forEach foreach format forward function generate getName getValue global groupBy handle handler header
+headers ignore import include indent inject insert inspect install invoke isDigit isEmpty isValid iterate iterator
+justify length listen lookup lowercase message metadata method module notify number object offset option options
+output parent parser partition pattern perform prefix prepare prepend prevent previous printf println process
+product profile property provide publish random reader record redirect reduce refresh register release reload remove
+removeAll render repeat replace report request require reserve resolve resource response result resume retain return
+reverse rewrite rollback schedule search select sender serialize service session setName setValue shuffle signal
+single source splice starts startsWith status stream string submit subscribe substring success suffix supply symbol
+target tearDown thread timeout toArray toBytes toList toLower toLowerCase toString toUpper toUpperCase toggle
+transform translate traverse trigger trimEnd trimStart unlock unregister unsubscribe update upload uppercase
+validate valueOf values verify version visible visitor warning within without writer
+"""
+
+_JVM = """
+ArrayDeque ArrayList AtomicBoolean AtomicInteger AtomicLong AtomicReference BigDecimal BigInteger Boolean
+BufferedReader BufferedWriter ByteArrayInputStream ByteArrayOutputStream Character Collection Collections
+ConcurrentHashMap ConcurrentLinkedQueue CopyOnWriteArrayList CountDownLatch Double EOFException Exception
+ExecutionException FileInputStream FileOutputStream FileReader HashMap HashSet IOException IdentityHashMap
+IllegalArgumentException IllegalStateException IndexOutOfBoundsException InputStreamReader Integer LinkedHashMap
+LinkedHashSet LinkedList LocalDate LocalDateTime NullPointerException NumberFormatException Object Objects Optional
+PriorityQueue Properties RuntimeException Scanner Semaphore SimpleDateFormat StringBuffer StringBuilder StringReader
+StringWriter Thread ThreadLocal Throwable TimeoutException TreeMap TreeSet UnsupportedOperationException Vector
+WeakHashMap WeakReference absolutePath addFirst addLast allMatch allocateDirect anyMatch arraycopy asList
+asReadOnlyBuffer assertArrayEquals assertNotEquals assertNotSame atomic availableProcessors binarySearch
+booleanValue byteValue canonicalPath checkAccess checkNotNull closeQuietly codePointAt compareTo compareToIgnoreCase
+computeIfAbsent computeIfPresent containsAll containsKey containsValue copyOf copyOfRange countDown
+createDirectories createDirectory createFile createTempDirectory createTempFile currentThread currentTimeMillis
+decrementAndGet deleteIfExists deleteOnExit digest doFinal doubleValue duplicate emptyList emptyMap emptySet
+ensureCapacity entrySet equalsIgnoreCase failed fileName fillInStackTrace findAll findAny findFirst findResource
+floatValue forName fromMillis getAndIncrement getAndSet getAttribute getBoolean getBytes getCause getChars getClass
+getConstructor getDeclaredField getDeclaredMethod getDefault getFileName getFirst getInputStream getInstance getInt
+getKey getLast getLength getLocalizedMessage getLong getMessage getMethod getMethods getModifiers getOrDefault
+getOutputStream getParameters getPath getProperty getResource getResourceAsStream getResources getSimpleName
+getStackTrace getString getSuperclass getSuppressed getType hasArray hasMoreElements hasNext hasRemaining hashCode
+identity ifPresent incrementAndGet indexOf inheritIO initCause inputStream intValue interrupt isAssignableFrom
+isBlank isDirectory isInstance isInterface isLetter isLetterOrDigit isPresent isReadable isRegularFile isWhitespace
+joining keySet lastIndexOf lastModified lastModifiedTime lineSeparator listFiles listIterator longValue mapToInt
+matcher matches metaphor mkdirs nanoTime newBufferedReader newFixedThreadPool newInputStream newInstance
+newOutputStream nextElement nextInt nonNull noneMatch notifyAll nullsFirst ofNullable onComplete onError onNext
+openConnection openOutputStream openStream orElse orElseGet orElseThrow outputStream parallel parseBoolean
+parseDouble parseInt parseLong peekFirst pollFirst position printStackTrace putAll putIfAbsent readAllBytes
+readAttributes readBoolean readByte readBytes readFully readInt readLine readLong readObject readShort readText
+readUTF relativize remaining removeFirst removeIf removeLast replaceAll replaceFirst requireNonNull resolveSibling
+retainAll rewind setAccessible setAttribute setLength setProperty shutdown shutdownNow singleton singletonList
+skipBytes sorted stripLeading subList supplyAsync synchronized thenAccept thenApply thenCompose thenReturn thenThrow
+toAbsolutePath toCharArray toCollection toDegrees toPath toRealPath transferFrom transferTo trimToSize truncate
+tryAcquire tryLock uncaughtException unmodifiableList unmodifiableMap unmodifiableSet waitFor walkFileTree
+writeBoolean writeByte writeBytes writeInt writeLong writeObject writeShort writeText writeUTF
+"""
+
+_SCALA = """
+ArrayBuffer BigDecimal BigInt Failure Future HashMap HashSet Iterator ListBuffer ListMap Option Ordering Promise
+Stream StringContext Success TreeMap Vector appended appendedAll asInstanceOf asJava asScala assertTypeError
+assertion assume beEmpty canEqual collectFirst combinations contramap copyToArray corresponds distinct distinctBy
+dropRight dropWhile endsWith exists filterNot flatten foldLeft foldRight forall fromTry getClass getLines getOrElse
+getOrElseUpdate groupMap groupMapReduce grouped hashCode headOption indexWhere indices intercept isDefined
+isDefinedAt isFailure isInstanceOf isSuccess iterate keySet lastOption lazyZip lengthCompare linesIterator mapConcat
+mapValues mkString nonEmpty notImplemented onComplete orElse parallel permutations prepended prependedAll
+productArity productElement productIterator productPrefix reduceLeft reduceOption reduceRight replaceAll
+sameElements scanLeft shouldBe shouldEqual sliding sortBy sortWith sorted spanning splitAt startsWith stripMargin
+stripPrefix stripSuffix subsetOf synchronized takeRight takeWhile tapEach toArray toBoolean toBuffer toDouble
+toIndexedSeq toIterator toLong toOption toRight toVector transpose unapply unapplySeq unfold unlift unzip3 updated
+usingResource withDefault withDefaultValue withFilter zipAll zipWithIndex
+"""
+
+_RUST = """
+BTreeMap BTreeSet BinaryHeap BufReader BufWriter CString Command Condvar Cursor Duration Formatter HashMap HashSet
+Instant LinkedList OnceCell OsString PathBuf PhantomData RefCell RwLock String VecDeque Wrapping abs_diff align_to
+and_then any_of args_os as_bytes as_deref as_deref_mut as_mut as_mut_ptr as_mut_slice as_os_str as_path as_ptr
+as_ref as_secs as_slice as_str assert_eq assert_ne available binary_search binary_search_by block_on body_mut borrow
+borrow_mut bufread by_ref bytes_mut call_once canonicalize capacity catch_unwind char_indices checked_add
+checked_div checked_mul checked_sub chunks chunks_exact clone_from cloned cmp_by column command compare_exchange
+components concat consume contains_key copied copy_from_slice count_ones create_dir create_dir_all current_dir
+current_exe debug_assert debug_assert_eq debug_list debug_map debug_set debug_struct debug_tuple default deref_mut
+display_name downcast downcast_mut downcast_ref elapsed encode_utf8 ends_with ensure enumerate env_logger eprintln
+eq_ignore_ascii_case exit_code extend_from_slice extension fetch_add fetch_sub file_name file_stem file_type
+fill_buf filter_map find_map finish_non_exhaustive first_mut flat_map flatten flush_all fold_with for_each
+format_args from_bytes from_fn from_iter from_le_bytes from_parts from_raw_parts from_secs from_static from_str
+from_utf8 from_utf8_lossy from_utf8_unchecked full_range get_mut get_or_insert get_or_insert_with get_ref
+get_unchecked has_root hash_one headers_mut include_str insert_str inspect_err into_boxed_slice into_bytes
+into_inner into_iter into_iter_sorted into_keys into_os_string into_owned into_parts into_raw into_string
+into_values is_absolute is_alphabetic is_alphanumeric is_ascii is_ascii_digit is_char_boundary is_dir is_empty
+is_err is_file is_none is_none_or is_null is_numeric is_ok_and is_power_of_two is_relative is_some is_some_and
+is_sorted is_symlink is_terminal is_uppercase is_whitespace iter_mut join_all key_value last_mut leading_zeros
+lock_api make_ascii_lowercase map_err map_or map_or_else map_while matches max_by max_by_key mem_replace metadata
+method_mut min_by min_by_key min_max modified new_unchecked next_back nth_back ok_or_else open_file or_default
+or_else or_insert or_insert_with parent_path partial_cmp peekable pointer poll_next poll_ready pop_back pop_front
+position printf println push_back push_front push_str read_dir read_exact read_line read_link read_to_end
+read_to_string read_until remove_dir remove_dir_all remove_file rename reserve_exact resize resize_with retain_mut
+reversed rposition rsplit rsplitn saturating_add saturating_mul saturating_sub scan_with seek_from set_extension
+set_file_name set_len set_permissions size_hint size_of sort_by sort_by_key sort_unstable sort_unstable_by
+spawn_blocking split_at split_at_mut split_first split_last split_off split_once split_whitespace splitn starts_with
+status_mut step_by strip_prefix strip_suffix sum_of swap_remove symlink_metadata sync_all take_while temp_dir
+tempdir then_some thiserror thread_local to_ascii_lowercase to_ascii_uppercase to_be_bytes to_bytes to_le_bytes
+to_lowercase to_os_string to_owned to_path_buf to_slice to_str to_string to_string_lossy to_uppercase to_vec
+trailing_zeros trim_end trim_end_matches trim_matches trim_start trim_start_matches truncate try_borrow try_fold
+try_for_each try_from try_into try_lock try_recv type_id type_name unimplemented unreachable unwrap unwrap_err
+unwrap_or unwrap_or_default unwrap_or_else upgrade uri_mut wait_with_output windows with_capacity with_extension
+with_file_name wrapping_add wrapping_mul wrapping_sub write_all write_fmt write_str writeln zip_with
+"""
+
+_CSHARP = """
+Accept Action Activate Activator AddDays AddHours AddMinutes AddRange AddScoped AddSeconds AddSingleton AddTransient
+Aggregate AggregateException AllAsync Allocate Append AppendFormat AppendLine AreEqual AreSame ArgumentException
+ArgumentNullException ArgumentOutOfRangeException ArrayList AsEnumerable AsParallel AsQueryable AsReadOnly AsSpan
+Assert Average BeEquivalentTo BeFalse BeTrue BeginInvoke BinarySearch BlockCopy Boolean BuildServiceProvider Cancel
+CancelAfter CancellationTokenSource Capture Ceiling ChangeType CloseAsync Collect Combine Compare CompareExchange
+CompareTo Compile CompletedTask Concat ConcurrentBag ConcurrentDictionary ConcurrentQueue Configure ConfigureAwait
+ConfigureServices Console Constant Contains ContainsKey ContainsValue ContinueWith Convert ConvertAll CopyTo
+CopyToAsync Create CreateDelegate CreateDirectory CreateInstance CreateLinkedTokenSource CreateLogger CreateScope
+DateTime DateTimeOffset Decimal Decrement DefaultIfEmpty DefineMethod Delete Dequeue Deserialize Dictionary
+Directory Dispose DisposeAsync Distinct DistinctBy DoesNotContain DoesNotThrow Double DynamicInvoke ElementAt
+ElementAtOrDefault Encoding EndInvoke EndsWith Enqueue EnqueueEntry EnsureCapacity EnsureSuccessStatusCode Equals
+Escape Except ExceptWith Exception Exchange Execute ExecuteAsync Exists Expression FailFast Finalize FindAll
+FindIndex FindLast FirstAsync FirstOrDefault FirstOrDefaultAsync Flatten FlushAsync ForAll ForEach ForEachAsync
+Format FormatException FromDays FromException FromHours FromMilliseconds FromMinutes FromResult FromSeconds
+GetAttribute GetAwaiter GetByteCount GetBytes GetConstructor GetConstructors GetCustomAttribute GetCustomAttributes
+GetDefaultValue GetEncoding GetEnumerator GetEnvironmentVariable GetField GetFields GetFileName GetFiles GetFormat
+GetFullPath GetGenericArguments GetGenericTypeDefinition GetHashCode GetInterfaces GetInvocationList GetLength
+GetMember GetMembers GetMethod GetMethods GetName GetNames GetObjectData GetOrAdd GetParameters GetProperties
+GetProperty GetRange GetRequiredService GetResponse GetResult GetService GetStream GetString GetSubArray GetTempPath
+GetType GetTypeCode GetTypeInfo GetUnderlyingType GetValue GetValueOrDefault GetValues GroupBy GroupJoin HasFlag
+HashSet IEnumerable Include Increment IndexOf IndexOfAny Initialize Insert InsertRange Interlocked Intersect
+IntersectWith InvalidCastException InvalidOperationException InvariantCulture Invoke InvokeAsync IsAssignableFrom
+IsAssignableTo IsCancellationRequested IsDefined IsDigit IsEmpty IsFalse IsInstanceOf IsInstanceOfType IsInterned
+IsLetter IsMatch IsNotNull IsNull IsNullOrEmpty IsNullOrWhiteSpace IsSubclassOf IsTrue IsType IsUpper IsWhiteSpace
+KeyNotFoundException KeyValuePair Lambda LastIndexOf LastOrDefault LinkedList LogDebug LogError LogInformation
+LogTrace LogWarning LongCount MakeArrayType MakeGenericMethod MakeGenericType Matches MemberwiseClone MemoryStream
+Method MoveNext MoveNextAsync NewGuid NewLine NotBeNull NotEmpty NotEqual NotImplementedException NotNull NotSame
+NotSupportedException NullReferenceException Object ObjectDisposedException OfType OnCompleted OnNext OpenAsync
+OpenRead OpenWrite Option OrderBy OrderByDescending PadLeft PadRight Parallel Parameter ParseExact PostAsync Prepend
+ProcessAsync Property Publish QueueUserWorkItem Random ReadAllBytes ReadAllLines ReadAllText ReadAsStringAsync
+ReadAsync ReadByte ReadKey ReadLine ReadLineAsync ReadOnlyCollection ReadToEnd ReadToEndAsync Reduce ReferenceEquals
+Register RegisterType Release Remove RemoveAll RemoveAt RemoveRange Repeat Replace Resize Resolve Return Returns
+ReturnsAsync Reverse RunAsync SaveChanges SaveChangesAsync Select SelectMany SemaphoreSlim SendAsync SequenceEqual
+Serialize SetAction SetEquals SetException SetResult SetValue Should ShouldBe ShouldBeFalse ShouldBeNull
+ShouldBeOfType ShouldBeTrue ShouldNotBeNull ShouldThrow SignalAndWait Single SingleOrDefault SkipLast SkipWhile
+SortedDictionary SortedList StartAsync StartNew StartsWith StopAsync StopPropagation Stopwatch Stream StreamReader
+StreamWriter String StringBuilder StringReader StringWriter Subscribe Substring Subtract SuppressFinalize Switch
+TakeLast TakeWhile TaskCompletionSource ThenBy ThenByDescending ThenInclude Thread ThreadStart ThrowAsync
+ThrowIfCancellationRequested ThrowIfNull Throws ThrowsAny ThrowsAsync TimeSpan Timeout ToArray ToArrayAsync
+ToBoolean ToByteArray ToChar ToCharArray ToDateTime ToDictionary ToDouble ToHashSet ToInt32 ToInt64 ToList
+ToListAsync ToLocalTime ToLookup ToLower ToLowerInvariant ToObject ToShortDateString ToString ToTitleCase
+ToUniversalTime ToUpper ToUpperInvariant Transform TrimEnd TrimStart Truncate TryAdd TryCreate TryDequeue
+TryGetValue TryParse TryPeek TryPop TryRemove TrySetResult TryTake TryUpdate TypeOf UnionWith Unwrap Update
+UseMiddleware Validate Verify VerifyAll WaitAll WaitAny WaitAsync WaitOne WhenAll WhenAny WithMessage WriteAllBytes
+WriteAllText WriteAsync WriteByte WriteLine WriteLineAsync WriteTo
+"""
+
+_RUBY = """
+Comparable Enumerable Exception IOError KeyError OpenStruct Pathname RuntimeError StandardError StringIO Struct
+Tempfile Thread Timeout abort_on_exception absolute_path action add_dependency add_development_dependency
+after_action after_commit after_create after_initialize alias_method all_symbols allocate allow_any_instance_of
+ancestors and_return any_instance around_action array_of assert_called assert_difference assert_empty assert_equal
+assert_in_delta assert_includes assert_instance_of assert_kind_of assert_match assert_nil assert_no_difference
+assert_no_match assert_not assert_not_equal assert_not_nil assert_not_same assert_nothing_raised assert_operator
+assert_predicate assert_raise assert_raise_with_message assert_raises assert_redirected_to assert_respond_to
+assert_response assert_same assert_send assert_throws at_exit attr_accessor attr_reader attr_writer autoload
+backtrace basename before_action before_save before_validation belongs_to between binmode binread bytesize caller
+caller_locations capitalize captures casecmp ceiling center change_column change_table chunk_while class_attribute
+class_eval class_exec class_variable_get class_variable_set collect_concat combination compact compact_blank
+compare_by_identity const_defined const_get const_missing const_set constantize controller cookie_jar cookies
+count_by create_table current_path current_user daemonize deep_dup deep_merge deep_symbolize_keys default_proc
+define_method define_singleton_method delegate delete_all delete_at delete_if delete_prefix delete_suffix deprecator
+detect difference dirname downcase dump_all duplicate each_char each_cons each_entry each_index each_key each_line
+each_pair each_slice each_value each_with_index each_with_object eager_load email_changed encoding end_with
+ensure_directory enum_for environment exist_in expand_path extended extname extract_options fdatasync fetch_values
+file_exist filter_map find_all find_by find_each find_index find_or_create_by first_or_create fixture_file_upload
+flat_map flatten follow_redirect force_encoding foreach format_message freeze frozen fullpath generate_token
+get_response getlocal gmtime group_by has_key has_many has_one has_value helper_method helpers hexdigest html_safe
+humanize include_in included index_by inherited initialize_copy insert_all inspect instance_eval instance_exec
+instance_method instance_methods instance_of instance_variable_get instance_variable_set instance_variables
+intersect intersection invert iterator kind_of last_match lineno link_to load_file local_variables logger lstrip
+makedirs map_with_index match_array max_by member memoize merge_all method_defined method_missing methods middleware
+migrate min_by minmax mkdir_p module_eval module_function mount_uploader name_for namespace nesting new_record
+nonzero notify_all object_id one_by ordered pack_into parameterize params partition permutation pluralize popen3
+prepended presence present private_class_method private_constant private_method_defined proc_for product
+protect_from_forgery public_instance_methods public_method public_methods public_send rassoc read_all readable
+readline readlines readlink readpartial realpath receive reduce_with refine reject rel_path remove_const
+remove_instance_variable remove_method render_to_string rescue_from respond_to respond_to_missing reverse_each
+rewind rindex rotate routes rstrip sanitize sanitize_sql saved_change_to_email scan_until scoped securerandom
+sessions set_callback set_encoding setsockopt shellescape should shuffle sign_in singleton_class singleton_methods
+singularize skip_before_action slice_when sort_by spawn_server split_lines squeeze squish start_with strategies
+stringify_keys stub_any stub_const stubs_const submit_tag succeed swapcase symbolize_keys symmetric_difference
+synchronize take_while tap_with tempfile then_by titleize to_array to_enum to_hash to_json to_proc to_set to_str
+to_string to_struct to_sym to_yaml transaction transform_keys transform_values translations transliterate transpose
+try_convert underscore uniq_by unpack unpack1 unshift upcase update_all update_attribute update_attributes url_for
+validates validates_presence_of values_at will_save_change_to_email with_index with_indifferent_access with_object
+within_frame wrap_with yield_self zip_with
+"""
+
+_PHP = """
+ArrayAccess ArrayIterator ArrayObject BadMethodCallException Closure Countable DateInterval DateTime
+DateTimeImmutable DateTimeZone DomainException ErrorException Exception Generator InvalidArgumentException Iterator
+IteratorAggregate LengthException LogicException OutOfBoundsException OutOfRangeException OverflowException
+ReflectionClass ReflectionFunction ReflectionMethod ReflectionProperty RuntimeException SplFileInfo SplObjectStorage
+SplQueue SplStack Stringable Throwable Traversable TypeError UnexpectedValueException __destruct __invoke __toString
+addArgument addCommand addHeader addMethods addOption addRecord addServer anything appendQuery arrayHasKey
+array_combine array_diff array_fill array_filter array_flip array_intersect array_key_exists array_keys array_map
+array_merge array_pop array_push array_reduce array_replace array_reverse array_search array_shift array_slice
+array_splice array_unique array_unshift array_values array_walk assertArrayHasKey assertArrayNotHasKey
+assertContains assertCount assertEmpty assertFileExists assertGreaterThan assertInstanceOf assertIsArray assertJson
+assertLessThan assertMatchesRegularExpression assertNotContains assertNotEmpty assertNotInstanceOf assertRegExp
+assertStringContainsString assertStringEqualsFile assertStringStartsWith attach basename bindValue call_user_func
+call_user_func_array class_exists closeCursor createMock createPartialMock createRequest createResponse createStream
+createUri ctype_digit curl_close curl_errno curl_error curl_exec curl_getinfo curl_init curl_multi_exec
+curl_multi_setopt curl_setopt curl_setopt_array curl_share_init curl_version dataProvider date_default_timezone_get
+debug_backtrace dirname error_log error_reporting execute expectException expectExceptionCode expectExceptionMessage
+expectNotToPerformAssertions explode fclose fetchAll fetchColumn fflush file_exists file_get_contents
+file_put_contents filemtime filesize filter_var finfo_open fputcsv fscanf fsockopen ftruncate func_get_args
+function_exists fwrite getArrayCopy getAttribute getAuthority getBody getClass getCode getConstructor getContents
+getDocComment getFile getFilename getFragment getHeader getHeaderLine getHeaders getIterator getLine getMetadata
+getMethods getMock getMockBuilder getMockForAbstractClass getNamespaceName getNumberOfParameters getOffset
+getParsedBody getPassword getPathname getPrevious getProtocolVersion getQuery getReasonPhrase getReturnType
+getScheme getShortName getSize getStatusCode getTimestamp getTimezone getTrace getTraceAsString getUploadedFiles
+getUserInfo gethostname getmypid gettype hasHeader hasMethod hasProperty hasReturnType hash_hmac headers_sent
+htmlspecialchars http_build_query identicalTo implementsInterface implode in_array ini_get ini_set interface_exists
+invokeArgs isBuiltin isInstance isReadable isSeekable isSubclassOf isWritable is_array is_bool is_callable is_dir
+is_file is_float is_int is_null is_numeric is_object is_readable is_resource is_scalar is_string is_writable
+iterator_apply iterator_to_array jsonSerialize json_decode json_encode json_last_error logicalNot
+mb_convert_encoding mb_strlen mb_substr md5_file method_exists microtime newInstanceArgs
+newInstanceWithoutConstructor number_format ob_get_clean ob_start offsetExists offsetGet offsetSet offsetUnset
+onConsecutiveCalls parse_str parse_url php_sapi_name php_uname preg_match preg_match_all preg_quote preg_replace
+preg_replace_callback preg_split print_r property_exists random_bytes random_int rawurldecode rawurlencode realpath
+registerNamespace restore_error_handler returnCallback returnSelf returnValue returnValueMap rewind serialize
+sessionStart setAccessible setAttribute setDate setMethods setTime setTimestamp setTimezone set_error_handler
+set_exception_handler spl_autoload_register spl_object_hash spl_object_id sprintf stdClass str_contains str_repeat
+str_replace str_starts_with strcasecmp stream_context_create stream_get_contents stream_get_meta_data stream_select
+stream_set_timeout stream_socket_client stream_wrapper_register strlen strncmp strpos strrpos strtolower strtotime
+strtoupper substr substr_count sys_get_temp_dir tempnam trait_exists trigger_error ucfirst ucwords unserialize
+urldecode urlencode usleep var_dump var_export version_compare vsprintf willReturn willReturnCallback
+willReturnOnConsecutiveCalls willThrowException withAddedHeader withAnyParameters withBody withConsecutive
+withFragment withHeader withHost withMethod withPath withPort withQuery withRequestTarget withScheme withStatus
+withUri withoutHeader
+"""
+
+_SWIFT = """
+AnyHashable AnyIterator AnySequence Character Codable DateFormatter Decimal DispatchGroup DispatchQueue
+DispatchSemaphore Double FileManager HTTPURLResponse IndexPath IndexSet InputStream JSONDecoder JSONEncoder
+JSONSerialization NSError NSLock NSRange NSString Notification NumberFormatter OperationQueue OutputStream Progress
+Result String Substring TimeInterval UInt16 UInt32 UInt64 URLComponents URLQueryItem URLRequest URLSession
+URLSessionConfiguration UnsafeMutablePointer XCTAssert XCTAssertEqual XCTAssertFalse XCTAssertNil XCTAssertNoThrow
+XCTAssertNotEqual XCTAssertNotNil XCTAssertThrowsError XCTAssertTrue XCTFail XCTUnwrap XCTestExpectation addObserver
+allObjects allSatisfy append appending appendingPathComponent applying assertionFailure asyncAfter autoreleasepool
+bindMemory bridged cancelAll capacity capitalized characters codingPath compactMap compactMapValues components
+confirmation container contains contentsOf copyBytes createDirectory dataTask decode decodeIfPresent decodeNil
+defaultValue deinitialize description detached distance dropFirst dropLast elementsEqual encode encodeIfPresent
+encodeNil enumerated expectation fatalError fileExists filter firstIndex flatMap formIndex formUnion fulfill
+fulfillment hasPrefix hasSuffix hashValue initialize insert intersection isDisjoint isEqual isMultiple isSubset
+isSuperset keyPath keyedBy lastIndex lastPathComponent lazyMap loadView localizedDescription lowercased makeIterator
+mapValues maxElement measure minElement moveItem nestedContainer objectForKey observeValue offsetBy onAppear
+partitioned passUnretained perform popLast precondition preconditionFailure prefixed prepare propertyList
+randomElement receive reduce removeAll removeFirst removeItem removeLast removeObserver removeSubrange removeValue
+replaceSubrange replacingOccurrences reserveCapacity resume reversed setNeedsLayout setUpWithError setValue shuffled
+singleValueContainer sortInPlace sorted startIndex starts storeBytes stride strideTo subtract subtracting
+superDecoder superEncoder swapAt symmetricDifference takeRetainedValue tearDown tearDownWithError trimmingCharacters
+trimmingPrefix unarchive unkeyedContainer unlock updateValue uppercased urlSession viewDidLoad waitForExpectations
+withCheckedContinuation withCheckedThrowingContinuation withLock withTaskGroup withThrowingTaskGroup withUnsafeBytes
+withUnsafeMutableBytes withUnsafePointer
+"""
+
+
+def _names(*texts: str) -> frozenset[str]:
+    return frozenset(name for text in (_EVERYWHERE, *texts) for name in text.split())
+
+
+STANDARD_NAMES: Mapping[str, frozenset[str]] = {
+    "rust": _names(_RUST),
+    "csharp": _names(_CSHARP),
+    "ruby": _names(_RUBY),
+    "php": _names(_PHP),
+    "swift": _names(_SWIFT),
+    "scala": _names(_JVM, _SCALA),
+}

@@ -1,0 +1,420 @@
+"""Bindings of PHP: parameters, properties, variables and what functions return, with types from code and comments.
+
+Owns the translation of declarations and assignments to bindings. A closure is no scope: its parameters and variables
+belong to the definition around it, except a closure that is bound to a name, which is a definition.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
+
+from .dotted import MAX_LINKS
+from .php_types import ELEMENTS, OUTSIDE, Doc, name_text, type_text
+from .syntax import MODULE_SCOPE, SyntaxWalk
+
+if TYPE_CHECKING:
+    from tree_sitter import Node
+
+INVOKE = "__invoke"
+"""The method that makes objects callable."""
+
+RESULT = "()"  # `file_graph.RESULT`
+CLOSURES = frozenset({"anonymous_function", "anonymous_function_creation_expression", "arrow_function"})
+MEMBER_KINDS = frozenset({"class", "enum", "interface", "trait"})
+
+# Positions of the function and of the array whose elements it takes, and of the parameter that is an element.
+_ARRAY_FUNCTIONS = {
+    "array_filter": (1, 0, 0),
+    "array_map": (0, 1, 0),
+    "array_reduce": (1, 0, 1),
+    "array_walk": (1, 0, 0),
+    "uasort": (1, 0, 0),
+    "usort": (1, 0, 0),
+}
+# Methods of collections that call their first function with an element.
+_ELEMENT_CALLBACKS = frozenset(
+    {"any", "contains", "each", "every", "exists", "filter", "first", "firstWhere", "flatMap", "forAll", "groupBy"}
+    | {"keyBy", "map", "mapWithKeys", "partition", "reject", "some", "sortBy", "sum", "tap", "transform", "unique"}
+)
+# Functions that give an array with the same elements.
+_ARRAY_VIEWS = frozenset(
+    {"array_filter", "array_reverse", "array_slice", "array_unique", "array_values", "iterator_to_array"}
+)
+_UNKNOWN = ("unknown", "")
+_LITERALS = frozenset({"boolean", "encapsed_string", "float", "heredoc", "integer", "nowdoc", "string"})
+
+# Possible values that are read of `$a ?? $b ?? $c …`, and levels of wrapped expressions.
+MAX_SIDES = 16
+
+# Parameters and properties
+
+
+def bind_parameters(walk: SyntaxWalk, parameters: Node | None, documented: dict[str, str] | None = None) -> None:
+    """Bind the parameters in a list; a promoted one is a property too. `documented` are types from a comment."""
+    for declared in parameters.named_children if parameters is not None else ():
+        name = declared.child_by_field_name("name")
+        if name is None:
+            continue
+        text = variable_name(walk, name)
+        value = type_text(walk, declared.child_by_field_name("type"))
+        if value in ("", OUTSIDE):
+            value = (documented or {}).get(text, "") or value
+        if declared.type == "variadic_parameter":
+            value = value + ELEMENTS if value not in ("", OUTSIDE) and not value.endswith(ELEMENTS) else ""
+        bind(walk, text, *known("annotation", value), name)
+        if declared.type == "property_promotion_parameter" and walk.scope != MODULE_SCOPE:
+            owner = walk.definitions[walk.scope].parent
+            if owner != MODULE_SCOPE:
+                walk.add_binding(owner, f"self.{text}", *known("annotation", value), name)
+
+
+def read_property(walk: SyntaxWalk, node: Node) -> None:
+    """`private ?Store $store = null;`, also with its type in the comment before."""
+    value = type_text(walk, node.child_by_field_name("type"))
+    for part in node.named_children:
+        name = part.child_by_field_name("name") if part.type == "property_element" else None
+        if name is not None:
+            text = variable_name(walk, name)
+            if value in ("", OUTSIDE):
+                value = Doc(walk, node).variable(text) or value
+            walk.add_binding(walk.scope, f"self.{text}", *known("annotation", value), name)
+
+
+def read_constants(walk: SyntaxWalk, node: Node) -> None:
+    """`const RATE = 3;` of a class or a namespace."""
+    for part in node.named_children:
+        name = part.named_child(0) if part.type == "const_element" and part.named_child_count else None
+        if name is not None and name.type == "name":
+            own = "" if walk.scope == MODULE_SCOPE else "self."
+            walk.add_binding(walk.scope, f"{own}{walk.text(name)}", "unknown", "", name)
+
+
+def read_case(walk: SyntaxWalk, node: Node) -> None:
+    """A case of an enumeration is an instance of it."""
+    name = node.child_by_field_name("name")
+    if name is not None and walk.scope != MODULE_SCOPE:
+        owner = walk.definitions[walk.scope].name
+        walk.add_binding(walk.scope, f"self.{walk.text(name)}", "annotation", owner, name)
+
+
+# Statements
+
+
+def read_assignment(walk: SyntaxWalk, node: Node) -> None:
+    """`$x = …`, `$this->x = …`, `[$a, $b] = …`; a closure that is bound to a variable is a definition."""
+    left, right = node.child_by_field_name("left"), node.child_by_field_name("right")
+    if left is None or right is None:
+        return
+    kind = left.type
+    if kind == "variable_name":
+        name = variable_name(walk, left)
+        if right.type in CLOSURES:
+            returns = type_text(walk, right.child_by_field_name("return_type"))
+            walk.add_definition(
+                node, name, "function", header_line=left.start_point[0], returns="" if returns == OUTSIDE else returns
+            )
+            return
+        written = Doc(walk, node).variable(name)
+        if written:
+            bind(walk, name, "annotation", written, left)
+            return
+        for meaning in meanings(walk, right) or [_UNKNOWN]:
+            bind(walk, name, *meaning, left)
+    elif kind == "member_access_expression":
+        target = walk.dotted(left)
+        owner = class_around(walk)
+        if target.startswith("this.") and target.count(".") == 1 and owner != MODULE_SCOPE and "(" not in target:
+            for how, value in meanings(walk, right):
+                walk.add_binding(owner, f"self.{target[5:]}", how, value, left)
+    elif kind == "list_literal":
+        _bind_unknown(walk, left)
+
+
+def read_foreach(walk: SyntaxWalk, node: Node) -> None:
+    """`foreach ($xs as $k => $x)`: x is an element of xs."""
+    parts = [part for part in node.named_children if part.type != "comment"]
+    if len(parts) < 2:
+        return
+    bind_element(walk, parts[0], parts[1])
+
+
+def bind_element(walk: SyntaxWalk, collection: Node, target: Node) -> None:
+    """Bind the target of a loop over a collection."""
+    if target.type == "pair":
+        key, *targets = target.named_children
+        _bind_unknown(walk, key)
+        if not targets:
+            return
+        target = targets[-1]
+    if target.type == "by_ref" and target.named_child_count:
+        target = target.named_children[0]
+    if target.type == "variable_name":
+        bind(walk, variable_name(walk, target), *known("alias", element_of(walk, collection)), target)
+    else:
+        _bind_unknown(walk, target)
+
+
+def read_catch(walk: SyntaxWalk, node: Node) -> None:
+    name = node.child_by_field_name("name")
+    if name is not None:
+        value = type_text(walk, node.child_by_field_name("type"))
+        bind(walk, variable_name(walk, name), *known("annotation", value), name)
+
+
+def read_binary(walk: SyntaxWalk, node: Node) -> None:
+    """`$x instanceof Shop`: x is a Shop from there on."""
+    left, right = node.child_by_field_name("left"), node.child_by_field_name("right")
+    if left is None or right is None or left.type != "variable_name" or right.type not in ("name", "qualified_name"):
+        return
+    operator = node.child_by_field_name("operator")
+    if operator is not None and operator.type == "instanceof":
+        value = name_text(walk, right)
+        if value and walk.text(left) != "$this":
+            bind(walk, variable_name(walk, left), "annotation", value, left)
+
+
+def read_closure(walk: SyntaxWalk, node: Node) -> None:
+    """The parameters of a closure belong to the definition around it."""
+    bind_parameters(walk, node.child_by_field_name("parameters"))
+
+
+def bind_results(walk: SyntaxWalk, function: Node) -> None:
+    """Bind what a function without a return type returns: the values of its own `return` statements."""
+    body = function.child_by_field_name("body")
+    for statement in body.named_children if body is not None else ():
+        if statement.type == "return_statement" and statement.named_child_count:
+            for how, value in meanings(walk, statement.named_children[0]):
+                walk.add_binding(walk.scope, RESULT, how, value, statement)
+
+
+# Calls
+
+
+def bind_callbacks(walk: SyntaxWalk, arguments: Node, callee: str) -> None:
+    """Bind the parameters of closures that take an element of a collection."""
+    given = [part.named_children[-1] for part in arguments.named_children if part.named_child_count]
+    for position, closure in enumerate(given):
+        parameters = closure.child_by_field_name("parameters") if closure.type in CLOSURES else None
+        if parameters is not None:
+            bind_callback(walk, parameters, callee, position, given)
+
+
+def bind_callback(walk: SyntaxWalk, parameters: Node, callee: str, position: int, given: Sequence[Node] = ()) -> None:
+    """Bind the parameters of a closure at a position among the arguments that are known of a call."""
+    receiver, _, method = callee.rpartition(".")
+    value, declared = "", parameters.named_children
+    if receiver and method in _ELEMENT_CALLBACKS and position == 0 and not receiver.startswith("?"):
+        value, declared = receiver + ELEMENTS, declared[:1]
+    elif callee in _ARRAY_FUNCTIONS:
+        function, array, at = _ARRAY_FUNCTIONS[callee]
+        if position == function and array < len(given):
+            value = element_of(walk, given[array])
+            declared = declared[:2] if callee in ("usort", "uasort") else declared[at : at + 1]
+    for each in declared if value else ():
+        name = each.child_by_field_name("name")
+        if name is not None and each.child_by_field_name("type") is None:
+            bind(walk, variable_name(walk, name), "alias", value, name)
+
+
+# Values
+
+
+def sides(value: Node | None) -> Iterator[Node]:
+    """The possible values of an expression: both sides of `??`, of a conditional, the arms of a match."""
+    waiting = [value]
+    for _ in range(MAX_SIDES):
+        value = waiting.pop() if waiting else None
+        if value is None:
+            continue
+        kind = value.type
+        if kind in ("parenthesized_expression", "clone_expression", "error_suppression_expression"):
+            waiting.append(value.named_children[-1] if value.named_child_count else None)
+        elif kind == "conditional_expression":
+            body = value.child_by_field_name("body") or value.child_by_field_name("condition")
+            waiting += [value.child_by_field_name("alternative"), body]
+        elif kind == "binary_expression":
+            operator = value.child_by_field_name("operator")
+            if operator is not None and operator.type == "??":
+                waiting += [value.child_by_field_name("right"), value.child_by_field_name("left")]
+        elif kind in ("assignment_expression", "augmented_assignment_expression"):
+            waiting.append(value.child_by_field_name("right"))
+        elif kind == "match_expression":
+            body = value.child_by_field_name("body")
+            arms = body.named_children if body is not None else []
+            waiting += [arm.child_by_field_name("return_expression") for arm in reversed(arms)]
+        else:
+            yield value
+
+
+def meanings(walk: SyntaxWalk, value: Node | None) -> list[tuple[str, str]]:
+    """What is known of the value of an expression, one entry for each possible value that is known."""
+    found = [_meaning(walk, side) for side in sides(value)]
+    return [(how, text) for how, text in found if text and text[0] != "?"]
+
+
+def _meaning(walk: SyntaxWalk, side: Node) -> tuple[str, str]:
+    kind = side.type
+    if kind in _CALLS:
+        callee = callee_text(walk, side)
+        arguments = side.child_by_field_name("arguments")
+        if callee in _ARRAY_VIEWS and arguments is not None and arguments.named_child_count:
+            first = arguments.named_children[0]
+            return ("alias", expression_text(walk, first.named_children[-1] if first.named_child_count else first))
+        return ("call", callee)
+    if kind == "object_creation_expression":
+        return ("call", created_class(walk, side))
+    if kind in _LITERALS:
+        return ("annotation", OUTSIDE)
+    if kind in _NAMES:
+        return ("alias", expression_text(walk, side))
+    return _UNKNOWN
+
+
+_CALLS = frozenset(
+    {"function_call_expression", "member_call_expression", "nullsafe_member_call_expression", "scoped_call_expression"}
+)
+_NAMES = frozenset(
+    {"class_constant_access_expression", "member_access_expression", "nullsafe_member_access_expression"}
+    | {"scoped_property_access_expression", "subscript_expression", "variable_name"}
+)
+
+
+def created_class(walk: SyntaxWalk, node: Node) -> str:
+    """The class of `new Shop(…)`; "" for an anonymous class and a variable."""
+    name = node.named_children[0] if node.named_child_count else None
+    return (
+        name_text(walk, name) if name is not None and name.type in ("name", "qualified_name", "relative_scope") else ""
+    )
+
+
+def element_of(walk: SyntaxWalk, collection: Node) -> str:
+    """The elements of a collection as dotted text: "xs[]"; "" when it has no name."""
+    for side in sides(collection):
+        how, text = _meaning(walk, side)
+        if how in ("alias", "call") and text and text[0] != "?":
+            return text + ("()" if how == "call" else "") + ELEMENTS
+    return ""
+
+
+def callee_text(walk: SyntaxWalk, call: Node) -> str:
+    """The dotted callee of a call."""
+    if call.type == "function_call_expression":
+        function = call.child_by_field_name("function")
+        text = expression_text(walk, function) if function is not None else ""
+        is_variable = function is not None and function.type == "variable_name"
+        return f"{text}.{INVOKE}" if is_variable and not _is_closure(walk, text) else text
+    name = call.child_by_field_name("name")
+    receiver = call.child_by_field_name("object") or call.child_by_field_name("scope")
+    if name is None or name.type != "name":
+        return ""
+    text = expression_text(walk, receiver) if receiver is not None else ""
+    return f"{text}.{walk.text(name)}" if text and text[0] != "?" else f"?.{walk.text(name)}"
+
+
+def _is_closure(walk: SyntaxWalk, name: str) -> bool:
+    """Whether the present function has bound a closure to a variable."""
+    near = walk.definitions[-MAX_SIDES:]
+    return any(each.name == name and each.parent == walk.scope and each.kind == "function" for each in near)
+
+
+def expression_text(walk: SyntaxWalk, node: Node) -> str:
+    r"""The dotted text of an expression, also of long chains: `(new \A\Shop())->till` is "A.Shop().till"."""
+    if node.type in ("name", "qualified_name"):
+        return name_text(walk, node)
+    text = walk.dotted(node)
+    if text[:1] in ("", "?") or _NEEDS_NODES(walk.source, node.start_byte, min(node.end_byte, node.start_byte + 80)):
+        text = _chain(walk, node) or text
+    return text.removeprefix("namespace.")
+
+
+def _chain(walk: SyntaxWalk, node: Node | None) -> str:
+    """The text of an expression from its nodes; "" for one without a text."""
+    links: list[str] = []
+    operations = ""
+    for _ in range(MAX_LINKS * 3):
+        if node is None or len(links) >= MAX_LINKS:
+            return ""
+        kind = node.type
+        head = ""
+        if kind in ("variable_name", "relative_scope"):
+            head = walk.text(node).lstrip("$")
+        elif kind in ("name", "qualified_name"):
+            head = name_text(walk, node)
+        elif kind == "object_creation_expression":
+            head = created_class(walk, node)
+            operations = "()" + operations
+        if head:
+            return ".".join([head + operations, *reversed(links)])
+        if kind in _MEMBERS:
+            name = node.child_by_field_name("name")
+            called = "()" if kind.endswith("call_expression") else ""
+            if name is None or name.type not in ("name", "variable_name"):
+                return ""
+            links.append(walk.text(name).lstrip("$") + called + operations)
+            operations = ""
+            node = node.child_by_field_name("object") or node.child_by_field_name("scope")
+        elif kind == "function_call_expression":
+            operations = "()" + operations
+            node = node.child_by_field_name("function")
+            if node is not None and node.type == "variable_name" and not _is_closure(walk, variable_name(walk, node)):
+                links.append(INVOKE + operations)
+                operations = ""
+        elif kind == "subscript_expression":
+            operations = ELEMENTS + operations
+            node = node.named_children[0] if node.named_child_count else None
+        elif kind in ("parenthesized_expression", "clone_expression"):
+            node = node.named_children[-1] if node.named_child_count else None
+        else:
+            return ""
+    return ""
+
+
+# `(new Shop)` is an object, `$f()` a call of an object, `\\f` no function of the package.
+_NEEDS_NODES = re.compile(rb"[(]*new |\$\w+\(|\\").match
+
+_MEMBERS = frozenset(
+    {"member_access_expression", "member_call_expression", "nullsafe_member_access_expression"}
+    | {"nullsafe_member_call_expression", "scoped_call_expression", "scoped_property_access_expression"}
+)
+
+# Names
+
+
+def variable_name(walk: SyntaxWalk, node: Node) -> str:
+    """The name of a variable without its sign."""
+    return walk.text(node).lstrip("$&")
+
+
+def class_around(walk: SyntaxWalk) -> int:
+    """The class that `$this` means at the present position, MODULE_SCOPE for none."""
+    scope = walk.scope
+    for _ in range(MAX_SIDES):
+        if scope == MODULE_SCOPE or walk.definitions[scope].kind in MEMBER_KINDS:
+            return scope
+        scope = walk.definitions[scope].parent
+    return MODULE_SCOPE
+
+
+def known(how: str, value: str) -> tuple[str, str]:
+    return (how, value) if value and value[0] != "?" else _UNKNOWN
+
+
+def bind(walk: SyntaxWalk, name: str, how: str, value: str, node: Node) -> None:
+    # `$x = $x` has the value that x already has.
+    if name and name != "this" and (how, value) != ("alias", name):
+        walk.add_binding(walk.scope, name, how, value, node)
+
+
+def _bind_unknown(walk: SyntaxWalk, target: Node) -> None:
+    """Bind the variables of a pattern, of which nothing is known."""
+    waiting = [target]
+    for _ in range(MAX_SIDES):
+        if not waiting:
+            break
+        part = waiting.pop()
+        if part.type == "variable_name":
+            bind(walk, variable_name(walk, part), *_UNKNOWN, part)
+        elif part.type in ("list_literal", "pair", "by_ref", "array_creation_expression", "array_element_initializer"):
+            waiting += part.named_children
