@@ -397,6 +397,9 @@ class TypedResolver(Resolver):
             return self._called(Value(CLASS_VALUE, *above[0], "super")) if above else ()
         rules = self._rules(value.path)
         if value.kind == CLASS_VALUE:
+            symbols = self.symbols(value.path)
+            if symbols is not None and rules.declares_all and symbols.is_foreign_part(value.name):
+                return ()  # an extension of a type from outside
             if rules.package_style == "declared" and self._is_namespace(value.path, value.name):
                 return ()
             return (Resolution(value.path, value.name, value.how), *self._constructors(value, rules))
@@ -1228,13 +1231,14 @@ class TypedResolver(Resolver):
             return None
         if entry.how == "annotation":
             return self._typed(path, entry.scope, entry.value)
-        scope = entry.scope
-        if entry.how == "call" and key == f"{scope}.{entry.value}" and self._rules(path).has_implicit_object:
-            scope = scope.rpartition(".")[0]  # `val shop = shop()` calls a function
+        scope, parts = entry.scope, parse_dotted(entry.value)
+        if key == f"{scope}.{parts[0].name}" and (entry.how == "call" or len(parts) > 1):
+            if self._rules(path).has_implicit_object:
+                scope = scope.rpartition(".")[0]  # `val shop = shop()`, `let shop = shop.copy` read outer names
         if entry.how == "call" and "." in entry.value and self._rules(path).receiver_types:
             value = self.read(path, scope, parse_dotted(f"{entry.value}()"))
         else:
-            value = self.read(path, scope, parse_dotted(entry.value), is_called=entry.how == "call")
+            value = self.read(path, scope, parts, is_called=entry.how == "call")
             if entry.how == "call":
                 value = self.result(value)
         return value._replace(how="typed local") if value is not None and value.kind == INSTANCE_VALUE else value
