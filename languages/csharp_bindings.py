@@ -20,6 +20,7 @@ from .csharp_types import (
     type_text,
 )
 from .dotted import MAX_LINKS
+from .nodes import argument_name
 from .syntax import MODULE_SCOPE, SyntaxWalk
 
 if TYPE_CHECKING:
@@ -40,6 +41,9 @@ ELEMENT_CALLBACKS = frozenset(
 )
 _CASTS_OF_ELEMENTS = frozenset({"Cast", "Empty", "OfType"})
 _UNKNOWN = ("unknown", "")
+
+MAX_PARAMS = 3
+"""Arguments of a `params` parameter whose functions have known parameters."""
 
 # Possible values that are read of `a ?? b ?? c …`, and levels of wrapped expressions.
 MAX_SIDES = 16
@@ -78,7 +82,11 @@ def bind_parameters(
     # `params Item[] items` has no node of its own.
     name = parameters.child_by_field_name("name")
     if name is not None:
-        _bind_parameter(walk, name, parameters.child_by_field_name("type"), fields)
+        described = parameters.child_by_field_name("type")
+        _bind_parameter(walk, name, described, fields)
+        if positions and described is not None and described.type == "array_type":
+            for more in range(at, at + MAX_PARAMS):
+                _bind_position(walk, more, described.child_by_field_name("type"), False, name)
 
 
 def _bind_parameter(walk: SyntaxWalk, name: Node | None, described: Node | None, field: bool) -> None:
@@ -98,14 +106,6 @@ def _bind_position(walk: SyntaxWalk, at: int, described: Node | None, is_out: bo
     for n, text in enumerate(types):
         if text:
             walk.add_binding(walk.scope, argument_name(at, n), "annotation", text, node)
-
-
-def argument_name(position: int, parameter: int = 0) -> str:
-    """The name in a function's scope of what its argument at a position receives.
-
-    That is a parameter of the function that is passed there, or the value of an `out` argument.
-    """
-    return f"#{position}#{parameter}" if parameter else f"#{position}"
 
 
 def bind_type_constraints(walk: SyntaxWalk, parts: list[Node]) -> dict[str, str]:

@@ -45,6 +45,9 @@ _ARRAY_VIEWS = frozenset(
 _UNKNOWN = ("unknown", "")
 _LITERALS = frozenset({"boolean", "encapsed_string", "float", "heredoc", "integer", "nowdoc", "string"})
 
+MAX_BINDINGS = 200
+"""The latest bindings among which the type of a variable is searched."""
+
 # Possible values that are read of `$a ?? $b ?? $c …`, and levels of wrapped expressions.
 MAX_SIDES = 16
 
@@ -173,6 +176,24 @@ def read_binary(walk: SyntaxWalk, node: Node) -> None:
         value = name_text(walk, right)
         if value and walk.text(left) != "$this":
             bind(walk, variable_name(walk, left), "annotation", value, left)
+
+
+def read_if(walk: SyntaxWalk, node: Node) -> None:
+    """After `if ($x instanceof Shop) {…}` x has the type again that it had before."""
+    condition, body = node.child_by_field_name("condition"), node.child_by_field_name("body")
+    if condition is None or body is None or not body.child_count:
+        return
+    if walk.source.find(b"instanceof", condition.start_byte, condition.end_byte) < 0:
+        return
+    text = walk.text(condition)
+    for name in dict.fromkeys(_INSTANCE_OF(text)) if "!" not in text else ():
+        near = walk.bindings[-MAX_BINDINGS:]
+        before = next((each for each in reversed(near) if (each.scope, each.name) == (walk.scope, name)), None)
+        if before is not None and before.value:
+            walk.add_binding(walk.scope, name, before.how, before.value, body.children[-1])
+
+
+_INSTANCE_OF = re.compile(r"\$(\w+)\s+instanceof\b").findall
 
 
 def read_closure(walk: SyntaxWalk, node: Node) -> None:

@@ -35,11 +35,30 @@ class Defined(Protocol):
     def end_line(self) -> int: ...
 
 
+class Bound(Protocol):
+    """The fields of an added binding that readers use."""
+
+    @property
+    def scope(self) -> int: ...
+    @property
+    def name(self) -> str: ...
+    @property
+    def how(self) -> str: ...
+    @property
+    def value(self) -> str: ...
+
+
 class Imported(Protocol):
     """The fields of an added import that readers use."""
 
     @property
     def local_name(self) -> str: ...
+    @property
+    def module(self) -> str: ...
+    @property
+    def name(self) -> str: ...
+    @property
+    def scope(self) -> int: ...
 
 
 class SyntaxWalk(Protocol):
@@ -54,6 +73,9 @@ class SyntaxWalk(Protocol):
 
     @property
     def definitions(self) -> Sequence[Defined]: ...
+
+    @property
+    def bindings(self) -> Sequence[Bound]: ...
 
     @property
     def imports(self) -> Sequence[Imported]: ...

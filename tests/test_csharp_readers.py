@@ -292,6 +292,7 @@ def test_parameters_and_what_they_give_to_arguments_are_bound():
         {
             void F<U>(Shop a, out Bill b, int n, Action<Till, Shop> act, params Item[] rest) where U : class, IThing { }
             A(Func<Shop, int> f) { }
+            void H(params Action<Till>[] acts) { }
             void G(Expression<Func<Shop, Bill>> e, Func<int> g) { }
         }
         """,
@@ -308,6 +309,10 @@ def test_parameters_and_what_they_give_to_arguments_are_bound():
         A.F | rest: Item[]
         A.A | f: object
         A.A | #0: Shop
+        A.H | acts: object
+        A.H | #0: Till
+        A.H | #1: Till
+        A.H | #2: Till
         A.G | e: object
         A.G | #0: Shop
         A.G | g: object

@@ -47,6 +47,8 @@ SHOP = """
         "namespace Acme.Shops.Deep.Deeper {\nclass A {",
         "using Acme.Shops;\nnamespace Other {\nclass A {",
         "using Shop = Acme.Shops.Shop;\nclass A {",
+        "namespace Acme.Other;\nusing Shops;\nclass A {",
+        "namespace Acme.Other {\nusing Shops;\nclass A {",
         "global using Acme.Shops;\nclass A {",
     ],
 )
@@ -269,6 +271,19 @@ def test_an_extension_method_may_return_its_receiver():
         "ShopBuilder().With().With -> Main.cs::Exts.With (typed attribute)",
         "ShopBuilder().With().With().Build -> Main.cs::ShopBuilder.Build (returned type)",
         "b.Build -> Main.cs::ShopBuilder.Build (typed local)",
+    )
+
+
+def test_an_extension_of_a_type_from_outside_gives_its_arguments():
+    check(
+        """
+        #- Main.cs
+        class A { void F(IServices services) { services.AddShop(shop => shop.Open()); } }
+        class Shop { public void Open() { } }
+        static class Exts { public static void AddShop(this IServices services, Action<Shop> act) { } }
+        """,
+        "services.AddShop -> Main.cs::Exts.AddShop (unique name)",
+        "shop.Open -> Main.cs::Shop.Open (typed local)",
     )
 
 

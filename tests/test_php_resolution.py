@@ -143,6 +143,33 @@ def test_members_of_an_object():
     )
 
 
+def test_a_checked_type_ends_with_the_body():
+    check(
+        """
+        #- Main.php
+        function f(Shop $x)
+        {
+            if ($x instanceof Small) {
+                $x->shrink();
+            } else {
+                $x->pay();
+            }
+            $x->pay();
+            if (!$x instanceof Small) {
+                return;
+            }
+            $x->shrink();
+        }
+        class Shop { function pay() {} }
+        interface Small { function shrink(); }
+        """,
+        "x.shrink -> Main.php::Small.shrink (typed local)",
+        "x.pay -> Main.php::Shop.pay (typed local)",
+        "x.pay -> Main.php::Shop.pay (typed local)",
+        "x.shrink -> Main.php::Small.shrink (typed local)",
+    )
+
+
 def test_objects_that_can_be_called():
     check(
         """

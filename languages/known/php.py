@@ -22,6 +22,7 @@ from ..php_bindings import (
     read_closure,
     read_constants,
     read_foreach,
+    read_if,
     read_property,
 )
 from ..php_errors import read_error
@@ -157,6 +158,7 @@ _TABLE = SyntaxTable(
         "foreach_statement": read_foreach,
         "function_call_expression": _read_call,
         "function_definition": _read_function,
+        "if_statement": read_if,
         "interface_declaration": _read_class("interface"),
         "member_call_expression": _read_call,
         "method_declaration": _read_function,
