@@ -253,12 +253,14 @@ class SymbolTable:
     def extension_keys(self) -> Iterator[tuple[str, str]]:
         """Keys and qualified names by which members outside of their types are found.
 
-        By the name of the member, and by the last name of the type; blocks for a type are found by the latter.
+        By the name of the member, by the last name of the type, and by both; blocks for a type are found by the second.
         """
         family = language_family(self.language)
         for extension in self.extensions.values():
+            last = extension.owner.rpartition(".")[2]
             yield f"{family}\0+{extension.name}", extension.key
-            yield f"{family}\0&{extension.owner.rpartition('.')[2]}", extension.key
+            yield f"{family}\0+{last}.{extension.name}", extension.key
+            yield f"{family}\0&{last}", extension.key
         if self._extensions is not None:
             for definition in self.definitions:
                 if definition.kind in PART_KINDS and self.is_foreign_part(definition.qualified_name):

@@ -960,16 +960,13 @@ class TypedResolver(Resolver):
         symbols = self.symbols(path)
         if symbols is None:
             return None
-        places = self._places(f"{language_family(symbols.language)}\0+{name}", path)
+        family = language_family(symbols.language)
+        lasts = dict.fromkeys(owner.rpartition(".")[2] + of for _, owner in classes)
+        places = [place for last in lasts for place in self._places(f"{family}\0+{last}.{name}", path)]
         if not places:
             return None
         types = {self.identity(*each) for each in classes}
-        lasts = {owner.rpartition(".")[2] + of for _, owner in classes}
-        for other, key in places:
-            table = self.symbols(other)
-            extension = table.extensions.get(key) if table is not None else None
-            if extension is None or extension.owner.rpartition(".")[2] not in lasts:
-                continue
+        for other, key in sorted(places, key=lambda place: distance(path, place[0])) if len(lasts) > 1 else places:
             owner = self._owner(other, key)
             if owner is not None and self.identity(owner.path, owner.name) in types:
                 return self.attribute(other, key)

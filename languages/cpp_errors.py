@@ -43,12 +43,13 @@ class CppHeader(Header):
     def define(self, walk: SyntaxWalk, tokens: list[Node], body: int) -> None:
         header = self._tokens
         kinds = [token.type for token in header]
+        last_colon = max((at for at, kind in enumerate(kinds) if kind == ":"), default=-1)
         for at in reversed(range(len(header))):
             kind = kinds[at]
             if kind == "lambda_capture_specifier":
                 _open_lambda(walk, header, at)
                 return
-            if kind == "for" and ":" in kinds[at:]:
+            if kind == "for" and last_colon > at:
                 _bind_loop(walk, header[at + 2 :])
                 return
             if kind == "catch" and kinds[at + 1 : at + 2] == ["parameter_list"]:
