@@ -13,8 +13,6 @@ from ..php_bindings import (
     bind_callbacks,
     bind_parameters,
     bind_results,
-    callee_text,
-    created_class,
     read_assignment,
     read_binary,
     read_case,
@@ -27,6 +25,7 @@ from ..php_bindings import (
 )
 from ..php_errors import read_error
 from ..php_types import OUTSIDE, Doc, name_text, type_text
+from ..php_values import callee_text, created_class
 from ..syntax import NodeReader, SyntaxWalk
 
 if TYPE_CHECKING:
