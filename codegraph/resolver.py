@@ -205,9 +205,10 @@ class Resolver:
             found = self.distinct(found, near)
         if len(found) > MAX_CANDIDATES:
             return []
-        if any(not self._is_definition(*place) for place in found):
+        rules = language_named(language)
+        if rules.has_mixins and not all(self._is_definition(*place) for place in found):
             return []  # an attribute has the name, too
-        tests = language_named(language).test_path
+        tests = rules.test_path
         if near and tests and not re.search(tests, near):
             found = [place for place in found if not re.search(tests, place[0])]
         how = "unique name" if len(found) == 1 else "same name"

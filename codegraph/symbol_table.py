@@ -310,9 +310,9 @@ class SymbolTable:
             is_type = definition.kind not in FUNCTION_KINDS
             if not are_open and self.is_foreign_part(definition.qualified_name):
                 continue  # found by `extension_keys`
-            if definition.parent in namespaces or (are_open and is_type and definition.parent in types):
-                if not self.is_hidden(definition):
-                    names.add(definition.qualified_name)
+            is_global = definition.parent in namespaces or (are_open and is_type and definition.parent in types)
+            if is_global and not self.is_hidden(definition):
+                names.add(definition.qualified_name)
             if definition.kind in NAMESPACE_KINDS and definition.parent in namespaces:
                 namespaces.add(index)
             if is_type and definition.parent in types:

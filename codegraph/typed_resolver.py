@@ -278,7 +278,7 @@ class TypedResolver(Resolver):
         return [Resolution(each.path, each.name, how) for each in found]
 
     def _is_known_in(self, path: str, target: Resolution) -> bool:
-        """Whether a plain name in a file can mean a definition; a method needs an object where they have no other use."""
+        """Whether a plain name can mean a definition: no method where plain names mean those of the own object."""
         rules, symbols = self._rules(target.path), self.symbols(target.path)
         definition = self._header(target.path, target.qualified_name)
         if definition is not None and symbols is not None and path != target.path and symbols.is_hidden(definition):
@@ -313,7 +313,8 @@ class TypedResolver(Resolver):
             if any(isinstance(entry, BoundName) for entry in symbols.entries.get(f"{within}.{head}", ())):
                 return True
             within = within.rpartition(".")[0]
-        return False
+        # A variable in the tokens of a macro is bound nowhere.
+        return not parts[1:] and not self._is_bound(path, MODULE, head)
 
     def _trait_method(self, path: str, name: str) -> Resolution | None:
         """The method of a trait that the file imports or defines: only these are known for a type without a member."""
@@ -396,6 +397,9 @@ class TypedResolver(Resolver):
             return self._called(Value(CLASS_VALUE, *above[0], "super")) if above else ()
         rules = self._rules(value.path)
         if value.kind == CLASS_VALUE:
+            symbols = self.symbols(value.path)
+            if symbols is not None and rules.declares_all and symbols.is_foreign_part(value.name):
+                return ()  # an extension of a type from outside
             if rules.package_style == "declared" and self._is_namespace(value.path, value.name):
                 return ()
             return (Resolution(value.path, value.name, value.how), *self._constructors(value, rules))
@@ -569,6 +573,8 @@ class TypedResolver(Resolver):
                 self.dependencies.add((path, key))
                 if entries is not None and symbols.is_foreign_part(key):
                     entries = None  # members of a type from outside of the scope
+                if entries is not None and is_type and rules.has_fields_apart and not _may_be_type(entries):
+                    entries = None  # a variant of an enum may have the name of its payload's type
                 if entries is not None and line is not None and symbols.is_bound_below(scope, key, line):
                     entries = None
                 if entries is not None and is_called and rules.has_function_names:
@@ -875,7 +881,7 @@ class TypedResolver(Resolver):
         """The value of `value.name`, of a method if it is called and the language has fields of the same name."""
         kind, path = value.kind, value.path
         if kind == OUTSIDE_VALUE:
-            return _OUTSIDE
+            return None if name.startswith(ARGUMENT) else _OUTSIDE  # a function from outside may give any object
         if kind == MODULE_VALUE:
             return self._module_member(value, name)
         if name.startswith(ARGUMENT):
@@ -1225,13 +1231,14 @@ class TypedResolver(Resolver):
             return None
         if entry.how == "annotation":
             return self._typed(path, entry.scope, entry.value)
-        scope = entry.scope
-        if entry.how == "call" and key == f"{scope}.{entry.value}" and self._rules(path).has_implicit_object:
-            scope = scope.rpartition(".")[0]  # `val shop = shop()` calls a function
+        scope, parts = entry.scope, parse_dotted(entry.value)
+        if key == f"{scope}.{parts[0].name}" and (entry.how == "call" or len(parts) > 1):
+            if self._rules(path).has_implicit_object:
+                scope = scope.rpartition(".")[0]  # `val shop = shop()`, `let shop = shop.copy` read outer names
         if entry.how == "call" and "." in entry.value and self._rules(path).receiver_types:
             value = self.read(path, scope, parse_dotted(f"{entry.value}()"))
         else:
-            value = self.read(path, scope, parse_dotted(entry.value), is_called=entry.how == "call")
+            value = self.read(path, scope, parts, is_called=entry.how == "call")
             if entry.how == "call":
                 value = self.result(value)
         return value._replace(how="typed local") if value is not None and value.kind == INSTANCE_VALUE else value

@@ -1,7 +1,7 @@
 """Bindings of C and C++: parameters, variables and fields, with their types as far as the syntax shows them.
 
-Owns the translation of declarations to bindings, and the dotted text of expressions. A lambda is no scope: its parameters
-and variables belong to the definition around it, except one that is bound to a name, which is a definition.
+Owns the translation of declarations to bindings, and the dotted text of expressions. A lambda is no scope: its
+parameters and variables belong to the definition around it, except one that is bound to a name, which is a definition.
 """
 
 from __future__ import annotations
@@ -239,7 +239,7 @@ def _object(type_name: str) -> str:
 
 
 def _made_type(walk: SyntaxWalk, function: Node | None) -> str | None:
-    """The type T of `static_cast<T>` and `std::make_unique<T>`, "" for one that is unknown; None for other functions."""
+    """The type T of `static_cast<T>` and `std::make_unique<T>`, "" if it is unknown; None for other functions."""
     if function is not None and function.type == "qualified_identifier":
         function = function.child_by_field_name("name")
     if function is None or function.type != "template_function":

@@ -105,7 +105,7 @@ def _function_kind(name: str, owner: str, around: str) -> str:
 
 
 def _test_name(walk: SyntaxWalk, macro: str, parameters: Node) -> tuple[str, str]:
-    """The name and the class of `TEST_F(Fixture, Name)`, whose body is a method of a class that has the base Fixture."""
+    """The name and the class of `TEST_F(Fixture, Name)`, whose body is a method of a class with the base Fixture."""
     names = [walk.text(each) for each in parameters.named_children]
     if len(names) != 2 or not all(each.isidentifier() for each in names):
         return macro, ""
@@ -288,7 +288,7 @@ def read_namespace_alias(walk: SyntaxWalk, node: Node) -> None:
 
 
 def read_using(walk: SyntaxWalk, node: Node) -> None:
-    """`using namespace a::b;` brings all names of a namespace, `using a::b;` one. In a class bases bring them anyway."""
+    """`using namespace a::b;` brings all names of a namespace, `using a::b;` one. A class has those of its bases."""
     if not node.named_child_count or in_class(walk):
         return
     name = node.named_children[-1]

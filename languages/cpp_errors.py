@@ -19,8 +19,9 @@ if TYPE_CHECKING:
 
 _CLASS_WORDS = frozenset({"class", "enum", "namespace", "struct", "union"})
 _NAMES = frozenset(
-    {"identifier", "namespace_identifier", "qualified_identifier", "template_type", "type_identifier"}
-) | {"nested_namespace_specifier"}
+    {"identifier", "namespace_identifier", "nested_namespace_specifier", "qualified_identifier", "template_type"}
+    | {"type_identifier"}
+)
 _FUNCTIONS = frozenset({"function_declarator", "pointer_declarator", "reference_declarator"})
 _NO_TYPES = frozenset({"access_specifier", "template_parameter_list", "comment", "field_initializer_list"})
 _PARAMETERS = frozenset({"abstract_function_declarator", "parameter_list"})

@@ -1,8 +1,8 @@
 """Source filter for C and C++: blanks macros without which the grammar can parse a declaration.
 
 The grammar has no preprocessor: it reads `class SHOP_EXPORT Shop {` as a function and rejects `SHOP_API void pay();`.
-Owns the forms of such macros. Every byte keeps its offset and every line its number. Knows one text, so whether a name in
-capitals is a macro is decided by its position alone.
+Owns the forms of such macros. Every byte keeps its offset and every line its number. Knows one text, so the position of
+a name in capitals decides whether it is such a macro.
 """
 
 from __future__ import annotations
@@ -20,10 +20,11 @@ _NAME = rb"[~A-Za-z_][\w:~]{0,80}"
 
 # A declaration without the macro before it: `const char* name`, `Status Shop::pay(`, `int pay =`, `Shop(int n) :`.
 _DECLARATION = (
-    rb"(?:(?:const|struct|class|enum|union|unsigned|typename|" + _MODIFIER + rb")[ \t]+[\w:]+|template[ \t]*<|~\w{1,80}\("
+    rb"(?:(?:const|struct|class|enum|union|unsigned|typename|" + _MODIFIER + rb")[ \t]+[\w:]+"
+    + rb"|template[ \t]*<|~\w{1,80}\(|operator\b"
     + rb"|(?:void|bool|char|double|float|int|long|short|\w{1,30}_t)[ \t]*\*{0,2}[ \t]*\r?$"
-    + rb"|operator\b|[A-Za-z_][\w:]{0,80}" + _TEMPLATE_ARGUMENTS + rb"(?:[ \t]*[*&]+[ \t]*|[ \t]+)(?:operator[^\w\s(]{1,3}|"
-    + _NAME + rb"(?:" + rb"<[^;{}()\n]{0,80}>[\w:~]{0,80}" + rb")?)[ \t]*[=;\[({]"
+    + rb"|[A-Za-z_][\w:]{0,80}" + _TEMPLATE_ARGUMENTS + rb"(?:[ \t]*[*&]+[ \t]*|[ \t]+)"
+    + rb"(?:operator[^\w\s(]{1,3}|" + _NAME + rb"(?:<[^;{}()\n]{0,80}>[\w:~]{0,80})?)[ \t]*[=;\[({]"
     + rb"|\w{1,80}\([^;{}]{0,300}\)(?:[ \t]*noexcept)?\s{0,40}:(?!:))"
 )  # fmt: skip
 

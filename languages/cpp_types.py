@@ -36,12 +36,13 @@ _WRAPPERS = frozenset(
     }
     | {"scoped_ptr", "scoped_refptr", "shared_future", "shared_ptr", "unique_ptr", "weak_ptr", "StatusOr"}
 )
-_COLLECTIONS = dict.fromkeys(
-    ("array", "deque", "forward_list", "initializer_list", "list", "multiset", "priority_queue", "queue", "set", "span")
-    + ("stack", "unordered_multiset", "unordered_set", "valarray", "vector"),
-    0,
-) | dict.fromkeys(("map", "multimap", "unordered_map", "unordered_multimap"), 1)
+_SEQUENCES = (
+    "array deque forward_list initializer_list list multiset priority_queue queue set span stack unordered_multiset"
+    " unordered_set valarray vector"
+)
+_COLLECTIONS = dict.fromkeys(_SEQUENCES.split(), 0)
 """The type argument that is the type of the elements."""
+_COLLECTIONS |= dict.fromkeys(("map", "multimap", "unordered_map", "unordered_multimap"), 1)
 
 _NAMES = frozenset({"field_identifier", "identifier", "namespace_identifier", "type_identifier"})
 _SPECIFIERS = frozenset({"class_specifier", "enum_specifier", "struct_specifier", "union_specifier"})

@@ -18,6 +18,7 @@ from .csharp_types import (
     type_text,
 )
 from .csharp_values import MAX_SIDES, element_of, meanings
+from .nodes import argument_name
 from .syntax import MODULE_SCOPE, SyntaxWalk
 
 if TYPE_CHECKING:
@@ -99,14 +100,6 @@ def _bind_position(walk: SyntaxWalk, at: int, described: Node | None, is_out: bo
     for n, text in enumerate(types):
         if text:
             walk.add_binding(walk.scope, argument_name(at, n), "annotation", text, node)
-
-
-def argument_name(position: int, parameter: int = 0) -> str:
-    """The name in a function's scope of what its argument at a position receives.
-
-    That is a parameter of the function that is passed there, or the value of an `out` argument.
-    """
-    return f"#{position}#{parameter}" if parameter else f"#{position}"
 
 
 def bind_type_constraints(walk: SyntaxWalk, parts: list[Node]) -> dict[str, str]:

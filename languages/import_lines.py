@@ -142,6 +142,7 @@ RUST_IMPORTS = (
     ImportPattern(re.compile(_RUST_PATH + r"(?P<typed>\w*)\Z", re.MULTILINE), re.compile(r"[^\n;]*;?")),
 )
 
+LUA_IMPORTS = (ImportPattern(re.compile(r"\brequire[ \t]*\(?[ \t]*[\"'](?P<typed>[\w./-]*)\Z")),)
 JAVA_IMPORTS = (
     ImportPattern(
         re.compile(r"^[ \t]*import[ \t]+(?:static[ \t]+)?(?P<typed>[\w.]*)\Z", re.MULTILINE),

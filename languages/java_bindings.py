@@ -9,8 +9,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from .java_types import parameter_types, type_text
-from .java_values import UNKNOWN, element_texts, values_of
-from .nodes import define_named, words
+from .java_values import UNKNOWN, called_text, element_texts, values_of
+from .nodes import argument_name, define_named, words
 from .syntax import MODULE_SCOPE, SyntaxWalk
 
 if TYPE_CHECKING:
@@ -31,6 +31,7 @@ _COLLECTORS = words(
 )
 _COLLECTED = words("collect max min sort sorted")
 _TYPED = frozenset({"cast_expression", "constant_declaration", "field_declaration", "local_variable_declaration"})
+_PARAMETERS = frozenset({"formal_parameter", "spread_parameter"})
 _MAX_CALLS = 4
 """Calls around a lambda that are read for the collection: `xs.collect(groupingBy(f, mapping(x -> …)))`."""
 
@@ -41,8 +42,16 @@ def bind_parameters(walk: SyntaxWalk, function: Node) -> None:
     """Bind the type parameters and the parameters of a method or a constructor, which is the scope."""
     bind_type_parameters(walk, function.child_by_field_name("type_parameters"))
     parameters = function.child_by_field_name("parameters")
-    for parameter in parameters.named_children if parameters is not None else ():
+    bind_list(walk, parameters.named_children if parameters is not None else [])
+
+
+def bind_list(walk: SyntaxWalk, parameters: list[Node]) -> None:
+    """Bind the parameters of a function, and what it gives to the functions that are passed to it."""
+    for at, parameter in enumerate(each for each in parameters if each.type in _PARAMETERS):
         bind_parameter(walk, parameter)
+        for n, text in enumerate(parameter_types(walk, parameter_type(parameter))):
+            if text:
+                walk.add_binding(walk.scope, argument_name(at, n), "annotation", text, parameter)
 
 
 def bind_type_parameters(walk: SyntaxWalk, parameters: Node | None) -> None:
@@ -181,11 +190,13 @@ def read_resource(walk: SyntaxWalk, node: Node) -> None:
 
 
 def read_catch(walk: SyntaxWalk, node: Node) -> None:
-    """`catch (A | B e)`: the exception has the type of the only alternative."""
+    """`catch (A | B e)`: the exception has the type of each alternative."""
     name = node.child_by_field_name("name")
-    described = next((part for part in node.named_children if part.type == "catch_type"), None)
-    if name is not None:
-        bind(walk, name, "annotation", type_text(walk, described))
+    if name is None:
+        return
+    for part in node.named_children:
+        for described in part.named_children if part.type == "catch_type" else ():
+            bind(walk, name, "annotation", type_text(walk, described))
 
 
 def read_instanceof(walk: SyntaxWalk, node: Node) -> None:
@@ -225,12 +236,19 @@ def read_lambda(walk: SyntaxWalk, node: Node) -> None:
         for at, name in enumerate(names):
             bind(walk, name, "annotation", types[at] if at < len(types) else "")
         return
-    bind_lambda(walk, names, around.parent if around is not None and around.type == "argument_list" else None)
+    bind_lambda(walk, names, node, around.parent if around is not None and around.type == "argument_list" else None)
 
 
-def bind_lambda(walk: SyntaxWalk, names: list[Node], call: Node | None) -> None:
+def bind_lambda(walk: SyntaxWalk, names: list[Node], function: Node, call: Node | None) -> None:
     """Bind the parameters of a lambda that is an argument of a call."""
     method, receiver = _called(walk, call)
+    if call is not None and method not in _COLLECTORS and method not in _ELEMENT_METHODS:
+        callee = called_text(walk, call)
+        arguments = call.child_by_field_name("arguments")
+        position = arguments.named_children.index(function) if arguments is not None else 0
+        for n, name in enumerate(names):
+            bind(walk, name, "alias", f"{callee}.{argument_name(position, n)}" if callee else "")
+        return
     texts: list[str] = []
     if method in _COLLECTORS:
         for _ in range(_MAX_CALLS):

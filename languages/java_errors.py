@@ -13,6 +13,7 @@ from .java_bindings import (
     bind,
     bind_element,
     bind_lambda_of,
+    bind_list,
     bind_parameter,
     bind_type_parameters,
     bind_values,
@@ -120,8 +121,7 @@ def _define_method(walk: SyntaxWalk, header: list[Node]) -> bool:
     for token in header[max(0, first - 2) : first]:
         if token.type == "type_parameters":
             bind_type_parameters(walk, token)
-    for parameter in parameters.named_children:
-        bind_parameter(walk, parameter)
+    bind_list(walk, parameters.named_children)
     return True
 
 

@@ -59,6 +59,8 @@ def expression_text(walk: SyntaxWalk, node: Node | None) -> str:
                 head = f"{walk.text(name)}()"
             elif receiver.type == "identifier" and walk.text(name) == "valueOf":  # of an enum
                 head = f"{walk.text(receiver)}()"
+            elif walk.text(name) == "getClass":
+                head = "Class()"
             else:
                 if receiver.type != "super" and any(child.type == "super" for child in node.children):
                     return ""
@@ -103,6 +105,17 @@ def callee_of(walk: SyntaxWalk, call: Node) -> str:
     if is_outer:  # `Interface.super.pay()`
         text = f"{text}()" if text else ""
     return f"{text or '?'}.{walk.text(name)}"
+
+
+def called_text(walk: SyntaxWalk, call: Node) -> str:
+    """The callee of a call of a method or a constructor, "" for one without a text."""
+    if call.type == "method_invocation":
+        text = callee_of(walk, call)
+    elif call.type == "object_creation_expression":
+        text = created_type(walk, call)
+    else:
+        text = ""
+    return "" if text.startswith("?") else text
 
 
 def referenced_method(walk: SyntaxWalk, reference: Node) -> str:

@@ -106,3 +106,11 @@ def unquoted(walk: SyntaxWalk, string: Node) -> str:
 def words(text: str) -> frozenset[str]:
     """The words of a text."""
     return frozenset(text.split())
+
+
+def argument_name(position: int, parameter: int = 0) -> str:
+    """The name in a function's scope of what its argument at a position receives.
+
+    That is a parameter of the function that is passed there, or the value of an `out` argument.
+    """
+    return f"#{position}#{parameter}" if parameter else f"#{position}"

@@ -106,9 +106,11 @@ def _role_below(node: Node, around: Node) -> Role | Literal[""]:
     if field == "name" and (kind.endswith(_DECLARATIONS) or kind in _METHODS):
         return "declaration"
     if kind in ("enum_body", "parameters", "lambda_parameters") or (
-        field == "pattern" and ("parameter" in kind or kind.endswith("_definition"))
+        field == "pattern" and ("parameter" in kind or kind.endswith(("_definition", "typed_pattern")))
     ):
         return "declaration"
+    if kind == "method_reference" and around.child(around.child_count - 1) == node:
+        return "call"
     if kind in ("arguments", "argument_list", "argument", "value_argument"):
         return "base" if around.parent is not None and around.parent.type == "class_definition" else "argument"
     target, holder = node, around
@@ -214,6 +216,7 @@ _ELEMENTS = frozenset({"jsx_opening_element", "jsx_self_closing_element"})
 _DECLARATIONS = (
     *("definition", "declaration", "declarator", "_spec", "_signature", "_item", "specifier", "parameter", "_elem"),
     *("enum_assignment", "class", "_variant", "field_declaration", "enum_case"),
+    *("enhanced_for_statement", "instanceof_expression", "resource", "capture_pattern"),
 )
 _MIX_INS = frozenset({b"extend", b"include", b"prepend"})
 _METHODS = frozenset({"method", "module", "singleton_method"})

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from .rust_types import ELEMENTS, path_text, type_text
+from .rust_types import ELEMENTS, path_of, path_text, type_text
 from .rust_values import (
     SAME_VALUE,
     UNKNOWN,
@@ -40,6 +40,9 @@ _WRAPPED_CLOSURES = frozenset(_VALUE_METHODS.split())
 """Methods of wrappers whose closure gets the value."""
 _PAIR_METHODS = "dedup_by is_sorted_by max_by min_by sort_by sort_unstable_by"
 _PAIR_CLOSURES = frozenset(_PAIR_METHODS.split())
+MAX_ENUMS = 3
+"""Enums whose variants a pattern without a path may be."""
+
 _FOLDS = frozenset({"fold", "rfold", "try_fold"})
 
 
@@ -265,9 +268,11 @@ def bind_pattern(walk: SyntaxWalk, pattern: Node, value: Value) -> None:
         elif kind == "tuple_struct_pattern":
             head, parts = node.child_by_field_name("type"), node.named_children[1:]
             path = path_text(walk, head, parameters_of(walk)) if head is not None else ""
+            is_same = path.rpartition(".")[2] in SAME_VALUE
+            enums = _starred_enums(walk) if path and "." not in path and not is_same else []
             for at, part in reversed(list(enumerate(parts))):
-                is_same = path.rpartition(".")[2] in SAME_VALUE
                 waiting.append((part, (how, text) if is_same else _payload(path, str(at))))
+                waiting += [(part, _payload(f"{enum}.{path}", str(at))) for enum in enums]
         elif kind == "struct_pattern":
             head = node.child_by_field_name("type")
             path = path_text(walk, head, parameters_of(walk)) if head is not None else ""
@@ -275,6 +280,18 @@ def bind_pattern(walk: SyntaxWalk, pattern: Node, value: Value) -> None:
                 field_name, inner = field.child_by_field_name("name"), field.child_by_field_name("pattern")
                 if field_name is not None:
                     waiting.append((inner or field_name, _payload(path, name_text(walk, field_name))))
+
+
+def _starred_enums(walk: SyntaxWalk) -> list[str]:
+    """The enums whose variants star imports bring, `use Kind::*`, at the top level or in the definition around."""
+    modules = (
+        item.module
+        for item in walk.imports
+        if item.name == "*"
+        and item.scope in (walk.scope, MODULE_SCOPE)
+        and item.module.rpartition("::")[2][:1].isupper()
+    )
+    return [path_of(walk, module) for module in modules][:MAX_ENUMS]
 
 
 def _payload(path: str, name: str) -> Value:

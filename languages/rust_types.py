@@ -172,8 +172,9 @@ def bounded_types(
     for clause in clauses:
         for predicate in clause.named_children:
             left, bounds = predicate.child_by_field_name("left"), predicate.child_by_field_name("bounds")
-            if left is not None and bounds is not None and not found.get(name := walk.text(left), name):
-                found[name] = bound_text(walk, bounds, found)
+            # A parameter with a bound in the list keeps it.
+            if left is not None and bounds is not None and found.get(walk.text(left)) == "":
+                found[walk.text(left)] = bound_text(walk, bounds, found)
     return found
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from .nodes import words
+from .nodes import argument_name, words
 from .scala_types import ELEMENTS, type_head, type_text
 from .scala_values import (
     ELEMENT_METHODS,
@@ -74,11 +74,33 @@ def bind_type_parameters(walk: SyntaxWalk, parameters: Node | None) -> None:
 def bind_parameters(walk: SyntaxWalk, function: Node) -> None:
     """Bind the type parameters and the parameters of a function, which is the scope."""
     bind_type_parameters(walk, function.child_by_field_name("type_parameters"))
-    for clause in function.children_by_field_name("parameters"):
+    bind_clauses(walk, function.children_by_field_name("parameters"))
+
+
+def bind_clauses(walk: SyntaxWalk, clauses: list[Node]) -> None:
+    """Bind the parameters of a function, and what it gives to the functions that are passed to it."""
+    position = 0
+    for clause in clauses:
         if clause.type == "type_parameters":
             bind_type_parameters(walk, clause)
-        else:
-            bind_clause(walk, clause)
+            continue
+        bind_clause(walk, clause)
+        for parameter in clause.named_children:
+            if parameter.type == "parameter":
+                _bind_given(walk, parameter, position)
+                position += 1
+
+
+def _bind_given(walk: SyntaxWalk, parameter: Node, position: int) -> None:
+    """Bind what a parameter of type `Shop => Coin` receives."""
+    described = parameter.child_by_field_name("type")
+    if described is None or described.type != "function_type":
+        return
+    given = described.child_by_field_name("parameter_types")
+    for n, part in enumerate(given.named_children if given is not None else []):
+        text = type_text(walk, part)
+        if text:
+            walk.add_binding(walk.scope, argument_name(position, n), "annotation", text, part)
 
 
 def bind_clause(walk: SyntaxWalk, clause: Node) -> None:
@@ -224,11 +246,29 @@ def read_lambda(walk: SyntaxWalk, node: Node) -> None:
         if around is not None and around.type in ("arguments", "block", "parenthesized_expression", "indented_block"):
             around = around.parent
     method, receiver, _ = parts_of_call(walk, around)
-    bind_lambda(walk, parameters, method, receiver)
+    is_called = around is not None and around.type == "call_expression"
+    callee = expression_text(walk, around).removesuffix("()") if is_called and around is not None else ""
+    position = _position(around, node) if callee and around is not None else 0
+    bind_lambda(walk, parameters, method, receiver, callee, position)
 
 
-def bind_lambda(walk: SyntaxWalk, parameters: list[Node], method: str, receiver: Node | None) -> None:
-    """Bind the parameters of a lambda that a method gets."""
+def _position(call: Node, function: Node) -> int:
+    """The position of a function among the arguments of a call, of which there may be several lists."""
+    arguments, position = call.child_by_field_name("arguments"), 0
+    if arguments is not None and arguments.type == "arguments":
+        position = next((at for at, each in enumerate(arguments.named_children) if each == function), 0)
+    inner = call.child_by_field_name("function")
+    while inner is not None and inner.type == "call_expression":
+        arguments = inner.child_by_field_name("arguments")
+        position += arguments.named_child_count if arguments is not None and arguments.type == "arguments" else 1
+        inner = inner.child_by_field_name("function")
+    return position
+
+
+def bind_lambda(
+    walk: SyntaxWalk, parameters: list[Node], method: str, receiver: Node | None, callee: str = "", position: int = 0
+) -> None:
+    """Bind the parameters of a lambda that a method gets, or a function at a position of its arguments."""
     if len(parameters) == 2 and parameters[1].type != "identifier":  # `{ shop: Shop => …`
         bind(walk, parameters[0], "annotation", type_text(walk, parameters[1]), is_local=True)
         return
@@ -246,6 +286,9 @@ def bind_lambda(walk: SyntaxWalk, parameters: list[Node], method: str, receiver:
             continue
         if described is not None:
             bind(walk, name, "annotation", type_text(walk, described), is_local=True)
+            continue
+        if not is_known and callee:
+            bind(walk, name, "alias", f"{callee}.{argument_name(position, at)}", is_local=True)
             continue
         last = len(names) - 1
         is_element = method in _ALL_ARE_ELEMENTS or at == (last if method in _LAST_IS_ELEMENT or last == 1 else 0)

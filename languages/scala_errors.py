@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from .error_nodes import WHOLE, Header
 from .nodes import words
-from .scala_bindings import FUNCTION_KINDS, bind_clause, bind_lambda, bind_type_parameters
+from .scala_bindings import FUNCTION_KINDS, bind_clause, bind_clauses, bind_lambda, bind_type_parameters
 from .scala_types import base_texts, instance_type, type_head, type_text
 from .scala_values import parts_of_call
 from .syntax import MODULE_SCOPE, SyntaxWalk
@@ -110,11 +110,7 @@ def _define_function(walk: SyntaxWalk, header: list[Node], at: int) -> None:
     is_constructor = name == "this" and walk.scope != MODULE_SCOPE
     name = walk.definitions[walk.scope].name if is_constructor else name
     _define(walk, header, at, "constructor" if is_constructor else "function", name, returns=returns)
-    for token in rest:
-        if token.type == "type_parameters":
-            bind_type_parameters(walk, token)
-        elif token.type == "parameters":
-            bind_clause(walk, token)
+    bind_clauses(walk, [token for token in rest if token.type in ("parameters", "type_parameters")])
 
 
 def _define_anonymous(walk: SyntaxWalk, header: list[Node], at: int) -> None:

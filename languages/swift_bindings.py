@@ -229,6 +229,8 @@ def bind_closure(walk: SyntaxWalk, closure: Node, value: str, suffix: str) -> No
     """Bind the parameters of a closure; the first one has the value."""
     how, text = known("alias", _element_text(value) if suffix else value) if value else UNKNOWN
     described = closure.child_by_field_name("type")
+    # `shop.edit { shop in` with the code on other lines: the receiver is the outer name.
+    inside = next((child for child in closure.named_children if child.type == "statements"), None)
     if described is None:
         start = closure.start_byte
         if _FIRST(walk.source, start, min(closure.end_byte, start + _MAX_CLOSURE)):
@@ -249,7 +251,7 @@ def bind_closure(walk: SyntaxWalk, closure: Node, value: str, suffix: str) -> No
                 elif at and value.endswith(".#"):
                     bind(walk, name, "alias", f"{value}#{at}")
                 else:
-                    bind(walk, name, *((how, text) if at == 0 else UNKNOWN))
+                    bind(walk, name, *((how, text) if at == 0 else UNKNOWN), at=inside)
                 at += 1
             return
 

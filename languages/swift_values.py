@@ -82,6 +82,8 @@ def alias_of(walk: SyntaxWalk, node: Node) -> str:
 
 def _call_value(walk: SyntaxWalk, node: Node) -> tuple[str, str]:
     callee = node.named_children[0]
+    if adds_closure(node):
+        return _call_value(walk, callee)
     if callee.type == "array_literal" or callee.type == "dictionary_literal":  # `[Shop]()`
         last = callee.named_children[-1] if callee.named_child_count else None
         text = expression_text(walk, last) if last is not None else ""
@@ -89,6 +91,19 @@ def _call_value(walk: SyntaxWalk, node: Node) -> tuple[str, str]:
     if is_index(node):
         return known("alias", expression_text(walk, node))
     return UNKNOWN if callee.type == "prefix_expression" else known("call", expression_text(walk, callee))
+
+
+def adds_closure(call: Node) -> bool:
+    """Whether a call only adds a closure to the call in it."""
+    suffix = call.named_children[-1]
+    return (
+        call.named_children[0].type == "call_expression"
+        and suffix.type == "call_suffix"
+        and suffix.named_child_count > 0
+        and suffix.named_children[0].type == "lambda_literal"
+        and not is_index(call.named_children[0])
+        and call.named_children[0].named_children[-1].type == "call_suffix"
+    )
 
 
 def is_index(call: Node) -> bool:
@@ -128,7 +143,8 @@ def _chain(walk: SyntaxWalk, node: Node | None) -> str:
             operations = ""
             node = node.child_by_field_name("target")
         elif kind == "call_expression":
-            operations = (ELEMENTS if is_index(node) else "()") + operations
+            if not adds_closure(node):
+                operations = (ELEMENTS if is_index(node) else "()") + operations
             node = node.named_children[0]
         elif kind in _WRAPPED:
             node = node.child_by_field_name(_WRAPPED[kind])

@@ -442,6 +442,9 @@ def test_the_kotlin_compiler_labels_calls(tmp_path: Path) -> None:
         ("Clock.kt", 2, "function", "now", "src/jvmMain/kotlin/shop/Now.kt"),
     ]
     assert found[0].callee.spans == ((3, 8), (4, 5))
+    # `expect` and `actual` are one definition.
+    assert found[1].callee.others == (("src/jvmMain/kotlin/shop/Now.kt", ((2, 3),)),)
+    assert found[5].callee.others == ((price, ((11, 12),)),)
 
 
 @pytest.mark.slow
@@ -467,6 +470,7 @@ def test_libclang_labels_calls_of_cpp_in_tests_of_a_missing_framework(tmp_path: 
         ("till_test.cc", 6, "constructor", "Price", "shop/price.h"),
     ]
     assert found[2].callee.spans == ((3, 4), (4, 5))
+    assert found[2].callee.others == (("shop/price.h", ((5, 6),)),)
 
 
 @pytest.mark.slow

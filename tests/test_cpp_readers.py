@@ -1,4 +1,4 @@
-"""Text in, facts of C and C++ out: declarations, types, bindings, also with macros and in texts that end at a cursor."""
+"""Text in, facts of C and C++ out: declarations, types and bindings, with macros, and in texts that end at a cursor."""
 
 from __future__ import annotations
 
@@ -479,7 +479,8 @@ def test_a_macro_opens_a_namespace():
 
 def test_all_branches_of_a_conditional_are_code():
     check_definitions(
-        "#ifndef A_H\n#define A_H\n#ifdef _WIN32\nvoid a() {}\n#elif X\nvoid b() {}\n#else\nvoid c() {}\n#endif\n#endif\n",
+        "#ifndef A_H\n#define A_H\n#ifdef _WIN32\nvoid a() {}\n#elif X\nvoid b() {}\n#else\nvoid c() {}\n#endif\n"
+        "#endif\n",
         "function a\nfunction b\nfunction c",
         "a.h",
     )
@@ -621,7 +622,7 @@ def test_unfinished_code_has_the_facts_above_the_cursor():
 
 
 def test_an_unfinished_function_of_c():
-    text = "static struct cart *\npay(struct shop *s, int n)\n{\n  struct till *t = s->till;\n  for (i = 0; i < n; i++) {\n    t->"
+    text = "static struct cart *\npay(struct shop *s, int n)\n{\n  struct till *t = s->till;\n  for (;;) {\n    t->"
     check_definitions(text, "function pay -> cart", "a.c")
     check_bindings(text, "pay | s: shop\npay | n = ?\npay | t: till", "a.c")
 

@@ -190,7 +190,8 @@ def test_header_and_source_of_c_are_one_unit():
         src__shop_c='#include "shop.h"\nstatic void help(void) {}\nshop_t *shop_new(void) { help(); return 0; }\n'
         "void shop_pay(shop_t *s) { help(); }\n",
         src__other_c="static void help(void) {}\nvoid other(void) { help(); }\n",
-        main_c="#include <shop.h>\nint main(void) { shop_t *s = shop_new(); SHOP_EACH(s) { shop_pay(s->next); } help(); }\n",
+        main_c="#include <shop.h>\nint main(void) {\n"
+        "  shop_t *s = shop_new(); SHOP_EACH(s) { shop_pay(s->next); } help(); }\n",
     )
     assert targets(graph, "main.c", "shop_new") == ["src/shop.c shop_new"]
     assert targets(graph, "main.c", "shop_pay") == ["src/shop.c shop_pay"]
@@ -202,7 +203,8 @@ def test_header_and_source_of_c_are_one_unit():
 
 def test_members_of_structs_are_pointers_to_functions():
     graph = graph_of(
-        ops_h="struct shop;\nstruct ops { void (*pay)(struct shop *s); struct ops *next; };\nstruct shop { struct ops *ops; };\n",
+        ops_h="struct shop;\nstruct ops { void (*pay)(struct shop *s); struct ops *next; };\n"
+        "struct shop { struct ops *ops; };\n",
         a_c='#include "ops.h"\nvoid f(struct shop *s) { s->ops->pay(s); s->ops->next[1].pay(s); }\n',
     )
     assert targets(graph, "a.c", "s.ops.pay") == ["ops.h ops.pay"]
@@ -290,7 +292,8 @@ def test_aliases_of_types_are_followed():
     graph = graph_of(
         shop_h="class Shop { public: void pay() {} };\nusing ShopPtr = std::shared_ptr<Shop>;\n"
         "typedef std::vector<Shop*> Shops;\n",
-        a_cc='#include "shop.h"\nvoid f(ShopPtr p, Shops& all) { p->pay(); all[0]->pay(); for (auto s : all) s->pay(); }\n',
+        a_cc='#include "shop.h"\nvoid f(ShopPtr p, Shops& all) {\n'
+        " p->pay(); all[0]->pay(); for (auto s : all) s->pay(); }\n",
     )
     for callee in ("p.pay", "all[].pay", "s.pay"):
         assert targets(graph, "a.cc", callee) == ["shop.h Shop.pay"], callee

@@ -229,9 +229,19 @@ DECLARING = {
         "void closeDown() {}",
         "static int go(a::Shop* s) { s->payAll(); Shop t; t.payAll(); a::Shop::payAll(); return 0; }",
     ),
+    ("shop.rb", "lib/loud.rb", "use.rb"): (
+        "module Loud\n  def shout; volume_up; end\n  def self.make_it; Shop.new; end\nend",
+        "class Shop\n  include Loud\n  attr_reader :line_item\n  def volume_up; line_item.total_price; end\nend",
+        "class LineItem\n  def total_price; end\n  attr_accessor :volume_up\nend",
+        "class Wide < Shop\n  def volume_up; super; end\nend",
+        "def use(line_item)\n  line_item.total_price\n  Loud.make_it.shout\n  x.volume_up\n  total_price\nend",
+        "class Other\n  def go; volume_up; total_price; @line_item.total_price; end\nend",
+        "module Extra\n  class LineItem < Shop\n    def total_price; end\n  end\nend",
+    ),
     ("shop.rb", "shop/till.rb", "lib/cart.rb", "use.rb"): (
         "module Shop\n  class Till\n    def close_down; end\n  end\nend",
-        "module Shop\n  class Cart < Till\n    def add_up\n      close_down\n      @till = Till.new\n    end\n  end\nend",
+        "module Shop\n  class Cart < Till\n    def add_up\n      close_down\n      @till = Till.new\n    end\n  end\n"
+        "end",
         "module Shop\n  module Payable\n    def pay_all; add_up; end\n  end\nend",
         "class Shop::Cart\n  include Shop::Payable\n  def go; pay_all; @till.close_down; super; end\nend",
         "Shop::Cart.new.pay_all",

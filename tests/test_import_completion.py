@@ -108,6 +108,8 @@ def test_a_cursor_among_imported_names_has_their_module(path, text, module, type
         ("a.java", "import <CURSOR>\n", "", ""),
         ("a.scala", "import a.b, org.shop.<CURSOR>", "org.shop.", ""),
         ("a.go", 'import "<CURSOR>', "", ""),
+        ("a.lua", 'local shop = require("<CURSOR>")', "", ""),
+        ("a.lua", "local shop = require 'shop.<CURSOR>", "shop.", ""),
         ("a.cc", '#include "<CURSOR>"', "", ""),
         ("a.h", "#  include <shop/ca<CURSOR>>", "shop/ca", ""),
         ("a.go", 'import (\n\t"fmt"\n\n\tp "example.com/<CURSOR>"\n)', "example.com/", "p"),
@@ -190,6 +192,15 @@ def test_a_relative_path_is_that_of_the_file_that_exports_the_names_of_the_line(
     assert names_at(SHOP_TS, "src/view/new.ts", 'import { total } from "../<CURSOR>"')[0] == "../prices"
     assert names_at(SHOP_TS, "src/new.ts", 'import { Cart } from "<CURSOR>"')[0] == "./cart"
     assert set(names_at(SHOP_TS, "src/new.ts", 'export * from "./<CURSOR>"')) == {"./prices", "./cart"}
+
+
+def test_paths_of_lua_are_those_that_other_files_require():
+    files = {
+        "lua/shop/prices.lua": "local M = {}\nreturn M\n",
+        "lua/shop/cart.lua": 'local prices = require("shop.prices")\n',
+        "lua/shop/till.lua": 'local prices = require("shop.prices")\nlocal cart = require("shop.cart")\n',
+    }
+    assert names_at(files, "lua/new.lua", 'local x = require("shop.<CURSOR>")\n') == ["shop.prices", "shop.cart"]
 
 
 SHOP_CC = {

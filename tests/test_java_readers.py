@@ -300,7 +300,7 @@ def test_statements_and_patterns_bind_names():
     check_local("for (var s : store.shops()) {}", "s = store.shops()[]")
     check_local("for (int i = 0;;) {}", "i = ?")
     check_local("try (Shop a = open(); var b = open()) {} catch (X | Y e) {} catch (Z e) {}", "a: Shop", "b = open()",
-                "e = ?", "e: Z")  # fmt: skip
+                "e: X", "e: Y", "e: Z")  # fmt: skip
     check_local("if (x instanceof final Shop s && s.open()) {}", "s: Shop")
     check_local("if (x instanceof Cart(Shop s, var n)) {}", "s: Shop", "n = ?")
     check_local("switch (x) { case Shop s when s.open() -> {} case Cart(Item i) -> {} default -> {} }", "s: Shop",
@@ -326,9 +326,12 @@ def test_statements_and_patterns_bind_names():
         ("map.forEach((k, v) -> {})", ["k = ?", "v = map[]", "v = map"]),
         ("shops.stream().collect(Collectors.groupingBy(s -> s.city()))", ["s = shops[]"]),
         ("shops.sort(Comparator.comparing(s -> s.city()))", ["s = shops[]", "s = shops"]),
-        ("run((Shop s, var n) -> {})", ["s = ?", "n = ?"]),
+        ("run(1, (Shop s, var n) -> {})", ["s = run.#1", "n = run.#1#1"]),
         ("run((Shop s) -> {})", ["s: Shop"]),
-        ("run(s -> {})", ["s = ?"]),
+        ("run(s -> {})", ["s = run.#0"]),
+        ("shop.run(s -> {})", ["s = shop.run.#0"]),
+        ("new Shop(s -> {})", ["s = Shop.#0"]),
+        ("(a + b).run(s -> {})", ["s = ?"]),
     ],
 )  # fmt: skip
 def test_the_parameters_of_lambdas_are_elements(call: str, bound: list[str]):
@@ -338,6 +341,20 @@ def test_the_parameters_of_lambdas_are_elements(call: str, bound: list[str]):
 def test_the_parameters_of_a_lambda_in_a_variable_have_the_types_of_its_interface():
     check_local("Predicate<Shop> p = s -> s.open();", "p: Predicate", "s: Shop")
     check_local("BiFunction<Shop, List<Cart>, Coin> p = (s, c) -> null;", "p: BiFunction", "s: Shop", "c: Cart[]")
+
+
+def test_a_function_binds_what_it_gives_to_functions():
+    check_bindings(
+        "class A { void f(int n, Consumer<Shop> f, BiFunction<Cart, ?, Coin> g) {} }",
+        """
+        A.f | n = ?
+        A.f | f: Consumer
+        A.f | #1: Shop
+        A.f | g: BiFunction
+        A.f | #2: Cart
+        A.f | #2#1: Object
+        """,
+    )
 
 
 # Calls
@@ -359,6 +376,7 @@ def test_the_parameters_of_a_lambda_in_a_variable_have_the_types_of_its_interfac
         ('Coin.valueOf("x").pay()', ["Coin().pay", "Coin.valueOf"]),
         ('"a".length()', ["String().length"]),
         ("Shop.class.getName()", ["Class().getName"]),
+        ("shop.getClass().getName()", ["Class().getName", "shop.getClass"]),
         ("(a + b).pay()", ["?.pay"]),
         ("run(Shop::pay, this::pay, Shop::new, Shop[]::new, a.b()::pay)",
          ["run", "Shop.pay", "this.pay", "Shop", "a.b().pay", "a.b"]),

@@ -229,6 +229,22 @@ def test_lambdas_and_method_references_of_streams():
     )
 
 
+def test_lambdas_get_what_a_function_gives():
+    check(
+        """
+        import org.shop.*;
+        class Main {
+            void each(int n, Consumer<Item> f) {}
+            void main() { each(1, i -> i.coin()); this.each(2, i -> i.equip()); }
+        }
+        """,
+        "each -> Main.java::Main.each",
+        "i.coin -> Item.java::Item.coin",
+        "i.equip -> Item.java::Item.equip",
+        "this.each -> Main.java::Main.each",
+    )
+
+
 def test_patterns_bind_types():
     check_method(
         "if (x instanceof Item i && i.coin() != null) {} switch (x) { case Cart(Item j, int n) -> j.equip(); }",
@@ -285,7 +301,6 @@ def test_names_from_outside_are_not_resolved_by_their_last_name():
         "x.equipAll -> Item.java::Item.equipAll",
         "?.equipAll -> Item.java::Item.equipAll",
     )
-    check_method("run(x -> x.equip());")  # a single word is the name of many methods
 
 
 def test_overloads_are_one_name():

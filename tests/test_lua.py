@@ -5,7 +5,9 @@ from __future__ import annotations
 import textwrap
 
 import pytest
-from weft.codegraph import CodeGraph, FileGraph, parse_file
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from weft.codegraph import CodeGraph, FileGraph, parse_file, reachable_symbols
 from weft.codegraph.file_graph import MODULE_SCOPE
 from weft.codegraph.modules import ModuleIndex, ModuleQuery
 
@@ -283,3 +285,43 @@ def test_calls_inside_of_a_class():
 )
 def test_long_texts_are_read(text: str):
     assert parsed(text).n_bytes == len(text)
+
+
+# Changes
+
+LINES = (
+    'local shop = require("kit.shop")',
+    'local shop = require("shop")',
+    "local M = {}",
+    "function M.open_all() M.close_all() end",
+    "function M:close_all() self.open_all() make_everything() end",
+    "local Till = setmetatable({}, { __index = shop })",
+    "function Till.new() local self = setmetatable({}, Till) self.shop = shop.new() return self end",
+    "function Till:pay_all() self.shop:open_all() Till.new():open_all() end",
+    "function make_everything() shop.open_all() end",
+    "return M",
+    "return Till",
+    "return { open_all = function() end }",
+)
+PATHS = ("main.lua", "lua/shop.lua", "lua/kit/shop.lua", "kit/shop/init.lua", "src/other.lua")
+contents = st.lists(st.sampled_from(LINES), max_size=6).map("\n".join)
+
+
+def everything(graph: CodeGraph) -> dict[str, object]:
+    return {
+        path: (graph.call_edges(path), set(reachable_symbols(graph, path, file.n_lines)))
+        for path, file in graph.files.items()
+    }
+
+
+@settings(max_examples=100, deadline=None)
+@given(
+    st.dictionaries(st.sampled_from(PATHS), contents),
+    st.lists(st.dictionaries(st.sampled_from(PATHS), st.none() | contents, min_size=1, max_size=2), max_size=4),
+)
+def test_changes_give_what_a_build_from_scratch_gives(state: dict[str, str], changes: list[dict[str, str | None]]):
+    graph = CodeGraph.build(parse_file(path, text) for path, text in state.items())
+    for step in changes:
+        files = [parse_file(path, text) for path, text in step.items() if text is not None]
+        graph = graph.with_changes(files, [path for path, text in step.items() if text is None])
+        assert everything(graph) == everything(CodeGraph.build(graph.files.values()))

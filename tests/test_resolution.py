@@ -731,7 +731,7 @@ def test_c_follows_includes_to_the_source_beside_the_header():
         #- other.c
         int total() { return 2; }
         """,
-        "total -> price.c::total (import)",
+        "total -> price.c::total (same package)",
         path="main.c",
     )
 

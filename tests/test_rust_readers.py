@@ -304,6 +304,11 @@ def test_variables(statement: str, expected: str):
     check_local(statement, *[line for line in expected.split("\n") if line])
 
 
+def test_patterns_of_variants_that_a_star_import_brings():
+    text = "use std::io::*;\nfn f(k: Kind) { use crate::a::Kind::*; match k { Full(x) => {} } }\n"
+    assert bindings(parsed(text)) == ["f | k: Kind", "f | x = crate.a.Kind.Full#0", "f | x = Full.0"]
+
+
 # Calls
 
 

@@ -363,6 +363,26 @@ def test_reexports_stars_and_modules_that_share_a_name_with_a_function():
     )
 
 
+def test_variants_with_the_names_of_their_payloads():
+    check(
+        """
+        #- src/main.rs
+        struct Get;
+        impl Get { fn apply(&self) {} }
+        enum Command { Get(Get) }
+        impl Command {
+            fn run(self) {
+                use Command::*;
+                match self { Get(cmd) => cmd.apply() }
+            }
+            fn again(self) { if let Command::Get(cmd) = self { cmd.apply() } }
+        }
+        """,
+        "cmd.apply -> src/main.rs::Get.apply (typed local)",
+        "cmd.apply -> src/main.rs::Get.apply (typed local)",
+    )
+
+
 def test_inline_modules_see_the_file_around_them():
     check(
         """

@@ -316,11 +316,21 @@ def test_enumerators_and_patterns_bind_names():
         ("shops.map { case s => s }", ["s = shops[]", "s = shops"]),
         ("run((s: Shop) => s)", ["s: Shop"]),
         ("run { s: Shop => s }", ["s: Shop"]),
-        ("run(s => s)", ["s = ?"]),
+        ("run(s => s)", ["s = run.#0"]),
+        ("shop.run(1)(2, (s, t) => s)", ["s = shop.run.#2", "t = shop.run.#2#1"]),
+        ("shop.run(1) { s => s }", ["s = shop.run.#1"]),
+        ("(a + b).run(s => s)", ["s = ?"]),
     ],
 )
 def test_the_parameters_of_lambdas_are_elements(call: str, bound: list[str]):
     check_local(call, *bound)
+
+
+def test_a_function_binds_what_it_gives_to_functions():
+    check_bindings(
+        "def f(n: Int)(g: Shop => Coin, h: (Cart, Int) => Unit): Unit = ()",
+        "f | n = ?\nf | g = ?\nf | h = ?\nf | #1: Shop\nf | #2: Cart",
+    )
 
 
 # Calls

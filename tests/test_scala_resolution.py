@@ -168,6 +168,20 @@ def test_elements_options_and_lambdas():
     )
 
 
+def test_lambdas_get_what_a_function_gives():
+    check(
+        """
+        import org.shop._
+        object Main {
+          def each(n: Int)(f: Item => Unit) = ()
+          def main() = { each(1) { i => i.coin() } }
+        }
+        """,
+        "each -> Main.scala::Main.each",
+        "i.coin -> Store.scala::Item.coin",
+    )
+
+
 def test_patterns_have_types():
     check_function(
         "x match { case i: Item => i.coin()\n case c @ Cart(_, _) => c.total }\n"

@@ -5,6 +5,8 @@ from __future__ import annotations
 import textwrap
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from weft.codegraph import CodeGraph, FileGraph, parse_file
 from weft.codegraph.modules import ModuleIndex, ModuleQuery
 
@@ -106,3 +108,30 @@ def test_calls():
         "set_up_world -> other/z.sh::set_up_world",
         "total -> lib/y.sh::total",
     ]
+
+
+LINES = (
+    "source lib/pay.sh",
+    ". ./pay.sh",
+    '. "$DIR/rate.sh"',
+    "pay_all() { rate_all; echo 1; }",
+    "rate_all() { pay_all; }",
+    "pay_all",
+    "rate_all",
+)
+PATHS = ("run.sh", "lib/pay.sh", "lib/rate.sh", "pay.sh")
+contents = st.lists(st.sampled_from(LINES), max_size=5).map("\n".join)
+
+
+@settings(max_examples=100, deadline=None)
+@given(
+    st.dictionaries(st.sampled_from(PATHS), contents),
+    st.lists(st.dictionaries(st.sampled_from(PATHS), st.none() | contents, min_size=1, max_size=2), max_size=4),
+)
+def test_changes_give_what_a_build_from_scratch_gives(state: dict[str, str], changes: list[dict[str, str | None]]):
+    graph = CodeGraph.build(parse_file(path, text) for path, text in state.items())
+    for step in changes:
+        files = [parse_file(path, text) for path, text in step.items() if text is not None]
+        graph = graph.with_changes(files, [path for path, text in step.items() if text is None])
+        again = CodeGraph.build(graph.files.values())
+        assert {path: graph.call_edges(path) for path in graph.files} == {p: again.call_edges(p) for p in again.files}

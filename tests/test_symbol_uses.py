@@ -409,6 +409,8 @@ def test_a_missing_call_is_not_claimed_for_languages_without_a_reader():
         ("a.c", 'int f() { return pay(rate); } /* rate */ char *s = "rate";', ["argument"]),
         ("a.cpp", "int Shop::f() { this->rate = 1; return s.rate; } // rate", ["assignment", "read"]),
         ("A.java", 'class A { @rate int f() { return pay(rate, "rate"); } }', ["argument", "decorator"]),
+        ("A.java", "class A { void f() { each(this::rate); for (Rate rate : all) {} } }", []),
+        ("a.scala", "class A(rate: Int) extends rate(rate) { val x: rate = y.rate(1) }", ["argument", "base", "type"]),
         ("a.cs", "class A : rate { int F() { return Pay(rate); } }", ["argument", "base"]),
         ("a.cs", "[rate] class A { List<rate> x; void F() { this.rate = 1; } }", ["assignment", "decorator", "type"]),
         ("a.php", "<?php class A extends rate { private rate $x; } enum E { case rate; }", ["base", "type"]),

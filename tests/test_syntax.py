@@ -620,7 +620,7 @@ def test_java():
         Shop: self.store: Store
         Shop.Shop: db: Db
         Shop.pay: x = ?
-        Shop.pay: y = ?
+        Shop.pay: y = store.load().then.#0
         Shop.E: self.A: E
         """,
         "a.java",

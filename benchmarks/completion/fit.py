@@ -20,6 +20,13 @@ FITTED_ON = {
     "python": ("awslabs_fortuna", "google_vizier", "huggingface_evaluate", "nerfstudio-project_nerfstudio"),
     "web": ("hono", "trpc", "vite"),
     "go": ("cli", "gin", "prometheus"),
+    "jvm": ("commons-lang", "gson", "koin", "okio", "scopt", "spring-petclinic"),
+    "csharp": ("AutoMapper", "serilog"),
+    "rust": ("axum", "ripgrep"),
+    "native": ("fmt", "jq", "leveldb"),
+    "ruby": ("devise", "sinatra"),
+    "php": ("guzzle",),
+    "swift": ("Alamofire",),
 }
 """By family of languages. The other repositories are held out. The retrieval log develops on the same ones."""
 

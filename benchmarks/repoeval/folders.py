@@ -58,9 +58,8 @@ def _api_tasks(path: Path) -> Iterable[Task]:
         task = json.loads(line)
         if task["kind"] == "api":
             api = task.pop("api")
-            spans = tuple((start, end) for start, end in api["spans"])
             unseen = tuple(task.pop("gt_ids_unseen"))
-            yield Task(**task, gt_ids_unseen=unseen, api=CalledDefinition(api["qualname"], api["path"], spans))
+            yield Task(**task, gt_ids_unseen=unseen, api=CalledDefinition.of_record(api))
 
 
 def _row(

@@ -77,7 +77,8 @@ def score_completion(truth: str, prediction: str) -> CompletionScore:
 def _shows_definition(task: Task, fragment: Fragment) -> bool:
     assert task.api is not None
     return any(
-        place.path == task.api.path and place.start_line < end and start < place.end_line
+        place.path == path and place.start_line < end and start < place.end_line
         for place in fragment.locations
-        for start, end in task.api.spans
+        for path, spans in ((task.api.path, task.api.spans), *task.api.others)
+        for start, end in spans
     )

@@ -20,6 +20,7 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import Any, TypeAlias
 
 from .resolution import DefinitionAt, calls_into_other_files, method_owners
 from .sources import SourceFile
@@ -38,17 +39,31 @@ UNIQUE_NAME = "unique_name"
 PIECE = re.compile(r"[A-Z]+(?=[A-Z][a-z])|[A-Z]?[a-z]+|[A-Z]+|\d+|[^\sA-Za-z0-9_]")
 IDENTIFIER = re.compile(r"[A-Za-z_]\w*")
 
+Spans: TypeAlias = tuple[tuple[int, int], ...]
+
 
 @dataclass(frozen=True, slots=True)
 class CalledDefinition:
     """The definition that an API task calls.
 
     `spans` are its first 20 lines, and for a class also those of its constructor; 0-based, end exclusive.
+    `others` are declarations of the same definition in other files: in a header, or of another platform.
     """
 
     qualname: str
     path: str
-    spans: tuple[tuple[int, int], ...]
+    spans: Spans
+    others: tuple[tuple[str, Spans], ...] = ()
+
+    @classmethod
+    def of_record(cls, record: Mapping[str, Any]) -> CalledDefinition:
+        """From the JSON form of a label or a task."""
+        others = tuple((path, _spans(spans)) for path, spans in record.get("others", ()))
+        return cls(record["qualname"], record["path"], _spans(record["spans"]), others)
+
+
+def _spans(spans: Iterable[Sequence[int]]) -> Spans:
+    return tuple((start, end) for start, end in spans)
 
 
 @dataclass(frozen=True, slots=True)

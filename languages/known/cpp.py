@@ -17,8 +17,9 @@ _LEXER = Lexer(
 )
 
 _BUILTINS = (
-    "append assign at back begin c_str cbegin cend clear count data emplace emplace_back empty end erase find first front"
-    " get insert length lock max min move nullptr open pop_back pop_front push push_back push_front rbegin release rend"
+    "append assign at back begin c_str cbegin cend clear count data emplace emplace_back empty end erase find"
+    " first front get insert length lock max min move nullptr open pop_back pop_front push push_back push_front rbegin"
+    " release rend"
     " reserve reset resize second size std str substr swap top unlock value"
 )
 """The namespace of the standard library, and names of its members."""

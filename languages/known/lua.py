@@ -6,6 +6,7 @@ import re
 from typing import TYPE_CHECKING
 
 from ..declarations import SyntaxTable, readers_of
+from ..import_lines import LUA_IMPORTS
 from ..language import Language
 from ..lexer import Lexer, Open, Rule
 from ..lexical_rules import DASHES, QUOTES, line_comment
@@ -143,6 +144,7 @@ LANGUAGES = (
         grammar=("tree_sitter_lua", "language"),
         readers=readers_of(_TABLE),
         module_style="lua",
+        import_lines=LUA_IMPORTS,
         test_path=r"(?:^|/)(?:spec|tests?)/",
         own_object="self",
         new_method="new",

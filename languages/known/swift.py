@@ -19,7 +19,7 @@ from ..swift_bindings import (
     read_requirement,
 )
 from ..swift_types import TYPES, base_types, declared_type, named, type_text
-from ..swift_values import expression_text, is_index
+from ..swift_values import adds_closure, expression_text, is_index
 from ..syntax import MODULE_SCOPE, SyntaxWalk
 from ..unclosed import closed
 
@@ -48,6 +48,8 @@ def _readable(source: bytes) -> bytes:
 
 # Definitions
 
+_EXTENDED = {"array_type": "Array", "dictionary_type": "Dictionary", "optional_type": "Optional"}
+
 
 def _read_type(walk: SyntaxWalk, node: Node) -> None:
     """`class Shop: Base`, also of a structure, an enumeration, an actor, and `extension Shop: Seller`."""
@@ -55,7 +57,10 @@ def _read_type(walk: SyntaxWalk, node: Node) -> None:
     if name is None or kind is None:
         return
     word = walk.text(kind)
-    dotted = named(walk, name)[0] if name.type == "user_type" else walk.text(name).strip("`")
+    if name.type == "type_identifier":
+        dotted = walk.text(name).strip("`")
+    else:
+        dotted = _EXTENDED.get(name.type) or (named(walk, name)[0] if name.type == "user_type" else "")
     if dotted:
         walk.add_definition(
             node,
@@ -129,10 +134,16 @@ def _read_subscript(walk: SyntaxWalk, node: Node) -> None:
 
 def _read_call(walk: SyntaxWalk, node: Node) -> None:
     callee = node.named_children[0]
+    if adds_closure(node):
+        bind_arguments(walk, callee.named_children[0], node.named_children[-1])
+        return
     if is_index(node) or callee.type in ("array_literal", "dictionary_literal", "lambda_literal"):
         return
     text = expression_text(walk, callee)
-    walk.add_call(node, f"?.{text}" if callee.type == "prefix_expression" else text)  # `.make()` of an implied type
+    if callee.type != "prefix_expression":
+        walk.add_call(node, text)
+    elif text != "init":  # `.make()` of an implied type
+        walk.add_call(node, f"?.{text}")
     suffix = node.named_children[-1]
     if suffix.type == "call_suffix":
         bind_arguments(walk, callee, suffix)
@@ -180,10 +191,10 @@ _BUILTINS = (
     "Any AnyObject Array Bool Character Codable Comparable Data Date Decodable Dictionary Double Encodable Equatable"
     " Error Float Hashable Identifiable Int Never Optional Result Sendable Sequence Set String Substring Task UInt UInt8"
     " URL UUID Void abs add allSatisfy append assert assertionFailure cancel compactMap contains count description drop"
-    " dropFirst dropLast dump encode enumerated fatalError filter first firstIndex flatMap forEach hash hasPrefix"
+    " dropFirst dropLast dump failure encode enumerated fatalError filter first firstIndex flatMap forEach hash hasPrefix"
     " hasSuffix index insert isEmpty joined keys last load lowercased map max min next popLast precondition"
     " preconditionFailure prefix print reduce remove removeAll removeFirst removeLast removeValue replacingOccurrences"
-    " reserveCapacity resume reversed send shuffled sink sort sorted split start stop store stride subscript suffix"
+    " reserveCapacity resume reversed send shuffled sink sort sorted split start stop store stride subscript success suffix"
     " suspend swap type union update uppercased values withUnsafeBytes zip"
 )
 """Names of the standard library and of Foundation, and of their members, which mean nothing in a repository when the
@@ -210,6 +221,8 @@ LANGUAGES = (
         own_class="Self",
         super_word="super",
         constructor="init",
+        call_method="callAsFunction",
+        receiver_types="Self",
         new_method="init",
         builtins=_BUILTINS,
         element_methods="first last max min popLast randomElement remove removeFirst removeLast removeValue next",

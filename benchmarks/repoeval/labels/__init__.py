@@ -98,8 +98,7 @@ def _calls(
         if callee is None or callee["path"] == call["path"] or callee["path"] not in sources:
             continue
         if source is not None and source.gives_tasks:
-            spans = tuple((start, end) for start, end in callee["spans"])
-            definition = CalledDefinition(callee["qualname"], callee["path"], spans)
+            definition = CalledDefinition.of_record(callee)
             yield LabelledCall(call["path"], call["line"], call["end_line"], call["column"], resolution, definition)
 
 

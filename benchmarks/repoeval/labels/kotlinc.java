@@ -29,6 +29,7 @@ import org.jetbrains.kotlin.cli.jvm.compiler.*;
 import org.jetbrains.kotlin.cli.jvm.config.JvmContentRootsKt;
 import org.jetbrains.kotlin.config.*;
 import org.jetbrains.kotlin.descriptors.CallableDescriptor;
+import org.jetbrains.kotlin.lexer.KtModifierKeywordToken;
 import org.jetbrains.kotlin.lexer.KtTokens;
 import org.jetbrains.kotlin.psi.*;
 import org.jetbrains.kotlin.resolve.BindingContext;
@@ -61,7 +62,9 @@ class Labels {
   final Path root;
   final Map<String, Definition> definitions = new LinkedHashMap<>(); // by path and qualified name
   final Map<PsiElement, Definition> ofElement = new HashMap<>();
-  final Map<String, Definition> expected = new HashMap<>(); // by package and qualified name
+  // By package and qualified name: what common code expects and what the JVM implements, for common code the former.
+  final Map<String, Definition> expected = new HashMap<>();
+  final Map<String, Set<Definition>> platforms = new HashMap<>();
   final Map<PsiFile, int[]> lineStarts = new HashMap<>();
 
   Labels(Path root) {
@@ -123,7 +126,11 @@ class Labels {
     // A primary constructor is a part of the head of its class.
     if (!(node instanceof KtPrimaryConstructor) && !found.spans.contains(span)) found.spans.add(span);
     ofElement.put(node, found);
-    if (isExpected(node)) expected.put(file.getPackageFqName() + "/" + qualname, found);
+    String key = file.getPackageFqName() + "/" + qualname;
+    if (hasModifier(node, KtTokens.EXPECT_KEYWORD)) expected.put(key, found);
+    if (hasModifier(node, KtTokens.EXPECT_KEYWORD) || hasModifier(node, KtTokens.ACTUAL_KEYWORD)) {
+      platforms.computeIfAbsent(key, each -> new LinkedHashSet<>()).add(found);
+    }
   }
 
   // Name with the classes around it, or with the receiver's type of an extension; null for an anonymous definition.
@@ -137,19 +144,11 @@ class Labels {
     return owner == null ? name : around == null ? null : around + "." + name;
   }
 
-  static boolean isExpected(KtDeclaration node) {
+  static boolean hasModifier(KtDeclaration node, KtModifierKeywordToken modifier) {
     for (PsiElement around = node; around != null; around = around.getParent()) {
-      if (around instanceof KtDeclaration each && each.hasModifier(KtTokens.EXPECT_KEYWORD)) return true;
+      if (around instanceof KtDeclaration each && each.hasModifier(modifier)) return true;
     }
     return false;
-  }
-
-  // Code of all platforms calls what they expect, not the implementation of the JVM.
-  Definition seenFrom(String path, PsiElement declared) {
-    Definition found = ofElement.get(declared);
-    if (found == null || !COMMON.matcher(path).find()) return found;
-    var name = ((KtFile) declared.getContainingFile()).getPackageFqName() + "/" + found.qualname;
-    return expected.getOrDefault(name, found);
   }
 
   void label(KtFile file, KtCallExpression call, BindingContext context) {
@@ -157,15 +156,21 @@ class Labels {
     ResolvedCall<? extends CallableDescriptor> resolved = CallUtilKt.getResolvedCall(call, context);
     if (resolved == null) return;
     PsiElement declared = DescriptorToSourceUtils.descriptorToDeclaration(resolved.getResultingDescriptor());
-    Definition found = seenFrom(relative(file), declared);
+    Definition found = ofElement.get(declared);
     if (found == null) return;
+    String key = ((KtFile) declared.getContainingFile()).getPackageFqName() + "/" + found.qualname;
+    if (COMMON.matcher(relative(file)).find()) found = expected.getOrDefault(key, found);
+    StringJoiner others = new StringJoiner(", ", "[", "]");
+    for (Definition each : platforms.getOrDefault(key, Set.of())) {
+      if (each != found) others.add("[" + quoted(each.path) + ", " + each.spans + "]");
+    }
     int start = callee.getTextRange().getStartOffset(), line = line(file, start);
     OUT.println(
         "{\"kind\": \"call\", \"path\": " + quoted(relative(file)) + ", \"line\": " + line + ", \"end_line\": "
             + (line(file, call.getTextRange().getEndOffset() - 1) + 1) + ", \"column\": "
             + (start - lineStarts.get(file)[line]) + ", \"name\": " + quoted(callee.getText()) + ", \"how\": "
             + quoted(how(resolved, declared)) + ", \"callee\": {\"path\": " + quoted(found.path) + ", \"qualname\": "
-            + quoted(found.qualname) + ", \"spans\": " + found.spans + "}}");
+            + quoted(found.qualname) + ", \"spans\": " + found.spans + ", \"others\": " + others + "}}");
   }
 
   // How a reader reaches the definition, for figures by kind.

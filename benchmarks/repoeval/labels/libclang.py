@@ -62,6 +62,7 @@ class CallLabels:
         # By USR: the number of errors of the translation unit, whether it is a definition, path and qualified name.
         self.definitions: dict[str, tuple[bool, int, str, str]] = {}
         self.spans: dict[tuple[str, str], dict[tuple[int, int], None]] = defaultdict(dict)
+        self.declarations: dict[str, dict[str, tuple[int, int]]] = defaultdict(dict)  # by USR and path
         self.calls: dict[tuple[str, int, int], tuple[_Record, str, str]] = {}  # with USR and the way of the call
 
     def read(self) -> None:
@@ -76,7 +77,9 @@ class CallLabels:
             if usr in self.definitions:
                 _, _, path, qualname = self.definitions[usr]
                 spans = sorted(self.spans[path, qualname])
-                yield {**call, "how": how, "callee": {"path": path, "qualname": qualname, "spans": spans}}
+                others = [(other, [span]) for other, span in self.declarations[usr].items() if other != path]
+                callee = {"path": path, "qualname": qualname, "spans": spans, "others": others}
+                yield {**call, "how": how, "callee": callee}
 
     def _include_folders(self) -> list[str]:
         """The folders that the includes of the checkout are relative to, most used first."""
@@ -147,7 +150,10 @@ class CallLabels:
             self.definitions[node.get_usr()] = (is_definition, n_errors, path, qualname)
         first = self._file_location(node.extent.start)[1] - 1
         end = self._file_location(node.extent.end)[1]
-        self.spans[path, qualname][first, min(end, first + HEAD_LINES)] = None
+        span = first, min(end, first + HEAD_LINES)
+        self.spans[path, qualname][span] = None
+        if not is_definition:
+            self.declarations[node.get_usr()][path] = span
 
     def _read_call(self, node: Any, callee: Any) -> None:
         kinds = self.cindex.CursorKind
