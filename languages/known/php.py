@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ..declarations import SyntaxTable, readers_of
+from ..import_lines import PHP_IMPORTS
 from ..language import Language
 from ..lexer import Lexer, Open, Rule
 from ..lexical_rules import SLASHES, block_comment, line_comment, quoted
@@ -197,6 +198,8 @@ LANGUAGES = (
         grammar=("tree_sitter_php", "language_php"),
         readers=readers_of(_TABLE),
         package_style="declared",
+        package_sign="\\",
+        import_lines=PHP_IMPORTS,
         has_outer_packages=True,
         shares_directory=True,
         test_path=r"(?:^|/)[Tt]ests?/",
