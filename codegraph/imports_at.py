@@ -130,7 +130,8 @@ def module_paths_at(
 
 def _declared_paths(graph: CodeGraph, path: str, language: Language, line: ImportLine, text: str) -> list[ModulePath]:
     """The global names that begin with what is typed: those that other files import, and those of the repository."""
-    file, typed = _parsed(path, text, language), line.typed
+    sign = language.package_sign
+    file, typed = _parsed(path, text, language), line.typed.replace(sign, ".")
     counts = _imported_names(graph, path, language, typed)
     for name in _global_names(graph, language, typed):
         counts.setdefault(name, 0)
@@ -142,7 +143,7 @@ def _declared_paths(graph: CodeGraph, path: str, language: Language, line: Impor
         if name not in present and name != typed and name.rpartition(".")[0] != package
     }
     read = _unbound_names(path, text, language, {name.rpartition(".")[2] for name in found})
-    paths = [ModulePath(name, n, name.rpartition(".")[2] in read) for name, n in found.items()]
+    paths = [ModulePath(name.replace(".", sign), n, name.rpartition(".")[2] in read) for name, n in found.items()]
     return sorted(paths, key=lambda each: (-each.is_used, -each.n_importers, each.path))
 
 
@@ -171,12 +172,14 @@ def _imported_names(graph: CodeGraph, path: str, language: Language, typed: str)
     found: Counter[str] = Counter()
     # An import is `["local","module",level,"name",...]`. A search in packed facts, without decoding.
     inside = typed.rpartition(".")[0].encode("utf-8", "replace")
+    # Capitals tell types from packages only where packages are written with dots.
+    goes_on = _goes_on if language.package_sign == "." else lambda typed, name: name.startswith(typed)
     pattern = re.compile(b'","(' + re.escape(inside) + b'[^"\\\\]*)",0,"([^"*]+)"')
     family = language_family(language.name)
     for other, file in graph.files.items():
         if other != path and language_family(file.language) == family:
             names = {b"%b.%b" % each for each in pattern.findall(file._outline)}
-            found.update(name for name in (each.decode("utf-8", "replace") for each in names) if _goes_on(typed, name))
+            found.update(name for name in (each.decode("utf-8", "replace") for each in names) if goes_on(typed, name))
     return found
 
 

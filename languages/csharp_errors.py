@@ -15,10 +15,9 @@ from .csharp_bindings import (
     bind_target,
     bind_type_constraints,
     declared_type,
-    element_of,
-    expression_text,
 )
 from .csharp_types import base_types, plain_name, type_text
+from .csharp_values import element_of, expression_text
 from .error_nodes import WHOLE, begins_body
 from .nodes import spelled
 from .syntax import MODULE_SCOPE, ScopedChildren, SyntaxWalk, node_lines, note_error

@@ -120,6 +120,13 @@ GO_IMPORTS = (
     ImportPattern(re.compile(r"^import[ \t]*\([^()]*?^(?P<line>" + _GO_PATH + r")\Z", re.MULTILINE)),
 )
 
+PHP_IMPORTS = (
+    ImportPattern(
+        re.compile(r"^use[ \t]+(?:function[ \t]+)?(?P<typed>\w[\w\\]*|)\Z", re.MULTILINE),
+        re.compile(r"[\w\\]*;?[ \t]*(?=\r?\n|\Z)"),
+    ),
+)
+
 CSHARP_IMPORTS = (
     ImportPattern(
         re.compile(r"^(?: {0,4}|\t)(?:global[ \t]+)?using[ \t]+(?P<typed>[\w.]*)\Z", re.MULTILINE),

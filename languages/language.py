@@ -78,6 +78,7 @@ class Language:
     import_suffixes: str = ""  # file suffixes that an import may leave out, or of an included header's source, in order
     shares_directory: bool = False  # files of one directory see each other's definitions without imports
     package_style: PackageStyle = ""
+    package_sign: str = "."  # between the parts of a package's name
     shared_names: str = ""  # pattern of the names that inner scopes and other files know without an object; "" for all
     has_outer_packages: bool = False  # the names of the packages around a package are known in it
     has_relative_imports: bool = False  # the path of an import may begin in the package of the file

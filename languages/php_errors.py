@@ -15,11 +15,10 @@ from .php_bindings import (
     bind_callback,
     bind_element,
     bind_parameters,
-    expression_text,
     known,
-    variable_name,
 )
 from .php_types import OUTSIDE, Doc, name_text, type_text
+from .php_values import expression_text, variable_name
 from .syntax import MODULE_SCOPE, ScopedChildren, SyntaxWalk, node_lines, note_error
 
 if TYPE_CHECKING:

@@ -248,6 +248,20 @@ def test_usings_of_csharp_are_namespaces_that_the_file_uses_first():
     assert "Acme.Tills" not in names_at(SHOP_CS, "New.cs", "using Acme.<CURSOR>\nnamespace Acme.Tills;\n")
 
 
+SHOP_PHP = {
+    "src/Shop.php": "<?php\nnamespace Acme\\Shops;\nclass Shop {}\nfunction total() {}\n",
+    "src/Till.php": "<?php\nnamespace Acme\\Tills;\nuse Acme\\Shops\\Shop;\nuse Psr\\Log;\nclass Till {}\n",
+}
+
+
+def test_names_of_php_are_those_of_the_repository_and_of_other_files():
+    text = "<?php\nnamespace Main;\nuse Acme\\<CURSOR>\n\nfunction f(Till $t) {}\n"
+    assert names_at(SHOP_PHP, "New.php", text)[:2] == ["Acme\\Tills\\Till", "Acme\\Shops\\Shop"]
+    assert names_at(SHOP_PHP, "New.php", "<?php\nuse P<CURSOR>;\n") == ["Psr\\Log"]
+    assert names_at(SHOP_PHP, "New.php", "<?php\nuse Acme\\Shops\\Sh<CURSOR>;\n") == ["Acme\\Shops\\Shop"]
+    assert line_at("New.php", "<?php\nclass A {\n    use Acme\\<CURSOR>\n}\n") is None  # a trait
+
+
 def test_paths_of_go_are_those_that_other_files_import_and_the_file_uses_come_first():
     text = 'package new\n\nimport (\n\t"<CURSOR>"\n)\n\nvar Sum = fmt.Sprint(1)\n'
     assert names_at(SHOP_GO, "new/new.go", text) == ["fmt", "example.com/shop/prices"]

@@ -26,6 +26,8 @@ def facts(path: str, text: str) -> dict[str, object]:
         ("pnpm-workspace.yaml", "web"),
         ("tools/go.mod", "go"),
         ("go.work", "go"),
+        ("src/Shop.csproj", "csharp"),
+        ("Directory.Build.props", "csharp"),
         ("package-lock.json", ""),
         ("pnpm-lock.yaml", ""),
         ("go.sum", ""),
@@ -55,6 +57,37 @@ def test_values_of_other_types_are_ignored():
     assert facts("package.json", text) == {"entries": ["a"], "exports": {"./a": []}}
     text = '{"extends": 3, "compilerOptions": [], "references": [1, {"path": 2}], "include": "src"}'
     assert facts("tsconfig.json", text) == {"include": ["src"]}
+
+
+def test_the_usings_of_a_project():
+    text = """\ufeff<?xml version="1.0"?>
+        <Project Sdk="Microsoft.NET.Sdk">
+          <ItemGroup Condition="'$(Kind)' == 'x'">
+            <Using Include="Acme.Shops; Acme.Tills" />
+            <Using Include="Acme.Prices" Static="true" />
+            <Using Include="Acme.Shops" />
+            <Using Include="Acme.Long.Name" Alias="Short" />
+            <Using Include="$(RootNamespace)" />
+            <Using Remove="System.IO" />
+          </ItemGroup>
+        </Project>"""
+    assert facts("Shop.csproj", text) == {"usings": ["Acme.Shops", "Acme.Tills", "Acme.Prices"]}
+    assert facts("Shop.csproj", "<Project/>") == {}
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        ("<Project>\n<ItemGroup>", "is not valid XML on line 2"),
+        ("", "is not valid XML on line 1"),
+        ('<!DOCTYPE a [<!ENTITY b "b">]><Project/>', "contains a document type declaration"),
+    ],
+)
+def test_a_broken_project_has_one_problem(text, reason):
+    assert read_manifest("Shop.csproj", text) == (
+        "",
+        (f"`Shop.csproj` {reason}; its module names are not used. Correct the file.",),
+    )
 
 
 def test_a_go_mod_with_blocks_and_comments():

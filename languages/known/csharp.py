@@ -8,7 +8,6 @@ from ..csharp_bindings import (
     bind_arguments,
     bind_parameters,
     bind_type_constraints,
-    expression_text,
     read_declared,
     read_enum_member,
     read_foreach,
@@ -21,6 +20,7 @@ from ..csharp_bindings import (
 )
 from ..csharp_errors import read_error
 from ..csharp_types import base_types, named_type, outer_name, type_text
+from ..csharp_values import expression_text
 from ..declarations import SyntaxTable, readers_of
 from ..import_lines import CSHARP_IMPORTS
 from ..language import Language

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ..declarations import SyntaxTable, readers_of
+from ..import_lines import PHP_IMPORTS
 from ..language import Language
 from ..lexer import Lexer, Open, Rule
 from ..lexical_rules import SLASHES, block_comment, line_comment, quoted
@@ -13,8 +14,6 @@ from ..php_bindings import (
     bind_callbacks,
     bind_parameters,
     bind_results,
-    callee_text,
-    created_class,
     read_assignment,
     read_binary,
     read_case,
@@ -27,6 +26,7 @@ from ..php_bindings import (
 )
 from ..php_errors import read_error
 from ..php_types import OUTSIDE, Doc, name_text, type_text
+from ..php_values import callee_text, created_class
 from ..syntax import NodeReader, SyntaxWalk
 
 if TYPE_CHECKING:
@@ -198,6 +198,8 @@ LANGUAGES = (
         grammar=("tree_sitter_php", "language_php"),
         readers=readers_of(_TABLE),
         package_style="declared",
+        package_sign="\\",
+        import_lines=PHP_IMPORTS,
         has_outer_packages=True,
         shares_directory=True,
         test_path=r"(?:^|/)[Tt]ests?/",
