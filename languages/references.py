@@ -38,6 +38,8 @@ def is_name(node: Node) -> bool:
 def receiver_of(name: Node) -> Node | None:
     """The expression before the dot of a member, None for a name alone."""
     around = name.parent
+    if around is not None and around.type == "navigation_suffix":
+        around = around.parent
     if around is not None and around.type == "call" and around.child_by_field_name("method") == name:
         return around.child_by_field_name("receiver")
     if around is None or around.type not in _MEMBERS:
@@ -116,7 +118,7 @@ def _role_below(node: Node, around: Node) -> Role | Literal[""]:
     target, holder = node, around
     while holder.type in ("expression_list", "pattern_list", "tuple_pattern") and holder.parent is not None:
         target, holder = holder, holder.parent
-    if holder.type in _UPDATES or ("assignment" in holder.type and _field_of(holder, target) == "left"):
+    if holder.type in _UPDATES or ("assignment" in holder.type and _field_of(holder, target) in ("left", "target")):
         return "assignment"
     return ""
 
@@ -134,6 +136,8 @@ def _is_declared(around: Node, field: str) -> bool:
         return outer is not None and outer.type.endswith("declarator") and _field_of(outer, around) == "declarator"
     if around.type == "variable_declaration":
         return not field
+    if around.type in ("class_parameter", "parameter") and not field:
+        return around.child_by_field_name("name") is None
     return field == "declarator" and around.type.endswith(("declarator", "field_declaration"))
 
 
@@ -198,13 +202,17 @@ _MEMBERS = frozenset(
     {"attribute", "member_expression", "nested_identifier", "nested_type_identifier", "selector_expression"}
     | {"qualified_type", "field_access", "scoped_type_identifier", "member_access_expression", "field_expression"}
     | {"scoped_identifier", "qualified_name", "qualified_identifier", "class_constant_access_expression"}
-    | {"scope_resolution", "scoped_property_access_expression"}
+    | {"navigation_expression", "navigation_suffix", "scope_resolution", "scoped_property_access_expression"}
 )
 _CALLS_WITHOUT_FIELDS = frozenset({"call_expression", "instance_expression", "object_creation_expression"})
-_WITHOUT_FIELDS = frozenset({"class_constant_access_expression"})
-_RECEIVERS = ("object", "operand", "package", "module", "argument", "expression", "value", "path", "scope", "qualifier")
+_WITHOUT_FIELDS = frozenset({"class_constant_access_expression", "navigation_expression"})
+_RECEIVERS = (
+    *("target", "object", "operand", "package", "module", "argument", "expression", "value", "path", "scope"),
+    "qualifier",
+)
 _TRANSPARENT = frozenset(
-    {"parenthesized_expression", "non_null_expression", "await_expression", "pointer_type", "generic_type"}
+    {"directly_assignable_expression", "parenthesized_expression", "non_null_expression", "await_expression"}
+    | {"pointer_type", "generic_type"}
 )
 _KEYED = frozenset({"pair", "keyword_argument", "field_initializer", "pair_pattern"})
 _INSIDE_LITERALS = frozenset(
@@ -225,7 +233,7 @@ _IMPORTS = frozenset({"use_declaration", "namespace_use_declaration", "using_dir
 _DECORATORS = frozenset({"decorator", "marker_annotation", "annotation", "attribute_item", "attribute_list"})
 _BASES = frozenset(
     {"class_heritage", "extends_clause", "implements_clause", "extends_type_clause", "superclass", "super_interfaces"}
-    | {"delegation_specifier", "delegation_specifiers"}
+    | {"delegation_specifier", "delegation_specifiers", "inheritance_specifier"}
     | {"extends_interfaces", "base_list", "base_class_clause", "class_interface_clause", "base_clause", "trait_bounds"}
 )
 _TYPES = frozenset(

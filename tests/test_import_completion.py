@@ -107,6 +107,7 @@ def test_a_cursor_among_imported_names_has_their_module(path, text, module, type
         ("a.java", "import static org.<CURSOR>\n", "org.", ""),
         ("a.java", "import <CURSOR>\n", "", ""),
         ("a.scala", "import a.b, org.shop.<CURSOR>", "org.shop.", ""),
+        ("a.kt", "import org.shop.Ca<CURSOR>\n", "org.shop.Ca", ""),
         ("a.go", 'import "<CURSOR>', "", ""),
         ("a.lua", 'local shop = require("<CURSOR>")', "", ""),
         ("a.lua", "local shop = require 'shop.<CURSOR>", "shop.", ""),

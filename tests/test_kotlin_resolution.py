@@ -134,7 +134,7 @@ def test_extensions_of_own_and_standard_types():
         {
             "shop.sell": "shop/Shop.kt::Shop.sell",
             "name.toCart": "shop/Shop.kt::String.toCart",
-            "String().toCart().empty": "",  # a star import brings the extension; only explicit ones are read in chains
+            "String().toCart().empty": "shop/Shop.kt::Cart.empty",
             "n.toCart": "",
             "String().fold": "Paper.kt::Paper.String.fold",
         },

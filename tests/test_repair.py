@@ -45,6 +45,8 @@ FILES = {
     "ruby": "x.rb",
     "php": "x.php",
     "scala": "x.scala",
+    "kotlin": "x.kt",
+    "swift": "x.swift",
     "other": "x.txt",
 }
 

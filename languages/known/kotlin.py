@@ -6,6 +6,7 @@ import re
 from typing import TYPE_CHECKING
 
 from ..declarations import SyntaxTable, readers_of
+from ..import_lines import JAVA_IMPORTS
 from ..kotlin_bindings import (
     bind_class_parameters,
     bind_function_value,
@@ -40,6 +41,7 @@ _LEXER = Lexer(
         *block_comment("/*", "*/", nests=True),
         Rule('"""', Open("string", end='"""+', closing='"""', interpolation="${")),
         *quoted('"', interpolation="${"),
+        *quoted('"'),  # on a complete line, with its templates
         CHARACTER,
         Rule(r"`[^`\r\n]*`"),
     ),
@@ -340,6 +342,7 @@ LANGUAGES = (
         source_filter=_readable,
         readers=readers_of(_TABLE),
         family="jvm",
+        import_lines=JAVA_IMPORTS,
         shares_directory=True,
         package_style="declared",
         has_open_types=True,
