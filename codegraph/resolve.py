@@ -1,4 +1,4 @@
-"""Name resolution of expressions and calls, by the resolver of the file's language.
+"""Name resolution of expressions and calls.
 
 Owns the list of the ways to resolve a name, and the pass over the calls of a file. An ambiguous name is not resolved:
 an import, a receiver or a scope must select one definition, or the name must be unique in the repository
@@ -11,9 +11,8 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from .file_graph import MODULE_SCOPE, FileGraph
-from .generic_resolver import GenericResolver
 from .resolver import Dependency, Resolution, ResolutionSource, parse_dotted
-from .symbol_table import MODULE, has_typed_resolution
+from .symbol_table import MODULE
 from .typed_resolver import CLASS_VALUE, FUNCTION_VALUE, INSTANCE_VALUE, SUPER_VALUE, TypedResolver
 
 if TYPE_CHECKING:
@@ -51,8 +50,6 @@ def resolve(graph: CodeGraph, path: str, scope: int, dotted: str, line: int | No
     if symbols is None or not dotted:
         return ()
     within = MODULE if scope == MODULE_SCOPE else symbols.scopes[scope]
-    if not has_typed_resolution(symbols.language):
-        return GenericResolver(graph).targets(path, within, dotted)
     found = TypedResolver(graph).read(path, within, parse_dotted(dotted), line)
     if found is None or found.kind not in (CLASS_VALUE, FUNCTION_VALUE, INSTANCE_VALUE, SUPER_VALUE):
         return ()
@@ -71,11 +68,10 @@ def resolve_calls(
     symbols = source.symbols(file.path)
     if symbols is None:
         return [], set()
-    typed, generic = TypedResolver(source), GenericResolver(source)
-    has_types = has_typed_resolution(symbols.language)
-    # The same call in the same scope resolves alike, unless its first name has several values there or may belong to the
-    # object around a lambda.
-    several = {key.rpartition(".")[2] for key in symbols.lines} if has_types else set()
+    resolver = TypedResolver(source)
+    # The same call in the same scope resolves alike, unless its first name has several values there or may belong to
+    # the object around a lambda.
+    several = {key.rpartition(".")[2] for key in symbols.lines}
     any_name = symbols.has_lambdas
     known: dict[tuple[int, str, int], tuple[Resolution, ...]] = {}
     found = []
@@ -86,11 +82,8 @@ def resolve_calls(
         targets = known.get((call.scope, call.callee, line))
         if targets is None:
             within = MODULE if call.scope == MODULE_SCOPE else symbols.scopes[call.scope]
-            if has_types:
-                targets = typed.targets(file.path, within, call.callee, call.line)
-            else:
-                targets = generic.targets(file.path, within, call.callee)
+            targets = resolver.targets(file.path, within, call.callee, call.line)
             known[call.scope, call.callee, line] = targets
         for target in targets:
             found.append((index, target))
-    return found, (typed if has_types else generic).dependencies
+    return found, resolver.dependencies

@@ -1,7 +1,7 @@
 """Memoised name lookup with dependency tracking and cycle detection: the base of the name resolvers.
 
 Owns what an answer depends on, the memo table of a snapshot, and the handling of cyclic lookups. Knows no language:
-`typed_resolver` and `generic_resolver` build on it.
+`typed_resolver` builds on it.
 """
 
 from __future__ import annotations

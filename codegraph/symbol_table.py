@@ -81,10 +81,7 @@ Entry: TypeAlias = Definition | ImportedName | BoundName
 
 
 class SymbolTable:
-    """The names of one file. `entries` lists the meanings of each qualified name, in source order.
-
-    For languages of the generic resolver, "~pay" lists all definitions named pay.
-    """
+    """The names of one file. `entries` lists the meanings of each qualified name, in source order."""
 
     __slots__ = (
         *("_extensions", "_lambdas", "_members", "definitions", "entries", "global_imports", "has_lambdas"),
@@ -113,11 +110,8 @@ class SymbolTable:
                 entries[key] = [entry]
                 lines[key] = [line]
 
-        by_last_name = not has_typed_resolution(file.language)
         for definition in self.definitions:
             add(definition.qualified_name, definition, definition.start_line)
-            if by_last_name:
-                add(f"~{definition.name}", definition, definition.start_line)
         for item in file.imports:
             key = STAR_IMPORTS if item.name == STAR_IMPORTS else self.key(item.scope, item.local_name)
             add(key, ImportedName(item.local_name, item.module, item.level, item.name), item.line)
@@ -283,7 +277,7 @@ class SymbolTable:
         The key of a class is the name of each base; where interfaces are implicit, that of a method is its name.
         """
         language = language_named(self.language)
-        for definition in self.definitions if language.has_types else ():
+        for definition in self.definitions:
             if language.has_method_sets:
                 if "." in definition.qualified_name and definition.kind in FUNCTION_KINDS:
                     yield f"{language_family(self.language)}\0.{definition.name}", definition.qualified_name
@@ -394,11 +388,6 @@ def enclosing_class(symbols: SymbolTable, within: str) -> str:
 def language_family(language: str) -> str:
     """The group of languages that can call each other's definitions by name."""
     return language_named(language).family or language
-
-
-def has_typed_resolution(language: str) -> bool:
-    """Whether names are resolved with types (`typed_resolver`), and not by names alone."""
-    return language_named(language).has_types
 
 
 def package_key(language: Language, path: str, package: str) -> str:

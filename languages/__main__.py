@@ -42,7 +42,6 @@ FINDERS: dict[ModuleStyle, tuple[str, tuple[str, ...]]] = {
     "lua": ("files of the module's name", ()),
     "source": ("sourced files", ()),
     "include": ("included files", ()),
-    "class": ("files and folders of the class's name", ()),
 }
 """For each module style what imports lead to, and the manifests that are read."""
 
@@ -79,9 +78,7 @@ def _file_row(record: Language) -> Sequence[str]:
 
 def _resolution(record: Language) -> str:
     """How a name gets its meaning."""
-    if not record.readers:
-        return "words only"
-    return "resolved with types" if record.has_types else "resolved by name"
+    return "resolved with types" if record.readers else "words only"
 
 
 _KNOWN_COLUMNS = ("language", "grammar", "names are", "imports lead to", "manifests", "scripts in markup")

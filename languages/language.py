@@ -20,7 +20,7 @@ from .syntax import NodeReader
 BlockStyle = Literal["", "indentation", "braces", "end"]
 """How a block of statements ends: by a smaller indentation, a brace, or the word `end`; "" for unknown."""
 
-ModuleStyle = Literal["", "python", "web", "go", "rust", "lua", "source", "include", "class"]
+ModuleStyle = Literal["", "python", "web", "go", "rust", "lua", "source", "include"]
 """The meaning of the text of an import: the rules by which `codegraph.modules` finds the file."""
 
 PackageStyle = Literal["", "directory", "declared"]
@@ -108,7 +108,6 @@ class Language:
     has_fields_apart: bool = False  # a field and a method of a type may have the same name
     has_method_sets: bool = False  # a type implements an interface by its methods alone
     has_traits_in_scope: bool = False  # a method of a trait is known where the file imports or defines the trait
-    has_types: bool = False  # readers state the types of names, so `codegraph.typed_resolver` resolves calls
     has_bare_calls: bool = False  # a name without parentheses may be a call
     has_mixins: bool = False  # a class may get members at run time, and call those of classes that extend or include it
     has_typed_names: bool = False  # a variable whose type is unknown may be an object of the class with its name

@@ -13,7 +13,7 @@ from typing import NamedTuple
 from ..codegraph import CodeGraph, Definition, FileGraph
 from ..codegraph.file_graph import MODULE_SCOPE
 from ..codegraph.resolve import resolve
-from ..codegraph.symbol_table import DECLARATION, has_typed_resolution, is_class
+from ..codegraph.symbol_table import DECLARATION, is_class
 from ..codegraph.typed_resolver import CLASS_VALUE, FUNCTION_VALUE, TypedResolver, Value
 
 MAX_ALIASES = 20
@@ -130,7 +130,7 @@ class DefinitionIndex:
         """The members of the bases of a class, where the class has no own member of the name."""
         found: dict[tuple[str, str], None] = {}
         for path, definition in self.definitions(owner):
-            if is_class(definition) and has_typed_resolution(self.graph.files[path].language):
+            if is_class(definition):
                 owned = Value(CLASS_VALUE, path, definition.qualified_name, "")
                 member = TypedResolver(self.graph).member(owned, name)
                 if member is not None and member.kind in (CLASS_VALUE, FUNCTION_VALUE):

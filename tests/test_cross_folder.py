@@ -389,9 +389,12 @@ def test_of_several_headers_the_one_of_the_own_folder_is_included():
 
 
 def test_of_several_classes_the_one_of_the_own_folder_is_imported():
-    found = ModuleIndex(["a/src/org/Till.java", "b/src/org/Till.java", "b/src/org/Pay.java"], roots=("a", "b"))
-    assert found.find(ModuleQuery("class", "a/src", "org.Till")) == ("a/src/org/Till.java",)
-    assert found.find(ModuleQuery("class", "a/src", "org.Pay")) == ("b/src/org/Pay.java",)
+    till = "package org; public class Till { public static void open() {} }"
+    texts = {"a/src/org/Till.java": till, "b/src/org/Till.java": till, "b/src/org/Pay.java": till.replace("Till", "Pay")}
+    texts["a/src/Main.java"] = "import org.Till; import org.Pay; class Main { void run() { Till.open(); Pay.open(); } }"
+    graph = CodeGraph.build((parse_file(path, text) for path, text in texts.items()), roots=("a", "b"))
+    called = [edge.path for edge in graph.call_edges("a/src/Main.java")]
+    assert called == ["a/src/org/Till.java", "b/src/org/Pay.java"]
 
 
 def test_one_folder_resolves_as_before_the_roots_were_known():

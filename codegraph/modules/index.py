@@ -10,7 +10,6 @@ import json
 from collections.abc import Collection, Mapping
 from typing import NamedTuple
 
-from .class_name import find_class
 from .go import GoModules
 from .include import find_included
 from .lua import find_lua_module
@@ -25,7 +24,7 @@ from .web import WebModules
 class ModuleQuery(NamedTuple):
     """`module` as imported by a file in `directory`, under the rules of `kind`.
 
-    Kinds: "python" (leading dots are kept in `module`), "web", "go", "class", "include", "lua", "source", "rust"
+    Kinds: "python" (leading dots are kept in `module`), "web", "go", "include", "lua", "source", "rust"
     (`directory` is the path of the file), and "directory": the files of the directory itself whose names end with
     `module`.
     """
@@ -87,9 +86,7 @@ class ModuleIndex:
             return find_lua_module(self._tables, directory, module)
         if kind == "source":
             return find_sourced(self._tables, directory, module)
-        if kind == "include":
-            return find_included(self._tables, directory, module)
-        return find_class(self._tables, directory, module)
+        return find_included(self._tables, directory, module) if kind == "include" else ()
 
 
 def names_affected_by(path: str, before: ModuleIndex, after: ModuleIndex) -> set[str]:

@@ -81,6 +81,5 @@ LANGUAGES = (
         own_object="",
         index_method="operator[]",
         builtins=_BUILTINS,
-        has_types=True,
     ),
 )

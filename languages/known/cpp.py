@@ -53,7 +53,6 @@ LANGUAGES = (
         element_methods=_ELEMENT_METHODS,
         identity_methods="get lock release second value value_or",
         index_method="operator[]",
-        has_types=True,
         has_globals=True,
     ),
 )

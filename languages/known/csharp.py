@@ -327,7 +327,6 @@ LANGUAGES = (
         element_methods=_ELEMENT_METHODS,
         collection_methods=_COLLECTION_METHODS,
         identity_methods="AsTask ConfigureAwait GetAwaiter GetResult Result Value",
-        has_types=True,
         declares_all=True,
         project_ending=".csproj",
         import_lines=CSHARP_IMPORTS,

@@ -187,7 +187,6 @@ LANGUAGES = (
         test_ending="_test.go",
         own_object="",
         builtins=_BUILTINS,
-        has_types=True,
         has_method_sets=True,
     ),
 )

@@ -253,7 +253,6 @@ LANGUAGES = (
         element_methods=_ELEMENT_METHODS,
         collection_methods=_COLLECTION_METHODS,
         identity_methods=_IDENTITY_METHODS,
-        has_types=True,
         has_interfaces=True,
         declares_all=True,
         has_typed_names=True,

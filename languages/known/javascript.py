@@ -616,7 +616,6 @@ LANGUAGES = (
         builtins=_BUILTINS,
         element_methods="at find findLast get pop shift",
         collection_methods="concat filter reverse slice sort splice toReversed toSorted values",
-        has_types=True,
         has_interfaces=True,
         has_block_scopes=True,
         has_globals=True,

@@ -356,7 +356,6 @@ LANGUAGES = (
         element_methods=_ELEMENT_METHODS,
         collection_methods=_COLLECTION_METHODS,
         identity_methods="await getOrThrow orElseThrow",
-        has_types=True,
         declares_all=True,
         has_interfaces=True,
     ),

@@ -149,7 +149,6 @@ LANGUAGES = (
         own_object="self",
         new_method="new",
         builtins=_BUILTINS,
-        has_types=True,
         has_globals=True,
     ),
 )

@@ -214,7 +214,6 @@ LANGUAGES = (
         builtins=_BUILTINS,
         element_methods="current end find findOneBy first firstWhere get last offsetGet pop reduce shift sole",
         collection_methods="all filter reject reverse slice sort sortBy sortByDesc take toArray unique values where",
-        has_types=True,
         has_interfaces=True,
         has_typed_names=True,
         declares_all=True,

@@ -411,6 +411,5 @@ LANGUAGES = (
         builtins=" ".join(dir(builtins)),
         element_methods="get pop popleft setdefault",
         collection_methods="copy difference intersection union values",
-        has_types=True,
     ),
 )

@@ -268,6 +268,5 @@ LANGUAGES = (
         has_mixins=True,
         has_typed_names=True,
         has_interfaces=True,
-        has_types=True,
     ),
 )

@@ -384,7 +384,6 @@ LANGUAGES = (
         has_extensions=True,
         has_fields_apart=True,
         has_traits_in_scope=True,
-        has_types=True,
         has_interfaces=True,
         has_globals=True,
         global_kinds="macro",

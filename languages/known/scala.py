@@ -338,7 +338,6 @@ LANGUAGES = (
         element_methods=_ELEMENT_METHODS,
         collection_methods=_COLLECTION_METHODS,
         identity_methods=_IDENTITY_METHODS,
-        has_types=True,
         has_interfaces=True,
         has_bare_calls=True,
         declares_all=True,

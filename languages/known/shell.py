@@ -120,7 +120,6 @@ LANGUAGES = (
         test_path=r"(?:^|/)tests?/",
         own_object="",
         builtins=_BUILTINS,
-        has_types=True,
         has_globals=True,
     ),
     Language("fish", suffixes="fish", lexer=HASH_LEXER, comment_tokens=("#",)),

@@ -229,7 +229,6 @@ LANGUAGES = (
         collection_methods=(
             "dropFirst dropLast filter lazy makeIterator prefix reversed shuffled sorted suffix union values"
         ),
-        has_types=True,
         has_interfaces=True,
         declares_all=True,
     ),

@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from ...codegraph.modules import directory_of
-from ...codegraph.symbol_table import has_typed_resolution, is_class
+from ...codegraph.symbol_table import is_class
 from ...languages import language_named
 from ...languages.references import Role
 from ...retrieval import RepositoryIndex
@@ -103,19 +103,11 @@ def _calls_of(context: QuestionContext, subject: Subject) -> Iterator[Finding]:
         several = f" ({len(definitions)} definitions)" if len(definitions) > 1 else ""
         names = name_list((call.enclosing for call in resolved if call.enclosing), 6)
         text = f"`{name}`{several} is called at {locations(resolved)}{', in ' if names else ''}{names}."
-        text += _resolved_by_name(context, definitions)
         yield cut_finding(text, (_call_item(context, call, last) for call in resolved), len(resolved))
     if unresolved:
         text = f"Unresolved calls of the name `{last}`: {locations(unresolved)}."
         shown = [_call_item(context, call, last) for call in unresolved[:MOST_SHOWN]]
         yield Finding(text, tuple(shown), complete=False)
-
-
-def _resolved_by_name(context: QuestionContext, definitions: Sequence[NamedDefinition]) -> str:
-    """A sentence on the languages of the definitions whose names are resolved without types."""
-    names = {context.index.graph.files[named.path].language for named in definitions}
-    untyped = sorted(language_named(name).written for name in names if not has_typed_resolution(name))
-    return f" Calls in {' and '.join(untyped)} are resolved by name." if untyped else ""
 
 
 def _uses_of(context: QuestionContext, subject: Subject) -> Iterator[Finding]:
@@ -130,9 +122,8 @@ def _uses_of(context: QuestionContext, subject: Subject) -> Iterator[Finding]:
         yield _use_finding(context, text, found.resolved, last, MOST_SHOWN)
     n_shown = N_BY_NAME if found.resolved else MOST_SHOWN
     if found.by_name:
-        is_typed = any(has_typed_resolution(context.index.graph.files[use.path].language) for use in found.by_name)
-        why = "what it refers to is unknown" if is_typed else "names of these files are not resolved with types"
-        text = f"`{last}` is mentioned by name at {locations(found.by_name)}; {why}.{'' if found.resolved else unread}"
+        text = f"`{last}` is mentioned by name at {locations(found.by_name)}; what it refers to is unknown."
+        text += "" if found.resolved else unread
         yield _use_finding(context, text, found.by_name, last, n_shown)
 
 
@@ -246,7 +237,6 @@ def _callees(context: QuestionContext) -> Iterator[Finding]:
                 reasons = ((line, f"`{symbol}` calls `{_name_of(target)}`") for line, target in called)
                 shown = (context.line(named.path, line, reason, symbol, 0, 0) for line, reason in reasons)
                 text = f"`{name}` calls {name_list(_name_of(target) for _, target in called)}."
-                text += _resolved_by_name(context, [named])
                 yield cut_finding(text, shown, len(called))
 
 

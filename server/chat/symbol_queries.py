@@ -16,7 +16,7 @@ from typing import Literal
 from ...codegraph import Call
 from ...codegraph.file_graph import MODULE_SCOPE
 from ...codegraph.resolver import parse_dotted
-from ...codegraph.symbol_table import MODULE, has_typed_resolution, is_class
+from ...codegraph.symbol_table import MODULE, is_class
 from ...codegraph.typed_resolver import CLASS_VALUE, FUNCTION_VALUE, OUTSIDE_VALUE, TypedResolver, Value
 from ...languages import language_named
 from ...retrieval import RepositoryIndex
@@ -95,8 +95,6 @@ def _may_call(
 ) -> bool:
     """Whether an unresolved call may be of a definition that is a member of a class, or is none."""
     language = index.graph.files[path].language
-    if not has_typed_resolution(language):
-        return True
     parts = parse_dotted(call.callee)
     value = resolver.read(path, _scope_name(index, path, call.scope) or MODULE, parts[:-1] or parts, call.line)
     if value is not None and value.kind == OUTSIDE_VALUE:
@@ -156,7 +154,7 @@ def subclasses(index: RepositoryIndex, name: str, definitions: Sequence[NamedDef
 def _may_extend(resolver: TypedResolver, named: NamedDefinition, name: str, known: Collection[tuple[str, str]]) -> bool:
     """Whether a base `name` of a class is one of the known classes, or has an unknown meaning."""
     symbols = resolver.symbols(named.path)
-    if not known or symbols is None or not has_typed_resolution(symbols.language):
+    if not known or symbols is None:
         return True
     around = named.definition.qualified_name.rpartition(".")[0]
     for base in named.definition.bases:

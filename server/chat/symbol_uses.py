@@ -17,7 +17,7 @@ from tree_sitter import Node, Parser
 from ...codegraph.file_graph import MODULE_SCOPE, FileGraph
 from ...codegraph.modules import directory_of
 from ...codegraph.resolver import parse_dotted
-from ...codegraph.symbol_table import STAR_IMPORTS, Entry, ImportedName, SymbolTable, has_typed_resolution, is_class
+from ...codegraph.symbol_table import STAR_IMPORTS, Entry, ImportedName, SymbolTable, is_class
 from ...codegraph.syntax import TOO_SLOW
 from ...codegraph.typed_resolver import (
     CLASS_VALUE,
@@ -219,7 +219,7 @@ class _Checker:
     def _verdict(self, path: str, node: Node, role: Role, line: int) -> bool | None:
         """True for the symbol, False when it may be the symbol, None for another one."""
         symbols = self.index.graph.symbols(path)
-        if symbols is None or not has_typed_resolution(symbols.language) or not self.symbol.paths:
+        if symbols is None or not self.symbol.paths:
             return False
         scope = symbols.scope_at(line)
         within = "" if scope == MODULE_SCOPE else symbols.scopes[scope]
