@@ -20,7 +20,8 @@ from .modules import ModuleQuery, directory_of
 from .modules.paths import import_endings, normalised
 from .symbol_table import NAMESPACE_KINDS, STAR_IMPORTS, ImportedName, SymbolTable, language_family, package_key
 from .syntax import parse_file
-from .typed_resolver import DEFAULT_EXPORT, MODULE_VALUE, TypedResolver, Value
+from .typed_resolver import TypedResolver
+from .values import DEFAULT_EXPORT, MODULE_VALUE, Value
 
 MAX_IMPORTERS = 400
 """Files with an import of a module that are counted, nearest first."""

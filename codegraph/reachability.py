@@ -14,15 +14,8 @@ from .file_graph import MODULE_SCOPE, Definition
 from .modules import directory_of
 from .resolver import parse_dotted
 from .symbol_table import MODULE, STAR_IMPORTS, ImportedName, SymbolTable
-from .typed_resolver import (
-    CLASS_VALUE,
-    FUNCTION_VALUE,
-    INSTANCE_VALUE,
-    MODULE_VALUE,
-    SUPER_VALUE,
-    TypedResolver,
-    Value,
-)
+from .typed_resolver import TypedResolver
+from .values import CLASS_VALUE, FUNCTION_VALUE, INSTANCE_VALUE, MODULE_VALUE, SUPER_VALUE, Value
 
 if TYPE_CHECKING:
     from .graph import CodeGraph

@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING
 from .file_graph import MODULE_SCOPE, FileGraph
 from .resolver import Dependency, Resolution, ResolutionSource, parse_dotted
 from .symbol_table import MODULE
-from .typed_resolver import CLASS_VALUE, FUNCTION_VALUE, INSTANCE_VALUE, SUPER_VALUE, TypedResolver
+from .typed_resolver import TypedResolver
+from .values import CLASS_VALUE, FUNCTION_VALUE, INSTANCE_VALUE, SUPER_VALUE
 
 if TYPE_CHECKING:
     from .graph import CodeGraph

@@ -14,7 +14,8 @@ from ..codegraph import CodeGraph, Definition, FileGraph
 from ..codegraph.file_graph import MODULE_SCOPE
 from ..codegraph.resolve import resolve
 from ..codegraph.symbol_table import DECLARATION, is_class
-from ..codegraph.typed_resolver import CLASS_VALUE, FUNCTION_VALUE, TypedResolver, Value
+from ..codegraph.typed_resolver import TypedResolver
+from ..codegraph.values import CLASS_VALUE, FUNCTION_VALUE, Value
 
 MAX_ALIASES = 20
 """The files that are asked for the meaning of an alias."""

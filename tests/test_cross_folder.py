@@ -390,7 +390,11 @@ def test_of_several_headers_the_one_of_the_own_folder_is_included():
 
 def test_of_several_classes_the_one_of_the_own_folder_is_imported():
     till = "package org; public class Till { public static void open() {} }"
-    texts = {"a/src/org/Till.java": till, "b/src/org/Till.java": till, "b/src/org/Pay.java": till.replace("Till", "Pay")}
+    texts = {
+        "a/src/org/Till.java": till,
+        "b/src/org/Till.java": till,
+        "b/src/org/Pay.java": till.replace("Till", "Pay"),
+    }
     texts["a/src/Main.java"] = "import org.Till; import org.Pay; class Main { void run() { Till.open(); Pay.open(); } }"
     graph = CodeGraph.build((parse_file(path, text) for path, text in texts.items()), roots=("a", "b"))
     called = [edge.path for edge in graph.call_edges("a/src/Main.java")]

@@ -17,7 +17,8 @@ from ...codegraph import Call
 from ...codegraph.file_graph import MODULE_SCOPE
 from ...codegraph.resolver import parse_dotted
 from ...codegraph.symbol_table import MODULE, is_class
-from ...codegraph.typed_resolver import CLASS_VALUE, FUNCTION_VALUE, OUTSIDE_VALUE, TypedResolver, Value
+from ...codegraph.typed_resolver import TypedResolver
+from ...codegraph.values import CLASS_VALUE, FUNCTION_VALUE, OUTSIDE_VALUE, Value
 from ...languages import language_named
 from ...retrieval import RepositoryIndex
 from ...retrieval.definition_index import NamedDefinition

@@ -19,15 +19,8 @@ from ...codegraph.modules import directory_of
 from ...codegraph.resolver import parse_dotted
 from ...codegraph.symbol_table import STAR_IMPORTS, Entry, ImportedName, SymbolTable, is_class
 from ...codegraph.syntax import TOO_SLOW
-from ...codegraph.typed_resolver import (
-    CLASS_VALUE,
-    FUNCTION_VALUE,
-    INSTANCE_VALUE,
-    MODULE_VALUE,
-    SUPER_VALUE,
-    TypedResolver,
-    Value,
-)
+from ...codegraph.typed_resolver import TypedResolver
+from ...codegraph.values import CLASS_VALUE, FUNCTION_VALUE, INSTANCE_VALUE, MODULE_VALUE, SUPER_VALUE, Value
 from ...languages import Language, dotted_name, grammar, language_named
 from ...languages.references import Role, is_name, literal_type, receiver_of, role_of
 from ...retrieval import RepositoryIndex
