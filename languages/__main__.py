@@ -20,7 +20,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from .language import Language, ModuleStyle
+from .language import Language
+from .name_rules import ModuleStyle
 from .table import LANGUAGES
 
 ROOT = Path(__file__).resolve().parent.parent
