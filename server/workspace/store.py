@@ -38,7 +38,7 @@ from ...errors import ControlFlow, StoreError
 from ...llm.disk import regular_descriptor, remove_abandoned, replacing
 from ...llm.private_files import private_folder
 
-STORE_VERSION = 3
+STORE_VERSION = 4
 """History: 1, the first. 2, file records contain the file's identity, which detects a replaced file."""
 
 CACHE_VARIABLE = "WEFT_CACHE_DIR"
