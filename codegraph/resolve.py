@@ -73,8 +73,8 @@ def resolve_calls(
         return [], set()
     typed, generic = TypedResolver(source), GenericResolver(source)
     has_types = has_typed_resolution(symbols.language)
-    # The same call in the same scope resolves alike, unless its first name has several values there or may belong to the
-    # object around a lambda.
+    # The same call in the same scope resolves alike, unless its first name has several values there or may belong to
+    # the object around a lambda.
     several = {key.rpartition(".")[2] for key in symbols.lines} if has_types else set()
     any_name = symbols.has_lambdas
     known: dict[tuple[int, str, int], tuple[Resolution, ...]] = {}

@@ -560,7 +560,7 @@ class TypedResolver(Resolver):
         while scope != MODULE:
             # Members of a class come after those of an object around a lambda in it, local names before them.
             lambda_first = line is not None and symbols.has_lambdas and symbols.is_class(scope)
-            if lambda_first:
+            if line is not None and lambda_first:
                 found = self._member_of_lambda(path, scope, name, symbols, line)
                 if found is not None:
                     return found
@@ -1228,9 +1228,9 @@ class TypedResolver(Resolver):
         if entry.how == "annotation":
             return self._typed(path, entry.scope, entry.value)
         scope, parts = entry.scope, parse_dotted(entry.value)
-        if key == f"{scope}.{parts[0].name}" and (entry.how == "call" or len(parts) > 1):
-            if self._rules(path).has_implicit_object:
-                scope = scope.rpartition(".")[0]  # `val shop = shop()`, `let shop = shop.copy` read outer names
+        is_own_name = key == f"{scope}.{parts[0].name}" and (entry.how == "call" or len(parts) > 1)
+        if is_own_name and self._rules(path).has_implicit_object:
+            scope = scope.rpartition(".")[0]  # `val shop = shop()`, `let shop = shop.copy` read outer names
         if entry.how == "call" and "." in entry.value and self._rules(path).receiver_types:
             value = self.read(path, scope, parse_dotted(f"{entry.value}()"))
         else:
