@@ -464,5 +464,6 @@ def test_open_brackets_are_closed(text: str, expected: str):
 
 def test_a_text_that_takes_the_grammar_minutes_is_stopped():
     body = "        val a = scope.get<Shop>()\n" * 12
-    text = f"`e` module {{\n scope(x) {{\n }}.koin\n ` f(s.get<A>(), s.get<A>())\n )\n }}.koin\n{body}\n fun `can't`() {{\n val k = f\n"
+    head = "`e` module {\n scope(x) {\n }.koin\n ` f(s.get<A>(), s.get<A>())\n )\n }.koin\n"
+    text = f"{head}{body}\n fun `can't`() {{\n val k = f\n"
     assert parse_file("Shop.kt", text).n_lines == text.count("\n")
