@@ -315,7 +315,8 @@ class SymbolTable:
                 types.add(index)
         owners = {self.scopes[index] for index in namespaces if index != MODULE_SCOPE} | {MODULE}
         for key, entries in self.entries.items():
-            if isinstance(entries[0], BoundName) and key.rpartition(".")[0] in owners:
+            owner, _, name = key.rpartition(".")
+            if isinstance(entries[0], BoundName) and owner in owners and name.isidentifier():
                 names.add(key)
         language = language_named(self.language)
         return (

@@ -138,7 +138,7 @@ def _binary_value(walk: SyntaxWalk, node: Node, nesting: int) -> tuple[str, str]
 
 
 def generic_call(node: Node) -> tuple[Node, Node, Node] | None:
-    """The callee, the type argument and the lambda of `f<Shop> { … }`, which the grammar reads as `(f < Shop) > {…}`."""
+    """The callee, the type argument and the lambda of `f<Shop> { … }`, which reads as `(f < Shop) > {…}`."""
     left, right = node.child_by_field_name("left"), node.child_by_field_name("right")
     if left is None or right is None or right.type != "lambda_literal" or left.type != "binary_expression":
         return None

@@ -460,3 +460,10 @@ def test_texts_on_which_the_grammar_never_ends_are_completed(text: str):
 )
 def test_open_brackets_are_closed(text: str, expected: str):
     assert closed(text.encode(), LANGUAGES["kotlin"].lexer, "null").decode() == expected
+
+
+def test_a_text_that_takes_the_grammar_minutes_is_stopped():
+    body = "        val a = scope.get<Shop>()\n" * 12
+    head = "`e` module {\n scope(x) {\n }.koin\n ` f(s.get<A>(), s.get<A>())\n )\n }.koin\n"
+    text = f"{head}{body}\n fun `can't`() {{\n val k = f\n"
+    assert parse_file("Shop.kt", text).n_lines == text.count("\n")

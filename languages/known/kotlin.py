@@ -9,10 +9,6 @@ from ..declarations import SyntaxTable, readers_of
 from ..import_lines import JAVA_IMPORTS
 from ..kotlin_bindings import (
     bind_class_parameters,
-    bind_function_value,
-    bind_lambda,
-    bind_lambda_types,
-    bind_parameters,
     bind_receiver,
     bind_result,
     bind_type_parameters,
@@ -23,6 +19,7 @@ from ..kotlin_bindings import (
     read_property,
     read_when,
 )
+from ..kotlin_lambdas import bind_function_value, bind_lambda, bind_lambda_types, bind_parameters
 from ..kotlin_types import TYPES, base_types, declared_type, name_of, qualified_name, receiver_name, type_text
 from ..kotlin_values import adds_lambda, expression_text, generic_call, parts_of_call
 from ..language import Language
@@ -52,7 +49,8 @@ _LEXER = Lexer(
 
 _CONSTRUCTOR = re.compile(
     rb"(\bclass[ \t]+\w{1,99}(?:<[^<>\n]{0,200}>)?)"
-    rb"([ \t]+(?:@\w{1,99}[ \t]+)?(?:(?:actual|expect|internal|private|protected|public)[ \t]+){0,3}constructor)(?=[ \t]*\()"
+    rb"([ \t]+(?:@\w{1,99}[ \t]+)?(?:(?:actual|expect|internal|private|protected|public)[ \t]+){0,3}constructor)"
+    rb"(?=[ \t]*\()"
 )
 
 
@@ -63,9 +61,9 @@ _END_OF_BODY = re.compile(rb"(?<=[^\s{;>]) \}")
 def _readable(source: bytes) -> bytes:
     """The source without the words before a primary constructor, with closed brackets and a line break at its end.
 
-    The grammar reads `open class A protected constructor() {}` as an expression in some places, and never ends on a text
-    like `class A`, a new line, and `@Suppress("x`, where no line break follows. It wants a semicolon at the end of a
-    class body on one line.
+    The grammar reads `open class A protected constructor() {}` as an expression in some places, and never ends on a
+    text like `class A`, a new line, and `@Suppress("x`, where no line break follows. It wants a semicolon at the end of
+    a class body on one line.
     """
     if b"constructor" in source:
         source = _CONSTRUCTOR.sub(lambda found: found[1] + b" " * len(found[2]), source)
@@ -235,8 +233,8 @@ def _read_infix(walk: SyntaxWalk, node: Node) -> None:
             define(walk, node, name, walk.text(parts[1]))
         return
     if len(parts) == 3 and parts[1].type == "identifier":
-        receiver, name = expression_text(walk, parts[0]), name_of(walk, parts[1])
-        walk.add_call(node, f"{receiver}.{name}" if receiver and receiver[0] != "?" else f"?.{name}")
+        receiver, method = expression_text(walk, parts[0]), name_of(walk, parts[1])
+        walk.add_call(node, f"{receiver}.{method}" if receiver and receiver[0] != "?" else f"?.{method}")
 
 
 def _read_generic_call(walk: SyntaxWalk, node: Node) -> None:
@@ -305,7 +303,8 @@ _BUILTINS = (
     " isNullOrBlank isNullOrEmpty iterator joinToString last lastIndexOf lastOrNull launch lazy let linkedMapOf listOf"
     " listOfNotNull lowercase map mapIndexed mapNotNull mapOf maxOf maxOrNull minOf minOrNull minus mutableListOf"
     " mutableMapOf mutableSetOf next none onEach or orEmpty padStart partition plus print println put putAll"
-    " readLine reduce remove removeAll removeAt removePrefix removeSuffix repeat replace require requireNotNull reversed"
+    " readLine reduce remove removeAll removeAt removePrefix removeSuffix repeat replace require requireNotNull"
+    " reversed"
     " run runBlocking runCatching sequence sequenceOf set setOf setValue shl shr single size sleep sort sortBy sorted"
     " sortedBy split startsWith subList substring sum sumOf synchronized take takeIf takeUnless takeWhile to toBoolean"
     " toByte toByteArray toChar toCharArray toDouble toFloat toInt toIntOrNull toList toLong toLongOrNull toMap"

@@ -189,12 +189,15 @@ _TABLE = SyntaxTable(
 
 _BUILTINS = (
     "Any AnyObject Array Bool Character Codable Comparable Data Date Decodable Dictionary Double Encodable Equatable"
-    " Error Float Hashable Identifiable Int Never Optional Result Sendable Sequence Set String Substring Task UInt UInt8"
+    " Error Float Hashable Identifiable Int Never Optional Result Sendable Sequence Set String Substring Task UInt"
+    " UInt8"
     " URL UUID Void abs add allSatisfy append assert assertionFailure cancel compactMap contains count description drop"
-    " dropFirst dropLast dump failure encode enumerated fatalError filter first firstIndex flatMap forEach hash hasPrefix"
+    " dropFirst dropLast dump failure encode enumerated fatalError filter first firstIndex flatMap forEach hash"
+    " hasPrefix"
     " hasSuffix index insert isEmpty joined keys last load lowercased map max min next popLast precondition"
     " preconditionFailure prefix print reduce remove removeAll removeFirst removeLast removeValue replacingOccurrences"
-    " reserveCapacity resume reversed send shuffled sink sort sorted split start stop store stride subscript success suffix"
+    " reserveCapacity resume reversed send shuffled sink sort sorted split start stop store stride subscript success"
+    " suffix"
     " suspend swap type union update uppercased values withUnsafeBytes zip"
 )
 """Names of the standard library and of Foundation, and of their members, which mean nothing in a repository when the
