@@ -52,6 +52,26 @@ def receiver_of(name: Node) -> Node | None:
     return first if around.type in _WITHOUT_FIELDS and first is not None and first != name else None
 
 
+def receiver_in_macro(name: Node) -> bytes | None:
+    """The text before the dot of a member in the arguments of a macro, which are tokens without a tree.
+
+    b"" for an expression that is no chain of names and calls, None for a name without a dot and outside of macros.
+    """
+    around, dot = name.parent, name.prev_sibling
+    if around is None or around.type != "token_tree" or dot is None or dot.type not in _DOTS:
+        return None
+    first = link = dot
+    while link is not None and link.type in _DOTS:
+        token = link.prev_sibling
+        while token is not None and token.type in ("?", "token_tree"):
+            token = token.prev_sibling
+        if token is None or not (is_name(token) or token.type in _PATH_ROOTS):
+            break
+        first, link = token, token.prev_sibling
+    text = around.text or b""
+    return text[first.start_byte - around.start_byte : dot.start_byte - around.start_byte]
+
+
 def literal_type(name: Node) -> Node | None:
     """The type of the composite literal, or the callee of the call, in which the name is a key; None for others."""
     node = name.parent
@@ -68,6 +88,8 @@ def role_of(name: Node) -> Role:
     around = outer.parent
     if around is None:
         return "read"
+    if around.type == "token_tree" and _is_called_in_macro(name):
+        return "call"
     if _is_receiver(outer):
         return "declaration"
     is_type = name.type == "type_identifier" or _field_of(around, outer) in ("type", "return_type", "returns")
@@ -121,6 +143,11 @@ def _role_below(node: Node, around: Node) -> Role | Literal[""]:
     if holder.type in _UPDATES or ("assignment" in holder.type and _field_of(holder, target) in ("left", "target")):
         return "assignment"
     return ""
+
+
+def _is_called_in_macro(name: Node) -> bool:
+    after = name.next_sibling
+    return after is not None and (after.type == "!" or (after.type == "token_tree" and after.child(0).type == "("))
 
 
 def _method(call: Node | None) -> bytes:
@@ -204,6 +231,8 @@ _MEMBERS = frozenset(
     | {"scoped_identifier", "qualified_name", "qualified_identifier", "class_constant_access_expression"}
     | {"navigation_expression", "navigation_suffix", "scope_resolution", "scoped_property_access_expression"}
 )
+_DOTS = frozenset({".", "::"})
+_PATH_ROOTS = frozenset({"self", "super", "crate"})
 _CALLS_WITHOUT_FIELDS = frozenset({"call_expression", "instance_expression", "object_creation_expression"})
 _WITHOUT_FIELDS = frozenset({"class_constant_access_expression", "navigation_expression"})
 _RECEIVERS = (

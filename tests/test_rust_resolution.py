@@ -427,6 +427,22 @@ def test_macros_and_functions_of_the_repository():
     )
 
 
+def test_names_in_macros_may_be_keywords_elsewhere():
+    check(
+        """
+        #- src/main.rs
+        struct Shop;
+        impl Shop { fn default() -> Shop {} fn union(&self) {} fn gen() {} }
+        fn run(s: Shop) { all![Shop::default(), s.union(), Shop::gen(), Shop::default().union()]; }
+        """,
+        "Shop.default -> src/main.rs::Shop.default (class attribute)",
+        "s.union -> src/main.rs::Shop.union (typed local)",
+        "Shop.gen -> src/main.rs::Shop.gen (class attribute)",
+        "Shop.default -> src/main.rs::Shop.default (class attribute)",
+        "Shop.default().union -> src/main.rs::Shop.union (returned type)",
+    )
+
+
 def test_a_wrapper_type_of_the_repository_has_the_methods_of_its_target():
     check(
         """

@@ -419,6 +419,7 @@ def test_a_missing_call_is_not_claimed_for_languages_without_a_reader():
         ("a.swift", "func f() { a.rate(); rate() }", []),
         ("a.php", "<?php class A extends rate { private rate $x; } enum E { case rate; }", ["base", "type"]),
         ("a.rs", "fn f(x: rate) -> i32 { pay(rate) } // rate", ["argument", "type"]),
+        ("a.rs", "fn f() { all![rate, rate(1), rate!(2)]; } #[derive(rate)] struct S;", ["decorator", "read"]),
         ("a.rb", 'pay(rate) # rate\nx = "rate"', ["argument"]),
         ("a.php", "<?php pay($shop->rate); // rate", ["argument"]),
         ("a.js", "x = { rate: 1, y: rate, [`rate`]: `${rate}` }", ["key", "read"]),
@@ -431,6 +432,27 @@ def test_the_syntax_tree_gives_a_name_its_role(path, text, roles):
     index = RepositoryIndex.build([(parse_file(path, text), slice_file(path, text))])
     found = uses(index, Symbol("rate")).found
     assert sorted({use.role for use in found}) == roles
+
+
+def test_members_in_the_arguments_of_a_macro_of_rust_are_used():
+    index = index_of(
+        """
+        #- src/main.rs
+        enum Kind { Open, Closed }
+        enum Other { Open }
+        struct Shop { kind: Kind }
+        impl Shop { fn own(&self) -> Other {} }
+        fn run(s: Shop) {
+            assert_eq!(Kind::Open, s.kind);
+            assert_eq!(Other::Open, s.own());
+            dbg!(self::Kind::Open, s.own()?.kind, (1 + 2).kind);
+        }
+        """
+    )
+    assert reasons(ask(index, "Where is Kind::Open used?").findings[0]) == ["reads `Open` in `run`"] * 2
+    resolved, by_name = ask(index, "Where is Shop.kind used?").findings[:2]
+    assert [(item.start_line, item.reason) for item in resolved.items] == [(5, "reads `kind` in `run`")]
+    assert by_name.text == "`kind` is mentioned by name at 1 location; what it refers to is unknown."
 
 
 @pytest.mark.parametrize("command", ["where", "explain"])

@@ -213,7 +213,7 @@ def _read_token_tree(walk: SyntaxWalk, node: Node) -> None:
     for at in range(1, len(tokens)):
         kind = tokens[at].type
         if kind == "token_tree":
-            if tokens[at - 1].type == "identifier" and _opens(walk, tokens[at]):
+            if tokens[at - 1].type in _NAME_TOKENS and _opens(walk, tokens[at]):
                 _read_loose_call(walk, tokens, at - 1)
         elif kind == "let":
             _read_loose_let(walk, tokens, at + 1)
@@ -274,7 +274,7 @@ def _read_loose_let(walk: SyntaxWalk, tokens: list[Node], at: int) -> None:
         while last > at + 2 and (tokens[last].type == "?" or _is_called(walk, tokens[last])):
             is_call = is_call or tokens[last].type == "token_tree"
             last -= 1
-        if tokens[last].type == "identifier":
+        if tokens[last].type in _NAME_TOKENS:
             text, start = _loose_chain(walk, tokens, last)
             first = at + 2 + (tokens[at + 2].type == "&") + (tokens[at + 3].type == "mutable_specifier")
             value = known("call" if is_call else "alias", text) if start == first else UNKNOWN
@@ -289,7 +289,10 @@ def _is_called(walk: SyntaxWalk, token: Node) -> bool:
     return token.type == "token_tree" and _opens(walk, token)
 
 
-_PATH_TOKENS = frozenset({"identifier", "self", "super", "crate"})
+_NAME_TOKENS = frozenset({"identifier", "default", "gen", "union"})
+"""A name, and keywords that are names in most places: `Shop::default()`."""
+
+_PATH_TOKENS = _NAME_TOKENS | {"self", "super", "crate"}
 _TABLE = SyntaxTable(
     definitions={"macro_definition": "macro"},
     calls={},

@@ -22,7 +22,7 @@ from ...codegraph.syntax import TOO_SLOW
 from ...codegraph.typed_resolver import TypedResolver
 from ...codegraph.values import CLASS_VALUE, FUNCTION_VALUE, INSTANCE_VALUE, MODULE_VALUE, SUPER_VALUE, Value
 from ...languages import Language, dotted_name, grammar, language_named
-from ...languages.references import Role, is_name, literal_type, receiver_of, role_of
+from ...languages.references import Role, is_name, literal_type, receiver_in_macro, receiver_of, role_of
 from ...retrieval import RepositoryIndex
 from ...retrieval.definition_index import NamedDefinition, ValueBinding
 from ...retrieval.questions import is_test
@@ -219,19 +219,21 @@ class _Checker:
         if node.type in _OWN_ATTRIBUTES:
             return self._is_member(self.resolver.object_around(path, within))
         if role == "key" and (named := literal_type(node)) is not None:
-            return self._is_member(self._value(path, within, named, line))
+            return self._is_member(self._value(path, within, named.text or b"", line))
+        in_macro = receiver_in_macro(node)
+        if in_macro is not None:
+            return self._is_member(self._value(path, within, in_macro, line))
         receiver = receiver_of(node)
         if receiver is not None and receiver.type in _OUTSIDE:
             return None
         if receiver is not None:
-            return self._is_member(self._value(path, within, receiver, line))
+            return self._is_member(self._value(path, within, receiver.text or b"", line))
         if role == "key" and not node.type.startswith("shorthand"):
             return False if self.symbol.owners else None
         return self._is_name(path, within, symbols, node, role, line)
 
-    def _value(self, path: str, within: str, node: Node, line: int) -> Value | None:
-        text = (node.text or b"").decode("utf-8", "replace")
-        dotted = dotted_name(text)
+    def _value(self, path: str, within: str, text: bytes, line: int) -> Value | None:
+        dotted = dotted_name(text.decode("utf-8", "replace"))
         value = self.resolver.read(path, within, parse_dotted(dotted), line) if dotted else None
         return self.resolver.result(value) if value is not None and value.kind == FUNCTION_VALUE else value
 
