@@ -12,8 +12,8 @@ from tree_sitter import Parser
 from weft.codegraph import FileGraph, parse_file
 from weft.codegraph.file_graph import MODULE_SCOPE
 from weft.languages import LANGUAGES, grammar
-from weft.languages.cpp_conditionals import without_conditionals
-from weft.languages.cpp_macros import without_macros
+from weft.languages.cpp.conditionals import without_conditionals
+from weft.languages.cpp.macros import without_macros
 
 
 def parsed(text: str, path: str = "a.cc") -> FileGraph:

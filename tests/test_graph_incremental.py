@@ -226,9 +226,9 @@ DECLARING = {
         "import a.Shop",
         "import a.addUp as add",
         "open class Till { fun closeDown() {} }",
-        "class Shop(val held: Till) : Till() { fun payAll() = closeDown()\n companion object { fun openUp() = Shop(Till()) } }",
+        "class Shop(val held: Till) : Till() { fun payAll() = closeDown()\n companion object { fun open() = Shop(Till()) } }",
         "fun Shop.addUp(): Shop { payAll(); return this }",
-        "class Use { fun go(s: Shop) { s.addUp().held.closeDown(); Shop.openUp().payAll(); s.apply { payAll() } } }",
+        "class Use { fun go(s: Shop) { s.addUp().held.closeDown(); Shop.open().payAll(); s.apply { payAll() } } }",
         "class Main { void go(a.Shop s) { s.payAll(); new a.Till().closeDown(); } }",
     ),
     ("Sources/Shop.swift", "Sources/Till.swift", "Tests/Use.swift"): (

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from weft.codegraph import FileGraph, SyntaxTree, parse_file
 from weft.codegraph.file_graph import MODULE_SCOPE
 from weft.languages.embedded import ScriptBlocks
-from weft.languages.web_types import TypeText, alias_bases, type_of
+from weft.languages.web.types import TypeText, alias_bases, type_of
 from weft.server.workspace.text import Cursor, TextLines
 
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from ..cpp_bindings import read_catch, read_lambda, read_range_loop
-from ..cpp_definitions import (
+from ..cpp.bindings import read_catch, read_lambda, read_range_loop
+from ..cpp.definitions import (
     read_alias,
     read_call,
     read_class,
@@ -18,8 +18,8 @@ from ..cpp_definitions import (
     read_typedef,
     read_using,
 )
-from ..cpp_errors import CppHeader
-from ..cpp_macros import without_macros
+from ..cpp.errors import CppHeader
+from ..cpp.macros import without_macros
 from ..error_nodes import error_reader
 from ..import_lines import C_INCLUDES
 from ..language import Language

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ..cpp_macros import without_macros
+from ..cpp.macros import without_macros
 from ..import_lines import C_INCLUDES
 from ..language import Language
 from ..lexer import Lexer, Open, Rule

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ..csharp_bindings import (
+from ..csharp.bindings import (
     bind_arguments,
     bind_parameters,
     bind_type_constraints,
@@ -18,9 +18,9 @@ from ..csharp_bindings import (
     read_result,
     read_variables,
 )
-from ..csharp_errors import read_error
-from ..csharp_types import base_types, named_type, outer_name, type_text
-from ..csharp_values import expression_text
+from ..csharp.errors import read_error
+from ..csharp.types import base_types, named_type, outer_name, type_text
+from ..csharp.values import expression_text
 from ..declarations import SyntaxTable, readers_of
 from ..import_lines import CSHARP_IMPORTS
 from ..language import Language

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from ..declarations import SyntaxTable, readers_of
 from ..error_nodes import error_reader
-from ..go_bindings import (
+from ..go.bindings import (
     bind_fields,
     bind_parameters,
     bind_signature,
@@ -19,8 +19,8 @@ from ..go_bindings import (
     read_type_switch,
     read_variables,
 )
-from ..go_errors import GoHeader
-from ..go_types import embedded_types, first_result, named_type, receiver_type
+from ..go.errors import GoHeader
+from ..go.types import embedded_types, first_result, named_type, receiver_type
 from ..import_lines import GO_IMPORTS
 from ..language import Language
 from ..lexer import Lexer, Open, Rule

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from ..declarations import SyntaxTable, readers_of
 from ..error_nodes import error_reader
 from ..import_lines import JAVA_IMPORTS
-from ..java_bindings import (
+from ..java.bindings import (
     anonymous_body,
     bind_parameters,
     bind_type_parameters,
@@ -21,9 +21,9 @@ from ..java_bindings import (
     read_resource,
     read_variables,
 )
-from ..java_errors import JavaHeader
-from ..java_types import base_texts, type_text
-from ..java_values import callee_of, created_type, referenced_method
+from ..java.errors import JavaHeader
+from ..java.types import base_texts, type_text
+from ..java.values import callee_of, created_type, referenced_method
 from ..language import Language
 from ..lexer import Lexer, Open, Rule
 from ..lexical_rules import CHARACTER, SLASH_COMMENTS, SLASH_MARKS, SLASHES, quoted

@@ -15,7 +15,7 @@ from ..lexer import Lexer, Rule
 from ..lexical_rules import NOT_AN_APOSTROPHE, SLASH_COMMENTS, SLASH_MARKS, SLASHES, quoted
 from ..nodes import base_types, define_named, first_child, spelled, unquoted
 from ..syntax import MODULE_SCOPE, NodeReader, SyntaxWalk
-from ..web_bindings import (
+from ..web.bindings import (
     FUNCTION_VALUES,
     FUNCTION_WRAPPERS,
     MAX_NESTING,
@@ -40,9 +40,9 @@ from ..web_bindings import (
     read_catch,
     read_for,
 )
-from ..web_docs import DocumentedTypes, bind_documented, doc_comment
-from ..web_errors import read_error
-from ..web_types import TypeText, type_name
+from ..web.docs import DocumentedTypes, bind_documented, doc_comment
+from ..web.errors import read_error
+from ..web.types import TypeText, type_name
 
 if TYPE_CHECKING:
     from tree_sitter import Node

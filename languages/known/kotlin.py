@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from ..declarations import SyntaxTable, readers_of
 from ..import_lines import JAVA_IMPORTS
-from ..kotlin_bindings import (
+from ..kotlin.bindings import (
     bind_class_parameters,
     bind_receiver,
     bind_result,
@@ -19,9 +19,9 @@ from ..kotlin_bindings import (
     read_property,
     read_when,
 )
-from ..kotlin_lambdas import bind_function_value, bind_lambda, bind_lambda_types, bind_parameters
-from ..kotlin_types import TYPES, base_types, declared_type, name_of, qualified_name, receiver_name, type_text
-from ..kotlin_values import adds_lambda, expression_text, generic_call, parts_of_call
+from ..kotlin.lambdas import bind_function_value, bind_lambda, bind_lambda_types, bind_parameters
+from ..kotlin.types import TYPES, base_types, declared_type, name_of, qualified_name, receiver_name, type_text
+from ..kotlin.values import adds_lambda, expression_text, generic_call, parts_of_call
 from ..language import Language
 from ..lexer import Lexer, Open, Rule
 from ..lexical_rules import CHARACTER, SLASH_MARKS, SLASHES, block_comment, line_comment, quoted

@@ -10,7 +10,7 @@ from ..import_lines import LUA_IMPORTS
 from ..language import Language
 from ..lexer import Lexer, Open, Rule
 from ..lexical_rules import DASHES, QUOTES, line_comment
-from ..lua_bindings import (
+from ..lua.bindings import (
     bind_parameters,
     bind_results,
     callee_of,

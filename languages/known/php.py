@@ -10,7 +10,7 @@ from ..language import Language
 from ..lexer import Lexer, Open, Rule
 from ..lexical_rules import SLASHES, block_comment, line_comment, quoted
 from ..nodes import define_named
-from ..php_bindings import (
+from ..php.bindings import (
     bind_callbacks,
     bind_parameters,
     bind_results,
@@ -24,9 +24,9 @@ from ..php_bindings import (
     read_if,
     read_property,
 )
-from ..php_errors import read_error
-from ..php_types import OUTSIDE, Doc, name_text, type_text
-from ..php_values import callee_text, created_class
+from ..php.errors import read_error
+from ..php.types import OUTSIDE, Doc, name_text, type_text
+from ..php.values import callee_text, created_class
 from ..syntax import NodeReader, SyntaxWalk
 
 if TYPE_CHECKING:

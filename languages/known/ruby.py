@@ -10,7 +10,7 @@ from ..language import Language
 from ..lexer import Lexer, Open, Rule
 from ..lexical_rules import line_comment, quoted
 from ..nodes import first_child, unquoted
-from ..ruby_bindings import (
+from ..ruby.bindings import (
     bind_block_parameters,
     bind_parameters,
     bind_result,
@@ -19,9 +19,9 @@ from ..ruby_bindings import (
     read_lambda,
     read_rescue,
 )
-from ..ruby_errors import base_of, define_method, read_error
-from ..ruby_expressions import BUILTINS, add_bare_call, expression_text, read_bare_calls
-from ..ruby_macros import MACROS, bind_alias, bind_struct_fields, mixed_in, read_mentions
+from ..ruby.errors import base_of, define_method, read_error
+from ..ruby.expressions import BUILTINS, add_bare_call, expression_text, read_bare_calls
+from ..ruby.macros import MACROS, bind_alias, bind_struct_fields, mixed_in, read_mentions
 from ..syntax import SyntaxWalk
 
 if TYPE_CHECKING:

@@ -13,7 +13,7 @@ from ..language import Language
 from ..lexer import Lexer, Open, Rule
 from ..lexical_rules import CHARACTER, SLASH_MARKS, SLASHES, block_comment, line_comment, quoted
 from ..nodes import define_named
-from ..rust_bindings import (
+from ..rust.bindings import (
     bind_bounds,
     bind_closures,
     bind_fields,
@@ -26,8 +26,8 @@ from ..rust_bindings import (
     read_let,
     read_match,
 )
-from ..rust_errors import RustHeader
-from ..rust_types import (
+from ..rust.errors import RustHeader
+from ..rust.types import (
     base_traits,
     implemented,
     module_path,
@@ -37,7 +37,7 @@ from ..rust_types import (
     type_parameters,
     type_text,
 )
-from ..rust_values import UNKNOWN, callee_text, known, outer_parameters, set_parameters
+from ..rust.values import UNKNOWN, callee_text, known, outer_parameters, set_parameters
 from ..syntax import NodeReader, ScopedChildren, SyntaxWalk
 
 if TYPE_CHECKING:

@@ -12,7 +12,7 @@ from ..language import Language
 from ..lexer import Lexer, Open, Rule
 from ..lexical_rules import CHARACTER, SLASH_MARKS, SLASHES, block_comment, line_comment, quoted
 from ..nodes import define_named
-from ..scala_bindings import (
+from ..scala.bindings import (
     anonymous_body,
     bind_cases,
     bind_class,
@@ -29,10 +29,10 @@ from ..scala_bindings import (
     read_typed_pattern,
     read_value,
 )
-from ..scala_errors import ScalaHeader
-from ..scala_imports import read_package, read_package_object, read_scala_import
-from ..scala_types import base_texts, instance_type, type_head, type_text
-from ..scala_values import created_type, element_texts, expression_text, name_text, parts_of_call
+from ..scala.errors import ScalaHeader
+from ..scala.imports import read_package, read_package_object, read_scala_import
+from ..scala.types import base_texts, instance_type, type_head, type_text
+from ..scala.values import created_type, element_texts, expression_text, name_text, parts_of_call
 from ..syntax import MODULE_SCOPE, NodeReader, ScopedChildren, SyntaxWalk
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ from ..declarations import SyntaxTable, readers_of
 from ..language import Language
 from ..lexer import Lexer, Open, Rule
 from ..lexical_rules import SLASH_MARKS, SLASHES, block_comment, line_comment, quoted
-from ..swift_bindings import (
+from ..swift.bindings import (
     bind_arguments,
     bind_parameters,
     bind_type_parameters,
@@ -18,8 +18,8 @@ from ..swift_bindings import (
     read_property,
     read_requirement,
 )
-from ..swift_types import TYPES, base_types, declared_type, named, type_text
-from ..swift_values import adds_closure, expression_text, is_index
+from ..swift.types import TYPES, base_types, declared_type, named, type_text
+from ..swift.values import adds_closure, expression_text, is_index
 from ..syntax import MODULE_SCOPE, SyntaxWalk
 from ..unclosed import closed
 

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 from ..declarations import SyntaxTable, readers_of
 from ..nodes import base_types, define_named
 from ..syntax import SyntaxWalk
-from ..web_bindings import annotated_type, bind, bind_member, read_type_parameter
-from ..web_types import MAX_TYPE_LENGTH, alias_bases
+from ..web.bindings import annotated_type, bind, bind_member, read_type_parameter
+from ..web.types import MAX_TYPE_LENGTH, alias_bases
 from .javascript import BASES, ELEMENTS, field_reader, read_signature
 from .javascript import LANGUAGES as JAVASCRIPT_RECORDS
 from .javascript import TABLE as JAVASCRIPT

@@ -1,0 +1,1 @@
+"""Readers of Lua: the facts of syntax nodes, beside the record in `known/`."""

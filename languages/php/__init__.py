@@ -1,0 +1,1 @@
+"""Readers of PHP: the facts of syntax nodes, beside the record in `known/`."""

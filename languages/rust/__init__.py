@@ -1,0 +1,1 @@
+"""Readers of Rust: the facts of syntax nodes, beside the record in `known/`."""

@@ -1,0 +1,1 @@
+"""Readers of Swift: the facts of syntax nodes, beside the record in `known/`."""
