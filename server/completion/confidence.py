@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from itertools import pairwise
+from statistics import fmean
 
 from .curves import FITTED
 from .values import Written
@@ -100,9 +101,9 @@ def confident_part(written: Written, min_confidence: float) -> Written:
 def curve_for(backend: str, family: str) -> Curve:
     """The curve of a backend for a family of languages.
 
-    For a family without a curve: the lowest one of the backend, less `UNFITTED_MARGIN`. For a text without a language,
-    such as an untitled document, whose code may be of any family: the lowest one. For a backend without curves: the
-    model's own probability.
+    For a family without a curve: the mean of the backend's curves, less `UNFITTED_MARGIN`. For a text without a
+    language, such as an untitled document, whose code may be of any family: the mean. For a backend without curves:
+    the model's own probability.
     """
     fitted = FITTED.get(backend_kind(backend), {})
     if family in fitted:
@@ -114,7 +115,7 @@ def curve_for(backend: str, family: str) -> Curve:
     knots = []
     for x in sorted({x for curve in curves for x, _ in curve.knots}):
         log = math.log(max(x, 1e-300))
-        knots.append((x, max(0.0, min(curve.share_right(log, 1) for curve in curves) - margin)))
+        knots.append((x, max(0.0, fmean(curve.share_right(log, 1) for curve in curves) - margin)))
     return Curve(0.0, knots) if knots else OWN_PROBABILITY
 
 
