@@ -226,7 +226,7 @@ DECLARING = {
         "import a.Shop",
         "import a.addUp as add",
         "open class Till { fun closeDown() {} }",
-        "class Shop(val held: Till) : Till() { fun payAll() = closeDown()\n companion object { fun open() = Shop(Till()) } }",
+        "class Shop(val held: Till) : Till() { fun payAll() = closeDown(); companion object { fun open() = Shop(x) } }",
         "fun Shop.addUp(): Shop { payAll(); return this }",
         "class Use { fun go(s: Shop) { s.addUp().held.closeDown(); Shop.open().payAll(); s.apply { payAll() } } }",
         "class Main { void go(a.Shop s) { s.payAll(); new a.Till().closeDown(); } }",
