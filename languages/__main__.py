@@ -42,7 +42,7 @@ FINDERS: dict[ModuleStyle, tuple[str, tuple[str, ...]]] = {
     "rust": ("modules of crates", ("Cargo.toml",)),
     "lua": ("files of the module's name", ()),
     "source": ("sourced files", ()),
-    "include": ("included files", ()),
+    "include": ("included files", ("compile_commands.json",)),
 }
 """For each module style what imports lead to, and the manifests that are read."""
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from textwrap import dedent
 
 from weft.codegraph import CodeGraph, parse_file
@@ -310,6 +311,19 @@ def test_an_include_is_found_beside_the_file_or_by_its_tail():
     assert found("y", "../x/one.h") == ("x/one.h", "y/one.cc")
     assert found("", "one.h") == ()
     assert found("", "vector") == ()
+
+
+def test_the_include_directories_of_the_build_decide_between_headers():
+    texts = {
+        "new/run.h": "inline void run() {}\n",
+        "old/run.h": "inline void run() {}\n",
+        "src/main.cc": "#include <run.h>\nvoid f() { run(); }\n",
+    }
+    graph = CodeGraph.build(parse_file(path, text) for path, text in texts.items())
+    for kind in ("new", "old"):
+        commands = [{"directory": "/me/build", "command": f"c++ -I../{kind} -c x", "file": "/me/src/main.cc"}]
+        graph = graph.with_changes([parse_file("build/compile_commands.json", json.dumps(commands))])
+        assert targets(graph, "src/main.cc", "run") == [f"{kind}/run.h run"]
 
 
 def test_a_deleted_include_changes_the_meaning():

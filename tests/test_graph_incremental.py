@@ -84,6 +84,11 @@ MODULE_PATHS = (
     "kit/kit.go",
     "kit/coin/coin.go",
     "vendor/example.com/kit/v.go",
+    "build/compile_commands.json",
+    "src/main.cc",
+    "one/run.h",
+    "two/run.h",
+    "two/run.cc",
 )
 WEB_LINES = (
     *(
@@ -105,6 +110,18 @@ GO_LINES = (
     'import "example.com/kit/coin"\nfunc useThree() { coin.PayAll() }',
     'import "example.com/shop"\nfunc useFour() { shop.PayAll() }',
     "func PayAll() {}",
+)
+CPP_LINES = (
+    '#include "run.h"\nvoid use_one() { pay_all(); }',
+    "#include <one/run.h>\nvoid use_two() { pay_all(); }",
+    "void pay_all();",
+    "inline void pay_all() {}",
+)
+COMPILE_COMMANDS = (
+    "[]",
+    '[{"directory": "/me/shop/build", "command": "c++ -I../one", "file": "/me/shop/src/main.cc"}]',
+    '[{"directory": "/me/shop/build", "command": "c++ -I../two -I..", "file": "/me/shop/two/run.cc"}]',
+    '[{"directory": "/me/shop/build", "command": "c++ -I../one", ',
 )
 PACKAGES = (
     "{}",
@@ -138,6 +155,7 @@ CONTENTS = {
     "pnpm-workspace.yaml": st.just("packages:\n  - lib\n"),
     "tsconfig.json": st.sampled_from(CONFIGS),
     "tsconfig.base.json": st.sampled_from(CONFIGS),
+    "compile_commands.json": st.sampled_from(COMPILE_COMMANDS),
     "go.mod": st.sampled_from(GO_MODULES),
     "go.work": st.sampled_from(("use ./kit\n", "use (\n.\n./kit\n)\nreplace example.com/kit => ./kit/coin\n")),
 }
@@ -147,7 +165,9 @@ def content_of(path: str) -> st.SearchStrategy[str]:
     name = path.rpartition("/")[2]
     if name in CONTENTS:
         return CONTENTS[name]
-    start, lines = ("package p\n", GO_LINES) if name.endswith(".go") else ("", WEB_LINES)
+    start, lines = "", CPP_LINES if name.endswith((".h", ".cc")) else WEB_LINES
+    if name.endswith(".go"):
+        start, lines = "package p\n", GO_LINES
     return st.lists(st.sampled_from(lines), max_size=4).map(lambda found: start + "\n".join(found))
 
 

@@ -28,6 +28,7 @@ def facts(path: str, text: str) -> dict[str, object]:
         ("go.work", "go"),
         ("src/Shop.csproj", "csharp"),
         ("Directory.Build.props", "csharp"),
+        ("build/compile_commands.json", "include"),
         ("package-lock.json", ""),
         ("pnpm-lock.yaml", ""),
         ("go.sum", ""),
@@ -90,6 +91,49 @@ def test_a_broken_project_has_one_problem(text, reason):
     )
 
 
+def test_the_include_directories_of_all_commands():
+    commands = [
+        {
+            "directory": "/home/me/shop/build",
+            "command": r"""/usr/bin/c++ -DNAME=\"-Inone\" -I../include -I /home/me/shop/src/./deep
+                -isystem/usr/include/x -iquote "/home/me/shop/with space"
+                "-I/home/me/my shop" -I/a\ b -I=/sysroot -include all.h -o x.o""",
+            "file": "../src/a.cc",
+        },
+        {
+            "directory": "/home/me/shop",
+            "arguments": ["cc", "-Iinclude", "-isystem", "third", "-I", "/opt/x", "-iquotesrc", "-c", "/home/me/b.c"],
+            "command": "cc -Iunread",
+            "file": "/home/me/b.c",
+        },
+        {"directory": r"C:\shop", "command": r"cl -IC:\shop\include -I..\other", "file": r"src\a.cc"},
+        {"directory": "src", "arguments": ["cc", "-I.", "-I.."], "file": "c.c"},
+    ]
+    assert facts("build/compile_commands.json", json.dumps(commands)) == {
+        "directories": [
+            *("/home/me/shop/include", "/home/me/shop/src/deep", "/usr/include/x", "/home/me/shop/with space"),
+            *("/home/me/my shop", "/a b", "/home/me/shop/third", "/opt/x", "/home/me/shop/src"),
+            *("C:/shop/include", "C:/other", "src", "."),
+        ],
+        "files": ["/home/me/shop/src/a.cc", "/home/me/b.c", "C:/shop/src/a.cc", "src/c.c"],
+    }
+    assert (
+        facts("compile_commands.json", '[1, {"command": 2, "arguments": [3, "-I"], "directory": [], "file": {}}]') == {}
+    )
+
+
+def test_the_facts_of_many_commands_are_few():
+    commands = [{"directory": "/d", "command": f"cc -Isrc -Isrc/{i}", "file": f"{i}.c"} for i in range(5000)]
+    found = facts("compile_commands.json", json.dumps(commands))
+    assert found["directories"] == ["/d/src", *(f"/d/src/{i}" for i in range(499))]
+    assert found["files"] == [f"/d/{i}.c" for i in range(0, 5000, 50)]
+    text = json.dumps([{"directory": "/d", "command": "cc " + "-DNAME=value " * 100, "file": "a.c"}] * 8000)
+    started = time.perf_counter()
+    _, (problem,) = read_manifest("compile_commands.json", text)
+    assert time.perf_counter() - started < 0.1
+    assert problem.startswith("`compile_commands.json` is longer than 10,000,000 characters")
+
+
 def test_a_go_mod_with_blocks_and_comments():
     text = 'module (\n\t"example.com/m" // here\n)\n\nreplace(\n\ta => ./b\n\tc v1 => ../d v2\n)\n'
     text += "replace e => ../..\nrequire x v1\n"
@@ -107,6 +151,8 @@ def test_a_go_mod_with_blocks_and_comments():
         ("package.json", "[" * 100_000, "`package.json` is nested too deeply"),
         ("package.json", f'{{"a": {"1" * 10_000}}}', "`package.json` is not valid JSON"),
         ("go.mod", "go 1.22\n", "`go.mod` has no `module` line"),
+        ("compile_commands.json", "{}", "`compile_commands.json` contains no JSON list"),
+        ("compile_commands.json", "[\n{]", "`compile_commands.json` is not valid JSON on line 2"),
     ],
 )
 def test_a_broken_manifest_has_one_problem_that_says_what_to_do(path, text, why):
@@ -128,8 +174,18 @@ def test_the_facts_are_part_of_the_file():
 )
 def test_hostile_texts_take_linear_time(text):
     started = time.perf_counter()
-    for path in ("package.json", "pnpm-workspace.yaml", "go.mod"):
+    for path in ("package.json", "pnpm-workspace.yaml", "go.mod", "compile_commands.json"):
         read_manifest(path, text)
+    assert time.perf_counter() - started < 2
+
+
+@pytest.mark.parametrize(
+    "command", ["-I", " -I", ' "-I', " '-I", ' -I"', " -I'", " -I ", " ", "\\", ' -I\\"', "-I \\\n"]
+)
+def test_hostile_commands_take_linear_time(command):
+    text = json.dumps([{"directory": "/d", "command": command * 100_000, "file": "a.c"}])
+    started = time.perf_counter()
+    read_manifest("compile_commands.json", text)
     assert time.perf_counter() - started < 2
 
 

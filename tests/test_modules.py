@@ -462,10 +462,69 @@ def test_without_a_go_mod_the_longest_tail_counts():
     assert go(found, "", "errors") == ()
 
 
+# C and C++
+
+
+def included(found: ModuleIndex, directory: str, path: str) -> str | None:
+    paths = found.find(ModuleQuery("include", directory, path))
+    return paths[0] if paths else None
+
+
+def commands(*flags: str, directory: str = "/home/me/shop/build", file: str = "/home/me/shop/src/main.cc") -> str:
+    return json.dumps([{"directory": directory, "command": f"c++ {' '.join(flags)} -c x", "file": file}])
+
+
+HEADERS = "src/main.cc include/shop/pay.h old/include/shop/pay.h src/till/cash.h tests/till/cash.h src/one.h x/one.h"
+
+
+def test_a_path_in_an_include_directory_is_preferred():
+    without = modules(HEADERS)
+    assert included(without, "src", "shop/pay.h") is None
+    found = modules(HEADERS, {"build/compile_commands.json": commands("-I../include", "-isystem /home/me/shop/src")})
+    assert included(found, "src", "shop/pay.h") == "include/shop/pay.h"
+    assert included(found, "x", "till/cash.h") == "src/till/cash.h"
+    assert included(found, "x", "one.h") == "x/one.h"  # beside the including file
+    assert included(found, "include", "../till/cash.h") is None
+    assert included(found, "", "pay.h") is None
+    both = modules(HEADERS, {"compile_commands.json": commands("-I../include", "-I../old/include")})
+    assert included(both, "src", "shop/pay.h") is None
+
+
+@pytest.mark.parametrize(
+    ("flags", "file", "expected"),
+    [
+        ("-I/usr/include", "/home/me/shop/src/main.cc", None),  # not the directory `include` of the repository
+        ("-I/ci/shop/include", "/ci/shop/src/main.cc", "include/shop/pay.h"),  # of another machine
+        ("-IC:/shop/old/include", "C:/shop/src/main.cc", "old/include/shop/pay.h"),
+        ("-I/home/me/shop/include", "/tmp/generated.cc", None),  # no file shows where the repository is
+        ("-I/include", "/src/main.cc", "include/shop/pay.h"),
+    ],
+)
+def test_absolute_include_directories_are_those_of_the_compiled_files(flags, file, expected):
+    found = modules(HEADERS, {"compile_commands.json": commands(flags, file=file)})
+    assert included(found, "src", "shop/pay.h") == expected
+
+
+def test_relative_include_directories_are_relative_to_the_manifest():
+    found = modules(HEADERS, {"build/compile_commands.json": commands("-I../old/include", directory="", file="a.cc")})
+    assert included(found, "src", "shop/pay.h") == "old/include/shop/pay.h"
+    found = modules(HEADERS, {"compile_commands.json": commands("-I../old/include", directory="", file="a.cc")})
+    assert included(found, "src", "shop/pay.h") is None
+
+
+def test_the_root_is_an_include_directory():
+    files = "src/main.cc base/x.h third/base/x.h"
+    found = modules(files, {"compile_commands.json": commands("-I/home/me/shop")})
+    assert included(found, "src", "base/x.h") == "base/x.h"
+
+
 # New and removed paths
 
 DIRECTORIES = ("", "app", "app/src", "lib", "lib/src", "lib/src/deep", "lib/dist", "lib/deep", "kit", "kit/coin")
-NAMES = ("index.ts", "x.js", "x.d.ts", "deep.tsx", "lib-x.ts", "x-lib.ts", "main.go", "coin.go", "__init__.py", "x.py")
+NAMES = (
+    *("index.ts", "x.js", "x.d.ts", "deep.tsx", "lib-x.ts", "x-lib.ts", "main.go", "coin.go", "__init__.py", "x.py"),
+    *("x.h", "x.cc"),
+)
 TARGETS = (
     "./dist/x.js",
     "../dist/deep.js",
@@ -504,6 +563,11 @@ some_manifests = st.dictionaries(
 )
 some_configs = st.dictionaries(st.sampled_from(("tsconfig.json", "lib/tsconfig.json")), configs)
 some_go = st.dictionaries(st.sampled_from(("go.mod", "kit/go.mod")), go_modules)
+some_commands = st.builds(
+    lambda flags, file: {"compile_commands.json": commands(flags, file=file)},
+    st.sampled_from(("-I../lib", "-I../lib/src -I/home/me/shop", "-I/home/me/shop/kit", "-I/home/me/lib/src")),
+    st.sampled_from(("/home/me/shop/app/x.cc", "/home/me/x.cc", "/home/me/lib/x.cc")),
+)
 some_paths = st.lists(
     st.builds(
         lambda directory, name: f"{directory}/{name}".lstrip("/"), st.sampled_from(DIRECTORIES), st.sampled_from(NAMES)
@@ -517,25 +581,35 @@ WEB = """
     b/src/deep @/x @/deep @/lib ~/x @x #x #b #deep deep x src/x lib/dist lib
 """
 GO = "m.org/a m.org/a/coin m.org/a/kit m.org/a/coin/coin x.org/y x.org/y/coin b b/coin other/kit"
+INCLUDES = "x.h lib/x.h src/x.h ../x.h app/x.h x"
 PYTHON = "x .x . .. ..deep lib lib.src lib.src.x deep deep.x"
 QUERIES = [
     ModuleQuery(kind, directory, specifier)
-    for kind, specifiers in (("web", WEB), ("go", GO), ("python", PYTHON))
+    for kind, specifiers in (("web", WEB), ("go", GO), ("python", PYTHON), ("include", INCLUDES))
     for directory in DIRECTORIES
     for specifier in specifiers.split()
 ]
 
 
 @settings(max_examples=150, deadline=None)
-@given(some_paths, some_manifests, some_configs, some_go)
-def test_a_new_path_changes_only_queries_that_contain_an_affected_name(paths, web_manifests, configs, go_manifests):
-    manifests = web_manifests | configs | go_manifests
+@given(some_paths, some_manifests, some_configs, some_go, some_commands)
+def test_a_new_path_changes_only_queries_that_contain_an_affected_name(paths, packages, configs, go, commands):
+    manifests = packages | configs | go | commands
     path, *others = paths
     before, after = modules(" ".join(others), manifests), modules(" ".join(paths), manifests)
     names = names_affected_by(path, before, after)
     for query in QUERIES:
         if not any(name in query.module or name in query.directory for name in names):
             assert before.find(query) == after.find(query)
+
+
+def test_the_first_compiled_file_can_change_the_meaning_of_all_includes():
+    manifests = {"compile_commands.json": commands("-I/home/me/shop/include")}
+    before = modules(HEADERS.removeprefix("src/main.cc "), manifests)
+    after = modules(HEADERS, manifests)
+    assert included(before, "x", "shop/pay.h") is None
+    assert included(after, "x", "shop/pay.h") == "include/shop/pay.h"
+    assert any(name in "shop/pay.h" for name in names_affected_by("src/main.cc", before, after))
 
 
 def test_a_directory_has_its_own_files_with_an_ending():

@@ -11,9 +11,9 @@ from collections.abc import Collection, Mapping
 from typing import NamedTuple
 
 from .go import GoModules
-from .include import find_included
+from .include import IncludedFiles
 from .lua import find_lua_module
-from .manifests import GO_MANIFESTS, RUST_MANIFESTS, WEB_MANIFESTS, Facts, manifest_style
+from .manifests import GO_MANIFESTS, INCLUDE_MANIFESTS, RUST_MANIFESTS, WEB_MANIFESTS, Facts, manifest_style
 from .paths import PathTables, split_path, upwards
 from .python import PythonModules
 from .rust import RustModules
@@ -41,7 +41,7 @@ class ModuleIndex:
     folders.
     """
 
-    __slots__ = ("_cache", "_go", "_python", "_rust", "_tables", "_web")
+    __slots__ = ("_cache", "_go", "_include", "_python", "_rust", "_tables", "_web")
 
     def __init__(
         self,
@@ -50,7 +50,8 @@ class ModuleIndex:
         manifests: Mapping[str, str] | None = None,
         roots: Collection[str] = ("",),
     ) -> None:
-        facts: dict[str, dict[str, Facts]] = {WEB_MANIFESTS: {}, GO_MANIFESTS: {}, RUST_MANIFESTS: {}}
+        facts: dict[str, dict[str, Facts]]
+        facts = {WEB_MANIFESTS: {}, GO_MANIFESTS: {}, RUST_MANIFESTS: {}, INCLUDE_MANIFESTS: {}}
         for path, found in (manifests or {}).items():
             facts.setdefault(manifest_style(path), {})[path] = json.loads(found)
         self._cache: dict[ModuleQuery, tuple[str, ...]] = {}
@@ -59,6 +60,7 @@ class ModuleIndex:
         self._web = WebModules(self._tables, facts[WEB_MANIFESTS])
         self._go = GoModules(self._tables, facts[GO_MANIFESTS])
         self._rust = RustModules(self._tables, facts[RUST_MANIFESTS])
+        self._include = IncludedFiles(self._tables, facts[INCLUDE_MANIFESTS])
 
     def find(self, query: ModuleQuery) -> tuple[str, ...]:
         """The files of the module, () when it is not in the repository.
@@ -86,7 +88,7 @@ class ModuleIndex:
             return find_lua_module(self._tables, directory, module)
         if kind == "source":
             return find_sourced(self._tables, directory, module)
-        return find_included(self._tables, directory, module) if kind == "include" else ()
+        return self._include.find(directory, module) if kind == "include" else ()
 
 
 def names_affected_by(path: str, before: ModuleIndex, after: ModuleIndex) -> set[str]:
@@ -99,6 +101,8 @@ def names_affected_by(path: str, before: ModuleIndex, after: ModuleIndex) -> set
     for above in upwards(directory):
         if (above in before._tables.directories) != (above in after._tables.directories):
             names.add(split_path(above)[1])
+    if before._include.directories != after._include.directories:
+        names |= {"", "."}  # all names of files
     for index in (before, after):
         if name.startswith("__init__."):  # the directory has become, or is no longer, an import root
             names |= index._python.names_imported_from(directory)

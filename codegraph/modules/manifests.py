@@ -1,9 +1,11 @@
-"""Readers of manifests: package.json, tsconfig.json, deno.json, pnpm-workspace.yaml, go.mod, go.work, *.csproj and
-Cargo.toml.
+"""Readers of manifests: package.json, tsconfig.json, deno.json, pnpm-workspace.yaml, go.mod, go.work, *.csproj,
+Cargo.toml and compile_commands.json.
 
 `read_manifest` reduces the text of a manifest to the facts that module resolution needs, in JSON
 (`FileGraph.manifest`). A manifest is data: nothing is executed, no other file is read. A broken one has no facts and
-one problem, a sentence for the user. Of a path only the file's name counts.
+one problem, a sentence for the user. Of a path only the file's name counts. A manifest has facts only while its file is
+indexed: build directories are often ignored by git, and large JSON files are left out, unless `index.include` names
+the file (`build/compile_commands.json`).
 
 Facts, all optional:
 - package.json, deno.json: `name`; `entries`, the targets of the package itself, in order; `exports` and `imports`, for
@@ -16,18 +18,22 @@ Facts, all optional:
 - Cargo.toml: `name`; `crate`, the name of the library where it differs; `library`, its path; `targets`, paths of the
   roots of other crates; `manual`, directories in which not every file is one; `dependencies` by the names in code, with
   `path`, `package` and `workspace`; `shared`, the dependencies of the workspace.
+- compile_commands.json: `directories`, the include directories of all commands; `files`, some of the compiled files.
+  Both are absolute paths of the machine that wrote them, or relative to the directory of the manifest.
 """
 
 from __future__ import annotations
 
 import json
+import posixpath
 import re
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any, TypeAlias
 from xml.parsers import expat
 
 from ...errors import ControlFlow
+from .paths import is_absolute
 
 if sys.version_info >= (3, 11):
     import tomllib
@@ -40,6 +46,7 @@ WEB_MANIFESTS = "web"
 GO_MANIFESTS = "go"
 CSHARP_MANIFESTS = "csharp"
 RUST_MANIFESTS = "rust"
+INCLUDE_MANIFESTS = "include"
 
 
 def manifest_style(path: str) -> str:
@@ -74,21 +81,25 @@ _TRAILING_COMMA = re.compile(_STRING + r"|,(?=\s*[}\]])", re.DOTALL)
 
 def _json(text: str) -> Facts:
     """The object of a JSON text with comments and trailing commas."""
+    value = _json_value(text)
+    if not isinstance(value, dict):
+        raise _Invalid("contains no JSON object")
+    return value
+
+
+def _json_value(text: str) -> Any:
     try:
-        value = _loads(text)
+        return _loads(text)
     except ValueError:
         # Line breaks of comments stay, for the line of an error.
         without = _COMMENT.sub(lambda found: found[1] or "\n" * found[0].count("\n"), text)
         without = _TRAILING_COMMA.sub(lambda found: found[1] or "", without)
         try:
-            value = _loads(without)
+            return _loads(without)
         except json.JSONDecodeError as error:
             raise _Invalid(f"is not valid JSON on line {error.lineno}") from None
         except ValueError:
             raise _Invalid("is not valid JSON") from None
-    if not isinstance(value, dict):
-        raise _Invalid("contains no JSON object")
-    return value
 
 
 def _loads(text: str) -> Any:
@@ -322,6 +333,63 @@ def _dependencies(table: object) -> dict[str, dict[str, Any]]:
     return found
 
 
+# C and C++
+
+_MAX_CHARACTERS = 10_000_000  # about a second of CPU time
+_MAX_DIRECTORIES = 500
+_MAX_FILES = 100
+_INCLUDE_OPTIONS = ("-I", "-isystem", "-iquote")
+# No branch fails after its first character, so a search takes linear time.
+_WORD = r"""(?:[^\s"'\\]|\\.|"(?:[^"\\]|\\.)*"?|'[^']*'?)+"""
+_INCLUDE_WORDS = re.compile(
+    rf"""(?<!\S)(?:["'](?P<quoted>-(?:I|isystem|iquote)[^"']+)["']|(?P<plain>-(?:I|isystem|iquote)\s*{_WORD}))"""
+)
+_QUOTE_OR_ESCAPE = re.compile(r"""\\(?=[\s"'\\])|["']""")
+
+
+def _compile_commands(text: str) -> Facts:
+    """The include directories of a compilation database, each once, and an even sample of its files."""
+    if len(text) > _MAX_CHARACTERS:
+        raise _Invalid(f"is longer than {_MAX_CHARACTERS:,} characters")
+    commands = _json_value(text)
+    if not isinstance(commands, list):
+        raise _Invalid("contains no JSON list")
+    found: dict[tuple[str, str], None] = {}
+    files: dict[tuple[str, str], None] = {}
+    for entry in map(_table, commands):
+        directory = _string(entry.get("directory"))
+        files[directory, _string(entry.get("file"))] = None
+        if len(found) < _MAX_DIRECTORIES:
+            found.update(dict.fromkeys((directory, path) for path in _include_paths(entry)))
+    step = -(-len(files) // _MAX_FILES) or 1
+    return {
+        "directories": _at_directories(list(found)[:_MAX_DIRECTORIES]),
+        "files": _at_directories([place for place in files if place[1]][::step]),
+    }
+
+
+def _include_paths(entry: dict[str, Any]) -> Iterator[str]:
+    """The include directories of a command, as it gives them. A path after `=` is in the system root."""
+    arguments = entry.get("arguments")
+    if not isinstance(arguments, list):
+        words = (found["quoted"] or found["plain"] for found in _INCLUDE_WORDS.finditer(_string(entry.get("command"))))
+        arguments = [_QUOTE_OR_ESCAPE.sub("", word) for word in words]
+    is_next = False
+    for argument in map(_string, arguments):
+        option = next((each for each in _INCLUDE_OPTIONS if argument.startswith(each)), "")
+        path = argument if is_next else argument[len(option) :].strip() if option else ""
+        is_next = not is_next and argument in _INCLUDE_OPTIONS
+        if path and path[0] != "=":
+            yield path
+
+
+def _at_directories(places: list[tuple[str, str]]) -> list[str]:
+    """Paths of commands that run in directories, normalised, each once."""
+    found = ((directory.replace("\\", "/"), path.replace("\\", "/")) for directory, path in places)
+    paths = (path if is_absolute(path) or not directory else f"{directory}/{path}" for directory, path in found)
+    return list(dict.fromkeys(map(posixpath.normpath, paths)))
+
+
 _Reader: TypeAlias = Callable[[str], Facts]
 _READERS: dict[str, tuple[str, _Reader]] = {
     "package.json": (WEB_MANIFESTS, _package),
@@ -331,6 +399,7 @@ _READERS: dict[str, tuple[str, _Reader]] = {
     "go.mod": (GO_MANIFESTS, _go_mod),
     "go.work": (GO_MANIFESTS, _go),
     "Cargo.toml": (RUST_MANIFESTS, _cargo),
+    "compile_commands.json": (INCLUDE_MANIFESTS, _compile_commands),
 }
 _TSCONFIG = re.compile(r"[tj]sconfig[-.\w]*\.json")
 

@@ -83,6 +83,11 @@ def upwards(directory: str) -> list[str]:
     return found
 
 
+def is_absolute(path: str) -> bool:
+    """Whether a path that a manifest contains is absolute, on any system."""
+    return path.startswith("/") or path[1:2] == ":"
+
+
 def contains(directory: str, path: str) -> bool:
     """Whether a path is the directory or below it."""
     return not directory or path == directory or path.startswith(f"{directory}/")
