@@ -529,6 +529,27 @@ def test_dead_code_is_no_code():
     )
 
 
+def test_a_macro_call_with_a_type_as_its_first_argument_is_blank():
+    text = """
+        SHOP_FLAG(int, rate, 1 << 10,
+                  "rate (in %)");
+        SHOP_FLAG(bool, open, is_open(day(1)), "a \\" and a (");
+
+        #ifndef SHOP
+        struct Shop { int rate; };
+        void open() {
+          CHECK_RATE(unsigned int, beefU);
+          go();
+        }
+        #endif
+        struct RGB {
+          RGB(int, int, int);
+        };
+        """
+    check_definitions(text, "struct Shop\nfunction open\nstruct RGB\ndeclaration RGB.RGB")
+    assert not parsed(text).problems
+
+
 def test_an_include_in_a_list_is_blank():
     text = 'enum kind {\n#define X(name) name,\n#include "kinds.inc"\n#undef X\n  LAST\n};\nvoid f() {}\n'
     check_definitions(text, "enum kind\nfunction f", "a.c")
@@ -554,6 +575,10 @@ def test_an_include_in_a_list_is_blank():
         "'" * 200_000,
         "X_NAMESPACE_BEGIN\n" * 20_000,
         ", AB_C(" * 30_000,
+        "AB_C(int, " * 30_000,
+        "AB_C(int, (" * 30_000,
+        'AB_C(int, "' * 30_000,
+        "\nAB_C(int" + ", x" * 100_000,
     ],
 )
 def test_filters_take_linear_time(text: str):

@@ -61,6 +61,13 @@ _HEADS = re.compile(
     + _ARGUMENTS
     + rb"[ \t]+)(?=\w{1,80}[ \t]*;)"
 )
+# SHOP_FLAG(int, rate, 3, "Rate (in %)."); an underscore excludes most constructors: `RGB(int, int);`.
+_TYPE_ARGUMENTS = re.compile(
+    rb"^(?<!\\\n)[ \t]*(?P<typed>[A-Z][A-Z0-9]{1,30}_[A-Z0-9_]{1,40}\([ \t]{0,40}"
+    rb"(?:(?:unsigned|signed|long|short|int|char|bool|float|double|void)\b[ \t]{0,40}){1,3}[*& \t]{0,4}"
+    rb"(?:,(?:[^();{}\"]|\"(?:[^\"\\\n]|\\.){0,400}\"|\((?:[^();{}]|\([^();{}]{0,80}\)){0,200}\)){0,600})?\)[ \t]*;)",
+    re.MULTILINE,
+)
 # Attributes after a declarator: `) NO_EXCEPT {`, `mutex_ GUARDED_BY(lock_);`.
 _SUFFIXES = re.compile(
     rb"(?:(?<=\))\s{1,80}(?P<suffix>(?:(?:[A-Z0-9_]{0,40}_)?(?:LOCKS?_REQUIRED|REQUIRES_SHARED|LOCKS_EXCLUDED"
@@ -99,7 +106,7 @@ def without_macros(source: bytes) -> bytes:
         source = _CONVERSIONS.sub(b"int     ", source)
     if b"_CATCH" in source:
         source = _EXCEPTIONS.sub(_as_keyword, source)
-    for pattern in (_LINES, _HEADS, _SUFFIXES):
+    for pattern in (_TYPE_ARGUMENTS, _LINES, _HEADS, _SUFFIXES):
         source = pattern.sub(_blank, source)
     return _CONSTRAINTS.sub(_blank, source) if b"template" in source else source
 
