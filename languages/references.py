@@ -135,7 +135,7 @@ def _role_below(node: Node, around: Node) -> Role | Literal[""]:
         return "declaration"
     if kind == "method_reference" and around.child(around.child_count - 1) == node:
         return "call"
-    if kind in ("arguments", "argument_list", "argument", "value_argument"):
+    if kind in _ARGUMENTS:
         return "base" if around.parent is not None and around.parent.type == "class_definition" else "argument"
     target, holder = node, around
     while holder.type in ("expression_list", "pattern_list", "tuple_pattern") and holder.parent is not None:
@@ -230,6 +230,9 @@ _MEMBERS = frozenset(
     | {"qualified_type", "field_access", "scoped_type_identifier", "member_access_expression", "field_expression"}
     | {"scoped_identifier", "qualified_name", "qualified_identifier", "class_constant_access_expression"}
     | {"navigation_expression", "navigation_suffix", "scope_resolution", "scoped_property_access_expression"}
+)
+_ARGUMENTS = frozenset(
+    {"arguments", "argument_list", "argument", "value_argument", "attribute_argument", "annotation_argument_list"}
 )
 _DOTS = frozenset({".", "::"})
 _PATH_ROOTS = frozenset({"self", "super", "crate"})

@@ -412,6 +412,8 @@ def test_a_missing_call_is_not_claimed_for_languages_without_a_reader():
         ("A.java", "class A { void f() { each(this::rate); for (Rate rate : all) {} } }", []),
         ("a.scala", "class A(rate: Int) extends rate(rate) { val x: rate = y.rate(1) }", ["argument", "base", "type"]),
         ("a.cs", "class A : rate { int F() { return Pay(rate); } }", ["argument", "base"]),
+        ("a.cs", "[Pay(rate, Tax = rate)] class A {}", ["argument"]),
+        ("A.java", "@Pay(rate) class A {}", ["argument"]),
         ("a.cs", "[rate] class A { List<rate> x; void F() { this.rate = 1; } }", ["assignment", "decorator", "type"]),
         ("a.kt", "class A(x: rate) : rate() { val y = pay(x.rate) } // rate", ["argument", "base", "type"]),
         ("a.kt", "fun f() { a.rate() }\nval rate = 3\n", []),
@@ -432,6 +434,41 @@ def test_the_syntax_tree_gives_a_name_its_role(path, text, roles):
     index = RepositoryIndex.build([(parse_file(path, text), slice_file(path, text))])
     found = uses(index, Symbol("rate")).found
     assert sorted({use.role for use in found}) == roles
+
+
+@pytest.mark.parametrize(
+    ("question", "expected"),
+    [
+        ("What implements IDisposable?", "3 classes inherit from `IDisposable`: `Shop`, `Mall`, `ShopTest`."),
+        ("Which classes extend Exception?", "1 class inherits from `Exception`: `PayError`."),
+        ("What extends Shop?", "1 class inherits from `Shop`: `Mall`."),
+    ],
+)
+def test_subclasses_of_a_class_from_outside(question, expected):
+    index = index_of(
+        """
+        #- Shop.cs
+        class Shop : IDisposable {}
+        class Mall : Shop {}
+        class PayError : Exception {}
+        #- tests/ShopTest.cs
+        class ShopTest : IDisposable {}
+        """
+    )
+    assert expected in texts(index, question)
+
+
+def test_type_arguments_in_a_name_are_no_part_of_it():
+    index = index_of("#- a.cs\nclass Shop<T> { void Pay() {} void Run() { Pay(); } }\n")
+    for question in ("What calls Shop<T>.Pay?", "What calls Shop<Map<K, V>>.Pay()?", "What calls Shop::<T>::Pay?"):
+        assert texts(index, question) == ["`Shop.Pay` is called at 1 location, in `Shop.Run`."]
+
+
+def test_a_constructor_that_is_called_is_listed_without_its_class():
+    index = index_of(
+        "#- a.cs\nclass Shop { Shop(int a) {} }\nclass Till {}\nclass A { void F() { new Shop(1); new Till(); } }"
+    )
+    assert texts(index, "What does A.F call?") == ["`A.F` calls `Shop.Shop`, `Till`."]
 
 
 def test_members_in_the_arguments_of_a_macro_of_rust_are_used():

@@ -149,12 +149,14 @@ _ABBREVIATIONS = frozenset({"e.g", "i.e", "etc", "vs"})
 
 _RECEIVER_TYPE = re.compile(r"\(\s*\*?\s*([^\W\d]\w*)\s*\)\.(?=\w)")  # Go: (*Shop).Pay
 _POINTER = re.compile(r"(?<![\w)*])\*(?=[^\W\d]\w*\.[^\W\d])")
+# Type arguments before a member or a call: `Shop<T>.pay`, `Map<K, List<V>>.get`, `Shop::<T>::pay`.
+_TYPE_ARGUMENTS = re.compile(r"(?<=\w)(?:::)?<[^<>\n]{0,99}(?:<[^<>\n]{0,99}>[^<>\n]{0,99}){0,3}>(?=[.(#]|::|->)")
 _MEMBER = re.compile(r"(?<=\w)(?:\.prototype\.#?|\.#|#|::|->)(?=[^\W\d])")
 
 
 def _dotted_members(text: str) -> str:
     """The text with a dot before each member, however the language separates it from its owner."""
-    return _MEMBER.sub(".", _POINTER.sub("", _RECEIVER_TYPE.sub(r"\1.", text)))
+    return _MEMBER.sub(".", _POINTER.sub("", _RECEIVER_TYPE.sub(r"\1.", _TYPE_ARGUMENTS.sub("", text))))
 
 
 def _names(text: str) -> Iterator[str]:

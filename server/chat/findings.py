@@ -283,26 +283,16 @@ def _endpoints(context: QuestionContext) -> tuple[NameCandidates, NameCandidates
 
 
 def _subclasses(context: QuestionContext) -> Iterator[Finding]:
+    yield from _subclasses_from_outside(context)
     for name, definitions in context.names:
         classes = [named for named in definitions if is_class(named.definition)]
         if not classes:
             continue
         last = name.rpartition(".")[2]
         embeds = _has_method_sets(context, classes[0])
-        below = (named for named in subclasses(context.index, last, classes) if named.definition.kind not in _ALIASES)
-        found = sorted(below, key=lambda named: is_test(named.path))
+        found = _classes_below(context, last, classes)
         if found:
-            are_classes = all(named.definition.kind == "class" for named in found)
-            noun, verb = ("type", "embed") if embeds else ("class" if are_classes else "definition", "inherit")
-            names = name_list(_name_of(named) for named in found)
-            relation = "embeds" if embeds else "inherits from"
-            reasons = ((named, f"{relation} `{', '.join(named.definition.bases)}`") for named in found)
-            shown = (context.definition(named, reason, 3) for named, reason in reasons)
-            # Files of a package for different platforms define a type several times.
-            distinct = {(directory_of(named.path) if embeds else named.path, _name_of(named)) for named in found}
-            verb += "s" if len(distinct) == 1 else ""
-            by = "" if embeds else "from "
-            yield cut_finding(f"{counted(distinct, noun)} {verb} {by}`{last}`: {names}.", shown, len(found))
+            yield _subclass_finding(context, last, found, embeds)
         implementing = [*_implementations(context, name, classes)]
         yield from implementing
         if not found and not implementing and _ASKS_FOR_SUBCLASSES.search(context.question.text):
@@ -313,6 +303,42 @@ def _subclasses(context: QuestionContext) -> Iterator[Finding]:
             yield from _uses_of(context, Subject(name, tuple(classes)))
 
 
+def _subclasses_from_outside(context: QuestionContext) -> Iterator[Finding]:
+    """The subclasses of classes that the repository names as a base and does not define."""
+    if not _ASKS_FOR_SUBCLASSES.search(context.question.text):
+        return
+    names = context.index.names
+    for word in dict.fromkeys(_CAPITALISED.findall(context.question.text)):
+        found = (
+            [] if any(is_class(each.definition) for each in names.definitions(word)) else _classes_below(context, word)
+        )
+        if found:
+            yield _subclass_finding(context, word, found, _has_method_sets(context, found[0]))
+
+
+def _classes_below(
+    context: QuestionContext, name: str, classes: Sequence[NamedDefinition] = ()
+) -> list[NamedDefinition]:
+    """The subclasses, code before tests."""
+    below = (named for named in subclasses(context.index, name, classes) if named.definition.kind not in _ALIASES)
+    return sorted(below, key=lambda named: is_test(named.path))
+
+
+def _subclass_finding(context: QuestionContext, name: str, found: Sequence[NamedDefinition], embeds: bool) -> Finding:
+    are_classes = all(named.definition.kind == "class" for named in found)
+    noun, verb = ("type", "embed") if embeds else ("class" if are_classes else "definition", "inherit")
+    relation = "embeds" if embeds else "inherits from"
+    reasons = ((named, f"{relation} `{', '.join(named.definition.bases)}`") for named in found)
+    shown = (context.definition(named, reason, 3) for named, reason in reasons)
+    # Files of a package for different platforms define a type several times.
+    distinct = {(directory_of(named.path) if embeds else named.path, _name_of(named)) for named in found}
+    verb += "s" if len(distinct) == 1 else ""
+    by = "" if embeds else "from "
+    names = name_list(_name_of(named) for named in found)
+    return cut_finding(f"{counted(distinct, noun)} {verb} {by}`{name}`: {names}.", shown, len(found))
+
+
+_CAPITALISED = re.compile(r"\b[A-Z]\w*")
 _ASKS_FOR_SUBCLASSES = re.compile(
     r"\b(?:what|which|who)\b.*\b(?:implement|extend|inherit|subclass|embed|deriv|satisf)", re.IGNORECASE
 )

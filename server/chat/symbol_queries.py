@@ -206,12 +206,19 @@ def _with_embedding(index: RepositoryIndex, value: Value) -> Iterator[Value]:
 
 
 def callees(index: RepositoryIndex, named: NamedDefinition) -> list[tuple[int, NamedDefinition]]:
-    """The definitions that a definition calls, each with the line of its first call, in the order of the lines."""
+    """The definitions that a definition calls, each with the line of its first call, in the order of the lines.
+
+    A class is left out where its constructor is called.
+    """
     found: dict[tuple[str, str], tuple[int, NamedDefinition]] = {}
     for call, how, target in _calls_inside(index, named):
         if how == THROUGH_INTERFACE:
             continue
         found.setdefault(_key(target), (call.line, target))
+    for path, name in [*found]:
+        symbols = index.graph.symbols(path)
+        if symbols is not None and symbols.is_constructor(name):
+            found.pop((path, name.rpartition(".")[0]), None)
     return sorted(found.values(), key=lambda item: item[0])
 
 
