@@ -40,7 +40,7 @@ class Lookup(Resolver):
         path: str,
         within: str,
         parts: tuple[NamePart, ...],
-        line: int | None = None,
+        line: float | None = None,
         *,
         is_type: bool = False,
         is_called: bool = False,

@@ -61,7 +61,7 @@ class NameLookup(MemberLookup):
         path: str,
         within: str,
         parts: tuple[NamePart, ...],
-        line: int | None = None,
+        line: float | None = None,
         *,
         is_type: bool = False,
         is_called: bool = False,
@@ -154,7 +154,7 @@ class NameLookup(MemberLookup):
         path: str,
         within: str,
         name: str,
-        line: int | None = None,
+        line: float | None = None,
         *,
         is_type: bool = False,
         is_called: bool = False,
@@ -251,7 +251,7 @@ class NameLookup(MemberLookup):
             return None
         return found if not only_types or found.kind == CLASS_VALUE else None
 
-    def _member_of_lambda(self, path: str, scope: str, name: str, symbols: SymbolTable, line: int) -> Value | None:
+    def _member_of_lambda(self, path: str, scope: str, name: str, symbols: SymbolTable, line: float) -> Value | None:
         """The value of a plain name as a member of an object around a lambda."""
         for around in symbols.lambdas_at(scope, line):
             key = f"{scope}.{LAMBDA_OBJECT}"
@@ -276,7 +276,7 @@ class NameLookup(MemberLookup):
         imported = (*symbols.entries.get(extension.name, ()), *symbols.entries.get(STAR_IMPORTS, ()))
         return any(isinstance(item, ImportedName) and item.module == package for item in imported)
 
-    def _of_lambda(self, path: str, entry: BoundName, line: int) -> Value | None:
+    def _of_lambda(self, path: str, entry: BoundName, line: float) -> Value | None:
         """The value of a local name that is bound to a member of an object around a lambda at this line."""
         parts = parse_dotted(entry.value)
         symbols = self.symbols(path)
@@ -289,7 +289,8 @@ class NameLookup(MemberLookup):
         how, text, scope = around.value
         if how == "annotation":
             return self._typed(path, scope, text)
-        value = self.read(path, scope, parse_dotted(text), around.first_line - 1)
+        # Between two lines: a lambda that ends on the line above is not around this one.
+        value = self.read(path, scope, parse_dotted(text), around.first_line - 0.5)
         return self.result(value) if how == "call" else value
 
     def _is_constructor(self, value: Value | None) -> bool:
@@ -318,7 +319,7 @@ class NameLookup(MemberLookup):
         return None
 
     def _local(
-        self, path: str, key: str, entries: tuple[Entry, ...], symbols: SymbolTable, line: int | None
+        self, path: str, key: str, entries: tuple[Entry, ...], symbols: SymbolTable, line: float | None
     ) -> Value | None:
         """The value of a local name: the latest assignment before `line`."""
         lines = symbols.lines.get(key)
@@ -334,7 +335,7 @@ class NameLookup(MemberLookup):
         at = latest if given and symbols.has_lambdas else None
         return self.memoised(self.local, (path, key, "at", given), self._first, path, key, entries, at)
 
-    def _first(self, path: str, key: str, entries: tuple[Entry, ...], line: int | None = None) -> Value | None:
+    def _first(self, path: str, key: str, entries: tuple[Entry, ...], line: float | None = None) -> Value | None:
         """The value of the first entry that has one in the repository."""
         self.dependencies.add((path, key))
         outside = None

@@ -178,7 +178,7 @@ class SymbolTable:
             self._members = {name: tuple(inner) for name, inner in found.items()}
         return self._members.get(qualified_name, ())
 
-    def lambdas_at(self, scope: str, line: int) -> Iterator[Lambda]:
+    def lambdas_at(self, scope: str, line: float) -> Iterator[Lambda]:
         """The lambdas with an object of their own around a line of a scope, innermost first."""
         key = f"{scope}.{LAMBDA_OBJECT}" if scope else LAMBDA_OBJECT
         if key not in self.entries:
@@ -192,7 +192,7 @@ class SymbolTable:
                 yield lambdas[at]
             at = lambdas[at].around
 
-    def is_bound_below(self, scope: str, key: str, line: int) -> bool:
+    def is_bound_below(self, scope: str, key: str, line: float) -> bool:
         """Whether a local name of a function is bound below a line only, so that it has another meaning there."""
         if not self.has_lambdas or line < 0:
             return False
