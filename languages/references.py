@@ -60,7 +60,8 @@ def receiver_in_macro(name: Node) -> bytes | None:
     around, dot = name.parent, name.prev_sibling
     if around is None or around.type != "token_tree" or dot is None or dot.type not in _DOTS:
         return None
-    first, link = dot, name.prev_sibling
+    first: Node = dot
+    link: Node | None = dot
     while link is not None and link.type in _DOTS:
         token = link.prev_sibling
         while token is not None and token.type in ("?", "token_tree"):

@@ -228,6 +228,12 @@ def test_a_file_belongs_to_its_repository(project):
     assert project_folder(folder / "inner" / "a.py") == folder
 
 
+@pytest.mark.parametrize("name", ["Shop.sln", "settings.gradle.kts", "composer.json", "Gemfile", "Package.swift"])
+def test_a_file_without_a_repository_belongs_to_its_project(project, name):
+    folder = project(f"#- {name}\n#- src/shop/a.cs\n")
+    assert project_folder(folder / "src" / "shop" / "a.cs") == folder
+
+
 def test_source_text_can_not_steer_the_terminal():
     shown = for_terminal_line("a\x1b[31mb\tc\r\ud800\x9b\u202e")
     assert shown == "a<U+001B>[31mb\tc<U+000D><U+D800><U+009B><U+202E>"

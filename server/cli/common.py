@@ -18,7 +18,10 @@ from .terminal import Terminal
 
 _LOCATION = re.compile(r"(?P<path>.+?):(?P<line>\d+)(?::(?P<column>\d+))?", re.DOTALL)
 
-_PROJECT_FILES = ("weft.toml", "pyproject.toml", "setup.py", "package.json", "go.mod", "Cargo.toml", "pom.xml")
+_PROJECT_FILES = (
+    *("weft.toml", "pyproject.toml", "setup.py", "package.json", "go.mod", "Cargo.toml", "pom.xml", "build.sbt"),
+    *("settings.gradle", "settings.gradle.kts", "Package.swift", "composer.json", "Gemfile", "*.sln", "*.slnx"),
+)
 _REPOSITORY_FOLDERS = (".git", ".hg", ".svn")
 
 
@@ -52,7 +55,7 @@ def project_folder(path: Path) -> Path:
     """The folder to index for a file: its repository, else its project, else its folder."""
     for names in (_REPOSITORY_FOLDERS, _PROJECT_FILES):
         for folder in path.parents:
-            if any((folder / name).exists() for name in names):
+            if any(True for name in names for _ in folder.glob(name)):
                 return folder
     return path.parent
 
