@@ -18,7 +18,11 @@ from .terminal import Terminal
 
 _LOCATION = re.compile(r"(?P<path>.+?):(?P<line>\d+)(?::(?P<column>\d+))?", re.DOTALL)
 
-_PROJECT_FILES = ("weft.toml", "pyproject.toml", "setup.py", "package.json", "go.mod", "Cargo.toml", "pom.xml")
+_PROJECT_FILES = (
+    *("weft.toml", "pyproject.toml", "setup.py", "package.json", "go.mod", "Cargo.toml", "pom.xml"),
+    *("settings.gradle", "settings.gradle.kts", "Package.swift", "Gemfile", "composer.json", "build.sbt"),
+)
+_BUILD_FILES = ("CMakeLists.txt", "meson.build", "configure.ac", "Makefile", "build.gradle", "build.gradle.kts")
 _REPOSITORY_FOLDERS = (".git", ".hg", ".svn")
 
 
@@ -50,7 +54,7 @@ def workspace_folder(folder: Path | None) -> Path:
 
 def project_folder(path: Path) -> Path:
     """The folder to index for a file: its repository, else its project, else its folder."""
-    for names in (_REPOSITORY_FOLDERS, _PROJECT_FILES):
+    for names in (_REPOSITORY_FOLDERS, _PROJECT_FILES, _BUILD_FILES):
         for folder in path.parents:
             if any((folder / name).exists() for name in names):
                 return folder
