@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 MENTION_LINES = 1000
 """Mentions further above the line do not count."""
 
+_OBJECTS = frozenset({INSTANCE_VALUE, SUPER_VALUE})
+
 NEAR_LINES = 3
 """A mention is near on the line itself and on this many lines above it."""
 
@@ -45,9 +47,9 @@ def reachable_symbols(
     """The definitions that code at `line` of a file can refer to; nearest mention first, then in order of receivers.
 
     A package can export a thousand names. With `wanted`, only these names of a module are returned, and all names of
-    the module that `typed`, the expression before the cursor, refers to. The file is usually an overlay that ends at
-    the cursor. A line after its last one belongs to the definition at the end of the file. () for a file without a
-    grammar or outside the graph.
+    the module that `typed`, the expression before the cursor, refers to; the members of objects of one class have one
+    receiver, the one that was mentioned last. The file is usually an overlay that ends at the cursor. A line after its
+    last one belongs to the definition at the end of the file. () for a file without a grammar or outside the graph.
     """
     symbols = graph.symbols(path)
     if symbols is None:
@@ -83,15 +85,27 @@ class _Reachability:
 
     def all(self) -> tuple[ReachableSymbol, ...]:
         found: dict[tuple[str, int, str], ReachableSymbol] = {}
-        for receiver in self._receivers():
+        seen: set[Value] = set()
+        receivers = list(self._receivers())
+        if self._wanted is not None:  # the nearest receiver of each class comes first, and suffices
+            receivers.sort(key=self._distance)
+        for receiver in receivers:
             value = self._value(receiver)
             if value is None:
                 continue
+            if self._wanted is not None and receiver not in (self._typed_receiver, self._own):
+                if value.kind in _OBJECTS and value._replace(how="") in seen:
+                    continue
+                seen.add(value._replace(how=""))
             for reached in self._via(receiver, value):
                 found.setdefault((reached.path, reached.definition.start_line, reached.name), reached)
         for reached in self._package():
             found.setdefault((reached.path, reached.definition.start_line, reached.name), reached)
         return tuple(sorted(found.values(), key=lambda reached: reached.distance))
+
+    def _distance(self, receiver: str) -> int:
+        """Lines from the last mention of a receiver to the line."""
+        return self._line - self._mentions.get(receiver, 0)
 
     def _read_mentions(self) -> None:
         file = self._graph.files[self._path]
@@ -219,7 +233,7 @@ class _Reachability:
             yield self._reached(value.path, definition, value.how, expression, receiver)
 
     def _reached(self, path: str, definition: Definition, how: str, name: str, receiver: str) -> ReachableSymbol:
-        distance = self._line - self._mentions.get(receiver, 0)
+        distance = self._distance(receiver)
         return ReachableSymbol(path, definition, how, name, receiver, distance, distance <= NEAR_LINES)
 
 

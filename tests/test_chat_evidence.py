@@ -168,6 +168,48 @@ def test_a_call_path_may_end_at_an_unresolved_call(shop):
     assert not finding.complete
 
 
+TILL = """
+    #- Drawer.java
+    interface Drawer { void open(); }
+    #- Base.java
+    abstract class Base implements Iterable<Till>, Drawer {}
+    #- Till.java
+    class Till extends Base {
+      Till() { start(); }
+      public void open() { ring(); }
+      void start() { }
+      void ring() { }
+    }
+    #- Shop.java
+    class Shop {
+      Till till() { return new Till(); }
+      void enter(Drawer drawer) { drawer.open(); }
+    }
+"""
+
+
+def test_creating_an_object_leads_to_its_constructor():
+    index = index_of(TILL)
+    (finding,) = ask(index, "How does Shop.till reach Till.start?").findings
+    assert finding.text == "`Shop.till` reaches `Till.start` in 2 steps: `Shop.till` -> `Till.Till` -> `Till.start`."
+    (finding,) = ask(index, "How does Shop.till reach Till.ring?").findings
+    assert finding.text == (
+        "`Shop.till` reaches `Till.ring` in 2 steps: `Shop.till` -> `Till` -> `Till.ring`."
+        " Not every call is resolved with certainty."
+    )
+
+
+def test_calls_of_an_overridden_method_are_shown():
+    (finding,) = ask(index_of(TILL), "What calls Till.open?").findings
+    assert finding.text == "`Drawer.open`, which `Till.open` overrides, is called at 1 location."
+    assert "drawer.open();" in finding.items[0].text
+
+
+def test_a_type_argument_of_a_base_is_no_base():
+    (finding,) = ask(index_of(TILL), "What implements Drawer?").findings
+    assert finding.items[0].reason == "inherits from `Iterable, Drawer`"
+
+
 def test_without_a_call_path_the_calls_of_the_target_are_shown(shop):
     (finding,) = ask(shop, "How does unused_tax reach total?").findings
     assert finding.text.startswith("No call path between `unused_tax` and `total` was found.")

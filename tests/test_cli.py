@@ -234,6 +234,20 @@ def test_a_file_without_a_repository_belongs_to_its_project(project, name):
     assert project_folder(folder / "src" / "shop" / "a.cs") == folder
 
 
+def test_a_file_belongs_to_its_project_or_else_to_its_build(project):
+    folder = project(
+        """
+        #- gradle/settings.gradle.kts
+        #- gradle/core/build.gradle.kts
+        #- gradle/core/src/Shop.kt
+        #- native/CMakeLists.txt
+        #- native/src/shop.cc
+        """
+    )
+    assert project_folder(folder / "gradle" / "core" / "src" / "Shop.kt") == folder / "gradle"
+    assert project_folder(folder / "native" / "src" / "shop.cc") == folder / "native"
+
+
 def test_source_text_can_not_steer_the_terminal():
     shown = for_terminal_line("a\x1b[31mb\tc\r\ud800\x9b\u202e")
     assert shown == "a<U+001B>[31mb\tc<U+000D><U+D800><U+009B><U+202E>"

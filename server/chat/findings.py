@@ -28,6 +28,7 @@ from .definition_facts import (
 from .evidence_items import MOST_SHOWN, EvidenceBuilder, counted, cut_finding, locations, name_list
 from .symbol_queries import (
     MAX_IMPLEMENTATIONS,
+    OF_CREATED_OBJECT,
     THROUGH_INTERFACE,
     CallStep,
     Reference,
@@ -37,6 +38,7 @@ from .symbol_queries import (
     find_call_path,
     implementations,
     importers,
+    overridden,
     subclasses,
 )
 from .symbol_uses import Use, symbol_of, uses
@@ -81,7 +83,7 @@ def _callers(context: QuestionContext) -> Iterator[Finding]:
     for subject in context.subjects:
         if not _asks_for_uses(subject.name, context.question.text):
             continue
-        made = [*_calls_of(context, subject)] if subject.definitions else []
+        made = [*_calls_of(context, subject), *_calls_of_overridden(context, subject)] if subject.definitions else []
         if wants_uses or not made:
             made += _uses_of(context, subject)
         if subject.definitions and _IMPORTS.search(context.question.text):
@@ -108,6 +110,18 @@ def _calls_of(context: QuestionContext, subject: Subject) -> Iterator[Finding]:
         text = f"Unresolved calls of the name `{last}`: {locations(unresolved)}."
         shown = [_call_item(context, call, last) for call in unresolved[:MOST_SHOWN]]
         yield Finding(text, tuple(shown), complete=False)
+
+
+def _calls_of_overridden(context: QuestionContext, subject: Subject) -> Iterator[Finding]:
+    """The calls of the methods of base classes and interfaces that a method overrides."""
+    own = {(call.path, call.line) for named in subject.definitions for call in callers(context.index, named)}
+    bases = [base for named in subject.definitions for base in overridden(context.index, named)]
+    for base in {(base.path, _name_of(base)): base for base in bases}.values():
+        found = callers(context.index, base)
+        if calls := context.ranked(call for call in found if (call.path, call.line) not in own):
+            text = f"`{_name_of(base)}`, which `{subject.shown}` overrides, is called at {locations(calls)}."
+            yield cut_finding(text, (_call_item(context, call, subject.last) for call in calls), len(calls))
+            own.update((call.path, call.line) for call in calls)
 
 
 def _uses_of(context: QuestionContext, subject: Subject) -> Iterator[Finding]:
@@ -271,7 +285,7 @@ def _call_paths(context: QuestionContext) -> Iterator[Finding]:
     yield Finding(text, tuple(shown), not unsure)
 
 
-_UNSURE = ("unique name", "override", "name alone", THROUGH_INTERFACE)
+_UNSURE = ("unique name", "override", "name alone", THROUGH_INTERFACE, OF_CREATED_OBJECT)
 
 
 def _endpoints(context: QuestionContext) -> tuple[NameCandidates, NameCandidates]:
@@ -328,7 +342,7 @@ def _subclass_finding(context: QuestionContext, name: str, found: Sequence[Named
     are_classes = all(named.definition.kind == "class" for named in found)
     noun, verb = ("type", "embed") if embeds else ("class" if are_classes else "definition", "inherit")
     relation = "embeds" if embeds else "inherits from"
-    reasons = ((named, f"{relation} `{', '.join(named.definition.bases)}`") for named in found)
+    reasons = ((named, f"{relation} `{_bases_of(named)}`") for named in found)
     shown = (context.definition(named, reason, 3) for named, reason in reasons)
     # Files of a package for different platforms define a type several times.
     distinct = {(directory_of(named.path) if embeds else named.path, _name_of(named)) for named in found}
@@ -336,6 +350,10 @@ def _subclass_finding(context: QuestionContext, name: str, found: Sequence[Named
     by = "" if embeds else "from "
     names = name_list(_name_of(named) for named in found)
     return cut_finding(f"{counted(distinct, noun)} {verb} {by}`{name}`: {names}.", shown, len(found))
+
+
+def _bases_of(named: NamedDefinition) -> str:
+    return ", ".join(base for base in named.definition.bases if not base.endswith("[]"))  # the elements of an iterator
 
 
 _CAPITALISED = re.compile(r"\b[A-Z]\w*")

@@ -30,9 +30,12 @@ MAX_CANDIDATES = 400  # the most methods whose types are checked for it
 MAX_STEPS = 3  # of a call path that ends at a definition
 MAX_VISITED = 5_000  # the most definitions that a call-path search visits
 
-BY_CALL, BY_UNIQUE_NAME, BY_OVERRIDE, BY_NAME = 0.9, 0.6, 0.5, 0.1
-"""The confidence of a call step: resolved, resolved by a name unique in the repository, an override in a subclass, and
-an unresolved call of the target's name. A path has the product of its steps' confidences."""
+BY_CALL, BY_UNIQUE_NAME, BY_OVERRIDE, BY_CREATION, BY_NAME = 0.9, 0.6, 0.5, 0.2, 0.1
+"""The confidence of a call step: resolved, resolved by a name unique in the repository, an override in a subclass, a
+call in some method of a created object, and an unresolved call of the target's name. A path has the product of its
+steps' confidences."""
+
+OF_CREATED_OBJECT = "method of the created object"
 
 SAME_NAME, THROUGH_INTERFACE = "same name", "implementation"
 """Members of `codegraph.HOW`. A call that is resolved by the same name alone counts as unresolved; one through an
@@ -59,7 +62,7 @@ class CallStep:
     source: NamedDefinition
     target: NamedDefinition
     line: int  # of the call in the source's file; for an override the target's header line
-    how: str  # one of codegraph.HOW, "override", or "name alone"
+    how: str  # one of codegraph.HOW, "override", OF_CREATED_OBJECT, or "name alone"
     enclosing: str = ""  # the qualified name of the definition that contains the line
 
 
@@ -77,6 +80,19 @@ def callers(index: RepositoryIndex, named: NamedDefinition) -> list[Reference]:
         Reference(path, line, "call", _scope_name(index, path, graph.files[path].calls[caller.call].scope), caller.how)
         for (path, line), caller in sorted(found.items())
     ]
+
+
+def overridden(index: RepositoryIndex, named: NamedDefinition) -> list[NamedDefinition]:
+    """The methods of base classes and interfaces that a method overrides, nearest first."""
+    owner, _, method = named.definition.qualified_name.rpartition(".")
+    if not owner:
+        return []
+    found = {
+        (path, base): index.graph.definition(path, f"{base}.{method}")
+        for path, base in TypedResolver(index.graph).mro(named.path, owner).classes
+        if base != owner
+    }
+    return [NamedDefinition(path, each) for (path, _), each in found.items() if each is not None]
 
 
 def callers_by_name(index: RepositoryIndex, name: str, definitions: Sequence[NamedDefinition] = ()) -> list[Reference]:
@@ -252,6 +268,7 @@ def find_call_path(
     """The call path of highest confidence from one of the sources to one of the targets; empty if there is none.
 
     A path starts at any method of a source class, and ends at the creation of a target class or at a call of a method.
+    The creation of an object leads to its constructor, and with little confidence to the calls in its other methods.
     """
     wanted = {_key(target) for target in targets}
     classes = {_key(target) for target in targets if is_class(target.definition)}
@@ -268,16 +285,20 @@ def find_call_path(
         if key in done:
             continue
         done.add(key)
-        for step, strength in (*_steps(index, named), *_steps_by_name(index, named, targets)):
+        for step, strength in (*_steps(index, named, not steps), *_steps_by_name(index, named, targets)):
             if _key(step.target) not in done:
                 heapq.heappush(heap, (cost - log(strength), next(order), step.target, (*steps, step)))
     return ()
 
 
-def _steps(index: RepositoryIndex, named: NamedDefinition) -> Iterator[tuple[CallStep, float]]:
+def _steps(index: RepositoryIndex, named: NamedDefinition, is_start: bool) -> Iterator[tuple[CallStep, float]]:
+    is_created = not is_start and is_class(named.definition)
     for call, how, target in _calls_inside(index, named):
         strength = {"unique name": BY_UNIQUE_NAME, THROUGH_INTERFACE: BY_OVERRIDE}.get(how, BY_CALL)
-        yield CallStep(named, target, call.line, how, _scope_name(index, named.path, call.scope)), strength
+        enclosing = _scope_name(index, named.path, call.scope)
+        if is_created and enclosing != named.definition.qualified_name:
+            how, strength = OF_CREATED_OBJECT, BY_CREATION  # creating an object calls its constructor only
+        yield CallStep(named, target, call.line, how, enclosing), strength
     outer, _, method = named.definition.qualified_name.rpartition(".")
     if outer and not is_class(named.definition):
         for sub in index.names.subclasses(outer.rpartition(".")[2]):

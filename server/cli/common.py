@@ -22,6 +22,7 @@ _PROJECT_FILES = (
     *("weft.toml", "pyproject.toml", "setup.py", "package.json", "go.mod", "Cargo.toml", "pom.xml", "build.sbt"),
     *("settings.gradle", "settings.gradle.kts", "Package.swift", "composer.json", "Gemfile", "*.sln", "*.slnx"),
 )
+_BUILD_FILES = ("CMakeLists.txt", "meson.build", "configure.ac", "Makefile", "build.gradle", "build.gradle.kts")
 _REPOSITORY_FOLDERS = (".git", ".hg", ".svn")
 
 
@@ -53,7 +54,7 @@ def workspace_folder(folder: Path | None) -> Path:
 
 def project_folder(path: Path) -> Path:
     """The folder to index for a file: its repository, else its project, else its folder."""
-    for names in (_REPOSITORY_FOLDERS, _PROJECT_FILES):
+    for names in (_REPOSITORY_FOLDERS, _PROJECT_FILES, _BUILD_FILES):
         for folder in path.parents:
             if any(True for name in names for _ in folder.glob(name)):
                 return folder
