@@ -47,6 +47,8 @@ FILES = {
     "scala": "x.scala",
     "kotlin": "x.kt",
     "swift": "x.swift",
+    "lua": "x.lua",
+    "shellscript": "x.sh",
     "other": "x.txt",
 }
 

@@ -177,8 +177,10 @@ def test_a_window_that_closes_a_file_gives_way_to_the_text_of_the_other(windows,
     async def story():
         one, other = await windows.show(folder), await windows.show(folder)
         one.open("price.py", "def rebate_of(basket): ...\n")
+        assert await definitions(one, "rebate_of") == {"price.py"}  # the order of messages holds in one window only
         other.open("price.py", "def price_of(basket): ...\n")
         other.replace_all("price.py", "def discount_of(basket): ...\n")
+        assert await definitions(other, "discount_of") == {"price.py"}
         assert await definitions(one, "discount_of") == {"price.py"}
         other.close("price.py")
         assert await definitions(other, "rebate_of") == {"price.py"}

@@ -1034,7 +1034,7 @@ def test_a_text_in_no_language_is_one_closed_node():
     ],
 )
 def test_no_text_is_too_much(language: str, text: str):
-    path = f"a.{language_named(language).suffixes.split()[0]}"
+    path = f"a.{language_named(language).suffixes.split()[0]}" if language else "a"
     assert language_of(path).name == language
     file = parse_file(path, text)
     assert file.n_bytes == len(text.encode("utf-8", "replace"))

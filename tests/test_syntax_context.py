@@ -173,19 +173,24 @@ BLOCKS = [
     ("a.rb", "xs.each do |x|\n  <CURSOR>\nend\n", Block(0, "end")),
     ("a.rb", "if x\n  y\nelsif z\n  <CURSOR>\nend\n", Block(0, "end")),
     ("a.rb", "xs.map { |x|\n  <CURSOR>\n}\n", Block(0, "}")),
+    ("a.kt", "fun f() {<CURSOR>}", Block(0, "}")),
+    ("a.kt", "fun f() {\n    <CURSOR>\n}\n", Block(0, "}")),
+    ("a.kt", "x = {<CURSOR>}", Block(0, "}")),
+    ("a.lua", "function f()\n  <CURSOR>\n", Block(0, "end")),
+    ("a.lua", "if a then\n  b()\nelse\n  <CURSOR>\nend\n", Block(0, "end")),
+    ("a.lua", "  for _, x in ipairs(xs) do\n    <CURSOR>\n", Block(2, "end")),
+    ("a.lua", "x = {\n  y(1, function()\n    <CURSOR>\n  end)\n}\n", Block(2, "end")),
     ("a.php", "<?php\nclass A {\n    public function f(int $x): ?B {\n        <CURSOR>\n    }\n}\n", Block(4, "}")),
     # An open bracket with a line break.
     ("a.py", "x = f(\n    <CURSOR>\n)\n", Block(0, ")", statements=False)),
     ("a.py", "x = {\n    <CURSOR>\n}\n", Block(0, "}", statements=False)),
     ("a.js", "  x = [\n    <CURSOR>\n", Block(2, "]", statements=False)),
     ("a.go", "x := A{\n\t<CURSOR>\n}\n", Block(0, "}", statements=False)),
-    # Without a grammar.
-    ("a.kt", "fun f() {<CURSOR>}", Block(0, "}")),
-    ("a.kt", "fun f() {\n    <CURSOR>\n}\n", Block(0, "}")),
+    # Without a grammar, or without one that decides.
+    ("a.dart", "void f() {<CURSOR>}", Block(0, "}")),
+    ("a.dart", "void f() {\n  <CURSOR>\n}\n", Block(0, "}")),
     ("a.yaml", "jobs:\n  <CURSOR>\n", Block(0)),
-    ("a.lua", "function f()\n  <CURSOR>\n", Block(0, "end")),
-    ("a.lua", "if a then\n  b()\nelse\n  <CURSOR>\nend\n", Block(0, "end")),
-    ("a.lua", "  for _, x in ipairs(xs) do\n    <CURSOR>\n", Block(2, "end")),
+    ("a.sh", "if x; then\n  <CURSOR>\nfi\n", Block(0)),
 ]
 
 
@@ -254,7 +259,8 @@ def test_what_stands_above_may_announce_several_lines(path, text, scope):
         ("a.c", "int x[] = {<CURSOR>};"),
         ("a.rb", "def f<CURSOR>"),
         ("a.rb", "x = 1\n<CURSOR>\n"),
-        ("a.kt", "x = {<CURSOR>}"),
+        ("a.lua", "x = {<CURSOR>}"),
+        ("a.dart", "x = {<CURSOR>}"),
         ("a.txt", "a\n<CURSOR>\n"),
         ("a.py", "<CURSOR>"),
         ("a.py", "\n\n<CURSOR>\n\n"),

@@ -77,7 +77,9 @@ def block_opened_by(language: Language, lines: TextLines, line: int, text: str, 
         if last != ":":
             return None
     elif language.blocks == "end":
-        closer, filler = "end", f"\n  {language.placeholder}\nend"
+        around, _ = language.lexer.read(code, (), 0, len(code))  # as in `map("x", function()`
+        ends = "".join(CLOSING_BRACKETS[found.text] for found in reversed(around) if found.text in CLOSING_BRACKETS)
+        closer, filler = "end", f"\n  {language.placeholder}\nend{ends}"
     else:
         return None
     first = _first_line(language, lines, line, code)
@@ -142,7 +144,7 @@ _EXPRESSIONS = frozenset(
     (
         *("array_initializer", "dictionary", "element_value_array_initializer", "field_initializer_list", "hash"),
         *("initializer_expression", "initializer_list", "interpolation", "jsx_expression", "literal_value", "object"),
-        *("set", "template_substitution", "token_tree"),
+        *("set", "table_constructor", "template_substitution", "token_tree"),
         *("export_clause", "named_imports", "object_pattern", "struct_pattern", "use_list"),
     )
 )

@@ -102,7 +102,7 @@ def _behind_code(cursor: Cursor, opened: OpenStack) -> SyntaxContext:
     if block is None or not block.statements or _is_filled(cursor, block):
         return SyntaxContext()
     # A line of Ruby may continue; and without a grammar a colon at the end is ambiguous.
-    if block.closer == "end" or not (block.closer or cursor.language.grammar):
+    if block.closer == "end" or not (block.closer or _grammar_has_blocks(cursor.language)):
         return SyntaxContext()
     return SyntaxContext("code", True, "block", block)
 
@@ -115,7 +115,7 @@ def _on_blank_line(cursor: Cursor, opened: OpenStack) -> SyntaxContext:
     block = block_opened_by(cursor.language, cursor.lines, number, above, opened)
     if block is None:
         block = _block_with_docstring(cursor, number, opened)
-    if block is None and not cursor.language.grammar and columns(cursor.start_of_line) > columns(above):
+    if block is None and not _grammar_has_blocks(cursor.language) and columns(cursor.start_of_line) > columns(above):
         block = Block(columns(above))
     if block is not None and block.closer in ("", "end") and cursor.character and not _deeper(cursor, block):
         block = None
@@ -129,6 +129,11 @@ def _on_blank_line(cursor: Cursor, opened: OpenStack) -> SyntaxContext:
         if _is_comment(above, cursor.language):
             return SyntaxContext("code", True, "statement" if _DOC_COMMENT.match(above) else "paragraph")
     return SyntaxContext()
+
+
+def _grammar_has_blocks(language: Language) -> bool:
+    """Whether the grammar detects all blocks; elsewhere the indentation does, as in `if … then` of a shell."""
+    return language.grammar is not None and bool(language.blocks or language.embedded)
 
 
 def _deeper(cursor: Cursor, block: Block) -> bool:
