@@ -104,11 +104,7 @@ def attribute_name(walk: SyntaxWalk, variable: Node) -> str:
 def expression_text(walk: SyntaxWalk, node: Node | None) -> str:
     """The dotted text of an expression as `SyntaxWalk.dotted`; "" or "?.name" when it has no such form.
 
-<<<<<<< HEAD:languages/ruby/expressions.py
     A link has "()" when it has arguments, and for each `new`: `shop.cart.pay` does not show which names are calls.
-=======
-    A link has "()" when it has arguments, and for each `new`: which names of `shop.cart.pay` are calls is unknown.
->>>>>>> l18-cpp:languages/ruby_expressions.py
     """
     links = ""
     for _ in range(MAX_LINKS):
