@@ -23,6 +23,9 @@ if TYPE_CHECKING:
 MENTION_LINES = 1000
 """Mentions further above the line do not count."""
 
+UNMENTIONED = 1 << 20
+"""The distance of a receiver that the file does not mention."""
+
 _OBJECTS = frozenset({INSTANCE_VALUE, SUPER_VALUE})
 
 NEAR_LINES = 3
@@ -42,7 +45,13 @@ class ReachableSymbol(NamedTuple):
 
 
 def reachable_symbols(
-    graph: CodeGraph, path: str, line: int, *, wanted: Collection[str] | None = None, typed: str = ""
+    graph: CodeGraph,
+    path: str,
+    line: int,
+    *,
+    wanted: Collection[str] | None = None,
+    owners: Collection[str] = (),
+    typed: str = "",
 ) -> tuple[ReachableSymbol, ...]:
     """The definitions that code at `line` of a file can refer to; nearest mention first, then in order of receivers.
 
@@ -54,7 +63,7 @@ def reachable_symbols(
     symbols = graph.symbols(path)
     if symbols is None:
         return ()
-    return _Reachability(graph, path, symbols, line, wanted, typed).all()
+    return _Reachability(graph, path, symbols, line, wanted, owners, typed).all()
 
 
 class _Reachability:
@@ -65,8 +74,10 @@ class _Reachability:
         symbols: SymbolTable,
         line: int,
         wanted: Collection[str] | None,
+        owners: Collection[str],
         typed: str,
     ) -> None:
+        self._owners = owners
         self._wanted = wanted
         self._typed = typed
         self._typed_receiver = typed.rpartition(".")[0]
@@ -99,7 +110,7 @@ class _Reachability:
                 seen.add(value._replace(how=""))
             for reached in self._via(receiver, value):
                 found.setdefault((reached.path, reached.definition.start_line, reached.name), reached)
-        for reached in self._package():
+        for reached in (*self._package(), *self._types()):
             found.setdefault((reached.path, reached.definition.start_line, reached.name), reached)
         return tuple(sorted(found.values(), key=lambda reached: reached.distance))
 
@@ -209,6 +220,17 @@ class _Reachability:
         for name, value in names:
             if value is not None and value.kind in (CLASS_VALUE, FUNCTION_VALUE) and name not in self._symbols.entries:
                 yield from self._one(name, name, value._replace(how="same package"))
+
+    def _types(self) -> Iterator[ReachableSymbol]:
+        """The wanted members of types that the file can name, though it does not mention them."""
+        if self._wanted is None or self._rules.package_style != "declared":
+            return
+        for owner in self._owners:
+            value = self._resolver.attribute(self._path, owner) if owner not in self._mentions else None
+            if value is not None and value.kind == CLASS_VALUE:
+                for reached in self._members(owner, owner, value):
+                    if reached.definition.name in self._wanted:
+                        yield reached._replace(distance=UNMENTIONED, near=False)
 
     def _members(self, receiver: str, expression: str, value: Value) -> Iterator[ReachableSymbol]:
         seen: set[str] = set()

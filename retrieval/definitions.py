@@ -15,6 +15,7 @@ from functools import lru_cache
 from math import sqrt
 
 from ..codegraph import Definition, ReachableSymbol, reachable_symbols
+from ..codegraph.reachability import UNMENTIONED
 from ..codegraph.imports_at import imported_module_at
 from ..codegraph.typed_resolver import TypedResolver
 from ..languages import language_of
@@ -28,6 +29,7 @@ from .values import Component, Location, ScorePart
 # retrieval.md); the last one is read from the same tasks with the cursor at the called name.
 CALLED_BY_SIMILAR_CODE = 0.35
 REACHABLE = 0.5
+NAMEABLE = 0.25
 IMPORTED_BY_NAME = 0.1
 NAME_IN_QUERY = 0.1
 FITS_WHAT_IS_TYPED = 0.5
@@ -109,7 +111,10 @@ def rank_definitions(
             found.caller = found.caller or location
     typed = _typed(view)
     called = {found.definition.name for found in candidates.values()}
-    for reached in reachable_symbols(view.names, view.path, view.cursor_line, wanted=called, typed=typed):
+    owners = {name.rpartition(".")[0].rpartition(".")[2] for _, name in candidates} - {""}
+    for reached in reachable_symbols(
+        view.names, view.path, view.cursor_line, wanted=called, owners=owners, typed=typed
+    ):
         fits = _fits(typed, reached.name)
         is_imported = reached.how in ("import", "re-export")
         found = candidate(reached.path, reached.definition.qualified_name)
@@ -125,7 +130,7 @@ def rank_definitions(
     for found in candidates.values():
         features: tuple[tuple[Component, float], ...] = (
             ("called by similar code", CALLED_BY_SIMILAR_CODE * sqrt(found.calls / most) if found.calls else 0.0),
-            ("reachable", REACHABLE * (found.reached is not None)),
+            ("reachable", _reachable(found.reached)),
             ("imported by name", IMPORTED_BY_NAME * found.is_imported),
             ("fits what is typed", FITS_WHAT_IS_TYPED * found.fits),
             ("exported by the named module", EXPORTED * found.exported),
@@ -133,6 +138,12 @@ def rank_definitions(
         )
         found.values = {name: value for name, value in features if name not in without}
     return sorted(candidates.values(), key=_best_first)
+
+
+def _reachable(reached: ReachableSymbol | None) -> float:
+    if reached is None:
+        return 0.0
+    return REACHABLE if reached.distance < UNMENTIONED else NAMEABLE
 
 
 def _best_first(candidate: Candidate) -> tuple[float, int, str, int]:
