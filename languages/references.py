@@ -40,6 +40,8 @@ def receiver_of(name: Node) -> Node | None:
     around = name.parent
     if around is not None and around.type == "call" and around.child_by_field_name("method") == name:
         return around.child_by_field_name("receiver")
+    if around is not None and around.type == "navigation_suffix":
+        return around.parent.child_by_field_name("target") if around.parent is not None else None
     if around is None or around.type not in _MEMBERS:
         return None
     for field in _RECEIVERS:
@@ -105,7 +107,9 @@ def _role_below(node: Node, around: Node) -> Role | Literal[""]:
         return "element"
     if field == "name" and (kind.endswith(_DECLARATIONS) or kind in _METHODS):
         return "declaration"
-    if kind in ("enum_body", "parameters", "lambda_parameters") or (
+    if kind in ("enum_body", "parameters", "lambda_parameters") or (kind == "enum_entry" and not field):
+        return "declaration"
+    if field == "bound_identifier" or (
         field == "pattern" and ("parameter" in kind or kind.endswith(("_definition", "typed_pattern")))
     ):
         return "declaration"
@@ -116,7 +120,7 @@ def _role_below(node: Node, around: Node) -> Role | Literal[""]:
     target, holder = node, around
     while holder.type in ("expression_list", "pattern_list", "tuple_pattern") and holder.parent is not None:
         target, holder = holder, holder.parent
-    if holder.type in _UPDATES or ("assignment" in holder.type and _field_of(holder, target) == "left"):
+    if holder.type in _UPDATES or ("assignment" in holder.type and _field_of(holder, target) in ("left", "target")):
         return "assignment"
     return ""
 
@@ -198,13 +202,14 @@ _MEMBERS = frozenset(
     {"attribute", "member_expression", "nested_identifier", "nested_type_identifier", "selector_expression"}
     | {"qualified_type", "field_access", "scoped_type_identifier", "member_access_expression", "field_expression"}
     | {"scoped_identifier", "qualified_name", "qualified_identifier", "class_constant_access_expression"}
-    | {"scope_resolution", "scoped_property_access_expression"}
+    | {"scope_resolution", "scoped_property_access_expression", "navigation_expression"}
 )
 _CALLS_WITHOUT_FIELDS = frozenset({"call_expression", "instance_expression", "object_creation_expression"})
-_WITHOUT_FIELDS = frozenset({"class_constant_access_expression"})
+_WITHOUT_FIELDS = frozenset({"class_constant_access_expression", "navigation_expression"})
 _RECEIVERS = ("object", "operand", "package", "module", "argument", "expression", "value", "path", "scope", "qualifier")
 _TRANSPARENT = frozenset(
     {"parenthesized_expression", "non_null_expression", "await_expression", "pointer_type", "generic_type"}
+    | {"navigation_suffix", "directly_assignable_expression"}
 )
 _KEYED = frozenset({"pair", "keyword_argument", "field_initializer", "pair_pattern"})
 _INSIDE_LITERALS = frozenset(
@@ -216,6 +221,7 @@ _ELEMENTS = frozenset({"jsx_opening_element", "jsx_self_closing_element"})
 _DECLARATIONS = (
     *("definition", "declaration", "declarator", "_spec", "_signature", "_item", "specifier", "parameter", "_elem"),
     *("enum_assignment", "class", "_variant", "field_declaration", "enum_case"),
+    *("enum_constant", "enumerator", "enum_entry"),
     *("enhanced_for_statement", "instanceof_expression", "resource", "capture_pattern"),
 )
 _MIX_INS = frozenset({b"extend", b"include", b"prepend"})
