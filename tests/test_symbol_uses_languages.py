@@ -363,7 +363,7 @@ REPOSITORIES = {
         ("cpp", "Who calls Shop.pay?", "`Shop.pay` is called at 1 location, in `run`."),
         ("cpp", "What calls Store.load?", "`Store.load` is called at 1 location, in `shops.Shop.pay`."),
         ("cpp", "What implements Store?", "1 class inherits from `Store`: `shops.Disk`."),
-        ("cpp", "Where is kLimit used?", "`kLimit` is passed as a value at 1 location."),
+        ("cpp", "Where is kLimit used?", "`kLimit` is read at 1 location; passed as a value at 1 location."),
         ("cpp", "Where is Disk.size used?", "`Disk.size` is read at 1 location."),
         ("cpp", "What does Shop.pay call?", "`Shop.pay` calls `shops.Store.load`."),
         (
@@ -480,6 +480,20 @@ def test_uses_are_found(language: str, question: str, answer: str):
             """,
             "Where is Mode::open used?",
             "`Mode.open` is read at 1 location.",
+        ),
+        (
+            """
+            #- a.h
+            namespace shop { const int kRate = 3; }
+            #- a.cc
+            #include "a.h"
+            namespace shop {
+            int f(int rate) { return rate + kRate; }
+            int g() { int kRate = 2; return kRate; }
+            }
+            """,
+            "Where is shop::kRate used?",
+            "`shop.kRate` is read at 1 location.",
         ),
     ],
 )
