@@ -338,7 +338,9 @@ class SymbolTable:
         }
 
     def is_hidden(self, definition: Definition) -> bool:
-        """Whether other files cannot mean a definition: types, macros and static functions of a source file of C."""
+        """Whether other files cannot mean a definition: private functions of a file, and what a source file of C has."""
+        if language_named(self.language).module_style != "include":
+            return definition.kind in FUNCTION_KINDS and definition.bases == OF_ONE_FILE
         if not self.is_source or definition.kind in NAMESPACE_KINDS:
             return False
         if definition.kind in FUNCTION_KINDS:

@@ -130,7 +130,9 @@ def _role_below(node: Node, around: Node) -> Role | Literal[""]:
         return "element"
     if field == "name" and (kind.endswith(_DECLARATIONS) or kind in _METHODS):
         return "declaration"
-    if kind in ("enum_body", "parameters", "lambda_parameters") or (
+    if kind in ("enum_body", "parameters", "lambda_parameters") or (kind == "enum_entry" and not field):
+        return "declaration"
+    if field == "bound_identifier" or (
         field == "pattern" and ("parameter" in kind or kind.endswith(("_definition", "typed_pattern")))
     ):
         return "declaration"
@@ -257,6 +259,7 @@ _ELEMENTS = frozenset({"jsx_opening_element", "jsx_self_closing_element"})
 _DECLARATIONS = (
     *("definition", "declaration", "declarator", "_spec", "_signature", "_item", "specifier", "parameter", "_elem"),
     *("enum_assignment", "class", "_variant", "field_declaration", "enum_case"),
+    *("enum_constant", "enumerator", "enum_entry"),
     *("enhanced_for_statement", "instanceof_expression", "resource", "capture_pattern"),
 )
 _MIX_INS = frozenset({b"extend", b"include", b"prepend"})

@@ -15,8 +15,8 @@ from functools import lru_cache
 from math import sqrt
 
 from ..codegraph import Definition, ReachableSymbol, reachable_symbols
-from ..codegraph.reachability import UNMENTIONED
 from ..codegraph.imports_at import imported_module_at
+from ..codegraph.reachability import UNMENTIONED
 from ..codegraph.typed_resolver import TypedResolver
 from ..languages import language_of
 from ..languages.import_lines import MAX_STATEMENT

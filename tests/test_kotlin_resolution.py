@@ -113,6 +113,16 @@ def test_names_of_the_package_imports_and_the_class_around():
     )
 
 
+def test_a_private_function_is_known_in_its_file_only():
+    files = {
+        "a/Till.kt": "package a\nprivate fun count(n: Int) = n\nclass Till { private fun close() {} }\n",
+        "a/Shop.kt": "package a\nfun start() { count(1); sell() }\n@Slow\nprivate fun sell() {}\n",
+        "b/Main.kt": "package b\nimport a.*\nfun main() { sell(); start() }\n",
+    }
+    check_calls(files, "a/Shop.kt", {"count": "", "sell": "a/Shop.kt::sell"})
+    check_calls(files, "b/Main.kt", {"sell": "", "start": "a/Shop.kt::start"})
+
+
 def test_extensions_of_own_and_standard_types():
     text = """
         package a.main

@@ -363,7 +363,7 @@ REPOSITORIES = {
         ("cpp", "Who calls Shop.pay?", "`Shop.pay` is called at 1 location, in `run`."),
         ("cpp", "What calls Store.load?", "`Store.load` is called at 1 location, in `shops.Shop.pay`."),
         ("cpp", "What implements Store?", "1 class inherits from `Store`: `shops.Disk`."),
-        ("cpp", "Where is kLimit used?", "`kLimit` is passed as a value at 1 location."),
+        ("cpp", "Where is kLimit used?", "`kLimit` is read at 1 location; passed as a value at 1 location."),
         ("cpp", "Where is Disk.size used?", "`Disk.size` is read at 1 location."),
         ("cpp", "What does Shop.pay call?", "`Shop.pay` calls `shops.Store.load`."),
         (
@@ -420,3 +420,83 @@ REPOSITORIES = {
 def test_uses_are_found(language: str, question: str, answer: str):
     findings = gather({"shop": REPOSITORIES[language]}, question).findings
     assert " ".join(finding.text for finding in findings) == answer
+
+
+@pytest.mark.parametrize(
+    ("text", "question", "answer"),
+    [
+        (
+            """
+            #- a.kt
+            class Till { var sum = 1 }
+            fun f(t: Till?) {
+                t?.sum
+                t!!.sum = 2
+                print(t.sum)
+                t.sum.toString()
+            }
+            """,
+            "Where is Till.sum used?",
+            "`Till.sum` is read at 2 locations; assigned at 1 location; passed as a value at 1 location.",
+        ),
+        (
+            """
+            #- a.kt
+            enum class Mode(val n: Int) { OPEN(1), SHUT(2) }
+            fun f(m: Mode) = when (m) {
+                Mode.OPEN -> 1
+                else -> Mode.SHUT.n
+            }
+            """,
+            "Where is Mode.OPEN used?",
+            "`Mode.OPEN` is read at 1 location.",
+        ),
+        (
+            """
+            #- a.swift
+            class Till { var sum = 1 }
+            func f(t: Till) {
+                t.sum = 2
+                g(t.sum)
+            }
+            """,
+            "Where is Till.sum used?",
+            "`Till.sum` is assigned at 1 location; passed as a value at 1 location.",
+        ),
+        (
+            """
+            #- A.java
+            enum Mode { OPEN(1), SHUT(2); final int n; Mode(int n) { this.n = n; } }
+            class A { int f() { return Mode.OPEN.n; } }
+            """,
+            "Where is Mode.OPEN used?",
+            "`Mode.OPEN` is read at 1 location.",
+        ),
+        (
+            """
+            #- a.cc
+            enum class Mode { open = 1, shut };
+            int f(Mode m) { return m == Mode::open; }
+            """,
+            "Where is Mode::open used?",
+            "`Mode.open` is read at 1 location.",
+        ),
+        (
+            """
+            #- a.h
+            namespace shop { const int kRate = 3; }
+            #- a.cc
+            #include "a.h"
+            namespace shop {
+            int f(int rate) { return rate + kRate; }
+            int g() { int kRate = 2; return kRate; }
+            }
+            """,
+            "Where is shop::kRate used?",
+            "`shop.kRate` is read at 1 location.",
+        ),
+    ],
+)
+def test_members_and_enum_constants_are_used_but_not_by_their_definition(text: str, question: str, answer: str):
+    (finding,) = gather({"shop": index_of(text)}, question).findings
+    assert finding.text == answer

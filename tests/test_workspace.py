@@ -511,12 +511,12 @@ def definitions_in(workspace, folder, path):
 
 
 def test_text_stands_for_every_language_that_no_grammar_reads(tmp_path):
-    for name in ("a.lua", "a.py"):
+    for name in ("a.dart", "a.py"):
         (tmp_path / name).write_text("x\n")
     config = Config(model=(), completion=CompletionOptions(languages=("text",)))
     with Workspace([tmp_path], config, cache=False) as workspace:
         assert "completion is off for python" in workspace.complete(tmp_path / "a.py", 0, 1).why_empty
-        assert "completion is off" not in workspace.complete(tmp_path / "a.lua", 0, 1).why_empty
+        assert "completion is off" not in workspace.complete(tmp_path / "a.dart", 0, 1).why_empty
 
 
 def test_a_manifest_is_indexed_and_followed_and_a_broken_one_is_named_once(tmp_path, caplog):

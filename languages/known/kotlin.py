@@ -32,6 +32,8 @@ if TYPE_CHECKING:
     from tree_sitter import Node
 
 
+_OF_ONE_FILE = ("static",)  # `codegraph.file_graph.OF_ONE_FILE`
+
 _LEXER = Lexer(
     (
         *line_comment("//"),
@@ -167,10 +169,13 @@ def _read_function(walk: SyntaxWalk, node: Node) -> None:
     if name is None:
         return
     receiver = result = body = parameters = None
+    is_private = False
     for child in node.named_children:
         kind = child.type
         if kind == "function_value_parameters":
             parameters = child
+        elif kind == "modifiers":
+            is_private = "private" in walk.text(child).split()
         elif kind == "function_body":
             body = child
         elif kind in TYPES:
@@ -181,7 +186,10 @@ def _read_function(walk: SyntaxWalk, node: Node) -> None:
     dotted = name_of(walk, name)
     if receiver is not None:
         dotted = f"{receiver_name(walk, receiver)}.{dotted}"
-    walk.add_definition(node, dotted, "function", header_line=name.start_point[0], returns=type_text(walk, result))
+    bases = _OF_ONE_FILE if is_private and walk.scope == MODULE_SCOPE else ()
+    walk.add_definition(
+        node, dotted, "function", header_line=name.start_point[0], bases=bases, returns=type_text(walk, result)
+    )
     bind_type_parameters(walk, node)
     if receiver is not None:
         bind_receiver(walk, receiver)

@@ -278,6 +278,10 @@ class _Checker:
             elif symbols.is_class(scope):  # its names need a receiver, but in an assignment of its own body
                 if role == "assignment" and scope == within:
                     return True if (path, scope) in self.symbol.owners else None
+                definition = self.index.graph.definition(path, scope)
+                is_namespace = definition is not None and definition.kind == "namespace"
+                if is_namespace and self.resolver.identity(path, scope) in self.owners:
+                    return True
             elif f"{scope}.{name}" in symbols.entries and symbols.encloses_functions(scope):
                 return True if (path, f"{scope}.{name}") in self.symbol.definitions else None
             scope = scope.rpartition(".")[0]
