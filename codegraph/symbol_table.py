@@ -338,7 +338,7 @@ class SymbolTable:
         }
 
     def is_hidden(self, definition: Definition) -> bool:
-        """Whether other files cannot mean a definition: private functions of a file, and what a source file of C has."""
+        """Whether other files cannot mean a definition: private functions, and what a source file of C has."""
         if language_named(self.language).module_style != "include":
             return definition.kind in FUNCTION_KINDS and definition.bases == OF_ONE_FILE
         if not self.is_source or definition.kind in NAMESPACE_KINDS:
