@@ -38,6 +38,8 @@ def is_name(node: Node) -> bool:
 def receiver_of(name: Node) -> Node | None:
     """The expression before the dot of a member, None for a name alone."""
     around = name.parent
+    if around is not None and around.type in _TEMPLATES:
+        name, around = around, around.parent
     if around is not None and around.type == "call" and around.child_by_field_name("method") == name:
         return around.child_by_field_name("receiver")
     if around is not None and around.type == "navigation_suffix":
@@ -107,7 +109,13 @@ def _role_below(node: Node, around: Node) -> Role | Literal[""]:
         return "element"
     if field == "name" and (kind.endswith(_DECLARATIONS) or kind in _METHODS):
         return "declaration"
-    if kind in ("enum_body", "parameters", "lambda_parameters") or (kind == "enum_entry" and not field):
+    if kind in ("enum_body", "parameters", "lambda_parameters"):
+        return "declaration"
+    if (
+        kind in _DECLARING
+        and not field
+        and node == next((c for c in around.named_children if c.type == node.type), None)
+    ):
         return "declaration"
     if field == "bound_identifier" or (
         field == "pattern" and ("parameter" in kind or kind.endswith(("_definition", "typed_pattern")))
@@ -209,8 +217,10 @@ _WITHOUT_FIELDS = frozenset({"class_constant_access_expression", "navigation_exp
 _RECEIVERS = ("object", "operand", "package", "module", "argument", "expression", "value", "path", "scope", "qualifier")
 _TRANSPARENT = frozenset(
     {"parenthesized_expression", "non_null_expression", "await_expression", "pointer_type", "generic_type"}
-    | {"navigation_suffix", "directly_assignable_expression"}
+    | {"navigation_suffix", "directly_assignable_expression", "template_type", "template_function"}
 )
+_TEMPLATES = frozenset({"template_type", "template_function"})
+_DECLARING = frozenset({"class_parameter", "enum_entry", "parameter"})  # the first name in them is declared
 _KEYED = frozenset({"pair", "keyword_argument", "field_initializer", "pair_pattern"})
 _INSIDE_LITERALS = frozenset(
     {"literal_element", "keyed_element", "literal_value", "keyword_argument", "argument_list", "field_initializer"}
