@@ -140,10 +140,11 @@ def _method(call: Node | None) -> bytes:
 
 
 def _is_declared(around: Node, field: str) -> bool:
-    """Whether a part of a declarator is what it declares: `int rate = 1`, or the class in `int Shop::pay()`."""
+    """Whether a part of a declarator or class is what it declares: `int rate = 1`, or `Shop` in `int Shop::pay()`."""
     if around.type == "qualified_identifier" and field == "scope":
         outer = around.parent
-        return outer is not None and outer.type.endswith("declarator") and _field_of(outer, around) == "declarator"
+        kinds = {"declarator": "declarator", "name": "_specifier"}
+        return outer is not None and outer.type.endswith(kinds.get(_field_of(outer, around), "?"))
     if around.type == "variable_declaration":
         return not field
     return field == "declarator" and around.type.endswith(("declarator", "field_declaration"))

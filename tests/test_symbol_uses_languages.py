@@ -441,6 +441,33 @@ def test_uses_are_found(language: str, question: str, answer: str):
         ),
         (
             """
+            #- A.java
+            class Till {
+                Till(int sum) {}
+                void join(Till other) {}
+            }
+            """,
+            "Where is Till used?",
+            "`Till` is named as a type at 1 location.",
+        ),
+        (
+            """
+            #- a.cc
+            class Till {
+             public:
+              Till(int sum);
+              void join(Till* other);
+              class Drawer;
+            };
+            class Till::Drawer {
+              explicit Drawer(Till* till);
+            };
+            """,
+            "Where is Till used?",
+            "`Till` is named as a type at 2 locations.",
+        ),
+        (
+            """
             #- a.kt
             const val RATE = 1
             class Till(val sum: Int = RATE)
