@@ -40,6 +40,8 @@ def receiver_of(name: Node) -> Node | None:
     around = name.parent
     if around is not None and around.type == "navigation_suffix":
         around = around.parent
+    if around is not None and around.type in _TEMPLATES:
+        name, around = around, around.parent
     if around is not None and around.type == "call" and around.child_by_field_name("method") == name:
         return around.child_by_field_name("receiver")
     if around is None or around.type not in _MEMBERS:
@@ -130,7 +132,13 @@ def _role_below(node: Node, around: Node) -> Role | Literal[""]:
         return "element"
     if field == "name" and (kind.endswith(_DECLARATIONS) or kind in _METHODS):
         return "declaration"
-    if kind in ("enum_body", "parameters", "lambda_parameters") or (kind == "enum_entry" and not field):
+    if kind in ("enum_body", "parameters", "lambda_parameters"):
+        return "declaration"
+    if (
+        kind in _DECLARING
+        and not field
+        and node == next((c for c in around.named_children if c.type == node.type), None)
+    ):
         return "declaration"
     if field == "bound_identifier" or (
         field == "pattern" and ("parameter" in kind or kind.endswith(("_definition", "typed_pattern")))
@@ -160,10 +168,11 @@ def _method(call: Node | None) -> bytes:
 
 
 def _is_declared(around: Node, field: str) -> bool:
-    """Whether a part of a declarator is what it declares: `int rate = 1`, or the class in `int Shop::pay()`."""
+    """Whether a part of a declarator or class is what it declares: `int rate = 1`, or `Shop` in `int Shop::pay()`."""
     if around.type == "qualified_identifier" and field == "scope":
         outer = around.parent
-        return outer is not None and outer.type.endswith("declarator") and _field_of(outer, around) == "declarator"
+        kinds = {"declarator": "declarator", "name": "_specifier"}
+        return outer is not None and outer.type.endswith(kinds.get(_field_of(outer, around), "?"))
     if around.type == "variable_declaration":
         return not field
     if around.type in ("class_parameter", "parameter") and not field:
@@ -247,8 +256,10 @@ _RECEIVERS = (
 )
 _TRANSPARENT = frozenset(
     {"directly_assignable_expression", "parenthesized_expression", "non_null_expression", "await_expression"}
-    | {"pointer_type", "generic_type"}
+    | {"pointer_type", "generic_type", "template_type", "template_function"}
 )
+_TEMPLATES = frozenset({"template_type", "template_function"})
+_DECLARING = frozenset({"class_parameter", "enum_entry", "parameter"})  # the first name in them is declared
 _KEYED = frozenset({"pair", "keyword_argument", "field_initializer", "pair_pattern"})
 _INSIDE_LITERALS = frozenset(
     {"literal_element", "keyed_element", "literal_value", "keyword_argument", "argument_list", "field_initializer"}

@@ -441,6 +441,55 @@ def test_uses_are_found(language: str, question: str, answer: str):
         ),
         (
             """
+            #- A.java
+            class Till {
+                Till(int sum) {}
+                void join(Till other) {}
+            }
+            """,
+            "Where is Till used?",
+            "`Till` is named as a type at 1 location.",
+        ),
+        (
+            """
+            #- a.cc
+            class Till {
+             public:
+              Till(int sum);
+              void join(Till* other);
+              class Drawer;
+            };
+            class Till::Drawer {
+              explicit Drawer(Till* till);
+            };
+            """,
+            "Where is Till used?",
+            "`Till` is named as a type at 2 locations.",
+        ),
+        (
+            """
+            #- a.kt
+            const val RATE = 1
+            class Till(val sum: Int = RATE)
+            fun f(t: Till, sum: Int = t.sum) = sum
+            """,
+            "Where is Till.sum used?",
+            "`Till.sum` is read at 1 location.",
+        ),
+        (
+            """
+            #- a.h
+            class Shop { public: template <typename T> class Walker { T walk(); }; };
+            #- a.cc
+            #include "a.h"
+            class Till : public Shop::Walker<int> {};
+            Shop::Walker<bool>* walker;
+            """,
+            "Where is Shop::Walker used?",
+            "`Shop.Walker` is named as a type at 1 location; named as a base type at 1 location.",
+        ),
+        (
+            """
             #- a.kt
             enum class Mode(val n: Int) { OPEN(1), SHUT(2) }
             fun f(m: Mode) = when (m) {

@@ -261,7 +261,9 @@ class _Checker:
         """The first class of a value that has the symbol or another member of its name; None without any."""
         for path, name in self.resolver.mro(value.path, value.name).classes:
             table, identity = self.index.graph.symbols(path), self.resolver.identity(path, name)
-            if identity in self.owners or (table is not None and f"{name}.{self.symbol.name}" in table.entries):
+            has_member = table is not None and f"{name}.{self.symbol.name}" in table.entries
+            is_constructor = name.rpartition(".")[2] == self.symbol.name  # plain names do not mean it
+            if identity in self.owners or (has_member and not is_constructor):
                 return identity
         return None
 
