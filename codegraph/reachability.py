@@ -222,15 +222,16 @@ class _Reachability:
                 yield from self._one(name, name, value._replace(how="same package"))
 
     def _types(self) -> Iterator[ReachableSymbol]:
-        """The wanted members of types that the file can name, though it does not mention them."""
+        """The wanted members of types of other files that the code can name without an import of their own."""
         if self._wanted is None or self._rules.package_style != "declared":
             return
         for owner in self._owners:
-            value = self._resolver.attribute(self._path, owner) if owner not in self._mentions else None
+            value = self._resolver.attribute(self._path, owner)
             if value is not None and value.kind == CLASS_VALUE:
+                is_mentioned = owner in self._mentions
                 for reached in self._members(owner, owner, value):
                     if reached.definition.name in self._wanted:
-                        yield reached._replace(distance=UNMENTIONED, near=False)
+                        yield reached if is_mentioned else reached._replace(distance=UNMENTIONED, near=False)
 
     def _members(self, receiver: str, expression: str, value: Value) -> Iterator[ReachableSymbol]:
         seen: set[str] = set()
