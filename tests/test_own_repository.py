@@ -84,5 +84,5 @@ def test_what_follows_the_cursor_changes_no_answer(texts):
             ]
             # FragRel's may differ a little: other files' calls were resolved when the rest of the file was there.
             assert [ranked.score for ranked in again.fragments] == pytest.approx(
-                [ranked.score for ranked in found.fragments], rel=1e-3 if strategy == "fragrel" else 1e-9
+                [ranked.score for ranked in found.fragments], rel=5e-3 if strategy == "fragrel" else 1e-9
             )
