@@ -25,10 +25,9 @@ FITTED_ON = {
     "rust": ("axum", "ripgrep"),
     "native": ("fmt", "jq", "leveldb"),
     "ruby": ("devise", "sinatra"),
-    "php": ("guzzle",),
-    "swift": ("Alamofire",),
 }
-"""By family of languages. The other repositories are held out. The retrieval log develops on the same ones."""
+"""By family of languages, two repositories or more each: one repository says little about others. Those that are not
+named are held out. The retrieval log develops on the same ones."""
 
 FITTED_KINDS = ("line", MID_LINE)
 """Tasks of one line, as most automatic completions are."""

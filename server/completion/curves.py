@@ -119,21 +119,6 @@ FITTED: dict[str, dict[str, tuple[float, tuple[tuple[float, float], ...]]]] = {
                 (0.9854, 0.7143),
             ),
         ),
-        "php": (
-            0.0,
-            (
-                (0.0, 0.0),
-                (0.0366, 0.0),
-                (0.0907, 0.0952),
-                (0.1346, 0.0976),
-                (0.2789, 0.1585),
-                (0.5276, 0.2927),
-                (0.7663, 0.3659),
-                (0.8859, 0.6),
-                (0.9396, 0.619),
-                (0.9831, 0.7619),
-            ),
-        ),
         "ruby": (
             0.0,
             (
@@ -168,21 +153,6 @@ FITTED: dict[str, dict[str, tuple[float, tuple[tuple[float, float], ...]]]] = {
                 (0.9771, 0.7746),
             ),
         ),
-        "swift": (
-            0.0,
-            (
-                (0.0, 0.0),
-                (0.0195, 0.0),
-                (0.0803, 0.0244),
-                (0.1586, 0.25),
-                (0.3255, 0.2623),
-                (0.511, 0.5122),
-                (0.7172, 0.5902),
-                (0.9323, 0.7869),
-                (0.9812, 0.9),
-                (0.9918, 0.9048),
-            ),
-        ),
     },
     "neural": {},
 }
@@ -195,10 +165,8 @@ MEASURED_ON: dict[str, dict[str, str]] = {
         "csharp": "673 lines of AutoMapper, serilog",
         "jvm": "2130 lines of commons-lang, gson, koin, okio, scopt, spring-petclinic",
         "native": "980 lines of fmt, jq, leveldb",
-        "php": "349 lines of guzzle",
         "ruby": "726 lines of devise, sinatra",
         "rust": "701 lines of axum, ripgrep",
-        "swift": "366 lines of Alamofire",
     },
     "neural": {},
 }
