@@ -20,6 +20,7 @@ from .resolver import (
 )
 from .symbol_table import (
     DECLARATION,
+    FUNCTION_KINDS,
     MODULE,
     NAME_LIST,
     NAMESPACE_KINDS,
@@ -332,7 +333,10 @@ class TypedResolver(NameLookup):
                 return ()  # an extension of a type from outside
             if rules.package_style == "declared" and self._is_namespace(value.path, value.name):
                 return ()
-            return (Resolution(value.path, value.name, value.how), *self._constructors(value, rules))
+            factory = self._factory(value, rules)
+            if factory and self._is_interface(value):
+                return factory
+            return (Resolution(value.path, value.name, value.how), *self._constructors(value, rules), *factory)
         if value.kind == INSTANCE_VALUE and value.how == "self" and rules.has_implicit_object:
             return self._constructors(value, rules)
         if value.kind == INSTANCE_VALUE and rules.call_method:
@@ -340,6 +344,22 @@ class TypedResolver(NameLookup):
             if found is not None and found.kind == FUNCTION_VALUE:
                 return (Resolution(found.path, found.name, found.how),)
         return ()
+
+    def _factory(self, value: Value, rules: Language) -> tuple[Resolution, ...]:
+        """The function in another file of the package that has the name of a type, as `fun Shop(): Shop` of Kotlin."""
+        if rules.package_style != "declared" or not rules.call_method:
+            return ()
+        for path, name in self._places(self.identity(value.path, value.name), value.path):
+            symbols = self.symbols(path)
+            definition = symbols.definition(name) if symbols is not None else None
+            self.dependencies.add((path, name))
+            if definition is not None and definition.kind in FUNCTION_KINDS:
+                return (Resolution(path, name, value.how),)
+        return ()
+
+    def _is_interface(self, value: Value) -> bool:
+        definition = self._header(value.path, value.name)
+        return definition is not None and definition.kind in INTERFACE_KINDS
 
     def _with_body(self, function: Value) -> Value:
         """The function with a body that a function without one declares; itself without such a function."""

@@ -248,6 +248,7 @@ DECLARING = {
         "open class Till { fun closeDown() {} }",
         "class Shop(val held: Till) : Till() { fun payAll() = closeDown(); companion object { fun open() = Shop(x) } }",
         "fun Shop.addUp(): Shop { payAll(); return this }",
+        "fun Shop(build: Shop.() -> Unit): Shop = TODO()\nfun shop() = Shop { payAll() }",
         "class Use { fun go(s: Shop) { s.addUp().held.closeDown(); Shop.open().payAll(); s.apply { payAll() } } }",
         "class Main { void go(a.Shop s) { s.payAll(); new a.Till().closeDown(); } }",
     ),

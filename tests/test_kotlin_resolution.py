@@ -232,3 +232,26 @@ def test_java_and_kotlin_call_each_other():
         "Main.kt": "package a\nfun main(shop: Shop) {\n    shop.pay()\n}\n",
     }
     check_calls(files, "Main.kt", {"shop.pay": "Shop.java::Shop.pay"})
+
+
+def test_a_function_of_another_file_has_the_name_of_a_type():
+    files = {
+        "a/Module.kt": "package a\nsealed class Module\nclass Builder { fun put(n: Int) {} }\ninterface Shop\n",
+        "a/Builders.kt": """
+            package a
+            fun Module(build: Builder.() -> Unit): Module = TODO()
+            fun Shop(n: Int): Shop = TODO()
+        """,
+        "main.kt": """
+            package main
+            import a.*
+            fun main() {
+                Module { put(1) }
+                Shop(2)
+            }
+        """,
+    }
+    expected = {"put": "a/Module.kt::Builder.put", "Shop": "a/Builders.kt::Shop", "Module": "a/Module.kt::Module"}
+    check_calls(files, "main.kt", expected)
+    graph = CodeGraph.build([parse_file(name, dedent(text)) for name, text in files.items()], "shop")
+    assert "a/Builders.kt" in [edge.path for edge in graph.call_edges("main.kt") if edge.qualified_name == "Module"]
