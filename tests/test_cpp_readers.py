@@ -661,3 +661,11 @@ def test_all_kinds_of_nodes_exist():
     for name in ("c", "cpp"):
         assert Parser(grammar(name)) is not None
         assert all(kind == "ERROR" or grammar(name).id_for_node_kind(kind, True) for kind in LANGUAGES[name].readers)
+
+
+def test_enumerators_are_names_around_a_plain_enum():
+    check_bindings("enum Op { kA, kB = 2 };", "Op | self.kA: Op\nOp | self.kB: Op\nkA: Op\nkB: Op")
+    check_bindings("enum class Color { Red };", "Color | self.Red: Color")
+    check_bindings("struct S { enum In { kIn }; };", "S.In | self.kIn: In\nS | self.kIn: In")
+    check_bindings("typedef enum { kX } kind_t;", "kX: kind_t\nkind_t | self.kX: kind_t", "a.c")
+    check_bindings("enum { kAnonymous };", "kAnonymous = ?")

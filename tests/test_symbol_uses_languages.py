@@ -533,6 +533,17 @@ def test_uses_are_found(language: str, question: str, answer: str):
         (
             """
             #- a.h
+            typedef enum { kOpen, kShut } mode_t;
+            #- a.c
+            #include "a.h"
+            int f(mode_t m) { return m == kOpen; }
+            """,
+            "Where is kOpen used?",
+            "`kOpen` is read at 1 location.",
+        ),
+        (
+            """
+            #- a.h
             namespace shop { const int kRate = 3; }
             #- a.cc
             #include "a.h"

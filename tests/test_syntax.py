@@ -695,6 +695,8 @@ def test_c():
         struct Shop 5-5
         enum E 6-6
         function pay(static) 7-11
+        A: E
+        E: self.A: E
         Item: self.x = ?
         Shop: self.store: Store
         pay: s: Shop

@@ -55,6 +55,26 @@ def bind_type_parameters(walk: SyntaxWalk, node: Node) -> None:
             walk.add_binding(walk.scope, name.decode("utf-8", "replace"), *_UNKNOWN, node)
 
 
+def bind_enumerators(walk: SyntaxWalk, enum: Node, outer: int, type_name: str) -> None:
+    """The enumerators of an enum, whose definition, if any, is the scope. Those of a plain enum are names around it.
+
+    `outer` is the scope around the enum.
+    """
+    body = enum.child_by_field_name("body")
+    is_scoped = any(child.type in ("class", "struct") for child in enum.children)
+    how, value = ("annotation", type_name) if type_name else _UNKNOWN
+    is_member = outer != MODULE_SCOPE and walk.definitions[outer].kind in CLASS_KINDS
+    for enumerator in body.named_children if body is not None else ():
+        name = enumerator.child_by_field_name("name") if enumerator.type == "enumerator" else None
+        if name is None:
+            continue
+        text = walk.text(name)
+        if walk.scope != outer:
+            walk.add_binding(walk.scope, f"self.{text}", how, value, name)
+        if not is_scoped:
+            walk.add_binding(outer, f"self.{text}" if is_member else text, how, value, name)
+
+
 def bind_parameters(walk: SyntaxWalk, parameters: Node | None) -> None:
     """Bind the parameters in a list."""
     for declared in parameters.named_children if parameters is not None else ():

@@ -13,6 +13,7 @@ from ..nodes import define_named
 from ..syntax import MODULE_SCOPE, ScopedChildren, SyntaxWalk
 from .bindings import (
     bind_declared,
+    bind_enumerators,
     bind_parameters,
     bind_type_parameters,
     callee_of,
@@ -223,15 +224,21 @@ def read_friend(walk: SyntaxWalk, node: Node) -> ScopedChildren:
 
 def read_class(walk: SyntaxWalk, node: Node) -> None:
     """A class, struct, union or enum with a body. The bases of a specialisation are not those of the template."""
-    name = node.child_by_field_name("name")
-    if name is None or node.child_by_field_name("body") is None:
+    name, outer = node.child_by_field_name("name"), walk.scope
+    if node.child_by_field_name("body") is None:
         return
-    dotted = scoped_name(walk, name)
-    if dotted:
-        kind = node.type.removesuffix("_specifier")
+    dotted = scoped_name(walk, name) if name is not None else ""
+    kind = node.type.removesuffix("_specifier")
+    if name is not None and dotted:
         bases = () if name.type == "template_type" else base_classes(walk, node)
         walk.add_definition(node, dotted, kind, header_line=name.start_point[0], bases=bases)
         bind_type_parameters(walk, node)
+    if kind == "enum":
+        around = walk.definitions[outer] if outer != MODULE_SCOPE else None
+        if not dotted and around is not None and around.kind == "enum":  # `typedef enum { A } kind_t;`
+            bind_enumerators(walk, node, around.parent, around.name)
+        else:
+            bind_enumerators(walk, node, outer, dotted)
 
 
 def read_typedef(walk: SyntaxWalk, node: Node) -> None:
