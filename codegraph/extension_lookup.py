@@ -106,6 +106,7 @@ class ExtensionLookup(PackageLookup):
         return next(iter(found.values())) if len(found) == 1 else None
 
     def distinct(self, places: list[tuple[str, str]], near: str) -> list[tuple[str, str]]:
+        """The nearest place of each global name (`expect` and `actual`); all places without declared packages."""
         found: dict[str, tuple[str, str]] = {}
         for path, name in sorted(places, key=lambda place: distance(near, place[0])):
             symbols = self.symbols(path)

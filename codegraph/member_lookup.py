@@ -263,7 +263,7 @@ class MemberLookup(ExtensionLookup):
                 complete = complete and above.complete
         # A shared base comes after all classes that inherit from it.
         classes = tuple(reversed(dict.fromkeys(reversed(found))))
-        return MethodResolutionOrder(classes, complete, len(parts) if len(parts) > 1 else 1)
+        return MethodResolutionOrder(classes, complete, len(parts))
 
     def _bases(self, path: str, name: str) -> tuple[str, ...]:
         """The bases that the definitions of a type name in a file."""

@@ -78,10 +78,8 @@ class PackageLookup(ModuleLookup):
             return self._from_elsewhere(path, key.rpartition(".")[2], symbols) if is_inline else None
         if rules.package_style == "declared":
             family, _, package = symbols.package_key.partition("\0")
-            while rules.has_outer_packages and package:
-                package = package.rstrip(".").rpartition(".")[0]
-                package = package and f"{package}."
-                found = self._in_package(path, f"{family}\0{package}", key)
+            for around in [*_outwards(package)][1:] if rules.has_outer_packages else ():
+                found = self._in_package(path, f"{family}\0{around}", key)
                 if found is not None:
                     return found
             return self._from_star(path, key, symbols)

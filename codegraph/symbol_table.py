@@ -381,13 +381,6 @@ def is_class(entry: Entry) -> bool:
     return isinstance(entry, Definition) and entry.kind not in FUNCTION_KINDS
 
 
-def enclosing_class(symbols: SymbolTable, within: str) -> str:
-    """The innermost class around a scope, "" outside of all."""
-    while within != MODULE and not symbols.is_class(within):
-        within = within.rpartition(".")[0]
-    return within
-
-
 def language_family(language: str) -> str:
     """The group of languages that can call each other's definitions by name."""
     return language_named(language).family or language
@@ -402,7 +395,7 @@ def package_key(language: Language, path: str, package: str) -> str:
     if language.package_style == "directory":
         return f"{language.name}:{path.rpartition('/')[0]}" + ("_test" if package.endswith("_test") else "") + "\0"
     if language.package_style == "declared":
-        return f"{language.family or language.name}:\0" + (f"{package}." if package else "")
+        return f"{language_family(language.name)}:\0" + (f"{package}." if package else "")
     return ""
 
 

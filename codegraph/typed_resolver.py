@@ -68,7 +68,7 @@ class TypedResolver(NameLookup):
                 if around is not None and not (symbols.is_function(within) and self._is_in_class(path, around.name)):
                     around = None  # blocks of a class body, and modules, may run for another object
                 if below or rules.global_kinds:
-                    return below or self._global(path, symbols.language, last, rules)
+                    return below or self._global(path, last, rules)
                 found_by_name = self._reached_by_name(path, last, around)
                 return tuple(target for target in found_by_name if self._is_known_in(path, target))
             if found is not None and found.kind not in CALLABLE and rules.has_fields_apart:
@@ -229,13 +229,10 @@ class TypedResolver(NameLookup):
         is_method = definition is not None and definition.kind in ("method", DECLARATION)
         return rules.has_mixins or not (rules.has_implicit_object and is_method)
 
-    def _global(self, path: str, language: str, name: str, rules: Language) -> tuple[Resolution, ...]:
-        """The definition of a name that all files know: the only one, or the nearest where their kinds are limited."""
-        if not rules.global_kinds:
-            target = self.unique(language, name)
-            return () if target is None else (target,)
+    def _global(self, path: str, name: str, rules: Language) -> tuple[Resolution, ...]:
+        """The nearest definition of a name of the kinds that all files know."""
         kinds = rules.global_kinds.split()
-        for target in self.by_name(language, name, near=path):
+        for target in self.by_name(rules.name, name, near=path):
             definition = self._header(target.path, target.qualified_name)
             if definition is not None and definition.kind in kinds:
                 return (target,)

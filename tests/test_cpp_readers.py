@@ -8,9 +8,9 @@ from textwrap import dedent
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from reader_facts import bindings, definitions, lines
 from tree_sitter import Parser
 from weft.codegraph import FileGraph, parse_file
-from weft.codegraph.file_graph import MODULE_SCOPE
 from weft.languages import LANGUAGES, grammar
 from weft.languages.cpp.conditionals import without_conditionals
 from weft.languages.cpp.macros import without_macros
@@ -18,29 +18,6 @@ from weft.languages.cpp.macros import without_macros
 
 def parsed(text: str, path: str = "a.cc") -> FileGraph:
     return parse_file(path, dedent(text))
-
-
-def definitions(file: FileGraph) -> list[str]:
-    """A line for each definition: kind, name, bases and result."""
-    return [
-        f"{d.kind} {d.qualified_name}{'(' + ', '.join(d.bases) + ')' if d.bases else ''}"
-        f"{' -> ' + d.returns if d.returns else ''}"
-        for d in file.definitions
-    ]
-
-
-def bindings(file: FileGraph) -> list[str]:
-    """A line for each binding: scope, name and value; "?" is unknown."""
-    forms = {"annotation": "{}: {}", "call": "{} = {}()", "alias": "{} = {}", "unknown": "{} = ?"}
-    return [
-        ("" if b.scope == MODULE_SCOPE else f"{file.definitions[b.scope].qualified_name} | ")
-        + forms[b.how].format(b.name, b.value)
-        for b in file.bindings
-    ]
-
-
-def lines(text: str) -> list[str]:
-    return sorted(dedent(text).strip().splitlines())
 
 
 def check_definitions(text: str, expected: str, path: str = "a.cc") -> None:

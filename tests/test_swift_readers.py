@@ -5,35 +5,16 @@ from __future__ import annotations
 from textwrap import dedent
 
 import pytest
+from reader_facts import bindings, definitions
 from weft.codegraph import FileGraph, parse_file
-from weft.codegraph.file_graph import MODULE_SCOPE
 
 
 def parsed(text: str) -> FileGraph:
     return parse_file("Shop.swift", dedent(text))
 
 
-def definitions(text: str) -> list[str]:
-    """A line for each definition: kind, name, bases and result."""
-    return [
-        f"{d.kind} {d.qualified_name}{'(' + ', '.join(d.bases) + ')' if d.bases else ''}"
-        f"{' -> ' + d.returns if d.returns else ''}"
-        for d in parsed(text).definitions
-    ]
-
-
-def bindings(file: FileGraph) -> list[str]:
-    """A line for each binding: scope, name and value; "?" is unknown."""
-    forms = {"annotation": "{}: {}", "call": "{} = {}()", "alias": "{} = {}", "unknown": "{} = ?"}
-    return [
-        ("" if b.scope == MODULE_SCOPE else f"{file.definitions[b.scope].qualified_name} | ")
-        + forms[b.how].format(b.name, b.value)
-        for b in file.bindings
-    ]
-
-
 def check_definitions(text: str, expected: str) -> None:
-    assert definitions(text) == dedent(expected).strip().splitlines()
+    assert definitions(parsed(text)) == dedent(expected).strip().splitlines()
 
 
 def check_bindings(text: str, expected: str) -> None:
