@@ -29,7 +29,6 @@ from .values import (
     CLASS_VALUE,
     DEFAULT_EXPORT,
     FUNCTION_VALUE,
-    INCLUDE_STEPS,
     INSTANCE_VALUE,
     MAX_PARTS,
     MODULE_VALUE,
@@ -37,6 +36,9 @@ from .values import (
     OUTSIDE_VALUE,
     Value,
 )
+
+INCLUDE_STEPS = 3
+"""Steps of includes that say which of several definitions of a name a file means."""
 
 
 class PackageLookup(ModuleLookup):

@@ -25,16 +25,16 @@ HOW = (
     "re-export",  # imported from a file that imports it itself
     "module attribute",  # module.name
     "class attribute",  # Class.name
-    "self",  # self.name or cls.name, in the class itself
+    "self",  # a member of the class around, as self.name or as a plain name
     "inherited",  # found in a base class of the receiver's class
-    "super",  # super().name
+    "super",  # super().name, super.name, base.name
     "typed local",  # the receiver is a variable with an annotation or a known value
     "typed attribute",  # the receiver is an attribute with an annotation or a known value
     "returned type",  # the receiver is the result of a call
-    "constructor",  # the __init__ of a class that is called
+    "constructor",  # the constructor of a class that is called
     "implementation",  # a method of a type that implements the interface of the receiver
     "trait",  # a method of a trait in scope; the receiver has no such member that is known
-    "same package",  # defined in another file of the directory (Go, Java, C#)
+    "same package",  # defined in another file of the package or namespace
     "unique name",  # the only definition of that name in the repository
     "same name",  # one of the few definitions of that name; the receiver is unknown
 )
@@ -44,7 +44,7 @@ HOW = (
 def resolve(graph: CodeGraph, path: str, scope: int, dotted: str, line: int | None = None) -> tuple[Resolution, ...]:
     """The definitions of `dotted` in a scope of `path` (a definition's index, or MODULE_SCOPE).
 
-    In Python a variable or attribute of a known type gives its class, and `line` selects among several values of a
+    A variable or attribute of a known type gives its class, and `line` selects among several values of a
     local variable. () when the name is unknown, from outside of the repository, or ambiguous.
     """
     symbols = graph.symbols(path)

@@ -29,21 +29,26 @@ from .symbol_table import (
     language_family,
 )
 from .values import (
-    CALLABLE,
     CLASS_VALUE,
     CONSTRUCTOR_KINDS,
-    FINAL_KINDS,
     FUNCTION_VALUE,
     INSTANCE_VALUE,
     INTERFACE_KINDS,
-    MAX_IMPLEMENTATIONS,
-    MIN_TYPED_NAME,
     MODULE_VALUE,
     OBJECT_KINDS,
     OUTSIDE_VALUE,
     SUPER_VALUE,
     Value,
 )
+
+MAX_IMPLEMENTATIONS = 20
+"""A method with more candidates for its implementation has none."""
+
+MIN_TYPED_NAME = 3
+"""Characters; a shorter name of a variable says nothing about its type."""
+
+_CALLABLE = frozenset({MODULE_VALUE, CLASS_VALUE, FUNCTION_VALUE})
+_FINAL_KINDS = frozenset({"enum", "struct", "union"})
 
 
 class TypedResolver(NameLookup):
@@ -71,7 +76,7 @@ class TypedResolver(NameLookup):
                     return below or self._global(path, last, rules)
                 found_by_name = self._reached_by_name(path, last, around)
                 return tuple(target for target in found_by_name if self._is_known_in(path, target))
-            if found is not None and found.kind not in CALLABLE and rules.has_fields_apart:
+            if found is not None and found.kind not in _CALLABLE and rules.has_fields_apart:
                 found = self.attribute(path, last)  # `let app: App = app()` calls no variable
             if found is not None and found.kind == INSTANCE_VALUE and rules.has_implicit_object:
                 found = self._type_of_name(path, within, last, found)
@@ -241,7 +246,7 @@ class TypedResolver(NameLookup):
     def _is_final(self, receiver: Value) -> bool:
         """Whether the type of the receiver has no subtypes."""
         definition = self._header(receiver.path, receiver.name) if receiver.kind == INSTANCE_VALUE else None
-        return definition is not None and definition.kind in FINAL_KINDS
+        return definition is not None and definition.kind in _FINAL_KINDS
 
     def _trait_method(self, path: str, name: str) -> Resolution | None:
         """The method of a trait that the file imports or defines: only these are known for a type without a member."""

@@ -31,21 +31,10 @@ ELEMENTS = "[]"
 
 DEFAULT_EXPORT = "default"
 
-MAX_IMPLEMENTATIONS = 20
-"""A method with more candidates for its implementation has none."""
-
-CALLABLE = frozenset({MODULE_VALUE, CLASS_VALUE, FUNCTION_VALUE})
-
 MAX_PARTS = 60
 """Places of one type that are read."""
 
-MIN_TYPED_NAME = 3
-"""Characters; a shorter name of a variable says nothing about its type."""
-
 OBJECT_KINDS = (INSTANCE_VALUE, CLASS_VALUE)
-FINAL_KINDS = frozenset({"enum", "struct", "union"})
-INCLUDE_STEPS = 3
-"""Steps of includes that say which of several definitions of a name a file means."""
 
 INTERFACE_KINDS = frozenset({"interface", "trait"})
 CONSTRUCTOR_KINDS = frozenset({"constructor", DECLARATION})

@@ -30,7 +30,9 @@ class NameRules:
     import_suffixes: str = ""  # file suffixes that an import may leave out, or of an included header's source, in order
     package_style: PackageStyle = ""
     package_sign: str = "."  # between the parts of a package's name
-    shares_directory: bool = False  # files of one directory see each other's definitions without imports
+    shares_directory: bool = (
+        False  # plain names come from the file, its package, or an import, and never from elsewhere
+    )
     has_outer_packages: bool = False  # the names of the packages around a package are known in it
     has_relative_imports: bool = False  # the path of an import may begin in the package of the file
     project_ending: str = ""  # of the names of files that describe a project, whose files have imports in common
