@@ -29,10 +29,13 @@ from .values import Component, Location, ScorePart
 # retrieval.md); the last one is read from the same tasks with the cursor at the called name.
 CALLED_BY_SIMILAR_CODE = 0.35
 REACHABLE = 0.5
-NAMEABLE = 0.25
 IMPORTED_BY_NAME = 0.1
 NAME_IN_QUERY = 0.1
 FITS_WHAT_IS_TYPED = 0.5
+
+NAMEABLE = 0.25
+"""The weight instead of `REACHABLE` for a member of a type that the file can name and does not mention; chosen on six
+repositories (benchmarks/results/retrieval-log.md)."""
 
 EXPORTED, MAX_EXPORTS = 1.0, 30
 """The weight of the likeliest name that an import line at the cursor can name, and how many names are candidates. The

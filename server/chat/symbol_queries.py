@@ -87,11 +87,8 @@ def overridden(index: RepositoryIndex, named: NamedDefinition) -> list[NamedDefi
     owner, _, method = named.definition.qualified_name.rpartition(".")
     if not owner:
         return []
-    found = {
-        (path, base): index.graph.definition(path, f"{base}.{method}")
-        for path, base in TypedResolver(index.graph).mro(named.path, owner).classes
-        if base != owner
-    }
+    classes, _, n_parts = TypedResolver(index.graph).mro(named.path, owner)
+    found = {(path, base): index.graph.definition(path, f"{base}.{method}") for path, base in classes[n_parts:]}
     return [NamedDefinition(path, each) for (path, _), each in found.items() if each is not None]
 
 
