@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from weft.benchmarks.latency.typing import next_word_length
+from weft.benchmarks.typist import next_word_length
 
 
 @pytest.mark.parametrize(

@@ -26,12 +26,12 @@ from ..command import Report, command_parser, run_command, say
 from ..histories import OWN_REPOSITORY, FileEdit, commits_between
 from ..lsp_client import Client, when_ready
 from ..models import model_option
+from ..typist import commit_replays
 from .edited_workspaces import PINNED, SIZES, EditedWorkspace, make_workspace
 from .figures import Figures, figures_of
 from .fixed_speed import ModelRequest, add_speed_options
 from .replay import Editor, EditorKind, encodings_of
 from .report import notes, tables
-from .typing import commit_replays
 
 SEED = 20261121
 SECONDS = 35.0

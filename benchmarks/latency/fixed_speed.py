@@ -24,7 +24,7 @@ from random import Random
 from typing import Any
 
 from ..http_server import JsonHandler, LoopbackServer
-from .typing import common_prefix_length
+from ..typist import common_prefix_length
 
 READ_PER_S, WRITTEN_PER_S = 2000.0, 80.0
 """A 1.5B model in 4 bits on a laptop's graphics chip; a choice, not a measurement."""

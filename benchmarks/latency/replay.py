@@ -21,7 +21,7 @@ from typing import Any, Literal
 
 from ...server.workspace.text import TextLines
 from ..lsp_client import Arrived, Client, completion_params
-from .typing import CommitReplay, Key, Typist
+from ..typist import CommitReplay, Key, Typist
 
 LONGEST_PAUSE_S = 1.0
 NOTICED_AFTER_S = 0.25

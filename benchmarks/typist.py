@@ -21,7 +21,7 @@ from itertools import groupby
 from random import Random
 from typing import Literal
 
-from ..histories import FileEdit
+from .histories import FileEdit
 
 Kind = Literal["move", "type", "erase", "delete", "over", "accept"]
 """A cursor movement, a character, a backspace, the deletion of a selection, a closing bracket that is already there, an
@@ -68,6 +68,7 @@ class TypistProfile:
     switch_file: float = 0.2
     erases_up_to: int = 12  # characters; more are selected and deleted
     closes_brackets: bool = True
+    retypes_lines: bool = False  # changed lines are deleted and typed again, not edited in place
     accept_share: float = 0.8  # of completions that are entirely right
     accept_part_share: float = 0.4  # of completions with a right beginning
     min_accepted: int = 3  # characters; shorter completions are ignored
@@ -91,12 +92,17 @@ class Typist:
         self.cursor = 0
         self.profile = profile or TypistProfile()
         self._seed = seed
-        self._changes = deque(changes_of(edit))
+        self._changes = deque(changes_of(edit, retypes_lines=self.profile.retypes_lines))
         self._open = False  # the first of them is in progress
         self._done = 0  # of the finished text
         self._closers = ""  # brackets right of the cursor that the editor closed
         self._mistyped: set[int] = set()
         self._plan: deque[Key] = deque()
+
+    @property
+    def n_done(self) -> int:
+        """Characters of the finished text up to the cursor."""
+        return self._done
 
     def plan(self) -> Key | None:
         """The next key; None when the file is as it should be."""
@@ -253,14 +259,15 @@ class Typist:
         return Random(f"{self._seed} {self.edit.commit} {self.edit.path} {purpose} {place}")
 
 
-def changes_of(edit: FileEdit) -> list[Change]:
+def changes_of(edit: FileEdit, *, retypes_lines: bool = False) -> list[Change]:
     """The changes from the top, as people make them: lines that stay are not typed again."""
     changes = []
     shift = 0  # of places in the finished text against those before the edit
     offset = _line_offsets(edit.before)
     for hunk in edit.hunks:
         start = offset[hunk.start_line] + shift
-        for removed, inserted in _pieces(hunk.removed, hunk.text):
+        retyped = [(hunk.removed, ""), ("", hunk.text)]
+        for removed, inserted in retyped if retypes_lines else _pieces(hunk.removed, hunk.text):
             change = _as_typed(Change(start, removed, inserted), edit.after)
             if change.removed or change.inserted:
                 changes.append(change)

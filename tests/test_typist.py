@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from weft.benchmarks.histories import FileEdit
-from weft.benchmarks.latency.typing import Typist, TypistProfile, changes_of, commit_replays
+from weft.benchmarks.typist import Typist, TypistProfile, changes_of, commit_replays
 
 CLUMSY = TypistProfile(mistype=0.3, accept_share=0.7, accept_part_share=0.7, min_accepted=1, erases_up_to=3)
 

@@ -1,0 +1,1 @@
+"""Benchmark of typed commits: characters saved, and what is shown meanwhile."""

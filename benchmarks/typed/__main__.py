@@ -1,0 +1,142 @@
+"""`weft bench typed`: what completions save, and what they show meanwhile, while real commits are typed key by key.
+
+Owns the command and the run. Commits are chosen in `commits`, typed in `replay`, figures are defined in `figures`.
+
+    weft bench typed                                   commits of Weft's own history
+    weft bench typed --clones DIR                      all pinned histories, whose clones are in DIR
+    weft bench typed --clones DIR --purpose reporting --model transformers=DIRECTORY
+
+An interrupted run continues when it is started again: the rows of a commit are cached in the work folder until the code
+changes.
+"""
+
+from __future__ import annotations
+
+import argparse
+import math
+from collections.abc import Iterator, Sequence
+from contextlib import closing
+from dataclasses import replace
+from pathlib import Path
+
+from ...llm import CodeModel
+from ...server.config import Config
+from ...server.models.model_argument import MODEL_SYNTAX
+from ...server.workspace.workspace import Workspace
+from ..command import Report, command_parser, run_command, say
+from ..models import ModelSpec, model_option, open_spec, shown_name
+from ..rows import RowCache, code_digest
+from .commits import FOR_FITTING, FOR_REPORTING, HISTORIES, TypedCommit, TypedHistory, clone_of, typed_commits
+from .figures import figures_of
+from .replay import KeyRow, Mode, Tree, Typing
+from .report import tables
+
+N_COMMITS, KEYS_PER_COMMIT = 12, 500
+MODES: tuple[Mode, ...] = ("whole", "words")
+DEPENDS_ON = (
+    "codegraph",
+    "languages",
+    "llm/workspace_model",
+    "retrieval",
+    "server",
+    "benchmarks/typed",
+    "benchmarks/typist.py",
+)
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    model = {"type": model_option(), "default": "workspace", "help": MODEL_SYNTAX}
+    parser = command_parser(
+        "weft bench typed", __doc__, "work", "repos", "model", "context", "machine", "write-results", model=model
+    )
+    parser.add_argument("--clones", type=Path, metavar="DIR", help="folder of the clones of the pinned histories")
+    parser.add_argument("--purpose", choices=(FOR_FITTING, FOR_REPORTING), help="only these histories; default: all")
+    parser.add_argument("--commits", type=int, default=N_COMMITS, metavar="N", help=f"of each history ({N_COMMITS})")
+    parser.add_argument("--keys", type=int, default=KEYS_PER_COMMIT, metavar="N", help=f"a commit ({KEYS_PER_COMMIT})")
+    parser.add_argument(
+        "--modes", nargs="+", choices=MODES, default=list(MODES), help="what is accepted; default: both"
+    )
+    parser.add_argument("--min-confidence", type=float, metavar="SHARE", help="instead of the default threshold")
+    return run_command(parser, _measure, arguments)
+
+
+def _measure(options: argparse.Namespace) -> Report:
+    results = []
+    for history in _chosen(options):
+        figures = {}
+        for mode in options.modes:
+            rows = list(_rows(options, history, mode))
+            if rows:
+                figures[mode] = figures_of(rows)
+        if figures:
+            results.append({"repo": history.name, "purpose": history.purpose, "modes": figures})
+            saved = ", ".join(f"{mode} {100 * each['saved']:.1f} %" for mode, each in figures.items())
+            say(f"{history.name}: saved {saved}")
+    title = f"Typed commits: {shown_name(options.model)}"
+    return Report(
+        "typed", tables(results), {"model": shown_name(options.model), "repositories": _plain(results)}, title
+    )
+
+
+def _chosen(options: argparse.Namespace) -> list[TypedHistory]:
+    histories = [each for each in HISTORIES if options.purpose in (None, each.purpose)]
+    if options.repos:
+        return [each for each in histories if any(part in each.name for part in options.repos)]
+    return histories if options.clones else [each for each in HISTORIES if each.name == "weft"]
+
+
+def _rows(options: argparse.Namespace, history: TypedHistory, mode: Mode) -> Iterator[KeyRow]:
+    """The rows of a history: cached ones, and those of commits that are typed now. Raises NoClone, NoHistory."""
+    threshold = options.min_confidence
+    digest = code_digest(DEPENDS_ON)
+    depends_on = digest, history, mode, options.keys, options.model, options.context, threshold
+    cache = RowCache(options.work / "typed-rows", f"{history.folder_name}-{mode}", depends_on, KeyRow)
+    cached: dict[str, list[KeyRow]] = {}
+    for row in cache.rows():
+        cached.setdefault(row.commit, []).append(row)
+    repository = clone_of(history, options.clones)
+    folder = options.work / "typed" / history.folder_name
+    tree: Tree | None = None
+    model = open_spec(ModelSpec(options.model, options.context))
+    config = Config()
+    config = replace(config, cache_dir=str(options.work / "typed-cache"))
+    if threshold is not None:
+        config = replace(config, completion=replace(config.completion, min_confidence=threshold))
+    for commit in typed_commits(repository, history, options.commits):
+        if commit.commit in cached:
+            yield from cached[commit.commit]
+            continue
+        tree = tree or Tree(folder, repository)
+        tree.go_to(f"{commit.commit}^")
+        rows = _typed(folder, commit, history, mode, config, model, options.keys)
+        cache.add(rows)
+        yield from rows
+
+
+def _typed(
+    folder: Path,
+    commit: TypedCommit,
+    history: TypedHistory,
+    mode: Mode,
+    config: Config,
+    model: CodeModel | None,
+    n_keys: int,
+) -> list[KeyRow]:
+    with closing(Workspace([folder], config, model=model)) as workspace:
+        workspace.index()
+        return list(Typing(workspace, folder, history.name, mode, n_keys).type_commit(commit))
+
+
+def _plain(results: object) -> object:
+    """The same values in JSON: no NaN, four digits."""
+    if isinstance(results, dict):
+        return {name: _plain(value) for name, value in results.items()}
+    if isinstance(results, list):
+        return [_plain(value) for value in results]
+    if isinstance(results, float):
+        return None if math.isnan(results) else round(results, 4)
+    return results
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())
