@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import re
 import subprocess
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from difflib import SequenceMatcher
@@ -80,11 +80,13 @@ def commits_between(repository: Path, revisions: str) -> list[str]:
     return _git(repository, "rev-list", "--reverse", "--no-merges", revisions, "--", missing=revisions).split()
 
 
-def files_at(repository: Path, commit: str) -> Iterator[tuple[str, str]]:
-    """Every text file of the repository at a commit: path and text. Raises NoHistory."""
+def files_at(
+    repository: Path, commit: str, is_wanted: Callable[[str], bool] = lambda path: True
+) -> Iterator[tuple[str, str]]:
+    """The wanted text files of the repository at a commit: path and text. Raises NoHistory."""
     listing = _git(repository, "ls-tree", "-r", "-z", "--full-tree", commit, missing=commit)
     entries = [re.split(r"[ \t]", entry, maxsplit=3) for entry in filter(None, listing.split("\0"))]
-    found = {path: blob_id for mode, _, blob_id, path in entries if mode in _FILES}
+    found = {path: blob_id for mode, _, blob_id, path in entries if mode in _FILES and is_wanted(path)}
     texts = _texts(repository, list(found.values()))
     for path, blob_id in found.items():
         if (text := texts[blob_id]) is not None:

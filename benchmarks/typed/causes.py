@@ -26,10 +26,9 @@ def cause_of(cursor: Cursor, text: str, n_agreeing: int) -> Cause:
     line = right.rpartition("\n")[2]
     if re.search(r"(?:\.|->|::)\w*\Z", line):
         return "wrong member"
-    if opened := opened_at(cursor):
-        if opened[-1].text == "(" and line.count(")") <= line.count("("):
-            return "wrong argument"
-    if line.count("(") > line.count(")"):
+    opened = opened_at(cursor)
+    is_in_call = bool(opened) and opened[-1].text == "(" and line.count(")") <= line.count("(")
+    if is_in_call or line.count("(") > line.count(")"):
         return "wrong argument"
     return "other"
 

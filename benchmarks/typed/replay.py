@@ -4,7 +4,8 @@ Owns the order of keys and requests, what is accepted, and one row for each key.
 
 A text is right when all of it is what comes next and it does not end inside of a word. In the mode "whole" a right text
 is accepted and any other is typed past; in the mode "words" the right words at the beginning of a text are accepted
-too. Changed lines are deleted and typed again. Indentation and auto-closed brackets are the editor's. Time is that of the typist model: no pause is waited for.
+too. Changed lines are deleted and typed again. Indentation and auto-closed brackets are the editor's. Time is that of
+the typist model: no pause is waited for.
 """
 
 from __future__ import annotations
@@ -15,9 +16,10 @@ import time
 from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import Literal
 
+from ...languages import language_of
 from ...server.completion.place import Place, place_of
 from ...server.completion.values import Completion
 from ...server.workspace.text import Cursor, TextChange, TextLines
@@ -72,7 +74,7 @@ class Tree:
 
     def go_to(self, commit: str) -> None:
         """Write the text files of a commit. Raises NoHistory."""
-        texts = dict(files_at(self._repository, commit))
+        texts = dict(files_at(self._repository, commit, _is_read))
         for path in self._texts.keys() - texts.keys():
             (self._folder / path).unlink(missing_ok=True)
         for path, text in texts.items():
@@ -206,6 +208,12 @@ def _right_of_cursor(completion: Completion, cursor: Cursor) -> str:
     n = cursor.character - completion.start[1]
     left = cursor.start_of_line[completion.start[1] :]
     return completion.text[n:] if completion.text[:n] == left else ""
+
+
+def _is_read(path: str) -> bool:
+    """Whether Weft reads a file of this name: code, documents, manifests and ignore rules."""
+    suffix = PurePosixPath(path).suffix
+    return suffix in ("", ".mod", ".work", ".txt", ".cfg", ".ini") or bool(language_of(path).name)
 
 
 def _is_word(character: str) -> bool:

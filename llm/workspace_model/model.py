@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import math
 import posixpath
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from heapq import heappop, heappush
 from itertools import count
@@ -129,24 +129,26 @@ class WorkspaceModel(CodeModel):
         return len(split_tokens(text))
 
     def stream(self, request: CompletionRequest, cancel: Cancel) -> Iterator[Piece]:
-        """Yield the rest of the line if it is likely enough; with `single_line` off, further lines of the same block.
+        """Yield the rest of the line as far as it is likely; with `single_line` off, further lines of the same block.
 
-        Each piece is one line, with its probability. A line that does not join the code after the cursor is dropped,
-        and one that joins it stops before that code.
+        Each piece is one token, with its probability after the tokens before it. A line that does not join the code
+        after the cursor is dropped, and one that joins it stops before that code.
         """
         cursor = _CursorText.of(request)
         several = not request.single_line and not cursor.rest_of_line
-        line_start, block_indent = cursor.line_start, 0
-        for text, probability in self._lines(request, cursor, cancel):
+        line_start, block_indent, unfinished, end_share = cursor.line_start, 0, cursor.unfinished, 1.0
+        for found in self._lines(request, cursor, cancel):
+            text = found.text[len(unfinished) :].rstrip(" \t")
             line = (line_start + text).lstrip("\n")
             if len(line) - len(line.lstrip()) < block_indent or line.strip() == cursor.next_line:
                 return
             shown = _before_any(_up_to(text, cursor.rest_of_line), request.stop)
             if shown.strip():
-                yield Piece(shown, probability)
+                yield from self._pieces(found, len(unfinished), shown, end_share)
             if not several or shown != text or not shown.strip():
                 return
             line_start, block_indent = "", len(line) - len(line.lstrip())
+            unfinished, end_share = "", found.end_share
 
     def candidates(self, request: CompletionRequest, n: int, cancel: Cancel) -> list[LineCandidate]:
         """Up to `n` distinct completions of the cursor's line, most likely first, whatever the threshold."""
@@ -173,24 +175,26 @@ class WorkspaceModel(CodeModel):
     def chat(self, request: ChatRequest, cancel: Cancel) -> Iterator[Piece]:
         raise ModelError("The workspace model can't chat. Configure a model with a chat template.")
 
-    def _lines(self, request: CompletionRequest, cursor: _CursorText, cancel: Cancel) -> Iterator[tuple[str, float]]:
-        """The most likely lines and their probabilities, until cancelled, below the threshold, or without candidates.
+    def _lines(self, request: CompletionRequest, cursor: _CursorText, cancel: Cancel) -> Iterator[_FinishedLine]:
+        """The most likely lines, until cancelled, below the threshold, or without candidates.
 
-        A line after the first begins with its line break and indentation.
+        The last one is the beginning of a line, up to where it gets too unlikely. A line after the first begins with
+        its line break and indentation.
         """
         search = self._search_context(request, cursor, cancel)
         start: PartialLine | None = PartialLine(search.names.open_file.context, cursor.unfinished)
-        unfinished, n_left = cursor.unfinished, request.max_new_tokens
+        n_left = request.max_new_tokens
         while start is not None and n_left > 0:
             # A copy is fast to find, and prunes the search for adapted lines.
             least = max(self._threshold, MIN_LINE_PROBABILITY)
             copied = self._copied_line(search, start, n_left, least)
             least = copied.probability if copied else least
-            line = next(self._adapted_lines(search, start, n_left, least), copied)
-            if line is None or line.probability < self._threshold:
+            adapted = next(self._adapted_lines(search, start, n_left, least, with_beginning=True), None)
+            line = copied if adapted is None or (copied and not adapted.is_whole) else adapted
+            if line is None:
                 return
-            yield line.text[len(unfinished) :].rstrip(" \t"), line.probability
-            start, unfinished, n_left = line.following, "", n_left - self.count_tokens(line.text)
+            yield line
+            start, n_left = line.following, n_left - len(line.tokens)
 
     def _search_context(self, request: CompletionRequest, cursor: _CursorText, cancel: Cancel) -> SearchContext:
         open_file = OpenFile.of(cursor.before, cursor.after, self._vocabulary)
@@ -224,8 +228,8 @@ class WorkspaceModel(CodeModel):
         self, search: SearchContext, start: PartialLine, most_tokens: int, least: float
     ) -> _FinishedLine | None:
         """The continuation of the longest exact matches; None for a comment, and for less than `least`."""
-        partial, probability, n_tokens = start, COPY_WEIGHT, 0
-        while n_tokens < most_tokens and not search.cancel.cancelled:
+        partial, probability, shares = start, COPY_WEIGHT, list[float]()
+        while len(shares) < most_tokens and not search.cancel.cancelled:
             partial = with_exact_matches(search, partial)
             found = copied_token(search, partial)
             if found is None:
@@ -234,41 +238,55 @@ class WorkspaceModel(CodeModel):
             probability *= share
             if probability < least:
                 return None
+            shares.append(share if shares else COPY_WEIGHT * share)
             following = partial.extended_by(token, self._vocabulary.kinds)
             starts_line = begins_line(search, partial)
             if not partial.unfinished and self._ends_line(token):
-                return None if starts_line else self._line(partial, probability, token, following, search.rest_of_line)
+                return None if starts_line else self._line(search, partial, shares, token, following)
             if starts_line and search.text(token).startswith(search.comment_tokens):
                 return None
-            partial, n_tokens = following, n_tokens + 1
-        return None if search.cancel.cancelled else self._line(partial, probability, BOUNDARY, partial, "")
+            partial = following
+        return None if search.cancel.cancelled else self._line(search, partial, shares, BOUNDARY, None)
 
     def _adapted_lines(
-        self, search: SearchContext, start: PartialLine, most_tokens: int, least: float, n_wanted: int = 1
+        self,
+        search: SearchContext,
+        start: PartialLine,
+        most_tokens: int,
+        least: float,
+        n_wanted: int = 1,
+        *,
+        with_beginning: bool = False,
     ) -> Iterator[_FinishedLine]:
         """Best-first search for lines that join the rest of the line, most likely first; none of `least` or less.
 
         Ends without candidates and when cancelled. After MAX_STEPS only the best node is followed, and for each further
-        one of `n_wanted` lines the best of the nodes put aside.
+        one of `n_wanted` lines the best of the nodes put aside. `with_beginning`: where no line is more likely than
+        `least`, the beginning of the best one up to there.
         """
         order = count()
         # By negative log probability. The matches of a node are searched only when it is expanded.
-        waiting = [_SearchNode(0.0, next(order), start, None)]
+        waiting = [_SearchNode(0.0, next(order), start, None, ())]
         aside: list[_SearchNode] = []
         n_steps = n_found = 0
         while (waiting or aside) and not search.cancel.cancelled:
             best = heappop(waiting or aside)
             probability = math.exp(-best.cost)
             if probability <= least:
+                if with_beginning and n_found == 0 and best.partial.line and not search.rest_of_line:
+                    yield _FinishedLine(
+                        self._text_of(best.partial), best.partial.line, best.shares[:-1], 1.0, None, False
+                    )
+                    return
                 waiting.clear()  # the others are no more likely
                 continue
             following = best.partial
             if best.token is not None:
                 following = following.extended_by(best.token, self._vocabulary.kinds)
             if best.token is not None and best.ends_line:
-                line = self._line(best.partial, probability, best.token, following, search.rest_of_line)
+                line = self._line(search, best.partial, best.shares, best.token, following)
             elif len(following.line) - len(start.line) >= most_tokens:
-                line = self._line(following, probability, BOUNDARY, following, "")
+                line = self._line(search, following, best.shares, BOUNDARY, None)
             else:
                 n_steps += 1
                 if n_steps > MAX_STEPS:
@@ -280,7 +298,8 @@ class WorkspaceModel(CodeModel):
                     search, following, BRANCHING_FACTOR if n_steps < MAX_STEPS else 1
                 ):
                     cost = best.cost - math.log(max(share, MIN_LINE_PROBABILITY))
-                    heappush(waiting, _SearchNode(cost, next(order), following, token, ends_line))
+                    shares = (*best.shares, share)
+                    heappush(waiting, _SearchNode(cost, next(order), following, token, shares, ends_line))
                 continue
             if line is not None:
                 yield line
@@ -289,13 +308,41 @@ class WorkspaceModel(CodeModel):
                 return
 
     def _line(
-        self, partial: PartialLine, probability: float, end: int, following: PartialLine, rest_of_line: str
+        self,
+        search: SearchContext,
+        partial: PartialLine,
+        shares: Sequence[float],
+        end: int,
+        following: PartialLine | None,
     ) -> _FinishedLine | None:
-        """The line before `end`; None when it does not join `rest_of_line`."""
-        text = "".join(map(self._vocabulary.text, partial.line))
-        if rest_of_line and not _up_to(text, rest_of_line):
+        """The line before `end`, whose share is the last of `shares` where `following` is the state behind it.
+
+        None when it does not join the rest of the line, which a line without an end need not do.
+        """
+        text = self._text_of(partial)
+        if following is None:
+            return _FinishedLine(text, partial.line, tuple(shares), 1.0, None)
+        if search.rest_of_line and not _up_to(text, search.rest_of_line):
             return None
-        return _FinishedLine(text, probability, None if end == BOUNDARY else following.as_line_start())
+        after = None if end == BOUNDARY else following.as_line_start()
+        return _FinishedLine(text, partial.line, tuple(shares[:-1]), shares[-1], after)
+
+    def _pieces(self, line: _FinishedLine, n_typed: int, shown: str, before: float) -> Iterator[Piece]:
+        """The tokens of the text shown of a line, behind its first `n_typed` characters, with their shares.
+
+        `before` is the share of the tokens before those with a share, as the end of the line above.
+        """
+        n_without = len(line.tokens) - len(line.shares)
+        at, share = -n_typed, before
+        for number, token in enumerate(line.tokens):
+            share *= line.shares[number - n_without] if number >= n_without else 1.0
+            begin, at = max(at, 0), at + len(self._vocabulary.text(token))
+            if text := shown[begin : max(at, 0)]:
+                yield Piece(text, share)
+                share = 1.0
+
+    def _text_of(self, partial: PartialLine) -> str:
+        return "".join(map(self._vocabulary.text, partial.line))
 
     def _ends_line(self, token: int) -> bool:
         return token == BOUNDARY or bool(self._vocabulary.kinds[token] == LINE_BREAK)
@@ -326,11 +373,18 @@ class WorkspaceModel(CodeModel):
 
 
 class _FinishedLine(NamedTuple):
-    """A line, its probability, and the state for the next line; None at the end of a file."""
+    """A line, the shares of its tokens and of its end, and the state for the next line; None at the end of a file."""
 
     text: str
-    probability: float
+    tokens: tuple[int, ...]  # the first of them may have been in the state that the search began with
+    shares: tuple[float, ...]  # of the last tokens: those that the search added
+    end_share: float
     following: PartialLine | None
+    is_whole: bool = True
+
+    @property
+    def probability(self) -> float:
+        return math.prod(self.shares) * self.end_share
 
 
 class _SearchNode(NamedTuple):
@@ -340,6 +394,7 @@ class _SearchNode(NamedTuple):
     order: int
     partial: PartialLine
     token: int | None
+    shares: tuple[float, ...]  # of the tokens that the search added, the next one included
     ends_line: bool = False
 
 
