@@ -87,7 +87,7 @@ def test_a_trace_has_every_step_with_its_time_and_decision(weft):
     ("arguments", "settings", "detail"),
     [
         ("new.py:4:8", "", "empty: the cursor is inside a word; request a completion by hand"),
-        ("new.py:4", "min_confidence = 1.0", "empty: the model generated no text"),
+        ("new.py:4", "min_confidence = 1.0", "empty: low confidence: at most "),
         ("new.py:4", "enabled = false", "refused: completion is off; set completion.enabled to true"),
     ],
 )

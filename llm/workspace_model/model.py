@@ -132,12 +132,16 @@ class WorkspaceModel(CodeModel):
         """Yield the rest of the line if it is likely enough; with `single_line` off, further lines of the same block.
 
         Each piece is one line, with its probability. A line that does not join the code after the cursor is dropped,
-        and one that joins it stops before that code.
+        and one that joins it stops before that code. If no line reaches the threshold, one piece without text has the
+        probability that the best line has at most.
         """
         cursor = _CursorText.of(request)
         several = not request.single_line and not cursor.rest_of_line
         line_start, block_indent = cursor.line_start, 0
         for text, probability in self._lines(request, cursor, cancel):
+            if text is None:
+                yield Piece("", probability)
+                return
             line = (line_start + text).lstrip("\n")
             if len(line) - len(line.lstrip()) < block_indent or line.strip() == cursor.next_line:
                 return
@@ -160,10 +164,10 @@ class WorkspaceModel(CodeModel):
             return _before_any(_up_to(text, cursor.rest_of_line), request.stop)
 
         found: dict[str, LineCandidate] = {}
-        for line in self._adapted_lines(search, start, most_tokens, MIN_LINE_PROBABILITY, n):
+        for line in self._adapted_lines(search, start, most_tokens, MIN_LINE_PROBABILITY, [], n):
             # Of several lines with the same text the first is the most likely.
             found.setdefault(shown(line), LineCandidate(shown(line), adapted=line.probability))
-        copied = self._copied_line(search, start, most_tokens, MIN_LINE_PROBABILITY)
+        copied = self._copied_line(search, start, most_tokens, MIN_LINE_PROBABILITY, [])
         if copied is not None:
             before = found.get(shown(copied), LineCandidate(shown(copied)))
             found[before.text] = replace(before, copied=copied.probability)
@@ -173,10 +177,13 @@ class WorkspaceModel(CodeModel):
     def chat(self, request: ChatRequest, cancel: Cancel) -> Iterator[Piece]:
         raise ModelError("The workspace model can't chat. Configure a model with a chat template.")
 
-    def _lines(self, request: CompletionRequest, cursor: _CursorText, cancel: Cancel) -> Iterator[tuple[str, float]]:
+    def _lines(
+        self, request: CompletionRequest, cursor: _CursorText, cancel: Cancel
+    ) -> Iterator[tuple[str | None, float]]:
         """The most likely lines and their probabilities, until cancelled, below the threshold, or without candidates.
 
-        A line after the first begins with its line break and indentation.
+        A line after the first begins with its line break and indentation. If the first line is below the threshold, its
+        text is None, and its probability is an upper bound: the search stops before the line is complete.
         """
         search = self._search_context(request, cursor, cancel)
         start: PartialLine | None = PartialLine(search.names.open_file.context, cursor.unfinished)
@@ -184,10 +191,14 @@ class WorkspaceModel(CodeModel):
         while start is not None and n_left > 0:
             # A copy is fast to find, and prunes the search for adapted lines.
             least = max(self._threshold, MIN_LINE_PROBABILITY)
-            copied = self._copied_line(search, start, n_left, least)
+            pruned: list[float] = []
+            copied = self._copied_line(search, start, n_left, least, pruned)
             least = copied.probability if copied else least
-            line = next(self._adapted_lines(search, start, n_left, least), copied)
+            line = next(self._adapted_lines(search, start, n_left, least, pruned), copied)
             if line is None or line.probability < self._threshold:
+                is_below = self._threshold > 0.0 and pruned and n_left == request.max_new_tokens
+                if is_below and not search.cancel.cancelled:
+                    yield None, max(pruned)
                 return
             yield line.text[len(unfinished) :].rstrip(" \t"), line.probability
             start, unfinished, n_left = line.following, "", n_left - self.count_tokens(line.text)
@@ -221,9 +232,12 @@ class WorkspaceModel(CodeModel):
                 partial = partial.extended_by(token, kinds)
 
     def _copied_line(
-        self, search: SearchContext, start: PartialLine, most_tokens: int, least: float
+        self, search: SearchContext, start: PartialLine, most_tokens: int, least: float, pruned: list[float]
     ) -> _FinishedLine | None:
-        """The continuation of the longest exact matches; None for a comment, and for less than `least`."""
+        """The continuation of the longest exact matches; None for a comment, and for less than `least`.
+
+        `pruned` gets the probability at which the search stopped below `least`.
+        """
         partial, probability, n_tokens = start, COPY_WEIGHT, 0
         while n_tokens < most_tokens and not search.cancel.cancelled:
             partial = with_exact_matches(search, partial)
@@ -233,6 +247,7 @@ class WorkspaceModel(CodeModel):
             token, share = found
             probability *= share
             if probability < least:
+                pruned.append(probability)
                 return None
             following = partial.extended_by(token, self._vocabulary.kinds)
             starts_line = begins_line(search, partial)
@@ -244,9 +259,17 @@ class WorkspaceModel(CodeModel):
         return None if search.cancel.cancelled else self._line(partial, probability, BOUNDARY, partial, "")
 
     def _adapted_lines(
-        self, search: SearchContext, start: PartialLine, most_tokens: int, least: float, n_wanted: int = 1
+        self,
+        search: SearchContext,
+        start: PartialLine,
+        most_tokens: int,
+        least: float,
+        pruned: list[float],
+        n_wanted: int = 1,
     ) -> Iterator[_FinishedLine]:
         """Best-first search for lines that join the rest of the line, most likely first; none of `least` or less.
+
+        `pruned` gets the probabilities at which the search stopped at `least` or below.
 
         Ends without candidates and when cancelled. After MAX_STEPS only the best node is followed, and for each further
         one of `n_wanted` lines the best of the nodes put aside.
@@ -260,6 +283,7 @@ class WorkspaceModel(CodeModel):
             best = heappop(waiting or aside)
             probability = math.exp(-best.cost)
             if probability <= least:
+                pruned.append(probability)
                 waiting.clear()  # the others are no more likely
                 continue
             following = best.partial
