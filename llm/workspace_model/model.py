@@ -38,6 +38,7 @@ from .features import (
 from .match_finder import Floats, LiveSegment, MatchSource, OpenFile, SegmentView
 from .nearby_names import NearbyNames
 from .ngram_index import BOUNDARY, MAX_ORDER, Segment, SortedPositions, Vocabulary
+from .origins import Origins, find_origins
 from .scorer import fitted_scorer
 from .tokens import LINE_BREAK, DocumentTokens, split_tokens, tokenise_document
 
@@ -230,6 +231,18 @@ class WorkspaceModel(CodeModel):
                 yield rows, np.flatnonzero(correct).tolist() or [len(tokens)]
             if token is not None:
                 partial = partial.extended_by(token, kinds)
+
+    def origins(self, request: CompletionRequest, text: str) -> Origins:
+        """The lines that a completion of the request was copied or adapted from. Takes some milliseconds."""
+        cursor = _CursorText.of(request)
+        search = self._search_context(request, cursor, Cancel())
+        path = posixpath.join(self._directory, request.path)
+        line = normalise_line_breaks(request.prefix).count("\n")
+        line_above = line - cursor.unfinished.count("\n")
+        open_file = replace(search.names.open_file, path=path, line_above=line_above, line_below=line + 1)
+        search = replace(search, sources=[open_file, *search.sources[1:]])
+        written = self._vocabulary.learn_text(cursor.unfinished + normalise_line_breaks(text))
+        return find_origins(search, open_file.context, written)
 
     def _copied_line(
         self, search: SearchContext, start: PartialLine, most_tokens: int, least: float, pruned: list[float]

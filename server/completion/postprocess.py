@@ -84,7 +84,7 @@ def low_confidence(confidence: float | None, minimum: float, *, is_bound: bool =
     sure, least = (f"{share or 0.0:.0%}" for share in (confidence, minimum))
     if sure == least:
         sure, least = (f"{share or 0.0:.1%}" for share in (confidence, minimum))
-    return f"low confidence: {'at most ' * is_bound}{sure} is below completion.min_confidence ({least})"
+    return f"low confidence: {'at most ' * is_bound}{sure} sure, shown from {least} (completion.min_confidence)"
 
 
 def _is_plain(text: str) -> bool:

@@ -92,6 +92,11 @@ class Completion:
     min_confidence: float = 0.0  # the least confidence that the request shows: 0 for an invoked one
     held_back: str = ""  # the text with less, where the model finished it
 
+    @property
+    def is_low_confidence(self) -> bool:
+        """Whether a text was not shown because of its confidence."""
+        return not self.text and self.confidence is not None and self.confidence < self.min_confidence
+
 
 @dataclass(frozen=True, slots=True)
 class TraceStep:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ....llm import Cancel
-from ...completion.service import Explanation
+from ...completion.explanation import Explanation
 from ...output.as_json import explanation_json
 from ...output.types import ExplainResult
 from ...workspace.workspace import Workspace
