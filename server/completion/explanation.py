@@ -11,6 +11,7 @@ from pathlib import Path
 
 from ...llm.workspace_model import Origins
 from ...retrieval import Location, RankedFragment
+from .postprocess import LOW_CONFIDENCE
 
 MANY_TOKENS = 32
 """More equal tokens before a text are not compared."""
@@ -66,9 +67,9 @@ class Explanation:
         if not self.why_hidden:
             least = f"shown from {self.min_confidence:.0%} (completion.min_confidence)"
             return ("Shown while typing.", f"{sure}, {least}." if sure else "The model reports no probabilities.")
-        if (self.confidence or 1.0) < self.min_confidence:
-            return ("Not shown while typing.", _sentence(self.why_hidden), "Request a completion by hand to insert it.")
-        return ("Not shown while typing.", _sentence(self.why_hidden), *([f"{sure}."] if sure else []))
+        is_low = self.why_hidden.startswith(LOW_CONFIDENCE)
+        more = "Request a completion by hand to insert it." if is_low else f"{sure}." if sure else ""
+        return tuple(filter(None, ("Not shown while typing.", _sentence(self.why_hidden), more)))
 
 
 def _sentence(text: str) -> str:
@@ -83,12 +84,13 @@ def reasons_of(origins: Origins) -> tuple[str, ...]:
         reasons.append("No similar line is in the repository. The text is built name by name.")
     else:
         is_adapted = bool(origins.origins[0].renamed)
-        part = "the text" if origins.is_whole else f"`{origins.covered}`"
-        contains = f"like {part} with other names" if is_adapted else f"with {part}"
-        reasons.append(f"{n} {'place' if n == 1 else 'places'} {contains} after similar code.")
+        part = "this text" if origins.is_whole else f"`{origins.covered}`"
+        have = f"{n} places have" if n > 1 else "1 place has"
+        reasons.append(f"{have} {part} {'with other names ' * is_adapted}after similar code.")
         if origins.n_context > 1:
             more = " or more" if origins.n_context >= MANY_TOKENS else ""
-            reasons.append(f"The {origins.n_context}{more} tokens before it are the same in the best of them.")
+            where = "in the most similar of them" if n > 1 else "there"
+            reasons.append(f"The {origins.n_context}{more} tokens before it are the same {where}.")
         if not origins.is_whole:
             reasons.append("The rest of the text is built name by name.")
     if names:

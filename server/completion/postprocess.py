@@ -15,6 +15,7 @@ from .repair import Draft, IndentStyle, repair
 from .values import Completion, Source, Written
 
 NO_TEXT = "the model generated no text"
+LOW_CONFIDENCE = "low confidence"
 
 
 def postprocess(
@@ -84,7 +85,7 @@ def low_confidence(confidence: float | None, minimum: float, *, is_bound: bool =
     sure, least = (f"{share or 0.0:.0%}" for share in (confidence, minimum))
     if sure == least:
         sure, least = (f"{share or 0.0:.1%}" for share in (confidence, minimum))
-    return f"low confidence: {'at most ' * is_bound}{sure} sure, shown from {least} (completion.min_confidence)"
+    return f"{LOW_CONFIDENCE}: {'at most ' * is_bound}{sure} sure, shown from {least} (completion.min_confidence)"
 
 
 def _is_plain(text: str) -> bool:

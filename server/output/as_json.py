@@ -57,6 +57,26 @@ def explanation_json(explanation: Explanation) -> answers.ExplainResult:
         "shownFromLine": explanation.shown_from_line,
         "model": explanation.model,
         "notes": list(map(for_editor, explanation.notes)),
+        **explained_text_json(explanation),
+        "fragments": [_explained(explanation, ranked) for ranked in explanation.fragments],
+        "leftOut": [
+            {
+                "place": f"{place.path}:{place.start_line + 1}-{place.end_line}",
+                "reason": reason,
+                "uri": uri_of(explanation.file_of(place.path)),
+                "startLine": place.start_line,
+                "endLine": place.end_line,
+            }
+            for place, reason in explanation.left_out
+        ],
+        "timingsMs": timings_json(explanation.timings_ms),
+        "page": explanation_page(explanation),
+    }
+
+
+def explained_text_json(explanation: Explanation) -> answers.ExplainedText:
+    """The completion, why it is shown or hidden, and where it comes from."""
+    return {
         "text": explanation.text,
         "writer": for_editor(explanation.writer),
         "confidence": explanation.confidence,
@@ -72,19 +92,6 @@ def explanation_json(explanation: Explanation) -> answers.ExplainResult:
             for source in explanation.sources
         ],
         "reasons": list(map(for_editor, explanation.reasons)),
-        "fragments": [_explained(explanation, ranked) for ranked in explanation.fragments],
-        "leftOut": [
-            {
-                "place": f"{place.path}:{place.start_line + 1}-{place.end_line}",
-                "reason": reason,
-                "uri": uri_of(explanation.file_of(place.path)),
-                "startLine": place.start_line,
-                "endLine": place.end_line,
-            }
-            for place, reason in explanation.left_out
-        ],
-        "timingsMs": timings_json(explanation.timings_ms),
-        "page": explanation_page(explanation),
     }
 
 

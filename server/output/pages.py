@@ -44,7 +44,7 @@ def explanation_page(explanation: Explanation) -> list[PageLine]:
     page += [_line(f"     | {line}") for line in explanation.text.splitlines()]
     page += [_line(text) for text in explanation.verdict]
     if explanation.of_workspace_model:
-        page += _source_lines(explanation)
+        page += source_page(explanation)
     elif explanation.folder:
         page += [_line(""), *_prompt_lines(explanation)]
     notes = [note for note in explanation.notes if note != explanation.why_hidden]
@@ -85,8 +85,12 @@ def _speed(model: ModelState) -> str:
     return f", prefill {prefill:,.0f} and decoding {decode:,.0f} tokens/s" if prefill and decode else ""
 
 
-def _source_lines(explanation: Explanation) -> Iterator[PageLine]:
+def source_page(explanation: Explanation) -> list[PageLine]:
     """Where a text of the workspace model comes from, with links, and what it is based on."""
+    return list(_source_lines(explanation))
+
+
+def _source_lines(explanation: Explanation) -> Iterator[PageLine]:
     if explanation.sources:
         yield from (_line(""), _line("Comes from:"))
     for source in explanation.sources:

@@ -197,13 +197,9 @@ class SourceLines(LinkedPlace):
     renamed: Annotated[list[Renaming], "The changed names; empty for a copy."]
 
 
-class ExplainResult(TypedDict):
-    """The completion at a position, where it comes from, and why it is shown or hidden."""
+class ExplainedText(TypedDict):
+    """The text of a completion, why it is shown or hidden, and where it comes from."""
 
-    path: Annotated[str, "The path of the document in the index."]
-    shownFromLine: Annotated[int, "First line of the document that the prompt contains anyway, 0-based."]
-    model: Annotated[str, "The model that would answer."]
-    notes: Annotated[list[str], "Notes, such as an unreachable model or a file without completions."]
     text: Annotated[
         str,
         "The completion while typing. If that is empty, the completion of an invoked request, as far as it is known "
@@ -219,6 +215,15 @@ class ExplainResult(TypedDict):
         list[SourceLines], "Where a text of the workspace model comes from, at most 3 places, the nearest first."
     ]
     reasons: Annotated[list[str], "What a text of the workspace model is based on, in sentences."]
+
+
+class ExplainResult(ExplainedText):
+    """The completion at a position, where it comes from, and why it is shown or hidden."""
+
+    path: Annotated[str, "The path of the document in the index."]
+    shownFromLine: Annotated[int, "First line of the document that the prompt contains anyway, 0-based."]
+    model: Annotated[str, "The model that would answer."]
+    notes: Annotated[list[str], "Notes, such as an unreachable model or a file without completions."]
     fragments: Annotated[
         list[ExplainedFragment], "The fragments for the prompt of a model, best first. The workspace model has none."
     ]
