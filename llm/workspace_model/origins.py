@@ -124,14 +124,15 @@ def _candidates(search: SearchContext, source: MatchSource, context: Numbers, te
     same_kind = kinds[there] == kinds[text]
     n_covered = np.where(same_kind.all(axis=1), len(text), same_kind.argmin(axis=1))
     inside = np.arange(len(text)) < n_covered[:, None]
-    n_equal = (((there == text) | (kinds[there] == LINE_BREAK)) & inside).sum(axis=1)
+    is_break = kinds[there] == LINE_BREAK
+    n_equal = (((there == text) | is_break) & inside).sum(axis=1)
+    agrees = ((there == text) & ~is_break & inside).any(axis=1)
     n_context, _ = match_lengths(tokens, positions, context)
-    rows = zip(
-        *(each.tolist() for each in (positions, scopes, n_covered, n_equal, n_context)),
-        strict=True,
-    )
-    for position, scope, covered, equal, before in rows:
-        if covered and equal + min(before, _NEAR_CONTEXT) >= covered - equal:
+    for row in np.flatnonzero(agrees).tolist():
+        position, scope, covered, equal, before = (
+            int(each[row]) for each in (positions, scopes, n_covered, n_equal, n_context)
+        )
+        if equal + min(before, _NEAR_CONTEXT) >= covered - equal:
             yield _Candidate(source, position, scope, source.distance(position), covered, equal, before)
 
 

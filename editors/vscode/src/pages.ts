@@ -33,7 +33,7 @@ export class Pages implements vscode.TextDocumentContentProvider, vscode.Documen
 
   constructor(private readonly server: Server) {}
 
-  /** The fragments in the prompt of a completion at the cursor, with their scores. */
+  /** The completion at the cursor, why it is shown or hidden, and where it comes from. */
   async why(): Promise<void> {
     const isCode = (editor: vscode.TextEditor | undefined) => editor?.document.uri.scheme === "file";
     const editor = [vscode.window.activeTextEditor, ...vscode.window.visibleTextEditors].find(isCode);

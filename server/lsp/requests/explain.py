@@ -1,4 +1,4 @@
-"""`weft/explain`: the fragments in the prompt of a completion, with scores and reasons (docs/protocol.md)."""
+"""`weft/explain`: a completion, its origin, and why it is shown or hidden (docs/protocol.md)."""
 
 from __future__ import annotations
 

@@ -28,7 +28,7 @@ function M.open(name, page, refresh)
   window.show(bufnr, config.options.pages)
 end
 
---- Explains the completion at the cursor: the fragments in its prompt, and those that were left out.
+--- Explains the completion at the cursor: why it is shown or hidden, and where it comes from.
 function M.why()
   local bufnr = vim.api.nvim_get_current_buf()
   local server = client.get(bufnr)
