@@ -136,10 +136,14 @@ async function openLocation(uri: string, range: PageLine["range"] | null): Promi
   const other = vscode.window.visibleTextEditors.find(
     ({ viewColumn, document }) => viewColumn !== page && document.uri.scheme !== SCHEME,
   );
-  const selection = range && toEditorRange(range);
-  const options = { viewColumn: other?.viewColumn ?? vscode.ViewColumn.Beside, ...(selection && { selection }) };
+  const lines = range && toEditorRange(range);
+  // The cursor is on the first of the lines.
+  const selection = lines && new vscode.Selection(lines.end, lines.start);
+  const viewColumn = other?.viewColumn ?? vscode.ViewColumn.Beside;
   try {
-    await vscode.window.showTextDocument(await vscode.workspace.openTextDocument(file), options);
+    const document = await vscode.workspace.openTextDocument(file);
+    const editor = await vscode.window.showTextDocument(document, { viewColumn, ...(selection && { selection }) });
+    if (selection) editor.selection = selection;
   } catch {
     void vscode.window.showWarningMessage(
       `Weft: ${vscode.workspace.asRelativePath(file)} could not be opened. It may have been moved or deleted; refresh the page.`,

@@ -37,7 +37,18 @@ function M.why()
       or client.why_not()
     return notice.warn(reason)
   end
-  M._report('why', 'weft/explain', compat.position_params(server.offset_encoding), bufnr)
+  M._report('why', 'weft/explain', M._position_of_completion(server.offset_encoding), bufnr)
+end
+
+--- The cursor; in Normal mode on the last character, the position after it, where insertion ended.
+function M._position_of_completion(encoding)
+  local params = compat.position_params(encoding)
+  local line, byte = vim.api.nvim_get_current_line(), vim.api.nvim_win_get_cursor(0)[2]
+  local is_last = vim.fn.strchars(line:sub(byte + 1)) == 1
+  if is_last and vim.api.nvim_get_mode().mode:sub(1, 1) == 'n' then
+    params.position.character = compat.character_of(line, #line, encoding)
+  end
+  return params
 end
 
 --- The state of the server, with the available actions.
