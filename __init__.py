@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from .llm import Cancel, CodeModel, CompletionRequest, ModelInfo, Piece, PromptFragment
     from .retrieval import Fragment, Location, RankedFragment, RetrievalOptions, Retrieved, ScorePart
     from .server.completion import Completion
-    from .server.completion.service import Explanation
+    from .server.completion.explanation import Explanation
     from .server.config import Config, load_config
     from .server.workspace.folder import IndexReport, Progress
     from .server.workspace.status import Status
@@ -31,7 +31,7 @@ _HOMES = {
     "llm": ("Cancel", "CodeModel", "CompletionRequest", "ModelInfo", "Piece", "PromptFragment"),
     "retrieval": ("Fragment", "Location", "RankedFragment", "RetrievalOptions", "Retrieved", "ScorePart"),
     "server.completion": ("Completion",),
-    "server.completion.service": ("Explanation",),
+    "server.completion.explanation": ("Explanation",),
     "server.config": ("Config", "load_config"),
     "server.workspace.folder": ("IndexReport", "Progress"),
     "server.workspace.status": ("Status",),

@@ -9,7 +9,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from typing import Literal, Protocol, runtime_checkable
+from typing import Literal, NamedTuple, Protocol, runtime_checkable
 
 from ..errors import Cancelled, ModelError
 
@@ -143,15 +143,31 @@ class ChatRequest:
         return self.temperature <= 0 and self.repetition_penalty == 1
 
 
+class MatchSupport(NamedTuple):
+    """How the code before the cursor is found elsewhere, on which a text of the workspace model rests.
+
+    Lengths in tokens, 0 without a match. A text is copied from exact matches, or adapted from matches by kind.
+    """
+
+    is_copied: bool
+    longest_exact: float
+    n_exact: int
+    nearest: int  # scope of the nearest exact match: 0 for the open file, one more for each directory, -1 without one
+    longest_kind: float
+    n_equal: float  # most equal tokens in a match by kind
+
+
 @dataclass(frozen=True, slots=True)
 class Piece:
-    """A piece of streamed text, with "\\n" for every line break.
+    """A piece of streamed text, with "\n" for every line break.
 
-    `probability` is that of the model for this piece, None when unknown.
+    `probability` is that of the model for this piece, None when unknown. The first piece of the workspace model has its
+    `support`.
     """
 
     text: str
     probability: float | None = None
+    support: MatchSupport | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -48,7 +48,59 @@ def test_complete_shows_the_code_with_the_completion_and_what_it_used(weft):
     status, out, _ = weft("complete new.py:4 --folder .")
     assert status == 0
     assert "4 │     total = price_of(basket)" in out
-    assert "price.py:1-2" in out
+    assert "Shown while typing. " in out and " sure, shown from 30% (completion.min_confidence)." in out
+    assert "Comes from:\n  part_" in out and "Fragments" not in out  # the workspace model reads none
+
+
+LOW = "low confidence: {} sure, shown from 90% (completion.min_confidence)"
+
+
+def test_low_confidence_is_printed_as_such_and_the_text_on_request(weft):
+    Path("weft.toml").write_text("[completion]\nmin_confidence = 0.9\n")
+    by_hand = json.loads(weft("complete new.py:4 --folder . --json")[1])
+    sure = f"{by_hand['confidence']:.0%}"
+    reason = LOW.format(sure)
+    assert (by_hand["text"], by_hand["minConfidence"], by_hand["explanation"]["whyHidden"]) == (
+        "ce_of(basket)",
+        0.0,
+        reason,
+    )
+    status, out, _ = weft("complete new.py:4 --folder .")
+    assert status == 0 and "total = price_of(basket)" in out
+    assert f"Not shown while typing. L{reason[1:]}. Request a completion by hand to insert it." in out
+    status, out, _ = weft("complete new.py:4 --folder . --automatic")
+    assert status == 1 and f"no completion: {reason}\nnot shown: ce_of(basket)\n" in out
+    automatic = json.loads(weft("complete new.py:4 --folder . --automatic --json")[1])
+    assert (automatic["text"], automatic["heldBack"], automatic["minConfidence"]) == ("", "ce_of(basket)", 0.9)
+    assert (automatic["whyEmpty"], automatic["confidence"]) == (reason, by_hand["confidence"])
+    assert automatic["explanation"]["sources"] == by_hand["explanation"]["sources"] != []
+    assert json.loads(weft("stats --json")[1])["empty"] == {"low confidence": 2}
+
+
+def test_by_hand_it_is_said_why_a_text_is_not_shown_while_typing(weft):
+    Path("weft.toml").write_text("[completion]\nin_comments = false\n")
+    Path("said.py").write_text("# the total of a basket with discount\n" * 3)
+    Path("new.py").write_text("# a shop\n\n# the total of")
+    _, out, _ = weft("complete new.py:3 --folder .")
+    assert "3 │ # the total of a basket" in out
+    assert "Not shown while typing. The cursor is in a comment; " in out
+
+
+@pytest.mark.parametrize("command", ["complete", "retrieve", "complete --iterations 2"])
+@pytest.mark.parametrize(
+    ("location", "message"),
+    [
+        ("price.py:90", "price.py has 3 lines, so line 90 does not exist. Give a line from 1 to 3."),
+        (
+            "price.py:1:90",
+            "Line 1 of price.py has 21 characters, so column 90 does not exist. Give a column ",
+        ),
+    ],
+)
+def test_a_position_beyond_the_end_is_an_error(weft, command, location, message):
+    status, out, err = weft(f"{command} {location} --folder .")
+    assert (status, out) == (2, "") and message in err
+    assert weft(f"{command} price.py:3:1 --folder .")[0] < 2
 
 
 def test_candidates_are_printed_one_after_the_other_the_first_with_what_it_used(weft):
@@ -87,7 +139,7 @@ def test_a_trace_has_every_step_with_its_time_and_decision(weft):
     ("arguments", "settings", "detail"),
     [
         ("new.py:4:8", "", "empty: the cursor is inside a word; request a completion by hand"),
-        ("new.py:4", "min_confidence = 1.0", "empty: the model generated no text"),
+        ("new.py:4", "min_confidence = 1.0", "empty: low confidence: at most "),
         ("new.py:4", "enabled = false", "refused: completion is off; set completion.enabled to true"),
     ],
 )

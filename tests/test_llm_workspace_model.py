@@ -122,7 +122,9 @@ def test_indexed_version_of_the_open_file_is_ignored():
 def test_lines_below_the_threshold_are_dropped():
     texts = files(a="go = north(1)\n", b="go = south(2)\n")
     assert complete(build(texts, threshold=0.0), "go = <CURSOR>")
-    assert complete(build(texts, threshold=0.9), "go = <CURSOR>") == []
+    (below,) = complete(build(texts, threshold=0.9), "go = <CURSOR>")
+    assert below.text == "" and 0.0 < below.probability < 0.9
+    assert complete(build({}, threshold=0.9), "# a") == []  # there is nothing to drop
 
 
 def test_more_matches_make_a_line_more_likely():

@@ -370,6 +370,8 @@ def test_explain_adds_up(editing):
         )
         explained = await editor.request("weft/explain", params)
         assert explained.path == "new.py"
+        assert explained.text == "ce_of(basket)" and explained.confidence > explained.minConfidence
+        assert explained.whyHidden == "" and explained.sources[0].text.strip() == "total = price_of(basket)"
         for fragment in explained.fragments:
             assert sum(part.value for part in fragment.parts) == pytest.approx(fragment.score)
         assert "price.py" in {place.path for fragment in explained.fragments for place in fragment.places}

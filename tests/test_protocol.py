@@ -203,8 +203,9 @@ def test_the_answers_of_the_server_are_of_their_types(wire: Wire, tmp_path: Path
     assert status["page"] and status["actions"]
     explained = ask("weft/explain", at)
     assert explained["fragments"] and explained["fragments"][0]["places"][0]["uri"].startswith(folder.as_uri())
+    assert (explained["text"], explained["whyHidden"]) == ("ce_of(basket)", "")
     links = [line for line in explained["page"] if "uri" in line]
-    assert links and links[0]["uri"] == explained["fragments"][0]["places"][0]["uri"]
+    assert [line["uri"] for line in links] == [source["uri"] for source in explained["sources"]] != []
     assert ask("weft/complete", {**at, "candidates": 3})["items"][0]["text"] == "ce_of(basket)"
     assert ask("weft/stats")["shown"] == {"python": 1}
 

@@ -40,7 +40,7 @@ def figures_of(rows: Sequence[KeyRow]) -> Figures:
         "shown_right": _share(sum(row.is_right for row in shown), len(shown)),
         "distinct": len(distinct),
         "distinct_right": _share(sum(row.is_right for row in distinct), len(distinct)),
-        "distinct_harmful": _share(causes["name not bound"] + causes["no such member"], len(distinct)),
+        "distinct_harmful": _share(sum(row.is_harmful for row in distinct), len(distinct)),
         "causes": {cause: _share(causes[cause], len(wrong)) for cause in CAUSES},
         "calibration_error": calibration_error(distinct),
         "first_right_s": percentile(first_right, 0.5),

@@ -57,6 +57,7 @@ class KeyRow:
     n_units: int  # keys that typing this one, or the accepted text, takes without a completion
     n_presses: int  # keys that it took
     cause: Cause | None
+    is_harmful: bool  # the text has a name that is not bound, or a member that is not there
     why_empty: str
     ms: float
     source: str

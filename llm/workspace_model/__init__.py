@@ -1,6 +1,7 @@
 """A language model made of an n-gram index over the tokens of the workspace, with a fitted candidate scorer."""
 
 from .model import WorkspaceModel
+from .origins import Origin, Origins
 from .tokens import DocumentTokens, tokenise_document
 
-__all__ = ["DocumentTokens", "WorkspaceModel", "tokenise_document"]
+__all__ = ["DocumentTokens", "Origin", "Origins", "WorkspaceModel", "tokenise_document"]

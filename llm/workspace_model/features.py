@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from ..protocol import Cancel
+from ..protocol import Cancel, MatchSupport
 from .match_finder import (
     OPEN_FILE,
     Floats,
@@ -178,6 +178,20 @@ def with_kind_matches(search: SearchContext, partial: PartialLine) -> PartialLin
         return partial
     found = find_kind_matches(search.sources, partial.context, search.vocabulary.kinds)
     return replace(partial, kind_matches=tuple(found))
+
+
+def support_of(partial: PartialLine) -> MatchSupport:
+    """How the tokens before the cursor are found elsewhere, for a text that is not copied."""
+    scopes = [int(found.scopes.min()) for found in partial.exact_matches if len(found.scopes)]
+    n_equal = max((float(found.n_same.max()) for found in partial.kind_matches if len(found.n_same)), default=0.0)
+    return MatchSupport(
+        False,
+        float(longest_match(partial.exact_matches)),
+        sum(len(found.positions) for found in partial.exact_matches),
+        min(scopes, default=-1),
+        float(longest_match(partial.kind_matches)),
+        n_equal,
+    )
 
 
 def copied_token(search: SearchContext, partial: PartialLine) -> tuple[int, float] | None:

@@ -118,6 +118,14 @@ class MatchSource(Protocol):
         """The source's tokens, and the scopes of these positions."""
         ...
 
+    def distance(self, position: int) -> int:
+        """Tokens between a position and the file of the request, or the cursor in it."""
+        ...
+
+    def line_of(self, position: int, kinds: Numbers) -> tuple[str, int]:
+        """The path of the document at a position, and the line of its token, 0-based."""
+        ...
+
 
 def find_exact_matches(sources: Sequence[MatchSource], context: Numbers) -> list[Matches]:
     """Positions after the same tokens, of the longest context that has any."""
@@ -161,10 +169,16 @@ def _kind_matches(source: MatchSource, context: Numbers, order: int, kinds: Numb
 
 @dataclass(frozen=True, slots=True, eq=False)
 class OpenFile:
-    """The text of the request as a source: before the cursor, a boundary, after the cursor's line, a boundary."""
+    """The text of the request as a source: before the cursor, a boundary, after the cursor's line, a boundary.
+
+    The lines are those of the last token before the cursor and of the first after the cursor's line.
+    """
 
     tokens: Numbers
     cursor: int
+    path: str = ""
+    line_above: int = 0
+    line_below: int = 1
 
     @classmethod
     def of(cls, before: str, after: str, vocabulary: Vocabulary) -> OpenFile:
@@ -199,6 +213,14 @@ class OpenFile:
     def tokens_and_scopes(self, positions: NDArray[np.int64]) -> tuple[Numbers, NDArray[np.int64]]:
         return self.tokens, np.full(len(positions), OPEN_FILE)
 
+    def distance(self, position: int) -> int:
+        return abs(position - self.cursor)
+
+    def line_of(self, position: int, kinds: Numbers) -> tuple[str, int]:
+        if position < self.cursor:
+            return self.path, self.line_above - _n_line_breaks(self.tokens[position : self.cursor], kinds)
+        return self.path, self.line_below + _n_line_breaks(self.tokens[self.cursor + 1 : position], kinds)
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class SegmentView:
@@ -229,6 +251,14 @@ class SegmentView:
     def tokens_and_scopes(self, positions: NDArray[np.int64]) -> tuple[Numbers, NDArray[np.int64]]:
         return self.segment.tokens, self.scopes[self.segment.documents_at(positions)]
 
+    def distance(self, position: int) -> int:
+        return abs(position - self.own[0])
+
+    def line_of(self, position: int, kinds: Numbers) -> tuple[str, int]:
+        (document,) = self.segment.documents_at(np.array([position])).tolist()
+        start = int(self.segment.starts[document])
+        return self.segment.paths[document], _n_line_breaks(self.segment.tokens[start:position], kinds)
+
     def _near(self, found: NDArray[np.uint32], limit: int) -> NDArray[np.int64]:
         start, end = self.own
         return _nearest(found[(found < start) | (found >= end)], start, limit)
@@ -239,6 +269,10 @@ def _exact(source: MatchSource, positions: NDArray[np.int64], context: Numbers, 
     exact, agreeing = match_lengths(tokens, positions, context)
     lengths = exact + GAPPED_MATCH_WEIGHT * (agreeing - exact)
     return Matches(tokens, positions, scopes, lengths, lengths).filtered((exact >= order) & (scopes != REMOVED))
+
+
+def _n_line_breaks(tokens: Numbers, kinds: Numbers) -> int:
+    return int(np.count_nonzero(kinds[tokens] == LINE_BREAK))
 
 
 def _nearest(positions: NDArray[np.integer], here: int, limit: int) -> NDArray[np.int64]:

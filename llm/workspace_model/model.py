@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 
 from ...errors import ModelError
 from ...languages import language_named
-from ..protocol import Cancel, ChatRequest, CodeModel, CompletionRequest, ModelInfo, Piece, Speed
+from ..protocol import Cancel, ChatRequest, CodeModel, CompletionRequest, MatchSupport, ModelInfo, Piece, Speed
 from ..streaming import overlap
 from ..text import normalise_line_breaks
 from .features import (
@@ -32,12 +32,14 @@ from .features import (
     begins_line,
     candidate_features,
     copied_token,
+    support_of,
     with_exact_matches,
     with_kind_matches,
 )
 from .match_finder import Floats, LiveSegment, MatchSource, OpenFile, SegmentView
 from .nearby_names import NearbyNames
 from .ngram_index import BOUNDARY, MAX_ORDER, Segment, SortedPositions, Vocabulary
+from .origins import Origins, find_origins
 from .scorer import fitted_scorer
 from .tokens import LINE_BREAK, DocumentTokens, split_tokens, tokenise_document
 
@@ -131,20 +133,28 @@ class WorkspaceModel(CodeModel):
     def stream(self, request: CompletionRequest, cancel: Cancel) -> Iterator[Piece]:
         """Yield the rest of the line as far as it is likely; with `single_line` off, further lines of the same block.
 
-        Each piece is one token, with its probability after the tokens before it. A line that does not join the code
-        after the cursor is dropped, and one that joins it stops before that code.
+        Each piece is one token, with its probability after the tokens before it; the first has the support of the text.
+        A line that does not join the code after the cursor is dropped, and one that joins it stops before that code. If
+        the first token is below the threshold already, one piece without text has its probability.
         """
         cursor = _CursorText.of(request)
         several = not request.single_line and not cursor.rest_of_line
         line_start, block_indent, unfinished, end_share = cursor.line_start, 0, cursor.unfinished, 1.0
-        for found in self._lines(request, cursor, cancel):
+        for number, found in enumerate(self._lines(request, cursor, cancel)):
             text = found.text[len(unfinished) :].rstrip(" \t")
+            if not text.strip():
+                if not found.is_whole and number == 0:
+                    yield Piece("", found.probability)
+                return
             line = (line_start + text).lstrip("\n")
             if len(line) - len(line.lstrip()) < block_indent or line.strip() == cursor.next_line:
                 return
             shown = _before_any(_up_to(text, cursor.rest_of_line), request.stop)
             if shown.strip():
-                yield from self._pieces(found, len(unfinished), shown, end_share)
+                pieces = self._pieces(found, len(unfinished), shown, end_share)
+                if number == 0 and (first := next(pieces, None)) is not None:
+                    yield replace(first, support=found.support)
+                yield from pieces
             if not several or shown != text or not shown.strip():
                 return
             line_start, block_indent = "", len(line) - len(line.lstrip())
@@ -182,7 +192,10 @@ class WorkspaceModel(CodeModel):
         its line break and indentation.
         """
         search = self._search_context(request, cursor, cancel)
-        start: PartialLine | None = PartialLine(search.names.open_file.context, cursor.unfinished)
+        first = PartialLine(search.names.open_file.context, cursor.unfinished)
+        first = with_kind_matches(search, with_exact_matches(search, first))
+        start: PartialLine | None = first
+        support = support_of(first)
         n_left = request.max_new_tokens
         while start is not None and n_left > 0:
             # A copy is fast to find, and prunes the search for adapted lines.
@@ -193,7 +206,7 @@ class WorkspaceModel(CodeModel):
             line = copied if adapted is None or (copied and not adapted.is_whole) else adapted
             if line is None:
                 return
-            yield line
+            yield line._replace(support=support._replace(is_copied=line is copied))
             start, n_left = line.following, n_left - len(line.tokens)
 
     def _search_context(self, request: CompletionRequest, cursor: _CursorText, cancel: Cancel) -> SearchContext:
@@ -223,6 +236,18 @@ class WorkspaceModel(CodeModel):
                 yield rows, np.flatnonzero(correct).tolist() or [len(tokens)]
             if token is not None:
                 partial = partial.extended_by(token, kinds)
+
+    def origins(self, request: CompletionRequest, text: str) -> Origins:
+        """The lines that a completion of the request was copied or adapted from. Takes some milliseconds."""
+        cursor = _CursorText.of(request)
+        search = self._search_context(request, cursor, Cancel())
+        path = posixpath.join(self._directory, request.path)
+        line = normalise_line_breaks(request.prefix).count("\n")
+        line_above = line - cursor.unfinished.count("\n")
+        open_file = replace(search.names.open_file, path=path, line_above=line_above, line_below=line + 1)
+        search = replace(search, sources=[open_file, *search.sources[1:]])
+        written = self._vocabulary.learn_text(cursor.unfinished + normalise_line_breaks(text))
+        return find_origins(search, open_file.context, written)
 
     def _copied_line(
         self, search: SearchContext, start: PartialLine, most_tokens: int, least: float
@@ -273,10 +298,8 @@ class WorkspaceModel(CodeModel):
             best = heappop(waiting or aside)
             probability = math.exp(-best.cost)
             if probability <= least:
-                if with_beginning and n_found == 0 and best.partial.line and not search.rest_of_line:
-                    yield _FinishedLine(
-                        self._text_of(best.partial), best.partial.line, best.shares[:-1], 1.0, None, False
-                    )
+                if with_beginning and n_found == 0:
+                    yield self._beginning(search, best)
                     return
                 waiting.clear()  # the others are no more likely
                 continue
@@ -293,7 +316,8 @@ class WorkspaceModel(CodeModel):
                     for node in waiting if n_wanted > 1 else ():
                         heappush(aside, node)
                     waiting.clear()
-                following = with_kind_matches(search, with_exact_matches(search, following))
+                if best.token is not None or not following.kind_matches:  # those of the start are known
+                    following = with_kind_matches(search, with_exact_matches(search, following))
                 for token, share, ends_line in self._next_tokens(
                     search, following, BRANCHING_FACTOR if n_steps < MAX_STEPS else 1
                 ):
@@ -326,6 +350,14 @@ class WorkspaceModel(CodeModel):
             return None
         after = None if end == BOUNDARY else following.as_line_start()
         return _FinishedLine(text, partial.line, tuple(shares[:-1]), shares[-1], after)
+
+    def _beginning(self, search: SearchContext, node: _SearchNode) -> _FinishedLine:
+        """The beginning of a line before its next token, which is unlikely; empty before other code."""
+        tokens, shares = node.partial.line, node.shares[:-1]
+        if search.rest_of_line:
+            tokens, shares = (), ()
+        text = "".join(map(self._vocabulary.text, tokens))
+        return _FinishedLine(text, tokens, shares, math.exp(-node.cost) / math.prod(shares), None, is_whole=False)
 
     def _pieces(self, line: _FinishedLine, n_typed: int, shown: str, before: float) -> Iterator[Piece]:
         """The tokens of the text shown of a line, behind its first `n_typed` characters, with their shares.
@@ -381,6 +413,7 @@ class _FinishedLine(NamedTuple):
     end_share: float
     following: PartialLine | None
     is_whole: bool = True
+    support: MatchSupport | None = None
 
     @property
     def probability(self) -> float:

@@ -11,8 +11,11 @@ from pathlib import Path
 from typing import Any
 
 from ...errors import UserError
+from ...llm.disk import read_regular
 from ..config import load_config
 from ..models.model_argument import MODEL_SYNTAX, parse_model
+from ..workspace.files import decode
+from ..workspace.text import TextLines
 from ..workspace.workspace import Workspace
 from .terminal import Terminal
 
@@ -27,7 +30,10 @@ _REPOSITORY_FOLDERS = (".git", ".hg", ".svn")
 
 
 def parse_location(text: str) -> tuple[Path, int, int]:
-    """FILE:LINE[:COL] as a real path, a 0-based line and a column in Python characters; one past the end is the end."""
+    """FILE:LINE[:COL] as a real path, a 0-based line and a column in Python characters, of an existing position.
+
+    Without a column, and one past the last character, it is the end of the line.
+    """
     match = _LOCATION.fullmatch(text)
     if match is None:
         raise UserError(f"{text} is not a position. Give FILE:LINE or FILE:LINE:COL, such as shop.py:12:8.")
@@ -37,8 +43,30 @@ def parse_location(text: str) -> tuple[Path, int, int]:
     line, column = int(match["line"]), match["column"]
     if line < 1 or column == "0":
         raise UserError(f"{text} is not a position. Lines and columns count from 1. Give at least 1.")
+    character = sys.maxsize if column is None else int(column) - 1
+    _check_position(path, line, character)
     # The index names files by their real paths.
-    return path.resolve(), line - 1, sys.maxsize if column is None else int(column) - 1
+    return path.resolve(), line - 1, character
+
+
+def _check_position(path: Path, line: int, character: int) -> None:
+    """Raise UserError for a line beyond the end of a text file, and for a column beyond the end of the line."""
+    try:
+        text = decode(read_regular(path))
+    except OSError:
+        text = None
+    if text is None:  # the workspace says what is wrong with the file
+        return
+    lines = TextLines(text[0])
+    if line > lines.n_lines:
+        count = "1 line" if lines.n_lines == 1 else f"{lines.n_lines} lines"
+        raise UserError(f"{path} has {count}, so line {line} does not exist. Give a line from 1 to {lines.n_lines}.")
+    n_characters = len(lines.line(line - 1))
+    if n_characters < character < sys.maxsize:
+        raise UserError(
+            f"Line {line} of {path} has {n_characters} characters, so column {character + 1} does not exist. "
+            f"Give a column from 1 to {n_characters + 1}, or none for the end of the line."
+        )
 
 
 def existing_folder(folder: Path) -> Path:

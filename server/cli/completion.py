@@ -11,7 +11,15 @@ from ...errors import UserError
 from ...retrieval import UnknownStrategy, strategy_named
 from ..completion import Round
 from ..completion.values import NO_TRACE, Trace
-from ..output.as_json import completion_json, fragments_json, place_json, report_json, round_json, trace_json
+from ..output.as_json import (
+    completion_json,
+    explained_text_json,
+    fragments_json,
+    place_json,
+    report_json,
+    round_json,
+    trace_json,
+)
 from ..workspace.workspace import Workspace
 from .common import existing_folder, indexed_workspace, open_workspace, parse_location, project_folder
 from .exit_status import NOTHING_TO_SHOW
@@ -51,13 +59,23 @@ def complete(options: argparse.Namespace) -> int:
         explanation = workspace.explain(path, line, character)
     first, *others = completions
     first = replace(first, fragments=explanation.fragments)
+    if first.is_low_confidence and explanation.text:  # the explanation knows the text and its exact confidence
+        first = replace(
+            first,
+            held_back=explanation.text,
+            confidence=explanation.confidence,
+            why_empty=explanation.why_hidden,
+        )
     if options.json:
         further = {"candidates": [completion_json(other) for other in others]} if options.candidates > 1 else {}
         steps = {"trace": trace_json(trace)} if options.trace else {}
-        terminal.json({**completion_json(first), **further, **steps, "notes": list(explanation.notes)})
+        explained = {"explanation": explained_text_json(explanation)}
+        terminal.json({**completion_json(first), **explained, **further, **steps, "notes": list(explanation.notes)})
     else:
         terminal.notes(explanation.notes)
-        for completion in (first, *others):
+        terminal.completion(path, first, is_explained=True)
+        terminal.explanation(explanation, first)
+        for completion in others:
             terminal.completion(path, completion)
         terminal.trace(trace)
     return 0 if first.text else NOTHING_TO_SHOW
@@ -87,6 +105,7 @@ def _complete_in_rounds(options: argparse.Namespace) -> int:
     else:
         terminal.notes(notes)
         terminal.completion(path, completion)
+        terminal.prompt(completion.fragments)
         terminal.rounds(rounds)
     return 0 if completion.text else NOTHING_TO_SHOW
 

@@ -29,12 +29,14 @@ from rich.table import Table
 from rich.text import Text
 
 from ...llm.disk import read_regular
+from ..output.pages import source_page
 from ..output.safe_text import for_terminal_line
 from ..workspace.text import TextLines
 
 if TYPE_CHECKING:
     from ...retrieval import Fragment, Location, RankedFragment
     from ..completion import Completion, Round
+    from ..completion.explanation import Explanation
     from ..completion.stats import Summary
     from ..completion.values import Trace
     from ..output.doctor import CheckResult
@@ -204,8 +206,8 @@ class Terminal:
         for reason, n_files in sorted(report.skipped.items(), key=lambda item: -item[1]):
             self._out.print(Text(f"left out: {n_files:,} × {for_terminal_line(reason)}", "dim"))
 
-    def completion(self, path: Path, completion: Completion) -> None:
-        """The code with the completion inserted, then its model, times and fragments."""
+    def completion(self, path: Path, completion: Completion, *, is_explained: bool = False) -> None:
+        """The code with the completion inserted, then its model and times; its confidence, unless it is explained."""
         line, column = completion.start
         lines = _lines_of(path)
         width = len(str(line + 1))
@@ -225,13 +227,32 @@ class Terminal:
         if not completion.text:
             self._out.print(Text(f"no completion: {for_terminal_line(completion.why_empty)}", "yellow"))
         else:
-            confidence = "" if completion.confidence is None else f", confidence {completion.confidence:.2f}"
+            confidence = "" if is_explained or completion.confidence is None else f", {completion.confidence:.0%} sure"
             times = ", ".join(f"{name} {value:.1f} ms" for name, value in completion.timings_ms.items())
             self._out.print(Text(f"{for_terminal_line(completion.model)}{confidence} ({times})", "dim"))
-        if completion.fragments:
+
+    def explanation(self, explanation: Explanation, completion: Completion) -> None:
+        """Whether the completion is shown while typing, and its sources, or the fragments of the prompt."""
+        if explanation.text:
+            for line in () if completion.text else explanation.text.splitlines():
+                self._out.print(Text(f"not shown: {for_terminal_line(line)}"))
+            verdict = " ".join(explanation.verdict)
+            self._out.print(Text(for_terminal_line(verdict), "yellow" if explanation.why_hidden else "dim"))
+        if not explanation.of_workspace_model:
+            self.prompt(explanation.fragments)
+            return
+        for entry in source_page(explanation):
+            text = for_terminal_line(entry["text"])
+            is_detail = text.startswith("     ")
+            style = "cyan" if "uri" in entry else "dim" if is_detail else "" if text.startswith(" ") else "bold"
+            self._out.print(Text(text, style))
+
+    def prompt(self, fragments: Sequence[RankedFragment]) -> None:
+        """The fragments of a prompt; nothing without any."""
+        if fragments:
             self._out.print()
             self._out.print(Text("Fragments of the repository in the prompt:", "bold"))
-            self.fragments(completion.fragments)
+            self.fragments(fragments)
 
     def trace(self, trace: Trace) -> None:
         """The steps of a request, with the milliseconds since its start; nothing without a trace."""

@@ -31,7 +31,7 @@ from .model_request import PromptStableFragments, request_for, retrieve_at
 from .postprocess import NO_TEXT, postprocess
 from .prefetch import RecentCompletions
 from .stopping import stopping_for
-from .trace import confidence_detail, fragments_detail, outcome_detail
+from .trace import confidence_detail, fragments_detail, outcome_detail, workspace_model_detail
 from .trigger import refusal_for
 from .values import Completion, Request, Source, Written
 from .writing import write
@@ -246,7 +246,7 @@ class Engine:
         prompt = self._model_request(request, model, fragments, request.cancel)
         written = write(model, prompt, stopping_for(request), request.cancel)
         request.timings_ms["model"] = 1e3 * (time.monotonic() - started) + request.timings_ms.get("model", 0.0)
-        request.trace.step("model", f"{model.info.name} wrote {written.text!r}")
+        request.trace.step("model", partial(workspace_model_detail, written))
         candidates = import_candidates(request.snapshot, request.cursor)
         if candidates is not None:
             written = with_import_names(written, candidates)
@@ -394,7 +394,7 @@ def _postprocess(
         project_style=request.project_style,
         reason=reason,
     )
-    if written.text:
+    if written.pieces:
         request.trace.step("repair", f"rules: {', '.join(completion.repairs)}" if completion.repairs else "unchanged")
         request.trace.step("confidence", partial(confidence_detail, completion.confidence, request.min_confidence))
     return completion

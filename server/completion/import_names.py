@@ -31,12 +31,14 @@ class ImportCandidates:
     """The texts that can follow at the cursor of an import line.
 
     `names` are all exports of the module; empty for a path and for a module from outside of the repository.
+    `reasons` say in words what the probability is based on.
     """
 
     line: ImportLine
     text: str
     probability: float
     names: frozenset[str] = frozenset()
+    reasons: tuple[str, ...] = ()
 
 
 def import_line(cursor: Cursor) -> ImportLine | None:
@@ -59,13 +61,15 @@ def import_candidates(snapshot: FolderSnapshot, cursor: Cursor) -> ImportCandida
         quote = cursor.start_of_line[: cursor.character - len(line.typed)][-1:]
         if quote in ("'", '"') and quote not in cursor.rest_of_line:
             text += quote
-        return ImportCandidates(line, text, _probability_of_path(paths, language.module_style))
+        probability = _probability_of_path(paths, language.module_style)
+        return ImportCandidates(line, text, probability, reasons=_reasons(paths[0]))
     exports = exports_at(graph, cursor.path, language, line, cursor.prefix, cursor.suffix)
     if not exports or exports[0].name == line.typed:
         return None
     space = " " if not line.typed and cursor.start_of_line.endswith(",") else ""
     text = space + exports[0].name[len(line.typed) :]
-    return ImportCandidates(line, text, _probability_of_name(exports), frozenset(each.name for each in exports))
+    names = frozenset(each.name for each in exports)
+    return ImportCandidates(line, text, _probability_of_name(exports), names, _reasons(exports[0], len(exports)))
 
 
 def with_import_names(written: Written, candidates: ImportCandidates) -> Written:
@@ -78,6 +82,17 @@ def with_import_names(written: Written, candidates: ImportCandidates) -> Written
     if is_known and (confidence_of(written) or 0.0) >= candidates.probability:
         return written
     return Written(((candidates.text, candidates.probability),), written.model, IMPORTS)
+
+
+def _reasons(first: Export | ModulePath, n_exports: int = 0) -> tuple[str, ...]:
+    """What the choice of a name or path is based on."""
+    n = first.n_importers
+    use = "This file uses it and does not import it yet." if n_exports else "This file uses a name of it."
+    return (
+        *([use] if first.is_used else []),
+        *([f"{n} {'file imports' if n == 1 else 'files import'} it."] if n else []),
+        *(["The module exports no other name."] if n_exports == 1 else []),
+    )
 
 
 def _probability_of_name(exports: list[Export]) -> float:

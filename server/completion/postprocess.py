@@ -15,6 +15,7 @@ from .repair import Draft, IndentStyle, repair
 from .values import Completion, Source, Written
 
 NO_TEXT = "the model generated no text"
+LOW_CONFIDENCE = "low confidence"
 
 
 def postprocess(
@@ -53,15 +54,16 @@ def postprocess(
             project_style=project_style,
         )
     )
-    text, why_empty = draft.text, draft.why_empty
-    if not text.strip():
+    text, why_empty, held_back = draft.text, draft.why_empty, ""
+    if not written.text and not is_confident:  # of the workspace model, whose search stops below the threshold
+        why_empty = low_confidence(confidence, min_confidence, is_bound=True)
+    elif not text.strip():
         text, why_empty = "", why_empty or reason
     elif not _is_plain(text) and (hidden := hidden_character(text)):
         # Invisible in ghost text; in source code it can disguise what the code does (CVE-2021-42574).
         text, why_empty = "", f"the text contains a control or invisible character ({hidden})"
     elif not is_confident:
-        why_empty = f"low confidence: {confidence:.0%} is below completion.min_confidence ({min_confidence:.0%})"
-        text = ""
+        why_empty, held_back, text = low_confidence(confidence, min_confidence), text, ""
     return Completion(
         text.replace("\n", cursor.lines.line_break),
         here,
@@ -73,7 +75,17 @@ def postprocess(
         why_empty,
         source=source,
         repairs=draft.rules,
+        min_confidence=min_confidence,
+        held_back=held_back.replace("\n", cursor.lines.line_break),
     )
+
+
+def low_confidence(confidence: float | None, minimum: float, *, is_bound: bool = False) -> str:
+    """The reason for a text below the threshold. `is_bound`: the confidence is at most this."""
+    sure, least = (f"{share or 0.0:.0%}" for share in (confidence, minimum))
+    if sure == least:
+        sure, least = (f"{share or 0.0:.1%}" for share in (confidence, minimum))
+    return f"{LOW_CONFIDENCE}: {'at most ' * is_bound}{sure} sure, shown from {least} (completion.min_confidence)"
 
 
 def _is_plain(text: str) -> bool:

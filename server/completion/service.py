@@ -12,22 +12,25 @@ from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 
-from ...llm import Cancel
-from ...retrieval import Location, RankedFragment, RetrievalOptions, Retrieved
+from ...llm import Cancel, CompletionRequest
+from ...retrieval import Location, RetrievalOptions, Retrieved
 from ..config import Config
-from ..models.active import ActiveModels
+from ..models.active import WORKSPACE_MODEL, ActiveModels
 from ..workspace.buffers import FileFacts, OpenBuffers
 from ..workspace.folders import Folders
 from ..workspace.ignore import matches
 from ..workspace.status import PAUSED
 from ..workspace.text import Cursor, TextChange, TextLines
 from .engine import Engine
+from .explanation import Explanation, SourceLine, reasons_of
 from .idle import IdleWorker
+from .import_names import import_candidates
 from .iterate import Round
 from .model_request import retrieve_at
+from .postprocess import low_confidence
 from .repair import style_of_properties
 from .stats import Stats
-from .values import Completion, Request, RequestOptions, Trigger
+from .values import NO_TRACE, Completion, Request, RequestOptions, Trigger
 
 WARM_UP_AFTER_S = 0.15
 """A model prefills the prompt for the cursor this long after the last edit."""
@@ -38,25 +41,6 @@ AUTOMATIC = RequestOptions()
 
 _BY_MODEL = ("model", "joined")
 """Sources of a completion for which a model has just prefilled the code before the cursor."""
-
-
-@dataclass(frozen=True, slots=True)
-class Explanation:
-    """Retrieval at a cursor: fragments with the parts of their scores, and omitted ones with the reasons."""
-
-    folder: str  # of the document, "" without one
-    path: str
-    shown_from_line: int
-    fragments: tuple[RankedFragment, ...]
-    left_out: tuple[tuple[Location, str], ...]  # with the reason
-    timings_ms: dict[str, float]
-    model: str
-    notes: tuple[str, ...]
-    other_file: Callable[[str], Path | None] = lambda path: None  # the file of a path in another folder
-
-    def file_of(self, path: str) -> Path | None:
-        """The file of a fragment; None for a document outside of all folders."""
-        return self.other_file(path) or (Path(self.folder, path) if self.folder else None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,23 +142,43 @@ class CompletionService:
         return retrieve_at(request.snapshot, request.cursor, options or self._config.retrieval)
 
     def explain(self, request: Request) -> Explanation:
-        """The fragments that a completion for a request would use, with the reasons."""
+        """The completion for a request, or the one that is hidden, with its origins or the fragments of its prompt.
+
+        Not counted in the statistics.
+        """
         paused = (PAUSED_NOTE,) if self._buffers.is_paused else ()
         model, notes = self._models.name, (*paused, *self._models.chain.notes)
         cursor = request.cursor
         if _is_excluded(request):
-            return Explanation("", cursor.path, 0, (), (), {}, model, (request.refusal, *notes))
+            notes = (request.refusal, *notes)
+            return Explanation(cursor.path, cursor.line, cursor.character, model, notes, why_hidden=request.refusal)
+        shown = request.empty_completion(request.refusal) if request.refusal else self._engine.complete(request)
+        explained = shown if shown.text else self._hidden(request, shown)
+        text = explained.text or explained.held_back
+        writer = explained.model if text else ""
+        by_workspace_model = writer == request.snapshot.model.info.name
+        sources, reasons = self._origins(request, text) if by_workspace_model else ((), ())
         found = retrieve_at(request.snapshot, cursor, replace(self._config.retrieval, explain=True))
         return Explanation(
-            cursor.folder,
             cursor.path,
+            cursor.line,
+            cursor.character,
+            model,
+            notes,
+            cursor.folder,
             cursor.shown_from_line,
             found.fragments,
             tuple(found.left_out),
             dict(found.timings_ms),
-            model,
-            notes,
-            request.snapshot.other_file,
+            text=text,
+            writer=writer,
+            confidence=explained.confidence if text else None,
+            min_confidence=self._config.completion.min_confidence,
+            why_hidden=self._why_hidden(shown, explained),
+            sources=sources,
+            reasons=reasons,
+            of_workspace_model=by_workspace_model or (not writer and model == WORKSPACE_MODEL),
+            other_file=request.snapshot.other_file,
         )
 
     # Events.
@@ -249,6 +253,39 @@ class CompletionService:
             self._engine.prefetch(Request(snapshot, self._models.chain, cursor, self._config, cancel, is_prefetch=True))
 
     # Helpers.
+
+    def _hidden(self, request: Request, shown: Completion) -> Completion:
+        """The completion of an invoked request where an automatic one is empty, without a call of a neural model."""
+        is_of_workspace = self._models.name == WORKSPACE_MODEL or shown.model == request.snapshot.model.info.name
+        if shown.held_back or request.cancel.cancelled or not is_of_workspace:
+            return shown
+        return self._engine.complete(replace(request, trigger="invoked", timings_ms={}, trace=NO_TRACE))
+
+    def _why_hidden(self, shown: Completion, explained: Completion) -> str:
+        """The reason why the text is not shown while typing. With the text, its confidence is known exactly."""
+        least = self._config.completion.min_confidence
+        if shown.is_low_confidence and explained.confidence is not None and explained.confidence < least:
+            return low_confidence(explained.confidence, least)
+        return shown.why_empty
+
+    @staticmethod
+    def _origins(request: Request, text: str) -> tuple[tuple[SourceLine, ...], tuple[str, ...]]:
+        """Where a text of the workspace model comes from, and the features that it is based on."""
+        snapshot, cursor = request.snapshot, request.cursor
+        asked = CompletionRequest(cursor.path, cursor.language.name, cursor.prefix, cursor.suffix)
+        origins = snapshot.model.origins(asked, text)
+        sources = []
+        for origin in origins.origins:
+            place = Location(origin.path, origin.start_line, origin.end_line)
+            shown = replace(place, path=snapshot.shown_path(origin.path))
+            if shown.path == cursor.path:  # the open text, which may be newer than the index
+                lines = "\n".join(map(cursor.lines.line, range(place.start_line, place.end_line)))
+            else:
+                lines = snapshot.index.text(place)
+            sources.append(SourceLine(shown, lines, origin.renamed))
+        imports = import_candidates(snapshot, cursor)
+        is_import = imports is not None and imports.text.startswith(text)
+        return tuple(sources), (imports.reasons if imports is not None and is_import else ()) or reasons_of(origins)
 
     def _request(
         self, cursor: Cursor, facts: FileFacts, refusal: str, cancel: Cancel, options: RequestOptions

@@ -12,6 +12,7 @@ from ...retrieval import RankedFragment
 
 if TYPE_CHECKING:
     from .generations import GenerationResult
+    from .values import Written
 
 
 def fragments_detail(fragments: Sequence[RankedFragment]) -> str:
@@ -31,6 +32,13 @@ def outcome_detail(model: str, result: GenerationResult) -> str:
     if result.written is None:
         return f"{model} wrote nothing before the deadline"
     return f"{model} wrote {result.written.text!r}{', cut by the deadline' if result.is_late else ''}"
+
+
+def workspace_model_detail(written: Written) -> str:
+    """What the workspace model wrote; a piece without text has the probability that its best line has at most."""
+    if written.pieces and not written.text:
+        return f"{written.model} found no line above the threshold; probability at most {written.pieces[0][1]:.2g}"
+    return f"{written.model} wrote {written.text!r}"
 
 
 def confidence_detail(confidence: float | None, minimum: float) -> str:

@@ -73,7 +73,8 @@ class Completion:
 
     `start` and `end` are the range the text replaces: 0-based (line, character) in Python characters, on one
     line, never past its end. `confidence` is the calibrated probability that the text is what its author
-    would write, None when the model gives no probabilities. `id` identifies it in `weft/didShow` and similar messages.
+    would write, None when the model gives no probabilities; below `min_confidence` the text is hidden. `id` identifies
+    it in `weft/didShow` and similar messages.
     """
 
     text: str
@@ -88,6 +89,13 @@ class Completion:
     source: Source = "model"
     repairs: tuple[str, ...] = ()  # names of the rules that changed the model's text
     note: str = ""  # the time limit that cut the text, if one did
+    min_confidence: float = 0.0  # the least confidence that the request shows: 0 for an invoked one
+    held_back: str = ""  # the text with less, where the model finished it
+
+    @property
+    def is_low_confidence(self) -> bool:
+        """Whether a text was not shown because of its confidence."""
+        return not self.text and self.confidence is not None and self.confidence < self.min_confidence
 
 
 @dataclass(frozen=True, slots=True)

@@ -165,7 +165,7 @@ OWN_MESSAGES = (
     OwnMessage(WEFT_DID_CHANGE_STATUS, None, answers.StatusResult, "The status has changed.", "server"),
     OwnMessage(WEFT_PAUSE, PauseParams, answers.StatusResult, "Pause or resume."),
     OwnMessage(WEFT_DOCTOR, None, answers.DoctorResult | None, "Diagnose the installation and configuration."),
-    OwnMessage(WEFT_EXPLAIN, ExplainParams, answers.ExplainResult | None, "Fragments of a completion, with scores."),
+    OwnMessage(WEFT_EXPLAIN, ExplainParams, answers.ExplainResult | None, "A completion, and why it is shown or not."),
     OwnMessage(WEFT_COMPLETE, CompleteParams, answers.CompleteResult | None, "An invoked completion, with candidates."),
     OwnMessage(WEFT_ASK, AskParams, answers.AskResult | None, "Answer a question about the repository."),
     OwnMessage(WEFT_CONVERSATIONS, ConversationsParams, answers.ConversationsResult, "Stored conversations."),

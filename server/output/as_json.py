@@ -10,7 +10,7 @@ from typing import Any
 
 from ...retrieval import Location, RankedFragment, ScorePart
 from ..completion import Completion, Round
-from ..completion.service import Explanation
+from ..completion.explanation import Explanation
 from ..completion.values import Trace
 from ..workspace.folder import IndexReport
 from ..workspace.status import TITLES, Status, summarize_status
@@ -32,6 +32,8 @@ def completion_json(completion: Completion) -> answers.CompletionAnswer:
         "source": completion.source,
         "repairs": list(completion.repairs),
         "whyEmpty": for_editor(completion.why_empty),
+        "minConfidence": completion.min_confidence,
+        "heldBack": completion.held_back,
         "note": completion.note,
         "fragments": fragments_json(completion.fragments),
         "timingsMs": timings_json(completion.timings_ms),
@@ -55,6 +57,7 @@ def explanation_json(explanation: Explanation) -> answers.ExplainResult:
         "shownFromLine": explanation.shown_from_line,
         "model": explanation.model,
         "notes": list(map(for_editor, explanation.notes)),
+        **explained_text_json(explanation),
         "fragments": [_explained(explanation, ranked) for ranked in explanation.fragments],
         "leftOut": [
             {
@@ -68,6 +71,27 @@ def explanation_json(explanation: Explanation) -> answers.ExplainResult:
         ],
         "timingsMs": timings_json(explanation.timings_ms),
         "page": explanation_page(explanation),
+    }
+
+
+def explained_text_json(explanation: Explanation) -> answers.ExplainedText:
+    """The completion, why it is shown or hidden, and where it comes from."""
+    return {
+        "text": explanation.text,
+        "writer": for_editor(explanation.writer),
+        "confidence": explanation.confidence,
+        "minConfidence": explanation.min_confidence,
+        "whyHidden": for_editor(explanation.why_hidden),
+        "sources": [
+            {
+                **place_json(source.place),
+                "uri": uri_of(explanation.file_of(source.place.path)),
+                "text": source.text,
+                "renamed": [{"there": there, "here": here} for there, here in source.renamed],
+            }
+            for source in explanation.sources
+        ],
+        "reasons": list(map(for_editor, explanation.reasons)),
     }
 
 

@@ -7,16 +7,17 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from pathlib import Path
+from textwrap import dedent
 from typing import TYPE_CHECKING
 
 from ...retrieval import Location, RankedFragment
 from ...version import __version__
-from ..models.active import NO_MODEL, WORKSPACE_MODEL
+from ..models.active import NO_MODEL
 from .safe_text import for_editor
 from .types import PageLine, Position
 
 if TYPE_CHECKING:
-    from ..completion.service import Explanation
+    from ..completion.explanation import Explanation, SourceLine
     from ..models.chain import ModelState
     from ..workspace.status import Status, StatusSummary
     from .doctor import CheckResult
@@ -38,26 +39,17 @@ def findings_page(findings: Iterable[CheckResult]) -> list[PageLine]:
 
 
 def explanation_page(explanation: Explanation) -> list[PageLine]:
-    """Each fragment with its score and location, then the fragments left out, then notes."""
-    page = [_line(f"Fragments of the repository for a completion in {explanation.path}")]
-    if explanation.model == WORKSPACE_MODEL:
-        page.append(
-            _line("The workspace model answers, which uses the whole index. Prompts of other models would contain:")
-        )
-    elif explanation.model != NO_MODEL:
-        page.append(_line(f"The prompt of {explanation.model} contains, as far as there is room:"))
-    if explanation.shown_from_line:
-        page.append(_line(f"The file itself, from line {explanation.shown_from_line + 1} to the cursor"))
-    if not explanation.fragments:
-        page.append(_line("No fragment of the repository matches this position."))
-    for number, ranked in enumerate(explanation.fragments, 1):
-        page += [_line(""), *_fragment_lines(explanation, number, ranked)]
-    if explanation.left_out:
-        page += [_line(""), _line("Left out:")]
-    for place, reason in explanation.left_out:
-        page.append(_linked(f"  {_location(place)}  {reason}", explanation, place))
-    if explanation.notes:
-        page += [_line(""), _line("Notes:"), *(_line(f"  {note}") for note in explanation.notes)]
+    """The completion and its confidence; its sources, or the fragments of its prompt; then notes."""
+    page = [_line(f"Completion at {explanation.path}:{explanation.line + 1}:{explanation.character + 1}"), _line("")]
+    page += [_line(f"     | {line}") for line in explanation.text.splitlines()]
+    page += [_line(text) for text in explanation.verdict]
+    if explanation.of_workspace_model:
+        page += source_page(explanation)
+    elif explanation.folder:
+        page += [_line(""), *_prompt_lines(explanation)]
+    notes = [note for note in explanation.notes if note != explanation.why_hidden]
+    if notes:
+        page += [_line(""), _line("Notes:"), *(_line(f"  {note}") for note in notes)]
     return page
 
 
@@ -93,12 +85,46 @@ def _speed(model: ModelState) -> str:
     return f", prefill {prefill:,.0f} and decoding {decode:,.0f} tokens/s" if prefill and decode else ""
 
 
+def source_page(explanation: Explanation) -> list[PageLine]:
+    """Where a text of the workspace model comes from, with links, and what it is based on."""
+    return list(_source_lines(explanation))
+
+
+def _source_lines(explanation: Explanation) -> Iterator[PageLine]:
+    if explanation.sources:
+        yield from (_line(""), _line("Comes from:"))
+    for source in explanation.sources:
+        yield _linked(f"  {location(source.place)}", explanation, source.place)
+        yield from (_line(f"     | {line}") for line in dedent(source.text).splitlines()[:SHOWN_LINES])
+        if source.renamed:
+            yield _line(f"     adapted: {renamings(source)}")
+    if explanation.reasons:
+        yield from (_line(""), _line("Based on:"))
+        yield from (_line(f"  - {reason}") for reason in explanation.reasons)
+
+
+def _prompt_lines(explanation: Explanation) -> Iterator[PageLine]:
+    """The fragments of a prompt, each with its score and location, then the fragments left out."""
+    if explanation.model != NO_MODEL:
+        yield _line(f"The prompt of {explanation.model} contains, as far as there is room:")
+    if explanation.shown_from_line:
+        yield _line(f"The file itself, from line {explanation.shown_from_line + 1} to the cursor")
+    if not explanation.fragments:
+        yield _line("No fragment of the repository matches this position.")
+    for number, ranked in enumerate(explanation.fragments, 1):
+        yield from (_line(""), *_fragment_lines(explanation, number, ranked))
+    if explanation.left_out:
+        yield from (_line(""), _line("Left out:"))
+    for place, reason in explanation.left_out:
+        yield _linked(f"  {location(place)}  {reason}", explanation, place)
+
+
 def _fragment_lines(explanation: Explanation, number: int, ranked: RankedFragment) -> Iterator[PageLine]:
     first, *others = ranked.fragment.locations
-    yield _linked(f"{number}. {ranked.score:.2f}  {_location(first)}", explanation, first)
+    yield _linked(f"{number}. {ranked.score:.2f}  {location(first)}", explanation, first)
     relation = "and" if ranked.fragment.is_outline else "also"
     for place in others:
-        yield _linked(f"     {relation} {_location(place)}", explanation, place)
+        yield _linked(f"     {relation} {location(place)}", explanation, place)
     if ranked.parts:
         parts = " + ".join(f"{part.name} {part.value:.2f}" for part in ranked.parts)
         yield _line(f"     {ranked.score:.2f} = {parts}")
@@ -111,8 +137,14 @@ def _fragment_lines(explanation: Explanation, number: int, ranked: RankedFragmen
         yield _line(f"     | and {len(lines) - SHOWN_LINES} more lines")
 
 
-def _location(place: Location) -> str:
-    return f"{place.path}:{place.start_line + 1}-{place.end_line}"
+def location(place: Location) -> str:
+    """`path:first-last`, or `path:line` for one line."""
+    last = f"-{place.end_line}" if place.end_line > place.start_line + 1 else ""
+    return f"{place.path}:{place.start_line + 1}{last}"
+
+
+def renamings(source: SourceLine) -> str:
+    return ", ".join(f"`{here}` for `{there}`" for there, here in source.renamed)
 
 
 def _line(text: str) -> PageLine:

@@ -183,17 +183,53 @@ class OmittedFragment(TypedDict):
     endLine: Annotated[int, "The line after the last one, 0-based."]
 
 
-class ExplainResult(TypedDict):
-    """The fragments for a completion at a position, and why they were chosen."""
+class Renaming(TypedDict):
+    """A name that a completion changes."""
+
+    there: Annotated[str, "The name in the source."]
+    here: Annotated[str, "The name in the completion."]
+
+
+class SourceLines(LinkedPlace):
+    """Lines that a completion was copied from, or adapted from by changing names."""
+
+    text: Annotated[str, "The lines."]
+    renamed: Annotated[list[Renaming], "The changed names; empty for a copy."]
+
+
+class ExplainedText(TypedDict):
+    """The text of a completion, why it is shown or hidden, and where it comes from."""
+
+    text: Annotated[
+        str,
+        "The completion while typing. If that is empty, the completion of an invoked request, as far as it is known "
+        "without a call of a neural model.",
+    ]
+    writer: Annotated[str, "The model that wrote `text`."]
+    confidence: Annotated[
+        float | None, "Calibrated probability that `text` is right; null if the model reports no probabilities."
+    ]
+    minConfidence: Annotated[float, "`completion.min_confidence`: less is not shown while typing."]
+    whyHidden: Annotated[str, "Why `text` is not shown while typing; empty if it is."]
+    sources: Annotated[
+        list[SourceLines], "Where a text of the workspace model comes from, at most 3 places, the nearest first."
+    ]
+    reasons: Annotated[list[str], "What a text of the workspace model is based on, in sentences."]
+
+
+class ExplainResult(ExplainedText):
+    """The completion at a position, where it comes from, and why it is shown or hidden."""
 
     path: Annotated[str, "The path of the document in the index."]
     shownFromLine: Annotated[int, "First line of the document that the prompt contains anyway, 0-based."]
     model: Annotated[str, "The model that would answer."]
     notes: Annotated[list[str], "Notes, such as an unreachable model or a file without completions."]
-    fragments: Annotated[list[ExplainedFragment], "Best first."]
+    fragments: Annotated[
+        list[ExplainedFragment], "The fragments for the prompt of a model, best first. The workspace model has none."
+    ]
     leftOut: Annotated[list[OmittedFragment], "Best first."]
     timingsMs: Annotated[dict[str, float], "Milliseconds by step."]
-    page: Annotated[list[PageLine], "The same as text, with links to the fragments."]
+    page: Annotated[list[PageLine], "The same as text, with links to the sources or the fragments."]
 
 
 class CompletionAnswer(TypedDict):
@@ -215,6 +251,8 @@ class CompletionAnswer(TypedDict):
     ]
     repairs: Annotated[list[str], "The repair rules that changed the text of the model."]
     whyEmpty: Annotated[str, "The reason if `text` is empty."]
+    minConfidence: Annotated[float, "The least confidence that this request shows; 0 for an invoked one."]
+    heldBack: Annotated[str, "The text with less confidence, if the model finished it."]
     note: Annotated[str, "Why the text is incomplete: a time limit cut it."]
     fragments: Annotated[list[Fragment], "The retrieved fragments in the prompt, best first."]
     timingsMs: Annotated[dict[str, float], "Milliseconds by step."]

@@ -192,12 +192,12 @@ class CrossFolderSnapshot(FolderSnapshot):
         return path if Path(path).is_absolute() else join_path(self.directory, path)
 
     def shown(self, found: Retrieved) -> Retrieved:
-        return with_paths(found, self._shown_path)
+        return with_paths(found, self.shown_path)
 
     def other_file(self, path: str) -> Path | None:
         return self.paths.other_file(path)
 
-    def _shown_path(self, path: str) -> str:
+    def shown_path(self, path: str) -> str:
         return path if Path(path).is_absolute() else self.paths[path]
 
 

@@ -45,6 +45,10 @@ class FolderSnapshot:
         """A result of `index` with paths as this folder shows them: those of its own files are relative to it."""
         return found
 
+    def shown_path(self, path: str) -> str:
+        """A path of `index` as this folder shows it."""
+        return path
+
     def other_file(self, path: str) -> Path | None:
         """The file of a shown path in another folder; None for a path in this folder."""
         return None

@@ -19,10 +19,11 @@ from typing import TYPE_CHECKING
 
 from ...llm import Cancel, CodeModel
 from ...retrieval import RetrievalOptions, Retrieved
+from ..completion.explanation import Explanation
 from ..completion.idle import IdleWorker
 from ..completion.iterate import Round
 from ..completion.repair import IndentStyle
-from ..completion.service import WARM_UP_AFTER_S, CompletionService, Explanation
+from ..completion.service import WARM_UP_AFTER_S, CompletionService
 from ..completion.stats import Stats, stats_folder
 from ..completion.values import NO_TRACE, Completion, RequestOptions, Trace, Trigger
 from ..config import Config, load_config

@@ -33,7 +33,7 @@ export class Pages implements vscode.TextDocumentContentProvider, vscode.Documen
 
   constructor(private readonly server: Server) {}
 
-  /** The fragments in the prompt of a completion at the cursor, with their scores. */
+  /** The completion at the cursor, why it is shown or hidden, and where it comes from. */
   async why(): Promise<void> {
     const isCode = (editor: vscode.TextEditor | undefined) => editor?.document.uri.scheme === "file";
     const editor = [vscode.window.activeTextEditor, ...vscode.window.visibleTextEditors].find(isCode);
@@ -136,10 +136,14 @@ async function openLocation(uri: string, range: PageLine["range"] | null): Promi
   const other = vscode.window.visibleTextEditors.find(
     ({ viewColumn, document }) => viewColumn !== page && document.uri.scheme !== SCHEME,
   );
-  const selection = range && toEditorRange(range);
-  const options = { viewColumn: other?.viewColumn ?? vscode.ViewColumn.Beside, ...(selection && { selection }) };
+  const lines = range && toEditorRange(range);
+  // The cursor is on the first of the lines.
+  const selection = lines && new vscode.Selection(lines.end, lines.start);
+  const viewColumn = other?.viewColumn ?? vscode.ViewColumn.Beside;
   try {
-    await vscode.window.showTextDocument(await vscode.workspace.openTextDocument(file), options);
+    const document = await vscode.workspace.openTextDocument(file);
+    const editor = await vscode.window.showTextDocument(document, { viewColumn, ...(selection && { selection }) });
+    if (selection) editor.selection = selection;
   } catch {
     void vscode.window.showWarningMessage(
       `Weft: ${vscode.workspace.asRelativePath(file)} could not be opened. It may have been moved or deleted; refresh the page.`,

@@ -129,6 +129,30 @@ export interface ExplainParams {
   position: Position;
 }
 
+/** A name that a completion changes. */
+export interface Renaming {
+  /** The name in the source. */
+  there: string;
+  /** The name in the completion. */
+  here: string;
+}
+
+/** Lines that a completion was copied from, or adapted from by changing names. */
+export interface SourceLines {
+  /** Relative to the document's folder, with forward slashes; of another folder, `folder/path`. */
+  path: string;
+  /** 0-based. */
+  startLine: number;
+  /** The line after the last one, 0-based. */
+  endLine: number;
+  /** URI of the file; null outside of all folders. */
+  uri: string | null;
+  /** The lines. */
+  text: string;
+  /** The changed names; empty for a copy. */
+  renamed: Renaming[];
+}
+
 /** One part of a score. */
 export interface Part {
   /** The signal. */
@@ -181,8 +205,22 @@ export interface OmittedFragment {
   endLine: number;
 }
 
-/** The fragments for a completion at a position, and why they were chosen. */
+/** The completion at a position, where it comes from, and why it is shown or hidden. */
 export interface ExplainResult {
+  /** The completion while typing. If that is empty, the completion of an invoked request, as far as it is known without a call of a neural model. */
+  text: string;
+  /** The model that wrote `text`. */
+  writer: string;
+  /** Calibrated probability that `text` is right; null if the model reports no probabilities. */
+  confidence: number | null;
+  /** `completion.min_confidence`: less is not shown while typing. */
+  minConfidence: number;
+  /** Why `text` is not shown while typing; empty if it is. */
+  whyHidden: string;
+  /** Where a text of the workspace model comes from, at most 3 places, the nearest first. */
+  sources: SourceLines[];
+  /** What a text of the workspace model is based on, in sentences. */
+  reasons: string[];
   /** The path of the document in the index. */
   path: string;
   /** First line of the document that the prompt contains anyway, 0-based. */
@@ -191,13 +229,13 @@ export interface ExplainResult {
   model: string;
   /** Notes, such as an unreachable model or a file without completions. */
   notes: string[];
-  /** Best first. */
+  /** The fragments for the prompt of a model, best first. The workspace model has none. */
   fragments: ExplainedFragment[];
   /** Best first. */
   leftOut: OmittedFragment[];
   /** Milliseconds by step. */
   timingsMs: Record<string, number>;
-  /** The same as text, with links to the fragments. */
+  /** The same as text, with links to the sources or the fragments. */
   page: PageLine[];
 }
 
@@ -261,6 +299,10 @@ export interface CompleteItem {
   repairs: string[];
   /** The reason if `text` is empty. */
   whyEmpty: string;
+  /** The least confidence that this request shows; 0 for an invoked one. */
+  minConfidence: number;
+  /** The text with less confidence, if the model finished it. */
+  heldBack: string;
   /** Why the text is incomplete: a time limit cut it. */
   note: string;
   /** The retrieved fragments in the prompt, best first. */

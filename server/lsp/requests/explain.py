@@ -1,9 +1,9 @@
-"""`weft/explain`: the fragments in the prompt of a completion, with scores and reasons (docs/protocol.md)."""
+"""`weft/explain`: a completion, its origin, and why it is shown or hidden (docs/protocol.md)."""
 
 from __future__ import annotations
 
 from ....llm import Cancel
-from ...completion.service import Explanation
+from ...completion.explanation import Explanation
 from ...output.as_json import explanation_json
 from ...output.types import ExplainResult
 from ...workspace.workspace import Workspace

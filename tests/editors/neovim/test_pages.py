@@ -23,11 +23,14 @@ def shop(shop):
     shop.nv.command("silent! only!")
 
 
-def test_why_lists_the_fragments_and_leads_to_them(shop):
+def test_why_lists_the_sources_and_leads_to_them(shop):
     shop.edit("why.py", CALL)
-    shop.keys("G$")
+    shop.keys("G$")  # in Normal mode on the last character: the completion is after it
     shop.nv.command("Weft why")
     lines = page(shop, "why")
+    assert lines[0] == f"Completion at why.py:5:{len(CALL.splitlines()[-1]) + 1}"
+    assert lines[2:4] == ["     | basket)", "Shown while typing."] and "Comes from:" in lines
+    assert lines[4].endswith("% sure, shown from 30% (completion.min_confidence).")
     n = next(number for number, line in enumerate(lines, 1) if "part_" in line and ".py:" in line)
     assert shop.lua(LINKS) > 1
     told = lines[n - 1]
@@ -38,9 +41,9 @@ def test_why_lists_the_fragments_and_leads_to_them(shop):
     shop.wait(lambda: "part_" in shop.nv.current.buffer.name, "the fragment's file")
     path = shop.nv.current.buffer.name.removeprefix(f"{shop.folder}/")
     first = shop.nv.current.window.cursor[0]
-    assert f"{path}:{first}-" in told
+    assert f"{path}:{first}" == told.strip()
     # Asking again from another place changes the page where it stands.
-    shop.keys("2G0")
+    shop.keys("Go    total = pri<Esc>")
     shop.nv.command("Weft why")
     shop.wait(lambda: page(shop, "why")[0] != lines[0], "another page")
     assert len(shop.nv.windows) == 2 and shop.nv.current.window.height == height

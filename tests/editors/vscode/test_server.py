@@ -111,13 +111,20 @@ def test_without_a_server_there_is_one_notice_with_a_way_out(shop, vscode, pictu
     shop.shows(GHOST)
 
 
-def test_the_why_page_opens_and_its_link_opens_the_fragment(shop, vscode, picture):
+def test_the_why_page_opens_and_its_link_opens_the_source(shop, vscode, picture):
     shop.begin("why.py")
+    shop.type("pri")
+    shop.shows(GHOST)
     mark = vscode.wire.now()
     shop.command("Weft: Explain Completion")
-    page = vscode.wire.wait("weft/explain", after=mark, sender="server")["message"]["result"]["page"]
+    explained = vscode.wire.wait("weft/explain", after=mark, sender="server")["message"]["result"]
+    page = explained["page"]
     shop.wait(".tab.active", "Completion explanation")
+    assert (explained["text"], explained["whyHidden"]) == (GHOST, "")
+    for text in (f"| {GHOST}", "Shown while typing.", "Comes from:"):
+        shop.reads(text)
     linked = next(line for line in page if line.get("uri"))
+    assert linked["uri"] == explained["sources"][0]["uri"]
     shop.reads(linked["text"])
     picture(shop, "why")
     shop.click(".monaco-editor.focused .detected-link", modifiers=["Control"])

@@ -28,7 +28,7 @@ function M.open(name, page, refresh)
   window.show(bufnr, config.options.pages)
 end
 
---- Explains the completion at the cursor: the fragments in its prompt, and those that were left out.
+--- Explains the completion at the cursor: why it is shown or hidden, and where it comes from.
 function M.why()
   local bufnr = vim.api.nvim_get_current_buf()
   local server = client.get(bufnr)
@@ -37,7 +37,18 @@ function M.why()
       or client.why_not()
     return notice.warn(reason)
   end
-  M._report('why', 'weft/explain', compat.position_params(server.offset_encoding), bufnr)
+  M._report('why', 'weft/explain', M._position_of_completion(server.offset_encoding), bufnr)
+end
+
+--- The cursor; in Normal mode on the last character, the position after it, where insertion ended.
+function M._position_of_completion(encoding)
+  local params = compat.position_params(encoding)
+  local line, byte = vim.api.nvim_get_current_line(), vim.api.nvim_win_get_cursor(0)[2]
+  local is_last = vim.fn.strchars(line:sub(byte + 1)) == 1
+  if is_last and vim.api.nvim_get_mode().mode:sub(1, 1) == 'n' then
+    params.position.character = compat.character_of(line, #line, encoding)
+  end
+  return params
 end
 
 --- The state of the server, with the available actions.

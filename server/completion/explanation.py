@@ -1,0 +1,98 @@
+"""Explanation of the completion at a cursor: its text, its origins in the repository, or the fragments of its prompt.
+
+Owns the value and the sentences on the features of a text of the workspace model. Knows no protocol and no model.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from ...llm.workspace_model import Origins
+from ...retrieval import Location, RankedFragment
+from .postprocess import LOW_CONFIDENCE
+
+MANY_TOKENS = 32
+"""More equal tokens before a text are not compared."""
+
+
+@dataclass(frozen=True, slots=True)
+class SourceLine:
+    """Lines that a text was copied or adapted from; `renamed` are pairs of a name there and in the text."""
+
+    place: Location
+    text: str
+    renamed: tuple[tuple[str, str], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Explanation:
+    """The completion at a cursor, and why it is shown or hidden; the retrieved fragments, and the omitted ones.
+
+    `text` is the completion of an automatic request; without one, that of an invoked request, as far as it is known
+    without a call of a neural model. `why_hidden` is the reason why it is not shown while typing, else "".
+    """
+
+    path: str
+    line: int  # of the cursor, 0-based
+    character: int
+    model: str  # that answers now
+    notes: tuple[str, ...]
+    folder: str = ""  # of the document, "" without one
+    shown_from_line: int = 0
+    fragments: tuple[RankedFragment, ...] = ()
+    left_out: tuple[tuple[Location, str], ...] = ()  # with the reason
+    timings_ms: dict[str, float] = field(default_factory=dict)
+    text: str = ""
+    writer: str = ""  # the model that wrote the text
+    confidence: float | None = None  # of the text
+    min_confidence: float = 0.0
+    why_hidden: str = ""
+    sources: tuple[SourceLine, ...] = ()  # nearest first
+    reasons: tuple[str, ...] = ()  # sentences
+    of_workspace_model: bool = False  # which reads the whole index and no fragments
+    other_file: Callable[[str], Path | None] = field(default=lambda path: None)  # of a path in another folder
+
+    def file_of(self, path: str) -> Path | None:
+        """The file of a fragment; None for a document outside of all folders."""
+        return self.other_file(path) or (Path(self.folder, path) if self.folder else None)
+
+    @property
+    def verdict(self) -> tuple[str, ...]:
+        """Whether the text is shown while typing, and why, in sentences."""
+        if not self.text:
+            return ("No completion.", _sentence(self.why_hidden))
+        sure = "" if self.confidence is None else f"{self.confidence:.0%} sure"
+        if not self.why_hidden:
+            least = f"shown from {self.min_confidence:.0%} (completion.min_confidence)"
+            return ("Shown while typing.", f"{sure}, {least}." if sure else "The model reports no probabilities.")
+        is_low = self.why_hidden.startswith(LOW_CONFIDENCE)
+        more = "Request a completion by hand to insert it." if is_low else f"{sure}." if sure else ""
+        return tuple(filter(None, ("Not shown while typing.", _sentence(self.why_hidden), more)))
+
+
+def _sentence(text: str) -> str:
+    return f"{text[:1].upper()}{text[1:].rstrip('.')}."
+
+
+def reasons_of(origins: Origins) -> tuple[str, ...]:
+    """What a text of the workspace model is based on, in sentences."""
+    reasons = []
+    n, names = origins.n_places, ", ".join(f"`{name}`" for name in origins.names_nearby)
+    if not n:
+        reasons.append("No similar line is in the repository. The text is built name by name.")
+    else:
+        is_adapted = bool(origins.origins[0].renamed)
+        part = "this text" if origins.is_whole else f"`{origins.covered}`"
+        have = f"{n} places have" if n > 1 else "1 place has"
+        reasons.append(f"{have} {part} {'with other names ' * is_adapted}after similar code.")
+        if origins.n_context > 1:
+            more = " or more" if origins.n_context >= MANY_TOKENS else ""
+            where = "in the most similar of them" if n > 1 else "there"
+            reasons.append(f"The {origins.n_context}{more} tokens before it are the same {where}.")
+        if not origins.is_whole:
+            reasons.append("The rest of the text is built name by name.")
+    if names:
+        reasons.append(f"Names from the code above the cursor: {names}.")
+    return tuple(reasons)
