@@ -21,6 +21,7 @@ from itertools import groupby
 from random import Random
 from typing import Literal
 
+from ..server.workspace.text import TextLines
 from .histories import FileEdit
 
 Kind = Literal["move", "type", "erase", "delete", "over", "accept"]
@@ -103,6 +104,11 @@ class Typist:
     def n_done(self) -> int:
         """Characters of the finished text up to the cursor."""
         return self._done
+
+    @property
+    def position(self) -> tuple[int, int]:
+        """Line and character of the cursor, 0-based."""
+        return TextLines(self.text).position(self.cursor)
 
     def plan(self) -> Key | None:
         """The next key; None when the file is as it should be."""

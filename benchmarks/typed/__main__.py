@@ -14,10 +14,11 @@ from __future__ import annotations
 
 import argparse
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
+from typing import TypeVar
 
 from ...llm import CodeModel
 from ...server.config import Config
@@ -28,6 +29,8 @@ from ..models import ModelSpec, model_option, open_spec, shown_name
 from ..rows import RowCache, code_digest
 from .commits import FOR_FITTING, FOR_REPORTING, HISTORIES, TypedCommit, TypedHistory, clone_of, typed_commits
 from .figures import figures_of
+from .fit import fit_confidence
+from .record import RecordedText, record_commit
 from .replay import KeyRow, Mode, Tree, Typing
 from .report import tables
 
@@ -44,6 +47,12 @@ DEPENDS_ON = (
 )
 
 
+RATING = ("confidence.py", "confidence.json", "postprocess.py", "engine.py", "service.py", "stats.py", "cache.py")
+"""Files that the record does not depend on."""
+
+R = TypeVar("R", KeyRow, RecordedText)
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
     model = {"type": model_option(), "default": "workspace", "help": MODEL_SYNTAX}
     parser = command_parser(
@@ -56,11 +65,17 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument(
         "--modes", nargs="+", choices=MODES, default=list(MODES), help="what is accepted; default: both"
     )
+    parser.add_argument(
+        "--fit-confidence", action="store_true", help="only fit and write the weights of the confidence"
+    )
     parser.add_argument("--min-confidence", type=float, metavar="SHARE", help="instead of the default threshold")
     return run_command(parser, _measure, arguments)
 
 
-def _measure(options: argparse.Namespace) -> Report:
+def _measure(options: argparse.Namespace) -> Report | int:
+    if options.fit_confidence:
+        say(fit_confidence({history.name: list(_recorded(options, history)) for history in _chosen(options)}))
+        return 0
     results = []
     for history in _chosen(options):
         figures = {}
@@ -88,43 +103,55 @@ def _chosen(options: argparse.Namespace) -> list[TypedHistory]:
 def _rows(options: argparse.Namespace, history: TypedHistory, mode: Mode) -> Iterator[KeyRow]:
     """The rows of a history: cached ones, and those of commits that are typed now. Raises NoClone, NoHistory."""
     threshold = options.min_confidence
-    digest = code_digest(DEPENDS_ON)
-    depends_on = digest, history, mode, options.keys, options.model, options.context, threshold
+    depends_on = code_digest(DEPENDS_ON), history, mode, options.keys, options.model, options.context, threshold
     cache = RowCache(options.work / "typed-rows", f"{history.folder_name}-{mode}", depends_on, KeyRow)
-    cached: dict[str, list[KeyRow]] = {}
+    model = open_spec(ModelSpec(options.model, options.context))
+    config = Config()
+    if threshold is not None:
+        config = replace(config, completion=replace(config.completion, min_confidence=threshold))
+
+    def type_commit(workspace: Workspace, folder: Path, commit: TypedCommit) -> Iterator[KeyRow]:
+        return Typing(workspace, folder, history.name, mode, options.keys).type_commit(commit)
+
+    return _each_commit(options, history, cache, config, model, type_commit)
+
+
+def _recorded(options: argparse.Namespace, history: TypedHistory) -> Iterator[RecordedText]:
+    """The predictions at each key of a history, in the same way."""
+    depends_on = code_digest(DEPENDS_ON, RATING), history, options.keys
+    cache = RowCache(options.work / "typed-rows", f"{history.folder_name}-record", depends_on, RecordedText)
+
+    def record(workspace: Workspace, folder: Path, commit: TypedCommit) -> Iterator[RecordedText]:
+        return record_commit(workspace, folder, history.name, commit, options.keys)
+
+    return _each_commit(options, history, cache, Config(), None, record)
+
+
+def _each_commit(
+    options: argparse.Namespace,
+    history: TypedHistory,
+    cache: RowCache[R],
+    config: Config,
+    model: CodeModel | None,
+    rows_of: Callable[[Workspace, Path, TypedCommit], Iterator[R]],
+) -> Iterator[R]:
+    """The rows of the commits of a history, each in a workspace over its parent's tree."""
+    cached: dict[str, list[R]] = {}
     for row in cache.rows():
         cached.setdefault(row.commit, []).append(row)
     repository = clone_of(history, options.clones)
     folder = options.work / "typed" / history.folder_name
-    tree: Tree | None = None
-    model = open_spec(ModelSpec(options.model, options.context))
-    config = Config()
     config = replace(config, cache_dir=str(options.work / "typed-cache"))
-    if threshold is not None:
-        config = replace(config, completion=replace(config.completion, min_confidence=threshold))
+    tree: Tree | None = None
     for commit in typed_commits(repository, history, options.commits):
-        if commit.commit in cached:
-            yield from cached[commit.commit]
-            continue
-        tree = tree or Tree(folder, repository)
-        tree.go_to(f"{commit.commit}^")
-        rows = _typed(folder, commit, history, mode, config, model, options.keys)
-        cache.add(rows)
-        yield from rows
-
-
-def _typed(
-    folder: Path,
-    commit: TypedCommit,
-    history: TypedHistory,
-    mode: Mode,
-    config: Config,
-    model: CodeModel | None,
-    n_keys: int,
-) -> list[KeyRow]:
-    with closing(Workspace([folder], config, model=model)) as workspace:
-        workspace.index()
-        return list(Typing(workspace, folder, history.name, mode, n_keys).type_commit(commit))
+        if commit.commit not in cached:
+            tree = tree or Tree(folder, repository)
+            tree.go_to(f"{commit.commit}^")
+            with closing(Workspace([folder], config, model=model)) as workspace:
+                workspace.index()
+                cached[commit.commit] = list(rows_of(workspace, folder, commit))
+            cache.add(cached[commit.commit])
+        yield from cached[commit.commit]
 
 
 def _plain(results: object) -> object:

@@ -38,7 +38,8 @@ class TypedHistory:
         return self.name.replace("/", "+")
 
 
-_PY, _TS, _GO = (".py",), (".ts", ".tsx"), (".go",)
+_PY, _TS, _GO, _JAVA, _KOTLIN, _CSHARP = (".py",), (".ts", ".tsx"), (".go",), (".java",), (".kt",), (".cs",)
+_RUST, _CPP, _C, _RUBY = (".rs",), (".h", ".cc", ".cpp"), (".h", ".c"), (".rb",)
 
 HISTORIES = (
     TypedHistory("encode/httpx", "ae1b9f66238f75ced3ced5e4485408435de10768", _PY, FOR_FITTING),
@@ -49,6 +50,16 @@ HISTORIES = (
     TypedHistory("trpc/trpc", "340811ba5320637fbaf48fccf3dbfdd258bd34db", _TS, FOR_FITTING),
     TypedHistory("gin-gonic/gin", "dcaa4296d111981ffb31ac3eba90bb63e1eb5ab9", _GO, FOR_FITTING),
     TypedHistory("cli/cli", "44ee17760709bedf1cad7e452e61751489b81a33", _GO, FOR_FITTING),
+    TypedHistory("google/gson", "9835b6f90192f79cdf5300c528fc6212455fb6c1", _JAVA, FOR_FITTING),
+    TypedHistory("InsertKoinIO/koin", "fff5291f333c04fe5d6d9447f72740647d40d186", _KOTLIN, FOR_FITTING),
+    TypedHistory("AutoMapper/AutoMapper", "4b9633f60ee386cf0efc69b967e04fa28405cf3e", _CSHARP, FOR_FITTING),
+    TypedHistory("serilog/serilog", "60935b4d7abad71cf6157b45a10f5c3c65ead527", _CSHARP, FOR_FITTING),
+    TypedHistory("BurntSushi/ripgrep", "3fce3b5bb0236da2df6d99672afb8a719642eca7", _RUST, FOR_FITTING),
+    TypedHistory("tokio-rs/axum", "3d78036dcac289d6c1d54934708acb6a5bd73686", _RUST, FOR_FITTING),
+    TypedHistory("fmtlib/fmt", "60ccad511fd680cb91d8b60a315759f71c67bef9", _CPP, FOR_FITTING),
+    TypedHistory("jqlang/jq", "579e6f76cffd7643ba4002a2c3618a5ea710589a", _C, FOR_FITTING),
+    TypedHistory("heartcombo/devise", "7ca7ed9c174525a4d36167441b35af4a0991b6af", _RUBY, FOR_FITTING),
+    TypedHistory("sinatra/sinatra", "cb22afd7902b566b6eaba6c4ea89739494a65d12", _RUBY, FOR_FITTING),
     TypedHistory("python-attrs/attrs", "c1dc5dcba16ed827aa6dcad896b41a3afedb4e32", _PY, FOR_REPORTING),
     TypedHistory("simonw/sqlite-utils", "56dd09702fdb9e899f577ffd51693c1f2176cb08", _PY, FOR_REPORTING),
     TypedHistory("scrapy/scrapy", "11079cb1c85b9e75a39a7269943c69d1a975d485", _PY, FOR_REPORTING),
@@ -57,6 +68,18 @@ HISTORIES = (
     TypedHistory("excalidraw/excalidraw", "4872083c044491b6d5c96ae134a75464f96d6831", _TS, FOR_REPORTING),
     TypedHistory("caddyserver/caddy", "0cf03d32f7d99cf160d5375e8a40fbe3d910d515", _GO, FOR_REPORTING),
     TypedHistory("charmbracelet/bubbletea", "73b6d91ac1c3854dd4af046ab5f9e51d3b3b4290", _GO, FOR_REPORTING),
+    TypedHistory("jhy/jsoup", "46b620860af930eedc193a705eaf7cea5aec89a6", _JAVA, FOR_REPORTING),
+    TypedHistory("square/okio", "4164f2976ac7174f3d35d52150e8ffbdbe0acbec", _KOTLIN, FOR_REPORTING),
+    TypedHistory("App-vNext/Polly", "173d6d1d2e28a4697f1ac1d22da68f77ff19a0c9", _CSHARP, FOR_REPORTING),
+    TypedHistory(
+        "FluentValidation/FluentValidation", "ea299fe59719950018fa240dab86da414190d7f4", _CSHARP, FOR_REPORTING
+    ),
+    TypedHistory("casey/just", "4f41f609278edb6f1024e3dd7a9912946e1e7bc3", _RUST, FOR_REPORTING),
+    TypedHistory("sharkdp/bat", "2ba8db9c14e5794572f5ea338c2b90404c9769cb", _RUST, FOR_REPORTING),
+    TypedHistory("gabime/spdlog", "62302019babd8fdf63c1c6dc4c9faa48d441a7f0", _CPP, FOR_REPORTING),
+    TypedHistory("libuv/libuv", "6179e7af87413396d5853a1c3722c8b5749336c8", _C, FOR_REPORTING),
+    TypedHistory("jekyll/jekyll", "202df571314ba1d18e9fccd81d12aaad4a703c38", _RUBY, FOR_REPORTING),
+    TypedHistory("Shopify/liquid", "7a5e45fc4784e6e2e3092f2eb6f613644f1e2e5a", _RUBY, FOR_REPORTING),
 )
 """Half of them to fit thresholds and curves, half to report."""
 

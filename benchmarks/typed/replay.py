@@ -125,21 +125,12 @@ class _TypedFile:
     """One file that is typed."""
 
     def __init__(self, workspace: Workspace, path: Path, edit: FileEdit, mode: Mode) -> None:
-        words = 1.0 if mode == "words" else 0.0
-        profile = TypistProfile(
-            mistype=0.0,
-            switch_file=0.0,
-            retypes_lines=True,
-            accept_share=1.0,
-            accept_part_share=words,
-            min_accepted=LEAST_ACCEPTED,
-        )
         self.version = 0
         self._workspace = workspace
         self._path = path
         self._edit = edit
         self._mode = mode
-        self._typist = Typist(edit, 0, profile)
+        self._typist = Typist(edit, 0, profile_of(mode))
         workspace.open_buffer(path, edit.before, self.version)
 
     def rows(self, repo: str, first: int, clock: float, n_keys: int) -> Iterator[KeyRow]:
@@ -151,7 +142,7 @@ class _TypedFile:
                 self._apply(typist.press())
                 continue
             lines, at = TextLines(typist.text), typist.cursor
-            line, character = lines.position(at)
+            line, character = typist.position
             started = time.perf_counter()
             completion = self._workspace.complete(self._path, line, character)
             ms = 1e3 * (time.perf_counter() - started)
@@ -161,7 +152,9 @@ class _TypedFile:
             if text:
                 start, end = lines.offset(*completion.start), lines.offset(*completion.end)
                 n_agreeing = typist.agreeing(start, end, completion.text)
-                is_right = n_agreeing == len(text) >= LEAST_ACCEPTED and not self._ends_in_word(text)
+                is_right = n_agreeing == len(text) >= LEAST_ACCEPTED and not ends_in_word(
+                    self._edit, typist.n_done, text
+                )
                 if is_right or (self._mode == "words" and n_agreeing):
                     accepted = typist.accept(start, end, completion.text)
             pressed = accepted or typist.press()
@@ -184,24 +177,40 @@ class _TypedFile:
                 len(_UNITS.findall(taken)) if accepted else 1,
                 n_words,
                 cause_of(cursor, text, n_agreeing) if text and not is_right else None,
+                False,
                 completion.why_empty,
                 ms,
                 completion.source,
             )
             number += 1
 
-    def _ends_in_word(self, text: str) -> bool:
-        """Whether the right word goes on behind a text."""
-        done = self._typist.n_done + len(text)
-        after = self._edit.after[done : done + 1]
-        return _is_word(text[-1]) and _is_word(after)
-
     def _apply(self, key: Key) -> None:
         if not key.changes_text:
             return
         self.version += 1
-        change = TextChange(key.start, key.end, key.start + len(key.text))
-        self._workspace.edit_buffer(self._path, self._typist.text, self.version, change)
+        self._workspace.edit_buffer(self._path, self._typist.text, self.version, typed_change(key))
+
+
+def profile_of(mode: Mode) -> TypistProfile:
+    """A typist without typos, who takes every right text."""
+    return TypistProfile(
+        mistype=0.0,
+        switch_file=0.0,
+        retypes_lines=True,
+        accept_share=1.0,
+        accept_part_share=1.0 if mode == "words" else 0.0,
+        min_accepted=LEAST_ACCEPTED,
+    )
+
+
+def typed_change(key: Key) -> TextChange:
+    return TextChange(key.start, key.end, key.start + len(key.text))
+
+
+def ends_in_word(edit: FileEdit, n_done: int, text: str) -> bool:
+    """Whether the right word goes on behind a text that begins at an offset of the finished file."""
+    following = edit.after[n_done + len(text) : n_done + len(text) + 1]
+    return _is_word(text[-1:]) and _is_word(following)
 
 
 def _right_of_cursor(completion: Completion, cursor: Cursor) -> str:

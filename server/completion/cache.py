@@ -130,7 +130,7 @@ class CachedCompletion:
             return rest if rest.text.strip() else None
         if self.displayed.startswith(typed) and (remainder := self.displayed[len(typed) :]).strip():
             # The user accepted a part of it, so the confidence of the model no longer applies.
-            return replace(self.written, pieces=((remainder, None),))
+            return replace(self.written, pieces=((remainder, None),), confidence=None)
         return None
 
 

@@ -1,127 +1,135 @@
-"""Confidence calibration: from a model's probability of a text to the probability that the text is right.
+"""Confidence: the probability that a text is what its author would write, and the part of a text that is sure enough.
 
-Owns the calibration function and the confidence threshold; the parameters are in `curves.py`, fitted by
-`weft bench completion --fit-confidence`. Knows no editor.
+Owns the model of confidence and the choice of that part. The weights are in `confidence.json`, fitted by
+`weft bench typed --fit-confidence`; the features are in `evidence.py`. Knows no editor.
 """
 
 from __future__ import annotations
 
+import json
 import math
-from bisect import bisect_left
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
-from itertools import pairwise
-from statistics import fmean
+from pathlib import Path
+from typing import NamedTuple
 
-from .curves import FITTED
+import numpy as np
+from numpy.typing import NDArray
+
+from ..workspace.text import Cursor
+from .evidence import FAMILIES, FEATURES, cuts_of
+from .place import place_of
+from .typed_past import NEW_LINE, LineRecord
 from .values import Written
 
 UNFITTED_MARGIN = 0.1
-"""Subtracted from the confidence in languages without a fitted curve, so that less is shown there."""
+"""Subtracted from the confidence in languages of a family without a feature, so that less is shown there."""
 
 IMPORTS = "imports"
 """The backend of names of an import line, whose probability is a measured share."""
 
+WORKSPACE = "workspace"
 
-@dataclass(frozen=True, slots=True)
-class Curve:
-    """A calibration curve: the share of texts that are right by their probability, linear between `knots`.
+WEIGHTS_FILE = Path(__file__).with_name("confidence.json")
 
-    Knots are pairs of probability and share, both ascending. The probability is the joint one to the power of
-    1 / (number of pieces ** `length_power`): with 0 as it is, with 1 the geometric mean of the pieces.
+
+class RatedPart(NamedTuple):
+    """A beginning of a text, by its number of characters, and its confidence."""
+
+    end: int
+    confidence: float
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ConfidenceModel:
+    """Logistic regression with a few hidden units: the logit is `linear @ row + output @ tanh(row @ hidden + bias)`.
+
+    `least_probability` are pairs of confidence and the least probability of texts that reach it, both ascending.
     """
 
-    length_power: float
-    knots: Sequence[tuple[float, float]]
+    linear: NDArray[np.float64]  # (n_features,)
+    hidden: NDArray[np.float64]  # (n_features, n_hidden)
+    bias: NDArray[np.float64]  # (n_hidden,)
+    output: NDArray[np.float64]  # (n_hidden,)
+    intercept: float
+    least_probability: Sequence[tuple[float, float]]
 
-    def share_right(self, log_probability: float, n_pieces: int) -> float:
-        """The calibrated probability for a joint probability and a number of pieces; constant beyond the knots."""
-        x = math.exp(log_probability / n_pieces**self.length_power)
-        for (x0, y0), (x1, y1) in pairwise(self.knots):
-            if x <= x1:
-                return y0 + (y1 - y0) * (max(x, x0) - x0) / (x1 - x0)
-        return self.knots[-1][1]
+    def probabilities(self, rows: NDArray[np.float64]) -> NDArray[np.float64]:
+        """The probability of each row of shape (n, n_features)."""
+        logits = rows @ self.linear + np.tanh(rows @ self.hidden + self.bias) @ self.output + self.intercept
+        return np.asarray(1 / (1 + np.exp(-logits)))
 
-    def min_probability(self, share: float) -> float:
-        """The joint probability at which `share` is reached; 0 if that depends on the length, 1 if it is never."""
-        above = bisect_left(self.knots, share, key=lambda knot: knot[1])
-        if self.length_power or above == 0:
-            return 0.0
-        if above == len(self.knots):
-            return 1.0
-        (x0, y0), (x1, y1) = self.knots[above - 1 : above + 1]
-        return x0 + (x1 - x0) * (share - y0) / (y1 - y0)
-
-
-def confidence_of(written: Written) -> float | None:
-    """The calibrated probability that the text is what its author would write; None when the model gives none."""
-    log_probability, n_pieces = joint_probability(written)
-    if not n_pieces:
-        return None
-    return confidence_from(written.backend, written.family, log_probability, n_pieces)
-
-
-def joint_probability(written: Written) -> tuple[float, int]:
-    """Log probability of the text, and the number of pieces with a probability; 0.0 and 0 without any."""
-    logs = [math.log(max(own, 1e-300)) for _, own in written.pieces if own is not None]
-    return sum(logs), len(logs)
-
-
-def confidence_from(backend: str, family: str, log_probability: float, n_pieces: int) -> float:
-    """`confidence_of` from a stored `joint_probability`, whose number of pieces must not be 0."""
-    return curve_for(backend, family).share_right(log_probability, n_pieces)
-
-
-def min_probability(backend: str, family: str, confidence: float) -> float:
-    """The joint probability at which a text reaches `confidence`; generation can stop below it.
-
-    0 if that depends on the length of the text, 1 for a confidence that the model never reaches.
-    """
-    return curve_for(backend, family).min_probability(confidence)
-
-
-def confident_part(written: Written, min_confidence: float) -> Written:
-    """The longest prefix of whole lines with at least this confidence, which decreases with each line.
-
-    The whole text if the model gives no probabilities; nothing if the first line is below the threshold.
-    """
-    if confidence_of(written) is None:
-        return written
-    text = written.text
-    ends = [at for at, letter in enumerate(text) if letter == "\n" and text[:at].strip()]
-    for end in (len(text), *reversed(ends)):
-        part = written.cut(end)
-        if (confidence_of(part) or 0.0) >= min_confidence:
-            return part
-    return replace(written, pieces=())
+    @classmethod
+    def from_weights(
+        cls, weights: Mapping[str, Sequence[float]], least: Sequence[tuple[float, float]]
+    ) -> ConfidenceModel:
+        """From the content of the file: by feature its weights, the linear one first."""
+        table = np.array([weights[name] for name in FEATURES])
+        bias, output = weights["bias"], weights["output"]
+        return cls(table[:, 0], table[:, 1:], np.array(bias[1:]), np.array(output[1:]), bias[0], least)
 
 
 @cache
-def curve_for(backend: str, family: str) -> Curve:
-    """The curve of a backend for a family of languages.
+def fitted_model() -> ConfidenceModel:
+    """The model with the weights in `confidence.json`."""
+    content = json.loads(WEIGHTS_FILE.read_text(encoding="utf-8"))
+    return ConfidenceModel.from_weights(content["weights"], [(share, least) for share, least in content["least"]])
 
-    For a family without a curve: the mean of the backend's curves, less `UNFITTED_MARGIN`. For a text without a
-    language, such as an untitled document, whose code may be of any family: the mean. For a backend without curves:
-    the model's own probability.
+
+def least_probability(min_confidence: float) -> float:
+    """The probability below which no text of the workspace model reaches a confidence: its search can stop there."""
+    shares, least = zip(*fitted_model().least_probability, strict=True)
+    return float(np.interp(min_confidence, shares, least))
+
+
+def rated_parts(
+    written: Written, cursor: Cursor, *, single_line: bool, record: LineRecord = NEW_LINE
+) -> list[RatedPart]:
+    """The parts of a text that may be shown, shortest first, the whole text last; none if the model gives no
+    probabilities.
     """
-    fitted = FITTED.get(backend_kind(backend), {})
-    if family in fitted:
-        return Curve(*fitted[family])
-    if not fitted:
-        return OWN_PROBABILITY
-    curves = [Curve(*each) for each in fitted.values() if not each[0]]
-    margin = UNFITTED_MARGIN if family else 0.0
-    knots = []
-    for x in sorted({x for curve in curves for x, _ in curve.knots}):
-        log = math.log(max(x, 1e-300))
-        knots.append((x, max(0.0, fmean(curve.share_right(log, 1) for curve in curves) - margin)))
-    return Curve(0.0, knots) if knots else OWN_PROBABILITY
+    if not written.pieces or any(share is None for _, share in written.pieces):
+        return []
+    if written.backend != WORKSPACE or not written.text:
+        return _by_own_probability(written)
+    cuts = cuts_of(written, cursor, place_of(cursor), single_line=single_line, record=record)
+    shares = fitted_model().probabilities(np.stack([cut.features for cut in cuts]))
+    if written.family and written.family not in FAMILIES:
+        shares = np.maximum(0.0, shares - UNFITTED_MARGIN)
+    return [RatedPart(cut.end, share) for cut, share in zip(cuts, shares.tolist(), strict=True)]
 
 
-def backend_kind(backend: str) -> str:
-    """The row of `curves.py` for a backend."""
-    return backend if backend in ("workspace", IMPORTS) else "neural"
+def _by_own_probability(written: Written) -> list[RatedPart]:
+    """The whole lines of a text, each with the joint probability of its tokens."""
+    text, parts = written.text, list[RatedPart]()
+    at, log_probability = 0, 0.0
+    for piece, share in written.pieces:
+        at += len(piece)
+        log_probability += math.log(max(share or 0.0, 1e-300))
+        if at == len(text) or (text[at] == "\n" and text[:at].strip()):
+            parts.append(RatedPart(at, math.exp(log_probability)))
+    return parts
 
 
-OWN_PROBABILITY = Curve(0.0, ((0.0, 0.0), (1.0, 1.0)))
+def rated(
+    written: Written, cursor: Cursor, min_confidence: float, *, single_line: bool, record: LineRecord = NEW_LINE
+) -> Written:
+    """The longest part of a text with at least this confidence, with its confidence.
+
+    If no part has it, the part that is most likely right. The whole text if the model gives no probabilities.
+    """
+    parts = rated_parts(written, cursor, single_line=single_line, record=record)
+    if not parts:
+        return written
+    sure = next((part for part in reversed(parts) if part.confidence >= min_confidence), None)
+    end, confidence = sure or max(parts, key=lambda part: part.confidence)
+    is_cut = end < len(written.text)
+    part = written.cut(end) if is_cut else written
+    return replace(part, confidence=confidence, cut_by_limit=part.cut_by_limit and not is_cut)
+
+
+def joint_probability(written: Written) -> float | None:
+    """The joint probability of the pieces of a text; None if the model gives none."""
+    shares = [share for _, share in written.pieces if share is not None]
+    return math.prod(shares) if shares else None

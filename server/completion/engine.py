@@ -22,17 +22,19 @@ from ..models.budget import new_tokens
 from ..workspace.text import Cursor, TextLines
 from .cache import CachedCompletion, CompletionCache, CursorContext, Validity
 from .candidates import distinct, further_requests
-from .confidence import min_probability
+from .confidence import least_probability, rated
 from .debounce import TypingPace, is_promising
 from .generations import GRACE_S, Generation, GenerationResult, Generations, OnProgress
 from .import_names import import_candidates, with_import_names
 from .iterate import Round, complete_in_rounds
 from .model_request import PromptStableFragments, request_for, retrieve_at
+from .place import place_of
 from .postprocess import NO_TEXT, postprocess
 from .prefetch import RecentCompletions
 from .stopping import stopping_for
 from .trace import confidence_detail, fragments_detail, outcome_detail, workspace_model_detail
 from .trigger import refusal_for
+from .typed_past import TypedPast
 from .values import Completion, Request, Source, Written
 from .writing import write
 
@@ -54,6 +56,7 @@ class Engine:
         self._typing_pace = TypingPace()
         self._stable_fragments = PromptStableFragments()
         self._recent = RecentCompletions()
+        self._past = TypedPast()
 
     def complete(self, request: Request) -> Completion:
         """The completion at the cursor; empty, with the reason, if there is none."""
@@ -91,7 +94,7 @@ class Engine:
         fragments = self._fragments_for_prompt(request, self._validity(request))
         with TimeLimit(request.cancel, request.config.completion.max_seconds) as limit:
             if not limit.cancelled:
-                model.warm(self._model_request(request, model, fragments, limit), limit)
+                model.warm(_model_request(request, model, fragments, limit), limit)
 
     def cursor_after(self, item_id: str) -> Cursor | None:
         """The cursor after a recent completion is accepted; None for an unknown id, and from the second call on."""
@@ -204,7 +207,7 @@ class Engine:
             started = time.monotonic()
             max_seconds = request.config.completion.max_seconds
             with nullcontext() if request.is_prefetch else self._busy(), TimeLimit(cancel, max_seconds) as limit:
-                prompt = self._model_request(request, model, validity.fragments, limit)
+                prompt = _model_request(request, model, validity.fragments, limit)
                 try:
                     written = write(model, prompt, stopping_for(request), limit, on_progress)
                     if limit.is_reached and not written.text:
@@ -238,19 +241,12 @@ class Engine:
         if not uses_workspace_model(request.config) or request.cancel.cancelled:
             return fallback
         min_confidence = request.min_confidence
-        language = request.cursor.language
-        threshold = min_probability("workspace", language.family or language.name, min_confidence)
-        model = request.snapshot.model.with_threshold(threshold if min_confidence else 0.0)
         fragments = self._retrieve(request) if request.is_invoked else ()
         started = time.monotonic()
-        prompt = self._model_request(request, model, fragments, request.cancel)
-        written = write(model, prompt, stopping_for(request), request.cancel)
+        written = written_from_index(request, least_probability(min_confidence) if min_confidence else 0.0, fragments)
         request.timings_ms["model"] = 1e3 * (time.monotonic() - started) + request.timings_ms.get("model", 0.0)
-        request.trace.step("model", partial(workspace_model_detail, written))
-        candidates = import_candidates(request.snapshot, request.cursor)
-        if candidates is not None:
-            written = with_import_names(written, candidates)
-            request.trace.step("imports", f"likeliest is {candidates.text!r}, completing with {written.text!r}")
+        record = self._past.predicted(request.cursor, place_of(request.cursor), written.text)
+        written = rated(written, request.cursor, min_confidence, single_line=request.single_line, record=record)
         if request.cancel.cancelled:
             return request.empty_completion(CANCELLED)
         # Read again: a model may have failed during this request.
@@ -259,7 +255,10 @@ class Engine:
             validity, fragments=fragments, model=answering, min_confidence=min_confidence, reads_all=True
         )
         if is_cacheable and (written.text or not fallback.model):
-            self._cache.put(CachedCompletion(CursorContext.of(request.cursor), written, validity, request.single_line))
+            # A hidden text is cached for this position only: the next key may make another one more likely.
+            is_hidden = written.confidence is not None and written.confidence < min_confidence
+            kept = replace(written, pieces=()) if is_hidden else written
+            self._cache.put(CachedCompletion(CursorContext.of(request.cursor), kept, validity, request.single_line))
         reason = fallback.why_empty or NO_TEXT
         finish = self._postprocess_and_cache if is_cacheable else _postprocess
         completion = finish(request, written, validity, request.single_line, "model", reason)
@@ -276,7 +275,7 @@ class Engine:
             if request.cancel.cancelled or request.is_late:
                 return
             with self._busy(), TimeLimit(further.cancel, request.left_s) as limit:
-                prompt = self._model_request(further, model, fragments, limit)
+                prompt = _model_request(further, model, fragments, limit)
                 try:
                     written = write(model, prompt, stopping_for(further), limit)
                 except ModelError as error:
@@ -302,22 +301,6 @@ class Engine:
                 CachedCompletion(CursorContext.of(request.cursor), written, validity, single_line, displayed=text)
             )
         return completion
-
-    def _model_request(
-        self, request: Request, model: CodeModel, fragments: tuple[RankedFragment, ...], cancel: Cancel
-    ) -> CompletionRequest:
-        options = request.config.completion
-        limit = options.max_new_tokens
-        return request_for(
-            request.snapshot,
-            request.cursor,
-            request.config,
-            fragments,
-            model,
-            single_line=request.single_line,
-            max_new_tokens=limit if request.is_invoked else new_tokens(model.speed, options.target_ms, limit),
-            cancel=cancel,
-        )
 
     def _validity(self, request: Request) -> Validity:
         epoch = self._cache.epoch_of(request.cursor.folder, request.snapshot.texts)
@@ -357,6 +340,37 @@ class Engine:
         request.cancel.wait(max(0.0, until - started))
         request.timings_ms["debounce"] = 1e3 * (time.monotonic() - started)
         request.trace.step("debounce", f"waited {request.timings_ms['debounce']:.0f} ms")
+
+
+def _model_request(
+    request: Request, model: CodeModel, fragments: tuple[RankedFragment, ...], cancel: Cancel
+) -> CompletionRequest:
+    options = request.config.completion
+    limit = options.max_new_tokens
+    return request_for(
+        request.snapshot,
+        request.cursor,
+        request.config,
+        fragments,
+        model,
+        single_line=request.single_line,
+        max_new_tokens=limit if request.is_invoked else new_tokens(model.speed, options.target_ms, limit),
+        cancel=cancel,
+    )
+
+
+def written_from_index(request: Request, threshold: float, fragments: tuple[RankedFragment, ...] = ()) -> Written:
+    """The text of the workspace model, as far as its probability is above a threshold; names of import lines exist."""
+    model = request.snapshot.model.with_threshold(threshold)
+    written = write(
+        model, _model_request(request, model, fragments, request.cancel), stopping_for(request), request.cancel
+    )
+    request.trace.step("model", partial(workspace_model_detail, written))
+    candidates = import_candidates(request.snapshot, request.cursor)
+    if candidates is not None:
+        written = with_import_names(written, candidates)
+        request.trace.step("imports", f"likeliest is {candidates.text!r}, completing with {written.text!r}")
+    return written
 
 
 def _with_id(request: Request, completion: Completion) -> Completion:

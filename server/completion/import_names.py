@@ -13,7 +13,7 @@ from ...codegraph import Export, ModulePath, exports_at, module_paths_at
 from ...languages.import_lines import ImportLine, import_line_at
 from ..workspace.snapshot import FolderSnapshot
 from ..workspace.text import Cursor
-from .confidence import IMPORTS, confidence_of
+from .confidence import IMPORTS, joint_probability
 from .values import Written
 
 # Share of the offered names and paths that the author of the statement wrote. Measured by
@@ -79,7 +79,7 @@ def with_import_names(written: Written, candidates: ImportCandidates) -> Written
         is_known = bool(written.text.strip())
     else:
         is_known = first is not None and first[0] in candidates.names
-    if is_known and (confidence_of(written) or 0.0) >= candidates.probability:
+    if is_known and (joint_probability(written) or 0.0) >= candidates.probability:
         return written
     return Written(((candidates.text, candidates.probability),), written.model, IMPORTS)
 

@@ -5,12 +5,10 @@ Owns the last steps of every completion, generated or cached. Knows no model and
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from ...retrieval import RankedFragment
 from ..output.safe_text import hidden_character
 from ..workspace.text import Cursor
-from .confidence import confidence_of, confident_part
+from .confidence import rated
 from .repair import Draft, IndentStyle, repair
 from .values import Completion, Source, Written
 
@@ -34,15 +32,15 @@ def postprocess(
 ) -> Completion:
     """The completion for `written` at `cursor`; empty, with the reason, if its confidence is below `min_confidence`.
 
-    Text of several lines is cut to the lines that reach the threshold. `reason` is the reason for an empty text.
+    A text is cut to the part that reaches the threshold. `reason` is the reason for an empty text.
     `invoked` also accepts text of little content. `style` is the indentation of the editor, `project_style` that of
     the project's settings.
     """
     here = (cursor.line, cursor.character)
-    confidence = confidence_of(written)
+    if written.confidence is None:
+        written = rated(written, cursor, min_confidence, single_line=single_line)
+    confidence = written.confidence
     is_confident = confidence is None or confidence >= min_confidence
-    if not is_confident and (part := confident_part(written, min_confidence)).text.strip():
-        written, confidence, is_confident = replace(part, cut_by_limit=False), confidence_of(part), True
     draft = repair(
         Draft(
             written.text,

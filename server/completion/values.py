@@ -12,6 +12,7 @@ from functools import cached_property
 from typing import Literal
 
 from ...llm import Cancel
+from ...llm.protocol import MatchSupport
 from ...retrieval import RankedFragment
 from ..config import Config
 from ..models.chain import ModelChain
@@ -34,6 +35,7 @@ class Written:
 
     `pieces` are its parts with their probabilities, None without one. `family` is that of the language of the text.
     `cut_by_limit`: the token limit or the time limit ended the generation. `complete` False: the generation is running.
+    `support` is that of a text of the workspace model. `confidence` is known once the text was rated.
     """
 
     pieces: tuple[tuple[str, float | None], ...] = ()
@@ -42,6 +44,8 @@ class Written:
     family: str = ""
     cut_by_limit: bool = False
     complete: bool = True
+    support: MatchSupport | None = None
+    confidence: float | None = None
 
     @property
     def text(self) -> str:

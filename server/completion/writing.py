@@ -32,7 +32,8 @@ def write(
     stream = model.stream(request, cancel)
     try:
         for piece in stream:
-            written = replace(written, pieces=(*written.pieces, (piece.text, piece.probability)))
+            support = written.support or piece.support
+            written = replace(written, pieces=(*written.pieces, (piece.text, piece.probability)), support=support)
             text += piece.text
             end = stopping.end_of(text)
             if end is not None:
