@@ -18,13 +18,6 @@ from .terminal import Terminal
 
 _LOCATION = re.compile(r"(?P<path>.+?):(?P<line>\d+)(?::(?P<column>\d+))?", re.DOTALL)
 
-_PROJECT_FILES = (
-    *("weft.toml", "pyproject.toml", "setup.py", "package.json", "go.mod", "Cargo.toml", "pom.xml", "build.sbt"),
-    *("settings.gradle", "settings.gradle.kts", "Package.swift", "composer.json", "Gemfile", "*.sln", "*.slnx"),
-)
-_BUILD_FILES = ("CMakeLists.txt", "meson.build", "configure.ac", "Makefile", "build.gradle", "build.gradle.kts")
-_REPOSITORY_FOLDERS = (".git", ".hg", ".svn")
-
 
 def parse_location(text: str) -> tuple[Path, int, int]:
     """FILE:LINE[:COL] as a real path, a 0-based line and a column in Python characters; one past the end is the end."""

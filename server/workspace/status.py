@@ -54,6 +54,7 @@ class Status:
     withheld: tuple[str, ...] = ()  # open files that are withheld from models, with the reason
     is_reconciling: bool = False  # a comparison of the index with the disk is running
     failed: tuple[str, ...] = ()  # files that could not be analysed, each with the reason
+    limited: tuple[tuple[str, str], ...] = ()  # folders of which only open files and their imports are indexed, and why
 
     @property
     def all_notes(self) -> tuple[str, ...]:
@@ -117,6 +118,15 @@ def _indexing(status: Status) -> str:
     return f"Indexing: {at.done:,} of {at.total:,} files"
 
 
+def _limited(status: Status) -> str:
+    folder, reason = status.limited[0]
+    files = "1 file is" if status.n_files == 1 else f"{status.n_files:,} files are"
+    return (
+        f"Ready: {files} indexed, because {folder} {reason}: only open files and the files that they import. To index "
+        "all of it, run `weft index --broad` there and restart the server, or set index.broad_folders to `index`."
+    )
+
+
 def _with_a_model(status: Status) -> StatusSummary:
     slow = next((model.slow for model in status.models if model.slow), "")
     if slow:
@@ -128,7 +138,10 @@ def _with_a_model(status: Status) -> StatusSummary:
     if loading:
         return StatusSummary("ready", loading, ("pause",))
     if not status.folders:
-        return StatusSummary("ready", "Ready. No folder is open, so only the file at the cursor is known.", ("pause",))
+        known = "only open files and the files that they import are known"
+        return StatusSummary("ready", f"Ready. No folder is open, so {known}.", ("pause",))
+    if status.limited:
+        return StatusSummary("ready", _limited(status), ("settings", "restart", "pause"))
     files = "1 file" if status.n_files == 1 else f"{status.n_files:,} files"
     model = WORKSPACE_MODEL if status.model == WORKSPACE_MODEL else f"model {status.model}"
     now = " Comparing them with the disk." if status.is_reconciling else ""
