@@ -130,16 +130,20 @@ class Folders:
         """The folders, and the indexes of lone files."""
         return (*self._all, *self._lone)
 
-    def open_lone_file(self, path: Path, *, is_seed: bool = False) -> Folder | None:
-        """Index a file outside all folders, with the files that it imports; None for a file inside a folder.
+    def add_seed(self, path: Path) -> None:
+        """Index this file with the files that it imports, though no editor has it open."""
+        self.open_lone_file(path)
+        folder, key = self.locate(path)
+        if folder is not None:
+            folder.seeds |= {key}
 
-        A seed is read from the disk; otherwise an editor has the file open.
-        """
+    def open_lone_file(self, path: Path) -> None:
+        """Index a file outside all folders, with the files that it imports. Nothing for a file inside a folder."""
         if shown_file(path) is not None or not path.is_absolute():
-            return None
+            return
         real = Path(os.path.realpath(path))
         if not real.parent.is_dir() or any(self.locate(each)[0] is not None for each in (path, real)):
-            return None
+            return
         root = lone_file_root(real)
         with self._lock:
             folder = next((lone for lone in self._lone if lone.path == root), None)
@@ -147,13 +151,10 @@ class Folders:
                 folder = self._new_lone_folder(root)
                 self._lone = (*self._lone, folder)
             key = real.relative_to(root).as_posix()
-            if is_seed:
-                folder.seeds |= {key}
             self._lone_files = {**self._lone_files, path: (folder, key), real: (folder, key)}
             self.version += 1
         if self._follows_disk:
             self._reconciler.poll(folder)
-        return folder
 
     def close_lone_file(self, path: Path) -> None:
         """Drop the index of a lone file unless another open file needs it."""
@@ -380,7 +381,11 @@ class Folders:
         """Compare a folder with the disk; called by the reconciler."""
         if folder not in self.with_lone or not (folder.is_indexed or folder.limit_reason):
             return ComparisonResult()  # the first index run is incomplete; a comparison follows it
-        if self._watcher is not None and not folder.limit_reason and (folder in self._to_renew or not self._watcher.watches(folder.path)):
+        if (
+            self._watcher is not None
+            and not folder.limit_reason
+            and (folder in self._to_renew or not self._watcher.watches(folder.path))
+        ):
             self._to_renew -= {folder}
             self._watch(folder)
         try:

@@ -50,7 +50,9 @@ class WorkspaceIndex:
         self._indexing = Indexing(self._closed, self._status_changed)
         self._memories = WorkspaceMemory(roots[0] if cache and roots else None, config)
         store = kept_indexes(config) if cache and config.index.keep_on_disk else None
-        self._folders = Folders(roots, config, self._writer, store, preempt=preempt, on_change=self._status_changed, cache=cache)
+        self._folders = Folders(
+            roots, config, self._writer, store, preempt=preempt, on_change=self._status_changed, cache=cache
+        )
         self._buffers = OpenBuffers(self._folders, config, self._writer, self._indexing, self._status_changed)
 
     def index(
@@ -91,9 +93,9 @@ class WorkspaceIndex:
             self._memories.close_documents(removed)
         self._status_changed()
 
-    def add_lone_file(self, path: Path) -> bool:
-        """Let `index` cover a file outside all folders and the files that it imports. False for one in a folder."""
-        return self._folders.open_lone_file(Path(path), is_seed=True) is not None
+    def add_file(self, path: Path) -> None:
+        """Let `index` cover a file and the files that it imports, outside all folders or in a limited folder."""
+        self._folders.add_seed(Path(path))
 
     @property
     def open_questions(self) -> Mapping[Path, str]:

@@ -15,9 +15,14 @@ from .folder import Progress
 from .indexing import State
 
 Kind = Literal["starting", "indexing", "ready", "paused", "off", "slow", "degraded", "error"]
-Action = Literal["doctor", "log", "settings", "resume", "pause", "restart", "models"]
+Action = Literal["doctor", "log", "settings", "resume", "pause", "restart", "models", "index"]
 
 PAUSED = "Weft is paused"
+
+_TO_INDEX = (
+    'only open files and the files that they import are indexed. To index all of it, choose "Index the Whole Folder" '
+    "in VS Code, run `:Weft index` in Neovim, or set `index.broad_folders` to `index`."
+)
 
 MAX_NAMED_FILES = 5
 """Maximum number of files in a note."""
@@ -29,6 +34,7 @@ TITLES: dict[Action, str] = {
     "models": "Open the model settings",
     "pause": "Pause",
     "resume": "Resume",
+    "index": "Index the whole folder",
     "restart": "Restart the server",
 }
 
@@ -59,7 +65,11 @@ class Status:
     @property
     def all_notes(self) -> tuple[str, ...]:
         """Problems of models and files, with next steps; at most MAX_NAMED_FILES files are named."""
-        notes = (*self.notes, *(f"{reason}: it gets no completions." for reason in self.withheld))
+        notes = (
+            *self.notes,
+            *(f"{reason}: it gets no completions." for reason in self.withheld),
+            *(f"{folder} {reason}: {_TO_INDEX}" for folder, reason in self.limited),
+        )
         if not self.failed:
             return notes
         n = len(self.failed)
@@ -120,10 +130,9 @@ def _indexing(status: Status) -> str:
 
 def _limited(status: Status) -> str:
     folder, reason = status.limited[0]
-    files = "1 file is" if status.n_files == 1 else f"{status.n_files:,} files are"
     return (
-        f"Ready: {files} indexed, because {folder} {reason}: only open files and the files that they import. To index "
-        "all of it, run `weft index --broad` there and restart the server, or set index.broad_folders to `index`."
+        f"Ready. {folder} {reason}, so only open files and the files that they import are indexed "
+        f"({status.n_files:,} so far)."
     )
 
 
@@ -141,7 +150,7 @@ def _with_a_model(status: Status) -> StatusSummary:
         known = "only open files and the files that they import are known"
         return StatusSummary("ready", f"Ready. No folder is open, so {known}.", ("pause",))
     if status.limited:
-        return StatusSummary("ready", _limited(status), ("settings", "restart", "pause"))
+        return StatusSummary("ready", _limited(status), ("index", "settings", "pause"))
     files = "1 file" if status.n_files == 1 else f"{status.n_files:,} files"
     model = WORKSPACE_MODEL if status.model == WORKSPACE_MODEL else f"model {status.model}"
     now = " Comparing them with the disk." if status.is_reconciling else ""
