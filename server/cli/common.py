@@ -48,7 +48,7 @@ def workspace_folder(folder: Path | None, terminal: Terminal) -> Path:
         return existing_folder(folder)
     current = Path.cwd()
     project = project_folder(current / "x")
-    if project is None:
+    if project is None and not broad_reason(current):
         terminal.hint(f"no project was found, so the current folder is used: {current}")
     return project or current
 

@@ -253,6 +253,7 @@ class OpenBuffers:
             return
         if buffer is None:
             folder.drop_overlay(key)
+            self.folders.follow_imports(folder)
             return
         text = buffer.lines.text
         if folder.exclusion_reason(key) or len(text) > self.config.index.max_file_bytes or is_secret_text(text):

@@ -113,6 +113,10 @@ class WorkspaceIndex:
     def answer_folder(self, folder: Path, *, is_allowed: bool) -> None:
         """Remember whether a folder of `limited_folders` may be indexed. After a yes, call `add_folder`."""
         self._folders.answer(folder, is_allowed=is_allowed)
+        if is_allowed:
+            for known in self._folders:
+                if known.path == folder:
+                    self._memories.close_documents(known)  # they are read with the next question
 
     def watch(self, *, is_reported: bool = False) -> None:
         """Follow changes on disk from now on. With `is_reported`, an editor reports them to `files_changed`.

@@ -19,7 +19,7 @@ _PROJECT_FILES = (
 _BUILD_FILES = ("CMakeLists.txt", "meson.build", "configure.ac", "Makefile", "build.gradle", "build.gradle.kts")
 
 _SYSTEM_FOLDERS = (
-    *("/bin", "/boot", "/dev", "/etc", "/home", "/lib", "/lib64", "/media", "/mnt", "/opt", "/proc", "/root", "/run"),
+    *("/bin", "/boot", "/dev", "/etc", "/home", "/lib", "/lib64", "/media", "/mnt", "/opt", "/proc", "/run"),
     *("/sbin", "/srv", "/sys", "/usr", "/usr/include", "/usr/lib", "/usr/local", "/usr/share", "/usr/src", "/var"),
     *("/var/lib", "/Applications", "/Library", "/System", "/Users", "/Volumes", "/private", "/opt/homebrew"),
     *("C:/Windows", "C:/Users", "C:/Program Files", "C:/Program Files (x86)", "C:/ProgramData"),
@@ -100,7 +100,9 @@ def _holds_projects(folder: Path) -> bool:
 
 def _has_any(folder: Path, names: tuple[str, ...]) -> bool:
     with suppress(OSError):
-        return any(True for name in names for _ in folder.glob(name))
+        return any(
+            any(folder.glob(name)) if "*" in name else os.path.lexists(os.path.join(folder, name)) for name in names
+        )
     return False
 
 
