@@ -21,9 +21,11 @@ FILES = """\
 import helper
 
 def pay(order):
-    return helper.
+    total = helper.apply_discount(order, 5)
+    again = helper.
 #- helper.py
-def apply_discount(order): ...
+def apply_discount(order, percent):
+    return order.total * (1 - percent / 100)
 #- one.py
 #- two.py
 #- three.py
@@ -64,7 +66,7 @@ def test_until_the_answer_open_files_and_their_imports_are_indexed(project, home
         workspace.open_buffer(folder / "x.py", (folder / "x.py").read_text())
         workspace.flush()
         assert workspace.status().n_files == 2
-        workspace.complete(folder / "x.py", 3, 18, trigger="invoked")
+        assert "apply_discount" in workspace.complete(folder / "x.py", 4, 19, trigger="invoked").text
         workspace.answer_folder(folder, is_allowed=True)
         assert workspace.add_folder(folder).n_files == 5
         assert not workspace.limited_folders
@@ -111,26 +113,26 @@ def weft(home, monkeypatch, capsys):
 def test_without_a_project_the_command_line_takes_the_current_folder_and_says_so(project, weft, monkeypatch):
     folder = project(FILES)
     monkeypatch.chdir(folder)
-    status, out, err = weft("complete", "x.py:4")
+    status, out, err = weft("complete", "x.py:5")
     assert status == 0 and "apply_discount" in out
     assert err == f"note: x.py is in no project, so the current folder is used: {folder}\n"
-    assert weft("complete", "x.py:4", "--json")[2] == ""
+    assert weft("complete", "x.py:5", "--json")[2] == ""
 
 
 def test_a_file_outside_the_current_folder_is_a_lone_file(project, weft, monkeypatch, tmp_path):
     folder = project(FILES)
     monkeypatch.chdir("/")
-    status, out, err = weft("complete", f"{folder / 'x.py'}:4")
+    status, out, err = weft("complete", f"{folder / 'x.py'}:5")
     assert status == 0 and "apply_discount" in out
     assert err.startswith("note: ") and "only " in err
     (tmp_path / "elsewhere").mkdir()
     monkeypatch.chdir(tmp_path / "elsewhere")
-    assert "x.py is in no project, so only this file" in weft("retrieve", f"{folder / 'x.py'}:4")[2]
+    assert "x.py is in no project, so only this file" in weft("retrieve", f"{folder / 'x.py'}:5")[2]
 
 
 def test_the_command_line_refuses_a_broad_folder_unless_it_is_allowed(project, weft):
     folder = project(PROJECTS)
-    for arguments in (["index", str(folder)], ["complete", "--folder", str(folder), f"{folder / 'x.py'}:4"]):
+    for arguments in (["index", str(folder)], ["complete", "--folder", str(folder), f"{folder / 'x.py'}:5"]):
         status, _, err = weft(*arguments)
         assert status == 2 and "contains 5 or more projects" in err and "--broad" in err
     status, out, _ = weft("index", str(folder), "--broad", "--json")
@@ -141,7 +143,7 @@ def test_the_command_line_refuses_a_broad_folder_unless_it_is_allowed(project, w
 def test_the_command_line_asks_on_a_terminal(project, weft, monkeypatch):
     folder = project(PROJECTS)
     monkeypatch.setattr("weft.server.cli.terminal.Terminal.confirm", lambda self, question: "Index it?" not in question)
-    arguments = ["--folder", str(folder), f"{folder / 'x.py'}:4"]
+    arguments = ["--folder", str(folder), f"{folder / 'x.py'}:5"]
     status, out, err = weft("complete", *arguments)
     assert status == 0 and "apply_discount" in out and "only the file and the files that it imports" in err
     assert weft("index", str(folder))[0] == 2  # the no is remembered
@@ -175,7 +177,7 @@ def test_an_editor_is_asked_and_nothing_waits_for_the_answer(editing):
                 break
             await asyncio.sleep(0.1)
         assert (status.kind, status.files, status.actions[0].action) == ("ready", 2, "index")
-        assert (await editor.complete("x.py", 3, 18)) is not None
+        assert (await editor.complete("x.py", 4, 19)) is not None
         chosen.set_result(types.MessageActionItem(INDEX_IT))
         await editor.message(types.WINDOW_LOG_MESSAGE, lambda params: "Indexing project: 5 files" in params.message)
         assert len(questions) == 1

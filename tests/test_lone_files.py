@@ -44,7 +44,7 @@ def indexed(path: Path) -> list[str]:
         ("#- x.sh\n. ./lib.sh\n#- lib.sh\n#- other.sh\n", ["lib.sh", "x.sh"]),
         ("#- x.rb\nrequire_relative 'lib/a'\n#- lib/a.rb\n#- b.rb\n", ["lib/a.rb", "x.rb"]),
         ("#- x.java\nimport shop.Price;\n#- shop/Price.java\n#- shop/Other.java\n", ["shop/Price.java", "x.java"]),
-        ("#- x.rs\nmod a;\n#- a.rs\nuse crate::b::B;\n#- b.rs\n#- c.rs\n", ["a.rs", "x.rs"]),
+        ("#- main.rs\nmod a;\n#- a.rs\nuse crate::b::B;\n#- b.rs\n#- c.rs\n", ["a.rs", "b.rs", "main.rs"]),
         (
             '#- go.mod\nmodule ex.com/m\n#- x.go\npackage main\nimport "ex.com/m/pkg"\n#- pkg/a.go\npackage pkg\n'
             "#- pkg/b.go\npackage pkg\n#- other/c.go\npackage other\n",
@@ -55,7 +55,7 @@ def indexed(path: Path) -> list[str]:
 )
 def test_a_lone_file_indexes_itself_and_what_it_imports(project, files, expected):
     folder = project(files)
-    name = next(path.name for path in folder.iterdir() if path.stem == "x")
+    name = next(path.name for path in folder.iterdir() if path.stem in ("x", "main"))
     expected = expected if isinstance(expected, list) else [f"{stem}.ts" for stem in expected.split()]
     assert indexed(folder / name) == expected
 

@@ -77,10 +77,10 @@ def _broad_by_name(folder: Path) -> str:
     home = _real(os.path.expanduser("~"))
     if folder == home:
         return "is your home folder"
-    if folder in home.parents:
-        return "contains your home folder"
     if folder in {_real(tempfile.gettempdir()), *map(_real, _TEMPORARY_FOLDERS)}:
         return "is a folder for temporary files"
+    if folder in home.parents:
+        return "contains your home folder"
     return "is a system folder" if folder in map(Path, _SYSTEM_FOLDERS) else ""
 
 
