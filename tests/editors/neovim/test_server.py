@@ -334,6 +334,7 @@ def test_a_file_outside_of_every_project_is_completed_with_what_it_imports(neovi
 
 def test_a_folder_of_projects_is_asked_about(neovim):
     nv = neovim({f"{name}/.git/HEAD": "" for name in "abcde"} | {"part.py": "x = 1\n", "other.py": ""}, setup="nil")
+    (nv.folder / "weft.toml").unlink()
     nv.lua("vim.ui.select = function(items, options, on_choice) _G.asked = options.prompt; on_choice(items[1]) end")
     nv.lua("require('weft').setup({ cmd = ... })", [*nv.wire.command, "serve"])
     nv.edit("part.py")
