@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
 from functools import partial
@@ -399,7 +399,7 @@ class Session:
             else:
                 self.show(
                     f"Weft: {folder} {reason}, so only open files and the files that they import are indexed. To index "
-                    "all of it, set index.broad_folders to `index`.",
+                    "all of it, set `index.broad_folders` to `index`.",
                     types.MessageType.Info,
                 )
 
@@ -413,25 +413,26 @@ class Session:
             return
         if chosen is None or self._handle is not handle:  # closed without an answer, or the workspace has changed
             return
-        await self.answer_folders([folder], is_allowed=chosen.title == INDEX_IT)
+        await self._answer_folder(folder, is_allowed=chosen.title == INDEX_IT)
 
-    async def answer_folders(self, folders: Iterable[Path], *, is_allowed: bool) -> None:
-        """Remember whether broad folders may be indexed, and index them after a yes."""
+    async def _answer_folder(self, folder: Path, *, is_allowed: bool) -> None:
+        """Remember whether a broad folder may be indexed, and begin to index it after a yes."""
         handle = self._handle
         if handle is None:
             return
-        for folder in folders:
-            await self._run_background(partial(handle.workspace.answer_folder, folder, is_allowed=is_allowed))
-            if is_allowed:
-                await self._index(f"Indexing {folder.name}", partial(handle.workspace.add_folder, folder))
+        is_in_workspace = folder in handle.workspace.limited_folders  # not removed since the question
+        await self._run_background(partial(handle.workspace.answer_folder, folder, is_allowed=is_allowed))
+        if is_allowed and is_in_workspace:
+            job = partial(handle.workspace.add_folder, folder)
+            indexing = asyncio.ensure_future(self._index(f"Indexing {folder.name}", job))
+            self.running_handlers.add(indexing)
+            indexing.add_done_callback(self.running_handlers.discard)
 
     async def index_broad_folders(self) -> None:
         """Begin to index the folders of which only open files are indexed, as after a yes."""
         workspace = await self._wait_until_open()
-        if workspace is not None:
-            indexing = asyncio.ensure_future(self.answer_folders(list(workspace.limited_folders), is_allowed=True))
-            self.running_handlers.add(indexing)
-            indexing.add_done_callback(self.running_handlers.discard)
+        for folder in () if workspace is None else tuple(workspace.limited_folders):
+            await self._answer_folder(folder, is_allowed=True)
 
     async def _index_again(self, handle: WorkspaceHandle) -> None:
         """Update the index in the background; the status reports its progress."""

@@ -20,8 +20,8 @@ Action = Literal["doctor", "log", "settings", "resume", "pause", "restart", "mod
 PAUSED = "Weft is paused"
 
 _TO_INDEX = (
-    'only open files and the files that they import are indexed. To index all of it, choose "Index the Whole Folder" '
-    "in VS Code, run `:Weft index` in Neovim, or set `index.broad_folders` to `index`."
+    'To index all of {}, choose "Index the Whole Folder" in VS Code, run `:Weft index` in Neovim, '
+    "or set `index.broad_folders` to `index`."
 )
 
 MAX_NAMED_FILES = 5
@@ -68,7 +68,7 @@ class Status:
         notes = (
             *self.notes,
             *(f"{reason}: it gets no completions." for reason in self.withheld),
-            *(f"{folder} {reason}: {_TO_INDEX}" for folder, reason in self.limited),
+            *(_TO_INDEX.format(folder) for folder, _ in self.limited),
         )
         if not self.failed:
             return notes

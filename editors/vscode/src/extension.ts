@@ -80,7 +80,8 @@ function commands(context: vscode.ExtensionContext, { server, inline, status, pa
 
 async function indexFolders(server: Server): Promise<void> {
   try {
-    await server.request<StatusResult>("weft/indexFolders", null);
+    const { text } = await server.request<StatusResult>("weft/indexFolders");
+    vscode.window.setStatusBarMessage(`Weft: ${text}`, 5_000);
   } catch (error) {
     void vscode.window.showWarningMessage(`Weft: ${describe(error)}`);
   }
