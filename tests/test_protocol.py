@@ -223,6 +223,7 @@ def test_the_answers_of_the_server_are_of_their_types(wire: Wire, tmp_path: Path
     assert exported == {"exported": 1, "file": str(tmp_path / "home" / "exports" / "kept.jsonl")}
     assert ask("weft/conversations", {"action": "delete", "id": told}) == {"deleted": 1}
 
+    assert ask("weft/indexFolders")["state"] == "ready"
     assert ask("weft/pause", {"paused": True})["kind"] == "paused"
     examined = ask("weft/doctor")
     assert "weft" in [each["what"] for each in examined["findings"]]

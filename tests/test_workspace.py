@@ -375,10 +375,27 @@ def test_folders_come_and_go(folder, tmp_path_factory):
         assert workspace.status().folders == (str(folder),)
 
 
-def test_a_file_outside_all_folders_is_completed_with_the_first_ones_words(folder, tmp_path_factory):
-    elsewhere = tmp_path_factory.mktemp("elsewhere") / "script.py"
+def test_a_document_without_a_file_is_completed_with_the_first_folders_words(folder):
     with opened(folder) as workspace:
-        assert any("total_price" in text for text in found(workspace, elsewhere, "x = total_price"))
+        assert any("total_price" in text for text in found(workspace, Path("/untitled:/script.py"), "x = total_price"))
+
+
+def test_a_file_outside_all_folders_is_completed_with_what_it_imports(folder, tmp_path_factory):
+    elsewhere = tmp_path_factory.mktemp("elsewhere")
+    write(
+        elsewhere, {"helper.py": "def total_price(cart):\n    return helped\n", "unrelated.py": "unrelated_name = 1\n"}
+    )
+    with opened(folder) as workspace:
+        text = "from helper import total_price\n\nx = total_price, unrelated_name"
+        workspace.open_buffer(elsewhere / "script.py", text)
+        workspace.flush()
+        texts = found(workspace, elsewhere / "script.py", text)
+        assert any("helped" in text for text in texts)
+        assert not any("unrelated_name = 1" in text or "cart.discount" in text for text in texts)
+        assert workspace.status().folders == (str(folder),)
+        workspace.close_buffer(elsewhere / "script.py")
+        workspace.flush()
+        assert workspace.status().n_files == 2
 
 
 def test_a_workspace_without_folders_completes_from_the_buffer(tmp_path):

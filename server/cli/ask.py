@@ -41,7 +41,7 @@ MAX_LISTED = 1000
 def ask(options: argparse.Namespace) -> int:
     """Answer one question, or one after the other until the input ends."""
     terminal = Terminal(quiet=options.json)
-    folder = workspace_folder(options.folder)
+    folder = workspace_folder(options.folder, terminal)
     with indexed_workspace(folder, terminal, options) as workspace:
         try:
             asking = Asking(workspace, folder, terminal, options)
@@ -141,9 +141,9 @@ class Asking:
 
 def history(options: argparse.Namespace) -> int:
     """List, show, search, export, import or delete the conversations of a workspace."""
-    folder = workspace_folder(options.folder)
-    config, problems = load_config(folder)
     terminal = Terminal(quiet=options.json)
+    folder = workspace_folder(options.folder, terminal)
+    config, problems = load_config(folder)
     terminal.notes([str(problem) for problem in problems])
     with closing(open_memory(folder, config)) as memory:
         terminal.notes(memory.notes)

@@ -15,18 +15,13 @@ from ...llm.disk import read_regular
 from ..config import load_config
 from ..models.model_argument import MODEL_SYNTAX, parse_model
 from ..workspace.files import decode
+from ..workspace.folder import IndexReport
+from ..workspace.projects import broad_reason, project_folder
 from ..workspace.text import TextLines
 from ..workspace.workspace import Workspace
 from .terminal import Terminal
 
 _LOCATION = re.compile(r"(?P<path>.+?):(?P<line>\d+)(?::(?P<column>\d+))?", re.DOTALL)
-
-_PROJECT_FILES = (
-    *("weft.toml", "pyproject.toml", "setup.py", "package.json", "go.mod", "Cargo.toml", "pom.xml", "build.sbt"),
-    *("settings.gradle", "settings.gradle.kts", "Package.swift", "composer.json", "Gemfile", "*.sln", "*.slnx"),
-)
-_BUILD_FILES = ("CMakeLists.txt", "meson.build", "configure.ac", "Makefile", "build.gradle", "build.gradle.kts")
-_REPOSITORY_FOLDERS = (".git", ".hg", ".svn")
 
 
 def parse_location(text: str) -> tuple[Path, int, int]:
@@ -75,18 +70,36 @@ def existing_folder(folder: Path) -> Path:
     return folder.resolve()
 
 
-def workspace_folder(folder: Path | None) -> Path:
-    """The given folder, or the repository of the current folder."""
-    return project_folder(Path.cwd() / "x") if folder is None else existing_folder(folder)
+def workspace_folder(folder: Path | None, terminal: Terminal) -> Path:
+    """The given folder, or the project of the current folder, or the current folder."""
+    if folder is not None:
+        return existing_folder(folder)
+    current = Path.cwd()
+    project = project_folder(current / "x")
+    if project is None and not broad_reason(current):
+        terminal.hint(f"no project was found, so the current folder is used: {current}")
+    return project or current
 
 
-def project_folder(path: Path) -> Path:
-    """The folder to index for a file: its repository, else its project, else its folder."""
-    for names in (_REPOSITORY_FOLDERS, _PROJECT_FILES, _BUILD_FILES):
-        for folder in path.parents:
-            if any(True for name in names for _ in folder.glob(name)):
-                return folder
-    return path.parent
+@contextmanager
+def workspace_of_file(path: Path, terminal: Terminal, options: argparse.Namespace) -> Iterator[Workspace]:
+    """The indexed workspace for a file: `--folder`, else its project, else the current folder if the file is in it.
+
+    Otherwise the file is a lone file: only the file and the files that it imports are indexed.
+    """
+    folder = project_folder(path) if options.folder is None else existing_folder(options.folder)
+    current = Path.cwd()
+    if folder is None and current in path.parents:
+        broad = broad_reason(current)
+        if not broad:
+            terminal.hint(f"{path.name} is in no project, so the current folder is used: {current}")
+            folder = current
+        else:
+            terminal.hint(f"the current folder {broad}, so only {path.name} and the files that it imports are used")
+    elif folder is None:
+        terminal.hint(f"{path.name} is in no project, so only this file and the files that it imports are used")
+    with indexed_workspace(folder, terminal, options, path) as workspace:
+        yield workspace
 
 
 def model_settings(model: str | None) -> Mapping[str, Any]:
@@ -100,17 +113,54 @@ def model_settings(model: str | None) -> Mapping[str, Any]:
 
 
 @contextmanager
-def indexed_workspace(folder: Path, terminal: Terminal, options: argparse.Namespace) -> Iterator[Workspace]:
+def indexed_workspace(
+    folder: Path | None, terminal: Terminal, options: argparse.Namespace, file: Path | None = None
+) -> Iterator[Workspace]:
+    """The indexed workspace of a folder, or of `file` alone."""
     with open_workspace(folder, terminal, options) as workspace:
-        with terminal.progress(f"Indexing {folder.name}") as progress:
-            workspace.index(progress)
+        if file is not None:
+            workspace.add_file(file)
+        index_with_consent(workspace, terminal, options, (folder or file or Path()).name, can_limit=file is not None)
         yield workspace
 
 
+def index_with_consent(
+    workspace: Workspace, terminal: Terminal, options: argparse.Namespace, name: str, *, can_limit: bool = False
+) -> IndexReport:
+    """Index the folder of a workspace; a broad one after a yes, by `--broad` or on the terminal.
+
+    `can_limit`: after a no, open files and their imports are enough. Raises UserError without a yes otherwise.
+    """
+
+    def index() -> IndexReport:
+        with terminal.progress(f"Indexing {name}") as progress:
+            return workspace.index(progress)
+
+    report = None
+    if not workspace.limited_folders:
+        report = index()  # finds a folder with too many files
+    for folder, reason in workspace.limited_folders.items():
+        is_open_question = folder in workspace.open_questions
+        is_allowed: bool | None = options.broad
+        if is_open_question and not options.broad:
+            is_allowed = terminal.confirm(f"{folder} {reason}. Index it?")
+        if is_allowed is not None and (is_allowed or is_open_question):
+            workspace.answer_folder(folder, is_allowed=is_allowed)
+        if is_allowed is None or not (is_allowed or can_limit):
+            raise UserError(
+                f"{folder} is not indexed, because it {reason}. Give the folder of one project, or add --broad to "
+                "index it all the same."
+            )
+        if not is_allowed:
+            terminal.hint(f"{folder} {reason}, so only the file and the files that it imports are used")
+        report = None
+    return report or index()
+
+
 @contextmanager
-def open_workspace(folder: Path, terminal: Terminal, options: argparse.Namespace) -> Iterator[Workspace]:
+def open_workspace(folder: Path | None, terminal: Terminal, options: argparse.Namespace) -> Iterator[Workspace]:
     """The workspace of a folder, with `--model` and `--no-cache` of the options. Prints problems of the settings."""
     config, problems = load_config(folder, model_settings(getattr(options, "model", None)))
     terminal.notes([str(problem) for problem in problems])
-    with Workspace([folder], config, cache=not options.no_cache) as workspace:
+    with Workspace([] if folder is None else [folder], config, cache=not options.no_cache) as workspace:
         yield workspace

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import argparse
-from contextlib import AbstractContextManager
 from dataclasses import replace
-from pathlib import Path
 
 from ...errors import UserError
 from ...retrieval import UnknownStrategy, strategy_named
@@ -20,8 +18,7 @@ from ..output.as_json import (
     round_json,
     trace_json,
 )
-from ..workspace.workspace import Workspace
-from .common import existing_folder, indexed_workspace, open_workspace, parse_location, project_folder
+from .common import existing_folder, index_with_consent, open_workspace, parse_location, workspace_of_file
 from .exit_status import NOTHING_TO_SHOW
 from .terminal import Terminal
 
@@ -30,8 +27,7 @@ def index(options: argparse.Namespace) -> int:
     terminal = Terminal(quiet=options.json)
     folder = existing_folder(options.folder)
     with open_workspace(folder, terminal, options) as workspace:
-        with terminal.progress(f"Indexing {folder.name}") as progress:
-            report = workspace.index(progress)
+        report = index_with_consent(workspace, terminal, options, folder.name)
         if options.json:
             terminal.json({"folder": str(folder), **report_json(report)})
         else:
@@ -46,7 +42,7 @@ def complete(options: argparse.Namespace) -> int:
         raise UserError(f"--candidates {options.candidates} is too small. Give at least 1.")
     terminal = Terminal(quiet=options.json)
     path, line, character = parse_location(options.location)
-    with _workspace_of(path, terminal, options) as workspace:
+    with workspace_of_file(path, terminal, options) as workspace:
         multi_line = options.multi_line or None
         trace = Trace() if options.trace else NO_TRACE
         if options.automatic:
@@ -90,7 +86,7 @@ def _complete_in_rounds(options: argparse.Namespace) -> int:
     terminal = Terminal(quiet=options.json)
     path, line, character = parse_location(options.location)
     rounds: list[Round] = []
-    with _workspace_of(path, terminal, options) as workspace, terminal.rounds_progress(n_rounds) as progress:
+    with workspace_of_file(path, terminal, options) as workspace, terminal.rounds_progress(n_rounds) as progress:
 
         def on_round(finished: Round) -> None:
             rounds.append(finished)
@@ -119,7 +115,7 @@ def retrieve(options: argparse.Namespace) -> int:
     terminal = Terminal(quiet=options.json)
     path, line, character = parse_location(options.location)
     given = {"strategy": options.strategy, "k": options.k}
-    with _workspace_of(path, terminal, options) as workspace:
+    with workspace_of_file(path, terminal, options) as workspace:
         changes = {name: value for name, value in given.items() if value is not None}
         settings = replace(workspace.config.retrieval, explain=options.explain, **changes)
         found = workspace.retrieve(path, line, character, options=settings)
@@ -130,8 +126,3 @@ def retrieve(options: argparse.Namespace) -> int:
         terminal.fragments(found.fragments, details=options.explain)
         terminal.left_out(found.left_out)
     return 0 if found.fragments else NOTHING_TO_SHOW
-
-
-def _workspace_of(path: Path, terminal: Terminal, options: argparse.Namespace) -> AbstractContextManager[Workspace]:
-    folder = project_folder(path) if options.folder is None else existing_folder(options.folder)
-    return indexed_workspace(folder, terminal, options)

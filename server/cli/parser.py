@@ -43,13 +43,15 @@ def command_line() -> ArgumentParser:
 
 
 def _index(commands: Commands) -> None:
-    _command(commands, "index", "index a folder and cache the index on disk", "completion:index", _FOLDER, _NO_CACHE)
+    _command(
+        commands, "index", "index a folder and cache the index on disk", "completion:index", _FOLDER, _NO_CACHE, _BROAD
+    )
 
 
 def _complete(commands: Commands) -> None:
     summary = "complete the code at a position"
     complete = _command(
-        commands, "complete", summary, "completion:complete", _LOCATION, _REPOSITORY_OF_FILE, _MODEL, _NO_CACHE
+        commands, "complete", summary, "completion:complete", _LOCATION, _REPOSITORY_OF_FILE, _MODEL, _NO_CACHE, _BROAD
     )
     complete.add_argument("--multi-line", action="store_true", help="allow several lines anywhere")
     complete.add_argument("--trace", action="store_true", help="show the steps of the request with times and decisions")
@@ -76,7 +78,9 @@ def _complete(commands: Commands) -> None:
 
 def _retrieve(commands: Commands) -> None:
     summary = "show the fragments that a prompt would contain"
-    retrieve = _command(commands, "retrieve", summary, "completion:retrieve", _LOCATION, _REPOSITORY_OF_FILE, _NO_CACHE)
+    retrieve = _command(
+        commands, "retrieve", summary, "completion:retrieve", _LOCATION, _REPOSITORY_OF_FILE, _NO_CACHE, _BROAD
+    )
     retrieve.add_argument("--explain", action="store_true", help="show the parts of each score, and what was left out")
     retrieve.add_argument("--strategy", help="ranking strategy: weft, fragrel, bm25 or jaccard")
     retrieve.add_argument("-k", type=int, metavar="N", help="maximum number of fragments")
@@ -84,7 +88,7 @@ def _retrieve(commands: Commands) -> None:
 
 def _ask(commands: Commands) -> None:
     summary = "answer questions about the repository, with cited lines"
-    ask = _command(commands, "ask", summary, "ask:ask", _REPOSITORY, _MODEL, _NO_CACHE)
+    ask = _command(commands, "ask", summary, "ask:ask", _REPOSITORY, _MODEL, _NO_CACHE, _BROAD)
     ask.add_argument("question", nargs="?", metavar="QUESTION", help="default: an interactive prompt; try /help")
     ask.add_argument("--conversation", metavar="ID", help="continue this conversation; default: the last one, for 1 h")
     ask.add_argument("--new", action="store_true", help="start a new conversation")
@@ -178,11 +182,14 @@ _LOCATION: Argument = (
 )
 _REPOSITORY_OF_FILE: Argument = (
     "--folder",
-    {"type": Path, "help": "workspace folder; default: the repository of FILE"},
+    {
+        "type": Path,
+        "help": "workspace folder; default: the project of FILE, else the current folder if FILE is in it, else none",
+    },
 )
 _REPOSITORY: Argument = (
     "--folder",
-    {"type": Path, "help": "workspace folder; default: the repository of the current folder"},
+    {"type": Path, "help": "workspace folder; default: the project of the current folder, else the current folder"},
 )
 _FOLDER: Argument = (
     "folder",
@@ -193,4 +200,8 @@ _MODEL: Argument = (
     {"metavar": "BACKEND[=WHERE]", "help": f"{MODEL_SYNTAX}; default: the configured models"},
 )
 _NO_CACHE: Argument = ("--no-cache", {"action": "store_true", "help": "do not read or write the index on disk"})
+_BROAD: Argument = (
+    "--broad",
+    {"action": "store_true", "help": "index the folder even if it is very large or holds several projects; remembered"},
+)
 _JSON: Argument = ("--json", {"action": "store_true", "help": "print JSON"})

@@ -191,6 +191,18 @@ class Terminal:
         for note in notes:
             self._err.print(Text.assemble(("note: ", "yellow"), for_terminal_line(note)))
 
+    def hint(self, line: str) -> None:
+        """A note about what the command chose; not with `quiet`."""
+        if not self._quiet:
+            self.notes([line])
+
+    def confirm(self, question: str) -> bool | None:
+        """The answer to a yes-or-no question; None without an answer, and if no person is at the terminal."""
+        if self._quiet or not sys.stdin.isatty() or not self._err.is_terminal:
+            return None
+        self._err.print(f"{for_terminal_line(question)} [y/n] ", markup=False, end="")
+        return {"y": True, "yes": True, "n": False, "no": False}.get(sys.stdin.readline().strip().lower())
+
     def report(self, folder: Path, report: IndexReport) -> None:
         speed = report.n_lines / report.seconds if report.seconds else 0
         how = "from the index on disk" if report.warm else f"{speed:,.0f} lines/s"

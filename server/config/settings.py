@@ -83,6 +83,22 @@ class IndexOptions:
         True, "In a workspace with several folders, complete with the code of all folders, not only of the file's own."
     )
     keep_on_disk: bool = _setting(True, "Store the index in the cache folder and load it at the next start.")
+    broad_folders: str = _setting(
+        "ask",
+        "Whether to index a folder that is very large or holds more than one project: the home folder, the root of a "
+        "disk, a temporary or system folder, a folder of several projects, or one with more files than "
+        "`index.max_files_unasked`. `ask`: ask once for each folder; before the answer, only open files and the files "
+        "that they import are indexed. `index`: index it. `open_files`: never index more than open files and their "
+        "imports.",
+        choices=("ask", "index", "open_files"),
+        origin=Origin.EDITOR,
+    )
+    max_files_unasked: int = _setting(
+        50_000,
+        "Number of files above which `index.broad_folders` applies to any folder. 0: no limit.",
+        low=0,
+        origin=Origin.EDITOR,
+    )
 
 
 @dataclass(frozen=True, slots=True)

@@ -31,6 +31,7 @@ class Client:
     answers_configuration: bool = False
     registers_configuration: bool = False
     wants_status: bool = False
+    asks_questions: bool = False
 
 
 def read_client(capabilities: types.ClientCapabilities) -> Client:
@@ -49,6 +50,7 @@ def read_client(capabilities: types.ClientCapabilities) -> Client:
         answers_configuration=bool(workspace and workspace.configuration),
         registers_configuration=bool(configuration and configuration.dynamic_registration),
         wants_status=_field(_field(capabilities.experimental, SECTION), "status") is True,
+        asks_questions=bool(window and window.show_message),
     )
 
 

@@ -27,6 +27,7 @@ WEFT_CONVERSATIONS = "weft/conversations"
 WEFT_DOCTOR = "weft/doctor"
 WEFT_EXPLAIN = "weft/explain"
 WEFT_PAUSE = "weft/pause"
+WEFT_INDEX_FOLDERS = "weft/indexFolders"
 WEFT_STATUS = "weft/status"
 WEFT_STATS = "weft/stats"
 WEFT_DID_CHANGE_STATUS = "weft/didChangeStatus"
@@ -164,6 +165,12 @@ OWN_MESSAGES = (
     OwnMessage(WEFT_STATUS, None, answers.StatusResult, "Current status, with the reason."),
     OwnMessage(WEFT_DID_CHANGE_STATUS, None, answers.StatusResult, "The status has changed.", "server"),
     OwnMessage(WEFT_PAUSE, PauseParams, answers.StatusResult, "Pause or resume."),
+    OwnMessage(
+        WEFT_INDEX_FOLDERS,
+        None,
+        answers.StatusResult,
+        "Index the whole workspace folders of which only open files are indexed (`index.broad_folders`). Remembered.",
+    ),
     OwnMessage(WEFT_DOCTOR, None, answers.DoctorResult | None, "Diagnose the installation and configuration."),
     OwnMessage(WEFT_EXPLAIN, ExplainParams, answers.ExplainResult | None, "A completion, and why it is shown or not."),
     OwnMessage(WEFT_COMPLETE, CompleteParams, answers.CompleteResult | None, "An invoked completion, with candidates."),

@@ -51,6 +51,10 @@ RESPONSE_WITHIN_S = 3.0
 PERSIST_WITHIN_S = 1.0  # how long a cancelled answer may take to be stored
 CLOSE_WITHIN_S = 5.0  # how long storing the index may delay the exit of the process
 
+# The answers to the question whether to index a broad folder.
+INDEX_IT = "Index it"
+ONLY_OPEN_FILES = "Only open files"
+
 T = TypeVar("T")
 Job = Callable[[Callable[[Progress], None], Cancel], IndexReport]
 
@@ -84,6 +88,8 @@ class Session:
         self._ids = count()
         self._running_jobs: set[Future[Any]] = set()  # whose threads still run, maybe after the response
         self._shown: set[str] = set()
+        self._asked: set[Path] = set()  # broad folders about which the user was asked
+        self._open_questions: set[asyncio.Task[None]] = set()
         self._problem = ""  # why the workspace could not be opened
         self._push: StatusPush | None = None
         self._unsubscribe_status: Callable[[], None] = lambda: None
@@ -188,6 +194,7 @@ class Session:
         for folder in added:
             if await self._run_background(folder.is_dir):
                 await self._index(f"Indexing {folder.name}", partial(handle.workspace.add_folder, folder))
+        self._ask_about_folders(handle)
 
     async def change_settings(self, pushed: object) -> None:
         """Apply a change of the client's settings or of a configuration file."""
@@ -313,6 +320,8 @@ class Session:
         """Supersede all running requests; they return empty results."""
         for running in list(self._running.values()):
             running.supersede()
+        for asking in list(self._open_questions):
+            asking.cancel()
         if self._opened is not None and not self._opened.done():
             self._opened.set_result(None)
 
@@ -372,7 +381,58 @@ class Session:
         if handle is None:  # the session stopped meanwhile
             return
         await self._run_background(partial(handle.workspace.watch, is_reported=self.client.watches_files))
+        self._ask_about_folders(handle)
         await self._index("Indexing", handle.first_index)
+        self._ask_about_folders(handle)  # an index run finds folders with too many files
+
+    def _ask_about_folders(self, handle: WorkspaceHandle) -> None:
+        """Ask about broad folders, once each, while completions come from open files and their imports."""
+        for folder, reason in handle.workspace.open_questions.items():
+            if folder in self._asked:
+                continue
+            self._asked.add(folder)
+            question = f"Weft: {folder} {reason}. Index all of it?"
+            if self.client.asks_questions:
+                asking = asyncio.ensure_future(self._ask_about(handle, folder, question))
+                self._open_questions.add(asking)
+                asking.add_done_callback(self._open_questions.discard)
+            else:
+                self.show(
+                    f"Weft: {folder} {reason}, so only open files and the files that they import are indexed. To index "
+                    "all of it, set `index.broad_folders` to `index`.",
+                    types.MessageType.Info,
+                )
+
+    async def _ask_about(self, handle: WorkspaceHandle, folder: Path, question: str) -> None:
+        actions = [types.MessageActionItem(INDEX_IT), types.MessageActionItem(ONLY_OPEN_FILES)]
+        params = types.ShowMessageRequestParams(types.MessageType.Info, for_editor(question), actions)
+        try:
+            chosen = await self._server.window_show_message_request_async(params)
+        except JsonRpcException as error:
+            log.warning("The client did not ask about %s: %s", folder, error)
+            return
+        if chosen is None or self._handle is not handle:  # closed without an answer, or the workspace has changed
+            return
+        await self._answer_folder(folder, is_allowed=chosen.title == INDEX_IT)
+
+    async def _answer_folder(self, folder: Path, *, is_allowed: bool) -> None:
+        """Remember whether a broad folder may be indexed, and begin to index it after a yes."""
+        handle = self._handle
+        if handle is None:
+            return
+        is_in_workspace = folder in handle.workspace.limited_folders  # not removed since the question
+        await self._run_background(partial(handle.workspace.answer_folder, folder, is_allowed=is_allowed))
+        if is_allowed and is_in_workspace:
+            job = partial(handle.workspace.add_folder, folder)
+            indexing = asyncio.ensure_future(self._index(f"Indexing {folder.name}", job))
+            self.running_handlers.add(indexing)
+            indexing.add_done_callback(self.running_handlers.discard)
+
+    async def index_broad_folders(self) -> None:
+        """Begin to index the folders of which only open files are indexed, as after a yes."""
+        workspace = await self._wait_until_open()
+        for folder in () if workspace is None else tuple(workspace.limited_folders):
+            await self._answer_folder(folder, is_allowed=True)
 
     async def _index_again(self, handle: WorkspaceHandle) -> None:
         """Update the index in the background; the status reports its progress."""

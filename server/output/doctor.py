@@ -26,6 +26,7 @@ from ..config.options import kept_indexes, model_configs, uses_workspace_model
 from ..models.check import check_model
 from ..shared.control import log_file, running_server
 from ..shared.endpoint import SharedServerUnavailable, can_share, shared_endpoint
+from ..workspace.folder_answers import FolderAnswers
 from . import types as answers
 from .safe_text import for_editor
 
@@ -61,7 +62,7 @@ def examine(folders: Sequence[Path], editor: Mapping[str, object] | None = None)
     ]
     findings += [CheckResult("setting", str(problem), f"Correct the setting: {problem}") for problem in problems]
     for folder in folders:
-        findings += [_cache(folder, config), _watches(folder)]
+        findings += [_cache(folder, config), _watches(folder, config)]
     findings += _models(config)
     return findings
 
@@ -153,8 +154,11 @@ def _sizes_in(directory: Path) -> Iterator[int]:
                     yield found.st_size
 
 
-def _watches(folder: Path) -> CheckResult:
+def _watches(folder: Path, config: Config) -> CheckResult:
     """The limit of watched folders on Linux; editors that report changes themselves do not need it."""
+    reason = FolderAnswers(config, on_disk=True).limit_reason(folder)
+    if reason:
+        return CheckResult("file watching", f"not needed: the folder {reason}, so only open files are indexed")
     limit_file = Path("/proc/sys/fs/inotify/max_user_watches")
     try:
         limit = int(limit_file.read_text())

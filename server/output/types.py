@@ -48,9 +48,9 @@ class StatusAction(TypedDict):
 
     title: Annotated[str, "Label of a button."]
     action: Annotated[
-        Literal["doctor", "log", "settings", "resume", "pause", "restart", "models"],
+        Literal["doctor", "log", "settings", "resume", "pause", "restart", "models", "index"],
         "`doctor`: check the installation. `log`: show the log. `settings`, `models`: open all settings, or those of "
-        "the models. `pause`, `resume`: `weft/pause`. `restart`: restart the server.",
+        "the models. `pause`, `resume`: `weft/pause`. `restart`: restart the server. `index`: `weft/indexFolders`.",
     ]
 
 

@@ -112,6 +112,7 @@ class OpenBuffers:
             language_id = self.language_id(path)
         with self._lock:
             self._buffers[path] = _Buffer(text, version, language_id)
+        self.folders.open_lone_file(path)
         facts = self._new_facts(path)
         with self._lock:
             recent = self._recent.get(facts.root, RecentEdits())
@@ -151,6 +152,7 @@ class OpenBuffers:
             self._facts.pop(path, None)
             self._too_large.discard(path)
             self._pending.add(path)
+        self.folders.close_lone_file(path)
 
     # Reads.
 
@@ -251,16 +253,21 @@ class OpenBuffers:
             return
         if buffer is None:
             folder.drop_overlay(key)
+            self.folders.follow_imports(folder)
             return
-        with self._lock:
-            lines, changed = buffer.lines, buffer.changed
-        text = lines.text
+        text = buffer.lines.text
         if folder.exclusion_reason(key) or len(text) > self.config.index.max_file_bytes or is_secret_text(text):
             return
         folder.mark_open(key)
         language = language_of(key, buffer.language_id)
-        if folder.has_indexed(key, text, language.name) or buffer.too_slow_until_s > time.monotonic():
-            return
+        if not folder.has_indexed(key, text, language.name) and buffer.too_slow_until_s <= time.monotonic():
+            self._overlay(path, folder, key, buffer, language)
+        self.folders.follow_imports(folder)
+
+    def _overlay(self, path: Path, folder: Folder, key: str, buffer: _Buffer, language: Language) -> None:
+        with self._lock:
+            lines, changed = buffer.lines, buffer.changed
+        text = lines.text
         limit = CpuTimeLimit(FILE_LIMIT_S)
         try:
             if buffer.tree is None:

@@ -96,7 +96,7 @@ class FolderDocuments:
         scanned = {key for key in keys if document_kind(key) in _SCANNED_KINDS}
         if any(self._membership.changes_rules(key) or self._is_folder(key) for key in keys):
             self._worker.submit(self._scan)
-        elif scanned:
+        elif scanned and not self._folder.limit_reason:
             self._worker.submit(lambda: self._scan(scanned))
 
     def close(self) -> None:
@@ -117,7 +117,9 @@ class FolderDocuments:
         """Bring `_files` up to date with the disk: these, or all. On the worker."""
         if keys is None:
             self._membership = Membership(self._folder.path, self._rules, ON_DISK)
-            found = {f.path: f for f in self._membership.walk(self._closed) if document_kind(f.path) in _SCANNED_KINDS}
+            # Of a folder that may not be indexed, no documents are read either.
+            walk = () if self._folder.limit_reason else self._membership.walk(self._closed)
+            found = {f.path: f for f in walk if document_kind(f.path) in _SCANNED_KINDS}
             files = {path: read for path, read in self._files.items() if path in found}
         else:
             candidates = [self._membership.find(key) for key in keys]

@@ -18,8 +18,10 @@ from pathlib import Path
 from typing import NamedTuple, Protocol
 
 from ...codegraph import FileGraph
+from ...codegraph.file_graph import Import
 from ...codegraph.graph import garbage_collection_paused
 from ...codegraph.modules import manifest_style
+from ...errors import ControlFlow
 from ...llm import Cancel
 from ...retrieval.fragments import normalise
 from ...retrieval.terms import encode
@@ -27,6 +29,7 @@ from ..config import Config
 from ..config.options import index_settings
 from .analysis import Analysis
 from .files import NOT_UTF_8, RULES_TOO_LARGE, FoundFile, Membership, Reason
+from .imported_files import ImportedFiles
 from .reconcile import ComparisonResult
 from .snapshot import FolderSnapshot
 from .store import FileRecord, Store
@@ -119,13 +122,36 @@ class FolderObserver(Protocol):
         ...
 
 
+class _TooManyFiles(ControlFlow):
+    """The folder has more files than may be indexed without a question."""
+
+
 class Folder:
-    """The index of one folder. All methods may be called from any thread."""
+    """The index of one folder. All methods may be called from any thread.
+
+    `limit_reason` is why only open files and the files that they import are indexed, as the end of a sentence; "" for
+    the whole folder. A first index run that finds more than `max_files` files sets it; 0 is no limit.
+    """
 
     def __init__(
-        self, path: Path, config: Config, writer: Writer, store: Store | None, observer: FolderObserver | None = None
+        self,
+        path: Path,
+        config: Config,
+        writer: Writer,
+        store: Store | None,
+        observer: FolderObserver | None = None,
+        *,
+        limit_reason: str = "",
+        max_files: int = 0,
     ) -> None:
         self.path = path
+        self.limit_reason = limit_reason
+        self.max_files = max_files
+        self.seeds: frozenset[str] = (
+            frozenset()
+        )  # files to index with their imports beside the open ones; replaced whole
+        self._followed: dict[str, Sequence[Import]] = {}  # imports of open files that the last closure followed
+        self._closure: frozenset[str] = frozenset()  # the files of the last closure
         self._observer = observer
         self.is_indexed = False  # an index run is complete
         self._skipped: dict[str, SkippedFile] = {}  # changed on the writer only
@@ -204,6 +230,7 @@ class Folder:
                 begin()
                 before, skipped_files = self.snapshot, len(self._skipped)
                 self._index_difference(difference, cancel, niceness, lambda n_done: None)
+                self._follow_imports(difference, cancel, niceness)
                 changed = before.index is not self.snapshot.index or skipped_files != len(self._skipped)
                 # Racy files are read again once their time stamps are old enough to be compared.
                 racy = any(is_racy(file) for file in difference.todo)
@@ -213,7 +240,7 @@ class Folder:
 
     def load(self) -> bool:
         """Load the cached index if nothing is indexed yet. The caller then indexes open buffers again."""
-        if self.snapshot.records or self._store is None:
+        if self.snapshot.records or self._store is None or self.limit_reason:
             return False
         stored = self._store.load(self.path)
         if stored is None:
@@ -245,6 +272,7 @@ class Folder:
             self._index_difference(
                 difference, cancel, niceness, lambda n_done: report(Progress(n_reused + n_done, difference.n_found))
             )
+            self._follow_imports(difference, cancel, niceness)
         finally:
             unsubscribe()
         self.is_indexed = self.is_indexed or not cancel.cancelled
@@ -294,7 +322,7 @@ class Folder:
                 log.warning("A change of %s could not be handled: %s. Comparing with the disk.", key, error)
                 needs_comparison = True
                 continue
-            if isinstance(file, FoundFile):
+            if isinstance(file, FoundFile) and (not self.limit_reason or key in self._closure):
                 found.append(file)
             else:
                 removed.append(key)
@@ -312,6 +340,15 @@ class Folder:
     def mark_open(self, key: str) -> None:
         """Mark a file as open: its buffer overlays the disk. On the writer."""
         self._open.add(key)
+
+    @property
+    def has_new_imports(self) -> bool:
+        """Whether open files have imports that the index does not follow yet. On the writer."""
+        return bool(self.limit_reason) and self._followed != self._open_imports()
+
+    def mark_closed(self, key: str) -> None:
+        """The file is open in no editor any more; the next comparison drops it. On the writer."""
+        self._open.discard(key)
 
     def has_indexed(self, key: str, text: str, language: str) -> bool:
         """Whether the index has exactly this text of a file, analysed as this language."""
@@ -336,7 +373,7 @@ class Folder:
 
     def save(self) -> None:
         """Save the index to the cache if it has changed since it was loaded or saved."""
-        if self._store is not None and self._dirty:
+        if self._store is not None and self._dirty and not self.limit_reason:
             self._dirty = False
             snapshot = self.snapshot
             self._store.save(self.path, (snapshot.index, snapshot.model), list(snapshot.records.values()))
@@ -372,13 +409,24 @@ class Folder:
             self._reported = None
 
     def _compare(self, cancel: Cancel, preempt: Callable[[], None] = lambda: None) -> _Difference:
-        """Walk the folder with freshly read rules."""
+        """Walk the folder, or follow the imports of open files, with freshly read rules."""
+        try:
+            return self._compare_found(cancel, preempt)
+        except _TooManyFiles:
+            self.limit_reason = f"has more than {self.max_files:,} files"
+            return self._compare_found(cancel, preempt)
+
+    def _compare_found(self, cancel: Cancel, preempt: Callable[[], None]) -> _Difference:
         non_utf8: list[str] = []
         membership = Membership(self.path, self._config.index)
+        is_limited = bool(self.limit_reason)
+        max_files = 0 if is_limited or self.is_indexed or self._is_warm else self.max_files
         names: set[str] = set()
         todo: list[FoundFile] = []
-        for file in membership.walk(cancel, non_utf8.append):
+        for file in self._imported(membership) if is_limited else membership.walk(cancel, non_utf8.append):
             names.add(file.path)
+            if max_files and len(names) > max_files:
+                raise _TooManyFiles
             if file.path not in self._open and self._needs_reading(file):
                 todo.append(file)
             if not len(names) % FILES_BETWEEN_PAUSES:
@@ -389,6 +437,32 @@ class Folder:
         # A cached index may contain unsaved texts, which have no file record.
         known = (*self.snapshot.index.texts, *dict(self._skipped))
         return _Difference(len(names), todo, [path for path in known if path not in names and path not in self._open])
+
+    def _imported(self, membership: Membership) -> Iterator[FoundFile]:
+        """The open files and the files that they import, as far as indexed facts tell."""
+        graphs = self.snapshot.index.graph.files
+        self._followed = self._open_imports()
+        imports = ImportedFiles(
+            os.fspath(membership.folder), self.path.name, lambda path: membership.exclusion_reason(path) is not None
+        )
+        paths = imports.closure({*self._open, *self.seeds}, graphs)
+        self._closure = frozenset(paths)
+        for path in paths:
+            file = membership.find(path)
+            if isinstance(file, FoundFile):
+                yield file
+
+    def _follow_imports(self, done: _Difference, cancel: Cancel, niceness: int) -> None:
+        """Index the imports of the files just indexed, until no new ones are found."""
+        known: set[str] = set()
+        while self.limit_reason and not cancel.cancelled and not known.issuperset(file.path for file in done.todo):
+            known.update(file.path for file in done.todo)
+            done = self._compare(cancel)
+            self._index_difference(done, cancel, niceness, lambda n_done: None)
+
+    def _open_imports(self) -> dict[str, Sequence[Import]]:
+        graphs = self.snapshot.index.graph.files
+        return {key: graphs[key].imports for key in sorted(self._open) if key in graphs}
 
     def _index_difference(
         self, difference: _Difference, cancel: Cancel, niceness: int, report: Callable[[int], None]

@@ -20,6 +20,8 @@ from ..config.options import index_settings
 from .cross_folder import CrossFolderIndex
 from .editorconfig import EditorConfigs
 from .folder import Folder
+from .folder_answers import FolderAnswers
+from .projects import lone_file_root
 from .reconcile import ComparisonResult, Reconciler
 from .snapshot import FolderSnapshot
 from .store import Store
@@ -31,6 +33,9 @@ log = logging.getLogger("weft")
 
 BACKGROUND_NICENESS = 10
 """Niceness of worker processes that index in the background: completions have priority."""
+
+LONE_FILE = "is outside the workspace"
+"""The `limit_reason` of the index of a lone file."""
 
 MAX_PREEMPTION_S = 0.05
 """A comparison with the disk waits at most this long for running requests before it continues."""
@@ -48,10 +53,13 @@ class Folders:
         *,
         preempt: Callable[[Cancel, float], None],
         on_change: Callable[[], None],
+        cache: bool = True,
     ) -> None:
         self.version = 0
         """Incremented when the folder or the ignore state of a path may have changed."""
         self._config, self._writer, self._store = config, writer, store
+        self._stores_answers = cache
+        self._answers = FolderAnswers(config, on_disk=cache)
         self._preempt = preempt
         self._on_change = on_change
         self._lock = threading.Lock()
@@ -63,9 +71,11 @@ class Folders:
         self._to_renew: frozenset[Folder] = frozenset()  # their watches may have lost events
         self._cross_folder = CrossFolderIndex(writer)
         self._all = tuple(map(self._new_folder, dict.fromkeys(roots)))
+        self._lone: tuple[Folder, ...] = ()  # of open files outside all folders: each has those files and their imports
+        self._lone_files: dict[Path, tuple[Folder, str]] = {}  # an open lone file -> its index and its key
         self._cross_folder.use(self._all, config)
         self.outside = FolderSnapshot.empty(index_settings(config, name=""))
-        """The snapshot for documents without a folder."""
+        """The snapshot for documents without a folder or a file."""
 
     def __iter__(self) -> Iterator[Folder]:
         return iter(self._all)
@@ -101,30 +111,108 @@ class Folders:
     def replace_all(self, config: Config) -> tuple[Folder, ...]:
         """Replace all folders by empty ones with another configuration; returns the old ones."""
         self._config = config
+        self._answers = FolderAnswers(config, on_disk=self._stores_answers)
         with self._lock:
-            old, self._all = self._all, tuple(self._new_folder(folder.path) for folder in self._all)
+            old, self._all = (*self._all, *self._lone), tuple(self._new_folder(folder.path) for folder in self._all)
+            lone = {folder: self._new_lone_folder(folder.path) for folder in self._lone}
+            for before, after in lone.items():
+                after.seeds = before.seeds
+            self._lone = tuple(lone.values())
+            self._lone_files = {path: (lone[folder], key) for path, (folder, key) in self._lone_files.items()}
             self.version += 1
             self._cross_folder.use(self._all, config)
         for folder in old:
             self._release(folder)
         return old
 
+    @property
+    def with_lone(self) -> tuple[Folder, ...]:
+        """The folders, and the indexes of lone files."""
+        return (*self._all, *self._lone)
+
+    def add_seed(self, path: Path) -> None:
+        """Index this file with the files that it imports, though no editor has it open."""
+        self.open_lone_file(path)
+        folder, key = self.locate(path)
+        if folder is not None:
+            folder.seeds |= {key}
+
+    def open_lone_file(self, path: Path) -> None:
+        """Index a file outside all folders, with the files that it imports. Nothing for a file inside a folder."""
+        if shown_file(path) is not None or not path.is_absolute():
+            return
+        real = Path(os.path.realpath(path))
+        if not real.parent.is_dir() or any(self.locate(each)[0] is not None for each in (path, real)):
+            return
+        root = lone_file_root(real)
+        with self._lock:
+            folder = next((lone for lone in self._lone if lone.path == root), None)
+            if folder is None:
+                folder = self._new_lone_folder(root)
+                self._lone = (*self._lone, folder)
+            key = real.relative_to(root).as_posix()
+            self._lone_files = {**self._lone_files, path: (folder, key), real: (folder, key)}
+            self.version += 1
+        if self._follows_disk:
+            self._reconciler.poll(folder)
+
+    def close_lone_file(self, path: Path) -> None:
+        """Drop the index of a lone file unless another open file needs it."""
+        with self._lock:
+            at = self._lone_files.get(path)
+            if at is None:
+                return
+            self._lone_files = {other: where for other, where in self._lone_files.items() if where != at}
+            folder, self.version = at[0], self.version + 1
+            if any(where[0] is folder for where in self._lone_files.values()):
+                self._writer.submit(partial(folder.mark_closed, at[1]))
+                self._reconciler.request(folder)
+                return
+            self._lone = tuple(lone for lone in self._lone if lone is not folder)
+        self._release(folder)
+
+    def follow_imports(self, folder: Folder) -> None:
+        """Index the new imports of open files, if only open files of this folder are indexed. On the writer."""
+        if folder.has_new_imports:
+            self._reconciler.request(folder)
+
+    @property
+    def limited(self) -> Mapping[Path, str]:
+        """The folders of which only open files and their imports are indexed, with the reason."""
+        return {folder.path: folder.limit_reason for folder in self._all if folder.limit_reason}
+
+    @property
+    def open_questions(self) -> Mapping[Path, str]:
+        """Those of `limited` about which the user may be asked."""
+        return {path: reason for path, reason in self.limited.items() if self._answers.is_open_question(path)}
+
+    def answer(self, root: Path, *, is_allowed: bool) -> None:
+        """Remember whether a broad folder may be indexed. The caller indexes it then."""
+        self._answers.remember(root, "index" if is_allowed else "open files")
+        folder = self.at(root)
+        if folder is not None and folder.limit_reason and is_allowed:
+            folder.limit_reason, folder.max_files = "", 0
+            self._reconciler.remove(folder)  # it was polled
+            if self._watcher is not None:
+                self._watch(folder)
+        self._on_change()
+
     def at(self, root: Path) -> Folder | None:
         return next((folder for folder in self._all if folder.path == root), None)
 
     def locate(self, path: Path) -> tuple[Folder | None, str]:
-        """The innermost folder that contains a path, and the path's name in its index."""
+        """The innermost folder that contains a path, and the path's name in its index; of a lone file its own index."""
         best: tuple[Folder | None, str] = (None, path.as_posix())
         for folder in self._all:
             key = folder.key(path)
             if key is not None and (best[0] is None or len(key) < len(best[1])):
                 best = (folder, key)
-        return best
+        return best if best[0] is not None else self._lone_files.get(path, best)
 
     def locate_document(self, path: Path) -> tuple[Folder | None, str]:
         """The folder whose index serves a document, and the document's name in it.
 
-        The first folder serves documents outside all folders.
+        The first folder serves documents outside all folders that are no open files.
         """
         folder, key = self.locate(path)
         if shown_file(path) is not None:
@@ -137,7 +225,7 @@ class Folders:
 
     def snapshot_of(self, root: str) -> FolderSnapshot:
         """The newest snapshot for requests in the folder at `root`; an empty one if there is no such folder."""
-        return next((folder.view for folder in self._all if str(folder.path) == root), self.outside)
+        return next((folder.view for folder in self.with_lone if str(folder.path) == root), self.outside)
 
     def known(self, folder: Path | str) -> Folder:
         """The folder at a path. Raises KeyError if the workspace does not contain it."""
@@ -160,7 +248,7 @@ class Folders:
         return tuple(
             sorted(
                 f"{key}: {skipped_file.reason}"
-                for folder in self._all
+                for folder in self.with_lone
                 for key, skipped_file in folder.skipped_files.items()
                 if skipped_file.has_failed
             )
@@ -177,6 +265,8 @@ class Folders:
             self._watcher = Watcher(report, self._events_lost)
             for folder in self._all:
                 self._watch(folder)
+        for lone in self._lone:
+            self._reconciler.poll(lone)
         self.reconcile()
 
     def files_changed(self, paths: Iterable[Path], *, is_paused: bool) -> Mapping[Folder, Sequence[str]]:
@@ -204,12 +294,15 @@ class Folders:
     def indexed(self, folder: Folder) -> None:
         """An index run of a folder has ended."""
         self.version += 1
+        if folder.limit_reason and self._watcher is not None:
+            self._watcher.remove(folder.path)
+            self._reconciler.poll(folder)
         if self._follows_disk:
             self._reconciler.request(folder)  # finds changes made during the run
 
     def reconcile(self) -> None:
         """Request reconciliation of all folders."""
-        for folder in self._all:
+        for folder in self.with_lone:
             self._reconciler.request(folder)
 
     @property
@@ -244,7 +337,21 @@ class Folders:
             folder.save()
 
     def _new_folder(self, root: Path) -> Folder:
-        return Folder(root, self._config, self._writer, self._store, self._cross_folder)
+        reason, max_files = self._answers.limit_reason(root), self._answers.max_files(root)
+        if reason == "" and self._store is not None and self._store.location(root).exists():
+            max_files = 0  # it was indexed before
+        return Folder(
+            root,
+            self._config,
+            self._writer,
+            self._store,
+            self._cross_folder,
+            limit_reason=reason,
+            max_files=max_files,
+        )
+
+    def _new_lone_folder(self, root: Path) -> Folder:
+        return Folder(root, self._config, self._writer, None, limit_reason=LONE_FILE)
 
     def _release(self, folder: Folder) -> None:
         self._reconciler.remove(folder)
@@ -254,7 +361,8 @@ class Folders:
         return self._editor_configs.setdefault(root, EditorConfigs(Path(root)))
 
     def _watch(self, folder: Folder) -> None:
-        if self._watcher is not None and not self._watcher.renew(folder.path):
+        """Watch a folder; poll one that cannot be watched, or whose few indexed files are checked at no cost."""
+        if self._watcher is not None and (folder.limit_reason or not self._watcher.renew(folder.path)):
             self._reconciler.poll(folder)
 
     def _events_lost(self) -> None:
@@ -271,9 +379,13 @@ class Folders:
 
     def _reconcile(self, folder: Folder, cancel: Cancel) -> ComparisonResult:
         """Compare a folder with the disk; called by the reconciler."""
-        if folder not in self._all or not folder.is_indexed:
+        if folder not in self.with_lone or not (folder.is_indexed or folder.limit_reason):
             return ComparisonResult()  # the first index run is incomplete; a comparison follows it
-        if self._watcher is not None and (folder in self._to_renew or not self._watcher.watches(folder.path)):
+        if (
+            self._watcher is not None
+            and not folder.limit_reason
+            and (folder in self._to_renew or not self._watcher.watches(folder.path))
+        ):
             self._to_renew -= {folder}
             self._watch(folder)
         try:

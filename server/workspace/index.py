@@ -9,7 +9,7 @@ from __future__ import annotations
 import logging
 import threading
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -50,7 +50,9 @@ class WorkspaceIndex:
         self._indexing = Indexing(self._closed, self._status_changed)
         self._memories = WorkspaceMemory(roots[0] if cache and roots else None, config)
         store = kept_indexes(config) if cache and config.index.keep_on_disk else None
-        self._folders = Folders(roots, config, self._writer, store, preempt=preempt, on_change=self._status_changed)
+        self._folders = Folders(
+            roots, config, self._writer, store, preempt=preempt, on_change=self._status_changed, cache=cache
+        )
         self._buffers = OpenBuffers(self._folders, config, self._writer, self._indexing, self._status_changed)
 
     def index(
@@ -66,7 +68,7 @@ class WorkspaceIndex:
         """
         started = time.perf_counter()
         with self._indexing.run_all():
-            reports = [self._index_folder(folder, progress, cancel, niceness) for folder in self._folders]
+            reports = [self._index_folder(folder, progress, cancel, niceness) for folder in self._folders.with_lone]
         report = replace(IndexReport.sum(reports), seconds=time.perf_counter() - started)
         if not report.cancelled:
             self._folders.save()
@@ -90,6 +92,31 @@ class WorkspaceIndex:
         if removed is not None:
             self._memories.close_documents(removed)
         self._status_changed()
+
+    def add_file(self, path: Path) -> None:
+        """Let `index` cover a file and the files that it imports, outside all folders or in a limited folder."""
+        self._folders.add_seed(Path(path))
+
+    @property
+    def open_questions(self) -> Mapping[Path, str]:
+        """Folders that are indexed only after a yes, each with the reason as the end of a sentence.
+
+        Until `answer_folder`, only open files and the files that they import are indexed.
+        """
+        return self._folders.open_questions
+
+    @property
+    def limited_folders(self) -> Mapping[Path, str]:
+        """Folders of which only open files and their imports are indexed, with the reason, also after a no."""
+        return self._folders.limited
+
+    def answer_folder(self, folder: Path, *, is_allowed: bool) -> None:
+        """Remember whether a folder of `limited_folders` may be indexed. After a yes, call `add_folder`."""
+        self._folders.answer(folder, is_allowed=is_allowed)
+        if is_allowed:
+            for known in self._folders:
+                if known.path == folder:
+                    self._memories.close_documents(known)  # they are read with the next question
 
     def watch(self, *, is_reported: bool = False) -> None:
         """Follow changes on disk from now on. With `is_reported`, an editor reports them to `files_changed`.
@@ -140,7 +167,7 @@ class WorkspaceIndex:
 
     def path_of(self, folder: str, path: str) -> Path | None:
         """The file of a citation or an evidence item; None if its folder was removed."""
-        roots = [known.path for known in self._folders if folder in ("", str(known.path))]
+        roots = [known.path for known in self._folders.with_lone if folder in ("", str(known.path))]
         return roots[0] / path if roots else None
 
     @property

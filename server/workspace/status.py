@@ -15,9 +15,14 @@ from .folder import Progress
 from .indexing import State
 
 Kind = Literal["starting", "indexing", "ready", "paused", "off", "slow", "degraded", "error"]
-Action = Literal["doctor", "log", "settings", "resume", "pause", "restart", "models"]
+Action = Literal["doctor", "log", "settings", "resume", "pause", "restart", "models", "index"]
 
 PAUSED = "Weft is paused"
+
+_TO_INDEX = (
+    'To index all of {}, choose "Index the Whole Folder" in VS Code, run `:Weft index` in Neovim, '
+    "or set `index.broad_folders` to `index`."
+)
 
 MAX_NAMED_FILES = 5
 """Maximum number of files in a note."""
@@ -29,6 +34,7 @@ TITLES: dict[Action, str] = {
     "models": "Open the model settings",
     "pause": "Pause",
     "resume": "Resume",
+    "index": "Index the whole folder",
     "restart": "Restart the server",
 }
 
@@ -54,11 +60,16 @@ class Status:
     withheld: tuple[str, ...] = ()  # open files that are withheld from models, with the reason
     is_reconciling: bool = False  # a comparison of the index with the disk is running
     failed: tuple[str, ...] = ()  # files that could not be analysed, each with the reason
+    limited: tuple[tuple[str, str], ...] = ()  # folders of which only open files and their imports are indexed, and why
 
     @property
     def all_notes(self) -> tuple[str, ...]:
         """Problems of models and files, with next steps; at most MAX_NAMED_FILES files are named."""
-        notes = (*self.notes, *(f"{reason}: it gets no completions." for reason in self.withheld))
+        notes = (
+            *self.notes,
+            *(f"{reason}: it gets no completions." for reason in self.withheld),
+            *(_TO_INDEX.format(folder) for folder, _ in self.limited),
+        )
         if not self.failed:
             return notes
         n = len(self.failed)
@@ -117,6 +128,14 @@ def _indexing(status: Status) -> str:
     return f"Indexing: {at.done:,} of {at.total:,} files"
 
 
+def _limited(status: Status) -> str:
+    folder, reason = status.limited[0]
+    return (
+        f"Ready. {folder} {reason}, so only open files and the files that they import are indexed "
+        f"({status.n_files:,} so far)."
+    )
+
+
 def _with_a_model(status: Status) -> StatusSummary:
     slow = next((model.slow for model in status.models if model.slow), "")
     if slow:
@@ -128,7 +147,10 @@ def _with_a_model(status: Status) -> StatusSummary:
     if loading:
         return StatusSummary("ready", loading, ("pause",))
     if not status.folders:
-        return StatusSummary("ready", "Ready. No folder is open, so only the file at the cursor is known.", ("pause",))
+        known = "only open files and the files that they import are known"
+        return StatusSummary("ready", f"Ready. No folder is open, so {known}.", ("pause",))
+    if status.limited:
+        return StatusSummary("ready", _limited(status), ("index", "settings", "pause"))
     files = "1 file" if status.n_files == 1 else f"{status.n_files:,} files"
     model = WORKSPACE_MODEL if status.model == WORKSPACE_MODEL else f"model {status.model}"
     now = " Comparing them with the disk." if status.is_reconciling else ""

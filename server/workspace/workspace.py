@@ -270,7 +270,7 @@ class Workspace(WorkspaceIndex):
         self._models.attend(report, self.completion.warm_up)
 
     def status(self) -> Status:
-        snapshots = [folder.snapshot.index for folder in self._folders]
+        snapshots = [folder.snapshot.index for folder in self._folders.with_lone]
         chain = self._models.chain
         return Status(
             self._indexing.state,
@@ -290,6 +290,7 @@ class Workspace(WorkspaceIndex):
             withheld=self._buffers.withheld_reasons(),
             is_reconciling=self._folders.is_reconciling,
             failed=self._folders.failed,
+            limited=tuple((str(path), reason) for path, reason in self._folders.limited.items()),
         )
 
     def _close_chat(self) -> None:

@@ -65,6 +65,7 @@ function commands(context: vscode.ExtensionContext, { server, inline, status, pa
     "weft.doctor": () => pages.doctor(),
     "weft.refreshPage": () => pages.refresh(),
     "weft.pause": () => pause(server),
+    "weft.indexFolders": () => indexFolders(server),
     "weft.log": () => server.log.show(),
     "weft.restart": () => server.restart(),
     "weft.install": (proposed?: string) => install(context, server, proposed),
@@ -75,6 +76,15 @@ function commands(context: vscode.ExtensionContext, { server, inline, status, pa
       vscode.commands.executeCommand("workbench.action.openSettings", query ?? `@ext:${context.extension.id}`),
   };
   return Object.entries(all).map(([id, run]) => vscode.commands.registerCommand(id, run));
+}
+
+async function indexFolders(server: Server): Promise<void> {
+  try {
+    const { text } = await server.request<StatusResult>("weft/indexFolders");
+    vscode.window.setStatusBarMessage(`Weft: ${text}`, 5_000);
+  } catch (error) {
+    void vscode.window.showWarningMessage(`Weft: ${describe(error)}`);
+  }
 }
 
 async function pause(server: Server): Promise<void> {

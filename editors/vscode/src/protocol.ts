@@ -5,8 +5,8 @@
 export interface StatusAction {
   /** Label of a button. */
   title: string;
-  /** `doctor`: check the installation. `log`: show the log. `settings`, `models`: open all settings, or those of the models. `pause`, `resume`: `weft/pause`. `restart`: restart the server. */
-  action: "doctor" | "log" | "settings" | "resume" | "pause" | "restart" | "models";
+  /** `doctor`: check the installation. `log`: show the log. `settings`, `models`: open all settings, or those of the models. `pause`, `resume`: `weft/pause`. `restart`: restart the server. `index`: `weft/indexFolders`. */
+  action: "doctor" | "log" | "settings" | "resume" | "pause" | "restart" | "models" | "index";
 }
 
 /** As in the Language Server Protocol. */

@@ -31,6 +31,7 @@ const COMMANDS: Record<StatusAction["action"], NonNullable<Entry["run"]>> = {
   pause: { command: "weft.pause" },
   resume: { command: "weft.pause" },
   restart: { command: "weft.restart" },
+  index: { command: "weft.indexFolders" },
   models: { command: "weft.openSettings", args: ["weft.model"] },
 };
 

@@ -1,11 +1,11 @@
-"""`weft/status`, `weft/pause` and `weft/doctor`. `status_push` sends status changes."""
+"""`weft/status`, `weft/pause`, `weft/indexFolders` and `weft/doctor`. `status_push` sends status changes."""
 
 from __future__ import annotations
 
 from ...output.doctor import examine, findings_json
 from ...output.pages import findings_page
 from ...output.types import DoctorResult, StatusResult
-from ..messages import WEFT_DOCTOR, WEFT_PAUSE, WEFT_STATUS, PauseParams
+from ..messages import WEFT_DOCTOR, WEFT_INDEX_FOLDERS, WEFT_PAUSE, WEFT_STATUS, PauseParams
 from ..registry import handles
 from ..session import Session
 
@@ -19,6 +19,13 @@ async def handle_status(session: Session, _: object) -> StatusResult:
 async def handle_pause(session: Session, params: PauseParams) -> StatusResult:
     """Pause or resume, and return the new status. No effect before the workspace is open."""
     await session.pause(params.paused)
+    return await session.status(with_page=True)
+
+
+@handles(WEFT_INDEX_FOLDERS)
+async def handle_index_folders(session: Session, _: object) -> StatusResult:
+    """Begin to index broad folders, and return the new status."""
+    await session.index_broad_folders()
     return await session.status(with_page=True)
 
 

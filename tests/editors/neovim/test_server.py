@@ -314,3 +314,30 @@ def is_running(pid):
     except ProcessLookupError:
         return False
     return True
+
+
+def test_a_file_outside_of_every_project_is_completed_with_what_it_imports(neovim, tmp_path):
+    nv = neovim({"a.py": "x = 1\n"})
+    lone = tmp_path / "lone"
+    lone.mkdir()
+    sails = (f"def sail_{number}(ship):\n    return hoist_anchor(ship, 'slowly')\n" for number in range(6))
+    (lone / "anchor.py").write_text("".join(sails))
+    for number in range(20):
+        (lone / f"sea_{number}.py").write_text(f"def sail_{number}(ship):\n    return ship\n")
+    nv.edit(lone / "tug.py", "from anchor import hoist_anchor\n\n\ndef pull(ship):\n    return ")
+    nv.wire.wait(STATUS, lambda status: status["kind"] == "ready" and status["files"] == 2)
+    assert nv.status()["folders"] == []
+    nv.append()
+    nv.keys("hoi")
+    nv.shows("st_anchor(ship, 'slowly')")
+
+
+def test_a_folder_of_projects_is_asked_about(neovim):
+    nv = neovim({f"{name}/.git/HEAD": "" for name in "abcde"} | {"part.py": "x = 1\n", "other.py": ""}, setup="nil")
+    (nv.folder / "weft.toml").unlink()
+    nv.lua("vim.ui.select = function(items, options, on_choice) _G.asked = options.prompt; on_choice(items[1]) end")
+    nv.lua("require('weft').setup({ cmd = ... })", [*nv.wire.command, "serve"])
+    nv.edit("part.py")
+    nv.wait(lambda: nv.lua("return _G.asked"), "the question")
+    assert "contains 5 or more projects. Index all of it?" in nv.lua("return _G.asked")
+    nv.wire.wait(STATUS, lambda status: status["kind"] == "ready" and status["text"].startswith("Ready: 2 files"))

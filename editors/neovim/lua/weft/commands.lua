@@ -54,9 +54,10 @@ local function ask(question, call)
   require('weft.chat').ask(question, call.range > 0 and { call.line1, call.line2 } or nil)
 end
 
-local function pause(paused)
+--- A subcommand that sends a request and shows the status in its result.
+local function changing(method, params)
   return function()
-    client.request('weft/pause', { paused = paused }, function(err, status)
+    client.request(method, params, function(err, status)
       if err then
         return notice.error(err.message)
       end
@@ -117,8 +118,9 @@ M._commands = {
   stop = calling('weft.chat', 'stop'),
   citations = calling('weft.chat', 'citations'),
   history = calling('weft.history', 'open'),
-  pause = { run = pause(true) },
-  resume = { run = pause(false) },
+  pause = { run = changing('weft/pause', { paused = true }) },
+  resume = { run = changing('weft/pause', { paused = false }) },
+  index = { run = changing('weft/indexFolders', vim.NIL) },
   toggle = { run = toggle, words = SCOPES },
   restart = { run = restart },
   accept = { run = accept, words = { 'word', 'line' } },

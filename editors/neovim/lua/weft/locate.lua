@@ -37,18 +37,18 @@ function M.command()
   return command
 end
 
---- The workspace folder of a buffer, or nil.
+--- The workspace folder of a buffer, or nil: then the server completes with the file and the files that it imports.
 function M.root(bufnr)
   local name = vim.api.nvim_buf_get_name(bufnr)
   if name == '' or name:match('^%a[%w+.-]+://') then
-    return M._plain_folder(compat.uv.cwd())
+    return M._project(compat.uv.cwd())
   end
   local folder = vim.fn.fnamemodify(name, ':p:h')
-  local root = M._plain_folder(compat.root(folder, config.options.root_markers))
+  local root = M._project(compat.root(folder, config.options.root_markers))
   if root then
     return root
   end
-  local cwd = M._plain_folder(compat.uv.cwd())
+  local cwd = M._project(compat.uv.cwd())
   return cwd and M._is_below(folder, cwd) and cwd or nil
 end
 
@@ -84,6 +84,21 @@ end
 function M._plain_folder(folder)
   if not folder or folder == '/' or folder == compat.uv.os_homedir() or folder:match('^%a:[/\\]?$') then
     return nil
+  end
+  return folder
+end
+
+--- nil also for the folders above the home folder and for temporary folders: nothing beside a file there belongs to it.
+function M._project(folder)
+  local home = compat.uv.os_homedir()
+  if not M._plain_folder(folder) or (home and M._is_below(home, folder)) then
+    return nil
+  end
+  local real = compat.uv.fs_realpath(folder) or folder
+  for _, temporary in ipairs({ compat.uv.os_tmpdir() or '/tmp', '/tmp', '/var/tmp', '/dev/shm' }) do
+    if real == (compat.uv.fs_realpath(temporary) or temporary) then
+      return nil
+    end
   end
   return folder
 end
