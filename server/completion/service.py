@@ -284,8 +284,8 @@ class CompletionService:
                 lines = snapshot.index.text(place)
             sources.append(SourceLine(shown, lines, origin.renamed))
         imports = import_candidates(snapshot, cursor)
-        is_import = imports is not None and imports.text.startswith(text)
-        return tuple(sources), (imports.reasons if imports is not None and is_import else ()) or reasons_of(origins)
+        of_import = imports.reasons if imports is not None and imports.text.startswith(text) else ()
+        return tuple(sources), (*of_import, *(reasons_of(origins) if sources or not of_import else ()))
 
     def _request(
         self, cursor: Cursor, facts: FileFacts, refusal: str, cancel: Cancel, options: RequestOptions
