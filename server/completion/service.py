@@ -285,7 +285,8 @@ class CompletionService:
             sources.append(SourceLine(shown, lines, origin.renamed))
         imports = import_candidates(snapshot, cursor)
         of_import = imports.reasons if imports is not None and imports.text.startswith(text) else ()
-        return tuple(sources), (*of_import, *(reasons_of(origins) if sources or not of_import else ()))
+        is_explained = bool(of_import and not sources) or not any(map(str.isalnum, text))
+        return tuple(sources), (*of_import, *(() if is_explained else reasons_of(origins)))
 
     def _request(
         self, cursor: Cursor, facts: FileFacts, refusal: str, cancel: Cancel, options: RequestOptions
