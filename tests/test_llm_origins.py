@@ -87,3 +87,12 @@ def test_a_text_without_a_similar_line_has_no_origin():
 def test_paths_of_a_joint_index_are_whole():
     found = origins("print(1)", "print(1)\n<CURSOR>", directory="app")
     assert lines_of(found) == ["app/here.py:1-1"]
+
+
+def test_the_rest_of_any_line_of_a_copy_is_found_where_it_is():
+    files = {"price": PRICE, "longer": PRICE.replace("total", "result"), "json": JSON}
+    lines = PRICE.strip().split("\n")
+    for number, line in enumerate(lines):
+        for at in range(len(line) - 3):
+            found = origins(line[at:], "\n".join([*lines[:number], f"{line[:at]}<CURSOR>"]), **files)
+            assert f"price.py:{number + 1}-{number + 1}" in lines_of(found), (line[:at], found)

@@ -81,18 +81,17 @@ def find_origins(search: SearchContext, context: Numbers, text: Numbers) -> Orig
             by_place.setdefault((origin.path, origin.start_line), (each, origin))
     fewest = min(len(origin.renamed) for _, origin in by_place.values())
     places = [place for place in by_place.values() if len(place[1].renamed) == fewest]
-    best = places[0][0]
     changed = {ours for _, ours in places[0][1].renamed}
     nearest = sorted(places[:MAX_ORIGINS], key=lambda place: (place[0].scope, place[0].distance))
-    others = [*text[:start].tolist(), *text[start + best.n_covered :].tolist()]
+    others = [*text[:start].tolist(), *text[start + len(covered) :].tolist()]
     others += [token for token in covered.tolist() if search.text(token).strip() in changed]
     break_first = bool(kinds[covered[0]] == LINE_BREAK)
     return Origins(
         "".join(map(search.text, covered[break_first:].tolist())).strip(),
         tuple(origin for _, origin in nearest),
         len(places),
-        best.n_context,
-        best.n_covered == len(text),
+        places[0][0].n_context,
+        len(covered) == len(text),
         _names_nearby(search, others),
     )
 
@@ -138,14 +137,14 @@ def _candidates(search: SearchContext, source: MatchSource, context: Numbers, te
 
 def _origin_of(search: SearchContext, candidate: _Candidate, covered: Numbers) -> Origin:
     kinds, source = search.vocabulary.kinds, candidate.source
-    first, end = candidate.position, candidate.position + candidate.n_covered
+    first, end = candidate.position, candidate.position + len(covered)
     there = source.tokens_and_scopes(np.array([first]))[0][first:end]
     pairs = [
         (search.text(theirs).strip(), search.text(ours).strip())
         for theirs, ours in zip(there.tolist(), covered.tolist(), strict=True)
         if theirs != ours and kinds[theirs] != LINE_BREAK
     ]
-    first += bool(kinds[there[0]] == LINE_BREAK and candidate.n_covered > 1)
+    first += bool(kinds[there[0]] == LINE_BREAK and len(covered) > 1)
     path, start_line = source.line_of(first, kinds)
     _, last_line = source.line_of(end - 1, kinds)
     return Origin(path, start_line, last_line + 1, tuple(dict.fromkeys(pairs)))

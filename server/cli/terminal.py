@@ -245,10 +245,11 @@ class Terminal:
 
     def explanation(self, explanation: Explanation, completion: Completion) -> None:
         """Whether the completion is shown while typing, and its sources, or the fragments of the prompt."""
-        if explanation.text:
-            for line in () if completion.text else explanation.text.splitlines():
+        if not completion.text:  # its reason is printed
+            for line in explanation.text.splitlines():
                 self._out.print(Text(f"not shown: {for_terminal_line(line)}"))
-            verdict = " ".join(explanation.verdict)
+        elif explanation.text:
+            verdict = " ".join(explanation.verdict[:2])  # without the advice for an editor
             self._out.print(Text(for_terminal_line(verdict), "yellow" if explanation.why_hidden else "dim"))
         if not explanation.of_workspace_model:
             self.prompt(explanation.fragments)

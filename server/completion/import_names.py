@@ -86,11 +86,10 @@ def with_import_names(written: Written, candidates: ImportCandidates) -> Written
 
 def _reasons(first: Export | ModulePath, n_exports: int = 0) -> tuple[str, ...]:
     """What the choice of a name or path is based on."""
-    n = first.n_importers
     use = "This file uses it and does not import it yet." if n_exports else "This file uses a name of it."
     return (
         *([use] if first.is_used else []),
-        *([f"{n} {'file imports' if n == 1 else 'files import'} it."] if n else []),
+        *(["Other files import it."] if first.n_importers else []),  # no number: near files count several times
         *(["The module exports no other name."] if n_exports == 1 else []),
     )
 

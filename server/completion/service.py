@@ -284,8 +284,9 @@ class CompletionService:
                 lines = snapshot.index.text(place)
             sources.append(SourceLine(shown, lines, origin.renamed))
         imports = import_candidates(snapshot, cursor)
-        is_import = imports is not None and imports.text.startswith(text)
-        return tuple(sources), (imports.reasons if imports is not None and is_import else ()) or reasons_of(origins)
+        of_import = imports.reasons if imports is not None and imports.text.startswith(text) else ()
+        is_explained = bool(of_import and not sources) or not any(map(str.isalnum, text))
+        return tuple(sources), (*of_import, *(() if is_explained else reasons_of(origins)))
 
     def _request(
         self, cursor: Cursor, facts: FileFacts, refusal: str, cancel: Cancel, options: RequestOptions

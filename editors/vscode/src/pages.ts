@@ -14,11 +14,19 @@ const SCHEME = "weft";
 /** A language ID for `configurationDefaults` in package.json: pages wrap their lines. */
 const LANGUAGE = "weft-page";
 
-type Query = () => Promise<readonly PageLine[]>;
+/** A line of the server, or a link of this extension. */
+type Line = PageLine & { readonly command?: vscode.Command };
+
+type Query = () => Promise<readonly Line[]>;
+
+interface Place {
+  readonly textDocument: { readonly uri: string };
+  readonly position: { readonly line: number; readonly character: number };
+}
 
 interface Page {
   readonly query: Query;
-  lines: readonly PageLine[];
+  lines: readonly Line[];
 }
 
 export class Pages implements vscode.TextDocumentContentProvider, vscode.DocumentLinkProvider, vscode.Disposable {
@@ -29,6 +37,7 @@ export class Pages implements vscode.TextDocumentContentProvider, vscode.Documen
     vscode.workspace.registerTextDocumentContentProvider(SCHEME, this),
     vscode.languages.registerDocumentLinkProvider({ scheme: SCHEME }, this),
     vscode.commands.registerCommand("weft.openPlace", openLocation),
+    vscode.commands.registerCommand("weft.showHidden", showHidden),
   ];
 
   constructor(private readonly server: Server) {}
@@ -44,11 +53,12 @@ export class Pages implements vscode.TextDocumentContentProvider, vscode.Documen
     const params = { textDocument: { uri: editor.document.uri.toString() }, position: editor.selection.active };
     await this.open("Completion explanation", async () => {
       const answer = await this.server.request<ExplainResult | null>("weft/explain", params);
-      return (
-        answer?.page ?? [
-          { text: "Weft does not index this document. It explains completions in files of the workspace." },
-        ]
-      );
+      if (answer === null) {
+        return [{ text: "Weft does not index this document. It explains completions in files of the workspace." }];
+      }
+      if (answer.text === "" || answer.whyHidden === "") return answer.page;
+      const command = { title: "Show at the cursor", command: "weft.showHidden", arguments: [params] };
+      return [...answer.page, { text: "" }, { text: "Show it at the cursor", command }];
     });
   }
 
@@ -81,14 +91,15 @@ export class Pages implements vscode.TextDocumentContentProvider, vscode.Documen
 
   provideDocumentLinks(document: vscode.TextDocument): vscode.DocumentLink[] {
     const lines = this.pages.get(document.uri.toString())?.lines ?? [];
-    return lines.flatMap(({ text, uri, range }, number) => {
-      if (!uri) return [];
+    return lines.flatMap(({ text, uri, range, command }, number) => {
+      if (!uri && !command) return [];
       const where = document
         .lineAt(number)
         .range.with(new vscode.Position(number, text.length - text.trimStart().length));
-      const args = encodeURIComponent(JSON.stringify([uri, range ?? null]));
-      const link = new vscode.DocumentLink(where, vscode.Uri.parse(`command:weft.openPlace?${args}`));
-      link.tooltip = "Open lines";
+      const args = encodeURIComponent(JSON.stringify(command?.arguments ?? [uri, range ?? null]));
+      const target = vscode.Uri.parse(`command:${command?.command ?? "weft.openPlace"}?${args}`);
+      const link = new vscode.DocumentLink(where, target);
+      link.tooltip = command?.title ?? "Open lines";
       return [link];
     });
   }
@@ -120,12 +131,23 @@ function columnOfPages(): vscode.ViewColumn {
 }
 
 /** The lines of the page, or the error in their place. */
-async function linesOf(query: Query): Promise<readonly PageLine[]> {
+async function linesOf(query: Query): Promise<readonly Line[]> {
   try {
     return await query();
   } catch (error) {
     return [{ text: describe(error) }, { text: "Run `Weft: Show Menu` for the available actions." }];
   }
+}
+
+/** Requests a completion where one was explained: it is shown with any confidence. */
+async function showHidden({ textDocument, position }: Place): Promise<void> {
+  const uri = vscode.Uri.parse(textDocument.uri);
+  const open = vscode.window.visibleTextEditors.find(({ document }) => document.uri.toString() === uri.toString());
+  const document = open?.document ?? (await vscode.workspace.openTextDocument(uri));
+  const editor = await vscode.window.showTextDocument(document, { viewColumn: open?.viewColumn });
+  const at = new vscode.Position(position.line, position.character);
+  editor.selection = new vscode.Selection(at, at);
+  await vscode.commands.executeCommand("editor.action.inlineSuggest.trigger");
 }
 
 /** Opens the target of a link beside the page. */

@@ -134,6 +134,24 @@ def test_the_why_page_opens_and_its_link_opens_the_source(shop, vscode, picture)
     picture(shop, "why-opened")
 
 
+def test_a_hidden_text_is_on_the_why_page_and_shown_from_there(shop, vscode, picture):
+    mark = vscode.wire.now()
+    vscode.set({"weft.completion.min_confidence": 0.95})
+    vscode.wire.wait("workspace/didChangeConfiguration", after=mark)
+    shop.begin("why_hidden.py")
+    shop.type("pri")
+    mark = vscode.wire.now()
+    shop.command("Weft: Explain Completion")
+    explained = vscode.wire.wait("weft/explain", after=mark, sender="server")["message"]["result"]
+    assert explained["text"] == GHOST and explained["whyHidden"].startswith("low confidence: ")
+    for text in (f"| {GHOST}", "Not shown while typing.", "shown from 95%"):
+        shop.reads(text)
+    picture(shop, "why-hidden")
+    shop.click(".monaco-editor.focused .detected-link", "Show it at the cursor", modifiers=["Control"])
+    shop.shows(GHOST)
+    vscode.set()
+
+
 @pytest.mark.parametrize(("title", "method"), [("Doctor", "weft/doctor"), ("Status", "weft/status")])
 def test_a_page_says_what_the_server_says(shop, vscode, picture, title, method):
     mark = vscode.wire.now()

@@ -1,0 +1,125 @@
+"""Explanation of the completion at a cursor: shown or hidden, with the true reason, and where its text comes from."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from weft import Explanation, Workspace
+from weft.llm.protocol import Cancel, CompletionRequest, ModelInfo, Piece, Speed
+from weft.server.config import CompletionOptions, Config
+from weft.server.output.pages import explanation_page
+
+LINE = "total = sum(item.price for item in basket)"
+FILES = {f"part_{n}.py": f"def price_{n}(basket):\n    {LINE}\n    return total\n" for n in range(3)}
+CALL = "def pay(basket):\n    total = "
+
+
+class Scripted:
+    """A neural model that writes one text with one probability, and counts its calls."""
+
+    def __init__(self, text: str, probability: float) -> None:
+        self.text, self.probability, self.n_calls = text, probability, 0
+        self.info, self.speed = ModelInfo("scripted", "test", 4096, True, False, local=True), Speed()
+
+    def prepare(self, cancel: Cancel) -> None: ...
+
+    def warm(self, request: CompletionRequest, cancel: Cancel) -> None: ...
+
+    def close(self) -> None: ...
+
+    def count_tokens(self, text: str) -> int:
+        return len(text)
+
+    def stream(self, request: CompletionRequest, cancel: Cancel) -> Iterator[Piece]:
+        self.n_calls += 1
+        yield Piece(self.text, self.probability)
+
+
+def explained(
+    folder: Path, text: str, model: Scripted | None = None, **options: object
+) -> tuple[Explanation, list[str]]:
+    """The explanation at `<CURSOR>` of new.py, and its page."""
+    for name, content in FILES.items():
+        (folder / name).write_text(content)
+    before, _, after = text.partition("<CURSOR>")
+    lines = before.split("\n")
+    config = Config(completion=CompletionOptions(debounce_ms=0, **options))  # type: ignore[arg-type]
+    with Workspace([folder], config, model=model, cache=False) as workspace:
+        workspace.index()
+        found = workspace.explain(folder / "new.py", len(lines) - 1, len(lines[-1]), text=before + after)
+        assert workspace.stats.summary().day.n_asked.total() == 0
+    return found, [line["text"] for line in explanation_page(found)]
+
+
+def test_a_shown_text_has_its_sources_and_no_fragments(tmp_path):
+    found, page = explained(tmp_path, CALL)
+    assert (found.text, found.why_hidden, found.writer) == (LINE.removeprefix("total = "), "", "workspace")
+    assert [source.text.strip() for source in found.sources] == [LINE] * 3
+    assert page[0] == "Completion at new.py:2:13"
+    assert page[2:5] == [
+        f"     | {found.text}",
+        "Shown while typing.",
+        f"{found.confidence:.0%} sure, shown from 30% (completion.min_confidence).",
+    ]
+    assert page[6:9] == ["Comes from:", "  part_0.py:2", f"     | {LINE}"]
+    assert "  - 3 places have this text after similar code." in page
+    assert not any("fragment" in line.lower() for line in page)
+
+
+def test_a_hidden_text_has_its_exact_confidence_and_the_threshold(tmp_path):
+    shown, _ = explained(tmp_path, CALL)
+    found, page = explained(tmp_path, CALL, min_confidence=0.95)
+    assert (found.text, found.confidence, found.sources) == (shown.text, shown.confidence, shown.sources)
+    reason = f"low confidence: {shown.confidence:.0%} sure, shown from 95% (completion.min_confidence)"
+    assert found.why_hidden == reason
+    assert page[3:6] == [
+        "Not shown while typing.",
+        f"L{reason[1:]}.",
+        "Request a completion by hand to insert it.",
+    ]
+
+
+def test_a_rule_that_hides_a_text_is_named(tmp_path):
+    found, page = explained(tmp_path, CALL + "sum(item<CURSOR>) + 1", in_strings=False)
+    assert found.why_hidden.startswith("code follows the cursor on its line")
+    assert "code follows the cursor on its line" in " ".join(page).lower()
+
+
+def test_without_a_text_the_reason_is_all(tmp_path):
+    _, page = explained(tmp_path, CALL + "co<CURSOR>unt")
+    assert page[2:] == ["No completion.", "The cursor is inside a word; request a completion by hand."]
+
+
+@pytest.mark.parametrize(("probability", "least", "is_shown"), [(0.99, 0.3, True), (0.0001, 0.95, False)])
+def test_a_neural_model_has_its_confidence_and_the_fragments_of_its_prompt(tmp_path, probability, least, is_shown):
+    model = Scripted("count_of(basket)", probability)
+    found, page = explained(tmp_path, CALL, model, min_confidence=least)
+    assert (found.text, found.writer, model.n_calls) == ("count_of(basket)", "scripted", 1)
+    assert (found.why_hidden == "") == is_shown and ("Shown while typing." in page) == is_shown
+    assert is_shown or found.why_hidden.startswith("low confidence: ")
+    assert found.sources == () and "The prompt of scripted contains, as far as there is room:" in page
+    assert any(line.startswith("1. ") for line in page)
+
+
+def test_a_neural_model_is_not_called_for_a_text_that_is_not_shown(tmp_path):
+    model = Scripted("count", 0.9)
+    found, _ = explained(tmp_path, CALL + "co<CURSOR>unt", model)
+    assert (found.text, model.n_calls) == ("", 0)
+    assert found.why_hidden.startswith("the cursor is inside a word")
+
+
+def test_an_import_is_based_on_the_files_that_import_it(tmp_path):
+    for n in range(2):
+        (tmp_path / f"user_{n}.py").write_text("from part_1 import price_1\n\nx = price_1([])\n")
+    found, page = explained(tmp_path, "from part_1 import <CURSOR>\n\ny = price_1([])\n")
+    assert found.text == "price_1"
+    assert found.reasons == (
+        "This file uses it and does not import it yet.",
+        "Other files import it.",
+        "The module exports no other name.",
+        "2 places have this text after similar code.",
+        "The 4 tokens before it are the same in the most similar of them.",
+    )
+    assert "  - Other files import it." in page and found.sources[0].place.path == "user_0.py"
