@@ -15,8 +15,8 @@ from weft.benchmarks.histories import FileEdit
 from weft.benchmarks.latency.figures import figures_of
 from weft.benchmarks.latency.fixed_speed import FixedSpeedModel, ModelRequest, tokens_of
 from weft.benchmarks.latency.replay import Editor, Session, TracedRequest, encodings_of
-from weft.benchmarks.typist import TypistProfile, commit_replays
 from weft.benchmarks.lsp_client import Client, ServerGone
+from weft.benchmarks.typist import TypistProfile, commit_replays
 
 QUICK = TypistProfile(
     letter_s=0.004,
