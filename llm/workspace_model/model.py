@@ -156,8 +156,7 @@ class WorkspaceModel(CodeModel):
         most_tokens = request.max_new_tokens
 
         def shown(line: _FinishedLine) -> str:
-            text = line.text[len(cursor.unfinished) :].rstrip(" \t")
-            return _before_any(_up_to(text, cursor.rest_of_line), request.stop)
+            return _shown(line, cursor, request.stop)
 
         found: dict[str, LineCandidate] = {}
         for line in self._adapted_lines(search, start, most_tokens, MIN_LINE_PROBABILITY, n):
@@ -169,6 +168,28 @@ class WorkspaceModel(CodeModel):
             found[before.text] = replace(before, copied=copied.probability)
         candidates = [each for each in found.values() if each.text.strip()]
         return sorted(candidates, key=lambda each: -max(each.adapted, each.copied))[:n]
+
+    def alternatives(self, request: CompletionRequest, first: str, n: int, cancel: Cancel) -> list[LineCandidate]:
+        """Up to `n` completions of the cursor's line that differ from `first`; those that differ earliest come first.
+
+        At each token of `first` the other likely tokens, with the most likely line after each. A text that begins
+        another one is left out.
+        """
+        cursor = _CursorText.of(request)
+        search = self._search_context(request, cursor, cancel)
+        start = PartialLine(search.names.open_file.context, cursor.unfinished)
+        found: list[LineCandidate] = []
+        texts = [first]
+        for partial, share in self._branches(search, start, first):
+            n_left = request.max_new_tokens - len(partial.line)
+            line = next(self._adapted_lines(search, partial, n_left, MIN_LINE_PROBABILITY), None)
+            text = "" if line is None else _shown(line, cursor, request.stop)
+            if line is not None and text.strip() and not any(other.startswith(text) for other in texts):
+                found.append(LineCandidate(text, adapted=share * line.probability))
+                texts.append(text)
+            if len(found) == n:
+                break
+        return found
 
     def chat(self, request: ChatRequest, cancel: Cancel) -> Iterator[Piece]:
         raise ModelError("The workspace model can't chat. Configure a model with a chat template.")
@@ -288,6 +309,22 @@ class WorkspaceModel(CodeModel):
             if n_found == n_wanted:
                 return
 
+    def _branches(self, search: SearchContext, start: PartialLine, first: str) -> Iterator[tuple[PartialLine, float]]:
+        """At each token of `first` the other likely tokens, with the probability of the line up to there."""
+        partial, probability, rest = start, 1.0, start.unfinished + first
+        while partial is not None and not search.cancel.cancelled:
+            node = with_kind_matches(search, with_exact_matches(search, partial))
+            partial = None
+            for token, share, ends_line in self._next_tokens(search, node, BRANCHING_FACTOR):
+                text = search.text(token)
+                following = node.extended_by(token, self._vocabulary.kinds)
+                if not ends_line and rest.startswith(text):
+                    partial, agreed, agreed_share = following, len(text), share
+                elif not ends_line:
+                    yield following, probability * share
+            if partial is not None:
+                rest, probability = rest[agreed:], probability * agreed_share
+
     def _line(
         self, partial: PartialLine, probability: float, end: int, following: PartialLine, rest_of_line: str
     ) -> _FinishedLine | None:
@@ -370,6 +407,12 @@ class _CursorText(NamedTuple):
             after=after,
             next_line=after.lstrip().partition("\n")[0].rstrip() or "\n",
         )
+
+
+def _shown(line: _FinishedLine, cursor: _CursorText, stop: Iterable[str]) -> str:
+    """The text of a line from the cursor to the code after it."""
+    text = line.text[len(cursor.unfinished) :].rstrip(" \t")
+    return _before_any(_up_to(text, cursor.rest_of_line), stop)
 
 
 def _up_to(text: str, rest: str) -> str:

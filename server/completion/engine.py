@@ -21,7 +21,7 @@ from ..config.options import uses_workspace_model
 from ..models.budget import new_tokens
 from ..workspace.text import Cursor, TextLines
 from .cache import CachedCompletion, CompletionCache, CursorContext, Validity
-from .candidates import distinct, further_requests
+from .candidates import distinct, further_requests, workspace_alternatives
 from .confidence import min_probability
 from .debounce import TypingPace, is_promising
 from .generations import GRACE_S, Generation, GenerationResult, Generations, OnProgress
@@ -69,11 +69,19 @@ class Engine:
         with self._busy():
             return _with_id(request, complete_in_rounds(request, n_rounds, on_round))
 
-    def complete_several(self, request: Request, n: int) -> list[Completion]:
-        """Up to `n` distinct completions, first the one of `complete`; if that is empty, no others."""
+    def complete_several(self, request: Request, n: int, *, generate: bool = True) -> list[Completion]:
+        """Up to `n` distinct completions, first the one of `complete`; if that is empty, no others.
+
+        With `generate` False the others take no generation of a neural model.
+        """
         first = self.complete(request)
-        alternatives = self._alternatives(request, first) if first.text else iter(())
-        return distinct(chain([first], alternatives), n) or [first]
+        if not first.text or n == 1:
+            return [first]
+        found = distinct(chain([first], self._alternatives(request, first, n, generate=generate)), n)
+        if request.config.completion.prefetch_next:
+            for other in found[1:]:
+                self._recent.add(request, other)
+        return found
 
     def edited(self, file: tuple[str, str], lines: TextLines, at_s: float | None = None) -> None:
         """A text changed. Its running generation continues only if it may agree with the edit."""
@@ -265,12 +273,19 @@ class Engine:
         completion = finish(request, written, validity, request.single_line, "model", reason)
         return completion if completion.text or not fallback.model else fallback
 
-    def _alternatives(self, request: Request, first: Completion) -> Iterator[Completion]:
-        """Completions by the other models, then by all models with the other length."""
+    def _alternatives(self, request: Request, first: Completion, n: int, *, generate: bool) -> Iterator[Completion]:
+        """Completions from the index; then by the other models, and by all models with the other length."""
         models = list(request.models.usable())
-        if uses_workspace_model(request.config):
-            models.append(request.snapshot.model.with_threshold(0.0))
         validity = self._validity(request)
+        if uses_workspace_model(request.config):
+            model = request.snapshot.model.with_threshold(0.0)
+            models.append(model)
+            further = replace(request, timings_ms={}, multi_line=False)
+            prompt = self._model_request(further, model, (), request.cancel)
+            for written in workspace_alternatives(further, model, prompt, first.text, n, request.cancel):
+                yield _with_id(further, _postprocess(further, written, validity, True, "model"))
+        if not generate:
+            return
         fragments = self._fragments_for_prompt(request, validity)
         for further, model in further_requests(request, models, first.model):
             if request.cancel.cancelled or request.is_late:

@@ -135,15 +135,16 @@ class CompletionService:
         """
         return self._run(request, partial(self._engine.complete_in_rounds, n_rounds=n_rounds, on_round=on_round))
 
-    def complete_several(self, request: Request, n: int) -> list[Completion]:
+    def complete_several(self, request: Request, n: int, *, generate: bool = True) -> list[Completion]:
         """Up to `n` different completions, the best first; a single empty one if there is none.
 
-        As slow as all models together.
+        As slow as all models together; with `generate` False as slow as `complete`, because the others are found in
+        the index.
         """
         several: list[Completion] = []
 
         def first_of_several(request: Request) -> Completion:
-            several.extend(self._engine.complete_several(request, n))
+            several.extend(self._engine.complete_several(request, n, generate=generate))
             return several[0]
 
         first = self._run(request, first_of_several)
