@@ -53,6 +53,7 @@ COPY_WEIGHT = 0.5
 MAX_STEPS = 10  # expansions before the search follows the best node only; 20 are no better and slower
 BRANCHING_FACTOR = 3  # tokens of one expansion
 MIN_BRANCH_PROBABILITY = 0.02  # a less likely token is followed only when it is the most likely one
+MAX_BRANCHED_TOKENS = 24  # of a line at which alternatives to it may branch off
 MIN_LINE_PROBABILITY = 1e-9  # a less likely line is noise, whatever the threshold
 NEAR_CHARS = 65_536  # of the open file, before and after the cursor
 
@@ -170,22 +171,24 @@ class WorkspaceModel(CodeModel):
         return sorted(candidates, key=lambda each: -max(each.adapted, each.copied))[:n]
 
     def alternatives(self, request: CompletionRequest, first: str, n: int, cancel: Cancel) -> list[LineCandidate]:
-        """Up to `n` completions of the cursor's line that differ from `first`; those that differ earliest come first.
+        """Up to `n` completions of the cursor's line that differ from `first`, whatever the threshold.
 
-        At each token of `first` the other likely tokens, with the most likely line after each. A text that begins
-        another one is left out.
+        Each follows `first` up to one of its tokens, and continues with the most likely line after another token.
+        Those that differ in the first token come first, then the most likely ones. A text that begins another one, or
+        continues it, is left out.
         """
         cursor = _CursorText.of(request)
         search = self._search_context(request, cursor, cancel)
         start = PartialLine(search.names.open_file.context, cursor.unfinished)
         found: list[LineCandidate] = []
         texts = [first]
-        for partial, share in self._branches(search, start, first):
-            n_left = request.max_new_tokens - len(partial.line)
-            line = next(self._adapted_lines(search, partial, n_left, MIN_LINE_PROBABILITY), None)
+        for branch in sorted(self._branches(search, start, first), key=lambda each: (not each.is_first, -each.share)):
+            n_left = request.max_new_tokens - len(branch.partial.line)
+            line = next(self._adapted_lines(search, branch.partial, n_left, MIN_LINE_PROBABILITY), None)
             text = "" if line is None else _shown(line, cursor, request.stop)
-            if line is not None and text.strip() and not any(other.startswith(text) for other in texts):
-                found.append(LineCandidate(text, adapted=share * line.probability))
+            is_new = not any(other.startswith(text) or text.startswith(other) for other in texts)
+            if line is not None and text.strip() and is_new:
+                found.append(LineCandidate(text, adapted=branch.share * line.probability))
                 texts.append(text)
             if len(found) == n:
                 break
@@ -309,21 +312,25 @@ class WorkspaceModel(CodeModel):
             if n_found == n_wanted:
                 return
 
-    def _branches(self, search: SearchContext, start: PartialLine, first: str) -> Iterator[tuple[PartialLine, float]]:
-        """At each token of `first` the other likely tokens, with the probability of the line up to there."""
-        partial, probability, rest = start, 1.0, start.unfinished + first
-        while partial is not None and not search.cancel.cancelled:
-            node = with_kind_matches(search, with_exact_matches(search, partial))
-            partial = None
-            for token, share, ends_line in self._next_tokens(search, node, BRANCHING_FACTOR):
+    def _branches(self, search: SearchContext, start: PartialLine, first: str) -> Iterator[_Branch]:
+        """At each token of `first` the other likely tokens."""
+        following: PartialLine | None = start
+        share, rest, is_first = 1.0, start.unfinished + first, True
+        while following is not None and rest and len(following.line) < MAX_BRANCHED_TOKENS:
+            node = with_kind_matches(search, with_exact_matches(search, following))
+            following = agreed = None
+            for token, probability, ends_line in self._next_tokens(search, node, BRANCHING_FACTOR, 0.0):
                 text = search.text(token)
-                following = node.extended_by(token, self._vocabulary.kinds)
-                if not ends_line and rest.startswith(text):
-                    partial, agreed, agreed_share = following, len(text), share
-                elif not ends_line:
-                    yield following, probability * share
-            if partial is not None:
-                rest, probability = rest[agreed:], probability * agreed_share
+                if ends_line or search.cancel.cancelled:
+                    continue
+                if rest.startswith(text):
+                    following, agreed = node.extended_by(token, self._vocabulary.kinds), (text, probability)
+                else:
+                    yield _Branch(node.extended_by(token, self._vocabulary.kinds), share * probability, is_first)
+            if agreed is not None:
+                rest, share = rest[len(agreed[0]) :], share * agreed[1]
+                # The word and the space at the cursor are no tokens of `first`.
+                is_first = is_first and not agreed[0][len(node.unfinished) :].strip()
 
     def _line(
         self, partial: PartialLine, probability: float, end: int, following: PartialLine, rest_of_line: str
@@ -337,8 +344,13 @@ class WorkspaceModel(CodeModel):
     def _ends_line(self, token: int) -> bool:
         return token == BOUNDARY or bool(self._vocabulary.kinds[token] == LINE_BREAK)
 
-    def _next_tokens(self, search: SearchContext, partial: PartialLine, most: int) -> list[tuple[int, float, bool]]:
-        """The most likely next tokens, their probabilities, and whether they end the line; best first."""
+    def _next_tokens(
+        self, search: SearchContext, partial: PartialLine, most: int, least: float = MIN_BRANCH_PROBABILITY
+    ) -> list[tuple[int, float, bool]]:
+        """The most likely next tokens, their probabilities, and whether they end the line; best first.
+
+        A token less likely than `least` is left out, unless it is the most likely one.
+        """
         found = candidate_features(search, partial)
         if found is None:
             return []
@@ -355,7 +367,7 @@ class WorkspaceModel(CodeModel):
             return sorted(best, key=lambda at: (-round(float(shares[at]), 9), text(int(tokens[at]))))
 
         ways = [(int(tokens[at]), float(shares[at]), False) for at in ranked(~ends)[:most]]
-        ways = [way for way in ways if way[1] >= MIN_BRANCH_PROBABILITY] or ways[:1]
+        ways = [way for way in ways if way[1] >= least] or ways[:1]
         if ends.any() and not begins_line(search, partial):
             # All tokens that end the line count together.
             ways.append((int(tokens[ranked(ends)[0]]), float(shares[ends].sum()), True))
@@ -368,6 +380,14 @@ class _FinishedLine(NamedTuple):
     text: str
     probability: float
     following: PartialLine | None
+
+
+class _Branch(NamedTuple):
+    """The beginning of an alternative line, its probability, and whether it differs in the first token."""
+
+    partial: PartialLine
+    share: float
+    is_first: bool
 
 
 class _SearchNode(NamedTuple):

@@ -1,44 +1,34 @@
-"""Alternative completions for one cursor: lines of the workspace model, import names, other models, other lengths.
+"""Alternative completions for one cursor: other models, names and lines of the index, other lengths.
 
-Owns their order, and which texts count as different. First the texts that are found in milliseconds: lines of the
-workspace model that begin with other tokens, or names of an import line. Then all other models, then all models with
-the other length, one line or several. Knows no cache.
-
-Each alternative of a neural model costs a full generation; such a model contributes only its greedy text for each
-length.
+Owns the texts that the index contributes, and which texts count as different. Knows no cache and no neural model: each
+alternative of such a model costs a full generation, and is its greedy text.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import replace
+from collections.abc import Iterable, Iterator
 
-from ...llm import Cancel, CodeModel, CompletionRequest, WorkspaceModel
+from ...llm import CompletionRequest, WorkspaceModel
 from .import_names import import_texts
 from .values import Completion, Request, Written
 
 
-def further_requests(request: Request, models: Sequence[CodeModel], first: str) -> Iterator[tuple[Request, CodeModel]]:
-    """Requests and models for alternatives, after a completion by the model named `first`; most useful first."""
-    for further in (request, replace(request, multi_line=request.single_line)):
-        for model in models:
-            if further is not request or model.info.name != first:
-                yield replace(further, timings_ms={}), model
-
-
-def workspace_alternatives(
-    request: Request, model: WorkspaceModel, prompt: CompletionRequest, first: str, n: int, cancel: Cancel
+def index_alternatives(
+    request: Request, model: WorkspaceModel, prompt: CompletionRequest, first: str, n: int
 ) -> Iterator[Written]:
-    """Texts for the cursor's line from the index: names of an import line, then lines of the workspace model."""
-    language, info = request.cursor.language, model.info
+    """Texts for the cursor's line that differ from `first`: names of an import line, else lines of the workspace model.
+
+    Takes some milliseconds.
+    """
     names = import_texts(request.snapshot, request.cursor)
     if names is not None:
-        yield from (Written(((text, None),), info.name) for text in names[:n])
+        yield from (Written(((text, None),), model.info.name) for text in names[: n + 1])
         return
-    for line in model.alternatives(prompt, first, n, cancel):
-        piece = line.text, max(line.adapted, line.copied)
-        yield Written((piece,), info.name, info.backend, language.family or language.name)
+    language = request.cursor.language
+    for line in model.alternatives(prompt, first, n, request.cancel):
+        pieces = ((line.text, line.adapted),)
+        yield Written(pieces, model.info.name, model.info.backend, language.family or language.name)
 
 
 def distinct(completions: Iterable[Completion], n: int) -> list[Completion]:

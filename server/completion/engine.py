@@ -21,7 +21,7 @@ from ..config.options import uses_workspace_model
 from ..models.budget import new_tokens
 from ..workspace.text import Cursor, TextLines
 from .cache import CachedCompletion, CompletionCache, CursorContext, Validity
-from .candidates import distinct, further_requests, workspace_alternatives
+from .candidates import distinct, index_alternatives
 from .confidence import min_probability
 from .debounce import TypingPace, is_promising
 from .generations import GRACE_S, Generation, GenerationResult, Generations, OnProgress
@@ -274,30 +274,41 @@ class Engine:
         return completion if completion.text or not fallback.model else fallback
 
     def _alternatives(self, request: Request, first: Completion, n: int, *, generate: bool) -> Iterator[Completion]:
-        """Completions from the index; then by the other models, and by all models with the other length."""
-        models = list(request.models.usable())
+        """Completions by the other models, then from the index, then by all models with the other length.
+
+        With `generate` False the workspace model is the only one.
+        """
+        models = list(request.models.usable()) if generate else []
+        workspace = request.snapshot.model.with_threshold(0.0) if uses_workspace_model(request.config) else None
+        if workspace is not None:
+            models.append(workspace)
         validity = self._validity(request)
-        if uses_workspace_model(request.config):
-            model = request.snapshot.model.with_threshold(0.0)
-            models.append(model)
-            further = replace(request, timings_ms={}, multi_line=False)
-            prompt = self._model_request(further, model, (), request.cancel)
-            for written in workspace_alternatives(further, model, prompt, first.text, n, request.cancel):
+        fragments = self._fragments_for_prompt(request, validity) if generate else ()
+        yield from self._further(request, [model for model in models if model.info.name != first.model], fragments)
+        if workspace is not None:
+            prompt = self._model_request(request, workspace, (), request.cancel)
+            for written in index_alternatives(request, workspace, prompt, first.text, n):
+                further = replace(request, timings_ms={})
                 yield _with_id(further, _postprocess(further, written, validity, True, "model"))
-        if not generate:
-            return
-        fragments = self._fragments_for_prompt(request, validity)
-        for further, model in further_requests(request, models, first.model):
+        yield from self._further(replace(request, multi_line=request.single_line), models, fragments)
+
+    def _further(
+        self, request: Request, models: list[CodeModel], fragments: tuple[RankedFragment, ...]
+    ) -> Iterator[Completion]:
+        """The completion of each model."""
+        # Without fragments, which the first completion reports.
+        validity = self._validity(request)
+        for model in models:
             if request.cancel.cancelled or request.is_late:
                 return
-            with self._busy(), TimeLimit(further.cancel, request.left_s) as limit:
+            further = replace(request, timings_ms={})
+            with self._busy(), TimeLimit(request.cancel, request.left_s) as limit:
                 prompt = self._model_request(further, model, fragments, limit)
                 try:
                     written = write(model, prompt, stopping_for(further), limit)
                 except ModelError as error:
                     request.models.failed(model, error)
                     continue
-            # Without fragments, which the first completion reports.
             yield _with_id(further, _postprocess(further, written, validity, further.single_line, "model"))
 
     def _postprocess_and_cache(

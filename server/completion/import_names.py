@@ -64,7 +64,7 @@ def import_candidates(snapshot: FolderSnapshot, cursor: Cursor) -> ImportCandida
 
 
 def import_texts(snapshot: FolderSnapshot, cursor: Cursor) -> list[str] | None:
-    """All texts that can follow at the cursor, likeliest first; None outside of import lines and without a candidate."""
+    """All texts that can follow at the cursor, likeliest first; None outside of import lines and without any."""
     line = import_line(cursor)
     if line is None:
         return None

@@ -145,12 +145,13 @@ class CompletionService:
 
         def first_of_several(request: Request) -> Completion:
             several.extend(self._engine.complete_several(request, n, generate=generate))
-            return several[0]
+            return several.pop(0)
 
         first = self._run(request, first_of_several)
-        for other in several[1:]:
+        others = several if request.selected is None else list(map(request.selected.included_in, several))
+        for other in others:
             self._stats.offered_alternative(other, request.cursor.language.name)
-        return several or [first]
+        return [first, *others]
 
     def retrieve(self, request: Request, options: RetrievalOptions | None = None) -> Retrieved:
         """Fragments of the repository for the code at the cursor, best first."""
@@ -261,6 +262,8 @@ class CompletionService:
             cursor = self._buffers.located(cursor, facts)
             if not cancel.cancelled:
                 self._last_requested[path] = (cursor.line, cursor.character)
+            if options.selected is not None:
+                cursor = options.selected.accepted(cursor)
             refusal = PAUSED if self._buffers.is_paused and options.trigger == "automatic" else ""
         return Request(
             self._folders.outside if facts.folder is None else facts.folder.view,
@@ -275,6 +278,7 @@ class CompletionService:
             arrived_s=arrived_s,
             refusal=refusal,
             trace=options.trace,
+            selected=options.selected,
         )
 
     def _run(self, request: Request, complete: Callable[[Request], Completion]) -> Completion:
@@ -289,6 +293,8 @@ class CompletionService:
                 unsubscribe()
             if completion.model not in ("", request.snapshot.model.info.name) and completion.source in _BY_MODEL:
                 self._last_text_read = request.cursor.lines
+        if request.selected is not None:
+            completion = request.selected.included_in(completion)
         self._stats.answered(completion, request.trigger, request.cursor.language.name)
         return completion
 
