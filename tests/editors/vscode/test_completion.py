@@ -86,6 +86,50 @@ def test_a_line_can_be_taken(shop, vscode):
     assert told["acceptedLength"] == len(line + "\n")
 
 
+def test_ghost_text_continues_the_selected_item_of_the_completion_list(shop, vscode, picture, waiting):
+    vscode.set(**{"editor.wordBasedSuggestions": "currentDocument"})
+    text = shop.begin("selected.py")
+    shop.type("price_")
+    mark = vscode.wire.now()
+
+    def lists_words():
+        # Also until the setting is read.
+        shop.press("Control+Space")
+        return shop.texts(".suggest-widget.visible .monaco-list-row.focused", "price_of")
+
+    waiting(lists_words, "the completion list")
+
+    def has_item(asked):
+        return (asked["context"].get("selectedCompletionInfo") or {}).get("text") == "price_of"
+
+    asked = vscode.wire.wait("textDocument/inlineCompletion", has_item, after=mark, sender="editor")["message"]
+    answer = vscode.wire.wait(
+        "textDocument/inlineCompletion", lambda told: told and told["items"], after=mark, sender="server"
+    )
+    assert asked["params"]["context"]["selectedCompletionInfo"]["range"]["start"]["character"] == len("    total = ")
+    assert answer["message"]["result"]["items"][0]["insertText"] == "price_of(basket)"
+    shop.shows("of(basket)")
+    picture(shop, "selected")
+    # The list takes the first key, the ghost text the second.
+    shop.press("Tab")
+    shop.shows("(basket)")
+    shop.press("Tab")
+    shop.shows(None)
+    vscode.set()
+    assert shop.save("selected.py") == text + "price_of(basket)"
+    assert not vscode.wire.said("weft/didPartiallyAccept", after=mark)
+
+
+def test_the_keys_for_the_next_suggestion_show_others(shop, vscode, waiting):
+    shop.begin("several.py", "ledger.")
+    shop.command("Trigger Inline Suggestion")
+    first = waiting(shop.ghost, "a suggestion")
+    shop.press("Alt+]")
+    waiting(lambda: shop.ghost() not in (None, first), "another suggestion")
+    shop.press("Alt+[")
+    shop.shows(first)
+
+
 def test_what_was_taken_stands_in_the_statistics(shop, vscode):
     """The server writes the statistics at its exit, which a restart causes."""
     before = taken(vscode)
