@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
+from itertools import islice
 from pathlib import Path
 
 import pytest
@@ -38,7 +39,7 @@ ABOVE = "def send(cart, owner):\n    total = price_of(cart)\n"
 def alternatives(prefix: str, first: str, suffix: str = "", n: int = 3) -> list[str]:
     model = WorkspaceModel.build([tokenise_document("shop.py", CODE)])
     request = CompletionRequest("new.py", "python", prefix, suffix, max_new_tokens=32, single_line=True)
-    return [candidate.text for candidate in model.alternatives(request, first, n, Cancel())]
+    return [candidate.text for candidate in islice(model.alternatives(request, first, Cancel()), n)]
 
 
 def first_word(text: str) -> str:

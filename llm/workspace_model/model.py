@@ -54,6 +54,9 @@ MAX_STEPS = 10  # expansions before the search follows the best node only; 20 ar
 BRANCHING_FACTOR = 3  # tokens of one expansion
 MIN_BRANCH_PROBABILITY = 0.02  # a less likely token is followed only when it is the most likely one
 MAX_BRANCHED_TOKENS = 24  # of a line at which alternatives to it may branch off
+# A less likely alternative is noise. At 150 positions 1e-3 loses 2 of the 7 right ones that follow a wrong line; 1e-4
+# and 0 lose none.
+MIN_ALTERNATIVE_PROBABILITY = 1e-4
 MIN_LINE_PROBABILITY = 1e-9  # a less likely line is noise, whatever the threshold
 NEAR_CHARS = 65_536  # of the open file, before and after the cursor
 
@@ -170,8 +173,8 @@ class WorkspaceModel(CodeModel):
         candidates = [each for each in found.values() if each.text.strip()]
         return sorted(candidates, key=lambda each: -max(each.adapted, each.copied))[:n]
 
-    def alternatives(self, request: CompletionRequest, first: str, n: int, cancel: Cancel) -> list[LineCandidate]:
-        """Up to `n` completions of the cursor's line that differ from `first`, whatever the threshold.
+    def alternatives(self, request: CompletionRequest, first: str, cancel: Cancel) -> Iterator[LineCandidate]:
+        """Completions of the cursor's line that differ from `first`.
 
         Each follows `first` up to one of its tokens, and continues with the most likely line after another token.
         Those that differ in the first token come first, then the most likely ones. A text that begins another one, or
@@ -180,19 +183,16 @@ class WorkspaceModel(CodeModel):
         cursor = _CursorText.of(request)
         search = self._search_context(request, cursor, cancel)
         start = PartialLine(search.names.open_file.context, cursor.unfinished)
-        found: list[LineCandidate] = []
         texts = [first]
         for branch in sorted(self._branches(search, start, first), key=lambda each: (not each.is_first, -each.share)):
             n_left = request.max_new_tokens - len(branch.partial.line)
-            line = next(self._adapted_lines(search, branch.partial, n_left, MIN_LINE_PROBABILITY), None)
+            least = MIN_ALTERNATIVE_PROBABILITY / branch.share
+            line = next(self._adapted_lines(search, branch.partial, n_left, least), None)
             text = "" if line is None else _shown(line, cursor, request.stop)
             is_new = not any(other.startswith(text) or text.startswith(other) for other in texts)
             if line is not None and text.strip() and is_new:
-                found.append(LineCandidate(text, adapted=branch.share * line.probability))
                 texts.append(text)
-            if len(found) == n:
-                break
-        return found
+                yield LineCandidate(text, adapted=branch.share * line.probability)
 
     def chat(self, request: ChatRequest, cancel: Cancel) -> Iterator[Piece]:
         raise ModelError("The workspace model can't chat. Configure a model with a chat template.")
@@ -325,7 +325,7 @@ class WorkspaceModel(CodeModel):
                     continue
                 if rest.startswith(text):
                     following, agreed = node.extended_by(token, self._vocabulary.kinds), (text, probability)
-                else:
+                elif share * probability > MIN_ALTERNATIVE_PROBABILITY:
                     yield _Branch(node.extended_by(token, self._vocabulary.kinds), share * probability, is_first)
             if agreed is not None:
                 rest, share = rest[len(agreed[0]) :], share * agreed[1]

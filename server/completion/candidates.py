@@ -15,18 +15,18 @@ from .values import Completion, Request, Written
 
 
 def index_alternatives(
-    request: Request, model: WorkspaceModel, prompt: CompletionRequest, first: str, n: int
+    request: Request, model: WorkspaceModel, prompt: CompletionRequest, first: str
 ) -> Iterator[Written]:
     """Texts for the cursor's line that differ from `first`: names of an import line, else lines of the workspace model.
 
-    Takes some milliseconds.
+    Each takes some milliseconds.
     """
     names = import_texts(request.snapshot, request.cursor)
     if names is not None:
-        yield from (Written(((text, None),), model.info.name) for text in names[: n + 1])
+        yield from (Written(((text, None),), model.info.name) for text in names)
         return
     language = request.cursor.language
-    for line in model.alternatives(prompt, first, n, request.cancel):
+    for line in model.alternatives(prompt, first, request.cancel):
         pieces = ((line.text, line.adapted),)
         yield Written(pieces, model.info.name, model.info.backend, language.family or language.name)
 

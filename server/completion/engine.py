@@ -77,7 +77,7 @@ class Engine:
         first = self.complete(request)
         if not first.text or n == 1:
             return [first]
-        found = distinct(chain([first], self._alternatives(request, first, n, generate=generate)), n)
+        found = distinct(chain([first], self._alternatives(request, first, generate=generate)), n)
         if request.config.completion.prefetch_next:
             for other in found[1:]:
                 self._recent.add(request, other)
@@ -273,7 +273,7 @@ class Engine:
         completion = finish(request, written, validity, request.single_line, "model", reason)
         return completion if completion.text or not fallback.model else fallback
 
-    def _alternatives(self, request: Request, first: Completion, n: int, *, generate: bool) -> Iterator[Completion]:
+    def _alternatives(self, request: Request, first: Completion, *, generate: bool) -> Iterator[Completion]:
         """Completions by the other models, then from the index, then by all models with the other length.
 
         With `generate` False the workspace model is the only one.
@@ -287,7 +287,7 @@ class Engine:
         yield from self._further(request, [model for model in models if model.info.name != first.model], fragments)
         if workspace is not None:
             prompt = self._model_request(request, workspace, (), request.cancel)
-            for written in index_alternatives(request, workspace, prompt, first.text, n):
+            for written in index_alternatives(request, workspace, prompt, first.text):
                 further = replace(request, timings_ms={})
                 yield _with_id(further, _postprocess(further, written, validity, True, "model"))
         yield from self._further(replace(request, multi_line=request.single_line), models, fragments)
