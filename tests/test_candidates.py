@@ -103,3 +103,18 @@ def test_of_an_import_line_the_other_names_are_candidates(several):
 
 def test_one_candidate_is_the_completion_alone(several):
     assert len(several(ABOVE + "    own", n=1)) == 1
+
+
+def test_an_explicit_request_of_an_editor_has_several_items_and_an_automatic_one_has_one(editing):
+    async def story(editor):
+        await editor.indexed()
+        editor.open("new.py", ABOVE + "    ")
+        items = (await editor.within(editor.ask("new.py", 2, 4))).items
+        assert 1 < len({item.insert_text for item in items}) == len(items) <= 3
+        (argument,) = items[1].command.arguments
+        editor.client.protocol.notify("weft/didAccept", {"id": argument["id"]})
+        told = await editor.request("weft/stats")
+        assert told.accepted.python == told.asked.invoked == told.offered.model == 1
+        assert len((await editor.within(editor.ask("new.py", 2, 4, invoked=False))).items) <= 1
+
+    editing(f"#- shop.py\n{CODE}", story)

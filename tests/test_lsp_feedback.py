@@ -128,23 +128,6 @@ def test_several_candidates_come_when_asked_for(editing):
     editing(files, story)
 
 
-def test_an_explicit_request_has_several_items_and_an_automatic_one_has_one(editing):
-    files = FILES + "    #- other.py\n    from price import total_price\n\n    x = total_price(cart, 1)\n"
-
-    async def story(editor):
-        await editor.indexed()
-        editor.open("new.py", NEW)
-        automatic = (await editor.within(editor.ask("new.py", LINE, COLUMN, invoked=False))).items
-        assert [item.insert_text for item in automatic] == [GHOST]
-        items = (await editor.within(editor.ask("new.py", LINE, COLUMN))).items
-        assert items[0].insert_text == GHOST and 1 < len({item.insert_text for item in items}) == len(items) <= 3
-        tell(editor, "weft/didAccept", id=about(items[1])["id"])
-        told = await editor.request("weft/stats")
-        assert told.accepted.python == 1 and told.asked.invoked == 1
-
-    editing(files, story)
-
-
 def test_messages_that_make_no_sense_cost_nothing(editing):
     async def story(editor):
         await editor.indexed()

@@ -290,13 +290,13 @@ def test_other_candidates_can_be_looked_at_and_taken(neovim, replaying):
 
 
 def test_where_there_is_one_completion_another_is_not_made_up(shop):
-    begin(shop, "one.py")
-    shop.keys(TYPED)
-    shop.shows(GHOST)
+    begin(shop, "one.py", BEGUN + "price_of")
+    shop.keys("(")
+    shop.shows("basket)")
     plug(shop, "next")
     shop.wait(shop.notices, "a notice")
     assert shop.notices() == ["Weft: no other completion here."]
-    shop.shows(GHOST)
+    shop.shows("basket)")
 
 
 @pytest.mark.parametrize("before", ["'😀'; ", "'ä'; "])
