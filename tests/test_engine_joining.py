@@ -15,6 +15,7 @@ from weft.llm import Cancel, CompletionRequest, ModelConfig, ModelInfo, ModelUnr
 from weft.llm.protocol import Speed
 from weft.retrieval import RetrievalSettings
 from weft.server.completion import Completion, Cursor, Engine, Request
+from weft.server.completion.values import SelectedItem
 from weft.server.config import CompletionOptions
 from weft.server.models.chain import ModelChain
 from weft.server.workspace.snapshot import FolderSnapshot
@@ -88,6 +89,8 @@ class Desk:
         self.cancel = options.pop("cancel", Cancel())
         lines = TextLines(self.text + self.below)
         cursor = Cursor("a.py", lines, *lines.position(len(self.text)))
+        if (selected := options.get("selected")) is not None:
+            cursor = selected.accepted(cursor)
         request = Request(EMPTY, self.models, cursor, config, self.cancel, **options)
         return self.threads.submit(self.engine.complete, request)
 
@@ -135,6 +138,30 @@ def test_text_typed_before_the_model_generates_it_joins_too(desk):
     writing.write("tot", "al(items)", None)
     assert shown(answer) == "(items)"
     assert at.model.answers.empty()
+
+
+def test_the_generation_after_a_selected_item_goes_on_while_the_item_is_typed_and_is_cached_for_it(desk):
+    at = desk(NEVER_S)
+    at.type("to")
+    at.ask(selected=SelectedItem("total_price", 0, 4, 6))
+    writing = at.model.asked()
+    assert writing.prefix == "x = total_price"
+    at.type("ta")
+    answer = at.ask(selected=SelectedItem("total_price", 0, 4, 8))
+    writing.write("(items)", None)
+    assert shown(answer) == "(items)" and writing.end() == "done"
+    at.type("l_price")
+    assert at.ask().result(WAIT_S).source == "cache"
+    assert at.model.answers.empty()
+
+
+def test_the_generation_after_a_selected_item_ends_when_other_text_is_typed(desk):
+    at = desk(NEVER_S)
+    at.type("to")
+    at.ask(selected=SelectedItem("total_price", 0, 4, 6))
+    writing = at.model.asked()
+    at.type("x")
+    assert writing.end() == "cancelled"
 
 
 def test_typed_text_that_disagrees_cancels_the_generation_at_once(desk):

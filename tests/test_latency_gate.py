@@ -51,7 +51,7 @@ def slower(method):
     return call
 
 CompletionService.request = slower(CompletionService.request)
-CompletionService.complete = slower(CompletionService.complete)
+CompletionService.complete_several = slower(CompletionService.complete_several)
 sys.exit(main(["serve"]))
 """
 

@@ -114,6 +114,7 @@ class PartialLine:
     line: tuple[int, ...] = ()  # tokens so far, with a line break before them
     exact_matches: tuple[Matches, ...] = ()
     kind_matches: tuple[Matches, ...] = ()
+    is_searched: bool = False  # the matches are those of a search for this very context
 
     def extended_by(self, token: int, kinds: Numbers) -> PartialLine:
         exact_matches = (found.advanced_by(token) for found in self.exact_matches)
@@ -164,7 +165,7 @@ class _FeatureTable:
 
 def with_exact_matches(search: SearchContext, partial: PartialLine) -> PartialLine:
     """`partial` with a new search for exact matches where its own are short."""
-    if longest_match(partial.exact_matches) >= ENOUGH_MATCH_LENGTH:
+    if partial.is_searched or longest_match(partial.exact_matches) >= ENOUGH_MATCH_LENGTH:
         return partial
     found: Iterable[Matches] = find_exact_matches(search.sources, partial.context)
     if partial.unfinished:
@@ -174,10 +175,12 @@ def with_exact_matches(search: SearchContext, partial: PartialLine) -> PartialLi
 
 def with_kind_matches(search: SearchContext, partial: PartialLine) -> PartialLine:
     """`partial` with a new search for kind matches where it has few."""
-    if sum(len(found.positions) for found in partial.kind_matches) >= ENOUGH_KIND_MATCHES:
+    if partial.is_searched:
         return partial
+    if sum(len(found.positions) for found in partial.kind_matches) >= ENOUGH_KIND_MATCHES:
+        return replace(partial, is_searched=True)
     found = find_kind_matches(search.sources, partial.context, search.vocabulary.kinds)
-    return replace(partial, kind_matches=tuple(found))
+    return replace(partial, kind_matches=tuple(found), is_searched=True)
 
 
 def support_of(partial: PartialLine) -> MatchSupport:

@@ -55,6 +55,10 @@ COPY_WEIGHT = 0.5
 MAX_STEPS = 10  # expansions before the search follows the best node only; 20 are no better and slower
 BRANCHING_FACTOR = 3  # tokens of one expansion
 MIN_BRANCH_PROBABILITY = 0.02  # a less likely token is followed only when it is the most likely one
+MAX_BRANCHED_TOKENS = 24  # of a line at which alternatives to it may branch off
+# A less likely alternative is noise. At 150 positions 1e-3 loses 2 of the 7 right ones that follow a wrong line; 1e-4
+# and 0 lose none.
+MIN_ALTERNATIVE_PROBABILITY = 1e-4
 MIN_LINE_PROBABILITY = 1e-9  # a less likely line is noise, whatever the threshold
 NEAR_CHARS = 65_536  # of the open file, before and after the cursor
 
@@ -168,8 +172,7 @@ class WorkspaceModel(CodeModel):
         most_tokens = request.max_new_tokens
 
         def shown(line: _FinishedLine) -> str:
-            text = line.text[len(cursor.unfinished) :].rstrip(" \t")
-            return _before_any(_up_to(text, cursor.rest_of_line), request.stop)
+            return _shown(line, cursor, request.stop)
 
         found: dict[str, LineCandidate] = {}
         for line in self._adapted_lines(search, start, most_tokens, MIN_LINE_PROBABILITY, n):
@@ -181,6 +184,27 @@ class WorkspaceModel(CodeModel):
             found[before.text] = replace(before, copied=copied.probability)
         candidates = [each for each in found.values() if each.text.strip()]
         return sorted(candidates, key=lambda each: -max(each.adapted, each.copied))[:n]
+
+    def alternatives(self, request: CompletionRequest, first: str, cancel: Cancel) -> Iterator[LineCandidate]:
+        """Completions of the cursor's line that differ from `first`.
+
+        Each follows `first` up to one of its tokens, and continues with the most likely line after another token.
+        Those that differ in the first token come first, then the most likely ones. A text that begins another one, or
+        continues it, is left out.
+        """
+        cursor = _CursorText.of(request)
+        search = self._search_context(request, cursor, cancel)
+        start = PartialLine(search.names.open_file.context, cursor.unfinished)
+        texts = [first]
+        for branch in sorted(self._branches(search, start, first), key=lambda each: (not each.is_first, -each.share)):
+            n_left = request.max_new_tokens - len(branch.partial.line)
+            least = MIN_ALTERNATIVE_PROBABILITY / branch.share
+            line = next(self._adapted_lines(search, branch.partial, n_left, least), None)
+            text = "" if line is None else _shown(line, cursor, request.stop)
+            is_new = not any(other.startswith(text) or text.startswith(other) for other in texts)
+            if line is not None and text.strip() and is_new:
+                texts.append(text)
+                yield LineCandidate(text, adapted=branch.share * line.probability)
 
     def chat(self, request: ChatRequest, cancel: Cancel) -> Iterator[Piece]:
         raise ModelError("The workspace model can't chat. Configure a model with a chat template.")
@@ -316,8 +340,7 @@ class WorkspaceModel(CodeModel):
                     for node in waiting if n_wanted > 1 else ():
                         heappush(aside, node)
                     waiting.clear()
-                if best.token is not None or not following.kind_matches:  # those of the start are known
-                    following = with_kind_matches(search, with_exact_matches(search, following))
+                following = with_kind_matches(search, with_exact_matches(search, following))
                 for token, share, ends_line in self._next_tokens(
                     search, following, BRANCHING_FACTOR if n_steps < MAX_STEPS else 1
                 ):
@@ -330,6 +353,26 @@ class WorkspaceModel(CodeModel):
                 n_found += 1
             if n_found == n_wanted:
                 return
+
+    def _branches(self, search: SearchContext, start: PartialLine, first: str) -> Iterator[_Branch]:
+        """At each token of `first` the other likely tokens."""
+        following: PartialLine | None = start
+        share, rest, is_first = 1.0, start.unfinished + first, True
+        while following is not None and rest and len(following.line) < MAX_BRANCHED_TOKENS:
+            node = with_kind_matches(search, with_exact_matches(search, following))
+            following = agreed = None
+            for token, probability, ends_line in self._next_tokens(search, node, BRANCHING_FACTOR, 0.0):
+                text = search.text(token)
+                if ends_line or search.cancel.cancelled:
+                    continue
+                if rest.startswith(text):
+                    following, agreed = node.extended_by(token, self._vocabulary.kinds), (text, probability)
+                elif share * probability > MIN_ALTERNATIVE_PROBABILITY:
+                    yield _Branch(node.extended_by(token, self._vocabulary.kinds), share * probability, is_first)
+            if agreed is not None:
+                rest, share = rest[len(agreed[0]) :], share * agreed[1]
+                # The word and the space at the cursor are no tokens of `first`.
+                is_first = is_first and not agreed[0][len(node.unfinished) :].strip()
 
     def _line(
         self,
@@ -379,8 +422,13 @@ class WorkspaceModel(CodeModel):
     def _ends_line(self, token: int) -> bool:
         return token == BOUNDARY or bool(self._vocabulary.kinds[token] == LINE_BREAK)
 
-    def _next_tokens(self, search: SearchContext, partial: PartialLine, most: int) -> list[tuple[int, float, bool]]:
-        """The most likely next tokens, their probabilities, and whether they end the line; best first."""
+    def _next_tokens(
+        self, search: SearchContext, partial: PartialLine, most: int, least: float = MIN_BRANCH_PROBABILITY
+    ) -> list[tuple[int, float, bool]]:
+        """The most likely next tokens, their probabilities, and whether they end the line; best first.
+
+        A token less likely than `least` is left out, unless it is the most likely one.
+        """
         found = candidate_features(search, partial)
         if found is None:
             return []
@@ -397,7 +445,7 @@ class WorkspaceModel(CodeModel):
             return sorted(best, key=lambda at: (-round(float(shares[at]), 9), text(int(tokens[at]))))
 
         ways = [(int(tokens[at]), float(shares[at]), False) for at in ranked(~ends)[:most]]
-        ways = [way for way in ways if way[1] >= MIN_BRANCH_PROBABILITY] or ways[:1]
+        ways = [way for way in ways if way[1] >= least] or ways[:1]
         if ends.any() and not begins_line(search, partial):
             # All tokens that end the line count together.
             ways.append((int(tokens[ranked(ends)[0]]), float(shares[ends].sum()), True))
@@ -418,6 +466,14 @@ class _FinishedLine(NamedTuple):
     @property
     def probability(self) -> float:
         return math.prod(self.shares) * self.end_share
+
+
+class _Branch(NamedTuple):
+    """The beginning of an alternative line, its probability, and whether it differs in the first token."""
+
+    partial: PartialLine
+    share: float
+    is_first: bool
 
 
 class _SearchNode(NamedTuple):
@@ -458,6 +514,12 @@ class _CursorText(NamedTuple):
             after=after,
             next_line=after.lstrip().partition("\n")[0].rstrip() or "\n",
         )
+
+
+def _shown(line: _FinishedLine, cursor: _CursorText, stop: Iterable[str]) -> str:
+    """The text of a line from the cursor to the code after it."""
+    text = line.text[len(cursor.unfinished) :].rstrip(" \t")
+    return _before_any(_up_to(text, cursor.rest_of_line), stop)
 
 
 def _up_to(text: str, rest: str) -> str:

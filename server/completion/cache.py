@@ -12,7 +12,7 @@ from __future__ import annotations
 import threading
 from collections import OrderedDict
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from ...retrieval import Location, RankedFragment
 from ...retrieval.fragments import normalise
@@ -40,12 +40,13 @@ class CursorContext:
     before: str
     after: str
     n_after: int  # characters from the cursor to the end of the file
+    n_selected: int = field(default=0, compare=False)  # as of `Cursor`
 
     @classmethod
     def of(cls, cursor: Cursor) -> CursorContext:
         text, offset = cursor.lines.text, cursor.offset
         before, after = text[max(0, offset - BEFORE_CHARACTERS) : offset], text[offset : offset + AFTER_CHARACTERS]
-        return cls(cursor.file, offset, before, after, len(text) - offset)
+        return cls(cursor.file, offset, before, after, len(text) - offset, cursor.n_selected)
 
     def typed_until(self, cursor: Cursor) -> str | None:
         """The text typed here since, if nothing else around the cursor changed, else None; line breaks "\\n".
@@ -61,8 +62,16 @@ class CursorContext:
         return None
 
     def typed_in(self, lines: TextLines) -> tuple[str, ...]:
-        """`typed_until` for a text with an unknown cursor: all candidates, provided that the rest is unchanged."""
+        """`typed_until` for a text with an unknown cursor: all candidates, provided that the rest is unchanged.
+
+        A text in which a part of the selected item is typed counts as one with the item.
+        """
         end = len(lines.text) - self.n_after
+        n_untyped = self.offset - end
+        if 0 < n_untyped <= self.n_selected:
+            before = self.before[: len(self.before) - n_untyped]
+            is_beginning = lines.text.startswith(before, end - len(before)) and lines.text.startswith(self.after, end)
+            return ("",) if is_beginning else ()
         if end < self.offset or not self._starts_as(lines) or not lines.text.startswith(self.after, end):
             return ()
         changed = lines.text[self.offset : end]

@@ -1,35 +1,45 @@
-"""Alternative completions for one cursor: other models, other lengths.
+"""Alternative completions for one cursor: other models, names and lines of the index, other lengths.
 
-Owns the order of the requests after the first completion: all other models, then all models with the other length,
-one line or several. Knows no cache.
-
-Each alternative costs a full generation, so they are made for explicit requests only. A model contributes only its
-greedy text for each length.
+Owns the texts that the index contributes, and which texts count as different. Knows no cache and no neural model: each
+alternative of such a model costs a full generation, and is its greedy text.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import replace
+import re
+from collections.abc import Iterable, Iterator
 
-from ...llm import CodeModel
-from .values import Completion, Request
+from ...llm import CompletionRequest, WorkspaceModel
+from .import_names import import_texts
+from .values import Completion, Request, Written
 
 
-def further_requests(request: Request, models: Sequence[CodeModel], first: str) -> Iterator[tuple[Request, CodeModel]]:
-    """Requests and models for alternatives, after a completion by the model named `first`; most useful first."""
-    for further in (request, replace(request, multi_line=request.single_line)):
-        for model in models:
-            if further is not request or model.info.name != first:
-                yield replace(further, timings_ms={}), model
+def index_alternatives(
+    request: Request, model: WorkspaceModel, prompt: CompletionRequest, first: str
+) -> Iterator[Written]:
+    """Texts for the cursor's line that differ from `first`: names of an import line, else lines of the workspace model.
+
+    Each takes some milliseconds.
+    """
+    names = import_texts(request.snapshot, request.cursor)
+    if names is not None:
+        yield from (Written(((text, None),), model.info.name) for text in names)
+        return
+    language = request.cursor.language
+    for line in model.alternatives(prompt, first, request.cancel):
+        pieces = ((line.text, line.adapted),)
+        yield Written(pieces, model.info.name, model.info.backend, language.family or language.name)
 
 
 def distinct(completions: Iterable[Completion], n: int) -> list[Completion]:
-    """The first `n` non-empty completions that result in different texts, in their order."""
+    """The first `n` non-empty completions that result in texts that differ in more than white space, in their order."""
     found: dict[tuple[str, tuple[int, int]], Completion] = {}
     for completion in completions:
         if completion.text:
-            found.setdefault((completion.text.rstrip(), completion.end), completion)
+            found.setdefault((_WHITE_SPACE.sub("", completion.text), completion.end), completion)
         if len(found) >= n:
             break
     return list(found.values())
+
+
+_WHITE_SPACE = re.compile(r"\s+")

@@ -21,7 +21,7 @@ from ..config.options import uses_workspace_model
 from ..models.budget import new_tokens
 from ..workspace.text import Cursor, TextLines
 from .cache import CachedCompletion, CompletionCache, CursorContext, Validity
-from .candidates import distinct, further_requests
+from .candidates import distinct, index_alternatives
 from .confidence import least_probability, rated
 from .debounce import TypingPace, is_promising
 from .generations import GRACE_S, Generation, GenerationResult, Generations, OnProgress
@@ -72,11 +72,19 @@ class Engine:
         with self._busy():
             return _with_id(request, complete_in_rounds(request, n_rounds, on_round))
 
-    def complete_several(self, request: Request, n: int) -> list[Completion]:
-        """Up to `n` distinct completions, first the one of `complete`; if that is empty, no others."""
+    def complete_several(self, request: Request, n: int, *, generate: bool = True) -> list[Completion]:
+        """Up to `n` distinct completions, first the one of `complete`; if that is empty, no others.
+
+        With `generate` False the others take no generation of a neural model.
+        """
         first = self.complete(request)
-        alternatives = self._alternatives(request, first) if first.text else iter(())
-        return distinct(chain([first], alternatives), n) or [first]
+        if not first.text or n == 1:
+            return [first]
+        found = distinct(chain([first], self._alternatives(request, first, generate=generate)), n)
+        if request.config.completion.prefetch_next:
+            for other in found[1:]:
+                self._recent.add(request, other)
+        return found
 
     def edited(self, file: tuple[str, str], lines: TextLines, at_s: float | None = None) -> None:
         """A text changed. Its running generation continues only if it may agree with the edit."""
@@ -264,24 +272,42 @@ class Engine:
         completion = finish(request, written, validity, request.single_line, "model", reason)
         return completion if completion.text or not fallback.model else fallback
 
-    def _alternatives(self, request: Request, first: Completion) -> Iterator[Completion]:
-        """Completions by the other models, then by all models with the other length."""
-        models = list(request.models.usable())
-        if uses_workspace_model(request.config):
-            models.append(request.snapshot.model.with_threshold(0.0))
+    def _alternatives(self, request: Request, first: Completion, *, generate: bool) -> Iterator[Completion]:
+        """Completions by the other models, then from the index, then by all models with the other length.
+
+        With `generate` False the workspace model is the only one.
+        """
+        models = list(request.models.usable()) if generate else []
+        workspace = request.snapshot.model.with_threshold(0.0) if uses_workspace_model(request.config) else None
+        if workspace is not None:
+            models.append(workspace)
         validity = self._validity(request)
-        fragments = self._fragments_for_prompt(request, validity)
-        for further, model in further_requests(request, models, first.model):
+        fragments = self._fragments_for_prompt(request, validity) if generate else ()
+        yield from self._further(request, [model for model in models if model.info.name != first.model], fragments)
+        if workspace is not None:
+            prompt = _model_request(request, workspace, (), request.cancel)
+            for written in index_alternatives(request, workspace, prompt, first.text):
+                further = replace(request, timings_ms={})
+                yield _with_id(further, _postprocess(further, written, validity, True, "model"))
+        yield from self._further(replace(request, multi_line=request.single_line), models, fragments)
+
+    def _further(
+        self, request: Request, models: list[CodeModel], fragments: tuple[RankedFragment, ...]
+    ) -> Iterator[Completion]:
+        """The completion of each model."""
+        # Without fragments, which the first completion reports.
+        validity = self._validity(request)
+        for model in models:
             if request.cancel.cancelled or request.is_late:
                 return
-            with self._busy(), TimeLimit(further.cancel, request.left_s) as limit:
+            further = replace(request, timings_ms={})
+            with self._busy(), TimeLimit(request.cancel, request.left_s) as limit:
                 prompt = _model_request(further, model, fragments, limit)
                 try:
                     written = write(model, prompt, stopping_for(further), limit)
                 except ModelError as error:
                     request.models.failed(model, error)
                     continue
-            # Without fragments, which the first completion reports.
             yield _with_id(further, _postprocess(further, written, validity, further.single_line, "model"))
 
     def _postprocess_and_cache(

@@ -52,24 +52,52 @@ def import_candidates(snapshot: FolderSnapshot, cursor: Cursor) -> ImportCandida
     line = import_line(cursor)
     if line is None:
         return None
-    graph, language = snapshot.index.graph, cursor.language
     if line.is_path:
-        paths = module_paths_at(graph, cursor.path, language, line, cursor.prefix, cursor.suffix)
+        paths = _paths(snapshot, cursor, line)
         if not paths:
             return None
-        text = paths[0].path[len(line.typed) :]
-        quote = cursor.start_of_line[: cursor.character - len(line.typed)][-1:]
-        if quote in ("'", '"') and quote not in cursor.rest_of_line:
-            text += quote
-        probability = _probability_of_path(paths, language.module_style)
+        text, probability = (
+            _path_text(paths[0], cursor, line),
+            _probability_of_path(paths, cursor.language.module_style),
+        )
         return ImportCandidates(line, text, probability, reasons=_reasons(paths[0]))
-    exports = exports_at(graph, cursor.path, language, line, cursor.prefix, cursor.suffix)
+    exports = _exports(snapshot, cursor, line)
     if not exports or exports[0].name == line.typed:
         return None
-    space = " " if not line.typed and cursor.start_of_line.endswith(",") else ""
-    text = space + exports[0].name[len(line.typed) :]
     names = frozenset(each.name for each in exports)
-    return ImportCandidates(line, text, _probability_of_name(exports), names, _reasons(exports[0], len(exports)))
+    text, probability = _name_text(exports[0], cursor, line), _probability_of_name(exports)
+    return ImportCandidates(line, text, probability, names, _reasons(exports[0], len(exports)))
+
+
+def import_texts(snapshot: FolderSnapshot, cursor: Cursor) -> list[str] | None:
+    """All texts that can follow at the cursor, likeliest first; None outside of import lines and without any."""
+    line = import_line(cursor)
+    if line is None:
+        return None
+    if line.is_path:
+        texts = [_path_text(path, cursor, line) for path in _paths(snapshot, cursor, line)]
+    else:
+        texts = [_name_text(each, cursor, line) for each in _exports(snapshot, cursor, line) if each.name != line.typed]
+    return texts or None
+
+
+def _paths(snapshot: FolderSnapshot, cursor: Cursor, line: ImportLine) -> list[ModulePath]:
+    return module_paths_at(snapshot.index.graph, cursor.path, cursor.language, line, cursor.prefix, cursor.suffix)
+
+
+def _path_text(path: ModulePath, cursor: Cursor, line: ImportLine) -> str:
+    text = path.path[len(line.typed) :]
+    quote = cursor.start_of_line[: cursor.character - len(line.typed)][-1:]
+    return text + quote if quote in ("'", '"') and quote not in cursor.rest_of_line else text
+
+
+def _exports(snapshot: FolderSnapshot, cursor: Cursor, line: ImportLine) -> list[Export]:
+    return exports_at(snapshot.index.graph, cursor.path, cursor.language, line, cursor.prefix, cursor.suffix)
+
+
+def _name_text(export: Export, cursor: Cursor, line: ImportLine) -> str:
+    space = " " if not line.typed and cursor.start_of_line.endswith(",") else ""
+    return space + export.name[len(line.typed) :]
 
 
 def with_import_names(written: Written, candidates: ImportCandidates) -> Written:

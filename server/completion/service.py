@@ -119,21 +119,23 @@ class CompletionService:
         """
         return self._run(request, partial(self._engine.complete_in_rounds, n_rounds=n_rounds, on_round=on_round))
 
-    def complete_several(self, request: Request, n: int) -> list[Completion]:
+    def complete_several(self, request: Request, n: int, *, generate: bool = True) -> list[Completion]:
         """Up to `n` different completions, the best first; a single empty one if there is none.
 
-        As slow as all models together.
+        As slow as all models together; with `generate` False as slow as `complete`, because the others are found in
+        the index.
         """
         several: list[Completion] = []
 
         def first_of_several(request: Request) -> Completion:
-            several.extend(self._engine.complete_several(request, n))
-            return several[0]
+            several.extend(self._engine.complete_several(request, n, generate=generate))
+            return several.pop(0)
 
         first = self._run(request, first_of_several)
-        for other in several[1:]:
+        others = several if request.selected is None else list(map(request.selected.included_in, several))
+        for other in others:
             self._stats.offered_alternative(other, request.cursor.language.name)
-        return several or [first]
+        return [first, *others]
 
     def retrieve(self, request: Request, options: RetrievalOptions | None = None) -> Retrieved:
         """Fragments of the repository for the code at the cursor, best first."""
@@ -298,6 +300,8 @@ class CompletionService:
             cursor = self._buffers.located(cursor, facts)
             if not cancel.cancelled:
                 self._last_requested[path] = (cursor.line, cursor.character)
+            if options.selected is not None:
+                cursor = options.selected.accepted(cursor)
             refusal = PAUSED if self._buffers.is_paused and options.trigger == "automatic" else ""
         return Request(
             self._folders.outside if facts.folder is None else facts.folder.view,
@@ -312,6 +316,7 @@ class CompletionService:
             arrived_s=arrived_s,
             refusal=refusal,
             trace=options.trace,
+            selected=options.selected,
         )
 
     def _run(self, request: Request, complete: Callable[[Request], Completion]) -> Completion:
@@ -326,6 +331,8 @@ class CompletionService:
                 unsubscribe()
             if completion.model not in ("", request.snapshot.model.info.name) and completion.source in _BY_MODEL:
                 self._last_text_read = request.cursor.lines
+        if request.selected is not None:
+            completion = request.selected.included_in(completion)
         self._stats.answered(completion, request.trigger, request.cursor.language.name)
         return completion
 

@@ -102,9 +102,8 @@ class Stats:
             self._add_item(completion, language)
 
     def offered_alternative(self, completion: Completion, language: str) -> None:
-        """A further completion for a request that was counted already."""
+        """A further completion for a request, which counts once."""
         with self._lock:
-            self._today().n_offered[completion.source] += 1
             self._add_item(completion, language)
 
     def text(self, item_id: str) -> str | None:

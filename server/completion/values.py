@@ -103,6 +103,35 @@ class Completion:
 
 
 @dataclass(frozen=True, slots=True)
+class SelectedItem:
+    """The selected item of the editor's completion list: accepting it replaces characters of the cursor's line.
+
+    A completion continues the item, as if it were accepted. `start` and `end` are Python characters.
+    """
+
+    text: str
+    line: int
+    start: int
+    end: int
+
+    def accepted(self, cursor: Cursor) -> Cursor:
+        """The cursor after the item is accepted, in the text with the item."""
+        start, end = (cursor.lines.offset(self.line, character) for character in (self.start, self.end))
+        lines = cursor.lines.replaced(start, end, self.text)
+        line, character = lines.position(start + len(self.text))
+        return replace(cursor, lines=lines, line=line, character=character, n_selected=len(self.text))
+
+    def included_in(self, completion: Completion) -> Completion:
+        """A completion after the item, as one for the text without it: it begins with the item and replaces its range.
+
+        An empty completion stays empty, because the list itself shows the item.
+        """
+        n_replaced = completion.end[1] - completion.start[1]
+        text = self.text + completion.text if completion.text else ""
+        return replace(completion, text=text, start=(self.line, self.start), end=(self.line, self.end + n_replaced))
+
+
+@dataclass(frozen=True, slots=True)
 class TraceStep:
     """One step of a request, and when it was done."""
 
@@ -146,6 +175,7 @@ class RequestOptions:
     multi_line: bool | None = None
     style: IndentStyle | None = None  # how the editor indents; it has the last word
     trace: Trace = NO_TRACE
+    selected: SelectedItem | None = None
 
 
 @dataclass(frozen=True)
@@ -153,6 +183,7 @@ class Request:
     """One completion request. `multi_line` None leaves the length to the configuration and the syntax.
 
     Automatic completions below the configured confidence are hidden. No request waits beyond its deadline.
+    With a `selected` item, `cursor` is the one after the item is accepted.
     `is_prefetch`: made by Weft, before an editor requests it. `refusal` is the reason why this file gets no
     completion, else "". `timings_ms` is filled while the request runs.
     """
@@ -171,6 +202,7 @@ class Request:
     arrived_s: float = field(default_factory=time.monotonic)
     timings_ms: dict[str, float] = field(default_factory=dict)
     trace: Trace = NO_TRACE
+    selected: SelectedItem | None = None
 
     @property
     def is_invoked(self) -> bool:

@@ -142,6 +142,7 @@ class Cursor:
     folder: str = ""
     recent_hunks: tuple[Hunk, ...] = ()
     language_id: str = ""  # LSP language id, "" if unknown
+    n_selected: int = 0  # characters before the cursor of a selected item that the document does not contain yet
 
     @property
     def file(self) -> tuple[str, str]:

@@ -48,13 +48,15 @@ export class Inline implements vscode.Disposable {
       if (!isInvoked && !isEnabled(document)) return undefined;
       const at = positionOf(document, position);
       // A second explicit request at the same position asks for alternatives.
-      const wantsCandidates = isInvoked && (isSame(this.candidatesRequestedAt, at) || isSame(this.shown, at));
+      const selected = context.selectedCompletionInfo;
+      const wantsCandidates =
+        isInvoked && selected === undefined && (isSame(this.candidatesRequestedAt, at) || isSame(this.shown, at));
       this.candidatesRequestedAt = undefined;
       const items = await this.whileBusy(() =>
         wantsCandidates ? this.candidates(document, position, token) : this.first(next(document, position, context, token)),
       );
       if (token.isCancellationRequested || document.isClosed || document.version !== at.version) return undefined;
-      return this.show(document, at, items);
+      return this.show(document, at, items, selected?.text.length);
     },
     sendRequest: (type, params, token, next) => {
       const method = typeof type === "string" ? type : type.method;
@@ -113,10 +115,13 @@ export class Inline implements vscode.Disposable {
     document: vscode.TextDocument,
     at: RequestPosition,
     items: vscode.InlineCompletionItem[],
+    nSelected?: number,
   ): vscode.InlineCompletionItem[] {
     const [first, ...others] = items;
     const known = this.shown?.uri === at.uri ? this.shown : undefined;
-    const rest = first && known?.suggestion.restOf(textOf(first));
+    // With a selected item of the completion list, the text begins where the item does, whatever is typed of it.
+    const isWhole = nSelected !== undefined && known !== undefined && first?.range?.start.isEqual(known.start);
+    const rest = first && known?.suggestion.restOf(textOf(first), isWhole);
     if (known !== undefined && others.length === 0 && (rest !== undefined || known.suggestion.staysShown)) {
       // The rest of the shown suggestion is the same completion: it counts as shown once and accepted once.
       const argument = first?.command?.arguments?.[0] as CommandArgument | undefined;
@@ -129,7 +134,7 @@ export class Inline implements vscode.Disposable {
       return items;
     }
     const candidates = items.map((item) => ({ id: idOf(item), text: textOf(item) }));
-    this.shown = { ...at, start: first.range?.start ?? at.position, suggestion: new ShownSuggestion(candidates) };
+    this.shown = { ...at, start: first.range?.start ?? at.position, suggestion: new ShownSuggestion(candidates, nSelected) };
     const editor = vscode.window.activeTextEditor;
     if (editor?.document === document && editor.selection.active.isEqual(at.position)) {
       void this.server.notify("weft/didShow", { id: idOf(first) });

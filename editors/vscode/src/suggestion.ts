@@ -22,7 +22,11 @@ export class ShownSuggestion {
   private isPartlyAccepted = false;
   private current: readonly Candidate[];
 
-  constructor(items: readonly Candidate[]) {
+  /** `nSelected`: units at the start of each text that an item of the completion list inserts. */
+  constructor(
+    items: readonly Candidate[],
+    private readonly nSelected = 0,
+  ) {
     this.current = items.map(({ id, text }) => ({ id, text: withLineFeeds(text) }));
   }
 
@@ -36,7 +40,8 @@ export class ShownSuggestion {
    */
   changed(sinceStart: string, inserted: string): PartialAcceptance | undefined {
     const written = withLineFeeds(sinceStart);
-    this.isPartlyAccepted = isAcceptance(withLineFeeds(inserted)) && written.length > this.length;
+    this.isPartlyAccepted =
+      isAcceptance(withLineFeeds(inserted)) && written.length > Math.max(this.length, this.nSelected);
     this.current = this.current.filter(({ text }) => text.length > written.length && text.startsWith(written));
     this.length = written.length;
     const first = this.current[0];
@@ -48,9 +53,9 @@ export class ShownSuggestion {
     return this.isActive && this.isPartlyAccepted;
   }
 
-  /** The candidate whose rest is `text`. */
-  restOf(text: string): Candidate | undefined {
-    return this.current.find((item) => item.text.slice(this.length) === withLineFeeds(text));
+  /** The candidate whose rest is `text`, or whose whole text it is. */
+  restOf(text: string, isWhole = false): Candidate | undefined {
+    return this.current.find((item) => item.text.slice(isWhole ? 0 : this.length) === withLineFeeds(text));
   }
 }
 

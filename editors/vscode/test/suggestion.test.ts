@@ -18,6 +18,15 @@ test("typing is not acceptance, and the rest is the same suggestion", () => {
   assert.equal(shown.restOf("ces"), undefined);
 });
 
+test("an item of the completion list is no accepted part, and the suggestion stays the same", () => {
+  const shown = new ShownSuggestion([{ id: "0", text: "price_of(basket)" }], "price_of".length);
+  assert.equal(shown.changed("pric", "c"), undefined);
+  assert.equal(shown.restOf("price_of(basket)", true)?.id, "0", "the next request with the same item");
+  assert.equal(shown.changed("price_of", "price_of"), undefined, "the item was accepted");
+  assert.equal(shown.restOf("(basket)")?.id, "0");
+  assert.deepEqual(shown.changed("price_of(basket", "(basket"), { id: "0", acceptedLength: 15 });
+});
+
 test("backspace extends the rest", () => {
   const shown = offer("price_of");
   shown.changed("pr", "r");

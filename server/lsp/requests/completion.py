@@ -18,9 +18,10 @@ async def handle_completion(session: Session, params: types.CompletionParams) ->
     document = session.document(params.text_document.uri)
     is_invoked = params.context is None or params.context.trigger_kind == types.CompletionTriggerKind.Invoked
     options = RequestOptions("invoked" if is_invoked else "automatic")
-    completion = await complete(session, document, params.position, options)
-    if document is None or completion is None:
+    completions = [] if document is None else await complete(session, document, params.position, options)
+    if document is None or not completions:
         return types.CompletionList(is_incomplete=True, items=[])
+    (completion,) = completions
     # Clients filter by the word before the cursor, so the item starts with it and replaces it.
     line, column = completion.start
     word = re.findall(r"\w*$", document.line(line)[:column])[0]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 import subprocess
 import sys
 
@@ -84,6 +85,59 @@ def test_a_line_can_be_taken(shop, vscode):
     told = vscode.wire.wait("weft/didPartiallyAccept", after=mark)["message"]["params"]
     assert shop.save("line.py") == text + line + "\n"
     assert told["acceptedLength"] == len(line + "\n")
+
+
+@pytest.fixture
+def listed(shop):
+    """A completion list with `price_of`, a snippet of the workspace."""
+    folder = shop.folder / ".vscode"
+    folder.mkdir()
+    (folder / "shop.code-snippets").write_text(json.dumps({"price": {"prefix": "price_of", "body": "price_of"}}))
+    yield
+    shutil.rmtree(folder)
+
+
+def test_ghost_text_continues_the_selected_item_of_the_completion_list(shop, vscode, picture, waiting, listed):
+    text = shop.begin("selected.py")
+    mark = vscode.wire.now()
+    shop.type("price_")
+
+    def lists_item():
+        # Until the snippet is read.
+        shop.press("Control+Space")
+        return shop.texts(".suggest-widget.visible .monaco-list-row.focused", "price_of")
+
+    waiting(lists_item, "the completion list")
+
+    def has_item(asked):
+        return (asked["context"].get("selectedCompletionInfo") or {}).get("text") == "price_of"
+
+    def continues_item(told):
+        return told is not None and [item["insertText"] for item in told["items"]] == ["price_of(basket)"]
+
+    inline = "textDocument/inlineCompletion"
+    vscode.wire.wait(inline, has_item, after=mark, sender="editor")
+    vscode.wire.wait(inline, continues_item, after=mark, sender="server")
+    shop.shows("of(basket)")
+    picture(shop, "selected")
+    # The list takes the first key, the ghost text the second.
+    shop.press("Tab")
+    shop.gone(".suggest-widget.visible")
+    shop.shows("(basket)")
+    shop.press("Tab")
+    shop.shows(None)
+    assert shop.save("selected.py") == text + "price_of(basket)"
+    assert not vscode.wire.said("weft/didPartiallyAccept", after=mark)
+
+
+def test_the_keys_for_the_next_suggestion_show_others(shop, vscode, waiting):
+    shop.begin("several.py", "ledger.")
+    shop.command("Trigger Inline Suggestion")
+    first = waiting(shop.ghost, "a suggestion")
+    shop.press("Alt+]")
+    waiting(lambda: shop.ghost() not in (None, first), "another suggestion")
+    shop.press("Alt+[")
+    shop.shows(first)
 
 
 def test_what_was_taken_stands_in_the_statistics(shop, vscode):
