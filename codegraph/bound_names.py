@@ -72,12 +72,17 @@ class BoundNames:
     def names(self) -> tuple[Occurrence, ...]:
         """The plain names of the text, also one that begins before it; none of the broken parts of the syntax."""
         found = []
-        for match in _WORD.finditer(self.source, self._first_byte, self.end):
-            if match.end() > self.start and not match[0].isdigit():
-                occurrence = self._occurrence(*match.span())
-                if occurrence is not None:
-                    found.append(occurrence)
+        for span in self.words:
+            occurrence = self._occurrence(*span)
+            if occurrence is not None:
+                found.append(occurrence)
         return tuple(found)
+
+    @cached_property
+    def words(self) -> tuple[tuple[int, int], ...]:
+        """The ranges of the words of the text, with the part of the first one that precedes the text."""
+        found = (match.span() for match in _WORD.finditer(self.source, self._first_byte, self.end))
+        return tuple((start, end) for start, end in found if end > self.start and not self.source[start : start + 1].isdigit())
 
     @cached_property
     def _first_byte(self) -> int:
@@ -117,12 +122,15 @@ class BoundNames:
         return self._found[name]
 
     def _find(self, name: bytes) -> tuple[Occurrence, ...] | None:
-        pattern = re.compile(rb"(?<![\w$\x80-\xff])" + re.escape(name) + rb"(?![\w$\x80-\xff])")
-        spans = [match.span() for match in pattern.finditer(self.source)]
+        spans = [match.span() for match in re.finditer(WORD_START + re.escape(name) + WORD_END, self.source)]
         if len(spans) > MAX_OCCURRENCES:
             return None
         found = (self._occurrence(*span) for span in spans)
         return tuple(occurrence for occurrence in found if occurrence is not None)
+
+    def is_visible_at(self, binding: Occurrence, name: Occurrence) -> bool:
+        """Whether a declaration of the file is known where a name is."""
+        return all(scope.contains(name.start) for scope in binding.scopes) and self._is_visible(binding, name)
 
     def _is_visible(self, binding: Occurrence, name: Occurrence) -> bool:
         """Whether a declaration in a scope around the name is known there."""
@@ -156,7 +164,7 @@ class BoundNames:
         is_member = self._member.search(before.rstrip()) is not None
         if is_member and b"\n" not in before[len(before.rstrip()) :]:
             return None
-        path = self._path(start)
+        path = self.path_to(start)
         node, _ = path[-1]
         if node.start_byte != start or node.end_byte != end or node.type not in rules.kinds:
             return None
@@ -186,7 +194,7 @@ class BoundNames:
                 scopes.append(Scope(around.start_byte, around.end_byte, is_object, is_late))
         return Occurrence(start, end, is_binding, tuple(reversed(scopes)), path)
 
-    def _path(self, start: int) -> tuple[tuple[Node, str], ...]:
+    def path_to(self, start: int) -> tuple[tuple[Node, str], ...]:
         """The nodes from the root to the leaf at an offset, with the field of each."""
         cursor = self.tree.root.walk()
         node = self.tree.root
@@ -204,4 +212,6 @@ def _member_sign(rules: ScopeRules) -> re.Pattern[bytes]:
     return re.compile(rf"(?:{rules.member_signs})\Z".encode())
 
 
+WORD_END = rb"(?![\w$\x80-\xff])"
+WORD_START = rb"(?<![\w$\x80-\xff])"
 _WORD = re.compile(rb"[\w$\x80-\xff]+")

@@ -11,6 +11,34 @@ from functools import cached_property
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
+class CallRules:
+    """How a language writes parameters and arguments, so that a call can be compared with the header of its callee."""
+
+    frame: str  # a function with "%s" for its parameters
+    parameters: str  # kinds of the node around the parameters
+    rest: str = ""  # kinds of parameters that take any number of arguments, and of arguments that give any number
+    keyword_rest: str = ""  # kinds of parameters that take any keyword
+    keyword_marks: str = ""  # kinds of marks after which parameters take keywords only
+    position_marks: str = ""  # kinds of marks before which parameters take no keyword
+    optional: str = ""  # kinds of parameters that a call may leave out, beside those with a value
+    calls: str = "call_expression"  # kinds of calls, with the fields `function` and `arguments`
+    keyword: str = ""  # kind of an argument with a keyword, whose field `name` has it
+    own_parameter: bool = False  # methods declare the object that they are called of as their first parameter
+    spreads_results: bool = False  # the results of a call that is the only argument are several arguments
+    takes_fewer: bool = False  # a call may leave out any argument
+    takes_more: bool = False  # a call may have further arguments
+    changing: str = ""  # pattern of a line before a definition that leaves its parameters as they are
+
+    @cached_property
+    def call_kinds(self) -> frozenset[str]:
+        return frozenset(self.calls.split())
+
+    @cached_property
+    def rest_kinds(self) -> frozenset[str]:
+        return frozenset(self.rest.split())
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
 class ScopeRules:
     """How a language binds plain names. Texts list words separated by spaces.
 
@@ -30,6 +58,11 @@ class ScopeRules:
     ignored: str = ""  # kinds of nodes in which no name is checked
     predefined: str = ""  # names that every file knows, beside those of `builtins`
     member_signs: str = r"(?<!\.)\.|->|::|\?\."  # pattern of the text before the name of a member
+    definitions: str = ""  # kinds of nodes with a field `name` of which a scope has at most one of a name
+    dynamic_members: str = ""  # members of a class or a module that may give it any other member
+    open_members: str = ""  # pattern of members that every object has
+    member_kinds: str = ""  # kinds of definitions whose members the source states, "" for none
+    call_rules: CallRules | None = None
     has_markup: bool = False  # a name after "<" in lower case is that of an element
     outside_names: str = ""  # pattern of names that may come from an import outside of the repository
 
@@ -76,6 +109,10 @@ class ScopeRules:
     @cached_property
     def ignored_kinds(self) -> frozenset[str]:
         return frozenset(self.ignored.split())
+
+    @cached_property
+    def definition_kinds(self) -> frozenset[str]:
+        return frozenset(self.definitions.split())
 
     @cached_property
     def predefined_names(self) -> frozenset[str]:

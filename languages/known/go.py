@@ -26,7 +26,7 @@ from ..language import Language
 from ..lexer import Lexer, Open, Rule
 from ..lexical_rules import CHARACTER, SLASH_COMMENTS, SLASH_MARKS, SLASHES, quoted
 from ..nodes import define_named, first_child, unquoted
-from ..scope_rules import ScopeRules
+from ..scope_rules import CallRules, ScopeRules
 from ..syntax import MODULE_SCOPE, SyntaxWalk
 
 if TYPE_CHECKING:
@@ -184,6 +184,14 @@ _SCOPES = ScopeRules(
     keys="keyed_element.key labeled_statement.label field_declaration.name",
     predefined="_ C iota",
     member_signs=r"(?<!\.)\.",
+    definitions="function_declaration type_spec",
+    member_kinds="struct interface type class",
+    call_rules=CallRules(
+        frame="package p\nfunc f(%s) {}",
+        parameters="parameter_list",
+        rest="variadic_parameter_declaration variadic_argument",
+        spreads_results=True,
+    ),
 )
 
 LANGUAGES = (

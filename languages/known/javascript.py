@@ -14,7 +14,7 @@ from ..language import Language
 from ..lexer import Lexer, Rule
 from ..lexical_rules import NOT_AN_APOSTROPHE, SLASH_COMMENTS, SLASH_MARKS, SLASHES, quoted
 from ..nodes import base_types, define_named, first_child, spelled, unquoted
-from ..scope_rules import ScopeRules
+from ..scope_rules import CallRules, ScopeRules
 from ..syntax import MODULE_SCOPE, NodeReader, SyntaxWalk
 from ..web.bindings import (
     FUNCTION_VALUES,
@@ -656,6 +656,16 @@ SCOPES = ScopeRules(
     outside_names=r"(?:HTML|SVG|CSS|WebGL|GPU|RTC|IDB|Intl|Media|Audio|Mutation|Intersection|Resize|Performance|File"
     r"System)[A-Z]\w*|[A-Z]\w*(?:Event|EventMap|EventInit|Observer|Element)",
     member_signs=r"(?<!\.)\.|\?\.|#",
+    definitions="function_declaration generator_function_declaration class_declaration abstract_class_declaration",
+    member_kinds="class enum interface",
+    open_members=r"__\w+__|constructor|prototype|name|length|toString|valueOf|hasOwnProperty|isPrototypeOf|toLocaleString"
+    r"|propertyIsEnumerable|call|apply|bind|caller|arguments|default",
+    call_rules=CallRules(
+        frame="function f(%s) {}",
+        parameters="formal_parameters",
+        rest="rest_pattern spread_element",
+        optional="optional_parameter assignment_pattern",
+    ),
 )
 """The rules of TypeScript too."""
 

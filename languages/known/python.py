@@ -18,7 +18,7 @@ from ..dotted import class_of_annotation
 from ..import_lines import PYTHON_IMPORTS
 from ..language import Language
 from ..lexer import Lexer, Open, Rule
-from ..scope_rules import ScopeRules
+from ..scope_rules import CallRules, ScopeRules
 from ..lexical_rules import GOES_ON, line_comment
 from ..syntax import MODULE_SCOPE, NodeReader, ScopedChildren, SyntaxWalk, node_lines, note_error
 
@@ -398,6 +398,22 @@ _SCOPES = ScopeRules(
     predefined="__file__ __name__ __doc__ __path__ __package__ __spec__ __class__ __all__ __version__ __module__"
     " __qualname__ __annotations__ __dict__ _ reveal_type WindowsError",
     member_signs=r"\.",
+    definitions="function_definition class_definition",
+    member_kinds="class",
+    dynamic_members="__getattr__ __getattribute__ __slots__",
+    open_members=r"__\w+__|mro|with_traceback|add_note",
+    call_rules=CallRules(
+        frame="def f(%s): pass",
+        parameters="parameters",
+        rest="list_splat_pattern list_splat dictionary_splat",
+        keyword_rest="dictionary_splat_pattern",
+        keyword_marks="keyword_separator list_splat_pattern",
+        position_marks="positional_separator",
+        calls="call",
+        keyword="keyword_argument",
+        own_parameter=True,
+        changing=r"@(?:staticmethod|classmethod|(?:abc\.)?abstractmethod|(?:typing\.)?final)\s*(?:#.*)?",
+    ),
 )
 
 LANGUAGES = (
