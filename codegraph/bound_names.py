@@ -7,7 +7,6 @@ that is read around the cursor, or that another function reads without binding i
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING, NamedTuple
@@ -82,7 +81,7 @@ class BoundNames:
     def words(self) -> tuple[tuple[int, int], ...]:
         """The ranges of the words of the text, with the part of the first one that precedes the text."""
         found = (match.span() for match in _WORD.finditer(self.source, self._first_byte, self.end))
-        return tuple((start, end) for start, end in found if end > self.start and not self.source[start : start + 1].isdigit())
+        return tuple(span for span in found if span[1] > self.start and self.source[span[0]] not in _DIGITS)
 
     @cached_property
     def _first_byte(self) -> int:
@@ -158,7 +157,7 @@ class BoundNames:
         return any(not scope.is_object for scope in occurrence.scopes)
 
     def _occurrence(self, start: int, end: int) -> Occurrence | None:
-        """The plain name at a range of bytes; None for a member, a key, a part of a string, a comment or broken code."""
+        """The plain name at a range of bytes; None for a member, a key, and a part of a string or a comment."""
         rules, source = self._rules, self.source
         before = source[max(0, start - 40) : start]
         is_member = self._member.search(before.rstrip()) is not None
@@ -175,11 +174,13 @@ class BoundNames:
         scopes: list[Scope] = []
         is_binding, can_bind, is_own = node.type in rules.declared_kinds, True, True
         for at in range(len(path) - 1, 0, -1):
-            child, field = path[at]
+            field = path[at][1]
             around = path[at - 1][0]
             kind = around.type
             if kind in rules.ignored_kinds:
                 return None
+            if field == "name" and around.child_by_field_name("alias") is not None:
+                return None  # a name of the imported module
             is_own = is_own and field in rules.own_name_fields
             if not is_binding and kind in rules.import_kinds:
                 is_binding = True
@@ -212,6 +213,7 @@ def _member_sign(rules: ScopeRules) -> re.Pattern[bytes]:
     return re.compile(rf"(?:{rules.member_signs})\Z".encode())
 
 
+_DIGITS = b"0123456789"
 WORD_END = rb"(?![\w$\x80-\xff])"
 WORD_START = rb"(?<![\w$\x80-\xff])"
 _WORD = re.compile(rb"[\w$\x80-\xff]+")

@@ -10,6 +10,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
+from itertools import pairwise
 from typing import TYPE_CHECKING, Literal
 
 from ..languages import Language, grammar, language_of
@@ -21,7 +22,7 @@ from .graph import CodeGraph
 from .modules import directory_of, upwards
 from .resolver import parse_dotted
 from .signatures import Signature, arguments_of, signature_of
-from .symbol_table import FUNCTION_KINDS, MODULE, STAR_IMPORTS
+from .symbol_table import FUNCTION_KINDS, MODULE, STAR_IMPORTS, SymbolTable
 from .syntax import common_tree, parse_file
 from .time_limit import CpuTimeLimit, TimeLimitExceeded
 from .typed_resolver import TypedResolver
@@ -44,7 +45,17 @@ MIN_SIMILAR = 4
 """Characters; a shorter name resembles no other one."""
 
 _SURE = frozenset(
-    {"same file", "import", "re-export", "module attribute", "class attribute", "self", "inherited", "super", "constructor"}
+    {
+        "same file",
+        "import",
+        "re-export",
+        "module attribute",
+        "class attribute",
+        "self",
+        "inherited",
+        "super",
+        "constructor",
+    }
     | {"typed local", "typed attribute", "same package"}
 )
 """The ways to resolve a callee that leave no doubt about its parameters, see `resolve.HOW`."""
@@ -75,7 +86,9 @@ def name_problems(
     above: FileGraph | None = None,
     texts: Mapping[str, bytes] | None = None,
 ) -> tuple[NameProblem, ...]:
-    """The problems of the names of `text` between `prefix` and `suffix`, in order; () in a language without scope rules.
+    """The problems of the names of `text` between `prefix` and `suffix`, in order.
+
+    There are none in a language without scope rules.
 
     `above` has the facts of the lines above the cursor, None takes those that the graph has of the file. `texts` are
     the sources of the files of the graph; without them only plain names are checked.
@@ -171,7 +184,9 @@ class _Check:
     def _similar_name(self, name: Occurrence) -> str:
         """The only declared name around that resembles one that is not bound."""
         spelled = self._text(name.start, name.end)
-        words = {word for word in set(_NAME.findall(self.source)) if _resemble(spelled, word.decode("utf-8", "replace"))}
+        words = {
+            word for word in set(_NAME.findall(self.source)) if _resemble(spelled, word.decode("utf-8", "replace"))
+        }
         found = []
         for word in words:
             others = self.bound.occurrences(word) or ()
@@ -222,12 +237,24 @@ class _Check:
             receiver = receiver_of(node)
             if receiver is None or receiver.has_error or path[-2][0].type == "ERROR":
                 continue
+            if self.rules.adds_members and self._is_assigned(path):
+                continue
             name = self._text(start, end)
             if self.rules.open_members and re.fullmatch(self.rules.open_members, name):
                 continue
             value = self._value(path, receiver)
             if value is not None and self._lacks(value, name):
                 yield self._problem("no such member", start, end, self._similar_member(value, name))
+
+    def _is_assigned(self, path: tuple[tuple[Node, str], ...]) -> bool:
+        """Whether the member at the end of a path is the target of an assignment."""
+        for (around, _), (_, field) in reversed(list(pairwise(path[:-1]))):
+            place = f"{around.type}.{field}" if field else around.type
+            if place in self.rules.target_children:
+                return True
+            if place not in self.rules.pattern_children:
+                return False
+        return False
 
     def _value(self, path: tuple[tuple[Node, str], ...], node: Node) -> Value | None:
         """The value of an expression, if its type is certain."""
@@ -295,14 +322,18 @@ class _Check:
 
     @cached_property
     def _go_modules(self) -> tuple[str, ...]:
-        return tuple(f"{directory}go.mod" for directory in ("", *(f"{each}/" for each in upwards(directory_of(self.path)))))
+        return tuple(
+            f"{directory}go.mod" for directory in ("", *(f"{each}/" for each in upwards(directory_of(self.path))))
+        )
 
     def _has_entry(self, path: str, owner: str, name: str) -> bool:
         key = f"{owner}.{name}" if owner else name
-        return any(
-            table is not None and key in table.entries
-            for table in (self.graph.symbols(path), self.file.symbols(path) if path == self.path else None)
-        )
+        return any(key in table.entries for table in self._tables(path))
+
+    def _tables(self, path: str) -> list[SymbolTable]:
+        """The symbols of a file, of the file at the cursor also those below it."""
+        tables = (self.graph.symbols(path), self.file.symbols(path) if path == self.path else None)
+        return [table for table in tables if table is not None]
 
     def _occurs(self, path: str, name: str) -> bool:
         """Whether a file has a word, outside of the text."""
@@ -321,16 +352,17 @@ class _Check:
             return _only_similar(name, self.resolver.exports(value))
         found = set()
         for path, owner in self.resolver.mro(value.path, value.name).classes:
-            symbols = self.graph.symbols(path)
-            for key in symbols.entries if symbols is not None else ():
-                if key.startswith(f"{owner}.") and key.rpartition(".")[0] == owner:
-                    found.add(key[len(owner) + 1 :])
+            for symbols in self._tables(path):
+                found |= {key.rpartition(".")[2] for key in symbols.entries if key.rpartition(".")[0] == owner}
+            # The source states an attribute of an unknown value only where it is used.
+            source = self.source[: self.bound.start] if path == self.path else self.texts.get(path, b"")
+            found |= {word.decode("utf-8", "replace") for word in _own_attribute(self.language).findall(source)}
         return _only_similar(name, found)
 
     # Calls
 
     def _calls(self) -> Iterator[NameProblem]:
-        """Keywords that a callee does not take, and a wrong number of arguments, of calls with arguments in the text."""
+        """Keywords that callees do not take and wrong numbers of arguments, of calls with arguments in the text."""
         rules = self.rules.call_rules
         assert rules is not None
         seen = set()
@@ -383,13 +415,8 @@ class _Check:
         definition = self.graph.definition(target.path, target.qualified_name)
         if definition is None or definition.kind not in FUNCTION_KINDS:
             return None
-        symbols = self.graph.symbols(target.path)
-        if symbols is None or len(symbols.entries.get(target.qualified_name, ())) != 1:
+        if any(len(table.entries.get(target.qualified_name, ())) > 1 for table in self._tables(target.path)):
             return None  # several definitions of one name
-        if target.path == self.path and self.file.symbols(self.path) is not None:
-            table = self.file.symbols(self.path)
-            if table is not None and len(table.entries.get(target.qualified_name, ())) > 1:
-                return None
         header, decorators = self._header(target.path, definition)
         rules = self.rules.call_rules
         assert rules is not None
@@ -460,6 +487,13 @@ class _Check:
 @lru_cache(maxsize=64)
 def _split(source: bytes) -> tuple[bytes, ...]:
     return tuple(source.split(b"\n"))
+
+
+@lru_cache(maxsize=64)
+def _own_attribute(language: Language) -> re.Pattern[bytes]:
+    """Matches attributes of the object around a method."""
+    words = "|".join(language.own_object.split()) or "(?!)"
+    return re.compile(rf"\b(?:{words})\.(\w+)".encode())
 
 
 @lru_cache(maxsize=64)

@@ -101,9 +101,9 @@ def arguments_of(call: Node, language: Language) -> Arguments | None:
             is_open = True
         elif name is not None:
             keywords.append(((name.text or b"").decode("utf-8", "replace"), name.start_byte, name.end_byte))
-        elif child.type == "ERROR":
-            return None
-        elif rules.spreads_results and child.type in rules.call_kinds and listed.named_child_count == 1:
+        elif child.type == "ERROR" or (
+            rules.spreads_results and child.type in rules.call_kinds and listed.named_child_count == 1
+        ):
             return None
         elif "comment" not in child.type:
             n_positional += 1

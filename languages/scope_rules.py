@@ -1,7 +1,7 @@
 """Lexical scoping of one language, as kinds of syntax nodes: which nodes are scopes, and which names they declare.
 
-Owns the fields that `codegraph.bound_names` reads to tell whether a name is bound. A language without these rules has no
-such check. Knows no file and no resolved type.
+Owns the fields that `codegraph.bound_names` and `codegraph.name_check` read to tell whether a name is bound. Names of a
+language without these rules are not checked. Knows no file and no resolved type.
 """
 
 from __future__ import annotations
@@ -62,6 +62,8 @@ class ScopeRules:
     dynamic_members: str = ""  # members of a class or a module that may give it any other member
     open_members: str = ""  # pattern of members that every object has
     member_kinds: str = ""  # kinds of definitions whose members the source states, "" for none
+    targets: str = ""  # children that are targets of assignments
+    adds_members: bool = False  # an assignment may add a member to any object
     call_rules: CallRules | None = None
     has_markup: bool = False  # a name after "<" in lower case is that of an element
     outside_names: str = ""  # pattern of names that may come from an import outside of the repository
@@ -109,6 +111,10 @@ class ScopeRules:
     @cached_property
     def ignored_kinds(self) -> frozenset[str]:
         return frozenset(self.ignored.split())
+
+    @cached_property
+    def target_children(self) -> frozenset[str]:
+        return frozenset(self.targets.split())
 
     @cached_property
     def definition_kinds(self) -> frozenset[str]:

@@ -6,6 +6,7 @@ The grammar of JSX also parses plain JavaScript. TypeScript reuses these rules.
 from __future__ import annotations
 
 from collections.abc import Collection
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from ..declarations import SyntaxTable, readers_of
@@ -640,12 +641,14 @@ SCOPES = ScopeRules(
     " NamedNodeMap Attr CharacterData ShadowRoot MutationRecord ImageData ImageBitmap OffscreenCanvas Path2D"
     " CanvasRenderingContext2D CanvasImageSource ClipboardItem Clipboard DataTransfer DataTransferItem"
     " DataTransferItemList FileList FileReader FileSystemHandle FileSystemFileHandle FileSystemDirectoryHandle"
-    " FontFace FontFaceSet Geolocation GeolocationPosition GamepadButton Gamepad MediaStream MediaRecorder MediaQueryList"
+    " FontFace FontFaceSet Geolocation GeolocationPosition GamepadButton Gamepad MediaStream MediaRecorder"
+    " MediaQueryList"
     " PermissionStatus Plugin PushManager ReadableStreamDefaultController ReadableStreamDefaultReader"
     " ReadableStreamBYOBReader ReadableByteStreamController WritableStreamDefaultWriter WritableStreamDefaultController"
     " TransformStreamDefaultController CompressionStream DecompressionStream TextDecoderStream TextEncoderStream"
     " QueuingStrategy UnderlyingSource ServiceWorker ServiceWorkerGlobalScope ServiceWorkerContainer SharedWorker"
-    " StyleSheet StyleSheetList Touch TouchList TrustedHTML URLPattern ValidityState VisualViewport WebSocket WebSocketPair"
+    " StyleSheet StyleSheetList Touch TouchList TrustedHTML URLPattern ValidityState"
+    " VisualViewport WebSocket WebSocketPair"
     " XMLSerializer XPathResult Algorithm BigInt64Array BigUint64Array Float32Array Float64Array Int8Array Int16Array"
     " Int32Array Uint8ClampedArray Uint16Array Uint32Array Transferable WorkerGlobalScope DedicatedWorkerGlobalScope"
     " ExecutionContext Lambda navigation performance chrome browser ErrorEventHandler OnErrorEventHandler EventHandler"
@@ -658,8 +661,9 @@ SCOPES = ScopeRules(
     member_signs=r"(?<!\.)\.|\?\.|#",
     definitions="function_declaration generator_function_declaration class_declaration abstract_class_declaration",
     member_kinds="class enum interface",
-    open_members=r"__\w+__|constructor|prototype|name|length|toString|valueOf|hasOwnProperty|isPrototypeOf|toLocaleString"
-    r"|propertyIsEnumerable|call|apply|bind|caller|arguments|default",
+    targets="assignment_expression.left augmented_assignment_expression.left",
+    open_members=r"__\w+__|constructor|prototype|name|length|toString|valueOf|hasOwnProperty|isPrototypeOf"
+    r"|toLocaleString|propertyIsEnumerable|call|apply|bind|caller|arguments|default",
     call_rules=CallRules(
         frame="function f(%s) {}",
         parameters="formal_parameters",
@@ -691,7 +695,7 @@ LANGUAGES = (
         super_word="super",
         constructor="constructor",
         builtins=_BUILTINS,
-        scope_rules=SCOPES,
+        scope_rules=replace(SCOPES, adds_members=True),
         element_methods="at find findLast get pop shift",
         collection_methods="concat filter reverse slice sort splice toReversed toSorted values",
         has_interfaces=True,

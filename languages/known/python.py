@@ -18,8 +18,8 @@ from ..dotted import class_of_annotation
 from ..import_lines import PYTHON_IMPORTS
 from ..language import Language
 from ..lexer import Lexer, Open, Rule
-from ..scope_rules import CallRules, ScopeRules
 from ..lexical_rules import GOES_ON, line_comment
+from ..scope_rules import CallRules, ScopeRules
 from ..syntax import MODULE_SCOPE, NodeReader, ScopedChildren, SyntaxWalk, node_lines, note_error
 
 if TYPE_CHECKING:
@@ -400,6 +400,8 @@ _SCOPES = ScopeRules(
     member_signs=r"\.",
     definitions="function_definition class_definition",
     member_kinds="class",
+    targets="assignment.left augmented_assignment.left for_statement.left as_pattern_target",
+    adds_members=True,
     dynamic_members="__getattr__ __getattribute__ __slots__",
     open_members=r"__\w+__|mro|with_traceback|add_note",
     call_rules=CallRules(
