@@ -40,12 +40,14 @@ class Scope(NamedTuple):
 class Occurrence:
     """A plain name of a file: its range in bytes, whether it is declared there, and the scopes around it, inner last.
 
-    `path` has the nodes from the root to the name, with the field of each.
+    `is_checked` False: the syntax does not tell whether it is a name of code. `path` has the nodes from the root
+    to the name, with the field of each.
     """
 
     start: int
     end: int
     is_binding: bool
+    is_checked: bool
     scopes: tuple[Scope, ...]
     path: tuple[tuple[Node, str], ...]
 
@@ -163,37 +165,40 @@ class BoundNames:
         is_member = self._member.search(before.rstrip()) is not None
         if is_member and b"\n" not in before[len(before.rstrip()) :]:
             return None
-        path = self.path_to(start)
+        first = start + 1 if rules.has_sigil and source[start] == _DOLLAR else start
+        path = self.path_to(first)
         node, _ = path[-1]
-        if node.start_byte != start or node.end_byte != end or node.type not in rules.kinds:
+        if node.start_byte != first or node.end_byte != end or node.type not in rules.kinds:
             return None
         if is_member:  # the sign is on the line above, or in a comment
             left = node.prev_sibling or path[-2][0].prev_sibling
             if left is not None and self._member.search((left.text or b"")[-2:]) and "comment" not in left.type:
                 return None
         scopes: list[Scope] = []
-        is_binding, can_bind, is_own = node.type in rules.declared_kinds, True, True
+        is_binding, is_checked, can_bind, is_own = node.type in rules.declared_kinds, True, True, True
         for at in range(len(path) - 1, 0, -1):
             field = path[at][1]
             around = path[at - 1][0]
             kind = around.type
             if kind in rules.ignored_kinds:
-                return None
+                is_checked = False
             if field == "name" and around.child_by_field_name("alias") is not None:
                 return None  # a name of the imported module
             is_own = is_own and field in rules.own_name_fields
             if not is_binding and kind in rules.import_kinds:
                 is_binding = True
             elif not is_binding and can_bind:
-                place, anywhere = f"{kind}.{field}" if field else kind, f"{kind}.*"
-                if place in rules.key_children or anywhere in rules.key_children:
+                places = _places(around, path[at][0], kind, field, rules.positional_kinds)
+                if not rules.key_children.isdisjoint(places):
                     return None
-                is_binding = place in rules.binding_children or anywhere in rules.binding_children
-                can_bind = place in rules.pattern_children or anywhere in rules.pattern_children
+                if kind in rules.keyword_argument_kinds and _ASSIGNS.match(source, end) is not None:
+                    return None
+                is_binding = not rules.binding_children.isdisjoint(places)
+                can_bind = not rules.pattern_children.isdisjoint(places)
             if kind in rules.scope_kinds and not (is_binding and is_own):
                 is_object, is_late = kind in rules.object_scope_kinds, kind in rules.late_scope_kinds
                 scopes.append(Scope(around.start_byte, around.end_byte, is_object, is_late))
-        return Occurrence(start, end, is_binding, tuple(reversed(scopes)), path)
+        return Occurrence(start, end, is_binding, is_checked, tuple(reversed(scopes)), path)
 
     def path_to(self, start: int) -> tuple[tuple[Node, str], ...]:
         """The nodes from the root to the leaf at an offset, with the field of each."""
@@ -213,6 +218,18 @@ def _member_sign(rules: ScopeRules) -> re.Pattern[bytes]:
     return re.compile(rf"(?:{rules.member_signs})\Z".encode())
 
 
+def _places(around: Node, child: Node, kind: str, field: str, positional: frozenset[str]) -> tuple[str, ...]:
+    """The ways in which rules may write a child of a node."""
+    places = (f"{kind}.{field}" if field else kind, f"{kind}.*")
+    if kind not in positional:
+        return places
+    if around.named_child(0) == child:
+        return (*places, f"{kind}:first")
+    return (*places, f"{kind}:later", f"{kind}:second" if around.named_child(1) == child else "")
+
+
+_DOLLAR = ord("$")
+_ASSIGNS = re.compile(rb"[ \t]*=(?![=>~])")
 _DIGITS = b"0123456789"
 WORD_END = rb"(?![\w$\x80-\xff])"
 WORD_START = rb"(?<![\w$\x80-\xff])"

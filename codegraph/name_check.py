@@ -22,11 +22,11 @@ from .graph import CodeGraph
 from .modules import directory_of, upwards
 from .resolver import parse_dotted
 from .signatures import Signature, arguments_of, signature_of
-from .symbol_table import FUNCTION_KINDS, MODULE, STAR_IMPORTS, SymbolTable
+from .symbol_table import FUNCTION_KINDS, MODULE, STAR_IMPORTS, ImportedName, SymbolTable
 from .syntax import common_tree, parse_file
 from .time_limit import CpuTimeLimit, TimeLimitExceeded
 from .typed_resolver import TypedResolver
-from .values import CLASS_VALUE, INSTANCE_VALUE, MODULE_VALUE, SUPER_VALUE, Value
+from .values import CLASS_VALUE, INSTANCE_VALUE, MODULE_VALUE, OUTSIDE, OUTSIDE_VALUE, SUPER_VALUE, Value
 
 if TYPE_CHECKING:
     from tree_sitter import Node
@@ -94,7 +94,7 @@ def name_problems(
     the sources of the files of the graph; without them only plain names are checked.
     """
     rules = language.scope_rules
-    if rules is None or not text.strip() or len(prefix) + len(suffix) > MAX_LENGTH:
+    if rules is None or language.embedded is not None or not text.strip() or len(prefix) + len(suffix) > MAX_LENGTH:
         return ()
     try:
         tree = common_tree(path, f"{prefix}{text}{suffix}", language, CpuTimeLimit(LIMIT_S, samples=False))
@@ -133,7 +133,7 @@ class _Check:
 
     def problems(self) -> Iterator[NameProblem]:
         for name in self.bound.names:
-            if not name.is_binding and self._is_unbound(name):
+            if name.is_checked and not name.is_binding and self._is_unbound(name):
                 yield self._problem("not bound", name.start, name.end, self._similar_name(name))
         yield from self._defined_again()
         if self.texts and self.graph.symbols(self.path) is not None:
@@ -162,6 +162,8 @@ class _Check:
             return False
         if rules.outside_names and re.fullmatch(rules.outside_names, spelled):
             return False
+        if rules.checked and not re.fullmatch(rules.checked, spelled):
+            return False
         if spelled in _keywords(language.name) or spelled in f"{language.own_object} {language.own_class}".split():
             return False
         before = self.source[name.start - 1 : name.start]
@@ -169,12 +171,75 @@ class _Check:
             return False
         if name.path[-2][0].type == "ERROR" or name.node.is_missing:
             return False
-        return not self.bound.is_bound(name) and not self._is_known_elsewhere(spelled)
+        if self.bound.is_bound(name) or self._is_known_elsewhere(name, spelled):
+            return False
+        if self._may_be_outside(name, spelled):
+            # Then only a local name of other scopes is known to be none.
+            marks = rules.attribute_marks
+            is_attribute = marks and re.search(rf"[{marks}]{re.escape(spelled)}\b".encode(), self.source)
+            return self.bound.is_local_elsewhere(name) and not is_attribute
+        return True
 
-    def _is_known_elsewhere(self, name: str) -> bool:
+    def _may_be_outside(self, name: Occurrence, spelled: str) -> bool:
+        """Whether code outside of the repository may bind a name that the file does not bind."""
+        rules, source = self.rules, self.source
+        if rules.is_open or (rules.open_files and re.search(rules.open_files, self.path) is not None):
+            return True
+        if rules.open_macros and self._is_macro_argument(name):
+            return True
+        after = source[name.end : name.end + 2].lstrip()
+        is_type = spelled[:1].isupper() or name.node.type == "type_identifier" or after.startswith(b"::")
+        if rules.open_types and is_type:
+            return True
+        if rules.open_calls and (after[:1] in (b"(", b"{", b"<", b"!") or _CALLED.match(source, name.end) is not None):
+            return True
+        if rules.open_stars and self._has_foreign_stars:
+            return True
+        return any(node.type in rules.open_lambda_kinds for node, _ in name.path)
+
+    def _is_macro_argument(self, name: Occurrence) -> bool:
+        for node, _ in name.path:
+            function = node.child_by_field_name("function") if node.type == "call_expression" else None
+            if function is not None and function.end_byte < name.start:
+                called = (function.text or b"").decode("utf-8", "replace")
+                value = self.resolver.name(self.path, MODULE, called) if called.isidentifier() else None
+                definition = self.graph.definition(value.path, value.name) if value is not None else None
+                if definition is not None and definition.kind == "macro":
+                    return True
+        return False
+
+    @cached_property
+    def _has_foreign_stars(self) -> bool:
+        symbols = self.graph.symbols(self.path)
+        items = symbols.entries.get(STAR_IMPORTS, ()) if symbols is not None else ()
+        modules = [each.module for each in items if isinstance(each, ImportedName)]
+        return any(self.resolver.declared(self.path, module) is None for module in modules)
+
+    def _is_member_around(self, name: Occurrence, spelled: str) -> bool:
+        """Whether the classes around a name may have it as a member that needs no receiver."""
+        if not self.language.has_implicit_object:
+            return False
+        within = self._within(name.path)
+        while within:
+            around = self.resolver.object_around(self.path, within)
+            if around is not None:
+                for path, owner in self.resolver.mro(around.path, around.name).classes:
+                    if self._has_entry(path, owner, spelled) or (path != self.path and self._occurs(path, spelled)):
+                        return True
+                if self.resolver.member(around, spelled) not in (None, OUTSIDE):
+                    return True
+            within = within.rpartition(".")[0]
+        return False
+
+    def _is_known_elsewhere(self, occurrence: Occurrence, name: str) -> bool:
         """Whether another file may bind the name here."""
         resolver = self.resolver
-        if resolver.has_outside_stars(self.path) or resolver.name(self.path, MODULE, name) is not None:
+        if resolver.has_outside_stars(self.path) and self.language.package_style != "declared":
+            return True
+        value = resolver.name(self.path, MODULE, name)
+        if value is not None and not (self.language.declares_all and value.kind == OUTSIDE_VALUE):
+            return True
+        if self._is_member_around(occurrence, name):
             return True
         symbols = self.graph.symbols(self.path)
         if symbols is None or not symbols.package_key:
@@ -534,4 +599,5 @@ def _one_slip(a: str, b: str) -> bool:
     return a[1:] == b or a == b[1:] or a[1:] == b[1:] or (a[:2] == b[1::-1] and a[2:] == b[2:])
 
 
+_CALLED = re.compile(rb"\s*[({]|\s*<[\w\s,.<>?\[\]]*>\s*\(")
 _NAME = re.compile(rb"[A-Za-z_$\x80-\xff][\w$\x80-\xff]*")

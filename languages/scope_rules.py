@@ -42,7 +42,8 @@ class CallRules:
 class ScopeRules:
     """How a language binds plain names. Texts list words separated by spaces.
 
-    A child of a node is written as "kind.field", a child without a field as "kind", any child as "kind.*".
+    A child of a node is written as "kind.field", a child without a field as "kind", any child as "kind.*", the first,
+    the second and all but the first of the named children as "kind:first", "kind:second" and "kind:later".
     """
 
     names: str = "identifier"  # kinds of the leaves that are names
@@ -56,6 +57,17 @@ class ScopeRules:
     imports: str = ""  # kinds of nodes in which every name is declared
     keys: str = ""  # children that are labels, keys, keywords and the like
     ignored: str = ""  # kinds of nodes in which no name is checked
+    keyword_arguments: str = ""  # kinds of arguments whose first name is a keyword if "=" follows it
+    checked: str = ""  # pattern of the names that are checked, "" for all
+    has_sigil: bool = False  # "$" belongs to the names of variables and not to the leaf
+    open_calls: bool = False  # what is called may come from outside without an import of its own
+    open_types: bool = False  # so may a name with a capital, or before "::"
+    open_stars: bool = False  # a star import of an unknown package may bring any name
+    open_lambdas: str = ""  # kinds of lambdas that may have an object whose members need no receiver
+    open_macros: bool = False  # so may the arguments of a macro
+    open_files: str = ""  # pattern of paths of files in which any name may come from outside
+    is_open: bool = False  # any name may come from outside
+    attribute_marks: str = ""  # characters before a name that make it the name of a method: ":name", "@name"
     predefined: str = ""  # names that every file knows, beside those of `builtins`
     member_signs: str = r"(?<!\.)\.|->|::|\?\."  # pattern of the text before the name of a member
     definitions: str = ""  # kinds of nodes with a field `name` of which a scope has at most one of a name
@@ -99,6 +111,20 @@ class ScopeRules:
     @cached_property
     def pattern_children(self) -> frozenset[str]:
         return frozenset(self.patterns.split())
+
+    @cached_property
+    def positional_kinds(self) -> frozenset[str]:
+        """The kinds of nodes of which rules distinguish the first child."""
+        children = (*self.binding_children, *self.pattern_children, *self.key_children)
+        return frozenset(child.partition(":")[0] for child in children if ":" in child)
+
+    @cached_property
+    def keyword_argument_kinds(self) -> frozenset[str]:
+        return frozenset(self.keyword_arguments.split())
+
+    @cached_property
+    def open_lambda_kinds(self) -> frozenset[str]:
+        return frozenset(self.open_lambdas.split())
 
     @cached_property
     def import_kinds(self) -> frozenset[str]:
