@@ -168,7 +168,7 @@ class ModuleLookup(Lookup):
                 found.append(files[0] if files and not files[0].endswith("/") else "")
         return found
 
-    def _has_outside_stars(self, path: str) -> bool:
+    def has_outside_stars(self, path: str) -> bool:
         symbols = self.symbols(path)
         if symbols is None or STAR_IMPORTS not in symbols.entries:
             return False

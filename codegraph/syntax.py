@@ -16,7 +16,7 @@ from contextlib import suppress
 from functools import cache
 
 import numpy as np
-from tree_sitter import Parser, Point, Tree
+from tree_sitter import Node, Parser, Point, Tree
 
 from ..languages import LANGUAGES, Language, grammar, language_of
 from ..languages.syntax import NodeReader
@@ -99,7 +99,7 @@ class SyntaxTree:
         recovery of an incremental parse sometimes differs (in 1 of 1,000 edits that break a file). Raises
         TimeLimitExceeded.
         """
-        tree = self._reparsed(new_text, limit, changed)
+        tree = self.reparsed(new_text, limit, changed)
         if tree._tree is not None and tree._tree.root_node.has_error:
             return SyntaxTree.parse(self.path, new_text, limit, language=self.language)
         return tree
@@ -131,6 +131,18 @@ class SyntaxTree:
         """Whether the grammar could not read all of it; False without a grammar."""
         return self._tree is not None and self._tree.root_node.has_error
 
+    @property
+    def root(self) -> Node:
+        """The root of the syntax tree. Raises ValueError without a grammar."""
+        if self._tree is None:
+            raise ValueError(f"no grammar reads {self.path}")
+        return self._tree.root_node
+
+    @property
+    def source(self) -> bytes:
+        """What the grammar reads: the text in UTF-8, blank where the grammar reads nothing."""
+        return self._source
+
     def kinds_at(self, offset: int) -> tuple[str, ...]:
         """The kinds of the nodes that contain the character at an offset, innermost first; empty without a grammar."""
         if self._tree is None:
@@ -143,10 +155,13 @@ class SyntaxTree:
             kinds.append(node.type)
         return tuple(reversed(kinds))
 
-    def _reparsed(
+    def reparsed(
         self, new_text: str, limit: CpuTimeLimit | None = None, changed: tuple[int, int, int] | None = None
     ) -> SyntaxTree:
-        """The tree of another text, by an incremental parse with the differing part as the only edit."""
+        """The tree of another text, by an incremental parse with the differing part as the only edit.
+
+        Like `edited`, but the recovery of errors may differ from that of a parse from scratch.
+        """
         old, new = self._source, _source(self.language, new_text)
         if self._tree is None:
             return SyntaxTree(self.path, new_text, self.language, new, None)
@@ -168,9 +183,35 @@ class SyntaxTree:
         return SyntaxTree(self.path, new_text, self.language, new, _parse(self.language, new, limit, edited))
 
 
+def common_tree(path: str, text: str, language: Language, limit: CpuTimeLimit) -> SyntaxTree:
+    """The syntax tree of a text that resembles the last one of its file, of which unchanged parts are not parsed again.
+
+    For several texts at one cursor. The recovery of errors may differ from that of a parse from scratch. Raises
+    TimeLimitExceeded.
+    """
+    last = _LAST_TREES.get(path)
+    if last is not None and last.language is language and last.text == text:
+        return last
+    source = _source(language, text)
+    _check_samples(language, _unchecked_part(path, source))
+    _note_checked(path, source)
+    if last is None or last.language is not language:
+        tree = SyntaxTree.parse(path, text, limit, language=language)
+    else:
+        tree = last.reparsed(text, limit)
+    with _CHECKED_LOCK:
+        _LAST_TREES[path] = tree
+        if len(_LAST_TREES) > MAX_CHECKED_TEXTS:
+            del _LAST_TREES[next(iter(_LAST_TREES))]
+    return tree
+
+
 TOO_SLOW = "the grammar took too long and was stopped"
 
 _CHECKED_LOCK = threading.Lock()
+_LAST_TREES: dict[str, SyntaxTree] = {}
+"""By path, the last tree of `common_tree`."""
+
 _CHECKED: dict[str, bytes] = {}
 """By path, the last source that `parse_file` found harmless: of the next one only what changed is sampled."""
 

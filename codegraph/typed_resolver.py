@@ -217,7 +217,7 @@ class TypedResolver(NameLookup):
         """Whether a name may come from elsewhere without an import of its own in this file."""
         if rules.shares_directory or self._is_bound(path, within, name):
             return False  # all names of a package are known
-        return rules.has_globals or self._has_outside_stars(path)
+        return rules.has_globals or self.has_outside_stars(path)
 
     def _bodies(self, targets: list[Resolution]) -> list[Resolution]:
         """The targets; a method that is declared at one place and defined at another counts once."""

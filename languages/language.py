@@ -15,6 +15,7 @@ from typing import Literal
 from .embedded import ScriptBlocks
 from .lexer import Lexer
 from .name_rules import NameRules
+from .scope_rules import ScopeRules
 from .syntax import NodeReader
 
 BlockStyle = Literal["", "indentation", "braces", "end"]
@@ -63,6 +64,7 @@ class Language(NameRules):
     # Syntax tree. The rules of name resolution are those of `NameRules`.
     grammar: tuple[str, str] | None = None  # module of the tree-sitter wheel, and its function that returns the grammar
     readers: Mapping[str, NodeReader] = field(default_factory=dict)  # reader of each kind of syntax node
+    scope_rules: ScopeRules | None = None  # None: names of a text are not checked
     embedded: ScriptBlocks | None = None  # the part of a file that the grammar reads, None for all of it
     source_filter: Callable[[bytes], bytes] | None = None  # blanks what the grammar cannot read; keeps all offsets
 

@@ -25,6 +25,7 @@ from ..import_lines import C_INCLUDES
 from ..language import Language
 from ..lexer import Lexer
 from ..lexical_rules import CHARACTER, SLASH_COMMENTS, SLASH_MARKS, SLASHES, quoted
+from ..scope_rules import ScopeRules
 from ..syntax import NodeReader
 
 LEXER = Lexer((*SLASH_COMMENTS, *quoted('"'), CHARACTER), signs="/\"'", comment_marks=SLASH_MARKS)
@@ -60,6 +61,37 @@ CPP_READERS: dict[str, NodeReader] = {
 TEST_PATH = r"(?:^|/)(?:tests?|testing)/|_test\.(?:cc|cpp|c)$"
 _BUILTINS = "NULL abort assert calloc errno exit fclose fopen fprintf free malloc memcpy memset printf realloc strlen"
 
+_SCOPES = ScopeRules(
+    names="identifier type_identifier field_identifier namespace_identifier",
+    scopes="function_definition compound_statement for_statement for_range_loop catch_clause lambda_expression"
+    " if_statement while_statement switch_statement",
+    object_scopes="field_declaration_list",
+    own_names="declarator name",
+    bindings="parameter_declaration.declarator optional_parameter_declaration.declarator init_declarator.declarator"
+    " declaration.declarator field_declaration.declarator function_declarator.declarator for_range_loop.declarator"
+    " variadic_parameter_declaration.declarator structured_binding_declarator lambda_capture_initializer.left"
+    " type_parameter_declaration optional_type_parameter_declaration.name variadic_type_parameter_declaration"
+    " class_specifier.name struct_specifier.name union_specifier.name enum_specifier.name enumerator.name"
+    " namespace_definition.name namespace_alias_definition.name alias_declaration.name type_definition.declarator"
+    " preproc_def.name preproc_function_def.name preproc_params concept_definition.name friend_declaration"
+    " type_parameter_declaration.name template_template_parameter_declaration",
+    patterns="pointer_declarator.declarator reference_declarator array_declarator.declarator parenthesized_declarator"
+    " variadic_declarator attributed_declarator structured_binding_declarator qualified_identifier.name"
+    " function_declarator.declarator template_function.name destructor_name",
+    imports="using_declaration",
+    keys="field_initializer field_designator goto_statement labeled_statement",
+    ignored="preproc_arg preproc_directive attribute_specifier attribute_declaration preproc_if preproc_elif",
+    predefined="stdin stdout stderr errno environ optarg optind opterr optopt nullptr this std NULL true false bool"
+    " size_t ssize_t va_args __func__ __FILE__ __LINE__ __VA_ARGS__ __FUNCTION__ defined final override main"
+    " ptrdiff_t signed unsigned environ",
+    checked="[a-z_]\\w*",
+    outside_names=r"__\w+|\w+_t|std\w*|k[A-Z]\w*",
+    open_macros=True,
+    open_calls=True,
+    open_types=True,
+    member_signs=r"(?<!\.)\.|->|::|#",
+)
+
 LANGUAGES = (
     Language(
         "c",
@@ -81,5 +113,6 @@ LANGUAGES = (
         own_object="",
         index_method="operator[]",
         builtins=_BUILTINS,
+        scope_rules=_SCOPES,
     ),
 )

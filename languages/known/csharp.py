@@ -27,6 +27,7 @@ from ..language import Language
 from ..lexer import Lexer, Open, Rule
 from ..lexical_rules import CHARACTER, SLASH_COMMENTS, SLASH_MARKS, SLASHES, quoted
 from ..nodes import define_named, spelled
+from ..scope_rules import ScopeRules
 from ..syntax import MODULE_SCOPE, NodeReader, SyntaxWalk
 
 if TYPE_CHECKING:
@@ -299,6 +300,34 @@ _COLLECTION_METHODS = (
     " ToArrayAsync ToHashSet ToImmutableArray ToImmutableList ToList ToListAsync Union Where"
 )
 
+_SCOPES = ScopeRules(
+    names="identifier implicit_parameter",
+    scopes="method_declaration constructor_declaration destructor_declaration operator_declaration indexer_declaration"
+    " lambda_expression anonymous_method_expression local_function_statement block for_statement foreach_statement"
+    " using_statement catch_clause switch_section switch_expression_arm query_expression class_declaration"
+    " interface_declaration struct_declaration record_declaration delegate_declaration accessor_declaration",
+    object_scopes="declaration_list",
+    bindings="parameter.name type_parameter.name variable_declarator.name tuple_pattern.name foreach_statement.left"
+    " catch_declaration.name declaration_pattern.name recursive_pattern.name declaration_expression.name"
+    " from_clause.name let_clause:first join_clause:first"
+    " local_function_statement.name method_declaration.name constructor_declaration.name property_declaration.name"
+    " class_declaration.name interface_declaration.name struct_declaration.name record_declaration.name"
+    " enum_declaration.name enum_member_declaration.name delegate_declaration.name event_declaration.name"
+    " parameter_list.name var_pattern.name parenthesized_variable_designation.name namespace_declaration.name"
+    " lambda_expression.parameters list_pattern.name tuple_element.name join_into_clause:first",
+    patterns="tuple_pattern qualified_name assignment_expression.left",
+    declared="implicit_parameter",
+    imports="using_directive extern_alias_directive file_scoped_namespace_declaration",
+    keys="argument.name goto_statement labeled_statement subpattern:first"
+    " attribute_argument.name initializer_expression with_initializer anonymous_object_creation_expression"
+    " attribute.name",
+    predefined="var value nameof dynamic nint nuint notnull unmanaged field when where select from global _ await async"
+    " yield partial get set init add remove args",
+    open_calls=True,
+    open_types=True,
+    member_signs=r"(?<!\.)\.|::|\?\.|->",
+)
+
 LANGUAGES = (
     Language(
         "csharp",
@@ -324,6 +353,7 @@ LANGUAGES = (
         super_word="base",
         call_method="Invoke",
         builtins=_BUILTINS,
+        scope_rules=_SCOPES,
         element_methods=_ELEMENT_METHODS,
         collection_methods=_COLLECTION_METHODS,
         identity_methods="AsTask ConfigureAwait GetAwaiter GetResult Result Value",

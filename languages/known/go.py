@@ -26,6 +26,7 @@ from ..language import Language
 from ..lexer import Lexer, Open, Rule
 from ..lexical_rules import CHARACTER, SLASH_COMMENTS, SLASH_MARKS, SLASHES, quoted
 from ..nodes import define_named, first_child, unquoted
+from ..scope_rules import CallRules, ScopeRules
 from ..syntax import MODULE_SCOPE, SyntaxWalk
 
 if TYPE_CHECKING:
@@ -170,6 +171,29 @@ _BUILTINS = (
 )
 """Names of the universe block."""
 
+_SCOPES = ScopeRules(
+    names="identifier type_identifier package_identifier",
+    scopes="function_declaration method_declaration func_literal block if_statement for_statement"
+    " expression_switch_statement type_switch_statement select_statement expression_case default_case type_case"
+    " communication_case type_spec function_type method_elem",
+    bindings="function_declaration.name type_spec.name type_alias.name parameter_declaration.name"
+    " variadic_parameter_declaration.name type_parameter_declaration.name short_var_declaration.left range_clause.left"
+    " var_spec.name const_spec.name type_switch_statement.alias receive_statement.left",
+    patterns="expression_list literal_element",
+    imports="import_declaration package_clause",
+    keys="keyed_element.key labeled_statement.label field_declaration.name",
+    predefined="_ C iota",
+    member_signs=r"(?<!\.)\.",
+    definitions="function_declaration type_spec",
+    member_kinds="struct interface type class",
+    call_rules=CallRules(
+        frame="package p\nfunc f(%s) {}",
+        parameters="parameter_list",
+        rest="variadic_parameter_declaration variadic_argument",
+        spreads_results=True,
+    ),
+)
+
 LANGUAGES = (
     Language(
         "go",
@@ -187,6 +211,7 @@ LANGUAGES = (
         test_ending="_test.go",
         own_object="",
         builtins=_BUILTINS,
+        scope_rules=_SCOPES,
         has_method_sets=True,
     ),
 )

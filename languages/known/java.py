@@ -28,6 +28,7 @@ from ..language import Language
 from ..lexer import Lexer, Open, Rule
 from ..lexical_rules import CHARACTER, SLASH_COMMENTS, SLASH_MARKS, SLASHES, quoted
 from ..nodes import define_named, first_child
+from ..scope_rules import ScopeRules
 from ..syntax import MODULE_SCOPE, NodeReader, ScopedChildren, SyntaxWalk
 
 if TYPE_CHECKING:
@@ -230,6 +231,26 @@ _IDENTITY_METHODS = (
 )
 """Methods of the standard types whose texts are those of the values that they hold."""
 
+_SCOPES = ScopeRules(
+    names="identifier type_identifier",
+    scopes="method_declaration constructor_declaration compact_constructor_declaration lambda_expression block"
+    " for_statement enhanced_for_statement catch_clause try_with_resources_statement switch_block_statement_group"
+    " switch_rule class_declaration interface_declaration record_declaration enum_declaration",
+    object_scopes="class_body interface_body enum_body annotation_type_body",
+    bindings="variable_declarator.name formal_parameter.name catch_formal_parameter.name enhanced_for_statement.name"
+    " resource.name lambda_expression.parameters inferred_parameters class_declaration.name interface_declaration.name"
+    " enum_declaration.name record_declaration.name annotation_type_declaration.name method_declaration.name"
+    " constructor_declaration.name compact_constructor_declaration.name enum_constant.name type_parameter type_pattern"
+    " instanceof_expression.name record_pattern_component annotation_type_element_declaration.name",
+    imports="import_declaration package_declaration",
+    keys="labeled_statement break_statement continue_statement element_value_pair.key",
+    definitions="class_declaration interface_declaration enum_declaration record_declaration",
+    predefined="var record yield sealed permits length",
+    open_calls=True,
+    open_types=True,
+    member_signs=r"(?<!\.)\.|::|@",
+)
+
 LANGUAGES = (
     Language(
         "java",
@@ -250,6 +271,7 @@ LANGUAGES = (
         has_function_names=True,
         super_word="super",
         builtins=_BUILTINS,
+        scope_rules=_SCOPES,
         element_methods=_ELEMENT_METHODS,
         collection_methods=_COLLECTION_METHODS,
         identity_methods=_IDENTITY_METHODS,

@@ -6,6 +6,7 @@ The grammar of JSX also parses plain JavaScript. TypeScript reuses these rules.
 from __future__ import annotations
 
 from collections.abc import Collection
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from ..declarations import SyntaxTable, readers_of
@@ -14,6 +15,7 @@ from ..language import Language
 from ..lexer import Lexer, Rule
 from ..lexical_rules import NOT_AN_APOSTROPHE, SLASH_COMMENTS, SLASH_MARKS, SLASHES, quoted
 from ..nodes import base_types, define_named, first_child, spelled, unquoted
+from ..scope_rules import CallRules, ScopeRules
 from ..syntax import MODULE_SCOPE, NodeReader, SyntaxWalk
 from ..web.bindings import (
     FUNCTION_VALUES,
@@ -591,6 +593,85 @@ _BUILTINS = (
 )
 """Global names of browsers, Node.js and the usual test runners."""
 
+SCOPES = ScopeRules(
+    names="identifier type_identifier shorthand_property_identifier",
+    scopes="function_declaration function_expression arrow_function method_definition generator_function"
+    " generator_function_declaration statement_block class_declaration class abstract_class_declaration catch_clause"
+    " for_statement for_in_statement interface_declaration type_alias_declaration function_type constructor_type"
+    " method_signature abstract_method_signature construct_signature call_signature function_signature object_type"
+    " conditional_type switch_body internal_module module",
+    bindings="variable_declarator.name function_declaration.name generator_function_declaration.name"
+    " function_expression.name generator_function.name class_declaration.name class.name"
+    " abstract_class_declaration.name interface_declaration.name type_alias_declaration.name enum_declaration.name"
+    " function_signature.name required_parameter.pattern required_parameter.name optional_parameter.pattern"
+    " arrow_function.parameter catch_clause.parameter for_in_statement.left formal_parameters type_parameter.name"
+    " mapped_type_clause.name internal_module.name module.name infer_type index_signature.name type_predicate.name"
+    " import_alias rest_pattern",
+    patterns="object_pattern array_pattern pair_pattern.value assignment_pattern.left object_assignment_pattern.left"
+    " rest_pattern",
+    declared="shorthand_property_identifier_pattern",
+    imports="import_clause import_require_clause namespace_export export_clause",
+    has_markup=True,
+    keys="export_specifier.alias jsx_attribute labeled_tuple_type.name namespace_export meta_property",
+    ignored="jsx_attribute_name jsx_namespace_name",
+    predefined="arguments async await undefined NaN any unknown never object string number boolean symbol bigint void"
+    " this intrinsic asserts Partial Required Readonly Record Pick Omit Exclude Extract NonNullable Parameters"
+    " ConstructorParameters ReturnType InstanceType ThisParameterType OmitThisParameter ThisType Uppercase Lowercase"
+    " Capitalize Uncapitalize Awaited NoInfer PropertyKey PropertyDescriptor PropertyDescriptorMap TemplateStringsArray"
+    " ArrayLike Iterable IterableIterator Iterator IteratorResult IteratorReturnResult IteratorYieldResult Generator"
+    " AsyncGenerator AsyncIterable AsyncIterator AsyncIterableIterator AsyncGeneratorFunction GeneratorFunction"
+    " PromiseLike PromiseSettledResult PromiseFulfilledResult PromiseRejectedResult PromiseConstructor"
+    " ReadonlyArray ReadonlyMap ReadonlySet ConcatArray RegExpMatchArray RegExpExecArray CallableFunction"
+    " NewableFunction ClassDecorator MethodDecorator PropertyDecorator ParameterDecorator NodeJS JSX React WebAssembly"
+    " Atomics SharedArrayBuffer FinalizationRegistry Iterator EvalError SuppressedError DisposableStack"
+    " AsyncDisposableStack Temporal encodeURI decodeURI __dirname __filename __proto__ exports require module"
+    " process define Bun Deno global assert suite before after context beforeEach afterEach xit xdescribe fdescribe fit"
+    " jasmine cy Cypress sinon chai mocha vitest expectTypeOf assertType bench $ jQuery _ angular importScripts"
+    " postMessage addEventListener removeEventListener dispatchEvent getComputedStyle matchMedia requestIdleCallback"
+    " cancelIdleCallback getSelection confirm prompt open close focus blur print scroll scrollTo scrollBy stop find"
+    " innerWidth innerHeight outerWidth outerHeight devicePixelRatio screen parent top frames opener name status origin"
+    " event caches indexedDB customElements isSecureContext reportError clearImmediate"
+    " Image Audio Option Text Comment Range Selection Storage Window Document DocumentFragment Location History"
+    " Navigator Screen Console Crypto CryptoKey SubtleCrypto Performance BroadcastChannel ByteLengthQueuingStrategy"
+    " CountQueuingStrategy Cache CacheStorage Client Clients DOMException DOMParser DOMRect DOMRectReadOnly DOMPoint"
+    " DOMMatrix DOMTokenList DOMStringMap DOMImplementation EventSource ExtendableEvent FetchEvent Headers HeadersInit"
+    " BodyInit RequestInit RequestInfo RequestCredentials RequestMode RequestCache RequestRedirect ReferrerPolicy"
+    " ResponseInit ResponseType BufferSource BlobPart BlobPropertyBag EventListener EventListenerOrEventListenerObject"
+    " AddEventListenerOptions EventListenerOptions EventInit MessagePort Notification NodeList NodeListOf NodeFilter"
+    " NamedNodeMap Attr CharacterData ShadowRoot MutationRecord ImageData ImageBitmap OffscreenCanvas Path2D"
+    " CanvasRenderingContext2D CanvasImageSource ClipboardItem Clipboard DataTransfer DataTransferItem"
+    " DataTransferItemList FileList FileReader FileSystemHandle FileSystemFileHandle FileSystemDirectoryHandle"
+    " FontFace FontFaceSet Geolocation GeolocationPosition GamepadButton Gamepad MediaStream MediaRecorder"
+    " MediaQueryList"
+    " PermissionStatus Plugin PushManager ReadableStreamDefaultController ReadableStreamDefaultReader"
+    " ReadableStreamBYOBReader ReadableByteStreamController WritableStreamDefaultWriter WritableStreamDefaultController"
+    " TransformStreamDefaultController CompressionStream DecompressionStream TextDecoderStream TextEncoderStream"
+    " QueuingStrategy UnderlyingSource ServiceWorker ServiceWorkerGlobalScope ServiceWorkerContainer SharedWorker"
+    " StyleSheet StyleSheetList Touch TouchList TrustedHTML URLPattern ValidityState"
+    " VisualViewport WebSocket WebSocketPair"
+    " XMLSerializer XPathResult Algorithm BigInt64Array BigUint64Array Float32Array Float64Array Int8Array Int16Array"
+    " Int32Array Uint8ClampedArray Uint16Array Uint32Array Transferable WorkerGlobalScope DedicatedWorkerGlobalScope"
+    " ExecutionContext Lambda navigation performance chrome browser ErrorEventHandler OnErrorEventHandler EventHandler"
+    " GlobalEventHandlers HTMLElementTagNameMap SVGElementTagNameMap HTMLCollection HTMLCollectionOf ElementRef"
+    " ErrorOptions StructuredSerializeOptions ImportMeta ImportMetaEnv ImportAttributes KeyframeEffect Animation"
+    " AnimationTimeline ScrollBehavior ScrollIntoViewOptions FrameRequestCallback IdleRequestCallback IdleDeadline"
+    " FormDataEntryValue BinaryType EndingType DOMHighResTimeStamp Ping VoidFunction CSS Console ToggleEvent",
+    outside_names=r"(?:HTML|SVG|CSS|WebGL|GPU|RTC|IDB|Intl|Media|Audio|Mutation|Intersection|Resize|Performance|File"
+    r"System)[A-Z]\w*|[A-Z]\w*(?:Event|EventMap|EventInit|Observer|Element)",
+    member_signs=r"(?<!\.)\.|\?\.|#",
+    definitions="function_declaration generator_function_declaration class_declaration abstract_class_declaration",
+    member_kinds="class enum interface",
+    targets="assignment_expression.left augmented_assignment_expression.left",
+    open_members=r"__\w+__|constructor|prototype|name|length|toString|valueOf|hasOwnProperty|isPrototypeOf"
+    r"|toLocaleString|propertyIsEnumerable|call|apply|bind|caller|arguments|default",
+    call_rules=CallRules(
+        frame="function f(%s) {}",
+        parameters="formal_parameters",
+        rest="rest_pattern spread_element",
+        optional="optional_parameter assignment_pattern",
+    ),
+)
+"""The rules of TypeScript too."""
 
 LANGUAGES = (
     Language(
@@ -614,6 +695,7 @@ LANGUAGES = (
         super_word="super",
         constructor="constructor",
         builtins=_BUILTINS,
+        scope_rules=replace(SCOPES, adds_members=True),
         element_methods="at find findLast get pop shift",
         collection_methods="concat filter reverse slice sort splice toReversed toSorted values",
         has_interfaces=True,

@@ -25,6 +25,7 @@ from ..kotlin.values import adds_lambda, expression_text, generic_call, parts_of
 from ..language import Language
 from ..lexer import Lexer, Open, Rule
 from ..lexical_rules import CHARACTER, SLASH_MARKS, SLASHES, block_comment, line_comment, quoted
+from ..scope_rules import ScopeRules
 from ..syntax import MODULE_SCOPE, SyntaxWalk, node_lines
 from ..unclosed import closed
 
@@ -336,6 +337,28 @@ _COLLECTION_METHODS = (
     " toSet toSortedSet toTypedArray values withIndex"
 )
 
+_SCOPES = ScopeRules(
+    names="identifier",
+    scopes="function_declaration anonymous_function lambda_literal annotated_lambda block for_statement catch_block"
+    " when_expression class_declaration object_declaration secondary_constructor getter setter type_alias"
+    " anonymous_initializer",
+    object_scopes="class_body enum_class_body",
+    bindings="class_parameter parameter variable_declaration catch_block type_parameter enum_entry"
+    " function_declaration.name class_declaration.name object_declaration.name companion_object.name type_alias.type",
+    imports="import package_header",
+    keys="infix_expression:second return_expression.label label labeled_expression this_expression super_expression",
+    keyword_arguments="value_argument",
+    predefined="it field value this super null true false continue break return throw",
+    definitions="class_declaration object_declaration",
+    own_names="name type",
+    open_files=r"\.kts\Z",
+    open_calls=True,
+    open_types=True,
+    open_stars=True,
+    open_lambdas="lambda_literal annotated_lambda",
+    member_signs=r"(?<!\.)\.|::|\?\.|@",
+)
+
 LANGUAGES = (
     Language(
         "kotlin",
@@ -360,6 +383,7 @@ LANGUAGES = (
         super_word="super",
         call_method="invoke",
         builtins=_BUILTINS,
+        scope_rules=_SCOPES,
         element_methods=_ELEMENT_METHODS,
         collection_methods=_COLLECTION_METHODS,
         identity_methods="await getOrThrow orElseThrow",

@@ -20,6 +20,7 @@ from ..lua.bindings import (
     read_for,
     read_return,
 )
+from ..scope_rules import ScopeRules
 from ..syntax import ScopedChildren, SyntaxWalk, node_lines, note_error
 
 if TYPE_CHECKING:
@@ -129,6 +130,15 @@ _BUILTINS = (
     " write"
 )
 
+_SCOPES = ScopeRules(
+    scopes="function_declaration function_definition block for_statement do_statement while_statement",
+    bindings="variable_list.name parameters.name function_declaration.name for_numeric_clause.name",
+    patterns="variable_list",
+    keys="goto_statement label_statement attribute field.name",
+    predefined="_ENV _G _VERSION arg self bit32 utf8 jit bit love vim ngx",
+    member_signs=r"(?<!\.)\.|:",
+)
+
 LANGUAGES = (
     Language(
         "lua",
@@ -149,6 +159,7 @@ LANGUAGES = (
         own_object="self",
         new_method="new",
         builtins=_BUILTINS,
+        scope_rules=_SCOPES,
         has_globals=True,
     ),
 )

@@ -27,6 +27,7 @@ from ..php.bindings import (
 from ..php.errors import read_error
 from ..php.types import OUTSIDE, Doc, name_text, type_text
 from ..php.values import callee_text, created_class
+from ..scope_rules import ScopeRules
 from ..syntax import NodeReader, SyntaxWalk
 
 if TYPE_CHECKING:
@@ -184,6 +185,26 @@ _BUILTINS = (
 )
 """Types and keywords, and methods of so many classes that their name alone says nothing."""
 
+_SCOPES = ScopeRules(
+    names="name",
+    scopes="function_definition method_declaration anonymous_function arrow_function",
+    object_scopes="declaration_list enum_declaration_list",
+    bindings="simple_parameter.name property_promotion_parameter.name variadic_parameter.name foreach_statement:later"
+    " assignment_expression.left reference_assignment_expression.left reference_assignment_expression.right"
+    " catch_clause.name static_variable_declaration.name global_declaration anonymous_function_use_clause by_ref"
+    " augmented_assignment_expression.left function_call_expression.arguments scoped_call_expression.arguments"
+    " property_element.name property_element unset_statement",
+    patterns="variable_name pair by_ref list_literal array_creation_expression array_element_initializer:later"
+    " array_element_initializer:first argument arguments:later subscript_expression:first"
+    " member_access_expression.object",
+    has_sigil=True,
+    checked=r"\$\w+",
+    predefined="$this $GLOBALS $_GET $_POST $_SERVER $_COOKIE $_FILES $_ENV $_REQUEST $_SESSION $argv $argc"
+    " $http_response_header $php_errormsg",
+    definitions="method_declaration function_definition class_declaration",
+    member_signs=r"::",
+)
+
 LANGUAGES = (
     Language(
         "php",
@@ -212,6 +233,7 @@ LANGUAGES = (
         constructor="__construct",
         call_method="__invoke",
         builtins=_BUILTINS,
+        scope_rules=_SCOPES,
         element_methods="current end find findOneBy first firstWhere get last offsetGet pop reduce shift sole",
         collection_methods="all filter reject reverse slice sort sortBy sortByDesc take toArray unique values where",
         has_interfaces=True,

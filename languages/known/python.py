@@ -19,6 +19,7 @@ from ..import_lines import PYTHON_IMPORTS
 from ..language import Language
 from ..lexer import Lexer, Open, Rule
 from ..lexical_rules import GOES_ON, line_comment
+from ..scope_rules import CallRules, ScopeRules
 from ..syntax import MODULE_SCOPE, NodeReader, ScopedChildren, SyntaxWalk, node_lines, note_error
 
 if TYPE_CHECKING:
@@ -381,6 +382,42 @@ _READERS: dict[str, NodeReader] = {
     "with_item": _read_with_item,
 }
 
+_SCOPES = ScopeRules(
+    scopes="function_definition lambda list_comprehension set_comprehension dictionary_comprehension"
+    " generator_expression",
+    object_scopes="class_definition",
+    late_scopes="list_comprehension set_comprehension dictionary_comprehension generator_expression",
+    bindings="function_definition.name class_definition.name parameters lambda_parameters default_parameter.name"
+    " typed_parameter typed_default_parameter.name assignment.left augmented_assignment.left for_statement.left"
+    " for_in_clause.left named_expression.name as_pattern_target type_alias_statement.left type_parameter",
+    patterns="pattern_list tuple_pattern list_pattern tuple list list_splat_pattern dictionary_splat_pattern type"
+    " generic_type",
+    imports="import_statement import_from_statement future_import_statement global_statement nonlocal_statement"
+    " case_pattern",
+    keys="keyword_argument.name",
+    predefined="__file__ __name__ __doc__ __path__ __package__ __spec__ __class__ __all__ __version__ __module__"
+    " __qualname__ __annotations__ __dict__ _ reveal_type WindowsError",
+    member_signs=r"\.",
+    definitions="function_definition class_definition",
+    member_kinds="class",
+    targets="assignment.left augmented_assignment.left for_statement.left as_pattern_target",
+    adds_members=True,
+    dynamic_members="__getattr__ __getattribute__ __slots__",
+    open_members=r"__\w+__|mro|with_traceback|add_note",
+    call_rules=CallRules(
+        frame="def f(%s): pass",
+        parameters="parameters",
+        rest="list_splat_pattern list_splat dictionary_splat",
+        keyword_rest="dictionary_splat_pattern",
+        keyword_marks="keyword_separator list_splat_pattern",
+        position_marks="positional_separator",
+        calls="call",
+        keyword="keyword_argument",
+        own_parameter=True,
+        changing=r"@(?:staticmethod|classmethod|(?:abc\.)?abstractmethod|(?:typing\.)?final)\s*(?:#.*)?",
+    ),
+)
+
 LANGUAGES = (
     Language(
         "python",
@@ -409,6 +446,7 @@ LANGUAGES = (
         call_method="__call__",
         private_prefix="_",
         builtins=" ".join(dir(builtins)),
+        scope_rules=_SCOPES,
         element_methods="get pop popleft setdefault",
         collection_methods="copy difference intersection union values",
     ),

@@ -22,6 +22,7 @@ from ..ruby.bindings import (
 from ..ruby.errors import base_of, define_method, read_error
 from ..ruby.expressions import BUILTINS, add_bare_call, expression_text, read_bare_calls
 from ..ruby.macros import MACROS, bind_alias, bind_struct_fields, mixed_in, read_mentions
+from ..scope_rules import ScopeRules
 from ..syntax import SyntaxWalk
 
 if TYPE_CHECKING:
@@ -229,6 +230,23 @@ _TABLE = SyntaxTable(
     },
 )
 
+_SCOPES = ScopeRules(
+    names="identifier",
+    scopes="method singleton_method block do_block lambda class module singleton_class",
+    bindings="method_parameters optional_parameter.name splat_parameter.name keyword_parameter.name"
+    " hash_splat_parameter.name block_parameter.name block_parameters lambda_parameters assignment.left"
+    " operator_assignment.left exception_variable for.pattern method.name singleton_method.name alias.name"
+    " as_pattern.name in_clause.pattern keyword_pattern.value array_pattern find_pattern rescue_modifier"
+    " destructured_parameter block_parameters.* string_array",
+    patterns="left_assignment_list destructured_left_assignment rest_assignment destructured_parameter array_pattern"
+    " splat_parameter alternative_pattern",
+    keys="alias.alias alias.name",
+    checked="[a-z_]\\w*",
+    attribute_marks=":@",
+    is_open=True,
+    member_signs=r"(?<!\.)\.|::|&\.|:|@",
+)
+
 LANGUAGES = (
     Language(
         "ruby",
@@ -259,6 +277,7 @@ LANGUAGES = (
         attribute_sign="@",
         new_method="new",
         builtins=BUILTINS,
+        scope_rules=_SCOPES,
         test_path=r"(?:^|/)(?:spec|test|features)/",
         has_globals=True,
         element_methods="at detect dig fetch find first last max_by min_by pop sample shift",

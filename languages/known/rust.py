@@ -38,6 +38,7 @@ from ..rust.types import (
     type_text,
 )
 from ..rust.values import UNKNOWN, callee_text, known, outer_parameters, set_parameters
+from ..scope_rules import ScopeRules
 from ..syntax import NodeReader, ScopedChildren, SyntaxWalk
 
 if TYPE_CHECKING:
@@ -346,6 +347,30 @@ _BUILTINS = (
     " file_name file_stem is_absolute is_dir is_file metadata parent to_path_buf to_str to_string_lossy"
 )
 
+_SCOPES = ScopeRules(
+    names="identifier type_identifier shorthand_field_identifier",
+    scopes="function_item closure_expression block match_arm for_expression if_expression while_expression impl_item"
+    " struct_item enum_item trait_item type_item union_item function_signature_item macro_definition mod_item",
+    object_scopes="declaration_list enum_variant_list",
+    bindings="parameter.pattern closure_parameters let_declaration.pattern for_expression.pattern"
+    " let_condition.pattern match_pattern match_arm.pattern field_pattern.name field_pattern.pattern"
+    " function_item.name function_signature_item.name struct_item.name enum_item.name trait_item.name type_item.name"
+    " union_item.name mod_item.name const_item.name static_item.name macro_definition.name type_parameter.name"
+    " const_parameter.name enum_variant.name associated_type.name lifetime_parameter.name closure_parameters.*"
+    " captured_pattern:first extern_crate_declaration.name",
+    patterns="tuple_pattern tuple_struct_pattern struct_pattern ref_pattern mut_pattern reference_pattern slice_pattern"
+    " or_pattern captured_pattern field_pattern.pattern",
+    declared="",
+    imports="use_declaration extern_crate_declaration",
+    keys="lifetime label type_binding.name attribute",
+    ignored="token_tree token_tree_pattern attribute_item inner_attribute_item macro_definition",
+    predefined="Self self crate super union auto default std core alloc macro_rules dyn _",
+    definitions="struct_item enum_item trait_item",
+    open_calls=True,
+    open_types=True,
+    member_signs=r"(?<!\.)\.|::|'",
+)
+
 LANGUAGES = (
     Language(
         "rust",
@@ -364,6 +389,7 @@ LANGUAGES = (
         own_object="self",
         own_class="Self",
         builtins=_BUILTINS,
+        scope_rules=_SCOPES,
         new_method="default deserialize from from_iter from_str parse parse_from try_from try_parse try_parse_from",
         element_methods=(
             "back back_mut find first first_mut front front_mut get get_mut get_or_insert_with get_unchecked insert"

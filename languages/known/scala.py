@@ -33,6 +33,7 @@ from ..scala.errors import ScalaHeader
 from ..scala.imports import read_package, read_package_object, read_scala_import
 from ..scala.types import base_texts, instance_type, type_head, type_text
 from ..scala.values import created_type, element_texts, expression_text, name_text, parts_of_call
+from ..scope_rules import ScopeRules
 from ..syntax import MODULE_SCOPE, NodeReader, ScopedChildren, SyntaxWalk
 
 if TYPE_CHECKING:
@@ -311,6 +312,30 @@ _IDENTITY_METHODS = (
 )
 """Methods of the standard types whose texts are those of the values that they hold, and `copy`."""
 
+_SCOPES = ScopeRules(
+    names="identifier type_identifier",
+    scopes="function_definition function_declaration lambda_expression block indented_block case_clause for_expression"
+    " class_definition trait_definition type_definition given_definition extension_definition",
+    object_scopes="template_body with_template_body",
+    bindings="class_parameter.name parameter.name val_definition.pattern var_definition.pattern val_declaration.name"
+    " var_declaration.name enumerator:first case_clause.pattern lambda_expression.parameters binding.name"
+    " function_definition.name function_declaration.name class_definition.name object_definition.name"
+    " trait_definition.name type_definition.name type_parameters.name enum_definition.name simple_enum_case.name"
+    " full_enum_case.name self_type:first capture_pattern.name given_definition.name package_object.name"
+    " bindings covariant_type_parameter.name contravariant_type_parameter.name",
+    patterns="tuple_pattern case_class_pattern.pattern typed_pattern.pattern capture_pattern.pattern identifiers"
+    " alternative_pattern infix_pattern.left infix_pattern.right repeat_pattern stable_identifier",
+    imports="import_declaration package_clause export_declaration",
+    keys="infix_expression.operator postfix_expression:second assignment_expression.left infix_type.operator"
+    " interpolated_string_expression.interpolator infix_pattern.operator",
+    predefined="_ using inline opaque open derives end extension transparent infix as",
+    open_files=r"\.sbt\Z",
+    open_calls=True,
+    open_types=True,
+    open_stars=True,
+    member_signs=r"(?<!\.)\.|@|#|::",
+)
+
 LANGUAGES = (
     Language(
         "scala",
@@ -335,6 +360,7 @@ LANGUAGES = (
         constructor="apply",
         call_method="apply",
         builtins=_BUILTINS,
+        scope_rules=_SCOPES,
         element_methods=_ELEMENT_METHODS,
         collection_methods=_COLLECTION_METHODS,
         identity_methods=_IDENTITY_METHODS,

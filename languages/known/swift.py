@@ -8,6 +8,7 @@ from ..declarations import SyntaxTable, readers_of
 from ..language import Language
 from ..lexer import Lexer, Open, Rule
 from ..lexical_rules import SLASH_MARKS, SLASHES, block_comment, line_comment, quoted
+from ..scope_rules import ScopeRules
 from ..swift.bindings import (
     bind_arguments,
     bind_parameters,
@@ -203,6 +204,30 @@ _BUILTINS = (
 """Names of the standard library and of Foundation, and of their members, which mean nothing in a repository when the
 receiver is unknown."""
 
+_SCOPES = ScopeRules(
+    names="simple_identifier type_identifier",
+    scopes="function_declaration init_declaration subscript_declaration lambda_literal if_statement guard_statement"
+    " for_statement while_statement do_statement catch_block switch_entry class_declaration protocol_declaration"
+    " computed_getter computed_setter statements computed_property willset_clause didset_clause",
+    object_scopes="class_body enum_class_body protocol_body",
+    bindings="parameter.name parameter.external_name pattern.bound_identifier pattern if_statement.bound_identifier"
+    " guard_statement.bound_identifier while_statement.bound_identifier lambda_parameter.name for_statement.item"
+    " function_declaration.name protocol_function_declaration.name class_declaration.name protocol_declaration.name"
+    " enum_entry.name enum_type_parameters type_parameter associatedtype_declaration.name typealias_declaration.name"
+    " property_declaration.name protocol_property_declaration.name capture_list_item.name macro_declaration.name"
+    " statements.bound_identifier repeat_while_statement.bound_identifier",
+    patterns="pattern value_binding_pattern",
+    imports="import_declaration",
+    keys="value_argument_label tuple_type_item.name control_transfer_statement.result statement_label"
+    " lambda_parameter.external_name navigation_suffix selector_expression tuple_expression.name"
+    " availability_condition key_path_expression directive",
+    ignored="attribute directive",
+    predefined="self Self super newValue oldValue error Any AnyObject Type Protocol some any _",
+    open_calls=True,
+    open_types=True,
+    member_signs=r"(?<!\.)\.|\?\.|!\.|#|@|\$|\\\\",
+)
+
 LANGUAGES = (
     Language(
         "swift",
@@ -228,6 +253,7 @@ LANGUAGES = (
         receiver_types="Self",
         new_method="init",
         builtins=_BUILTINS,
+        scope_rules=_SCOPES,
         element_methods="first last max min popLast randomElement remove removeFirst removeLast removeValue next",
         collection_methods=(
             "dropFirst dropLast filter lazy makeIterator prefix reversed shuffled sorted suffix union values"
