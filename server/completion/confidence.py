@@ -112,6 +112,12 @@ def _by_own_probability(written: Written) -> list[RatedPart]:
     return parts
 
 
+def sure_part(parts: Sequence[RatedPart], min_confidence: float, most: int | None = None) -> RatedPart | None:
+    """The longest part with at least this confidence, of at most `most` characters; None if there is none."""
+    fitting = (part for part in reversed(parts) if most is None or part.end <= most)
+    return next((part for part in fitting if part.confidence >= min_confidence), None)
+
+
 def rated(
     written: Written, cursor: Cursor, min_confidence: float, *, single_line: bool, record: LineRecord = NEW_LINE
 ) -> Written:
@@ -122,11 +128,14 @@ def rated(
     parts = rated_parts(written, cursor, single_line=single_line, record=record)
     if not parts:
         return written
-    sure = next((part for part in reversed(parts) if part.confidence >= min_confidence), None)
-    end, confidence = sure or max(parts, key=lambda part: part.confidence)
-    is_cut = end < len(written.text)
-    part = written.cut(end) if is_cut else written
-    return replace(part, confidence=confidence, cut_by_limit=part.cut_by_limit and not is_cut)
+    return cut_to(written, sure_part(parts, min_confidence) or max(parts, key=lambda part: part.confidence))
+
+
+def cut_to(written: Written, part: RatedPart) -> Written:
+    """A part of a text, with its confidence."""
+    is_cut = part.end < len(written.text)
+    written = written.cut(part.end) if is_cut else written
+    return replace(written, confidence=part.confidence, cut_by_limit=written.cut_by_limit and not is_cut)
 
 
 def joint_probability(written: Written) -> float | None:

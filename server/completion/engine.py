@@ -22,7 +22,7 @@ from ..models.budget import new_tokens
 from ..workspace.text import Cursor, TextLines
 from .cache import CachedCompletion, CompletionCache, CursorContext, Validity
 from .candidates import distinct, index_alternatives
-from .confidence import least_probability, rated
+from .confidence import least_probability
 from .debounce import TypingPace, is_promising
 from .generations import GRACE_S, Generation, GenerationResult, Generations, OnProgress
 from .import_names import import_candidates, with_import_names
@@ -31,10 +31,11 @@ from .model_request import PromptStableFragments, request_for, retrieve_at
 from .place import place_of
 from .postprocess import NO_TEXT, postprocess
 from .prefetch import RecentCompletions
+from .rating import rate
 from .stopping import stopping_for
 from .trace import confidence_detail, fragments_detail, outcome_detail, workspace_model_detail
 from .trigger import refusal_for
-from .typed_past import TypedPast
+from .typed_past import LineRecord, TypedPast
 from .values import Completion, Request, Source, Written
 from .writing import write
 
@@ -253,8 +254,7 @@ class Engine:
         started = time.monotonic()
         written = written_from_index(request, least_probability(min_confidence) if min_confidence else 0.0, fragments)
         request.timings_ms["model"] = 1e3 * (time.monotonic() - started) + request.timings_ms.get("model", 0.0)
-        record = self._past.predicted(request.cursor, place_of(request.cursor), written.text)
-        written = rated(written, request.cursor, min_confidence, single_line=request.single_line, record=record)
+        written = rate(request, written, self._line_record(request, written.text))
         if request.cancel.cancelled:
             return request.empty_completion(CANCELLED)
         # Read again: a model may have failed during this request.
@@ -265,12 +265,19 @@ class Engine:
         if is_cacheable and (written.text or not fallback.model):
             # A hidden text is cached for this position only: the next key may make another one more likely.
             is_hidden = written.confidence is not None and written.confidence < min_confidence
-            kept = replace(written, pieces=()) if is_hidden else written
+            kept = replace(written, pieces=()) if is_hidden or written.problem else written
             self._cache.put(CachedCompletion(CursorContext.of(request.cursor), kept, validity, request.single_line))
         reason = fallback.why_empty or NO_TEXT
         finish = self._postprocess_and_cache if is_cacheable else _postprocess
         completion = finish(request, written, validity, request.single_line, "model", reason)
         return completion if completion.text or not fallback.model else fallback
+
+    def _line_record(self, request: Request, text: str) -> LineRecord:
+        """The record of the cursor's line; a prediction while typing is added to it."""
+        cursor, place = request.cursor, place_of(request.cursor)
+        if request.is_invoked or request.is_prefetch:
+            return self._past.record(cursor, place)
+        return self._past.predicted(cursor, place, text)
 
     def _alternatives(self, request: Request, first: Completion, *, generate: bool) -> Iterator[Completion]:
         """Completions by the other models, then from the index, then by all models with the other length.
@@ -421,6 +428,9 @@ def _postprocess(
     source: Source,
     reason: str = NO_TEXT,
 ) -> Completion:
+    if written.confidence is None and source in ("model", "joined"):
+        written = rate(request, written)
+    min_confidence, setting = request.least_confidence(written.backend)
     completion = postprocess(
         written,
         request.cursor,
@@ -428,7 +438,8 @@ def _postprocess(
         fragments=validity.fragments,
         timings_ms=request.timings_ms,
         source=source,
-        min_confidence=request.min_confidence,
+        min_confidence=min_confidence,
+        min_setting=setting,
         invoked=request.is_invoked,
         style=request.style,
         project_style=request.project_style,
@@ -436,5 +447,5 @@ def _postprocess(
     )
     if written.pieces:
         request.trace.step("repair", f"rules: {', '.join(completion.repairs)}" if completion.repairs else "unchanged")
-        request.trace.step("confidence", partial(confidence_detail, completion.confidence, request.min_confidence))
+        request.trace.step("confidence", partial(confidence_detail, completion.confidence, min_confidence))
     return completion

@@ -48,6 +48,7 @@ class Explanation:
     writer: str = ""  # the model that wrote the text
     confidence: float | None = None  # of the text
     min_confidence: float = 0.0
+    setting: str = "completion.min_confidence"  # that sets the least confidence
     why_hidden: str = ""
     sources: tuple[SourceLine, ...] = ()  # nearest first
     reasons: tuple[str, ...] = ()  # sentences
@@ -65,7 +66,7 @@ class Explanation:
             return ("No completion.", _sentence(self.why_hidden))
         sure = "" if self.confidence is None else f"{self.confidence:.0%} sure"
         if not self.why_hidden:
-            least = f"shown from {self.min_confidence:.0%} (completion.min_confidence)"
+            least = f"shown from {self.min_confidence:.0%} ({self.setting})"
             return ("Shown while typing.", f"{sure}, {least}." if sure else "The model reports no probabilities.")
         is_low = self.why_hidden.startswith(LOW_CONFIDENCE)
         more = "Request a completion by hand to insert it." if is_low else f"{sure}." if sure else ""

@@ -25,6 +25,7 @@ def postprocess(
     timings_ms: dict[str, float] | None = None,
     source: Source = "model",
     min_confidence: float = 0.0,
+    min_setting: str = "completion.min_confidence",
     invoked: bool = False,
     style: IndentStyle | None = None,
     project_style: IndentStyle | None = None,
@@ -54,14 +55,16 @@ def postprocess(
     )
     text, why_empty, held_back = draft.text, draft.why_empty, ""
     if not written.text and not is_confident:  # of the workspace model, whose search stops below the threshold
-        why_empty = low_confidence(confidence, min_confidence, is_bound=True)
+        why_empty = low_confidence(confidence, min_confidence, min_setting, is_bound=True)
     elif not text.strip():
         text, why_empty = "", why_empty or reason
     elif not _is_plain(text) and (hidden := hidden_character(text)):
         # Invisible in ghost text; in source code it can disguise what the code does (CVE-2021-42574).
         text, why_empty = "", f"the text contains a control or invisible character ({hidden})"
     elif not is_confident:
-        why_empty, held_back, text = low_confidence(confidence, min_confidence), text, ""
+        why_empty, held_back, text = low_confidence(confidence, min_confidence, min_setting), text, ""
+    elif written.problem and not invoked:
+        why_empty, held_back, text = f"{written.problem}; request a completion by hand to see the text", text, ""
     return Completion(
         text.replace("\n", cursor.lines.line_break),
         here,
@@ -78,12 +81,14 @@ def postprocess(
     )
 
 
-def low_confidence(confidence: float | None, minimum: float, *, is_bound: bool = False) -> str:
-    """The reason for a text below the threshold. `is_bound`: the confidence is at most this."""
+def low_confidence(
+    confidence: float | None, minimum: float, setting: str = "completion.min_confidence", *, is_bound: bool = False
+) -> str:
+    """The reason for a text below the threshold, which `setting` sets. `is_bound`: the confidence is at most this."""
     sure, least = (f"{share or 0.0:.0%}" for share in (confidence, minimum))
     if sure == least:
         sure, least = (f"{share or 0.0:.1%}" for share in (confidence, minimum))
-    return f"{LOW_CONFIDENCE}: {'at most ' * is_bound}{sure} sure, shown from {least} (completion.min_confidence)"
+    return f"{LOW_CONFIDENCE}: {'at most ' * is_bound}{sure} sure, shown from {least} ({setting})"
 
 
 def _is_plain(text: str) -> bool:

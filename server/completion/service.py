@@ -175,8 +175,9 @@ class CompletionService:
             text=text,
             writer=writer,
             confidence=explained.confidence if text else None,
-            min_confidence=self._config.completion.min_confidence,
-            why_hidden=self._why_hidden(shown, explained),
+            min_confidence=_least_confidence(request, by_workspace_model)[0],
+            setting=_least_confidence(request, by_workspace_model)[1],
+            why_hidden=self._why_hidden(request, shown, explained),
             sources=sources,
             reasons=reasons,
             of_workspace_model=by_workspace_model or (not writer and model == WORKSPACE_MODEL),
@@ -263,11 +264,12 @@ class CompletionService:
             return shown
         return self._engine.complete(replace(request, trigger="invoked", timings_ms={}, trace=NO_TRACE))
 
-    def _why_hidden(self, shown: Completion, explained: Completion) -> str:
+    def _why_hidden(self, request: Request, shown: Completion, explained: Completion) -> str:
         """The reason why the text is not shown while typing. With the text, its confidence is known exactly."""
-        least = self._config.completion.min_confidence
-        if shown.is_low_confidence and explained.confidence is not None and explained.confidence < least:
-            return low_confidence(explained.confidence, least)
+        if shown.is_low_confidence and explained.confidence is not None:
+            least, setting = _least_confidence(request, explained.model == request.snapshot.model.info.name)
+            if explained.confidence < least:
+                return low_confidence(explained.confidence, least, setting)
         return shown.why_empty
 
     @staticmethod
@@ -357,3 +359,8 @@ class CompletionService:
 def _is_excluded(request: Request) -> bool:
     """Whether the file of a request gets no completion; a pause does not exclude it."""
     return request.refusal not in ("", PAUSED)
+
+
+def _least_confidence(request: Request, by_workspace_model: bool) -> tuple[float, str]:
+    """The least confidence of a text that is shown while typing, and its setting."""
+    return replace(request, trigger="automatic").least_confidence("workspace" if by_workspace_model else "")

@@ -87,6 +87,14 @@ class TypedPast:
             line.n_requests += 1
             return record
 
+    def record(self, cursor: Cursor, place: Place) -> LineRecord:
+        """The record of the cursor's line, for a prediction that is not added."""
+        with self._lock:
+            line = self._lines.get(cursor.file)
+            if line is None or line.number != (cursor.line, cursor.lines.n_lines):
+                line = _Line()
+            return self._record(line, place)
+
     def clear(self) -> None:
         with self._lock:
             self._lines.clear()

@@ -35,7 +35,8 @@ class Written:
 
     `pieces` are its parts with their probabilities, None without one. `family` is that of the language of the text.
     `cut_by_limit`: the token limit or the time limit ended the generation. `complete` False: the generation is running.
-    `support` is that of a text of the workspace model. `confidence` is known once the text was rated.
+    `support` is that of a text of the workspace model. `confidence` is known once the text was rated. `problem`, a
+    sentence, says which name does not fit at the cursor.
     """
 
     pieces: tuple[tuple[str, float | None], ...] = ()
@@ -46,10 +47,23 @@ class Written:
     complete: bool = True
     support: MatchSupport | None = None
     confidence: float | None = None
+    problem: str = ""
 
     @property
     def text(self) -> str:
         return "".join(text for text, _ in self.pieces)
+
+    def replaced(self, start: int, end: int, text: str) -> Written:
+        """The text with another text between two offsets, in the piece in which they begin."""
+        pieces: list[tuple[str, float | None]] = []
+        at = 0
+        for piece, probability in self.pieces:
+            first, last = max(start - at, 0), min(end - at, len(piece))
+            at += len(piece)
+            if first < last:
+                piece, text = piece[:first] + text + piece[last:], ""
+            pieces.append((piece, probability))
+        return replace(self, pieces=tuple(pieces))
 
     def cut(self, n: int) -> Written:
         """The first `n` characters; a shorter text no longer counts as cut by a limit."""
@@ -210,7 +224,17 @@ class Request:
 
     @property
     def min_confidence(self) -> float:
-        return 0.0 if self.is_invoked else self.config.completion.min_confidence
+        """The least confidence of texts from the index."""
+        return self.least_confidence("workspace")[0]
+
+    def least_confidence(self, backend: str) -> tuple[float, str]:
+        """The least confidence of texts of a backend, and the setting that it comes from."""
+        options = self.config.completion
+        if backend in ("workspace", "imports"):
+            least, setting = options.min_confidence, "completion.min_confidence"
+        else:
+            least, setting = options.min_model_probability, "completion.min_model_probability"
+        return 0.0 if self.is_invoked else least, setting
 
     @property
     def limit(self) -> tuple[float, str]:

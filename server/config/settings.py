@@ -124,10 +124,23 @@ class CompletionOptions:
     )
     min_confidence: float = _setting(
         0.3,
-        "Automatic completions below this confidence are hidden. Completions of models that report no probabilities "
-        "are always shown.",
+        "Automatic completions from the index below this confidence are hidden. The confidence is the share of such "
+        "texts that are right, measured on real edits.",
         low=0,
         high=1,
+    )
+    min_model_probability: float = _setting(
+        0.3,
+        "Automatic completions of a configured model are hidden if the model's own probability of the text is below "
+        "this. Those of models that report no probabilities are always shown.",
+        low=0,
+        high=1,
+    )
+    check_names: bool = _setting(
+        True,
+        "Check the names of a completion against the code: those that are not bound at the cursor, members that do not "
+        "exist, arguments that the callee does not take. A name that is clearly meant otherwise is replaced; else an "
+        "automatic completion ends before it.",
     )
     debounce_ms: int = _setting(
         150,
