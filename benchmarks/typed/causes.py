@@ -6,6 +6,7 @@ Owns the causes and their order. Names are checked by the server's own check.
 from __future__ import annotations
 
 import re
+from collections.abc import Collection
 from typing import Literal, get_args
 
 from ...server.completion.syntax_context import opened_at
@@ -18,8 +19,12 @@ NEAR_LINES = 60
 """A line this near above or below the cursor is a sibling."""
 
 
-def cause_of(cursor: Cursor, text: str, n_agreeing: int) -> Cause:
-    """The cause of a wrong text of which `n_agreeing` leading characters are right."""
+def cause_of(cursor: Cursor, text: str, n_agreeing: int, problems: Collection[str] = ()) -> Cause:
+    """The cause of a wrong text of which `n_agreeing` leading characters are right; `problems` are those of its names."""
+    if "not bound" in problems:
+        return "name not bound"
+    if "no such member" in problems:
+        return "wrong member"
     if _is_sibling(cursor, text):
         return "copied sibling"
     right = cursor.start_of_line + text[:n_agreeing]

@@ -20,6 +20,8 @@ from pathlib import Path, PurePosixPath
 from typing import Literal
 
 from ...languages import language_of
+from ...server.completion.display import Display
+from ...server.completion.name_check import check_names
 from ...server.completion.place import Place, place_of
 from ...server.completion.values import Completion
 from ...server.workspace.text import Cursor, TextChange, TextLines
@@ -36,6 +38,10 @@ LEAST_ACCEPTED = 2
 """Characters; a shorter text saves nothing."""
 
 LEAST_KEYS_OF_FILE = 60
+
+
+HARMFUL = frozenset({"not bound", "no such member"})
+"""Kinds of problems of names that make a text harmful."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,6 +136,7 @@ class _TypedFile:
         self._path = path
         self._edit = edit
         self._mode = mode
+        self._display = Display()
         self._typist = Typist(edit, 0, profile_of(mode))
         workspace.open_buffer(path, edit.before, self.version)
 
@@ -144,9 +151,11 @@ class _TypedFile:
             lines, at = TextLines(typist.text), typist.cursor
             line, character = typist.position
             started = time.perf_counter()
-            completion = self._workspace.complete(self._path, line, character)
+            request = self._workspace.completion.request_at(self._path, line, character)
+            completion = self._workspace.completion.complete(request)
             ms = 1e3 * (time.perf_counter() - started)
-            cursor = Cursor(str(self._path), lines, line, character)
+            cursor = request.cursor
+            completion = self._display.steady(cursor, completion, clock - key.pause_s)  # the request follows a key
             text = _right_of_cursor(completion, cursor)
             n_agreeing, is_right, accepted = 0, False, None
             if text:
@@ -161,6 +170,11 @@ class _TypedFile:
             taken = typist.text[at : typist.cursor] if accepted else ""
             self._apply(pressed)
             n_words = len(_WORDS.findall(taken)) if accepted and not is_right else 1
+            problems = set[str]()
+            if text and not is_right:
+                checked = check_names(request.snapshot, cursor, text)
+                problems = {problem.kind for problem in (*checked.problems, *checked.replaced)}
+            cause = cause_of(cursor, text, n_agreeing, problems) if text and not is_right else None
             yield KeyRow(
                 repo,
                 self._edit.commit,
@@ -176,8 +190,8 @@ class _TypedFile:
                 is_right,
                 len(_UNITS.findall(taken)) if accepted else 1,
                 n_words,
-                cause_of(cursor, text, n_agreeing) if text and not is_right else None,
-                False,
+                cause,
+                bool(problems.intersection(HARMFUL)),
                 completion.why_empty,
                 ms,
                 completion.source,

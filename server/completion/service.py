@@ -21,6 +21,7 @@ from ..workspace.folders import Folders
 from ..workspace.ignore import matches
 from ..workspace.status import PAUSED
 from ..workspace.text import Cursor, TextChange, TextLines
+from .display import Display
 from .engine import Engine
 from .explanation import Explanation, SourceLine, reasons_of
 from .idle import IdleWorker
@@ -71,6 +72,7 @@ class CompletionService:
         self._idle = idle
         self._closed = closed
         self._engine = Engine(idle.request_running)
+        self._display = Display()
         self._last_edited: Position | None = None
         self._last_requested: dict[Path, tuple[int, int]] = {}  # position by file
         self._last_text_read: TextLines | None = None  # that a model prefilled for a completion
@@ -314,6 +316,7 @@ class CompletionService:
             options.trigger,
             options.multi_line,
             style=options.style,
+            is_displayed=options.is_displayed,
             project_style=style_of_properties(facts.editor_config) if facts.editor_config else None,
             arrived_s=arrived_s,
             refusal=refusal,
@@ -335,6 +338,8 @@ class CompletionService:
                 self._last_text_read = request.cursor.lines
         if request.selected is not None:
             completion = request.selected.included_in(completion)
+        if request.is_displayed and not request.is_invoked:
+            completion = self._display.steady(request.cursor, completion, request.arrived_s)
         self._stats.answered(completion, request.trigger, request.cursor.language.name)
         return completion
 

@@ -188,6 +188,7 @@ class RequestOptions:
     trigger: Trigger = "automatic"
     multi_line: bool | None = None
     style: IndentStyle | None = None  # how the editor indents; it has the last word
+    is_displayed: bool = False  # an editor displays the text at once
     trace: Trace = NO_TRACE
     selected: SelectedItem | None = None
 
@@ -198,7 +199,7 @@ class Request:
 
     Automatic completions below the configured confidence are hidden. No request waits beyond its deadline.
     With a `selected` item, `cursor` is the one after the item is accepted.
-    `is_prefetch`: made by Weft, before an editor requests it. `refusal` is the reason why this file gets no
+    `is_prefetch`: made by Weft, before an editor requests it. `is_displayed`: an editor displays the text at once. `refusal` is the reason why this file gets no
     completion, else "". `timings_ms` is filled while the request runs.
     """
 
@@ -210,6 +211,7 @@ class Request:
     trigger: Trigger = "automatic"
     multi_line: bool | None = None
     is_prefetch: bool = False
+    is_displayed: bool = False
     refusal: str = ""
     style: IndentStyle | None = None  # of the editor; takes precedence
     project_style: IndentStyle | None = None  # of the project's settings

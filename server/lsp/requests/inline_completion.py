@@ -27,7 +27,9 @@ async def handle_inline_completion(session: Session, params: InlineCompletionPar
         return types.InlineCompletionList([])
     invoked = params.context.trigger_kind == types.InlineCompletionTriggerKind.Invoked
     trigger: Trigger = "invoked" if invoked else "automatic"
-    options = RequestOptions(trigger, style=style_of(params), selected=selected_item(document, params))
+    options = RequestOptions(
+        trigger, style=style_of(params), selected=selected_item(document, params), is_displayed=True
+    )
     completions = await complete(session, document, params.position, options, N_CANDIDATES if invoked else 1)
     return types.InlineCompletionList(
         [
