@@ -20,7 +20,7 @@ NEAR_LINES = 60
 
 
 def cause_of(cursor: Cursor, text: str, n_agreeing: int, problems: Collection[str] = ()) -> Cause:
-    """The cause of a wrong text of which `n_agreeing` leading characters are right; `problems` are those of its names."""
+    """The cause of a wrong text of which `n_agreeing` leading characters are right, with the problems of its names."""
     if "not bound" in problems:
         return "name not bound"
     if "no such member" in problems:

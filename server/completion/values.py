@@ -199,8 +199,8 @@ class Request:
 
     Automatic completions below the configured confidence are hidden. No request waits beyond its deadline.
     With a `selected` item, `cursor` is the one after the item is accepted.
-    `is_prefetch`: made by Weft, before an editor requests it. `is_displayed`: an editor displays the text at once. `refusal` is the reason why this file gets no
-    completion, else "". `timings_ms` is filled while the request runs.
+    `is_prefetch`: made by Weft, before an editor requests it. `is_displayed`: an editor displays the text at once.
+    `refusal` is the reason why this file gets no completion, else "". `timings_ms` is filled while the request runs.
     """
 
     snapshot: FolderSnapshot

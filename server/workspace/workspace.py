@@ -170,7 +170,7 @@ class Workspace(WorkspaceIndex):
         `multi_line` None uses the configuration. `style` is the editor's indentation; None infers it from the file.
         Raises OSError for a file that is neither open nor readable on disk, ValueError for a binary file.
         """
-        options = RequestOptions(trigger, multi_line, style, trace)
+        options = RequestOptions(trigger, multi_line, style, trace=trace)
         request = self.completion.request_at(Path(path), line, character, options, text=text, cancel=cancel)
         return self.completion.complete(request)
 
