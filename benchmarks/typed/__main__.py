@@ -27,6 +27,7 @@ from ...server.workspace.workspace import Workspace
 from ..command import Report, command_parser, run_command, say
 from ..models import ModelSpec, model_option, open_spec, shown_name
 from ..rows import RowCache, code_digest
+from .calibration import calibration_of, calibration_table
 from .commits import FOR_FITTING, FOR_REPORTING, HISTORIES, TypedCommit, TypedHistory, clone_of, typed_commits
 from .figures import figures_of
 from .fit import fit_confidence
@@ -68,6 +69,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument(
         "--fit-confidence", action="store_true", help="only fit and write the weights of the confidence"
     )
+    parser.add_argument("--calibration", action="store_true", help="only measure the calibration of the confidence")
     parser.add_argument("--min-confidence", type=float, metavar="SHARE", help="instead of the default threshold")
     return run_command(parser, _measure, arguments)
 
@@ -76,6 +78,10 @@ def _measure(options: argparse.Namespace) -> Report | int:
     if options.fit_confidence:
         say(fit_confidence({history.name: list(_recorded(options, history)) for history in _chosen(options)}))
         return 0
+    if options.calibration:
+        errors = calibration_of({history.name: list(_recorded(options, history)) for history in _chosen(options)})
+        title = "Expected calibration error of the confidence, in percent"
+        return Report("typed-calibration", calibration_table(errors), {"errors": _plain(errors)}, title)
     results = []
     for history in _chosen(options):
         figures = {}
