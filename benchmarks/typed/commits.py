@@ -39,7 +39,7 @@ class TypedHistory:
 
 
 _PY, _TS, _GO, _JAVA, _KOTLIN, _CSHARP = (".py",), (".ts", ".tsx"), (".go",), (".java",), (".kt",), (".cs",)
-_RUST, _CPP, _C, _RUBY = (".rs",), (".h", ".cc", ".cpp"), (".h", ".c"), (".rb",)
+_RUST, _CPP, _C, _RUBY, _JS = (".rs",), (".h", ".cc", ".cpp"), (".h", ".c"), (".rb",), (".js",)
 
 HISTORIES = (
     TypedHistory("encode/httpx", "ae1b9f66238f75ced3ced5e4485408435de10768", _PY, FOR_FITTING),
@@ -50,6 +50,8 @@ HISTORIES = (
     TypedHistory("trpc/trpc", "340811ba5320637fbaf48fccf3dbfdd258bd34db", _TS, FOR_FITTING),
     TypedHistory("gin-gonic/gin", "dcaa4296d111981ffb31ac3eba90bb63e1eb5ab9", _GO, FOR_FITTING),
     TypedHistory("cli/cli", "44ee17760709bedf1cad7e452e61751489b81a33", _GO, FOR_FITTING),
+    TypedHistory("vitejs/vite", "a98c8d95d552c6fa98ab66fb810f5b39ad5abf49", _TS, FOR_FITTING),
+    TypedHistory("gitleaks/gitleaks", "b58d3f102cf3a2c84cb7f923d05c25c9b1aed84b", _GO, FOR_FITTING),
     TypedHistory("google/gson", "9835b6f90192f79cdf5300c528fc6212455fb6c1", _JAVA, FOR_FITTING),
     TypedHistory("InsertKoinIO/koin", "fff5291f333c04fe5d6d9447f72740647d40d186", _KOTLIN, FOR_FITTING),
     TypedHistory("AutoMapper/AutoMapper", "4b9633f60ee386cf0efc69b967e04fa28405cf3e", _CSHARP, FOR_FITTING),
@@ -68,6 +70,8 @@ HISTORIES = (
     TypedHistory("excalidraw/excalidraw", "4872083c044491b6d5c96ae134a75464f96d6831", _TS, FOR_REPORTING),
     TypedHistory("caddyserver/caddy", "0cf03d32f7d99cf160d5375e8a40fbe3d910d515", _GO, FOR_REPORTING),
     TypedHistory("charmbracelet/bubbletea", "73b6d91ac1c3854dd4af046ab5f9e51d3b3b4290", _GO, FOR_REPORTING),
+    TypedHistory("Yelp/detect-secrets", "5e141933554a0b74e7341841f318be21e895339c", _PY, FOR_REPORTING),
+    TypedHistory("expressjs/express", "a3714473feb3d2908add734d340e7755fd85e0a3", _JS, FOR_REPORTING),
     TypedHistory("jhy/jsoup", "46b620860af930eedc193a705eaf7cea5aec89a6", _JAVA, FOR_REPORTING),
     TypedHistory("square/okio", "4164f2976ac7174f3d35d52150e8ffbdbe0acbec", _KOTLIN, FOR_REPORTING),
     TypedHistory("App-vNext/Polly", "173d6d1d2e28a4697f1ac1d22da68f77ff19a0c9", _CSHARP, FOR_REPORTING),

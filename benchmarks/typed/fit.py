@@ -20,10 +20,10 @@ from ...server.completion.evidence import FEATURES
 from .record import LEAST_PROBABILITY, RecordedText
 
 N_HIDDEN = 12
-N_EPOCHS = 40
+N_EPOCHS = 12
 BATCH = 512
 LEARNING_RATE = 3e-3
-SHRINKAGE = 3e-3
+SHRINKAGE = 0.1
 SEEDS = range(3)
 """Fits with several seeds are joined to one model, whose hidden units are those of all."""
 
