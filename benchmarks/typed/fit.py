@@ -1,7 +1,7 @@
 """Fit of the confidence on recorded predictions: logistic regression with hidden units, by Adam.
 
 Owns the sample, the optimiser and the file of weights. Needs numpy alone. A text that stays over several keys counts
-with all of them less than several texts; repositories count alike.
+with all of them less than several texts; so do the texts at frequent kinds of place. Repositories count alike.
 """
 
 from __future__ import annotations
@@ -58,9 +58,10 @@ def sample_of(recorded: Mapping[str, Sequence[RecordedText]]) -> tuple[Array, ND
     rows, right, weights = list[list[float]](), list[bool](), list[float]()
     for texts in recorded.values():
         n_keys = Counter((text.commit, text.line, text.becomes) for text in texts)
+        n_at = Counter(text.place for text in texts)
         first = len(weights)
         for text in texts:
-            weight = 1 / math.sqrt(n_keys[text.commit, text.line, text.becomes])
+            weight = 1 / math.sqrt(n_keys[text.commit, text.line, text.becomes] * n_at[text.place])
             for features, is_right in text.parts:
                 rows.append(features)
                 right.append(is_right)
