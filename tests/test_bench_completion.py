@@ -211,12 +211,12 @@ def test_a_text_without_probabilities_is_shown() -> None:
 def test_the_sure_lines_of_a_text_are_shown() -> None:
     sources = sources_of()
     task = next(task for task in build_tasks(sources, "shop") if task.path == "shop/till.py" and task.kind == "line")
-    task = replace(task, kind="api", ground_truth="    first = 1\n    second = 2")
-    model = Writes("    first = 1\n", 0.99)
-    model.pieces.append(Piece("    third = 3", 0.001))
+    task = replace(task, kind="api", ground_truth="    if basket:\n        return 2")
+    model = Writes("    if basket:", 0.99)
+    model.pieces.append(Piece("\n        return 3", 0.001))
     found = answer(Repository.of("shop", sources), task, SETTINGS["none"], model)
-    assert found.text.split() == ["first", "=", "1", "third", "=", "3"]
-    assert found.shown.strip() == "first = 1"
+    assert found.text.split() == ["if", "basket:", "return", "3"]
+    assert found.shown.strip() == "if basket:"
     assert (found.exact_match, found.shown_right, found.shown_whole) == (0, 1, False)
 
 
