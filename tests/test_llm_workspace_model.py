@@ -128,10 +128,10 @@ def test_a_line_ends_where_it_gets_unlikely():
     texts = files(**{f"f{i}": f"result = compute(first, option_{i})\n" for i in range(6)})
     text = "result = <CURSOR>"
     whole = line(build(texts), text)
-    part = line(build(texts, threshold=0.4), text)
+    part = line(build(texts, threshold=0.2), text)
     assert whole.startswith("compute(first, option_")
     assert part and whole.startswith(part) and len(part) < len(whole)
-    assert probability(build(texts), text) < 0.4 <= probability(build(texts, threshold=0.4), text)
+    assert probability(build(texts), text) < 0.2 <= probability(build(texts, threshold=0.2), text)
 
 
 def test_near_files_come_before_far_ones():
