@@ -30,7 +30,11 @@ from weft.errors import ModelError
 from weft.llm.local.engines import FloatArray, OutOfMemory
 from weft.llm.local.model import LocalModel, LocalSettings
 from weft.llm.protocol import Cancel, ChatRequest, CompletionRequest, Message, ModelInfo, Piece, Speed
+from weft.server.completion import Cursor
+from weft.server.completion.confidence import ConfidenceModel
+from weft.server.completion.evidence import FEATURES
 from weft.server.shared.control import SharedServer, running_server, stop_server
+from weft.server.workspace.text import TextLines
 
 # The same cases every time: a test that passed passes again. `WEFT_FUZZ=1` looks for new ones.
 settings.register_profile("pinned", derandomize=True, deadline=None)
@@ -51,6 +55,22 @@ def write_files(folder: Path, text: str) -> None:
         path = folder / name.strip()
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(content, encoding="utf-8", newline="")
+
+
+def cursor_in(path: str, text: str) -> Cursor:
+    """The cursor at `<CURSOR>` of a file."""
+    before, _, after = text.partition("<CURSOR>")
+    lines = TextLines(before + after)
+    return Cursor(path, lines, *lines.position(len(before)))
+
+
+def linear_confidence(intercept: float, **weights: float) -> ConfidenceModel:
+    """A logistic regression with these weights, which are 0 for other features; "_" for a space in a name."""
+    by_name = {name.replace("_", " "): weight for name, weight in weights.items()}
+    assert by_name.keys() <= set(FEATURES)
+    linear = np.array([by_name.get(name, 0.0) for name in FEATURES])
+    none = np.zeros(0)
+    return ConfidenceModel(linear, np.zeros((len(FEATURES), 0)), none, none, intercept, ((0.0, 0.0), (1.0, 0.0)))
 
 
 def environment(home: Path) -> dict[str, str]:
@@ -926,3 +946,10 @@ def small_chat_model(request: pytest.FixtureRequest, tmp_path_factory: pytest.Te
     template = "{% for message in messages %}{{ message.role }}: {{ message.content }}\n{% endfor %}assistant:"
     (folder / "chat_template.jinja").write_text(template, encoding="utf-8")
     return folder
+
+
+@pytest.fixture
+def all_sure(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every text of the workspace model is almost certainly right: tests that do not depend on the fitted weights."""
+    model = linear_confidence(9.0)
+    monkeypatch.setattr("weft.server.completion.confidence.fitted_model", lambda: model)

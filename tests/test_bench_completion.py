@@ -8,17 +8,23 @@ import math
 import random
 import sys
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 from weft.benchmarks import command
 from weft.benchmarks.completion import run, work
-from weft.benchmarks.completion.answering import CompletionRow, Repository, answer
-from weft.benchmarks.completion.figures import Bin, by_setting, calibration_error, interval, reliability, shown_at
-from weft.benchmarks.completion.fit import FITTED_ON, fit_confidence, fitted, pooled
+from weft.benchmarks.completion.answering import THRESHOLD, CompletionRow, Repository, answer
+from weft.benchmarks.completion.figures import (
+    Bin,
+    by_setting,
+    calibration_error,
+    interval,
+    reliability,
+    shown_reliability,
+    shown_texts,
+)
 from weft.benchmarks.completion.import_lines import import_tasks
 from weft.benchmarks.completion.mid_line import mid_line_tasks
 from weft.benchmarks.completion.report import ModelResults, report, summary
@@ -29,6 +35,7 @@ from weft.benchmarks.completion.subset import ROWS, subset_rows
 from weft.benchmarks.completion.work import WorkItem
 from weft.benchmarks.models import ModelSpec, shown_name
 from weft.benchmarks.repoeval.checkouts import CheckoutFiles
+from weft.benchmarks.repoeval.metrics import is_right_so_far
 from weft.benchmarks.repoeval.sources import SourceFile, parse_source
 from weft.benchmarks.repoeval.tasks import Task, build_tasks
 from weft.llm import Cancel, CompletionRequest, ModelInfo, Piece
@@ -105,8 +112,10 @@ def row(
     right: float = 1.0,
     sure: float = 0.5,
     text: str = "x",
-    family: str = "python",
+    shown: str = "x",
+    shown_right: float | None = None,
 ) -> CompletionRow:
+    """A row; what is shown is right as the text is, if `shown_right` does not say otherwise."""
     return CompletionRow(
         task_id=task_id,
         setting=setting,
@@ -115,10 +124,13 @@ def row(
         exact_match=right,
         edit_similarity=right,
         raw_exact_match=right,
-        log_probability=math.log(sure) if sure else None,
-        n_pieces=1,
+        confidence=sure or None,
+        shown=shown,
+        shown_confidence=sure or None if shown else None,
+        shown_right=(right if shown_right is None else shown_right) if shown else None,
+        shown_whole=bool(shown) and shown == text,
         backend="transformers",
-        family=family,
+        family="python",
         ms=1.0,
         prompt_tokens=None,
         new_tokens=1,
@@ -174,7 +186,57 @@ def test_the_right_text_is_an_exact_match_whatever_follows_it() -> None:
         found = answer(repository, task, SETTINGS[name], Writes(f"{task.ground_truth}\n    and_more()\n", 0.25))
         assert (found.exact_match, found.raw_exact_match, found.edit_similarity) == (1, 1, 1)
         assert found.text == task.ground_truth
-        assert found.log_probability == pytest.approx(math.log(0.25))
+        assert found.confidence == pytest.approx(0.25)
+
+
+@pytest.mark.parametrize(
+    ("probability", "shown"), [(0.99, True), (THRESHOLD, True), (THRESHOLD - 0.01, False), (0.01, False)]
+)
+def test_a_text_is_shown_from_the_default_threshold(probability: float, shown: bool) -> None:
+    repository, task = shop()
+    found = answer(repository, task, SETTINGS["none"], Writes(task.ground_truth, probability))
+    assert found.text == task.ground_truth
+    assert (found.shown, found.shown_whole) == ((task.ground_truth, True) if shown else ("", False))
+    assert found.shown_right == (1 if shown else None)
+    assert found.shown_confidence == (pytest.approx(probability) if shown else None)
+
+
+def test_a_text_without_probabilities_is_shown() -> None:
+    repository, task = shop()
+    found = answer(repository, task, SETTINGS["none"], Writes("    return 1", None))
+    assert (found.confidence, found.shown, found.shown_confidence) == (None, "    return 1", None)
+    assert found.shown_right == 0
+
+
+def test_the_sure_lines_of_a_text_are_shown() -> None:
+    sources = sources_of()
+    task = next(task for task in build_tasks(sources, "shop") if task.path == "shop/till.py" and task.kind == "line")
+    task = replace(task, kind="api", ground_truth="    if basket:\n        return 2")
+    model = Writes("    if basket:", 0.99)
+    model.pieces.append(Piece("\n        return 3", 0.001))
+    found = answer(Repository.of("shop", sources), task, SETTINGS["none"], model)
+    assert found.text.split() == ["if", "basket:", "return", "3"]
+    assert found.shown.strip() == "if basket:"
+    assert (found.exact_match, found.shown_right, found.shown_whole) == (0, 1, False)
+
+
+@pytest.mark.parametrize(
+    ("truth", "prediction", "right"),
+    [
+        ("return total(a, b)", "return total(a, b)", True),
+        ("return total(a, b)", "return total(", True),
+        ("return total(a, b)", "return", True),
+        ("return total(a, b)", "return tot", False),
+        ("return total(a, b)", "return total(a, c", False),
+        ("    return 1", "return 1", True),
+        ("return 1", "return 1\nmore", True),
+        ("first\nsecond", "first", True),
+        ("first\nsecond", "first\nsec", False),
+        ("return 1", "return 12", False),
+    ],
+)
+def test_a_text_is_right_if_the_truth_goes_on_with_another_word(truth: str, prediction: str, right: bool) -> None:
+    assert is_right_so_far(truth, prediction) == right
 
 
 def test_rounds_ask_with_what_was_written() -> None:
@@ -241,97 +303,31 @@ def test_differences_are_taken_to_another_models_rows_of_the_same_tasks() -> Non
     assert "| weft | 0.0 | 0.0 |" in report(alone, "weft", alone).replace("100.0 ", "0.0 ")
 
 
-def test_what_is_shown_is_sure_enough_and_has_a_text(monkeypatch: pytest.MonkeyPatch) -> None:
-    as_it_is(monkeypatch)
-    rows = [row(sure=0.9), row(sure=0.9, right=0), row(sure=0.1), row(sure=0.9, text="")]
-    shown = shown_at(rows, 0.5)
-    assert (shown.share, shown.right) == (0.5, 0.5)
+def test_shares_of_what_is_shown() -> None:
+    rows = [row(), row(right=0), row(right=0, text="x y", shown="x", shown_right=1), row(shown="")]
+    shown = shown_texts(rows)
+    assert (shown.share, shown.whole) == (0.75, pytest.approx(2 / 3))
+    assert (shown.right, shown.whole_right) == (pytest.approx(2 / 3), 0.5)
 
 
-def test_without_probabilities_everything_is_shown() -> None:
-    assert shown_at([row(sure=0), row(sure=0, right=0)], 0.9).share == 1
+def test_shares_of_nothing_are_missing() -> None:
+    shown = shown_texts([row(shown="")])
+    assert shown.share == 0
+    assert all(math.isnan(share) for share in (shown.right, shown.whole, shown.whole_right))
+    assert math.isnan(shown_texts([]).share)
 
 
-def test_the_calibration_error_is_the_distance_of_confidence_and_share_right(monkeypatch: pytest.MonkeyPatch) -> None:
-    as_it_is(monkeypatch)
+def test_the_calibration_error_is_the_distance_of_confidence_and_share_right() -> None:
     rows = [row(sure=0.2, right=0)] * 10 + [row(sure=0.8, right=1)] * 10
     bins = reliability(rows, n_bins=2)
     assert bins == [Bin(10, pytest.approx(0.2), 0), Bin(10, pytest.approx(0.8), 1)]
     assert calibration_error(bins) == pytest.approx(0.2)
 
 
-def as_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Confidence without a curve: the model's own probability."""
-    figures = sys.modules["weft.benchmarks.completion.figures"]
-    monkeypatch.setattr(figures, "confidence_from", lambda backend, family, log, n: math.exp(log))
-
-
-# The fit
-
-
-@given(st.lists(st.tuples(st.floats(0, 1), st.floats(0, 1), st.integers(1, 9)), min_size=1))
-def test_pooled_shares_rise_and_keep_their_mean(groups: list[tuple[float, float, int]]) -> None:
-    groups.sort()
-    done = pooled(groups)
-    shares = [share for _, share, _ in done]
-    assert shares == sorted(set(shares))
-    assert sum(n for _, _, n in done) == sum(n for _, _, n in groups)
-    assert sum(y * n for _, y, n in done) == pytest.approx(sum(y * n for _, y, n in groups))
-
-
-def test_shares_that_rise_stay_as_they_are() -> None:
-    assert pooled([(0.1, 0.2, 3), (0.5, 0.4, 1)]) == [(0.1, 0.2, 3), (0.5, 0.4, 1)]
-    assert pooled([(0.2, 0.6, 1), (0.4, 0.2, 1)]) == [(pytest.approx(0.3), pytest.approx(0.4), 2)]
-
-
-def test_a_fitted_curve_says_how_often_a_model_is_right() -> None:
-    # Right half as often as it thinks.
-    rows = [
-        row(f"r/line/{sure}-{number}", sure=sure / 10, right=float(number < 5 * sure))
-        for sure in range(1, 11)
-        for number in range(100)
-    ]
-    curve = fitted(rows, (0.0,))
-    for sure in (0.2, 0.5, 0.8):
-        assert curve.share_right(math.log(sure), 1) == pytest.approx(sure / 2, abs=0.03)
-
-
-def test_a_fit_is_written_as_code_and_leaves_the_other_kind(tmp_path: Path) -> None:
-    rows = [
-        row(f"{repo}/line/{number}", sure=(number % 10 + 1) / 10, right=float(number % 10 > 4))
-        for repo in (*FITTED_ON["python"], "another")
-        for number in range(50)
-    ]
-    said = fit_confidence(rows, tmp_path / "curves.py")
-    assert "held out" in said
-    written: dict[str, object] = {}
-    exec((tmp_path / "curves.py").read_text(encoding="utf-8"), written)
-    now = sys.modules["weft.server.completion.curves"]
-    assert written["FITTED"]["workspace"] == now.FITTED["workspace"]  # type: ignore[index]
-    assert written["FITTED"]["neural"].keys() == {"python"}  # type: ignore[index]
-    measured = written["MEASURED_ON"]["neural"]["python"]  # type: ignore[index]
-    assert "200 lines of evaluate, fortuna, nerfstudio, vizier" in measured
-
-
-def test_each_family_of_languages_has_a_curve_of_its_own(tmp_path: Path) -> None:
-    # Web code is right half as often as code of Go; of Rust nothing is fitted.
-    rows = [
-        row(f"{repo}/line/{number}", family=family, sure=0.1 + number % 9 / 10, right=float(number % 4 < share))
-        for family, repo, share in (("web", "hono", 1), ("go", "gin", 2), ("rust", "serde", 4))
-        for number in range(100)
-    ]
-    fit_confidence(rows, tmp_path / "curves.py")
-    written: dict[str, dict[str, dict[str, tuple[float, list[tuple[float, float]]]]]] = {}
-    exec((tmp_path / "curves.py").read_text(encoding="utf-8"), written)
-    assert written["FITTED"]["neural"].keys() == {"web", "go"}
-    web, go = (max(y for _, y in written["FITTED"]["neural"][family][1]) for family in ("web", "go"))
-    assert web == pytest.approx(0.25, abs=0.1)
-    assert go == pytest.approx(0.5, abs=0.1)
-
-
-def test_too_few_answers_make_no_curve(tmp_path: Path) -> None:
-    assert "too few" in fit_confidence([row()], tmp_path / "curves.py")
-    assert not list(tmp_path.iterdir())
+def test_the_calibration_of_what_is_shown_leaves_other_texts_out() -> None:
+    rows = [row(sure=0.8, right=0, shown_right=1)] * 4 + [row(sure=0.1, shown="")] * 4 + [row(sure=0, shown="x")]
+    assert shown_reliability(rows, n_bins=1) == [Bin(4, pytest.approx(0.8), 1)]
+    assert reliability([row(sure=0)]) == []
 
 
 # Import lines

@@ -53,7 +53,7 @@ def explained(
     return found, [line["text"] for line in explanation_page(found)]
 
 
-def test_a_shown_text_has_its_sources_and_no_fragments(tmp_path):
+def test_a_shown_text_has_its_sources_and_no_fragments(tmp_path, all_sure):
     found, page = explained(tmp_path, CALL)
     assert (found.text, found.why_hidden, found.writer) == (LINE.removeprefix("total = "), "", "workspace")
     assert [source.text.strip() for source in found.sources] == [LINE] * 3

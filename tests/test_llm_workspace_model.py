@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import pickle
 import textwrap
 
@@ -34,6 +35,16 @@ def complete(model: WorkspaceModel, text: str, path: str = "here.py", **options:
     prefix, _, suffix = textwrap.dedent(text).lstrip("\n").partition("<CURSOR>")
     request = CompletionRequest(path, "python", prefix, suffix, **options)  # type: ignore[arg-type]
     return list(model.stream(request, Cancel()))
+
+
+def line(model: WorkspaceModel, text: str, path: str = "here.py") -> str:
+    """The text at `<CURSOR>`."""
+    return "".join(piece.text for piece in complete(model, text, path))
+
+
+def probability(model: WorkspaceModel, text: str) -> float:
+    """The joint probability of the tokens at `<CURSOR>`."""
+    return math.prod(piece.probability or 0.0 for piece in complete(model, text))
 
 
 def check(expected: str, text: str, threshold: float = 0.0, **options: object) -> None:
@@ -98,14 +109,35 @@ def test_stop_text_ends_the_completion():
 
 def test_lines_below_the_cursor_are_known_too():
     model = build({})
-    pieces = complete(model, "x = first.<CURSOR>\n\ndef f(first):\n    y = first.second.third\n")
-    assert [piece.text for piece in pieces] == ["second.third"]
+    text = "x = first.<CURSOR>\n\ndef f(first):\n    y = first.second.third\n"
+    assert line(model, text) == "second.third"
+
+
+def test_a_piece_is_a_token_with_its_probability_and_the_first_has_the_support():
+    pieces = complete(build(files(a="go = north(1)\n", b="go = south(1)\n")), "go = <CURSOR>")
+    assert len(pieces) == 4
+    assert "".join(piece.text for piece in pieces) in ("north(1)", "south(1)")
+    first, *others = pieces
+    assert first.support is not None and first.support.n_exact > 0
+    assert [piece.support for piece in others] == [None] * 3
+    assert all(0 < (piece.probability or 0) <= 1 for piece in pieces)
+    assert (first.probability or 0) < min(piece.probability or 0 for piece in others), "only the name is uncertain"
+
+
+def test_a_line_ends_where_it_gets_unlikely():
+    texts = files(**{f"f{i}": f"result = compute(first, option_{i})\n" for i in range(6)})
+    text = "result = <CURSOR>"
+    whole = line(build(texts), text)
+    part = line(build(texts, threshold=0.2), text)
+    assert whole.startswith("compute(first, option_")
+    assert part and whole.startswith(part) and len(part) < len(whole)
+    assert probability(build(texts), text) < 0.2 <= probability(build(texts, threshold=0.2), text)
 
 
 def test_near_files_come_before_far_ones():
     texts = files(a__near="value = load(near)\n", b__far="value = load(far)\n")
     for path, expected in (("a/x.py", "near)"), ("b/x.py", "far)")):
-        assert complete(build(texts), "value = load(<CURSOR>", path)[0].text == expected
+        assert line(build(texts), "value = load(<CURSOR>", path) == expected
 
 
 def test_a_longer_context_beats_a_more_frequent_one():
@@ -116,7 +148,7 @@ def test_a_longer_context_beats_a_more_frequent_one():
 def test_indexed_version_of_the_open_file_is_ignored():
     model = build({"here.py": "secret = answer(42)\n"})
     assert complete(model, "secret = <CURSOR>", "here.py") == []
-    assert complete(model, "secret = <CURSOR>", "there.py")[0].text == "answer(42)"
+    assert line(model, "secret = <CURSOR>", "there.py") == "answer(42)"
 
 
 def test_lines_below_the_threshold_are_dropped():
@@ -129,8 +161,7 @@ def test_lines_below_the_threshold_are_dropped():
 
 def test_more_matches_make_a_line_more_likely():
     few, many = (build(files(**{f"f{i}": "go = north(1)\n" for i in range(n)})) for n in (1, 5))
-    ((rare,), (common,)) = (complete(model, "go = <CURSOR>") for model in (few, many))
-    assert 0 < rare.probability < common.probability < 1
+    assert 0 < probability(few, "go = <CURSOR>") < probability(many, "go = <CURSOR>") < 1
 
 
 def test_cancelled_request_says_nothing():
@@ -143,9 +174,9 @@ def test_cancelled_request_says_nothing():
 def test_changed_file_counts_as_it_is_now():
     first = build(files(a="go = north(1)\n", b="import stay\n"))
     second = first.with_changes([tokenise_document("a.py", "go = south(2)\n")], ["b.py", "never_seen.py"])
-    assert complete(second, "go = <CURSOR>")[0].text == "south(2)"
+    assert line(second, "go = <CURSOR>") == "south(2)"
     assert complete(second, "import st<CURSOR>") == []
-    assert complete(first, "go = <CURSOR>")[0].text == "north(1)", "the old snapshot stays as it was"
+    assert line(first, "go = <CURSOR>") == "north(1)", "the old snapshot stays as it was"
     assert [sum(int(each.live.sum()) for each in model._segments) for model in (second, first)] == [1, 2]
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from conftest import cursor_in
 from hypothesis import example, given
 from hypothesis import strategies as st
 from weft.codegraph import SyntaxTree
@@ -18,12 +19,6 @@ CURSOR = "<CURSOR>"
 
 def around(path: str, text: str) -> SyntaxContext:
     return syntax_context_at(cursor_in(path, text))
-
-
-def cursor_in(path: str, text: str) -> Cursor:
-    before, _, after = text.partition(CURSOR)
-    lines = TextLines(before + after)
-    return Cursor(path, lines, *lines.position(len(before)))
 
 
 @pytest.mark.parametrize(

@@ -17,30 +17,34 @@ from functools import partial
 from ...llm import CodeModel
 from ...retrieval import RetrievalOptions
 from ...server.completion import Cursor
-from ...server.completion.confidence import joint_probability
+from ...server.completion.confidence import least_probability
 from ...server.completion.iterate import LINES_4K, Loop, Round, best_of, oracle, rounds
 from ...server.completion.model_request import request_for, retrieve_at
 from ...server.completion.postprocess import postprocess
 from ...server.completion.stopping import Stopping
 from ...server.completion.syntax_context import syntax_context_at
+from ...server.completion.values import Written
 from ...server.completion.writing import write
-from ...server.config import Config
+from ...server.config import CompletionOptions, Config
 from ...server.config.options import index_settings
 from ...server.workspace.analysis import analyse
 from ...server.workspace.snapshot import FolderSnapshot
 from ...server.workspace.text import TextLines
-from ..repoeval.metrics import score_completion
+from ..repoeval.metrics import is_right_so_far, score_completion
 from ..repoeval.sources import SourceFile
 from ..repoeval.tasks import Task
 from .settings import Setting
 
+THRESHOLD = CompletionOptions().min_confidence
+
 
 @dataclass(frozen=True, slots=True)
 class CompletionRow:
-    """The result of a task in a setting. `log_probability` is that of the whole text, None where the model gives none.
+    """The result of a task in a setting.
 
-    `exact_match` and `edit_similarity` are those of the engine without its confidence threshold; `raw_exact_match` is
-    that of the model's text before repair.
+    `text`, `exact_match`, `edit_similarity` and `confidence` are those of the engine without its confidence threshold;
+    `raw_exact_match` is that of the model's text before repair. `shown` is the text at the default threshold, "" for
+    none; it is right if the truth begins with it. A confidence is None where the model gives no probabilities.
     """
 
     task_id: str
@@ -50,8 +54,11 @@ class CompletionRow:
     exact_match: float
     edit_similarity: float
     raw_exact_match: float
-    log_probability: float | None
-    n_pieces: int
+    confidence: float | None
+    shown: str
+    shown_confidence: float | None
+    shown_right: float | None  # None if nothing is shown
+    shown_whole: bool  # all of `text` is shown
     backend: str
     family: str
     ms: float
@@ -95,7 +102,8 @@ def answer(
     completion = postprocess(done.written, cursor, single_line=single_line)
     seconds = time.perf_counter() - started
     score = score_completion(task.ground_truth, completion.text)
-    log_probability, n_pieces = joint_probability(done.written)
+    written = done.written if model is not None else _written_above_threshold(snapshot, cursor, setting, single_line)
+    shown = postprocess(written, cursor, single_line=single_line, min_confidence=THRESHOLD)
     report = getattr(loop.model, "last_stats", None)
     return CompletionRow(
         task_id=task.task_id,
@@ -105,8 +113,11 @@ def answer(
         exact_match=score.exact_match,
         edit_similarity=score.edit_similarity,
         raw_exact_match=score_completion(task.ground_truth, done.written.text).exact_match,
-        log_probability=log_probability if n_pieces else None,
-        n_pieces=n_pieces,
+        confidence=completion.confidence,
+        shown=shown.text,
+        shown_confidence=shown.confidence if shown.text else None,
+        shown_right=float(is_right_so_far(task.ground_truth, shown.text)) if shown.text else None,
+        shown_whole=bool(shown.text) and shown.text == completion.text,
         backend=done.written.backend,
         family=done.written.family,
         ms=1e3 * seconds,
@@ -123,11 +134,12 @@ def loop_at(
     *,
     single_line: bool,
     max_new_tokens: int = LINES_4K.max_new_tokens,
+    threshold: float = 0.0,
 ) -> Loop:
-    """The loop of the server; `model` None is the snapshot's own model, without its threshold."""
+    """The loop of the server; `model` None is the snapshot's own model with this threshold."""
     return Loop(
         snapshot,
-        snapshot.model.with_threshold(0.0) if model is None else model,
+        snapshot.model.with_threshold(threshold) if model is None else model,
         cursor,
         Config(),
         retrieval,
@@ -135,6 +147,16 @@ def loop_at(
         single_line=single_line,
         max_new_tokens=max_new_tokens,
     )
+
+
+def _written_above_threshold(snapshot: FolderSnapshot, cursor: Cursor, setting: Setting, single_line: bool) -> Written:
+    """The text of the snapshot's own model while typing: its search stops where no part reaches the threshold.
+
+    The model reads no fragments, so the mode of the setting changes nothing.
+    """
+    least = least_probability(THRESHOLD)
+    loop = loop_at(snapshot, cursor, None, setting.retrieval, single_line=single_line, threshold=least)
+    return as_server(loop).written
 
 
 def _run_mode(loop: Loop, setting: Setting, task: Task, source: SourceFile) -> Round:

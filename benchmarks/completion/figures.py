@@ -9,7 +9,6 @@ import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from ...server.completion.confidence import confidence_from
 from ..bootstrap import bootstrap_interval, grouped, mean
 from .answering import CompletionRow
 
@@ -26,13 +25,6 @@ def edit_similarity(row: CompletionRow) -> float:
     return 100 * row.edit_similarity
 
 
-def confidence(row: CompletionRow) -> float | None:
-    """The engine's confidence for the row's text; None when the model gives no probabilities."""
-    if row.log_probability is None:
-        return None
-    return confidence_from(row.backend, row.family, row.log_probability, row.n_pieces)
-
-
 def interval(rows: Sequence[CompletionRow], value: Value, against: Sequence[CompletionRow] = ()) -> tuple[float, float]:
     """95 % bootstrap interval of the mean over all tasks of `value`, or of its difference to the tasks in `against`."""
     theirs = {row.task_id: value(row) for row in against}
@@ -41,17 +33,21 @@ def interval(rows: Sequence[CompletionRow], value: Value, against: Sequence[Comp
 
 
 @dataclass(frozen=True, slots=True)
-class GateResult:
-    """The effect of a confidence threshold: the share of rows shown, and of those the share right; NaN for none."""
+class ShownTexts:
+    """The effect of the default threshold: shares from 0 to 1, NaN for none."""
 
-    share: float
-    right: float
+    share: float  # of tasks with a text
+    right: float  # of these
+    whole: float  # of these, whole lines
+    whole_right: float  # of the whole lines
 
 
-def shown_at(rows: Sequence[CompletionRow], least_confidence: float) -> GateResult:
-    """The rows at or above a confidence. A text without a confidence is shown."""
-    shown = [row for row in rows if row.text and ((sure := confidence(row)) is None or sure >= least_confidence)]
-    return GateResult(len(shown) / len(rows) if rows else math.nan, mean(row.exact_match for row in shown))
+def shown_texts(rows: Sequence[CompletionRow]) -> ShownTexts:
+    """What is shown at the default threshold. A text without a confidence is shown."""
+    shown = [row for row in rows if row.shown_right is not None]
+    whole = [row for row in shown if row.shown_whole]
+    right, whole_right = (mean(row.shown_right or 0.0 for row in of) for of in (shown, whole))
+    return ShownTexts(_share(shown, rows), right, _share(whole, shown), whole_right)
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,11 +59,18 @@ class Bin:
     right: float
 
 
-def reliability(
-    rows: Iterable[CompletionRow], n_bins: int = 10, confidence_of: Callable[[CompletionRow], float | None] = confidence
-) -> list[Bin]:
+def reliability(rows: Iterable[CompletionRow], n_bins: int = 10) -> list[Bin]:
     """Rows with a text and a confidence in `n_bins` parts of equal size, least sure first."""
-    sure = sorted((said, row.exact_match) for row in rows if row.text and (said := confidence_of(row)) is not None)
+    return _bins(((row.confidence, row.exact_match) for row in rows if row.text), n_bins)
+
+
+def shown_reliability(rows: Iterable[CompletionRow], n_bins: int = 10) -> list[Bin]:
+    """The same of what is shown at the default threshold."""
+    return _bins(((row.shown_confidence, row.shown_right or 0.0) for row in rows if row.shown), n_bins)
+
+
+def _bins(pairs: Iterable[tuple[float | None, float]], n_bins: int) -> list[Bin]:
+    sure = sorted((said, right) for said, right in pairs if said is not None)
     parts = [sure[len(sure) * part // n_bins : len(sure) * (part + 1) // n_bins] for part in range(n_bins)]
     return [Bin(len(part), mean(said for said, _ in part), mean(right for _, right in part)) for part in parts if part]
 
@@ -100,3 +103,7 @@ def by_repository(rows: Iterable[CompletionRow]) -> Mapping[str, list[Completion
     for row in rows:
         found.setdefault(row.repo, []).append(row)
     return found
+
+
+def _share(part: Sequence[CompletionRow], of: Sequence[CompletionRow]) -> float:
+    return len(part) / len(of) if of else math.nan

@@ -12,9 +12,9 @@ from html import escape
 from ..bootstrap import mean, percentile
 from ..plots import across, down, line, name_at, ranges_plot, rows_plot
 from . import figures
-from .answering import CompletionRow
+from .answering import THRESHOLD, CompletionRow
 from .figures import exact_match
-from .report import KINDS, THRESHOLD, ModelResults
+from .report import KINDS, ModelResults
 
 
 def plots(results: Sequence[ModelResults]) -> str:

@@ -9,16 +9,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from ...server.config import CompletionOptions
 from ..bootstrap import mean, percentile
 from ..models import ModelSpec, shown_name
 from ..tables import bracketed, markdown, number, or_none
 from . import figures
-from .answering import CompletionRow
+from .answering import THRESHOLD, CompletionRow
 from .figures import Value, edit_similarity, exact_match
 from .mid_line import KIND as MID_LINE
 
-THRESHOLD = CompletionOptions().min_confidence
 KINDS = {"line": "Line tasks", MID_LINE: "Mid-line tasks", "api": "API tasks"}
 
 
@@ -94,6 +92,7 @@ def _compared(
     return (common, [theirs[row.task_id] for row in common[against]]) if common[against] else ({}, ())
 
 
+_SHOWN_HEAD = (f"shown at {THRESHOLD:g}", "right of shown", "whole lines of shown", "right of whole lines")
 _HEAD = (
     "setting",
     "EM",
@@ -104,15 +103,13 @@ _HEAD = (
     "ms p95",
     "prompt",
     "new",
-    f"shown at {THRESHOLD:g}",
-    "right of shown",
+    *_SHOWN_HEAD,
     "EM before repair",
 )
 
 
 def _cells(rows: Sequence[CompletionRow], against: Sequence[CompletionRow]) -> list[str]:
     unique, their_unique = ([row for row in group if row.unique] for group in (rows, against))
-    shown = figures.shown_at(rows, THRESHOLD)
     prompts = [row.prompt_tokens for row in rows if row.prompt_tokens is not None]
     return [
         _with_interval(rows, against, exact_match),
@@ -123,10 +120,14 @@ def _cells(rows: Sequence[CompletionRow], against: Sequence[CompletionRow]) -> l
         f"{percentile((row.ms for row in rows), 0.95):.1f}",
         f"{mean(prompts):.0f}" if prompts else "-",
         f"{mean(row.new_tokens for row in rows):.1f}",
-        _percent(shown.share),
-        _percent(shown.right),
+        *_shown_cells(rows),
         f"{100 * mean(row.raw_exact_match for row in rows):.1f}",
     ]
+
+
+def _shown_cells(rows: Sequence[CompletionRow]) -> list[str]:
+    shown = figures.shown_texts(rows)
+    return [_percent(share) for share in (shown.share, shown.right, shown.whole, shown.whole_right)]
 
 
 def _with_interval(rows: Sequence[CompletionRow], against: Sequence[CompletionRow], value: Value) -> str:
@@ -142,13 +143,12 @@ def _by_language(settings: Mapping[str, Sequence[CompletionRow]], languages: Map
     """A table of each setting by language; "" for one language."""
     if len(set(languages.values())) < 2:
         return ""
-    head = ("language", "setting", "tasks", "EM", "ES", f"shown at {THRESHOLD:g}", "right of shown")
+    head = ("language", "setting", "tasks", "EM", "ES", *_SHOWN_HEAD)
     lines = []
     for name, rows in settings.items():
         for language, of in figures.by_language(rows, languages).items():
-            shown = figures.shown_at(of, THRESHOLD)
             means = [f"{mean(map(value, of)):.1f}" for value in (exact_match, edit_similarity)]
-            lines.append([language, name, str(len(of)), *means, _percent(shown.share), _percent(shown.right)])
+            lines.append([language, name, str(len(of)), *means, *_shown_cells(of)])
     return f"By language.\n\n{markdown(head, lines)}"
 
 
@@ -173,19 +173,20 @@ def _calibration(settings: Mapping[str, Sequence[CompletionRow]]) -> str:
     bins = figures.reliability(settings[setting])
     if not bins:
         return ""
-    rows = (
+    lines = (
         [str(tenth), str(each.n), _percent(each.confidence), _percent(each.right)] for tenth, each in enumerate(bins, 1)
     )
+    of_shown = figures.calibration_error(figures.shown_reliability(settings[setting]))
     return (
         f"Calibration of the confidence of {setting}, for tasks with an answer. Expected calibration error "
-        f"{_percent(figures.calibration_error(bins))}.\n\n{markdown(('tenth', 'n', 'confidence', 'share right'), rows)}"
+        f"{_percent(figures.calibration_error(bins))}; of what is shown {_percent(of_shown)}.\n\n"
+        f"{markdown(('tenth', 'n', 'confidence', 'share right'), lines)}"
     )
 
 
 def _figures(rows: Sequence[CompletionRow], against: Sequence[CompletionRow]) -> dict[str, object]:
     unique = [row for row in rows if row.unique]
-    shown = figures.shown_at(rows, THRESHOLD)
-    bins = figures.reliability(rows)
+    shown = figures.shown_texts(rows)
     repositories = figures.by_repository(rows)
     return {
         "n": len(rows),
@@ -204,7 +205,10 @@ def _figures(rows: Sequence[CompletionRow], against: Sequence[CompletionRow]) ->
         "least_confidence": THRESHOLD,
         "shown": or_none(100 * shown.share),
         "right_of_shown": or_none(100 * shown.right),
-        "calibration_error": or_none(100 * figures.calibration_error(bins)),
+        "shown_whole": or_none(100 * shown.whole),
+        "right_of_shown_whole": or_none(100 * shown.whole_right),
+        "calibration_error": or_none(100 * figures.calibration_error(figures.reliability(rows))),
+        "calibration_error_of_shown": or_none(100 * figures.calibration_error(figures.shown_reliability(rows))),
         "repositories": {
             repo: [or_none(mean(map(exact_match, of))), or_none(mean(map(edit_similarity, of)))]
             for repo, of in repositories.items()

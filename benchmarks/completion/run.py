@@ -29,7 +29,6 @@ from ..repoeval.task_languages import TASK_LANGUAGES
 from ..repoeval.tasks import build_tasks
 from ..rows import RowCache
 from .answering import CompletionRow
-from .fit import FITTED_KINDS, fit_confidence
 from .mid_line import mid_line_tasks
 from .page import plots
 from .report import KINDS, ModelResults, report, summary
@@ -58,7 +57,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
     where.add_argument("--jobs", type=int, default=1, metavar="N", help="processes on this machine")
     where.add_argument("--ray", metavar="ADDRESS", help='a Ray cluster instead; "local" starts one here')
     where.add_argument("--cached", action="store_true", help="report cached rows only")
-    parser.add_argument("--fit-confidence", action="store_true", help="also fit and write the calibration curves")
     parser.add_argument("--write-subset", type=Path, metavar="DIR", help="only write the rows of the committed subset")
     return run_command(parser, _measure, arguments)
 
@@ -72,9 +70,6 @@ def _measure(options: argparse.Namespace) -> Report | int:
     other = next((result for result in results if result.model.spelling == options.against_model), None)
     text = "\n\n".join(report(result, options.against, other) for result in results)
     figures = {"models": [summary(result, options.against, other) for result in results]}
-    if options.fit_confidence:
-        for result in results:
-            say(fit_confidence([row for kind in FITTED_KINDS for row in result.of(kind).get("weft", ())]))
     title = "Completions on RepoEval's tasks"
     pictures = plots(results) if options.html else ""
     return Report("completion", text, figures, title, pictures, command=_repeated(options))
@@ -84,8 +79,6 @@ def _choose_settings(options: argparse.Namespace) -> None:
     """Names of settings become settings. Raises UserError for options that do not go together."""
     names = options.settings or [setting.name for setting in BASIC]
     names += [setting.name for setting in ABLATION] if options.ablation else []
-    if options.fit_confidence and not ("weft" in names and set(FITTED_KINDS) <= set(options.tasks)):
-        raise UserError(f"`--fit-confidence`: give the setting `weft` and the tasks {' '.join(FITTED_KINDS)}.")
     options.settings = [SETTINGS[name] for name in dict.fromkeys(names)]
     if options.against is None:
         options.against = "bm25" if "bm25" in names else names[0]

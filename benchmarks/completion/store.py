@@ -24,8 +24,6 @@ _CODE = (
     "benchmarks/completion/settings.py",
     "benchmarks/similarity.py",
 )
-_CALIBRATION = frozenset({"confidence.py", "curves.py"})
-"""These files change the reported confidence, and no row."""
 
 
 def completion_cache(
@@ -33,7 +31,7 @@ def completion_cache(
 ) -> RowCache[CompletionRow]:
     """The cached rows of one model on one repository."""
     contents = sorted([*((path, source.sha256) for path, source in files.sources.items()), *files.manifests.items()])
-    depends_on = (code_digest(_CODE, _CALIBRATION), model, _stamp(model), suffix, contents)
+    depends_on = (code_digest(_CODE), model, _stamp(model), suffix, contents)
     return RowCache(folder, repo, depends_on, CompletionRow)
 
 

@@ -11,7 +11,6 @@ from pathlib import Path
 from ..repoeval.sources import SourceFile, parse_source
 from ..repoeval.tasks import build_tasks
 from .answering import CompletionRow, Repository, answer
-from .figures import confidence
 from .mid_line import mid_line_tasks
 from .report import KINDS
 from .settings import SETTINGS
@@ -42,9 +41,9 @@ def write_subset(folder: Path) -> None:
 
 def _row_text(row: CompletionRow) -> str:
     # Rounded, since the last digits may differ between platforms.
-    sure = confidence(row)
-    shown = "-" if sure is None else f"{sure:.2f}"
-    return f"EM {row.exact_match:.0f} ES {row.edit_similarity:.2f} sure {shown} {row.text!r}"
+    sure = "-" if row.confidence is None else f"{row.confidence:.2f}"
+    shown = "all" if row.shown_whole else repr(row.shown) if row.shown else "-"
+    return f"EM {row.exact_match:.0f} ES {row.edit_similarity:.2f} sure {sure} {row.text!r} shown {shown}"
 
 
 def _totals(rows: list[CompletionRow]) -> str:
@@ -52,7 +51,8 @@ def _totals(rows: list[CompletionRow]) -> str:
     for setting in ASKED:
         of = [row for row in rows if row.setting == setting]
         right, similar = (sum(values) for values in zip(*((r.exact_match, r.edit_similarity) for r in of), strict=True))
-        parts.append(f"{setting} EM {right:.0f}/{len(of)} ES {similar / len(of):.2f}")
+        n_shown, n_right = sum(bool(r.shown) for r in of), sum(r.shown_right or 0.0 for r in of)
+        parts.append(f"{setting} EM {right:.0f}/{len(of)} ES {similar / len(of):.2f} shown {n_right:.0f}/{n_shown}")
     return ", ".join(parts)
 
 

@@ -69,9 +69,25 @@ class CompletionScore:
 
 def score_completion(truth: str, prediction: str) -> CompletionScore:
     """Compare as many lines as the truth has; blank lines and indentation do not count."""
-    wanted = [line.strip() for line in truth.splitlines() if line.strip()]
-    given = [line.strip() for line in prediction.splitlines() if line.strip()][: len(wanted)]
+    wanted, given = _compared_lines(truth, prediction)
     return CompletionScore(float(wanted == given), edit_similarity("\n".join(wanted), "\n".join(given)))
+
+
+def is_right_so_far(truth: str, prediction: str) -> bool:
+    """Whether the truth begins with the prediction, compared like an exact match, and no word goes on behind it."""
+    wanted, given = map("\n".join, _compared_lines(truth, prediction))
+    following = wanted[len(given) : len(given) + 1]
+    return wanted.startswith(given) and not (_is_word(given[-1:]) and _is_word(following))
+
+
+def _compared_lines(truth: str, prediction: str) -> tuple[list[str], list[str]]:
+    """The lines of both without indentation, and of the prediction no more than the truth has."""
+    wanted, given = ([line.strip() for line in text.splitlines() if line.strip()] for text in (truth, prediction))
+    return wanted, given[: len(wanted)]
+
+
+def _is_word(character: str) -> bool:
+    return character.isalnum() or character == "_"
 
 
 def _shows_definition(task: Task, fragment: Fragment) -> bool:

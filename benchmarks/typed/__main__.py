@@ -34,6 +34,7 @@ from .fit import fit_confidence
 from .record import RecordedText, record_commit
 from .replay import KeyRow, Mode, Tree, Typing
 from .report import tables
+from .subset import write_subset
 
 N_COMMITS, KEYS_PER_COMMIT = 12, 500
 MODES: tuple[Mode, ...] = ("whole", "words")
@@ -43,10 +44,13 @@ DEPENDS_ON = (
     "llm/workspace_model",
     "retrieval",
     "server",
-    "benchmarks/typed",
+    "benchmarks/histories.py",
+    "benchmarks/typed/causes.py",
+    "benchmarks/typed/commits.py",
+    "benchmarks/typed/record.py",
+    "benchmarks/typed/replay.py",
     "benchmarks/typist.py",
 )
-
 
 RATING = ("confidence.py", "confidence.json", "postprocess.py", "engine.py", "service.py", "stats.py", "cache.py")
 """Files that the record does not depend on."""
@@ -71,10 +75,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
     )
     parser.add_argument("--calibration", action="store_true", help="only measure the calibration of the confidence")
     parser.add_argument("--min-confidence", type=float, metavar="SHARE", help="instead of the default threshold")
+    parser.add_argument("--write-subset", type=Path, metavar="DIR", help="only write the rows of the committed subset")
     return run_command(parser, _measure, arguments)
 
 
 def _measure(options: argparse.Namespace) -> Report | int:
+    if options.write_subset:
+        write_subset(options.write_subset)
+        return 0
     if options.fit_confidence:
         say(fit_confidence({history.name: list(_recorded(options, history)) for history in _chosen(options)}))
         return 0
