@@ -16,14 +16,14 @@ from typing import TYPE_CHECKING, Literal
 from ..languages import Language, grammar, language_of
 from ..languages.dotted import dotted_name
 from ..languages.references import receiver_of
-from .bound_names import WORD_END, WORD_START, BoundNames, Occurrence
+from .bound_names import BoundNames, Occurrence, word_spans
 from .file_graph import Definition, FileGraph
 from .graph import CodeGraph
 from .modules import directory_of, upwards
 from .resolver import parse_dotted
 from .signatures import Signature, arguments_of, signature_of
 from .symbol_table import FUNCTION_KINDS, MODULE, STAR_IMPORTS, ImportedName, SymbolTable
-from .syntax import common_tree, parse_file
+from .syntax import parse_file, tree_with
 from .time_limit import CpuTimeLimit, TimeLimitExceeded
 from .typed_resolver import TypedResolver
 from .values import CLASS_VALUE, INSTANCE_VALUE, MODULE_VALUE, OUTSIDE, OUTSIDE_VALUE, SUPER_VALUE, Value
@@ -97,7 +97,7 @@ def name_problems(
     if rules is None or language.embedded is not None or not text.strip() or len(prefix) + len(suffix) > MAX_LENGTH:
         return ()
     try:
-        tree = common_tree(path, f"{prefix}{text}{suffix}", language, CpuTimeLimit(LIMIT_S, samples=False))
+        tree = tree_with(path, prefix, text, suffix, language, CpuTimeLimit(LIMIT_S, samples=False))
     except TimeLimitExceeded:
         return ()
     start = len(prefix.encode("utf-8", "replace"))
@@ -249,14 +249,14 @@ class _Check:
     def _similar_name(self, name: Occurrence) -> str:
         """The only declared name around that resembles one that is not bound."""
         spelled = self._text(name.start, name.end)
-        words = {
-            word for word in set(_NAME.findall(self.source)) if _resemble(spelled, word.decode("utf-8", "replace"))
-        }
+        if len(spelled) < MIN_SIMILAR or not spelled.isascii():
+            return ""
+        words = {word for word in _alike(spelled).findall(self.source) if _resemble(spelled, word.decode())}
         found = []
         for word in words:
             others = self.bound.occurrences(word) or ()
             if any(other.is_binding and self.bound.is_visible_at(other, name) for other in others):
-                found.append(word.decode("utf-8", "replace"))
+                found.append(word.decode())
         return found[0] if len(found) == 1 else ""
 
     # Definitions
@@ -273,17 +273,16 @@ class _Check:
             definition, around = path[-2][0], path[-3][0]
             if around.type.startswith("decorated") or around.type == "ERROR":
                 continue
-            pattern = WORD_START + re.escape(self.source[start:end]) + WORD_END
-            for match in re.finditer(pattern, self.source):
-                if match.start() == start:
+            for at, after in word_spans(self.source, self.source[start:end]):
+                if at == start:
                     continue
-                other = self.bound.path_to(match.start())
+                other = self.bound.path_to(at)
                 if (
                     len(other) == len(path)
                     and other[-1][1] == "name"
                     and other[-2][0].type == definition.type
                     and other[-3][0] == around
-                    and other[-1][0].end_byte == match.end()
+                    and other[-1][0].end_byte == after
                     and not other[-2][0].has_error
                 ):
                     yield self._problem("already defined", start, end)
@@ -403,14 +402,10 @@ class _Check:
     def _occurs(self, path: str, name: str) -> bool:
         """Whether a file has a word, outside of the text."""
         word = name.encode("utf-8", "replace")
-        pattern = WORD_START + re.escape(word) + WORD_END
         if path != self.path:
-            source = self.texts.get(path, b"")
-            return word in source and re.search(pattern, source) is not None
-        return any(
-            re.search(pattern, part) is not None
-            for part in (self.source[: self.bound.start], self.source[self.bound.end :])
-        )
+            return any(word_spans(self.texts.get(path, b""), word))
+        parts = (0, self.bound.start), (self.bound.end, len(self.source))
+        return any(any(word_spans(self.source, word, *part)) for part in parts)
 
     def _similar_member(self, value: Value, name: str) -> str:
         if value.kind == MODULE_VALUE:
@@ -501,10 +496,10 @@ class _Check:
         """The source of a definition from its name on, and the lines of its decorators."""
         lines = self._lines(path)
         first = lines[definition.header_line] if definition.header_line < len(lines) else b""
-        match = re.search(WORD_START + re.escape(definition.name.encode()) + WORD_END, first)
-        if match is None:
+        name = next(word_spans(first, definition.name.encode("utf-8", "replace")), None)
+        if name is None:
             return b"", []
-        header = b"\n".join([first[match.end() :], *lines[definition.header_line + 1 : definition.header_line + 60]])
+        header = b"\n".join([first[name[1] :], *lines[definition.header_line + 1 : definition.header_line + 60]])
         decorators = lines[definition.start_line : definition.header_line]
         return header, [line.decode("utf-8", "replace").strip() for line in decorators if line.strip()]
 
@@ -542,11 +537,11 @@ class _Check:
             module = Value(MODULE_VALUE, found[0], "", "import")
             if not self._module_lacks(module, item.name) or language_of(found[0]).scope_rules is None:
                 continue
-            pattern = WORD_START + re.escape(item.name.encode()) + WORD_END
-            match = re.compile(pattern).search(self.source, max(statement.start_byte, self.bound.start), self.bound.end)
-            if match is not None:
+            word, start = item.name.encode("utf-8", "replace"), max(statement.start_byte, self.bound.start)
+            span = next(word_spans(self.source, word, start, self.bound.end), None)
+            if span is not None:
                 meant = _only_similar(item.name, self.resolver.exports(module))
-                yield self._problem("not exported", *match.span(), meant)
+                yield self._problem("not exported", *span, meant)
 
 
 @lru_cache(maxsize=64)
@@ -599,5 +594,13 @@ def _one_slip(a: str, b: str) -> bool:
     return a[1:] == b or a == b[1:] or a[1:] == b[1:] or (a[:2] == b[1::-1] and a[2:] == b[2:])
 
 
+@lru_cache(maxsize=64)
+def _alike(name: str) -> re.Pattern[bytes]:
+    """Matches words of about the length of a name that begin with its first letter."""
+    first = name.lstrip("_$")[:1]
+    start = f"[{first.lower()}{first.upper()}]" if first.isalpha() else re.escape(first)
+    n = len(name)
+    return re.compile(rf"(?<![\w$])[_$]*{start}[\w$]{{{max(0, n - 4)},{n + 2}}}(?![\w$])".encode())
+
+
 _CALLED = re.compile(rb"\s*[({]|\s*<[\w\s,.<>?\[\]]*>\s*\(")
-_NAME = re.compile(rb"[A-Za-z_$\x80-\xff][\w$\x80-\xff]*")
