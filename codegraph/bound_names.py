@@ -165,14 +165,18 @@ class BoundNames:
         rules, source = self._rules, self.source
         before = source[max(0, start - 40) : start]
         is_member = self._member.search(before.rstrip()) is not None
-        if is_member and b"\n" not in before[len(before.rstrip()) :]:
+        is_here = is_member and b"\n" not in before[len(before.rstrip()) :]  # else the sign is above, or in a comment
+        if (is_here and start >= self._first_byte and start < self.end) or before.endswith(_BEFORE_LABELS):
             return None
         first = start + 1 if rules.has_sigil and source[start] == _DOLLAR else start
         path = self.path_to(first)
         node, _ = path[-1]
         if node.start_byte != first or node.end_byte != end or node.type not in rules.kinds:
             return None
-        if is_member:  # the sign is on the line above, or in a comment
+        if is_here:
+            if not any(around.type in rules.import_kinds for around, _ in path):
+                return None
+        elif is_member:
             left = node.prev_sibling or path[-2][0].prev_sibling
             if left is not None and self._member.search((left.text or b"")[-2:]) and "comment" not in left.type:
                 return None
@@ -244,6 +248,7 @@ def _places(around: Node, child: Node, kind: str, field: str, positional: frozen
 _WORD_BYTES = frozenset(b"_$0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ") | frozenset(
     range(128, 256)
 )
+_BEFORE_LABELS = b"break ", b"continue ", b"goto "
 _DOLLAR = ord("$")
 _ASSIGNS = re.compile(rb"[ \t]*=(?![=>~])")
 _DIGITS = b"0123456789"

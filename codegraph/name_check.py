@@ -22,8 +22,8 @@ from .graph import CodeGraph
 from .modules import directory_of, upwards
 from .resolver import parse_dotted
 from .signatures import Signature, arguments_of, signature_of
-from .symbol_table import FUNCTION_KINDS, MODULE, STAR_IMPORTS, ImportedName, SymbolTable
-from .syntax import parse_file, tree_with
+from .symbol_table import FUNCTION_KINDS, MODULE, STAR_IMPORTS, ImportedName, SymbolTable, language_family
+from .syntax import is_blanked, parse_file, tree_with
 from .time_limit import CpuTimeLimit, TimeLimitExceeded
 from .typed_resolver import TypedResolver
 from .values import CLASS_VALUE, INSTANCE_VALUE, MODULE_VALUE, OUTSIDE, OUTSIDE_VALUE, SUPER_VALUE, Value
@@ -95,6 +95,8 @@ def name_problems(
     """
     rules = language.scope_rules
     if rules is None or language.embedded is not None or not text.strip() or len(prefix) + len(suffix) > MAX_LENGTH:
+        return ()
+    if language.source_filter is not None and is_blanked(language, prefix, suffix):
         return ()
     try:
         tree = tree_with(path, prefix, text, suffix, language, CpuTimeLimit(LIMIT_S, samples=False))
@@ -173,14 +175,24 @@ class _Check:
             return False
         if self.bound.is_bound(name) or self._is_known_elsewhere(name, spelled):
             return False
-        if self._may_be_outside(name, spelled):
+        if self._may_be_imported(name, spelled):
+            return False
+        if self._may_be_outside(name):
             # Then only a local name of other scopes is known to be none.
             marks = rules.attribute_marks
             is_attribute = marks and re.search(rf"[{marks}]{re.escape(spelled)}\b".encode(), self.source)
             return self.bound.is_local_elsewhere(name) and not is_attribute
         return True
 
-    def _may_be_outside(self, name: Occurrence, spelled: str) -> bool:
+    def _may_be_imported(self, name: Occurrence, spelled: str) -> bool:
+        """Whether a name is one of a type, a package or a function, which local names of other scopes do not hide."""
+        rules, after = self.rules, self.source[name.end : name.end + 8].lstrip()
+        is_type = spelled[:1].isupper() or name.node.type == "type_identifier" or after.startswith(b"::")
+        if is_type and rules.open_types:
+            return True
+        return rules.open_calls and self.language.has_function_names and after.startswith(b"(")
+
+    def _may_be_outside(self, name: Occurrence) -> bool:
         """Whether code outside of the repository may bind a name that the file does not bind."""
         rules, source = self.rules, self.source
         if rules.is_open or (rules.open_files and re.search(rules.open_files, self.path) is not None):
@@ -188,9 +200,6 @@ class _Check:
         if rules.open_macros and self._is_macro_argument(name):
             return True
         after = source[name.end : name.end + 2].lstrip()
-        is_type = spelled[:1].isupper() or name.node.type == "type_identifier" or after.startswith(b"::")
-        if rules.open_types and is_type:
-            return True
         if rules.open_calls and (after[:1] in (b"(", b"{", b"<", b"!") or _CALLED.match(source, name.end) is not None):
             return True
         if rules.open_stars and self._has_foreign_stars:
@@ -244,7 +253,7 @@ class _Check:
         symbols = self.graph.symbols(self.path)
         if symbols is None or not symbols.package_key:
             return False
-        return bool(self.graph.definitions_named(f"{symbols.package_key}{name}"))  # also of an unknown value
+        return self._is_defined(f"{symbols.package_key}{name}")  # also of an unknown value
 
     def _similar_name(self, name: Occurrence) -> str:
         """The only declared name around that resembles one that is not bound."""
@@ -347,7 +356,12 @@ class _Check:
         if value.kind not in (CLASS_VALUE, INSTANCE_VALUE, SUPER_VALUE):
             return False
         classes, complete, _ = self.resolver.mro(value.path, value.name)
-        if not complete or self.resolver.member(value, name) is not None:
+        if not complete or value.kind == SUPER_VALUE:
+            return False
+        found = self.resolver.member(value, name)
+        if found is not None and (found.kind != OUTSIDE_VALUE or not self.language.declares_all):
+            return False
+        if self.language.has_extensions and self._is_defined(f"{language_family(self.language.name)}\0+{name}"):
             return False
         dynamic = self.rules.dynamic_members.split()
         for path, owner in classes:
@@ -366,9 +380,7 @@ class _Check:
         if self.resolver.member(module, name) is not None:
             return False
         if module.name:  # a package
-            if self.graph.definitions_named(f"{module.name}{name}") or self.graph.definitions_named(
-                f"{module.name}{name}/"
-            ):
+            if self._is_defined(f"{module.name}{name}") or self._is_defined(f"{module.name}{name}/"):
                 return False
             # Without the name of the module a path of an import may mean a package from elsewhere.
             return self.language.package_style == "directory" and any(
@@ -393,6 +405,10 @@ class _Check:
     def _has_entry(self, path: str, owner: str, name: str) -> bool:
         key = f"{owner}.{name}" if owner else name
         return any(key in table.entries for table in self._tables(path))
+
+    def _is_defined(self, key: str) -> bool:
+        """Whether the repository has a definition of a global name, in the file at the cursor also below it."""
+        return bool(self.graph.definitions_named(key) or self.file.definitions_named(key))
 
     def _tables(self, path: str) -> list[SymbolTable]:
         """The symbols of a file, of the file at the cursor also those below it."""

@@ -218,6 +218,18 @@ def tree_with(path: str, prefix: str, text: str, suffix: str, language: Language
     return tree
 
 
+def is_blanked(language: Language, prefix: str, suffix: str) -> bool:
+    """Whether the grammar does not read the code above a cursor, as in a branch that the preprocessor leaves out."""
+    start = prefix.rfind("\n") + 1
+    line = prefix[:start].rstrip()
+    line = line[line.rfind("\n") + 1 :].strip()
+    if not line or line.startswith(("#", "//", "/*", "*")):
+        return False
+    above, _ = _filtered(language, prefix[:start], suffix)
+    end = len(_encode(prefix[:start].rstrip()))
+    return not above[end - len(_encode(line)) : end].strip()
+
+
 @lru_cache(maxsize=4)
 def _filtered(language: Language, above: str, below: str) -> tuple[bytes, bytes]:
     """What the grammar reads of two parts of a file."""

@@ -89,6 +89,7 @@ _SCOPES = ScopeRules(
     open_macros=True,
     open_calls=True,
     open_types=True,
+    member_kinds="class struct union enum",
     member_signs=r"(?<!\.)\.|->|::|#",
 )
 

@@ -333,6 +333,7 @@ _SCOPES = ScopeRules(
     open_calls=True,
     open_types=True,
     open_stars=True,
+    member_kinds="class object trait enum",
     member_signs=r"(?<!\.)\.|@|#|::",
 )
 
