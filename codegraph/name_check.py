@@ -20,7 +20,7 @@ from .bound_names import BoundNames, Occurrence, word_spans
 from .file_graph import Definition, FileGraph
 from .graph import CodeGraph
 from .modules import directory_of, upwards
-from .resolver import parse_dotted
+from .resolver import global_name_key, parse_dotted
 from .signatures import Signature, arguments_of, signature_of
 from .symbol_table import FUNCTION_KINDS, MODULE, STAR_IMPORTS, ImportedName, SymbolTable, language_family
 from .syntax import is_blanked, parse_file, tree_with
@@ -204,6 +204,8 @@ class _Check:
             return True
         if rules.open_stars and self._has_foreign_stars:
             return True
+        if rules.open_bases and self._has_foreign_bases(name):
+            return True
         return any(node.type in rules.open_lambda_kinds for node, _ in name.path)
 
     def _is_macro_argument(self, name: Occurrence) -> bool:
@@ -211,6 +213,8 @@ class _Check:
             function = node.child_by_field_name("function") if node.type == "call_expression" else None
             if function is not None and function.end_byte < name.start:
                 called = (function.text or b"").decode("utf-8", "replace")
+                if called in self.rules.macros.split():
+                    return True
                 value = self.resolver.name(self.path, MODULE, called) if called.isidentifier() else None
                 definition = self.graph.definition(value.path, value.name) if value is not None else None
                 if definition is not None and definition.kind == "macro":
@@ -223,6 +227,15 @@ class _Check:
         items = symbols.entries.get(STAR_IMPORTS, ()) if symbols is not None else ()
         modules = [each.module for each in items if isinstance(each, ImportedName)]
         return any(self.resolver.declared(self.path, module) is None for module in modules)
+
+    def _has_foreign_bases(self, name: Occurrence) -> bool:
+        within = self._within(name.path)
+        while within:
+            around = self.resolver.object_around(self.path, within)
+            if around is not None and not self.resolver.mro(around.path, around.name).complete:
+                return True
+            within = within.rpartition(".")[0]
+        return False
 
     def _is_member_around(self, name: Occurrence, spelled: str) -> bool:
         """Whether the classes around a name may have it as a member that needs no receiver."""
@@ -388,6 +401,9 @@ class _Check:
             )
         if not module.path or module.path.endswith("/"):
             return False
+        key = global_name_key(self.language.name, name) if self.language.module_separator else None
+        if key is not None and self._is_defined(key):
+            return False  # macros are known at the root
         files = (module.path, *(path for path, _ in self.resolver.star_sources(module.path)))
         for path in files:
             if self.resolver.has_outside_stars(path) or self._occurs(path, name):
@@ -591,6 +607,8 @@ def _resemble(name: str, other: str) -> bool:
     """Whether two different names are spelled alike: in another style of letters, as a plural, or with one slip."""
     if name == other or min(len(name), len(other)) < MIN_SIMILAR or abs(len(name) - len(other)) > 2:
         return False
+    if (name[0].isupper(), name.isupper()) != (other[0].isupper(), other.isupper()):
+        return False  # a type, or a constant
     a, b = _folded(name), _folded(other)
     if a == b or a == f"{b}s" or b == f"{a}s":
         return True

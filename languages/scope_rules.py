@@ -64,7 +64,9 @@ class ScopeRules:
     open_types: bool = False  # so may a name with a capital, or before "::"
     open_stars: bool = False  # a star import of an unknown package may bring any name
     open_lambdas: str = ""  # kinds of lambdas that may have an object whose members need no receiver
-    open_macros: bool = False  # so may the arguments of a macro
+    open_bases: bool = False  # a base class from outside may have members that need no receiver
+    open_macros: bool = False  # the arguments of a macro may be any names
+    macros: str = ""  # macros that every file knows
     open_files: str = ""  # pattern of paths of files in which any name may come from outside
     is_open: bool = False  # any name may come from outside
     attribute_marks: str = ""  # characters before a name that make it the name of a method: ":name", "@name"

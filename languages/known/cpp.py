@@ -56,6 +56,8 @@ _SCOPES = ScopeRules(
     open_calls=True,
     open_types=True,
     member_kinds="class struct union enum",
+    open_bases=True,
+    macros="offsetof va_arg container_of",
     member_signs=r"(?<!\.)\.|->|::|#",
 )
 

@@ -328,6 +328,7 @@ _SCOPES = ScopeRules(
     member_kinds="class interface struct record enum",
     open_members=r"Equals|GetHashCode|ToString|GetType|MemberwiseClone|ReferenceEquals|Finalize|HasFlag|CompareTo|Deconstruct"
     r"|PrintMembers|EqualityContract|Value|HasValue|GetValueOrDefault|Invoke|BeginInvoke|EndInvoke|Should\w*|As\w*|To\w*|Length",
+    open_bases=True,
     member_signs=r"(?<!\.)\.|::|\?\.|->",
 )
 

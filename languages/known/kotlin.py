@@ -359,6 +359,7 @@ _SCOPES = ScopeRules(
     member_kinds="class interface object enum",
     open_members=r"equals|hashCode|toString|let|also|apply|run|takeIf|takeUnless|to|copy|component\d+|values|valueOf|entries|name|ordinal"
     r"|compareTo|java|javaClass|javaObjectType|simpleName|class|use|with|repeat|declaringJavaClass|invoke|require\w*|as\w*|should\w*",
+    open_bases=True,
     member_signs=r"(?<!\.)\.|::|\?\.|@",
 )
 

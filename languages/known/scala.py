@@ -334,6 +334,7 @@ _SCOPES = ScopeRules(
     open_types=True,
     open_stars=True,
     member_kinds="class object trait enum",
+    open_bases=True,
     member_signs=r"(?<!\.)\.|@|#|::",
 )
 

@@ -226,6 +226,7 @@ _SCOPES = ScopeRules(
     open_calls=True,
     open_types=True,
     member_kinds="class struct enum protocol interface actor",
+    open_bases=True,
     member_signs=r"(?<!\.)\.|\?\.|!\.|#|@|\$|\\\\",
 )
 
