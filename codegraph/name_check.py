@@ -171,6 +171,8 @@ class _Check:
         before = self.source[name.start - 1 : name.start]
         if rules.has_markup and spelled[0].islower() and before in (b"<", b"/"):
             return False
+        if rules.checked_kinds and all(node.type not in rules.checked_kinds for node, _ in name.path):
+            return False
         if name.path[-2][0].type == "ERROR" or name.node.is_missing:
             return False
         if self.bound.is_bound(name) or self._is_known_elsewhere(name, spelled):
@@ -327,6 +329,8 @@ class _Check:
                 continue
             name = self._text(start, end)
             if self.rules.open_members and re.fullmatch(self.rules.open_members, name):
+                continue
+            if self.rules.open_methods and _CALLED.match(self.source, end) is not None:
                 continue
             value = self._value(path, receiver)
             if value is not None and self._lacks(value, name):

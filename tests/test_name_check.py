@@ -10,6 +10,12 @@ from hypothesis import strategies as st
 from weft.codegraph import CodeGraph, parse_file
 from weft.codegraph.name_check import name_problems
 from weft.languages import language_of
+from weft.retrieval import RetrievalSettings
+from weft.server.completion import Cursor
+from weft.server.completion.name_check import CheckedText, check_names
+from weft.server.workspace.analysis import analyse
+from weft.server.workspace.snapshot import FolderSnapshot
+from weft.server.workspace.text import TextLines
 
 CURSOR = "<CURSOR>"
 
@@ -368,3 +374,29 @@ PATHS = ["a.py", "a.ts", "a.tsx", "a.js", "a.go", "a.rs", "a.java", "a.kt", "a.r
 )
 def test_any_code_has_problems_within_the_text(path: str, above: list[str], text: list[str], below: list[str]) -> None:
     problems(path, f"{''.join(above)}{CURSOR}{''.join(below)}", "".join(text))
+
+
+def test_a_completion_gets_the_names_that_are_meant() -> None:
+    code = "def pay(amounts):\n    total = 0\n    <CURSOR>\n    return total\n"
+    prefix, _, suffix = code.partition(CURSOR)
+    snapshot = FolderSnapshot.empty(RetrievalSettings()).with_changes([analyse("a.py", prefix + suffix)])
+    lines = TextLines(prefix + suffix)
+    cursor = Cursor("a.py", lines, *lines.position(len(prefix)))
+    checked = check_names(snapshot, cursor, "total += sum(amonts) + rate")
+    assert checked.text == "total += sum(amounts) + rate"
+    assert [problem.name for problem in checked.replaced] == ["amonts"]
+    (problem,) = checked.problems
+    assert (problem.kind, problem.name) == ("not bound", "rate")
+    assert checked.text[problem.start : problem.end] == "rate"
+    assert check_names(snapshot, cursor, "total += 1") == CheckedText("total += 1")
+
+
+def test_a_guard_of_swift_declares_its_names_for_the_lines_below() -> None:
+    code = "func f(o: Int?) -> Int {\n    guard let item = o else { return 0 }\n    <CURSOR>\n}\n"
+    assert problems("a.swift", code, "return item") == []
+
+
+def test_code_that_the_preprocessor_leaves_out_has_no_problems() -> None:
+    code = "#if 0\nint f(int x) {\n    int y = x;\n    <CURSOR>\n}\n#endif\n"
+    assert problems("a.c", code, "return y + z;") == []
+    assert problems("a.c", code.replace("0", "1"), "return y + z;") == ["not bound: z"]

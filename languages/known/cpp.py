@@ -58,6 +58,7 @@ _SCOPES = ScopeRules(
     member_kinds="class struct union enum",
     open_bases=True,
     macros="offsetof va_arg container_of",
+    checked_within="compound_statement",
     member_signs=r"(?<!\.)\.|->|::|#",
 )
 

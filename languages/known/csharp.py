@@ -329,6 +329,7 @@ _SCOPES = ScopeRules(
     open_members=r"Equals|GetHashCode|ToString|GetType|MemberwiseClone|ReferenceEquals|Finalize|HasFlag|CompareTo|Deconstruct"
     r"|PrintMembers|EqualityContract|Value|HasValue|GetValueOrDefault|Invoke|BeginInvoke|EndInvoke|Should\w*|As\w*|To\w*|Length",
     open_bases=True,
+    open_methods=True,
     member_signs=r"(?<!\.)\.|::|\?\.|->",
 )
 

@@ -360,6 +360,7 @@ _SCOPES = ScopeRules(
     open_members=r"equals|hashCode|toString|let|also|apply|run|takeIf|takeUnless|to|copy|component\d+|values|valueOf|entries|name|ordinal"
     r"|compareTo|java|javaClass|javaObjectType|simpleName|class|use|with|repeat|declaringJavaClass|invoke|require\w*|as\w*|should\w*",
     open_bases=True,
+    open_methods=True,
     member_signs=r"(?<!\.)\.|::|\?\.|@",
 )
 

@@ -333,7 +333,6 @@ _SCOPES = ScopeRules(
     open_calls=True,
     open_types=True,
     open_stars=True,
-    member_kinds="class object trait enum",
     open_bases=True,
     member_signs=r"(?<!\.)\.|@|#|::",
 )

@@ -206,7 +206,7 @@ receiver is unknown."""
 
 _SCOPES = ScopeRules(
     names="simple_identifier type_identifier",
-    scopes="function_declaration init_declaration subscript_declaration lambda_literal if_statement guard_statement"
+    scopes="function_declaration init_declaration subscript_declaration lambda_literal if_statement"
     " for_statement while_statement do_statement catch_block switch_entry class_declaration protocol_declaration"
     " computed_getter computed_setter statements computed_property willset_clause didset_clause",
     object_scopes="class_body enum_class_body protocol_body",
@@ -227,6 +227,7 @@ _SCOPES = ScopeRules(
     open_types=True,
     member_kinds="class struct enum protocol interface actor",
     open_bases=True,
+    open_methods=True,
     member_signs=r"(?<!\.)\.|\?\.|!\.|#|@|\$|\\\\",
 )
 
