@@ -7,8 +7,10 @@ that is read around the cursor, or that another function reads without binding i
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
+from itertools import islice
 from typing import TYPE_CHECKING, NamedTuple
 
 from ..languages import Language
@@ -88,7 +90,7 @@ class BoundNames:
     @cached_property
     def _first_byte(self) -> int:
         at = self.start
-        while at and (chr(self.source[at - 1]).isalnum() or self.source[at - 1] in b"_$" or self.source[at - 1] >= 128):
+        while at and self.source[at - 1] in _WORD_BYTES:
             at -= 1
         return at
 
@@ -123,7 +125,7 @@ class BoundNames:
         return self._found[name]
 
     def _find(self, name: bytes) -> tuple[Occurrence, ...] | None:
-        spans = [match.span() for match in re.finditer(WORD_START + re.escape(name) + WORD_END, self.source)]
+        spans = [*islice(word_spans(self.source, name), MAX_OCCURRENCES + 1)]
         if len(spans) > MAX_OCCURRENCES:
             return None
         found = (self._occurrence(*span) for span in spans)
@@ -163,14 +165,18 @@ class BoundNames:
         rules, source = self._rules, self.source
         before = source[max(0, start - 40) : start]
         is_member = self._member.search(before.rstrip()) is not None
-        if is_member and b"\n" not in before[len(before.rstrip()) :]:
+        is_here = is_member and b"\n" not in before[len(before.rstrip()) :]  # else the sign is above, or in a comment
+        if (is_here and start >= self._first_byte and start < self.end) or before.endswith(_BEFORE_LABELS):
             return None
         first = start + 1 if rules.has_sigil and source[start] == _DOLLAR else start
         path = self.path_to(first)
         node, _ = path[-1]
         if node.start_byte != first or node.end_byte != end or node.type not in rules.kinds:
             return None
-        if is_member:  # the sign is on the line above, or in a comment
+        if is_here:
+            if not any(around.type in rules.import_kinds for around, _ in path):
+                return None
+        elif is_member:
             left = node.prev_sibling or path[-2][0].prev_sibling
             if left is not None and self._member.search((left.text or b"")[-2:]) and "comment" not in left.type:
                 return None
@@ -218,6 +224,17 @@ def _member_sign(rules: ScopeRules) -> re.Pattern[bytes]:
     return re.compile(rf"(?:{rules.member_signs})\Z".encode())
 
 
+def word_spans(source: bytes, word: bytes, start: int = 0, end: int | None = None) -> Iterator[tuple[int, int]]:
+    """The ranges at which a word is in a source."""
+    end = len(source) if end is None else end
+    at = source.find(word, start, end)
+    while at >= 0:
+        after = at + len(word)
+        if not (at and source[at - 1] in _WORD_BYTES) and not (after < len(source) and source[after] in _WORD_BYTES):
+            yield at, after
+        at = source.find(word, after, end)
+
+
 def _places(around: Node, child: Node, kind: str, field: str, positional: frozenset[str]) -> tuple[str, ...]:
     """The ways in which rules may write a child of a node."""
     places = (f"{kind}.{field}" if field else kind, f"{kind}.*")
@@ -228,9 +245,11 @@ def _places(around: Node, child: Node, kind: str, field: str, positional: frozen
     return (*places, f"{kind}:later", f"{kind}:second" if around.named_child(1) == child else "")
 
 
+_WORD_BYTES = frozenset(b"_$0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ") | frozenset(
+    range(128, 256)
+)
+_BEFORE_LABELS = b"break ", b"continue ", b"goto "
 _DOLLAR = ord("$")
 _ASSIGNS = re.compile(rb"[ \t]*=(?![=>~])")
 _DIGITS = b"0123456789"
-WORD_END = rb"(?![\w$\x80-\xff])"
-WORD_START = rb"(?<![\w$\x80-\xff])"
 _WORD = re.compile(rb"[\w$\x80-\xff]+")

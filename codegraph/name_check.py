@@ -16,14 +16,14 @@ from typing import TYPE_CHECKING, Literal
 from ..languages import Language, grammar, language_of
 from ..languages.dotted import dotted_name
 from ..languages.references import receiver_of
-from .bound_names import WORD_END, WORD_START, BoundNames, Occurrence
+from .bound_names import BoundNames, Occurrence, word_spans
 from .file_graph import Definition, FileGraph
 from .graph import CodeGraph
 from .modules import directory_of, upwards
-from .resolver import parse_dotted
+from .resolver import global_name_key, parse_dotted
 from .signatures import Signature, arguments_of, signature_of
-from .symbol_table import FUNCTION_KINDS, MODULE, STAR_IMPORTS, ImportedName, SymbolTable
-from .syntax import common_tree, parse_file
+from .symbol_table import FUNCTION_KINDS, MODULE, STAR_IMPORTS, ImportedName, SymbolTable, language_family
+from .syntax import is_blanked, parse_file, tree_with
 from .time_limit import CpuTimeLimit, TimeLimitExceeded
 from .typed_resolver import TypedResolver
 from .values import CLASS_VALUE, INSTANCE_VALUE, MODULE_VALUE, OUTSIDE, OUTSIDE_VALUE, SUPER_VALUE, Value
@@ -96,8 +96,10 @@ def name_problems(
     rules = language.scope_rules
     if rules is None or language.embedded is not None or not text.strip() or len(prefix) + len(suffix) > MAX_LENGTH:
         return ()
+    if language.source_filter is not None and is_blanked(language, prefix, suffix):
+        return ()
     try:
-        tree = common_tree(path, f"{prefix}{text}{suffix}", language, CpuTimeLimit(LIMIT_S, samples=False))
+        tree = tree_with(path, prefix, text, suffix, language, CpuTimeLimit(LIMIT_S, samples=False))
     except TimeLimitExceeded:
         return ()
     start = len(prefix.encode("utf-8", "replace"))
@@ -169,18 +171,30 @@ class _Check:
         before = self.source[name.start - 1 : name.start]
         if rules.has_markup and spelled[0].islower() and before in (b"<", b"/"):
             return False
+        if rules.checked_kinds and all(node.type not in rules.checked_kinds for node, _ in name.path):
+            return False
         if name.path[-2][0].type == "ERROR" or name.node.is_missing:
             return False
         if self.bound.is_bound(name) or self._is_known_elsewhere(name, spelled):
             return False
-        if self._may_be_outside(name, spelled):
+        if self._may_be_imported(name, spelled):
+            return False
+        if self._may_be_outside(name):
             # Then only a local name of other scopes is known to be none.
             marks = rules.attribute_marks
             is_attribute = marks and re.search(rf"[{marks}]{re.escape(spelled)}\b".encode(), self.source)
             return self.bound.is_local_elsewhere(name) and not is_attribute
         return True
 
-    def _may_be_outside(self, name: Occurrence, spelled: str) -> bool:
+    def _may_be_imported(self, name: Occurrence, spelled: str) -> bool:
+        """Whether a name is one of a type, a package or a function, which local names of other scopes do not hide."""
+        rules, after = self.rules, self.source[name.end : name.end + 8].lstrip()
+        is_type = spelled[:1].isupper() or name.node.type == "type_identifier" or after.startswith(b"::")
+        if is_type and rules.open_types:
+            return True
+        return rules.open_calls and self.language.has_function_names and after.startswith(b"(")
+
+    def _may_be_outside(self, name: Occurrence) -> bool:
         """Whether code outside of the repository may bind a name that the file does not bind."""
         rules, source = self.rules, self.source
         if rules.is_open or (rules.open_files and re.search(rules.open_files, self.path) is not None):
@@ -188,12 +202,11 @@ class _Check:
         if rules.open_macros and self._is_macro_argument(name):
             return True
         after = source[name.end : name.end + 2].lstrip()
-        is_type = spelled[:1].isupper() or name.node.type == "type_identifier" or after.startswith(b"::")
-        if rules.open_types and is_type:
-            return True
         if rules.open_calls and (after[:1] in (b"(", b"{", b"<", b"!") or _CALLED.match(source, name.end) is not None):
             return True
         if rules.open_stars and self._has_foreign_stars:
+            return True
+        if rules.open_bases and self._has_foreign_bases(name):
             return True
         return any(node.type in rules.open_lambda_kinds for node, _ in name.path)
 
@@ -202,6 +215,8 @@ class _Check:
             function = node.child_by_field_name("function") if node.type == "call_expression" else None
             if function is not None and function.end_byte < name.start:
                 called = (function.text or b"").decode("utf-8", "replace")
+                if called in self.rules.macros.split():
+                    return True
                 value = self.resolver.name(self.path, MODULE, called) if called.isidentifier() else None
                 definition = self.graph.definition(value.path, value.name) if value is not None else None
                 if definition is not None and definition.kind == "macro":
@@ -214,6 +229,15 @@ class _Check:
         items = symbols.entries.get(STAR_IMPORTS, ()) if symbols is not None else ()
         modules = [each.module for each in items if isinstance(each, ImportedName)]
         return any(self.resolver.declared(self.path, module) is None for module in modules)
+
+    def _has_foreign_bases(self, name: Occurrence) -> bool:
+        within = self._within(name.path)
+        while within:
+            around = self.resolver.object_around(self.path, within)
+            if around is not None and not self.resolver.mro(around.path, around.name).complete:
+                return True
+            within = within.rpartition(".")[0]
+        return False
 
     def _is_member_around(self, name: Occurrence, spelled: str) -> bool:
         """Whether the classes around a name may have it as a member that needs no receiver."""
@@ -244,19 +268,19 @@ class _Check:
         symbols = self.graph.symbols(self.path)
         if symbols is None or not symbols.package_key:
             return False
-        return bool(self.graph.definitions_named(f"{symbols.package_key}{name}"))  # also of an unknown value
+        return self._is_defined(f"{symbols.package_key}{name}")  # also of an unknown value
 
     def _similar_name(self, name: Occurrence) -> str:
         """The only declared name around that resembles one that is not bound."""
         spelled = self._text(name.start, name.end)
-        words = {
-            word for word in set(_NAME.findall(self.source)) if _resemble(spelled, word.decode("utf-8", "replace"))
-        }
+        if len(spelled) < MIN_SIMILAR or not spelled.isascii():
+            return ""
+        words = {word for word in _alike(spelled).findall(self.source) if _resemble(spelled, word.decode())}
         found = []
         for word in words:
             others = self.bound.occurrences(word) or ()
             if any(other.is_binding and self.bound.is_visible_at(other, name) for other in others):
-                found.append(word.decode("utf-8", "replace"))
+                found.append(word.decode())
         return found[0] if len(found) == 1 else ""
 
     # Definitions
@@ -273,17 +297,16 @@ class _Check:
             definition, around = path[-2][0], path[-3][0]
             if around.type.startswith("decorated") or around.type == "ERROR":
                 continue
-            pattern = WORD_START + re.escape(self.source[start:end]) + WORD_END
-            for match in re.finditer(pattern, self.source):
-                if match.start() == start:
+            for at, after in word_spans(self.source, self.source[start:end]):
+                if at == start:
                     continue
-                other = self.bound.path_to(match.start())
+                other = self.bound.path_to(at)
                 if (
                     len(other) == len(path)
                     and other[-1][1] == "name"
                     and other[-2][0].type == definition.type
                     and other[-3][0] == around
-                    and other[-1][0].end_byte == match.end()
+                    and other[-1][0].end_byte == after
                     and not other[-2][0].has_error
                 ):
                     yield self._problem("already defined", start, end)
@@ -306,6 +329,8 @@ class _Check:
                 continue
             name = self._text(start, end)
             if self.rules.open_members and re.fullmatch(self.rules.open_members, name):
+                continue
+            if self.rules.open_methods and _CALLED.match(self.source, end) is not None:
                 continue
             value = self._value(path, receiver)
             if value is not None and self._lacks(value, name):
@@ -348,7 +373,12 @@ class _Check:
         if value.kind not in (CLASS_VALUE, INSTANCE_VALUE, SUPER_VALUE):
             return False
         classes, complete, _ = self.resolver.mro(value.path, value.name)
-        if not complete or self.resolver.member(value, name) is not None:
+        if not complete or value.kind == SUPER_VALUE:
+            return False
+        found = self.resolver.member(value, name)
+        if found is not None and (found.kind != OUTSIDE_VALUE or not self.language.declares_all):
+            return False
+        if self.language.has_extensions and self._is_defined(f"{language_family(self.language.name)}\0+{name}"):
             return False
         dynamic = self.rules.dynamic_members.split()
         for path, owner in classes:
@@ -367,9 +397,7 @@ class _Check:
         if self.resolver.member(module, name) is not None:
             return False
         if module.name:  # a package
-            if self.graph.definitions_named(f"{module.name}{name}") or self.graph.definitions_named(
-                f"{module.name}{name}/"
-            ):
+            if self._is_defined(f"{module.name}{name}") or self._is_defined(f"{module.name}{name}/"):
                 return False
             # Without the name of the module a path of an import may mean a package from elsewhere.
             return self.language.package_style == "directory" and any(
@@ -377,6 +405,9 @@ class _Check:
             )
         if not module.path or module.path.endswith("/"):
             return False
+        key = global_name_key(self.language.name, name) if self.language.module_separator else None
+        if key is not None and self._is_defined(key):
+            return False  # macros are known at the root
         files = (module.path, *(path for path, _ in self.resolver.star_sources(module.path)))
         for path in files:
             if self.resolver.has_outside_stars(path) or self._occurs(path, name):
@@ -395,6 +426,10 @@ class _Check:
         key = f"{owner}.{name}" if owner else name
         return any(key in table.entries for table in self._tables(path))
 
+    def _is_defined(self, key: str) -> bool:
+        """Whether the repository has a definition of a global name, in the file at the cursor also below it."""
+        return bool(self.graph.definitions_named(key) or self.file.definitions_named(key))
+
     def _tables(self, path: str) -> list[SymbolTable]:
         """The symbols of a file, of the file at the cursor also those below it."""
         tables = (self.graph.symbols(path), self.file.symbols(path) if path == self.path else None)
@@ -403,14 +438,10 @@ class _Check:
     def _occurs(self, path: str, name: str) -> bool:
         """Whether a file has a word, outside of the text."""
         word = name.encode("utf-8", "replace")
-        pattern = WORD_START + re.escape(word) + WORD_END
         if path != self.path:
-            source = self.texts.get(path, b"")
-            return word in source and re.search(pattern, source) is not None
-        return any(
-            re.search(pattern, part) is not None
-            for part in (self.source[: self.bound.start], self.source[self.bound.end :])
-        )
+            return any(word_spans(self.texts.get(path, b""), word))
+        parts = (0, self.bound.start), (self.bound.end, len(self.source))
+        return any(any(word_spans(self.source, word, *part)) for part in parts)
 
     def _similar_member(self, value: Value, name: str) -> str:
         if value.kind == MODULE_VALUE:
@@ -501,10 +532,10 @@ class _Check:
         """The source of a definition from its name on, and the lines of its decorators."""
         lines = self._lines(path)
         first = lines[definition.header_line] if definition.header_line < len(lines) else b""
-        match = re.search(WORD_START + re.escape(definition.name.encode()) + WORD_END, first)
-        if match is None:
+        name = next(word_spans(first, definition.name.encode("utf-8", "replace")), None)
+        if name is None:
             return b"", []
-        header = b"\n".join([first[match.end() :], *lines[definition.header_line + 1 : definition.header_line + 60]])
+        header = b"\n".join([first[name[1] :], *lines[definition.header_line + 1 : definition.header_line + 60]])
         decorators = lines[definition.start_line : definition.header_line]
         return header, [line.decode("utf-8", "replace").strip() for line in decorators if line.strip()]
 
@@ -542,11 +573,11 @@ class _Check:
             module = Value(MODULE_VALUE, found[0], "", "import")
             if not self._module_lacks(module, item.name) or language_of(found[0]).scope_rules is None:
                 continue
-            pattern = WORD_START + re.escape(item.name.encode()) + WORD_END
-            match = re.compile(pattern).search(self.source, max(statement.start_byte, self.bound.start), self.bound.end)
-            if match is not None:
+            word, start = item.name.encode("utf-8", "replace"), max(statement.start_byte, self.bound.start)
+            span = next(word_spans(self.source, word, start, self.bound.end), None)
+            if span is not None:
                 meant = _only_similar(item.name, self.resolver.exports(module))
-                yield self._problem("not exported", *match.span(), meant)
+                yield self._problem("not exported", *span, meant)
 
 
 @lru_cache(maxsize=64)
@@ -580,6 +611,8 @@ def _resemble(name: str, other: str) -> bool:
     """Whether two different names are spelled alike: in another style of letters, as a plural, or with one slip."""
     if name == other or min(len(name), len(other)) < MIN_SIMILAR or abs(len(name) - len(other)) > 2:
         return False
+    if (name[0].isupper(), name.isupper()) != (other[0].isupper(), other.isupper()):
+        return False  # a type, or a constant
     a, b = _folded(name), _folded(other)
     if a == b or a == f"{b}s" or b == f"{a}s":
         return True
@@ -599,5 +632,13 @@ def _one_slip(a: str, b: str) -> bool:
     return a[1:] == b or a == b[1:] or a[1:] == b[1:] or (a[:2] == b[1::-1] and a[2:] == b[2:])
 
 
+@lru_cache(maxsize=64)
+def _alike(name: str) -> re.Pattern[bytes]:
+    """Matches words of about the length of a name that begin with its first letter."""
+    first = name.lstrip("_$")[:1]
+    start = f"[{first.lower()}{first.upper()}]" if first.isalpha() else re.escape(first)
+    n = len(name)
+    return re.compile(rf"(?<![\w$])[_$]*{start}[\w$]{{{max(0, n - 4)},{n + 2}}}(?![\w$])".encode())
+
+
 _CALLED = re.compile(rb"\s*[({]|\s*<[\w\s,.<>?\[\]]*>\s*\(")
-_NAME = re.compile(rb"[A-Za-z_$\x80-\xff][\w$\x80-\xff]*")

@@ -13,7 +13,7 @@ import threading
 import time
 from collections.abc import Mapping
 from contextlib import suppress
-from functools import cache
+from functools import cache, lru_cache
 
 import numpy as np
 from tree_sitter import Node, Parser, Point, Tree
@@ -156,13 +156,18 @@ class SyntaxTree:
         return tuple(reversed(kinds))
 
     def reparsed(
-        self, new_text: str, limit: CpuTimeLimit | None = None, changed: tuple[int, int, int] | None = None
+        self,
+        new_text: str,
+        limit: CpuTimeLimit | None = None,
+        changed: tuple[int, int, int] | None = None,
+        source: bytes | None = None,
     ) -> SyntaxTree:
         """The tree of another text, by an incremental parse with the differing part as the only edit.
 
-        Like `edited`, but the recovery of errors may differ from that of a parse from scratch.
+        Like `edited`, but the recovery of errors may differ from that of a parse from scratch. `source` is what the
+        grammar reads of the text, if that is known.
         """
-        old, new = self._source, _source(self.language, new_text)
+        old, new = self._source, source if source is not None else _source(self.language, new_text)
         if self._tree is None:
             return SyntaxTree(self.path, new_text, self.language, new, None)
         if changed is None or self.language.is_blanked:  # a tag or a macro changes what is code after it
@@ -183,22 +188,29 @@ class SyntaxTree:
         return SyntaxTree(self.path, new_text, self.language, new, _parse(self.language, new, limit, edited))
 
 
-def common_tree(path: str, text: str, language: Language, limit: CpuTimeLimit) -> SyntaxTree:
-    """The syntax tree of a text that resembles the last one of its file, of which unchanged parts are not parsed again.
+def tree_with(path: str, prefix: str, text: str, suffix: str, language: Language, limit: CpuTimeLimit) -> SyntaxTree:
+    """The syntax tree of a file with a text between `prefix` and `suffix`.
 
-    For several texts at one cursor. The recovery of errors may differ from that of a parse from scratch. Raises
-    TimeLimitExceeded.
+    For several texts at one cursor: of the file's last tree by this function unchanged parts are not parsed again, and
+    lines above and below are not filtered again. The recovery of errors may differ from that of a parse from scratch.
+    Raises TimeLimitExceeded.
     """
+    whole = f"{prefix}{text}{suffix}"
     last = _LAST_TREES.get(path)
-    if last is not None and last.language is language and last.text == text:
+    if last is not None and last.language is language and last.text == whole:
         return last
-    source = _source(language, text)
+    start = prefix.rfind("\n") + 1
+    if language.source_filter is None or not start:
+        source = _source(language, whole)
+    else:
+        above, below = _filtered(language, prefix[:start], suffix)
+        source = b"".join((above, _source(language, f"{prefix[start:]}{text}"), below))
     _check_samples(language, _unchecked_part(path, source))
     _note_checked(path, source)
     if last is None or last.language is not language:
-        tree = SyntaxTree.parse(path, text, limit, language=language)
+        tree = SyntaxTree(path, whole, language, source, _parse(language, source, limit))
     else:
-        tree = last.reparsed(text, limit)
+        tree = last.reparsed(whole, limit, source=source)
     with _CHECKED_LOCK:
         _LAST_TREES[path] = tree
         if len(_LAST_TREES) > MAX_CHECKED_TEXTS:
@@ -206,11 +218,30 @@ def common_tree(path: str, text: str, language: Language, limit: CpuTimeLimit) -
     return tree
 
 
+def is_blanked(language: Language, prefix: str, suffix: str) -> bool:
+    """Whether the grammar does not read the code above a cursor, as in a branch that the preprocessor leaves out."""
+    start = prefix.rfind("\n") + 1
+    line = prefix[:start].rstrip()
+    line = line[line.rfind("\n") + 1 :].strip()
+    if not line or line.startswith(("#", "//", "/*", "*")):
+        return False
+    above, _ = _filtered(language, prefix[:start], suffix)
+    end = len(_encode(prefix[:start].rstrip()))
+    return not above[end - len(_encode(line)) : end].strip()
+
+
+@lru_cache(maxsize=4)
+def _filtered(language: Language, above: str, below: str) -> tuple[bytes, bytes]:
+    """What the grammar reads of two parts of a file."""
+    source, n_above = _source(language, above + below), len(_encode(above))
+    return source[:n_above], source[n_above:]
+
+
 TOO_SLOW = "the grammar took too long and was stopped"
 
 _CHECKED_LOCK = threading.Lock()
 _LAST_TREES: dict[str, SyntaxTree] = {}
-"""By path, the last tree of `common_tree`."""
+"""By path, the last tree of `tree_with`."""
 
 _CHECKED: dict[str, bytes] = {}
 """By path, the last source that `parse_file` found harmless: of the next one only what changed is sampled."""

@@ -59,12 +59,16 @@ class ScopeRules:
     ignored: str = ""  # kinds of nodes in which no name is checked
     keyword_arguments: str = ""  # kinds of arguments whose first name is a keyword if "=" follows it
     checked: str = ""  # pattern of the names that are checked, "" for all
+    checked_within: str = ""  # kinds of nodes outside of which no name is checked
     has_sigil: bool = False  # "$" belongs to the names of variables and not to the leaf
     open_calls: bool = False  # what is called may come from outside without an import of its own
     open_types: bool = False  # so may a name with a capital, or before "::"
     open_stars: bool = False  # a star import of an unknown package may bring any name
     open_lambdas: str = ""  # kinds of lambdas that may have an object whose members need no receiver
-    open_macros: bool = False  # so may the arguments of a macro
+    open_bases: bool = False  # a base class from outside may have members that need no receiver
+    open_methods: bool = False  # members that are called may be functions from outside
+    open_macros: bool = False  # the arguments of a macro may be any names
+    macros: str = ""  # macros that every file knows
     open_files: str = ""  # pattern of paths of files in which any name may come from outside
     is_open: bool = False  # any name may come from outside
     attribute_marks: str = ""  # characters before a name that make it the name of a method: ":name", "@name"
@@ -121,6 +125,10 @@ class ScopeRules:
     @cached_property
     def keyword_argument_kinds(self) -> frozenset[str]:
         return frozenset(self.keyword_arguments.split())
+
+    @cached_property
+    def checked_kinds(self) -> frozenset[str]:
+        return frozenset(self.checked_within.split())
 
     @cached_property
     def open_lambda_kinds(self) -> frozenset[str]:

@@ -10,6 +10,12 @@ from hypothesis import strategies as st
 from weft.codegraph import CodeGraph, parse_file
 from weft.codegraph.name_check import name_problems
 from weft.languages import language_of
+from weft.retrieval import RetrievalSettings
+from weft.server.completion import Cursor
+from weft.server.completion.name_check import CheckedText, check_names
+from weft.server.workspace.analysis import analyse
+from weft.server.workspace.snapshot import FolderSnapshot
+from weft.server.workspace.text import TextLines
 
 CURSOR = "<CURSOR>"
 
@@ -190,6 +196,162 @@ def test_names_of_another_file_of_a_go_package() -> None:
     ) == ["not bound: missing"]
 
 
+JAVA = """package a;
+class A {
+    int size = 1;
+    void f(int item) { String total = ""; use(total, item); }
+    void g(java.util.List<String> names) {
+        <CURSOR>
+    }
+}
+"""
+KOTLIN = """package a
+class A(val size: Int) {
+    fun f(item: Int): Int { val total = item; return total }
+    fun g(names: List<String>) {
+        <CURSOR>
+    }
+}
+"""
+SCALA = """package a
+class A(val size: Int) {
+  def f(item: Int): Int = { val total = item; total }
+  def g(names: List[String]): Int = {
+    <CURSOR>
+  }
+}
+"""
+CSHARP = """namespace N;
+class A {
+    int size = 1;
+    void F(int item) { var total = item; Use(total); }
+    void G(string[] names) {
+        <CURSOR>
+    }
+}
+"""
+RUST = """struct A { size: u8 }
+impl A {
+    fn f(&self, item: u8) -> u8 { let total = item; total }
+    fn g(&self, names: &[u8]) {
+        <CURSOR>
+    }
+}
+"""
+CPP = """#include <vector>
+namespace n {
+class A {
+  int size_ = 1;
+  int f(int item) { int total = item; return total; }
+  int g(const std::vector<int>& names) {
+    <CURSOR>
+  }
+};
+}
+"""
+C = """#include <stdio.h>
+#define LIMIT 3
+static int f(int item) { int total = item; return total; }
+static int g(char *names) {
+    <CURSOR>
+}
+"""
+RUBY = """class A
+  attr_reader :size
+  def f(item)
+    total = item
+    total
+  end
+
+  def g(names)
+    <CURSOR>
+  end
+end
+"""
+PHP = """<?php
+class A {
+    private $size = 1;
+    function f($item) { $total = $item; return $total; }
+    function g($names) {
+        <CURSOR>
+    }
+}
+"""
+SWIFT = """import Foundation
+class A {
+    var size = 1
+    func f(item: Int) -> Int {
+        let total = item
+        return total
+    }
+    func g(names: [String]) {
+        <CURSOR>
+    }
+}
+"""
+LUA = """local M = {}
+function M.f(item) local total = item return total end
+function M.g(names)
+  <CURSOR>
+end
+return M
+"""
+
+
+@pytest.mark.parametrize(
+    ("path", "code", "text", "expected"),
+    [
+        ("A.java", JAVA, "for (String name : names) { use(name, size, this.size); }", []),
+        ("A.java", JAVA, "return total + item;", ["not bound: total", "not bound: item"]),
+        ("A.java", JAVA, "names.forEach(x -> use(x, y));", ["not bound: y"]),
+        ("A.java", JAVA, "if (names instanceof Foo foo) { f(foo); } else { List<Bar> bar = null; }", []),
+        ("A.java", JAVA, "try (Reader r = open()) { r.read(); } catch (Error e) { log(e, nmaes); }",
+         ["not bound: nmaes -> names"]),
+        ("A.kt", KOTLIN, "for ((i, name) in names.withIndex()) { f(i + size); println(name) }", []),
+        ("A.kt", KOTLIN, "val x = total", ["not bound: total"]),
+        ("A.kt", KOTLIN, "names.map { x, (y, z) -> f(item = x + y + z) }", []),
+        ("A.kt", KOTLIN, "if (nmaes == null) return", ["not bound: nmaes -> names"]),
+        ("A.scala", SCALA, "names.map { case (x, y) => x + y + size }", []),
+        ("A.scala", SCALA, "val x = total", ["not bound: total"]),
+        ("A.scala", SCALA, "for { x <- names; y = x.size if y > 0 } yield x + y", []),
+        ("A.cs", CSHARP, "foreach (var name in names) { F(size); var b = new B { Size = name }; }", []),
+        ("A.cs", CSHARP, "return total;", ["not bound: total"]),
+        ("A.cs", CSHARP, "if (names is [var first, ..] && Parse(first, out var n)) F(item: n);", []),
+        ("a.rs", RUST, "if let Some(x) = names.first() { self.f(*x); }", []),
+        ("a.rs", RUST, "let y = total;", ["not bound: total"]),
+        ("a.rs", RUST, "let f = |a, (b, c)| a + b + c; println!(\"{total}\", total);", []),
+        ("a.rs", RUST, "match names { [a, rest @ ..] => a, A { size, .. } => size, z => z }", []),
+        ("a.cc", CPP, "for (const auto& x : names) { f(size_ + x); auto [a, b] = pair(x); use(a, b); }", []),
+        ("a.cc", CPP, "return total;", ["not bound: total"]),
+        ("a.cc", CPP, "auto l = [&, c = size_](int u) { return u + c + v; };", ["not bound: v"]),
+        ("a.c", C, "for (int i = 0; i < LIMIT; i++) { printf(\"%d\", f(names[i])); }", []),
+        ("a.c", C, "return total;", ["not bound: total"]),
+        ("a.c", C, "char *p = nmaes, **q = &p; s->item = q;", ["not bound: nmaes -> names", "not bound: s"]),
+        ("a.rb", RUBY, "names.each { |name, (a, b)| puts name + a + b + size }", []),
+        ("a.rb", RUBY, "puts total", ["not bound: total"]),
+        ("a.rb", RUBY, "anything_of_a_gem", []),
+        ("a.php", PHP, "foreach ($names as $key => [$a, $b]) { f($key, $a, $b, $this->size); }", []),
+        ("a.php", PHP, "return $total;", ["not bound: $total"]),
+        ("a.php", PHP, "preg_match('/x/', $names, $found); return $found;", []),
+        ("a.php", PHP, "return array_map(fn($x) => $x + $y, $names);", ["not bound: $y"]),
+        ("A.swift", SWIFT, "for (i, name) in names.enumerated() { print(name, i, size) }", []),
+        ("A.swift", SWIFT, "return total", ["not bound: total"]),
+        ("A.swift", SWIFT, "names.map { x in f(item: x) + $0 }", []),
+        ("a.lua", LUA, "for i, name in ipairs(names) do print(i, name, M.f(1)) end", []),
+        ("a.lua", LUA, "return total", ["not bound: total"]),
+        ("a.lua", LUA, "local t = { total = names, size = 1 }", []),
+    ],
+)  # fmt: skip
+def test_names_of_other_languages(path: str, code: str, text: str, expected: list[str]) -> None:
+    assert problems(path, code, text) == expected
+
+
+def test_inherited_members_of_another_file_are_bound() -> None:
+    code = "package a;\nclass A extends B {\n    void g() {\n        <CURSOR>\n    }\n}\n"
+    other = "package a;\nclass B {\n    protected int size = load();\n}\n"
+    assert problems("A.java", code, "use(size, weight);", B_java=other) == ["not bound: weight"]
+
+
 def test_text_without_a_grammar_has_no_problems() -> None:
     assert problems("a.txt", "one <CURSOR>", "two") == []
     assert problems("a.md", "one <CURSOR>", "two(three)") == []
@@ -212,3 +374,29 @@ PATHS = ["a.py", "a.ts", "a.tsx", "a.js", "a.go", "a.rs", "a.java", "a.kt", "a.r
 )
 def test_any_code_has_problems_within_the_text(path: str, above: list[str], text: list[str], below: list[str]) -> None:
     problems(path, f"{''.join(above)}{CURSOR}{''.join(below)}", "".join(text))
+
+
+def test_a_completion_gets_the_names_that_are_meant() -> None:
+    code = "def pay(amounts):\n    total = 0\n    <CURSOR>\n    return total\n"
+    prefix, _, suffix = code.partition(CURSOR)
+    snapshot = FolderSnapshot.empty(RetrievalSettings()).with_changes([analyse("a.py", prefix + suffix)])
+    lines = TextLines(prefix + suffix)
+    cursor = Cursor("a.py", lines, *lines.position(len(prefix)))
+    checked = check_names(snapshot, cursor, "total += sum(amonts) + rate")
+    assert checked.text == "total += sum(amounts) + rate"
+    assert [problem.name for problem in checked.replaced] == ["amonts"]
+    (problem,) = checked.problems
+    assert (problem.kind, problem.name) == ("not bound", "rate")
+    assert checked.text[problem.start : problem.end] == "rate"
+    assert check_names(snapshot, cursor, "total += 1") == CheckedText("total += 1")
+
+
+def test_a_guard_of_swift_declares_its_names_for_the_lines_below() -> None:
+    code = "func f(o: Int?) -> Int {\n    guard let item = o else { return 0 }\n    <CURSOR>\n}\n"
+    assert problems("a.swift", code, "return item") == []
+
+
+def test_code_that_the_preprocessor_leaves_out_has_no_problems() -> None:
+    code = "#if 0\nint f(int x) {\n    int y = x;\n    <CURSOR>\n}\n#endif\n"
+    assert problems("a.c", code, "return y + z;") == []
+    assert problems("a.c", code.replace("0", "1"), "return y + z;") == ["not bound: z"]

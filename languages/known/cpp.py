@@ -55,6 +55,10 @@ _SCOPES = ScopeRules(
     open_macros=True,
     open_calls=True,
     open_types=True,
+    member_kinds="class struct union enum",
+    open_bases=True,
+    macros="offsetof va_arg container_of",
+    checked_within="compound_statement",
     member_signs=r"(?<!\.)\.|->|::|#",
 )
 

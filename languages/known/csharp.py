@@ -325,6 +325,11 @@ _SCOPES = ScopeRules(
     " yield partial get set init add remove args",
     open_calls=True,
     open_types=True,
+    member_kinds="class interface struct record enum",
+    open_members=r"Equals|GetHashCode|ToString|GetType|MemberwiseClone|ReferenceEquals|Finalize|HasFlag|CompareTo|Deconstruct"
+    r"|PrintMembers|EqualityContract|Value|HasValue|GetValueOrDefault|Invoke|BeginInvoke|EndInvoke|Should\w*|As\w*|To\w*|Length",
+    open_bases=True,
+    open_methods=True,
     member_signs=r"(?<!\.)\.|::|\?\.|->",
 )
 

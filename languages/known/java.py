@@ -242,12 +242,15 @@ _SCOPES = ScopeRules(
     " enum_declaration.name record_declaration.name annotation_type_declaration.name method_declaration.name"
     " constructor_declaration.name compact_constructor_declaration.name enum_constant.name type_parameter type_pattern"
     " instanceof_expression.name record_pattern_component annotation_type_element_declaration.name",
-    imports="import_declaration package_declaration",
+    imports="import_declaration package_declaration module_declaration",
     keys="labeled_statement break_statement continue_statement element_value_pair.key",
     definitions="class_declaration interface_declaration enum_declaration record_declaration",
     predefined="var record yield sealed permits length",
     open_calls=True,
     open_types=True,
+    member_kinds="class interface enum record",
+    open_members=r"equals|hashCode|toString|getClass|notify|notifyAll|wait|finalize|clone|values|valueOf|name|ordinal|compareTo"
+    r"|getDeclaringClass|class|this|super|length|new|annotationType|describeConstable",
     member_signs=r"(?<!\.)\.|::|@",
 )
 

@@ -663,7 +663,7 @@ SCOPES = ScopeRules(
     member_kinds="class enum interface",
     targets="assignment_expression.left augmented_assignment_expression.left",
     open_members=r"__\w+__|constructor|prototype|name|length|toString|valueOf|hasOwnProperty|isPrototypeOf"
-    r"|toLocaleString|propertyIsEnumerable|call|apply|bind|caller|arguments|default",
+    r"|toLocaleString|propertyIsEnumerable|call|apply|bind|caller|arguments|default|should",
     call_rules=CallRules(
         frame="function f(%s) {}",
         parameters="formal_parameters",

@@ -355,7 +355,12 @@ _SCOPES = ScopeRules(
     open_calls=True,
     open_types=True,
     open_stars=True,
-    open_lambdas="lambda_literal annotated_lambda",
+    open_lambdas="lambda_literal annotated_lambda getter setter",
+    member_kinds="class interface object enum",
+    open_members=r"equals|hashCode|toString|let|also|apply|run|takeIf|takeUnless|to|copy|component\d+|values|valueOf|entries|name|ordinal"
+    r"|compareTo|java|javaClass|javaObjectType|simpleName|class|use|with|repeat|declaringJavaClass|invoke|require\w*|as\w*|should\w*",
+    open_bases=True,
+    open_methods=True,
     member_signs=r"(?<!\.)\.|::|\?\.|@",
 )
 

@@ -202,6 +202,11 @@ _SCOPES = ScopeRules(
     predefined="$this $GLOBALS $_GET $_POST $_SERVER $_COOKIE $_FILES $_ENV $_REQUEST $_SESSION $argv $argc"
     " $http_response_header $php_errormsg",
     definitions="method_declaration function_definition class_declaration",
+    member_kinds="class interface trait enum",
+    open_members=r"__\w+|class|cases|from|tryFrom|name|value",
+    dynamic_members="__get __call __callStatic __set",
+    adds_members=True,
+    targets="assignment_expression.left augmented_assignment_expression.left",
     member_signs=r"::",
 )
 

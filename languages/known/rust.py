@@ -349,9 +349,9 @@ _BUILTINS = (
 
 _SCOPES = ScopeRules(
     names="identifier type_identifier shorthand_field_identifier",
-    scopes="function_item closure_expression block match_arm for_expression if_expression while_expression impl_item"
-    " struct_item enum_item trait_item type_item union_item function_signature_item macro_definition mod_item",
-    object_scopes="declaration_list enum_variant_list",
+    scopes="function_item closure_expression block match_arm for_expression if_expression while_expression"
+    " struct_item enum_item type_item union_item function_signature_item macro_definition mod_item",
+    object_scopes="impl_item trait_item enum_variant_list",
     bindings="parameter.pattern closure_parameters let_declaration.pattern for_expression.pattern"
     " let_condition.pattern match_pattern match_arm.pattern field_pattern.name field_pattern.pattern"
     " function_item.name function_signature_item.name struct_item.name enum_item.name trait_item.name type_item.name"
@@ -368,6 +368,7 @@ _SCOPES = ScopeRules(
     definitions="struct_item enum_item trait_item",
     open_calls=True,
     open_types=True,
+    member_kinds="struct enum trait union",
     member_signs=r"(?<!\.)\.|::|'",
 )
 

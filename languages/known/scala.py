@@ -333,6 +333,7 @@ _SCOPES = ScopeRules(
     open_calls=True,
     open_types=True,
     open_stars=True,
+    open_bases=True,
     member_signs=r"(?<!\.)\.|@|#|::",
 )
 

@@ -206,7 +206,7 @@ receiver is unknown."""
 
 _SCOPES = ScopeRules(
     names="simple_identifier type_identifier",
-    scopes="function_declaration init_declaration subscript_declaration lambda_literal if_statement guard_statement"
+    scopes="function_declaration init_declaration subscript_declaration lambda_literal if_statement"
     " for_statement while_statement do_statement catch_block switch_entry class_declaration protocol_declaration"
     " computed_getter computed_setter statements computed_property willset_clause didset_clause",
     object_scopes="class_body enum_class_body protocol_body",
@@ -218,13 +218,16 @@ _SCOPES = ScopeRules(
     " statements.bound_identifier repeat_while_statement.bound_identifier",
     patterns="pattern value_binding_pattern",
     imports="import_declaration",
-    keys="value_argument_label tuple_type_item.name control_transfer_statement.result statement_label"
+    keys="value_argument_label tuple_type_item.name statement_label"
     " lambda_parameter.external_name navigation_suffix selector_expression tuple_expression.name"
     " availability_condition key_path_expression directive",
     ignored="attribute directive",
-    predefined="self Self super newValue oldValue error Any AnyObject Type Protocol some any _",
+    predefined="$0 $1 $2 $3 $4 $5 self Self super newValue oldValue error Any AnyObject Type Protocol some any _",
     open_calls=True,
     open_types=True,
+    member_kinds="class struct enum protocol interface actor",
+    open_bases=True,
+    open_methods=True,
     member_signs=r"(?<!\.)\.|\?\.|!\.|#|@|\$|\\\\",
 )
 
