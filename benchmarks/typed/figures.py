@@ -52,7 +52,8 @@ def figures_of(rows: Sequence[KeyRow]) -> Figures:
 
 def calibration_error(rows: Sequence[KeyRow], n_groups: int = 10) -> float:
     """Expected calibration error: the mean distance of confidence and share right over groups of equal size."""
-    pairs = sorted((row.confidence, row.is_right) for row in rows if row.confidence is not None)
+    rated = ((row.confidence, row.is_right) for row in rows if row.confidence is not None)
+    pairs = sorted(rated, key=lambda pair: pair[0])
     if not pairs:
         return math.nan
     total = 0.0
