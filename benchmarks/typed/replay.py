@@ -13,7 +13,7 @@ from __future__ import annotations
 import re
 import shutil
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
@@ -70,18 +70,22 @@ class KeyRow:
 
 
 class Tree:
-    """The working tree of a history at one commit after the other; only differences are written."""
+    """The working tree of a history at one commit after the other; only differences are written.
 
-    def __init__(self, folder: Path, repository: Path) -> None:
+    It has the text files that Weft reads and `is_wanted` accepts by their paths.
+    """
+
+    def __init__(self, folder: Path, repository: Path, is_wanted: Callable[[str], bool] = lambda path: True) -> None:
         self._folder = folder
         self._repository = repository
+        self._is_wanted = is_wanted
         self._texts: dict[str, str] = {}
         shutil.rmtree(folder, ignore_errors=True)
         folder.mkdir(parents=True)
 
     def go_to(self, commit: str) -> None:
         """Write the text files of a commit. Raises NoHistory."""
-        texts = dict(files_at(self._repository, commit, _is_read))
+        texts = dict(files_at(self._repository, commit, lambda path: _is_read(path) and self._is_wanted(path)))
         for path in self._texts.keys() - texts.keys():
             (self._folder / path).unlink(missing_ok=True)
         for path, text in texts.items():

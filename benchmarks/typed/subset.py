@@ -5,6 +5,7 @@ Owns the choice of the commit, which is one of Weft's own history, and the form 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from contextlib import closing
 from pathlib import Path
@@ -18,6 +19,9 @@ from .figures import figures_of
 from .replay import KeyRow, Mode, Tree, Typing
 
 COMMIT = "d8a8cc676f"
+FILES = re.compile(r"llm/(?:http/)?\w+\.py|tests/test_llm_\w+\.py")
+"""A part of the tree that is small enough to be analysed in one process, file by file. Worker processes finish in any
+order, and the order of the index decides between texts that are equally likely."""
 N_KEYS = 90
 MODE: Mode = "whole"
 ROWS = "rows.txt"
@@ -28,7 +32,7 @@ def subset_rows() -> list[str]:
     edits = tuple(edit for edit in edits_of(OWN_REPOSITORY, [COMMIT]) if edit.path.endswith(".py"))
     with TemporaryDirectory() as work:
         folder = Path(work).resolve() / "weft"
-        Tree(folder, OWN_REPOSITORY).go_to(f"{COMMIT}^")
+        Tree(folder, OWN_REPOSITORY, lambda path: FILES.fullmatch(path) is not None).go_to(f"{COMMIT}^")
         with closing(Workspace([folder], Config(), cache=False)) as workspace:
             workspace.index()
             typing = Typing(workspace, folder, "weft", MODE, N_KEYS)
