@@ -14,7 +14,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from conftest import cursor_in
-from weft.benchmarks.histories import OWN_REPOSITORY, FileEdit, NoHistory, commits_between
+from weft.benchmarks.histories import OWN_REPOSITORY, FileEdit, NoHistory, commits_between, files_at
 from weft.benchmarks.typed import __main__ as command
 from weft.benchmarks.typed.causes import CAUSES, cause_of
 from weft.benchmarks.typed.commits import (
@@ -35,10 +35,11 @@ from weft.benchmarks.typed.fit import fit_confidence, sample_of
 from weft.benchmarks.typed.record import RecordedText, record_commit
 from weft.benchmarks.typed.replay import KeyRow, Mode, Tree, Typing
 from weft.benchmarks.typed.report import tables
-from weft.benchmarks.typed.subset import COMMIT, N_KEYS, ROWS, as_lines, subset_rows
+from weft.benchmarks.typed.subset import COMMIT, FILES, N_KEYS, ROWS, as_lines, subset_rows
 from weft.server.completion.confidence import ConfidenceModel
 from weft.server.completion.evidence import FEATURES
 from weft.server.config import Config
+from weft.server.workspace.folder import INLINE_BYTES
 from weft.server.workspace.workspace import Workspace
 
 SUBSET = Path(__file__).parent / "typed"
@@ -471,6 +472,11 @@ def test_texts_of_a_typed_commit_are_as_committed() -> None:
         commits_between(OWN_REPOSITORY, f"{COMMIT}^..{COMMIT}")
     except NoHistory as error:
         pytest.skip(f"this clone has no history: {error}")
+    sizes = [
+        len(text.encode())
+        for _, text in files_at(OWN_REPOSITORY, f"{COMMIT}^", lambda path: bool(FILES.fullmatch(path)))
+    ]
+    assert 0 < sum(sizes) < INLINE_BYTES, "worker processes would finish in any order"
     committed = (SUBSET / ROWS).read_text(encoding="utf-8").splitlines()
     found = subset_rows()
     assert f"keys {N_KEYS}," in found[0]

@@ -19,7 +19,7 @@ from .figures import figures_of
 from .replay import KeyRow, Mode, Tree, Typing
 
 COMMIT = "d8a8cc676f"
-FILES = re.compile(r"llm/(?:http/)?\w+\.py|tests/test_llm_\w+\.py")
+FILES = re.compile(r"llm/(?:http/)?\w+\.py|tests/test_llm_(?:http|llama|ollama|open)\w*\.py")
 """A part of the tree that is small enough to be analysed in one process, file by file. Worker processes finish in any
 order, and the order of the index decides between texts that are equally likely."""
 N_KEYS = 90
