@@ -81,7 +81,8 @@ _SCOPES = ScopeRules(
     imports="using_declaration",
     keys="offsetof_expression.member field_initializer field_designator goto_statement labeled_statement",
     ignored="preproc_arg preproc_directive attribute_specifier attribute_declaration preproc_if preproc_elif",
-    predefined="static_cast dynamic_cast reinterpret_cast const_cast stdin stdout stderr errno environ optarg optind opterr optopt"
+    predefined="static_cast dynamic_cast reinterpret_cast const_cast stdin stdout stderr errno environ"
+    " optarg optind opterr optopt"
     " nullptr this std NULL true false bool"
     " size_t ssize_t va_args __func__ __FILE__ __LINE__ __VA_ARGS__ __FUNCTION__ defined final override main"
     " ptrdiff_t signed unsigned environ",
