@@ -190,9 +190,24 @@ class _Check:
         """Whether a name is one of a type, a package or a function, which local names of other scopes do not hide."""
         rules, after = self.rules, self.source[name.end : name.end + 8].lstrip()
         is_type = spelled[:1].isupper() or name.node.type == "type_identifier" or after.startswith(b"::")
-        if is_type and rules.open_types:
+        if self._is_in_foreign_part(name):
             return True
-        return rules.open_calls and self.language.has_function_names and after.startswith(b"(")
+        if rules.has_package_paths and after[:1] == b"." and after[1:2].isupper():
+            return True  # `shop.Till`, where `shop` is a package
+        return (is_type and rules.open_types) or (rules.open_calls and _CALL.match(self.source, name.end) is not None)
+
+    def _is_in_foreign_part(self, name: Occurrence) -> bool:
+        """Whether a name is in an extension of a type from outside of the repository."""
+        symbols = self.graph.symbols(self.path)
+        if symbols is None or not self.language.has_extensions or not self.language.has_implicit_object:
+            return False
+        within = self._within(name.path)
+        while within:
+            if symbols.is_foreign_part(within):
+                value = self.resolver.attribute(self.path, within)
+                return value is None or (value.path, value.name) == (self.path, within)
+            within = within.rpartition(".")[0]
+        return False
 
     def _may_be_outside(self, name: Occurrence) -> bool:
         """Whether code outside of the repository may bind a name that the file does not bind."""
@@ -201,8 +216,7 @@ class _Check:
             return True
         if rules.open_macros and self._is_macro_argument(name):
             return True
-        after = source[name.end : name.end + 2].lstrip()
-        if rules.open_calls and (after[:1] in (b"(", b"{", b"<", b"!") or _CALLED.match(source, name.end) is not None):
+        if rules.open_calls and _LAMBDA.match(source, name.end) is not None:
             return True
         if rules.open_stars and self._has_foreign_stars:
             return True
@@ -330,7 +344,12 @@ class _Check:
             name = self._text(start, end)
             if self.rules.open_members and re.fullmatch(self.rules.open_members, name):
                 continue
-            if self.rules.open_methods and _CALLED.match(self.source, end) is not None:
+            if any(around.type in self.rules.open_lambda_kinds for around, _ in path):
+                continue
+            if self.rules.open_paths and self.source[start - 1 : start] == b":":
+                continue
+            is_called = _CALL.match(self.source, end) or _LAMBDA.match(self.source, end)
+            if self.rules.open_methods and is_called:
                 continue
             value = self._value(path, receiver)
             if value is not None and self._lacks(value, name):
@@ -641,4 +660,5 @@ def _alike(name: str) -> re.Pattern[bytes]:
     return re.compile(rf"(?<![\w$])[_$]*{start}[\w$]{{{max(0, n - 4)},{n + 2}}}(?![\w$])".encode())
 
 
-_CALLED = re.compile(rb"\s*[({]|\s*<[\w\s,.<>?\[\]]*>\s*\(")
+_CALL = re.compile(rb"\s*!?\(|\s*<[\w\s,.<>?\[\]]*>\s*\(")
+_LAMBDA = re.compile(rb"\s*\{")

@@ -67,6 +67,8 @@ class ScopeRules:
     open_lambdas: str = ""  # kinds of lambdas that may have an object whose members need no receiver
     open_bases: bool = False  # a base class from outside may have members that need no receiver
     open_methods: bool = False  # members that are called may be functions from outside
+    open_paths: bool = False  # so may the names after "::"
+    has_package_paths: bool = False  # a path that begins with a package needs no import
     open_macros: bool = False  # the arguments of a macro may be any names
     macros: str = ""  # macros that every file knows
     open_files: str = ""  # pattern of paths of files in which any name may come from outside

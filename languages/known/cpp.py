@@ -45,9 +45,11 @@ _SCOPES = ScopeRules(
     " variadic_declarator attributed_declarator structured_binding_declarator qualified_identifier.name"
     " function_declarator.declarator template_function.name destructor_name",
     imports="using_declaration",
-    keys="field_initializer field_designator goto_statement labeled_statement",
+    keys="offsetof_expression.member field_initializer field_designator goto_statement labeled_statement",
     ignored="preproc_arg preproc_directive attribute_specifier attribute_declaration preproc_if preproc_elif",
-    predefined="stdin stdout stderr errno environ optarg optind opterr optopt nullptr this std NULL true false bool"
+    predefined="static_cast dynamic_cast reinterpret_cast const_cast stdin stdout stderr errno environ"
+    " optarg optind opterr optopt"
+    " nullptr this std NULL true false bool"
     " size_t ssize_t va_args __func__ __FILE__ __LINE__ __VA_ARGS__ __FUNCTION__ defined final override main"
     " ptrdiff_t signed unsigned environ",
     checked="[a-z_]\\w*",
@@ -59,6 +61,7 @@ _SCOPES = ScopeRules(
     open_bases=True,
     macros="offsetof va_arg container_of",
     checked_within="compound_statement",
+    open_paths=True,
     member_signs=r"(?<!\.)\.|->|::|#",
 )
 

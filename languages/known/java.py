@@ -251,6 +251,7 @@ _SCOPES = ScopeRules(
     member_kinds="class interface enum record",
     open_members=r"equals|hashCode|toString|getClass|notify|notifyAll|wait|finalize|clone|values|valueOf|name|ordinal|compareTo"
     r"|getDeclaringClass|class|this|super|length|new|annotationType|describeConstable",
+    has_package_paths=True,
     member_signs=r"(?<!\.)\.|::|@",
 )
 

@@ -361,6 +361,7 @@ _SCOPES = ScopeRules(
     r"|compareTo|java|javaClass|javaObjectType|simpleName|class|use|with|repeat|declaringJavaClass|invoke|require\w*|as\w*|should\w*",
     open_bases=True,
     open_methods=True,
+    has_package_paths=True,
     member_signs=r"(?<!\.)\.|::|\?\.|@",
 )
 

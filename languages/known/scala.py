@@ -334,6 +334,7 @@ _SCOPES = ScopeRules(
     open_types=True,
     open_stars=True,
     open_bases=True,
+    has_package_paths=True,
     member_signs=r"(?<!\.)\.|@|#|::",
 )
 

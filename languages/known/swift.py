@@ -226,7 +226,6 @@ _SCOPES = ScopeRules(
     open_calls=True,
     open_types=True,
     member_kinds="class struct enum protocol interface actor",
-    open_bases=True,
     open_methods=True,
     member_signs=r"(?<!\.)\.|\?\.|!\.|#|@|\$|\\\\",
 )
