@@ -10,6 +10,7 @@ import subprocess
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -38,8 +39,10 @@ from weft.benchmarks.typed.report import tables
 from weft.benchmarks.typed.subset import COMMIT, FILES, N_KEYS, ROWS, as_lines, subset_rows
 from weft.server.completion.confidence import ConfidenceModel
 from weft.server.completion.evidence import FEATURES
+from weft.server.completion.values import Completion
 from weft.server.config import Config
 from weft.server.workspace.folder import INLINE_BYTES
+from weft.server.workspace.text import TextLines
 from weft.server.workspace.workspace import Workspace
 
 SUBSET = Path(__file__).parent / "typed"
@@ -313,6 +316,55 @@ def test_by_word_the_right_words_of_a_text_are_accepted_too(workspace: Workspace
     rows = type_cart(workspace, tmp_path.resolve() / "shop", "words")
     assert sum(row.n_units for row in rows) == len(AFTER.removeprefix(BEFORE).replace("\n    ", "\n"))
     assert all(row.n_presses <= row.n_units for row in rows)
+
+
+class Suggesting:
+    """A workspace whose completions are the next `n` characters of a text, and then a wrong end."""
+
+    def __init__(self, text: str, n: int, wrong: str = "") -> None:
+        self.text, self.n, self.wrong, self.now = text, n, wrong, ""
+
+    def open_buffer(self, path: Path, text: str, version: int) -> None:
+        self.now = text
+
+    def edit_buffer(self, path: Path, text: str, version: int, change: object = None) -> None:
+        self.now = text
+
+    def complete(self, path: Path, line: int, character: int) -> Completion:
+        at = TextLines(self.now).offset(line, character)
+        here = (line, character)
+        return Completion(self.text[at : at + self.n] + self.wrong, here, here, 0.5)
+
+    def close_buffer(self, path: Path) -> None: ...
+
+    def flush(self) -> None: ...
+
+
+def suggested(after: str, n: int, wrong: str = "", mode: Mode = "whole") -> list[KeyRow]:
+    """The rows of a new file, typed with these completions."""
+    edit = FileEdit("c0ffee", "a.py", "", after)
+    workspace: Any = Suggesting(after, n, wrong)
+    rows = list(Typing(workspace, Path.cwd(), "shop", mode, 500).type_commit(TypedCommit("c0ffee", (edit,))))
+    assert workspace.now == after
+    return rows
+
+
+def test_a_right_character_is_right_but_saves_nothing() -> None:
+    rows = suggested("a = b + c", 1)
+    assert [(row.text, row.is_right, row.n_units) for row in rows] == [(each, True, 1) for each in "a = b + c"]
+
+
+def test_a_text_that_ends_inside_of_a_word_is_wrong() -> None:
+    rows = suggested("total", 3)
+    assert [(row.text, row.is_right) for row in rows[:3]] == [("tot", False), ("ota", False), ("tal", True)]
+    assert len(rows) == 3, "the right text was accepted"
+
+
+def test_a_wrong_end_makes_a_text_wrong_and_its_words_are_accepted_one_by_one() -> None:
+    whole, words = (suggested("x = total + 1", 11, " nothing", mode) for mode in ("whole", "words"))
+    assert [row.is_right for row in whole] == [False] * 13
+    assert (whole[0].text, whole[0].n_agreeing) == ("x = total + nothing", 12)
+    assert (words[0].n_units, words[0].n_presses) == (11, 4)
 
 
 def test_no_more_keys_than_wanted_are_typed(workspace: Workspace, tmp_path: Path) -> None:

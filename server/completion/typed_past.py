@@ -40,7 +40,7 @@ NEW_LINE = LineRecord()
 
 
 @dataclass(slots=True)
-class _Line:
+class _LineState:
     """The state of the line that is typed in one file."""
 
     number: tuple[int, int] = (-1, -1)  # of the line, and of lines in the file
@@ -57,7 +57,7 @@ class _Line:
 class TypedPast:
     """The predictions of a session. Thread-safe."""
 
-    _lines: OrderedDict[tuple[str, str], _Line] = field(default_factory=OrderedDict)
+    _lines: OrderedDict[tuple[str, str], _LineState] = field(default_factory=OrderedDict)
     _shares: dict[Place, float] = field(default_factory=dict)
     _lock: Lock = field(default_factory=Lock)
 
@@ -65,14 +65,14 @@ class TypedPast:
         """Add the prediction at a cursor, "" for none; the record of its line with this prediction."""
         number, before = (cursor.line, cursor.lines.n_lines), cursor.start_of_line
         with self._lock:
-            line = self._lines.setdefault(cursor.file, _Line())
+            line = self._lines.setdefault(cursor.file, _LineState())
             self._lines.move_to_end(cursor.file)
             while len(self._lines) > MAX_FILES:
                 self._lines.popitem(last=False)
             if line.number != number:
                 if line.pending is not None:
                     self._resolve(line, *line.pending, typed="")
-                self._lines[cursor.file] = line = _Line(number)
+                self._lines[cursor.file] = line = _LineState(number)
             elif before != line.before:
                 self._compare(line, before)
             elif line.n_requests and line.predicted == (before + text if text else ""):
@@ -100,10 +100,10 @@ class TypedPast:
             self._lines.clear()
             self._shares.clear()
 
-    def _record(self, line: _Line, place: Place) -> LineRecord:
+    def _record(self, line: _LineState, place: Place) -> LineRecord:
         return LineRecord(line.n_requests, line.n_same, line.n_changed, self._shares.get(place, FIRST_SHARE))
 
-    def _compare(self, line: _Line, before: str) -> None:
+    def _compare(self, line: _LineState, before: str) -> None:
         """Compare the pending prediction with the line as it is now."""
         if line.accepted is not None and line.accepted[0].startswith(before):
             self._count(line.accepted[1], is_right=False)  # accepted and deleted again
@@ -117,7 +117,7 @@ class TypedPast:
         elif not text.startswith(typed) or len(typed) > _first_word(text):
             self._resolve(line, start, text, place, typed)
 
-    def _resolve(self, line: _Line, start: str, text: str, place: Place, typed: str) -> None:
+    def _resolve(self, line: _LineState, start: str, text: str, place: Place, typed: str) -> None:
         agrees = text.startswith(typed)
         self._count(place, is_right=typed.startswith(text[: _first_word(text)]))
         line.pending = None
