@@ -52,7 +52,7 @@ HISTORIES = (
     TypedHistory("cli/cli", "44ee17760709bedf1cad7e452e61751489b81a33", _GO, FOR_FITTING),
     TypedHistory("vitejs/vite", "a98c8d95d552c6fa98ab66fb810f5b39ad5abf49", _TS, FOR_FITTING),
     TypedHistory("gitleaks/gitleaks", "b58d3f102cf3a2c84cb7f923d05c25c9b1aed84b", _GO, FOR_FITTING),
-    TypedHistory("google/gson", "9835b6f90192f79cdf5300c528fc6212455fb6c1", _JAVA, FOR_FITTING),
+    TypedHistory("apache/commons-lang", "d15939ef46f0bd4144994df8be95cf5a7f91eb52", _JAVA, FOR_FITTING),
     TypedHistory("InsertKoinIO/koin", "fff5291f333c04fe5d6d9447f72740647d40d186", _KOTLIN, FOR_FITTING),
     TypedHistory("AutoMapper/AutoMapper", "4b9633f60ee386cf0efc69b967e04fa28405cf3e", _CSHARP, FOR_FITTING),
     TypedHistory("serilog/serilog", "60935b4d7abad71cf6157b45a10f5c3c65ead527", _CSHARP, FOR_FITTING),
