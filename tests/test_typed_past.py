@@ -152,6 +152,15 @@ def test_several_threads_may_predict() -> None:
         assert list(pool.map(type_file, range(40))) == [[0, 1, 2, 3, 4]] * 40
 
 
+def test_the_record_is_read_without_a_prediction_also_where_there_is_none() -> None:
+    past = TypedPast()
+    cursor = cursor_in("shop.py", "x = t<CURSOR>\n")
+    assert past.record(cursor, "mid-line") == NEW_LINE
+    predict(past, "x = ", "total")
+    assert past.record(cursor, "mid-line").n_requests == 1
+    assert past.record(cursor_in("shop.py", "\nx = t<CURSOR>\n"), "mid-line") == NEW_LINE
+
+
 def test_a_cleared_record_is_empty() -> None:
     past = TypedPast()
     predict(past, "x = ", "total")
