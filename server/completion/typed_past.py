@@ -92,7 +92,7 @@ class TypedPast:
         with self._lock:
             line = self._lines.get(cursor.file)
             if line is None or line.number != (cursor.line, cursor.lines.n_lines):
-                line = _Line()
+                line = _LineState()
             return self._record(line, place)
 
     def clear(self) -> None:
