@@ -35,7 +35,7 @@ def settings(url: str, **options: Any) -> dict[str, Any]:
         "options": {
             "weft": {
                 "model": [{"backend": "llama.cpp", "url": url, **options}],
-                "completion": {"deadline_ms": 20_000},
+                "completion": {"deadline_ms": 20_000, "min_confidence": 0.0},  # whole lines, whatever is fitted
             }
         }
     }

@@ -184,4 +184,5 @@ def test_an_explanation_leads_to_its_fragments(editing):
         assert (link.uri, link.range.start.line, link.range.end.line) == (best.uri, best.startLine, best.endLine)
         assert best.path in link.text and f"{explained.fragments[0].score:.2f}" in link.text
 
-    editing(FILES, story)
+    # A text of the workspace model has the lines that it comes from in place of fragments.
+    editing(FILES, story, options={"weft": {"model": [{"backend": "none"}]}})

@@ -108,6 +108,12 @@ def test_a_text_that_is_left_for_another_line_is_wrong() -> None:
     assert record == (0, 0, 0, pytest.approx(WRONG))
 
 
+def test_a_text_that_is_accepted_before_another_line_is_right() -> None:
+    past = TypedPast()
+    predict(past, "x = ", "total")
+    assert predict(past, "x = total\n<CURSOR>", "y = 2").share_right == pytest.approx(RIGHT)
+
+
 def test_each_file_has_its_line() -> None:
     past = TypedPast()
     predict(past, "x = ", "total")

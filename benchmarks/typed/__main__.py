@@ -52,7 +52,10 @@ DEPENDS_ON = (
     "benchmarks/typist.py",
 )
 
-RATING = ("confidence.py", "confidence.json", "postprocess.py", "engine.py", "service.py", "stats.py", "cache.py")
+RATING = (
+    *("confidence.py", "confidence.json", "rating.py", "name_check.py", "display.py", "postprocess.py", "engine.py"),
+    *("service.py", "stats.py", "cache.py", "candidates.py", "explanation.py"),
+)
 """Files that the record does not depend on."""
 
 R = TypeVar("R", KeyRow, RecordedText)

@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..workspace.text import Cursor
-from .evidence import FAMILIES, FEATURES, cuts_of
+from .evidence import FAMILIES, FEATURES, LEAST_LOG, Cut, cuts_of
 from .place import place_of
 from .typed_past import NEW_LINE, LineRecord
 from .values import Written
@@ -95,9 +95,17 @@ def rated_parts(
         return _by_own_probability(written)
     cuts = cuts_of(written, cursor, place_of(cursor), single_line=single_line, record=record)
     shares = fitted_model().probabilities(np.stack([cut.features for cut in cuts]))
+    shares *= np.exp(np.minimum(0.0, _log_probabilities(written, cuts) - LEAST_LOG))
     if written.family and written.family not in FAMILIES:
         shares = np.maximum(0.0, shares - UNFITTED_MARGIN)
     return [RatedPart(cut.end, share) for cut, share in zip(cuts, shares.tolist(), strict=True)]
+
+
+def _log_probabilities(written: Written, cuts: Sequence[Cut]) -> NDArray[np.float64]:
+    """The log probability of the text up to each cut."""
+    ends = np.cumsum([len(piece) for piece, _ in written.pieces])
+    totals = np.cumsum([math.log(max(share or 0.0, 1e-300)) for _, share in written.pieces])
+    return np.asarray(totals[np.searchsorted(ends, [cut.end for cut in cuts])])
 
 
 def _by_own_probability(written: Written) -> list[RatedPart]:

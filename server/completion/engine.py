@@ -97,6 +97,7 @@ class Engine:
         self._generations.cancel_all()
         self._cache.clear()
         self._stable_fragments.clear()
+        self._past.clear()
 
     def warm_up(self, request: Request, model: CodeModel) -> None:
         """Prefill `model` with the prompt of a completion at the cursor. Raises ModelError."""

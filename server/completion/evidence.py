@@ -61,8 +61,8 @@ FEATURES = (
 )
 
 NEAR_LINES = 60
-LEAST_LOG = -8.0
-"""Probabilities below e to the power of this are alike."""
+LEAST_LOG = -4.0
+"""Probabilities below e to the power of this are alike: the record that the confidence is fitted on has few of them."""
 
 LEAST_CHARACTERS = 2
 """A shorter text saves nothing."""
@@ -80,7 +80,7 @@ def cuts_of(
 ) -> list[Cut]:
     """The places at which the text may end, shortest first, each with its features; the last is its whole length."""
     text = written.text
-    logs = [math.log(max(share or 0.0, 1e-300)) for _, share in written.pieces]
+    logs = [math.log(max(share or 0.0, math.exp(LEAST_LOG))) for _, share in written.pieces]
     support = written.support or MatchSupport(False, 0.0, 0, -1, 0.0, 0.0)
     common = _common_features(
         written, cursor, place, support, record, max(LEAST_LOG, sum(logs)), single_line=single_line

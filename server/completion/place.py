@@ -40,7 +40,8 @@ def place_of(cursor: Cursor) -> Place:
 _DEFINITION = re.compile(
     r"\s*(?:@\w+\s+)*(?:(?:export|default|async|public|private|protected|internal|static|final|abstract|override|open"
     r"|virtual|sealed|partial|pub(?:\([^)]*\))?|unsafe|inline|const|data|suspend)\s+)*"
-    r"(?:def|class|func|fn|fun|function|interface|trait|impl|struct|enum|module|object|protocol|extension|type|record)\b"
+    r"(?:def|class|func|fn|fun|function|interface|trait|impl|struct|enum|module|object|protocol|extension|type|record)"
+    r"(?=\s)(?!\s*[=:.])"
 )
 _RETURN = re.compile(r"\s*(?:return|yield|raise|throw)\b")
 _CALLED = re.compile(r"[\w\])>]\Z")

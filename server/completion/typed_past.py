@@ -71,12 +71,12 @@ class TypedPast:
                 self._lines.popitem(last=False)
             if line.number != number:
                 if line.pending is not None:
-                    self._resolve(line, *line.pending, typed="")
+                    self._resolve(line, *line.pending, typed=_typed_on(line, cursor))
                 self._lines[cursor.file] = line = _LineState(number)
             elif before != line.before:
                 self._compare(line, before)
             elif line.n_requests and line.predicted == (before + text if text else ""):
-                return self._record(line, place)  # the same request again
+                return self._record(line, place)._replace(n_requests=line.n_requests - 1)  # the same request again
             whole = before + text if text else ""
             line.n_changed += bool(line.n_requests and line.predicted and line.predicted != whole)
             line.n_same = line.n_same + 1 if whole and whole == line.predicted else 0
@@ -127,6 +127,13 @@ class TypedPast:
     def _count(self, place: Place, *, is_right: bool) -> None:
         share = self._shares.get(place, FIRST_SHARE)
         self._shares[place] = (1 - WEIGHT) * share + WEIGHT * is_right
+
+
+def _typed_on(line: _LineState, cursor: Cursor) -> str:
+    """The text behind the pending prediction's cursor on a line that the cursor has left; "" if it is not there."""
+    number, start = line.number[0], line.pending[0] if line.pending else ""
+    text = cursor.lines.line(number) if number < cursor.lines.n_lines else ""
+    return text[len(start) :] if text.startswith(start) else ""
 
 
 def _first_word(text: str) -> int:
