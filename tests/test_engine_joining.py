@@ -7,6 +7,7 @@ import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -25,10 +26,11 @@ WAIT_S = 30
 """Only a test that fails waits this long."""
 
 EMPTY = FolderSnapshot.empty(RetrievalSettings())
-CONFIG = Config(
-    completion=CompletionOptions(min_confidence=0.0, debounce_ms=0, deadline_ms=600_000),
-    model=(ModelConfig(backend="none"),),
+# The model writes names that no text binds.
+OPTIONS = CompletionOptions(
+    min_confidence=0.0, min_model_probability=0.0, check_names=False, debounce_ms=0, deadline_ms=600_000
 )
+CONFIG = Config(completion=OPTIONS, model=(ModelConfig(backend="none"),))
 NEVER_S, AT_ONCE_S = 1000.0, 0.0
 
 
@@ -262,9 +264,7 @@ def test_a_model_error_reaches_all_waiting_requests(desk):
 
 def test_at_the_deadline_the_text_so_far_is_used_and_the_model_is_cancelled(desk):
     at = desk(NEVER_S)
-    config = Config(
-        completion=CompletionOptions(min_confidence=0.0, debounce_ms=0, deadline_ms=300), model=CONFIG.model
-    )
+    config = replace(CONFIG, completion=replace(OPTIONS, deadline_ms=300))
     answer = at.ask(config)
     writing = at.model.asked()
     writing.write("total(items")

@@ -39,7 +39,7 @@ def pay(items, customer):
     customer.balance -= total
     return total
 """
-OPTIONS = CompletionOptions(min_confidence=0.0, debounce_ms=0, multi_line="never")
+OPTIONS = CompletionOptions(min_confidence=0.0, min_model_probability=0.0, debounce_ms=0, multi_line="never")
 ONLY_THE_MODEL = Config(completion=OPTIONS, model=(ModelConfig(backend="none"),))
 EMPTY = FolderSnapshot.empty(RetrievalSettings())
 
@@ -252,7 +252,7 @@ def test_a_change_of_any_other_file_invalidates_entries_of_the_workspace_model()
 
 
 def test_a_cached_completion_below_the_threshold_answers_an_invoked_request():
-    shy = replace(ONLY_THE_MODEL, completion=replace(OPTIONS, min_confidence=1.0))
+    shy = replace(ONLY_THE_MODEL, completion=replace(OPTIONS, min_model_probability=1.0))
     desk = Desk(until("items, discount"), config=shy)
     automatic = desk.ask()
     assert automatic.text == "" and "low confidence" in automatic.why_empty
@@ -261,7 +261,7 @@ def test_a_cached_completion_below_the_threshold_answers_an_invoked_request():
 
 
 def test_a_text_below_the_threshold_of_one_model_leaves_the_request_to_another():
-    config = Config(completion=replace(OPTIONS, min_confidence=0.05))
+    config = Config(completion=replace(OPTIONS, min_model_probability=0.05))
     desk = Desk(until("items, discount"), config=config)
     desk.model.stream = lambda request, cancel: iter([Piece("guess)", 0.0001)])  # type: ignore[method-assign]
     other = FILE.replace("def pay", "def owe")

@@ -107,7 +107,11 @@ def test_a_keystroke_passes_through_few_files(tmp_path: Path, monkeypatch: pytes
         session = Session(NoClient(), Workspaces())  # type: ignore[arg-type]
         session.initialize(
             types.InitializeParams(
-                types.ClientCapabilities(), workspace_folders=[types.WorkspaceFolder(folder.as_uri(), "shop")]
+                types.ClientCapabilities(),
+                workspace_folders=[types.WorkspaceFolder(folder.as_uri(), "shop")],
+                initialization_options={
+                    "weft": {"completion": {"min_confidence": 0.0}}
+                },  # whole lines, whatever is fitted
             )
         )
         with Walk() as walk:  # before any thread begins
