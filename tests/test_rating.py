@@ -91,9 +91,7 @@ def test_an_unlikely_text_is_not_checked() -> None:
 
 
 def test_the_thresholds_of_models_and_of_the_index_differ() -> None:
-    request = Request(
-        cast(Any, None), cast(Any, None), cast(Any, None), Config(), trigger="automatic", multi_line=None
-    )
+    request = Request(cast(Any, None), cast(Any, None), cast(Any, None), Config(), trigger="automatic", multi_line=None)
     settings = {backend: request.least_confidence(backend) for backend in ("workspace", "imports", "ollama")}
     options = Config().completion
     assert settings["workspace"] == settings["imports"] == (options.min_confidence, "completion.min_confidence")

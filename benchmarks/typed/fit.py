@@ -15,6 +15,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from ...errors import UserError
 from ...server.completion.confidence import WEIGHTS_FILE, ConfidenceModel
 from ...server.completion.evidence import FEATURES
 from .record import LEAST_PROBABILITY, RecordedText
@@ -35,7 +36,11 @@ Array = NDArray[np.float64]
 
 
 def fit_confidence(recorded: Mapping[str, Sequence[RecordedText]], file: Path = WEIGHTS_FILE) -> str:
-    """Fit on all records and write the weights; a summary."""
+    """Fit on all records and write the weights; a summary. Raises UserError without records."""
+    if not any(text.parts for texts in recorded.values() for text in texts):
+        raise UserError(
+            "There is nothing to fit on: no commit of the chosen histories has a text. Choose more with --repos."
+        )
     rows, right, weights = sample_of(recorded)
     model = fit(rows, right, weights)
     shares = model.probabilities(rows)

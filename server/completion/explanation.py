@@ -11,6 +11,7 @@ from pathlib import Path
 
 from ...llm.workspace_model import Origins
 from ...retrieval import Location, RankedFragment
+from .place import PHRASES, Place
 from .postprocess import LOW_CONFIDENCE
 
 MANY_TOKENS = 32
@@ -77,8 +78,8 @@ def _sentence(text: str) -> str:
     return f"{text[:1].upper()}{text[1:].rstrip('.')}."
 
 
-def reasons_of(origins: Origins) -> tuple[str, ...]:
-    """What a text of the workspace model is based on, in sentences."""
+def reasons_of(origins: Origins, place: Place) -> tuple[str, ...]:
+    """What a text of the workspace model and its confidence are based on, in sentences."""
     reasons = []
     n, names = origins.n_places, ", ".join(f"`{name}`" for name in origins.names_nearby)
     if not n:
@@ -96,4 +97,5 @@ def reasons_of(origins: Origins) -> tuple[str, ...]:
             reasons.append("The rest of the text is built name by name.")
     if names:
         reasons.append(f"Names from the code above the cursor: {names}.")
+    reasons.append(f"The confidence is that of texts {PHRASES[place]}.")
     return tuple(reasons)

@@ -6,6 +6,8 @@ Owns the kinds and their detection from the cursor's line and the open brackets.
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
+from types import MappingProxyType
 from typing import Literal, get_args
 
 from ..workspace.text import Cursor
@@ -16,6 +18,17 @@ Place = Literal["line start", "mid-line", "arguments", "return", "definition", "
 header of a definition, and in a comment or a string."""
 
 PLACES: tuple[Place, ...] = get_args(Place)
+
+PHRASES: Mapping[Place, str] = MappingProxyType(
+    {
+        "line start": "at the start of a line",
+        "mid-line": "within a line",
+        "arguments": "in the arguments of a call",
+        "return": "after `return` or a similar word",
+        "definition": "in the header of a definition",
+        "comment": "in a comment or a string",
+    }
+)
 
 
 def place_of(cursor: Cursor) -> Place:

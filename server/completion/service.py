@@ -28,6 +28,7 @@ from .idle import IdleWorker
 from .import_names import import_candidates
 from .iterate import Round
 from .model_request import retrieve_at
+from .place import place_of
 from .postprocess import low_confidence
 from .repair import style_of_properties
 from .stats import Stats
@@ -292,7 +293,7 @@ class CompletionService:
         imports = import_candidates(snapshot, cursor)
         of_import = imports.reasons if imports is not None and imports.text.startswith(text) else ()
         is_explained = bool(of_import and not sources) or not any(map(str.isalnum, text))
-        return tuple(sources), (*of_import, *(() if is_explained else reasons_of(origins)))
+        return tuple(sources), (*of_import, *(() if is_explained else reasons_of(origins, place_of(cursor))))
 
     def _request(
         self, cursor: Cursor, facts: FileFacts, refusal: str, cancel: Cancel, options: RequestOptions
