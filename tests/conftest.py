@@ -46,6 +46,9 @@ WAIT_S = 30
 
 SERVER = (sys.executable, "-m", "weft", "serve")
 
+WHOLE_TEXTS = {"weft": {"completion": {"min_confidence": 0.01}}}
+"""Settings of a client: texts of the index are shown as a whole, independent of the fitted confidence."""
+
 
 def write_files(folder: Path, text: str) -> None:
     """Files from one text: `#- name` opens each."""
@@ -946,6 +949,13 @@ def small_chat_model(request: pytest.FixtureRequest, tmp_path_factory: pytest.Te
     template = "{% for message in messages %}{{ message.role }}: {{ message.content }}\n{% endfor %}assistant:"
     (folder / "chat_template.jinja").write_text(template, encoding="utf-8")
     return folder
+
+
+@pytest.fixture
+def whole_sure(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The whole text of the workspace model has a confidence of 62 %, its beginnings one of 27 %."""
+    model = linear_confidence(-1.0, is_whole=1.5)
+    monkeypatch.setattr("weft.server.completion.confidence.fitted_model", lambda: model)
 
 
 @pytest.fixture

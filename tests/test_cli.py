@@ -45,17 +45,18 @@ def weft(project, tmp_path, monkeypatch, capsys):
 
 
 def test_complete_shows_the_code_with_the_completion_and_what_it_used(weft):
+    Path("weft.toml").write_text("[completion]\nmin_confidence = 0.01\n")
     status, out, _ = weft("complete new.py:4 --folder .")
     assert status == 0
     assert "4 │     total = price_of(basket)" in out
-    assert "Shown while typing. " in out and " sure, shown from 30% (completion.min_confidence)." in out
+    assert "Shown while typing. " in out and " sure, shown from 1% (completion.min_confidence)." in out
     assert "Comes from:\n  part_" in out and "Fragments" not in out  # the workspace model reads none
 
 
 LOW = "low confidence: {} sure, shown from 90% (completion.min_confidence)"
 
 
-def test_low_confidence_is_printed_as_such_and_the_text_on_request(weft):
+def test_low_confidence_is_printed_as_such_and_the_text_on_request(weft, whole_sure):
     Path("weft.toml").write_text("[completion]\nmin_confidence = 0.9\n")
     by_hand = json.loads(weft("complete new.py:4 --folder . --json")[1])
     sure = f"{by_hand['confidence']:.0%}"
@@ -139,7 +140,7 @@ def test_a_trace_has_every_step_with_its_time_and_decision(weft):
     ("arguments", "settings", "detail"),
     [
         ("new.py:4:8", "", "empty: the cursor is inside a word; request a completion by hand"),
-        ("new.py:4", "min_confidence = 1.0", "empty: low confidence: at most "),
+        ("new.py:4", "min_confidence = 1.0", "% sure, shown from 100% (completion.min_confidence)"),
         ("new.py:4", "enabled = false", "refused: completion is off; set completion.enabled to true"),
     ],
 )

@@ -50,6 +50,9 @@ class Scripted:
     def close(self) -> None: ...
 
 
+CONFIG = Config(completion=CompletionOptions(min_confidence=0.0))
+
+
 @pytest.fixture
 def folder(tmp_path):
     price = 'def total_price(items):\n    key = "AKIAIOSFODNN7EXAMPLQ"\n    return sum(items)\n'
@@ -59,7 +62,7 @@ def folder(tmp_path):
 
 
 def completed(folder: Path, model: Scripted, config: Config | None = None, **options):
-    with Workspace([folder], config or Config(), model=model, cache=False) as workspace:
+    with Workspace([folder], config or CONFIG, model=model, cache=False) as workspace:
         workspace.index()
         return workspace.complete(folder / "shop.py", 4, 23, **options), workspace.status()
 
@@ -188,12 +191,12 @@ def test_warm_up_follows_the_setting(folder, warm_up, local, is_warmed):
 
 def test_lines_are_indented_as_the_project_s_editorconfig_says(folder):
     (folder / ".editorconfig").write_text("root = true\n[*.go]\nindent_style = tab\n")
-    path, text = folder / "new.go", "package shop\n\nfunc Pay(items []Item) int {"
+    path, text = folder / "new.go", "package shop\n\nfunc Pay(items []int) int {"
     config = Config(completion=CompletionOptions(min_confidence=0.0, debounce_ms=0))
-    with Workspace([folder], config, model=Scripted("\n    return total(items)\n}"), cache=False) as workspace:
+    with Workspace([folder], config, model=Scripted("\n    return len(items)\n}"), cache=False) as workspace:
         workspace.index()
         workspace.edit_buffer(path, text)
-        assert workspace.complete(path, 2, 99, multi_line=True).text == "\n\treturn total(items)\n}"
+        assert workspace.complete(path, 2, 99, multi_line=True).text == "\n\treturn len(items)\n}"
         (folder / ".editorconfig").write_text("root = true\n[*.go]\nindent_style = space\nindent_size = 2\n")
         workspace.files_changed([folder / ".editorconfig"])
-        assert workspace.complete(path, 2, 99, multi_line=True).text == "\n  return total(items)\n}"
+        assert workspace.complete(path, 2, 99, multi_line=True).text == "\n  return len(items)\n}"

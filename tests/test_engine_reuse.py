@@ -384,7 +384,7 @@ def covers(place: str, written: str, text: str) -> bool:
 
 def test_the_remainder_of_a_repaired_text_continues_the_displayed_text():
     config = replace(ONLY_THE_MODEL, completion=replace(OPTIONS, multi_line="always"))
-    text = "package shop\n\nfunc Owe() {\n\tpay()\n\tsend()\n}\n\nfunc Pay() {"
+    text = "package shop\n\nfunc first() {\n\treturn\n}\n\nfunc second() {\n\treturn\n}\n\nfunc Pay() {"
     desk = Desk(text, config=config, path="shop.go")
     desk.model.truth = text + "\n    first()\n    second()\n}"  # spaces, where the file has tabs
     assert desk.ask().text == "\n\tfirst()\n\tsecond()\n}"

@@ -61,15 +61,16 @@ def test_a_shown_text_has_its_sources_and_no_fragments(tmp_path, all_sure):
     assert page[2:5] == [
         f"     | {found.text}",
         "Shown while typing.",
-        f"{found.confidence:.0%} sure, shown from 30% (completion.min_confidence).",
+        f"{found.confidence:.0%} sure, shown from 75% (completion.min_confidence).",
     ]
     assert page[6:9] == ["Comes from:", "  part_0.py:2", f"     | {LINE}"]
     assert "  - 3 places have this text after similar code." in page
     assert not any("fragment" in line.lower() for line in page)
 
 
-def test_a_hidden_text_has_its_exact_confidence_and_the_threshold(tmp_path):
-    shown, _ = explained(tmp_path, CALL)
+def test_a_hidden_text_has_its_exact_confidence_and_the_threshold(tmp_path, whole_sure):
+    shown, _ = explained(tmp_path, CALL, min_confidence=0.3)
+    assert shown.why_hidden == ""
     found, page = explained(tmp_path, CALL, min_confidence=0.95)
     assert (found.text, found.confidence, found.sources) == (shown.text, shown.confidence, shown.sources)
     reason = f"low confidence: {shown.confidence:.0%} sure, shown from 95% (completion.min_confidence)"
@@ -94,9 +95,9 @@ def test_without_a_text_the_reason_is_all(tmp_path):
 
 @pytest.mark.parametrize(("probability", "least", "is_shown"), [(0.99, 0.3, True), (0.0001, 0.95, False)])
 def test_a_neural_model_has_its_confidence_and_the_fragments_of_its_prompt(tmp_path, probability, least, is_shown):
-    model = Scripted("count_of(basket)", probability)
-    found, page = explained(tmp_path, CALL, model, min_confidence=least)
-    assert (found.text, found.writer, model.n_calls) == ("count_of(basket)", "scripted", 1)
+    model = Scripted("len(basket)", probability)
+    found, page = explained(tmp_path, CALL, model, min_model_probability=least)
+    assert (found.text, found.writer, model.n_calls) == ("len(basket)", "scripted", 1)
     assert (found.why_hidden == "") == is_shown and ("Shown while typing." in page) == is_shown
     assert is_shown or found.why_hidden.startswith("low confidence: ")
     assert found.sources == () and "The prompt of scripted contains, as far as there is room:" in page

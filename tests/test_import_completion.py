@@ -10,6 +10,7 @@ from weft.languages.import_lines import ImportLine, import_line_at
 from weft.server.completion import Cursor
 from weft.server.completion.engine import Engine
 from weft.server.completion.service import Request
+from weft.server.config import CompletionOptions
 from weft.server.config.options import index_settings
 from weft.server.models.chain import ModelChain
 from weft.server.workspace.analysis import analyse
@@ -311,7 +312,8 @@ def test_definitions_of_the_imported_module_are_found_with_their_files():
 
 
 def completed(files: dict[str, str], path: str, text: str, **options) -> str:
-    """What an automatic request shows."""
+    """What an automatic request shows that is as sure as an import name usually is."""
+    config = Config(completion=CompletionOptions(min_confidence=0.3))
     snapshot = FolderSnapshot.empty(index_settings(Config(), "shop")).with_changes(
         analyse(*file) for file in files.items()
     )
@@ -320,7 +322,7 @@ def completed(files: dict[str, str], path: str, text: str, **options) -> str:
     cursor = Cursor(path, lines, *lines.position(len(before)))
     engine = Engine()
     try:
-        return engine.complete(Request(snapshot, ModelChain(()), cursor, Config(), **options)).text
+        return engine.complete(Request(snapshot, ModelChain(()), cursor, config, **options)).text
     finally:
         engine.close()
 

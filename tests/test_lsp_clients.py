@@ -95,11 +95,14 @@ def _is_indexed(message):
 
 
 @pytest.fixture
-def replaying(project, launching):
+def replaying(project, launching, tmp_path):
     """`replaying(answers, story)`: tell the story to a client of a server on this folder."""
 
     def run(answers, story):
         folder = project(FILES)
+        settings = tmp_path / "weft" / "weft.toml"  # of the user
+        settings.parent.mkdir()
+        settings.write_text("[completion]\nmin_confidence = 0.01\n")  # whole texts, independent of what is fitted
 
         async def tell():
             client = Client(await launching(), answers)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 import weft
+from conftest import WHOLE_TEXTS
 from lsprotocol import types
 from pygls.exceptions import JsonRpcException
 from weft.llm import ModelInfo, Piece
@@ -94,7 +95,7 @@ def test_a_text_that_is_taken_in_part_goes_on_without_a_new_request_to_the_model
         again = await editor.complete("new.py", LINE, COLUMN + 3, invoked=False)
         assert again.insert_text == GHOST[3:]
 
-    editing(FILES, story)
+    editing(FILES, story, options=WHOLE_TEXTS)
 
 
 def test_complete_says_why_there_is_nothing(editing):

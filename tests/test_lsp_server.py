@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from conftest import WHOLE_TEXTS
 from lsprotocol import types
 from pygls.exceptions import JsonRpcException
 from pygls.lsp.client import LanguageClient
@@ -378,7 +379,7 @@ def test_explain_adds_up(editing):
         params.text_document = types.TextDocumentIdentifier(editor.uri("unknown.py"))
         assert await editor.request("weft/explain", params) is None
 
-    editing(FILES, story)
+    editing(FILES, story, options=WHOLE_TEXTS)
 
 
 @served

@@ -15,6 +15,7 @@ from typing import Annotated, Any, Literal, Union, get_args, get_origin, get_typ
 
 import pytest
 import weft
+from conftest import WHOLE_TEXTS
 from weft.server.config import Config, schema
 from weft.server.lsp import describe, messages
 from weft.server.lsp.messages import OWN_MESSAGES
@@ -180,7 +181,8 @@ def test_the_answers_of_the_server_are_of_their_types(wire: Wire, tmp_path: Path
 
     shop = [{"uri": folder.as_uri(), "name": "shop"}]
     abilities = {"textDocument": {"inlineCompletion": {}}, "experimental": {"weft": {"status": True}}}
-    offer = wire.ask("initialize", {"processId": None, "workspaceFolders": shop, "capabilities": abilities})
+    client = {"processId": None, "workspaceFolders": shop, "capabilities": abilities}
+    offer = wire.ask("initialize", {**client, "initializationOptions": WHOLE_TEXTS})
     check(offer["capabilities"]["experimental"]["weft"], answers.WeftServerCapabilities, "experimental.weft")
     wire.send(method="initialized", params={})
     wire.pushed(kind="ready", files=7)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from conftest import WHOLE_TEXTS
 from lsprotocol import types
 from weft.server.completion.cache import CursorContext
 from weft.server.completion.values import SelectedItem
@@ -85,7 +86,7 @@ def test_the_completion_begins_with_the_selected_item_and_replaces_its_range(edi
             assert items[0].insert_text.startswith(f"{name}(")
             assert {column_range(item) for item in items} == {(LINE, START, END)}
 
-    editing(FILES, story)
+    editing(FILES, story, options=WHOLE_TEXTS)
 
 
 def test_after_the_item_is_accepted_the_same_completion_goes_on_and_the_real_text_has_its_own(editing):
@@ -102,7 +103,7 @@ def test_after_the_item_is_accepted_the_same_completion_goes_on_and_the_real_tex
         (argument,) = rest.command.arguments
         assert argument["source"] == "cache"
 
-    editing(FILES, story)
+    editing(FILES, story, options=WHOLE_TEXTS)
 
 
 def test_a_range_of_a_whole_word_is_no_place_inside_a_word(editing):
@@ -114,7 +115,7 @@ def test_a_range_of_a_whole_word_is_no_place_inside_a_word(editing):
         assert item.insert_text == WEIGHT and column_range(item) == (LINE, START, END + 2)
         assert not await ask(editor, "total_weight"), "the rest of the word stays behind the item"
 
-    editing(FILES, story)
+    editing(FILES, story, options=WHOLE_TEXTS)
 
 
 @pytest.mark.parametrize(
@@ -136,7 +137,7 @@ def test_a_range_that_makes_no_sense_is_ignored(editing, bad):
         items = await ask(editor, **{"text": "total_weight", "kind": 1, **bad})
         assert items[0].insert_text == plain.insert_text
 
-    editing(FILES, story)
+    editing(FILES, story, options=WHOLE_TEXTS)
 
 
 def test_columns_are_in_the_encoding_of_the_client(editing):
@@ -148,7 +149,7 @@ def test_columns_are_in_the_encoding_of_the_client(editing):
         item, *_ = await ask(editor, "total_weight", start=(LINE, start), end=end, at=end, kind=1)
         assert item.insert_text == WEIGHT and column_range(item) == (LINE, start, start + 3)
 
-    editing(FILES, story)
+    editing(FILES, story, options=WHOLE_TEXTS)
 
 
 def test_an_item_of_several_lines_moves_the_cursor_of_the_completion():

@@ -61,8 +61,11 @@ def holds(workspace: Workspace, folder: Path, word: str) -> bool:
     return any(word in text for text in found(workspace, folder / "query.py", f"x = {word}"))
 
 
+WHOLE_TEXTS = Config(completion=CompletionOptions(min_confidence=0.0))
+
+
 def test_a_completion_copies_what_the_repository_says(folder):
-    with opened(folder) as workspace:
+    with opened(folder, config=WHOLE_TEXTS) as workspace:
         text = "from price import total_price\n\n\ndef refund(cart):\n    return total_price(cart."
         workspace.open_buffer(folder / "refund.py", text)
         completion = workspace.complete(folder / "refund.py", 4, len("    return total_price(cart."))
@@ -235,7 +238,7 @@ def test_code_right_of_the_cursor_refuses_automatic_requests(folder):
 
 def test_windows_line_breaks_are_kept_in_the_text_and_the_range(folder):
     text = SHOP.replace("\n", "\r\n") + "\r\n\r\ndef refund(cart):\r\n    return total_price(cart."
-    with opened(folder) as workspace:
+    with opened(folder, config=WHOLE_TEXTS) as workspace:
         workspace.open_buffer(folder / "refund.py", text)
         completion = workspace.complete(folder / "refund.py", 8, 28)
         assert completion.text == "items, cart.discount)"
@@ -399,7 +402,7 @@ def test_a_file_outside_all_folders_is_completed_with_what_it_imports(folder, tm
 
 
 def test_a_workspace_without_folders_completes_from_the_buffer(tmp_path):
-    with Workspace([], Config()) as workspace:
+    with Workspace([], WHOLE_TEXTS) as workspace:
         workspace.index()
         text = textwrap.dedent(
             """
