@@ -13,6 +13,7 @@ from functools import partial
 from pathlib import Path
 
 from ...llm import Cancel, CompletionRequest
+from ...llm.workspace_model import has_content
 from ...retrieval import Location, RetrievalOptions, Retrieved
 from ..config import Config
 from ..models.active import WORKSPACE_MODEL, ActiveModels
@@ -295,7 +296,7 @@ class CompletionService:
             sources.append(SourceLine(shown, lines, origin.renamed))
         imports = import_candidates(snapshot, cursor)
         of_import = imports.reasons if imports is not None and imports.text.startswith(text) else ()
-        is_explained = bool(of_import and not sources) or not any(map(str.isalnum, text))
+        is_explained = bool(of_import and not sources) or not has_content(text)
         return tuple(sources), (*of_import, *(() if is_explained else reasons_of(origins)))
 
     def _request(
