@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from weft import Explanation, Workspace
 from weft.llm.protocol import Cancel, CompletionRequest, ModelInfo, Piece, Speed
+from weft.llm.workspace_model import Origin, Origins
+from weft.server.completion.explanation import reasons_of
+from weft.server.completion.values import AUTOMATIC, RequestOptions
 from weft.server.config import CompletionOptions, Config
 from weft.server.output.pages import explanation_page
 
@@ -38,7 +42,7 @@ class Scripted:
 
 
 def explained(
-    folder: Path, text: str, model: Scripted | None = None, **options: object
+    folder: Path, text: str, model: Scripted | None = None, by_hand: bool = False, **options: object
 ) -> tuple[Explanation, list[str]]:
     """The explanation at `<CURSOR>` of new.py, and its page."""
     for name, content in FILES.items():
@@ -48,7 +52,8 @@ def explained(
     config = Config(completion=CompletionOptions(debounce_ms=0, **options))  # type: ignore[arg-type]
     with Workspace([folder], config, model=model, cache=False) as workspace:
         workspace.index()
-        found = workspace.explain(folder / "new.py", len(lines) - 1, len(lines[-1]), text=before + after)
+        request = RequestOptions("invoked") if by_hand else AUTOMATIC
+        found = workspace.explain(folder / "new.py", len(lines) - 1, len(lines[-1]), request, text=before + after)
         assert workspace.stats.summary().day.n_asked.total() == 0
     return found, [line["text"] for line in explanation_page(found)]
 
@@ -123,3 +128,26 @@ def test_an_import_is_based_on_the_files_that_import_it(tmp_path):
         "The 4 tokens before it are the same in the most similar of them.",
     )
     assert "  - Other files import it." in page and found.sources[0].place.path == "user_0.py"
+
+
+def test_a_name_that_does_not_fit_is_a_reason_of_a_text_by_hand(tmp_path, all_sure):
+    code = CALL.replace("basket", "cart")
+    by_hand, page = explained(tmp_path, code, by_hand=True)
+    assert page[3].startswith("While typing, only `sum")
+    assert by_hand.text == LINE.removeprefix("total = ")
+    assert by_hand.reasons[-1] == "`basket` is not bound here, which lowers the confidence."
+
+
+def test_a_text_by_hand_says_what_is_shown_while_typing():
+    texts = Explanation("a.py", 0, 0, "workspace", (), text="sum(basket)", confidence=0.1, shown_instead="sum")
+    assert texts.verdict == ("While typing, only `sum` is shown.", "This text: 10% sure.")
+    hidden = replace(texts, why_hidden="low confidence: 10% sure, shown from 30%", shown_instead="min(\n    a,\n)")
+    assert hidden.verdict == (
+        "While typing, `min(` … is shown.",
+        "This text: low confidence: 10% sure, shown from 30%.",
+    )
+
+
+def test_a_reason_is_one_line():
+    origins = Origins("if sold:\n    return 0", (Origin("a.py", 0, 2),), 1)
+    assert reasons_of(origins)[0] == "1 place has `if sold:` and the next lines after similar code."
