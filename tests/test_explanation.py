@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from weft import Explanation, Workspace
 from weft.llm.protocol import Cancel, CompletionRequest, ModelInfo, Piece, Speed
+from weft.server.completion.values import RequestOptions
 from weft.server.config import CompletionOptions, Config
 from weft.server.output.pages import explanation_page
 
@@ -123,3 +124,21 @@ def test_an_import_is_based_on_the_files_that_import_it(tmp_path):
         "The 4 tokens before it are the same in the most similar of them.",
     )
     assert "  - Other files import it." in page and found.sources[0].place.path == "user_0.py"
+
+
+def test_a_hidden_text_with_an_unbound_name_is_found_each_time_it_is_asked_for(tmp_path, all_sure):
+    for number in range(3):
+        code = f"def size_{number}(basket):\n    total = basket.size()\n    return total\n"
+        (tmp_path / f"part_{number}.py").write_text(code)
+    text = "def pay():\n    total = "
+    with Workspace([tmp_path], Config(completion=CompletionOptions(debounce_ms=0)), cache=False) as workspace:
+        workspace.index()
+        service = workspace.completion
+
+        def complete(trigger):
+            request = service.request_at(tmp_path / "new.py", 1, 12, RequestOptions(trigger), text=text)
+            return service.complete(request).text
+
+        texts = [complete(trigger) for trigger in ("automatic", "invoked", "invoked", "automatic")]
+        assert texts == ["", "basket.size()", "basket.size()", ""]
+        assert workspace.explain(tmp_path / "new.py", 1, 12, text=text).text == "basket.size()"

@@ -262,7 +262,9 @@ class Engine:
         validity = replace(
             validity, fragments=fragments, model=answering, min_confidence=min_confidence, reads_all=True
         )
-        if is_cacheable and (written.text or not fallback.model):
+        # A problem does not hide the text of an invoked request, and hides that of later automatic ones.
+        is_of_invoked = bool(written.problem) and request.is_invoked
+        if is_cacheable and not is_of_invoked and (written.text or not fallback.model):
             # A hidden text is cached for this position only: the next key may make another one more likely.
             is_hidden = written.confidence is not None and written.confidence < min_confidence
             kept = replace(written, pieces=()) if is_hidden or written.problem else written
