@@ -150,4 +150,22 @@ def test_a_text_by_hand_says_what_is_shown_while_typing():
 
 def test_a_reason_is_one_line():
     origins = Origins("if sold:\n    return 0", (Origin("a.py", 0, 2),), 1)
-    assert reasons_of(origins)[0] == "1 place has `if sold:` and the next lines after similar code."
+    assert reasons_of(origins, "line start")[0] == "1 place has `if sold:` and the next lines after similar code."
+
+
+def test_a_hidden_text_with_an_unbound_name_is_found_each_time_it_is_asked_for(tmp_path, all_sure):
+    for number in range(3):
+        code = f"def size_{number}(basket):\n    total = basket.size()\n    return total\n"
+        (tmp_path / f"part_{number}.py").write_text(code)
+    text = "def pay():\n    total = "
+    with Workspace([tmp_path], Config(completion=CompletionOptions(debounce_ms=0)), cache=False) as workspace:
+        workspace.index()
+        service = workspace.completion
+
+        def complete(trigger):
+            request = service.request_at(tmp_path / "new.py", 1, 12, RequestOptions(trigger), text=text)
+            return service.complete(request).text
+
+        texts = [complete(trigger) for trigger in ("automatic", "invoked", "invoked", "automatic")]
+        assert texts == ["", "basket.size()", "basket.size()", ""]
+        assert workspace.explain(tmp_path / "new.py", 1, 12, text=text).text == "basket.size()"

@@ -330,6 +330,17 @@ class CompletionService:
             selected=options.selected,
         )
 
+    def _to_display(self, request: Request, completion: Completion) -> Completion:
+        """The completion that the editor displays; a different text waits until it does not flicker."""
+        cursor, cancel = request.cursor, request.cancel
+        if request.is_invoked:
+            if completion.text:
+                self._display.displayed(cursor, completion, time.monotonic())
+            return completion
+        if completion.text and self._display.is_different(cursor, completion):
+            cancel.wait(self._display.wait_s(cursor, time.monotonic()))
+        return completion if cancel.cancelled else self._display.steady(cursor, completion, time.monotonic())
+
     def _run(self, request: Request, complete: Callable[[Request], Completion]) -> Completion:
         if request.refusal:
             completion = request.empty_completion(request.refusal)
@@ -342,10 +353,10 @@ class CompletionService:
                 unsubscribe()
             if completion.model not in ("", request.snapshot.model.info.name) and completion.source in _BY_MODEL:
                 self._last_text_read = request.cursor.lines
+        if request.is_displayed and not request.refusal:
+            completion = self._to_display(request, completion)
         if request.selected is not None:
             completion = request.selected.included_in(completion)
-        if request.is_displayed and not request.is_invoked:
-            completion = self._display.steady(request.cursor, completion, request.arrived_s)
         self._stats.answered(completion, request.trigger, request.cursor.language.name)
         return completion
 
