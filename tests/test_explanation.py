@@ -66,7 +66,7 @@ def test_a_shown_text_has_its_sources_and_no_fragments(tmp_path, all_sure):
     assert page[2:5] == [
         f"     | {found.text}",
         "Shown while typing.",
-        f"{found.confidence:.0%} sure, shown from 30% (completion.min_confidence).",
+        f"{found.confidence:.0%} sure, shown from {Config().completion.min_confidence:.0%} (completion.min_confidence).",
     ]
     assert page[6:9] == ["Comes from:", "  part_0.py:2", f"     | {LINE}"]
     assert "  - 3 places have this text after similar code." in page
@@ -100,7 +100,7 @@ def test_without_a_text_the_reason_is_all(tmp_path):
 @pytest.mark.parametrize(("probability", "least", "is_shown"), [(0.99, 0.3, True), (0.0001, 0.95, False)])
 def test_a_neural_model_has_its_confidence_and_the_fragments_of_its_prompt(tmp_path, probability, least, is_shown):
     model = Scripted("count_of(basket)", probability)
-    found, page = explained(tmp_path, CALL, model, min_confidence=least)
+    found, page = explained(tmp_path, CALL, model, min_model_probability=least, check_names=False)
     assert (found.text, found.writer, model.n_calls) == ("count_of(basket)", "scripted", 1)
     assert (found.why_hidden == "") == is_shown and ("Shown while typing." in page) == is_shown
     assert is_shown or found.why_hidden.startswith("low confidence: ")
@@ -126,6 +126,7 @@ def test_an_import_is_based_on_the_files_that_import_it(tmp_path):
         "The module exports no other name.",
         "2 places have this text after similar code.",
         "The 4 tokens before it are the same in the most similar of them.",
+        "The confidence is that of texts within a line.",
     )
     assert "  - Other files import it." in page and found.sources[0].place.path == "user_0.py"
 
