@@ -1,60 +1,84 @@
-"""Display stability: a text stays while it agrees, and no two different texts follow within 0.3 s on a line."""
+"""What an editor displays: texts that stay while they are typed, and no flicker."""
 
 from __future__ import annotations
 
 import pytest
+from conftest import cursor_in
 from weft.server.completion.display import STEADY_S, UNSTEADY, Display
 from weft.server.completion.values import Completion
-from weft.server.workspace.text import Cursor, TextLines
 
 
-def at(line: str, number: int = 1, path: str = "a.py") -> Cursor:
-    return Cursor(path, TextLines("above = 1\n" * number + line), number, len(line), "/w")
+def show(display: Display, line: str, text: str, now_s: float, n_replaced: int = 0) -> Completion:
+    """What is displayed for a text at `<CURSOR>`, which is at the end of the line without a mark."""
+    cursor = cursor_in("shop.py", (line if "<CURSOR>" in line else f"{line}<CURSOR>") + "\n")
+    here = (cursor.line, cursor.character)
+    return display.steady(cursor, Completion(text, here, (here[0], here[1] + n_replaced), id=text), now_s)
 
 
-def shown(cursor: Cursor, text: str) -> Completion:
-    here = cursor.line, cursor.character
-    return Completion(text, here, here)
+def test_a_different_text_on_the_line_is_not_displayed_at_once() -> None:
+    display = Display()
+    assert show(display, "x = ", "total", 0.0).text == "total"
+    hidden = show(display, "x = p", "rice", 0.2)
+    assert (hidden.text, hidden.why_empty, hidden.held_back) == ("", UNSTEADY, "rice")
+    assert show(display, "x = pr", "ice", STEADY_S).text == "ice"
+
+
+def test_the_part_that_a_longer_text_adds_is_displayed_from_then_on() -> None:
+    display = Display()
+    show(display, "x = ", "total", 0.0)
+    assert show(display, "x = total", ".price", 1.0).text == ".price"
+    assert show(display, "x = total.", "name", 1.0 + STEADY_S / 2).why_empty == UNSTEADY
+    assert show(display, "x = total.n", "ame", 1.0 + STEADY_S).text == "ame"
+
+
+def test_a_shorter_text_is_the_same_one() -> None:
+    display = Display()
+    show(display, "x = ", "total.price", 0.0)
+    assert show(display, "x = t", "otal", 0.1).text == "otal"
+    assert show(display, "x = p", "rice", STEADY_S).text == "rice", "displayed since the first one"
 
 
 def test_a_text_stays_while_it_is_typed() -> None:
-    display, now = Display(), 0.0
-    for typed in range(4):
-        line, text = "x = tota"[: 4 + typed], "total()"[typed:]
-        assert display.steady(at(line), shown(at(line), text), now).text == text
-        now += 0.05
-
-
-@pytest.mark.parametrize(("wait_s", "is_shown"), [(STEADY_S - 0.01, False), (STEADY_S, True)])
-def test_another_text_comes_after_a_while(wait_s: float, is_shown: bool) -> None:
     display = Display()
-    display.steady(at("x = "), shown(at("x = "), "total()"), 10.0)
-    found = display.steady(at("x = p"), shown(at("x = p"), "rice()"), 10.0 + wait_s)
-    assert (found.text, found.why_empty, found.held_back) == (
-        ("rice()", "", "") if is_shown else ("", UNSTEADY, "rice()")
-    )
+    show(display, "x = pay", "(cart)", 0.0)
+    kept = show(display, "x = pay(car", "", 0.1)
+    assert (kept.text, kept.start, kept.end, kept.source) == ("t)", (0, 11), (0, 11), "typed-through")
+    assert show(display, "x = pay(cart", "", 0.2).text == ")"
+    assert show(display, "x = pay(cart)", "", 0.3).text == ""
 
 
-def test_a_text_that_goes_on_longer_or_shorter_is_the_same() -> None:
+def test_a_text_that_stays_replaces_what_it_replaced() -> None:
     display = Display()
-    for n, text in enumerate(("total()", "total() + 1", "total(")):
-        assert display.steady(at("x = "), shown(at("x = "), text), 0.01 * n).text == text
+    show(display, "pay(<CURSOR>)", "cart)", 0.0, n_replaced=1)
+    kept = show(display, "pay(c<CURSOR>)", "", 0.1)
+    assert (kept.text, kept.start, kept.end) == ("art)", (0, 5), (0, 6))
 
 
-def test_an_accepted_text_is_continued_at_once() -> None:
+@pytest.mark.parametrize(
+    ("line", "because"),
+    [
+        ("x = pat", "something else was typed"),
+        ("x = p", "nothing was typed"),
+        ("x = ", "a character was deleted"),
+        ("x = pa<CURSOR>)", "the rest of the line changed"),
+        ("\nx = pa", "it was displayed on another line"),
+    ],
+)
+def test_a_text_goes(line: str, because: str) -> None:
     display = Display()
-    display.steady(at("x = "), shown(at("x = "), "total("), 0.0)
-    assert display.steady(at("x = total("), shown(at("x = total("), "items)"), 0.01).text == "items)"
+    show(display, "x = p", "ay(cart)", 0.0)
+    assert show(display, line, "", 0.1).text == "", because
 
 
-def test_another_line_and_another_file_have_their_own_texts() -> None:
+def test_a_text_does_not_come_back_after_something_else_was_typed() -> None:
     display = Display()
-    display.steady(at("x = "), shown(at("x = "), "total()"), 0.0)
-    assert display.steady(at("y = ", 2), shown(at("y = ", 2), "price()"), 0.01).text
-    assert display.steady(at("z = ", 2, "b.py"), shown(at("z = ", 2, "b.py"), "rate()"), 0.02).text
+    show(display, "x = p", "ay(cart)", 0.0)
+    show(display, "x = po", "", 0.1)
+    assert show(display, "x = pa", "", 0.2).text == ""
 
 
-def test_silence_stays_silent() -> None:
-    display, nothing = Display(), Completion("", (1, 0), (1, 0), why_empty="low confidence")
-    display.steady(at("x = "), shown(at("x = "), "total()"), 0.0)
-    assert display.steady(at("x = p"), nothing, 0.01) is nothing
+def test_a_text_that_was_asked_for_stays_too() -> None:
+    display = Display()
+    cursor = cursor_in("shop.py", "x = p<CURSOR>\n")
+    display.displayed(cursor, Completion("ay(cart)", (0, 5), (0, 5)), 0.0)
+    assert show(display, "x = pa", "", 0.1).text == "y(cart)"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 
 import pytest
@@ -15,7 +15,7 @@ from weft.llm.protocol import Speed
 from weft.llm.workspace_model.model import WorkspaceModel, tokenise_document
 from weft.retrieval import RepositoryIndex, RetrievalSettings
 from weft.retrieval.fragments import slice_file
-from weft.server.completion import Completion, Cursor, Engine, Request
+from weft.server.completion import Completion, Cursor, Engine, Request, engine
 from weft.server.completion.cache import (
     MAX_ENTRIES,
     CachedCompletion,
@@ -258,6 +258,43 @@ def test_a_cached_completion_below_the_threshold_answers_an_invoked_request():
     assert automatic.text == "" and "low confidence" in automatic.why_empty
     assert desk.ask("invoked").text == "items, discount_of(customer))"
     assert len(desk.model.asked) == 1
+
+
+def rated_as(monkeypatch: pytest.MonkeyPatch, by_trigger: dict[Trigger, Callable[[Written], Written]]) -> Desk:
+    """A desk with the workspace model, whose texts are rated by a function of the trigger."""
+    monkeypatch.setattr(engine, "rate", lambda request, written, record=None: by_trigger[request.trigger](written))
+    desk = Desk(until("items, discount"), config=Config(completion=replace(OPTIONS, min_confidence=0.3)))
+    desk.models = ModelChain(())
+    desk.snapshot = snapshot_of({"other.py": FILE.replace("def pay", "def owe"), "price.py": PRICE})
+    return desk
+
+
+def test_a_name_that_does_not_fit_is_the_reason_of_a_repeated_request_too(monkeypatch):
+    def with_problem(written: Written) -> Written:
+        return replace(written, confidence=0.9, problem="`items` is not bound here")
+
+    desk = rated_as(monkeypatch, {"automatic": with_problem, "invoked": with_problem})
+    first, again = desk.ask(), desk.ask()
+    assert (first.source, again.source) == ("model", "cache")
+    assert first.why_empty.startswith("`items` is not bound here") and first.held_back
+    assert (again.why_empty, again.held_back) == (first.why_empty, first.held_back)
+    by_hand, again = desk.ask("invoked"), desk.ask("invoked")
+    assert again.source == "cache" and again.text == by_hand.text == first.held_back
+    assert again.problem == "`items` is not bound here"
+    desk.type("i")
+    assert desk.ask().source == "model"
+
+
+def test_an_unsure_text_by_hand_leaves_an_automatic_request_its_own_part(monkeypatch):
+    desk = rated_as(
+        monkeypatch,
+        {
+            "automatic": lambda written: replace(written.cut(len("items")), confidence=0.5),
+            "invoked": lambda written: replace(written, confidence=0.1),
+        },
+    )
+    assert len(desk.ask("invoked").text) > len("items")
+    assert desk.ask().text == "items"
 
 
 def test_a_text_below_the_threshold_of_one_model_leaves_the_request_to_another():

@@ -59,6 +59,10 @@ def last(text: str, at: str = "<CURSOR>", **options: object) -> dict[str, float]
         ("a|(", ["a("]),
         ("a", ["a"]),
         ("return|\n    |x", ["return", "return\n    x"]),
+        ('x| =| "|new|"|;', ["x =", 'x = "new', 'x = "new"', 'x = "new";']),
+        ('x| =| f|"|\'|"|;', ["x =", "x = f", 'x = f"\'"', 'x = f"\'";']),
+        ('"""|Pay.|"""|\n|x', ['"""', '"""Pay."""', '"""Pay."""\nx']),
+        ("core|.|$|Shop|)", ["core", "core.$Shop", "core.$Shop)"]),
     ],
 )
 def test_a_text_may_end_behind_a_word_or_a_closing_sign(text: str, ends: list[str]) -> None:

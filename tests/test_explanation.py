@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from weft import Explanation, Workspace
 from weft.llm.protocol import Cancel, CompletionRequest, ModelInfo, Piece, Speed
+from weft.llm.workspace_model import Origin, Origins
+from weft.server.completion.explanation import reasons_of
+from weft.server.completion.values import AUTOMATIC, RequestOptions
 from weft.server.config import CompletionOptions, Config
 from weft.server.output.pages import explanation_page
 
@@ -38,7 +42,7 @@ class Scripted:
 
 
 def explained(
-    folder: Path, text: str, model: Scripted | None = None, **options: object
+    folder: Path, text: str, model: Scripted | None = None, by_hand: bool = False, **options: object
 ) -> tuple[Explanation, list[str]]:
     """The explanation at `<CURSOR>` of new.py, and its page."""
     for name, content in FILES.items():
@@ -48,7 +52,8 @@ def explained(
     config = Config(completion=CompletionOptions(debounce_ms=0, **options))  # type: ignore[arg-type]
     with Workspace([folder], config, model=model, cache=False) as workspace:
         workspace.index()
-        found = workspace.explain(folder / "new.py", len(lines) - 1, len(lines[-1]), text=before + after)
+        request = RequestOptions("invoked") if by_hand else AUTOMATIC
+        found = workspace.explain(folder / "new.py", len(lines) - 1, len(lines[-1]), request, text=before + after)
         assert workspace.stats.summary().day.n_asked.total() == 0
     return found, [line["text"] for line in explanation_page(found)]
 
@@ -61,7 +66,7 @@ def test_a_shown_text_has_its_sources_and_no_fragments(tmp_path, all_sure):
     assert page[2:5] == [
         f"     | {found.text}",
         "Shown while typing.",
-        f"{found.confidence:.0%} sure, shown from 75% (completion.min_confidence).",
+        f"{found.confidence:.0%} sure, shown from {Config().completion.min_confidence:.0%} (completion.min_confidence).",
     ]
     assert page[6:9] == ["Comes from:", "  part_0.py:2", f"     | {LINE}"]
     assert "  - 3 places have this text after similar code." in page
@@ -95,9 +100,9 @@ def test_without_a_text_the_reason_is_all(tmp_path):
 
 @pytest.mark.parametrize(("probability", "least", "is_shown"), [(0.99, 0.3, True), (0.0001, 0.95, False)])
 def test_a_neural_model_has_its_confidence_and_the_fragments_of_its_prompt(tmp_path, probability, least, is_shown):
-    model = Scripted("len(basket)", probability)
-    found, page = explained(tmp_path, CALL, model, min_model_probability=least)
-    assert (found.text, found.writer, model.n_calls) == ("len(basket)", "scripted", 1)
+    model = Scripted("count_of(basket)", probability)
+    found, page = explained(tmp_path, CALL, model, min_model_probability=least, check_names=False)
+    assert (found.text, found.writer, model.n_calls) == ("count_of(basket)", "scripted", 1)
     assert (found.why_hidden == "") == is_shown and ("Shown while typing." in page) == is_shown
     assert is_shown or found.why_hidden.startswith("low confidence: ")
     assert found.sources == () and "The prompt of scripted contains, as far as there is room:" in page
@@ -122,5 +127,47 @@ def test_an_import_is_based_on_the_files_that_import_it(tmp_path):
         "The module exports no other name.",
         "2 places have this text after similar code.",
         "The 4 tokens before it are the same in the most similar of them.",
+        "The confidence is that of texts within a line.",
     )
     assert "  - Other files import it." in page and found.sources[0].place.path == "user_0.py"
+
+
+def test_a_name_that_does_not_fit_is_a_reason_of_a_text_by_hand(tmp_path, all_sure):
+    code = CALL.replace("basket", "cart")
+    by_hand, page = explained(tmp_path, code, by_hand=True)
+    assert page[3].startswith("While typing, only `sum")
+    assert by_hand.text == LINE.removeprefix("total = ")
+    assert by_hand.reasons[-1] == "`basket` is not bound here, which lowers the confidence."
+
+
+def test_a_text_by_hand_says_what_is_shown_while_typing():
+    texts = Explanation("a.py", 0, 0, "workspace", (), text="sum(basket)", confidence=0.1, shown_instead="sum")
+    assert texts.verdict == ("While typing, only `sum` is shown.", "This text: 10% sure.")
+    hidden = replace(texts, why_hidden="low confidence: 10% sure, shown from 30%", shown_instead="min(\n    a,\n)")
+    assert hidden.verdict == (
+        "While typing, `min(` … is shown.",
+        "This text: low confidence: 10% sure, shown from 30%.",
+    )
+
+
+def test_a_reason_is_one_line():
+    origins = Origins("if sold:\n    return 0", (Origin("a.py", 0, 2),), 1)
+    assert reasons_of(origins, "line start")[0] == "1 place has `if sold:` and the next lines after similar code."
+
+
+def test_a_hidden_text_with_an_unbound_name_is_found_each_time_it_is_asked_for(tmp_path, all_sure):
+    for number in range(3):
+        code = f"def size_{number}(basket):\n    total = basket.size()\n    return total\n"
+        (tmp_path / f"part_{number}.py").write_text(code)
+    text = "def pay():\n    total = "
+    with Workspace([tmp_path], Config(completion=CompletionOptions(debounce_ms=0)), cache=False) as workspace:
+        workspace.index()
+        service = workspace.completion
+
+        def complete(trigger):
+            request = service.request_at(tmp_path / "new.py", 1, 12, RequestOptions(trigger), text=text)
+            return service.complete(request).text
+
+        texts = [complete(trigger) for trigger in ("automatic", "invoked", "invoked", "automatic")]
+        assert texts == ["", "basket.size()", "basket.size()", ""]
+        assert workspace.explain(tmp_path / "new.py", 1, 12, text=text).text == "basket.size()"

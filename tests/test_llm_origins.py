@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import textwrap
 
+import pytest
 from weft.llm import CompletionRequest, WorkspaceModel
-from weft.llm.workspace_model import Origins, tokenise_document
+from weft.llm.workspace_model import Origins, has_content, tokenise_document
 
 PRICE = """
 def price_of(basket):
@@ -96,3 +97,17 @@ def test_the_rest_of_any_line_of_a_copy_is_found_where_it_is():
         for at in range(len(line) - 3):
             found = origins(line[at:], "\n".join([*lines[:number], f"{line[:at]}<CURSOR>"]), **files)
             assert f"price.py:{number + 1}-{number + 1}" in lines_of(found), (line[:at], found)
+
+
+def test_a_string_without_a_word_has_an_origin():
+    found = origins(
+        '"*"]', "def f(routes):\n    found = routes[<CURSOR>", star='def g(routes):\n    return routes["*"]\n'
+    )
+    assert lines_of(found) == ["star.py:2-2"] and found.is_whole
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"), [('"" {', True), ("`*`", True), ("a", True), ('")', False), ('"""', False), ("():", False)]
+)
+def test_signs_are_no_content(text, expected):
+    assert has_content(text) == expected

@@ -165,9 +165,7 @@ class _TypedFile:
             if text:
                 start, end = lines.offset(*completion.start), lines.offset(*completion.end)
                 n_agreeing = typist.agreeing(start, end, completion.text)
-                is_right = n_agreeing == len(text) >= LEAST_ACCEPTED and not ends_in_word(
-                    self._edit, typist.n_done, text
-                )
+                is_right = n_agreeing == len(text) and not ends_in_word(self._edit, typist.n_done, text)
                 if is_right or (self._mode == "words" and n_agreeing):
                     accepted = typist.accept(start, end, completion.text)
             pressed = accepted or typist.press()

@@ -6,6 +6,7 @@ demand, for an explanation. Knows no probability.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -87,7 +88,7 @@ def find_origins(search: SearchContext, context: Numbers, text: Numbers) -> Orig
     others += [token for token in covered.tolist() if search.text(token).strip() in changed]
     break_first = bool(kinds[covered[0]] == LINE_BREAK)
     return Origins(
-        "".join(map(search.text, covered[break_first:].tolist())).strip(),
+        _text_of(search, covered[break_first:]).strip(),
         tuple(origin for _, origin in nearest),
         len(places),
         places[0][0].n_context,
@@ -104,7 +105,7 @@ def _longest_run(search: SearchContext, context: Numbers, text: Numbers) -> tupl
         before = np.concatenate([context, text[:at]])[-len(context) :]
         found = [each for source in search.sources for each in _candidates(search, source, before, text[at:])]
         score = max((each.score for each in found), default=0.0)
-        if score > best_score and _has_a_word(search, text[at : at + max(each.n_covered for each in found)]):
+        if score > best_score and has_content(_text_of(search, text[at : at + max(each.n_covered for each in found)])):
             start, best, best_score = at, found, score
         at += max((each.n_covered for each in found), default=0) or 1
     return start, best
@@ -150,9 +151,13 @@ def _origin_of(search: SearchContext, candidate: _Candidate, covered: Numbers) -
     return Origin(path, start_line, last_line + 1, tuple(dict.fromkeys(pairs)))
 
 
-def _has_a_word(search: SearchContext, tokens: Numbers) -> bool:
-    """Whether any token is more than a sign or a line break."""
-    return any(character.isalnum() for token in tokens.tolist() for character in search.text(token))
+def has_content(text: str) -> bool:
+    """Whether a text has a word or a whole string, not only signs and line breaks."""
+    return any(map(str.isalnum, text)) or _STRING.search(text) is not None
+
+
+def _text_of(search: SearchContext, tokens: Numbers) -> str:
+    return "".join(map(search.text, tokens.tolist()))
 
 
 def _names_nearby(search: SearchContext, tokens: list[int]) -> tuple[str, ...]:
@@ -161,3 +166,6 @@ def _names_nearby(search: SearchContext, tokens: list[int]) -> tuple[str, ...]:
     candidates = dict.fromkeys(int(bare[token]) for token in tokens if 4 <= kinds[token] < N_KINDS)
     known = {*names.recent, *names.declared}
     return tuple(search.text(name) for name in candidates if name in known)
+
+
+_STRING = re.compile(r"""(?<!["'`])(["'`])[^"'`\n]*\1(?!\1)""")

@@ -8,7 +8,7 @@ from dataclasses import replace
 from ...errors import UserError
 from ...retrieval import UnknownStrategy, strategy_named
 from ..completion import Round
-from ..completion.values import NO_TRACE, Trace
+from ..completion.values import NO_TRACE, RequestOptions, Trace
 from ..output.as_json import (
     completion_json,
     explained_text_json,
@@ -52,7 +52,10 @@ def complete(options: argparse.Namespace) -> int:
                 path, line, character, options.candidates, multi_line=multi_line, trace=trace
             )
         # The same fragments with the parts of their scores, which a completion has no time to compute.
-        explanation = workspace.explain(path, line, character)
+        is_by_hand = not options.automatic and bool(completions[0].text)
+        explanation = workspace.explain(
+            path, line, character, RequestOptions("invoked" if is_by_hand else "automatic", multi_line)
+        )
     first, *others = completions
     first = replace(first, fragments=explanation.fragments)
     if first.is_low_confidence and explanation.text:  # the explanation knows the text and its exact confidence

@@ -115,6 +115,7 @@ class CachedCompletion:
     single_line: bool
     is_prefetch: bool = False  # generated before any request for this cursor
     displayed: str = ""
+    is_hidden: bool = False  # then valid at its position only: the next key may make another text more likely
 
     @property
     def key(self) -> tuple[CursorContext, bool]:
@@ -132,7 +133,7 @@ class CachedCompletion:
         typed = self.context.typed_until(cursor)
         if typed == "":
             return self.written
-        if typed is None:
+        if typed is None or self.is_hidden:
             return None
         if self.written.text.startswith(typed):
             rest = self.written.after(len(typed))

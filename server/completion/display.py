@@ -1,4 +1,4 @@
-"""Display stability: no two different texts on a line within a short time.
+"""Display stability: a text stays while it is typed, and no two different texts on a line follow within a short time.
 
 Owns what was displayed last in each file. A text that goes on as it was, shorter or longer, is the same text. Knows no
 model.
@@ -20,9 +20,36 @@ UNSTEADY = "another text was shown just before"
 
 @dataclass(slots=True)
 class _Displayed:
-    line: int
-    whole: str  # the line with the text
+    cursor: Cursor
+    completion: Completion
     since_s: float
+    is_past: bool = False  # something else was typed, or the whole text
+
+    @property
+    def whole(self) -> str:
+        """The line with the text."""
+        return _whole(self.cursor, self.completion)
+
+    def rest_at(self, cursor: Cursor, empty: Completion) -> Completion | None:
+        """The rest of the text after a part of it was typed, in place of an empty completion.
+
+        None without a rest, or if something else was typed.
+        """
+        typed, before = cursor.start_of_line, self.cursor.start_of_line
+        is_typed = len(typed) > len(before) and self.whole.startswith(typed)
+        rest = self.whole[len(typed) :]
+        if not is_typed or not rest.strip() or cursor.rest_of_line != self.cursor.rest_of_line:
+            return None
+        n_replaced = self.completion.end[1] - self.cursor.character
+        return replace(
+            self.completion,
+            text=rest,
+            start=(cursor.line, cursor.character),
+            end=(cursor.line, cursor.character + n_replaced),
+            source="typed-through",
+            id=empty.id or self.completion.id,
+            timings_ms=empty.timings_ms,
+        )
 
 
 @dataclass(slots=True)
@@ -32,23 +59,54 @@ class Display:
     _displayed: dict[tuple[str, str], _Displayed] = field(default_factory=dict)
     _lock: Lock = field(default_factory=Lock)
 
-    def steady(self, cursor: Cursor, completion: Completion, now_s: float) -> Completion:
-        """The completion to display at a time of any clock; empty, with the reason, if it would flicker."""
-        if not completion.text:
-            return completion
-        whole = cursor.start_of_line[: completion.start[1]] + completion.text
+    def displayed(self, cursor: Cursor, completion: Completion, now_s: float) -> None:
+        """A completion is displayed at a time of any clock, whatever was displayed before."""
         with self._lock:
-            last = self._displayed.get(cursor.file)
-            is_same_line = last is not None and last.line == cursor.line
-            if last is not None and is_same_line and _is_same(last.whole, whole):
-                last.whole = whole
+            self._displayed = {cursor.file: _Displayed(cursor, completion, now_s)}  # one file has the focus
+
+    def steady(self, cursor: Cursor, completion: Completion, now_s: float) -> Completion:
+        """The completion to display at a time of any clock.
+
+        It is the rest of the displayed one if `completion` is empty, and empty, with the reason, if it would flicker.
+        """
+        last = self._last(cursor)
+        if not completion.text:
+            if last is None or last.is_past:
                 return completion
-            if last is not None and is_same_line and now_s - last.since_s < STEADY_S:
+            rest = last.rest_at(cursor, completion)
+            if rest is None:
+                last.is_past = True
+                return completion
+            self.displayed(cursor, rest, last.since_s)
+            return rest
+        if last is None:
+            since_s = now_s
+        elif self.is_different(cursor, completion):
+            if self.wait_s(cursor, now_s) > 0:
                 return replace(completion, text="", why_empty=UNSTEADY, held_back=completion.text)
-            self._displayed = {cursor.file: _Displayed(cursor.line, whole, now_s)}  # one file has the focus
+            since_s = now_s
+        else:
+            # The part that a longer text adds is displayed from now on.
+            since_s = now_s if len(_whole(cursor, completion)) > len(last.whole) else last.since_s
+        self.displayed(cursor, completion, since_s)
         return completion
 
+    def is_different(self, cursor: Cursor, completion: Completion) -> bool:
+        """Whether the text is a different one than was displayed last on the line: neither begins with the other."""
+        last, now = self._last(cursor), _whole(cursor, completion)
+        return last is not None and not (last.whole.startswith(now) or now.startswith(last.whole))
 
-def _is_same(before: str, now: str) -> bool:
-    """Whether one of two lines begins with the other."""
-    return before.startswith(now) or now.startswith(before)
+    def wait_s(self, cursor: Cursor, now_s: float) -> float:
+        """The seconds until a different text does not flicker on the cursor's line."""
+        last = self._last(cursor)
+        return 0.0 if last is None else max(0.0, last.since_s + STEADY_S - now_s)
+
+    def _last(self, cursor: Cursor) -> _Displayed | None:
+        """What was displayed last on the cursor's line."""
+        with self._lock:
+            last = self._displayed.get(cursor.file)
+        return last if last is not None and last.cursor.line == cursor.line else None
+
+
+def _whole(cursor: Cursor, completion: Completion) -> str:
+    return cursor.start_of_line[: completion.start[1]] + completion.text

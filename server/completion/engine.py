@@ -142,6 +142,9 @@ class Engine:
             request.trace.step("cache", "miss")
             return None
         entry, rest = found
+        if entry.validity.min_confidence < request.min_confidence and not _is_sure(request, rest):
+            request.trace.step("cache", "miss: a text by hand, of which another part may be sure enough")
+            return None
         request.trace.step("cache", f"hit: {entry.written.model}, {len(rest.text)} of its characters are left")
         is_same_offset = entry.context.offset == request.cursor.offset
         source: Source = "typed-through" if not is_same_offset else "prefetched" if entry.is_prefetch else "cache"
@@ -263,11 +266,12 @@ class Engine:
         validity = replace(
             validity, fragments=fragments, model=answering, min_confidence=min_confidence, reads_all=True
         )
-        if is_cacheable and (written.text or not fallback.model):
-            # A hidden text is cached for this position only: the next key may make another one more likely.
-            is_hidden = written.confidence is not None and written.confidence < min_confidence
-            kept = replace(written, pieces=()) if is_hidden or written.problem else written
-            self._cache.put(CachedCompletion(CursorContext.of(request.cursor), kept, validity, request.single_line))
+        # A problem does not hide the text of an invoked request, and hides that of later automatic ones.
+        is_of_invoked = bool(written.problem) and request.is_invoked
+        if is_cacheable and not is_of_invoked and (written.text or not fallback.model):
+            is_hidden = not _is_sure(request, written) and not request.is_invoked
+            context = CursorContext.of(request.cursor)
+            self._cache.put(CachedCompletion(context, written, validity, request.single_line, is_hidden=is_hidden))
         reason = fallback.why_empty or NO_TEXT
         finish = self._postprocess_and_cache if is_cacheable else _postprocess
         completion = finish(request, written, validity, request.single_line, "model", reason)
@@ -405,6 +409,12 @@ def written_from_index(request: Request, threshold: float, fragments: tuple[Rank
         written = with_import_names(written, candidates)
         request.trace.step("imports", f"likeliest is {candidates.text!r}, completing with {written.text!r}")
     return written
+
+
+def _is_sure(request: Request, written: Written) -> bool:
+    """Whether a text that was rated may be shown without a request by hand; a text not rated yet may."""
+    least, _ = request.least_confidence(written.backend)
+    return written.confidence is None or (written.confidence >= least and not written.problem)
 
 
 def _with_id(request: Request, completion: Completion) -> Completion:

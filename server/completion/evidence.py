@@ -94,7 +94,7 @@ def cuts_of(
         least = min(least, logs[number])
         n_lacking += sum(name not in file_text for name in _NAME.findall(piece))
         is_whole = number == len(written.pieces) - 1
-        if is_whole or _may_end(text, at):
+        if is_whole or _may_end(cursor.start_of_line, text, at):
             shown = text[:at]
             own = (
                 total,
@@ -113,12 +113,24 @@ def cuts_of(
     return cuts
 
 
-def _may_end(text: str, at: int) -> bool:
-    """Whether a text may end at an offset: behind a word or a closing sign, not before a dot or an operand."""
+def _may_end(before: str, text: str, at: int) -> bool:
+    """Whether a text may end at an offset: behind a word or a closing sign, not inside a name or behind an opening
+    bracket or quote. `before` is the line up to the cursor.
+    """
     last, following = text[at - 1 : at], text[at : at + 1]
     if len(text[:at].strip()) < LEAST_CHARACTERS or last in " \t\n.([{,":
         return False
-    return not (_is_word(last) and _is_word(following))
+    if last in _QUOTES and _opens_a_string(before + text[:at], last):
+        return False
+    return not ((_is_word(last) or last in _SIGNS_OF_NAMES) and _is_word(following))
+
+
+def _opens_a_string(text: str, quote: str) -> bool:
+    """Whether the quote at the end of a text is the first of a pair on its line; one of three in a row is not."""
+    if text.endswith(3 * quote):
+        return False
+    line = text.rpartition("\n")[2].replace(3 * quote, "").replace(f"\\{quote}", "")
+    return line.count(quote) % 2 == 1
 
 
 def _common_features(
@@ -174,5 +186,7 @@ def _is_word(character: str) -> bool:
     return character.isalnum() or character == "_"
 
 
+_QUOTES = "\"'`"
+_SIGNS_OF_NAMES = "$@"  # that begin names, as in JavaScript, PHP and Ruby
 _NAME = re.compile(r"[^\W\d]\w*")
 _WORD_BEFORE = re.compile(r"\w+\Z")

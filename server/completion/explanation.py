@@ -31,8 +31,9 @@ class SourceLine:
 class Explanation:
     """The completion at a cursor, and why it is shown or hidden; the retrieved fragments, and the omitted ones.
 
-    `text` is the completion of an automatic request; without one, that of an invoked request, as far as it is known
-    without a call of a neural model. `why_hidden` is the reason why it is not shown while typing, else "".
+    `text` is the completion of the request. Where an automatic request has none, it is that of an invoked request, as
+    far as it is known without a call of a neural model. `why_hidden` is the reason why it is not shown while typing,
+    else "".
     """
 
     path: str
@@ -51,6 +52,7 @@ class Explanation:
     min_confidence: float = 0.0
     setting: str = "completion.min_confidence"  # that sets the least confidence
     why_hidden: str = ""
+    shown_instead: str = ""  # the text that is shown while typing
     sources: tuple[SourceLine, ...] = ()  # nearest first
     reasons: tuple[str, ...] = ()  # sentences
     of_workspace_model: bool = False  # which reads the whole index and no fragments
@@ -66,6 +68,11 @@ class Explanation:
         if not self.text:
             return ("No completion.", _sentence(self.why_hidden))
         sure = "" if self.confidence is None else f"{self.confidence:.0%} sure"
+        if self.shown_instead:
+            first_line, _, more_lines = self.shown_instead.partition("\n")
+            part = f"{'only ' * self.text.startswith(self.shown_instead)}`{first_line}`{' …' * bool(more_lines)}"
+            why = self.why_hidden or sure
+            return (f"While typing, {part} is shown.", *([f"This text: {why}."] if why else []))
         if not self.why_hidden:
             least = f"shown from {self.min_confidence:.0%} ({self.setting})"
             return ("Shown while typing.", f"{sure}, {least}." if sure else "The model reports no probabilities.")
@@ -86,7 +93,8 @@ def reasons_of(origins: Origins, place: Place) -> tuple[str, ...]:
         reasons.append("No similar line is in the repository. The text is built name by name.")
     else:
         is_adapted = bool(origins.origins[0].renamed)
-        part = "this text" if origins.is_whole else f"`{origins.covered}`"
+        first_line, _, more_lines = origins.covered.partition("\n")
+        part = "this text" if origins.is_whole else f"`{first_line}`{' and the next lines' * bool(more_lines)}"
         have = f"{n} places have" if n > 1 else "1 place has"
         reasons.append(f"{have} {part} {'with other names ' * is_adapted}after similar code.")
         if origins.n_context > 1:

@@ -76,6 +76,7 @@ def postprocess(
         why_empty,
         source=source,
         repairs=draft.rules,
+        problem=written.problem if text else "",
         min_confidence=min_confidence,
         held_back=held_back.replace("\n", cursor.lines.line_break),
     )

@@ -13,6 +13,7 @@ from functools import partial
 from pathlib import Path
 
 from ...llm import Cancel, CompletionRequest
+from ...llm.workspace_model import has_content
 from ...retrieval import Location, RetrievalOptions, Retrieved
 from ..config import Config
 from ..models.active import WORKSPACE_MODEL, ActiveModels
@@ -32,14 +33,12 @@ from .place import place_of
 from .postprocess import low_confidence
 from .repair import style_of_properties
 from .stats import Stats
-from .values import NO_TRACE, Completion, Request, RequestOptions, Trigger
+from .values import AUTOMATIC, NO_TRACE, Completion, Request, RequestOptions, Trigger
 
 WARM_UP_AFTER_S = 0.15
 """A model prefills the prompt for the cursor this long after the last edit."""
 
 PAUSED_NOTE = "Weft is paused: later changes are not indexed. Resume Weft to index them."
-
-AUTOMATIC = RequestOptions()
 
 _BY_MODEL = ("model", "joined")
 """Sources of a completion for which a model has just prefilled the code before the cursor."""
@@ -149,7 +148,7 @@ class CompletionService:
     def explain(self, request: Request) -> Explanation:
         """The completion for a request, or the one that is hidden, with its origins or the fragments of its prompt.
 
-        Not counted in the statistics.
+        For a request by hand its own completion, else the one of an automatic request. Not counted in the statistics.
         """
         paused = (PAUSED_NOTE,) if self._buffers.is_paused else ()
         model, notes = self._models.name, (*paused, *self._models.chain.notes)
@@ -157,8 +156,12 @@ class CompletionService:
         if _is_excluded(request):
             notes = (request.refusal, *notes)
             return Explanation(cursor.path, cursor.line, cursor.character, model, notes, why_hidden=request.refusal)
-        shown = request.empty_completion(request.refusal) if request.refusal else self._engine.complete(request)
-        explained = shown if shown.text else self._hidden(request, shown)
+        automatic = replace(request, trigger="automatic", timings_ms={})
+        shown = request.empty_completion(request.refusal) if request.refusal else self._engine.complete(automatic)
+        if request.is_invoked and not request.refusal:
+            explained = self._engine.complete(request)
+        else:
+            explained = shown if shown.text else self._hidden(request, shown)
         text = explained.text or explained.held_back
         writer = explained.model if text else ""
         by_workspace_model = writer == request.snapshot.model.info.name
@@ -181,8 +184,9 @@ class CompletionService:
             min_confidence=_least_confidence(request, by_workspace_model)[0],
             setting=_least_confidence(request, by_workspace_model)[1],
             why_hidden=self._why_hidden(request, shown, explained),
+            shown_instead=shown.text if explained.text != shown.text else "",
             sources=sources,
-            reasons=reasons,
+            reasons=(*reasons, *([f"{explained.problem}, which lowers the confidence."] if explained.problem else ())),
             of_workspace_model=by_workspace_model or (not writer and model == WORKSPACE_MODEL),
             other_file=request.snapshot.other_file,
         )
@@ -269,7 +273,8 @@ class CompletionService:
 
     def _why_hidden(self, request: Request, shown: Completion, explained: Completion) -> str:
         """The reason why the text is not shown while typing. With the text, its confidence is known exactly."""
-        if shown.is_low_confidence and explained.confidence is not None:
+        is_other = bool(shown.text) and shown.text != explained.text
+        if (shown.is_low_confidence or is_other) and explained.confidence is not None:
             least, setting = _least_confidence(request, explained.model == request.snapshot.model.info.name)
             if explained.confidence < least:
                 return low_confidence(explained.confidence, least, setting)
@@ -292,7 +297,7 @@ class CompletionService:
             sources.append(SourceLine(shown, lines, origin.renamed))
         imports = import_candidates(snapshot, cursor)
         of_import = imports.reasons if imports is not None and imports.text.startswith(text) else ()
-        is_explained = bool(of_import and not sources) or not any(map(str.isalnum, text))
+        is_explained = bool(of_import and not sources) or not has_content(text)
         return tuple(sources), (*of_import, *(() if is_explained else reasons_of(origins, place_of(cursor))))
 
     def _request(
@@ -325,6 +330,17 @@ class CompletionService:
             selected=options.selected,
         )
 
+    def _to_display(self, request: Request, completion: Completion) -> Completion:
+        """The completion that the editor displays; a different text waits until it does not flicker."""
+        cursor, cancel = request.cursor, request.cancel
+        if request.is_invoked:
+            if completion.text:
+                self._display.displayed(cursor, completion, time.monotonic())
+            return completion
+        if completion.text and self._display.is_different(cursor, completion):
+            cancel.wait(self._display.wait_s(cursor, time.monotonic()))
+        return completion if cancel.cancelled else self._display.steady(cursor, completion, time.monotonic())
+
     def _run(self, request: Request, complete: Callable[[Request], Completion]) -> Completion:
         if request.refusal:
             completion = request.empty_completion(request.refusal)
@@ -337,10 +353,10 @@ class CompletionService:
                 unsubscribe()
             if completion.model not in ("", request.snapshot.model.info.name) and completion.source in _BY_MODEL:
                 self._last_text_read = request.cursor.lines
+        if request.is_displayed and not request.refusal:
+            completion = self._to_display(request, completion)
         if request.selected is not None:
             completion = request.selected.included_in(completion)
-        if request.is_displayed and not request.is_invoked:
-            completion = self._display.steady(request.cursor, completion, request.arrived_s)
         self._stats.answered(completion, request.trigger, request.cursor.language.name)
         return completion
 

@@ -109,6 +109,7 @@ class Completion:
     note: str = ""  # the time limit that cut the text, if one did
     min_confidence: float = 0.0  # the least confidence that the request shows: 0 for an invoked one
     held_back: str = ""  # the text with less, where the model finished it
+    problem: str = ""  # which name of a requested text does not fit at the cursor
 
     @property
     def is_low_confidence(self) -> bool:
@@ -191,6 +192,9 @@ class RequestOptions:
     is_displayed: bool = False  # an editor displays the text at once
     trace: Trace = NO_TRACE
     selected: SelectedItem | None = None
+
+
+AUTOMATIC = RequestOptions()
 
 
 @dataclass(frozen=True)

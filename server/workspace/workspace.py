@@ -25,7 +25,7 @@ from ..completion.iterate import Round
 from ..completion.repair import IndentStyle
 from ..completion.service import WARM_UP_AFTER_S, CompletionService
 from ..completion.stats import Stats, stats_folder
-from ..completion.values import NO_TRACE, Completion, RequestOptions, Trace, Trigger
+from ..completion.values import AUTOMATIC, NO_TRACE, Completion, RequestOptions, Trace, Trigger
 from ..config import Config, load_config
 from ..models.active import ActiveModels
 from ..models.chain import ModelChain
@@ -211,9 +211,17 @@ class Workspace(WorkspaceIndex):
         """Fragments of the repository that are relevant at a position, best first."""
         return self.completion.retrieve(self.completion.request_at(Path(path), line, character), options)
 
-    def explain(self, path: Path | str, line: int, character: int, *, text: str | None = None) -> Explanation:
-        """The fragments in the prompt of `complete` at a position, with scores and reasons."""
-        return self.completion.explain(self.completion.request_at(Path(path), line, character, text=text))
+    def explain(
+        self,
+        path: Path | str,
+        line: int,
+        character: int,
+        options: RequestOptions = AUTOMATIC,
+        *,
+        text: str | None = None,
+    ) -> Explanation:
+        """The completion at a position, and why it is shown or hidden while typing."""
+        return self.completion.explain(self.completion.request_at(Path(path), line, character, options, text=text))
 
     # Questions.
 
