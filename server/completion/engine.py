@@ -266,9 +266,7 @@ class Engine:
         validity = replace(
             validity, fragments=fragments, model=answering, min_confidence=min_confidence, reads_all=True
         )
-        # A problem does not hide the text of an invoked request, and hides that of later automatic ones.
-        is_of_invoked = bool(written.problem) and request.is_invoked
-        if is_cacheable and not is_of_invoked and (written.text or not fallback.model):
+        if is_cacheable and (written.text or not fallback.model):
             is_hidden = not _is_sure(request, written) and not request.is_invoked
             context = CursorContext.of(request.cursor)
             self._cache.put(CachedCompletion(context, written, validity, request.single_line, is_hidden=is_hidden))
