@@ -110,4 +110,3 @@ class Display:
 
 def _whole(cursor: Cursor, completion: Completion) -> str:
     return cursor.start_of_line[: completion.start[1]] + completion.text
-
