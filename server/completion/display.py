@@ -13,8 +13,8 @@ from ..workspace.text import Cursor
 from .values import Completion
 
 STEADY_S = 0.32
-"""A text is followed by a different one after this time at the earliest: 0.3 s, and the time in which an editor displays
-an answer, which differs from one answer to the next."""
+"""A text is followed by a different one after this time at the earliest: 0.3 s on the screen, where the first of two
+texts may appear some milliseconds later than it should."""
 
 UNSTEADY = "another text was shown just before"
 
