@@ -117,6 +117,8 @@ def module_paths_at(
         unbound = _unbound_names(path, text, language, qualifiers.intersection(packages.values()))
         named = {found for found, package in packages.items() if package in unbound}
     present = {item.module for item in _parsed(path, text, language).imports}
+    if line.typed in named and line.typed not in present:
+        counts = Counter({found: n for found, n in counts.items() if found in named})  # the typed path may be all
     own = {(path,), (f"{directory_of(path)}/",)}  # the module or the package of the file itself
     paths = [
         ModulePath(found, n, found in named)

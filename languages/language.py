@@ -27,6 +27,7 @@ BRACE_HEADER = re.compile(
     r"|\s*(?:(?:export|default|public|private|protected|internal|static|abstract|final|sealed|partial|async|pub(?:\(\w+\))?"
     r"|data|open)\s+)*(?:class|struct|enum|interface|impl|trait|fn|func|function|union|record|type|match|switch|select"
     r"|for|while|if|loop)\b[^;]*\{\s*(?://.*)?"
+    r"|\s*(?:\}\s*else\s+)?(?:if|for|switch)\b[^{}]*\{\s*(?://.*)?"  # in Go with `;`
 )
 """A line that ends with the brace of a body."""
 

@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 from conftest import cursor_in
+from weft import Workspace
+from weft.llm import Cancel
 from weft.server.completion.display import STEADY_S, UNSTEADY, Display
-from weft.server.completion.values import Completion
+from weft.server.completion.engine import Engine
+from weft.server.completion.values import Completion, RequestOptions
 
 
 def show(display: Display, line: str, text: str, now_s: float, n_replaced: int = 0) -> Completion:
@@ -82,3 +87,27 @@ def test_a_text_that_was_asked_for_stays_too() -> None:
     cursor = cursor_in("shop.py", "x = p<CURSOR>\n")
     display.displayed(cursor, Completion("ay(cart)", (0, 5), (0, 5)), 0.0)
     assert show(display, "x = pa", "", 0.1).text == "y(cart)"
+
+
+def test_a_different_text_waits_until_it_does_not_flicker(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("weft.server.completion.display.STEADY_S", 0.05)
+    texts = {"x = ": "total", "x = p": "rice", "x = pr": "oduct", "x = pri": "ce"}
+    monkeypatch.setattr(
+        Engine,
+        "complete",
+        lambda _, request: Completion(texts[request.cursor.start_of_line], *2 * ((0, request.cursor.character),)),
+    )
+    options = RequestOptions(is_displayed=True)
+    with Workspace([tmp_path], cache=False) as workspace:
+        service = workspace.completion
+
+        def complete(line: str, cancel: Cancel | None = None) -> str:
+            request = service.request_at(tmp_path / "shop.py", 0, len(line), options, text=line, cancel=cancel)
+            return service.complete(request).text
+
+        assert [complete("x = "), complete("x = p")] == ["total", "rice"]
+        superseded = Cancel()
+        superseded.cancel()
+        complete("x = pr", superseded)
+        monkeypatch.setattr("weft.server.completion.display.STEADY_S", 1e6)
+        assert complete("x = pri") == "ce", "what was not displayed does not count"

@@ -58,6 +58,9 @@ def explained(
     return found, [line["text"] for line in explanation_page(found)]
 
 
+LEAST = Config().completion.min_confidence
+
+
 def test_a_shown_text_has_its_sources_and_no_fragments(tmp_path, all_sure):
     found, page = explained(tmp_path, CALL)
     assert (found.text, found.why_hidden, found.writer) == (LINE.removeprefix("total = "), "", "workspace")
@@ -66,7 +69,7 @@ def test_a_shown_text_has_its_sources_and_no_fragments(tmp_path, all_sure):
     assert page[2:5] == [
         f"     | {found.text}",
         "Shown while typing.",
-        f"{found.confidence:.0%} sure, shown from {Config().completion.min_confidence:.0%} (completion.min_confidence).",
+        f"{found.confidence:.0%} sure, shown from {LEAST:.0%} (completion.min_confidence).",
     ]
     assert page[6:9] == ["Comes from:", "  part_0.py:2", f"     | {LINE}"]
     assert "  - 3 places have this text after similar code." in page

@@ -277,6 +277,16 @@ def test_paths_of_go_are_those_that_other_files_import_and_the_file_uses_come_fi
     assert names_at(SHOP_GO, "new/new.go", text) == ["example.com/shop/prices"]
 
 
+def test_a_path_of_go_that_the_file_uses_goes_on_only_to_another_one_that_it_uses():
+    others = {"a.go": 'package a\n\nimport (\n\t"net/http"\n\t"net/http/httptest"\n\t"net/http/pprof"\n)\n'}
+    text = 'package new\n\nimport (\n\t"net/http<CURSOR>"\n)\n\nvar Code = http.StatusOK\n'
+    assert names_at(others, "new.go", text) == []
+    used = f"{text}\nvar Writer = httptest.NewRecorder()\n"
+    assert names_at(others, "new.go", used) == ["net/http/httptest"]
+    unused = text.replace("http.StatusOK", "0")
+    assert names_at(others, "new.go", unused) == ["net/http/httptest", "net/http/pprof"]
+
+
 def test_paths_of_java_are_global_names():
     text = "package org.main;\nimport org.<CURSOR>;\nclass Main { Coin coin; }\n"
     assert names_at(SHOP_JAVA, "src/Main.java", text) == [

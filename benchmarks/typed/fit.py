@@ -17,7 +17,8 @@ from numpy.typing import NDArray
 
 from ...errors import UserError
 from ...server.completion.confidence import WEIGHTS_FILE, ConfidenceModel
-from ...server.completion.evidence import FEATURES
+from ...server.completion.evidence import FEATURES, SESSION_FEATURES, session_values
+from ...server.completion.typed_past import NEW_LINE
 from .record import LEAST_PROBABILITY, RecordedText
 
 N_HIDDEN = 12
@@ -27,6 +28,9 @@ LEARNING_RATE = 3e-3
 SHRINKAGE = 0.1
 SEEDS = range(3)
 """Fits with several seeds are joined to one model, whose hidden units are those of all."""
+
+FIRST = 0.5
+"""Weight of a row as a first request, which most typed keys are not."""
 
 THRESHOLDS = (0.0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0)
 UNREACHED = 0.005
@@ -42,7 +46,7 @@ def fit_confidence(recorded: Mapping[str, Sequence[RecordedText]], file: Path = 
             "There is nothing to fit on: no commit of the chosen histories has a text. Choose more with --repos."
         )
     rows, right, weights = sample_of(recorded)
-    model = fit(rows, right, weights)
+    model = fit(*with_first_requests(rows, right, weights))
     shares = model.probabilities(rows)
     total = rows[:, FEATURES.index("text")]
     least = [[0.0, LEAST_PROBABILITY]]
@@ -75,6 +79,16 @@ def sample_of(recorded: Mapping[str, Sequence[RecordedText]]) -> tuple[Array, ND
         weights[first:] = [weight / total for weight in weights[first:]]
     scaled = np.array(weights)
     return np.array(rows), np.array(right, np.bool_), scaled * len(scaled) / scaled.sum()
+
+
+def with_first_requests(
+    rows: Array, right: NDArray[np.bool_], weights: Array
+) -> tuple[Array, NDArray[np.bool_], Array]:
+    """The sample, and each row again as that of a first request on its line, as after a jump into it."""
+    first = rows.copy()
+    for name, value in zip(SESSION_FEATURES, session_values(NEW_LINE), strict=True):
+        first[:, FEATURES.index(name)] = value
+    return np.concatenate([rows, first]), np.concatenate([right, right]), np.concatenate([weights, FIRST * weights])
 
 
 def fit(rows: Array, right: NDArray[np.bool_], weights: Array) -> ConfidenceModel:

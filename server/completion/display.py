@@ -12,8 +12,9 @@ from threading import Lock
 from ..workspace.text import Cursor
 from .values import Completion
 
-STEADY_S = 0.3
-"""A text is followed by a different one after this time at the earliest."""
+STEADY_S = 0.32
+"""A text is followed by a different one after this time at the earliest: 0.3 s on the screen, where the first of two
+texts may appear some milliseconds later than it should."""
 
 UNSTEADY = "another text was shown just before"
 

@@ -22,6 +22,8 @@ from .values import Written
 FAMILIES = ("python", "web", "go", "jvm", "csharp", "rust", "native", "ruby")
 """Families of languages with a feature of their own."""
 
+SESSION_FEATURES = ("requests on the line", "same prediction", "changed predictions", "share right")
+
 FEATURES = (
     # Logarithms of probabilities.
     "text",
@@ -52,10 +54,7 @@ FEATURES = (
     "nearness of the same line",
     "same line above both",
     # This session.
-    "requests on the line",
-    "same prediction",
-    "changed predictions",
-    "share right",
+    *SESSION_FEATURES,
     # The language.
     *FAMILIES,
 )
@@ -161,11 +160,18 @@ def _common_features(
         min(support.n_equal, 16) / 8,
         nearness,
         same_above,
+        *session_values(record),
+        *(written.family == family for family in FAMILIES),
+    )
+
+
+def session_values(record: LineRecord) -> Sequence[float]:
+    """The values of `SESSION_FEATURES`."""
+    return (
         math.log1p(record.n_requests),
         min(record.n_same, 10) / 5,
         min(record.n_changed, 8) / 4,
         3 * record.share_right,
-        *(written.family == family for family in FAMILIES),
     )
 
 

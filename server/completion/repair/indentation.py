@@ -138,7 +138,7 @@ def _put_first_line(line: _Line, style: IndentStyle, window: CursorWindow) -> No
     python = window.language.blocks == "indentation"
     target = now
     if opens and (python or not _HAS_OWN_LEVEL.match(line.code)):
-        if now <= column or (own and own in (cursor, due)):
+        if now <= column or (own and (own in (cursor, due) or cursor == due)):
             target = due
     # In Python it cannot be deeper than the statement above; in other languages it may continue that statement.
     elif now > due and (python or (own and own in (cursor, due) and _ENDS_STATEMENT.search(above))):

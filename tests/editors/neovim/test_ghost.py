@@ -173,6 +173,20 @@ def test_what_is_typed_otherwise_takes_it_away(shop):
     shop.has(BEGUN + TYPED + "xy")
 
 
+def test_the_next_completion_ends_the_request_in_flight_whose_empty_answer_would_hide_the_text(shop):
+    begin(shop, "next.py")
+    shop.keys(TYPED)
+    shop.shows(GHOST)
+    shop.wire.order(hold=[INLINE])
+    mark = shop.wire.now()
+    plug(shop, "trigger")
+    asked = shop.wire.wait(INLINE, lambda params: params["context"]["triggerKind"] == 1, after=mark, sender="editor")
+    plug(shop, "next")
+    shop.wire.wait("$/cancelRequest", lambda params: params["id"] == asked["message"]["id"], after=mark)
+    shop.wire.wait("weft/complete", after=mark, sender="server")
+    assert shop.ghost() is not None
+
+
 def test_a_word_can_be_taken_and_is_counted(shop):
     begin(shop, "word.py")
     mark = shop.wire.now()

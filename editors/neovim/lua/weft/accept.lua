@@ -105,6 +105,8 @@ function M._ask_for_candidates(display, step)
   if cancel then
     cancel()
   end
+  -- This request supersedes it, and its empty answer would hide what is shown.
+  ghost.cancel_request()
   cancel = client.request('weft/complete', params, function(err, result)
     cancel = nil
     local suggestion, rest = display.visible()

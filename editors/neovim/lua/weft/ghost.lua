@@ -62,7 +62,7 @@ function M.clear()
     shown = nil
   end
   seen = nil
-  M._cancel_request()
+  M.cancel_request()
 end
 
 --- Hides the suggestion until the text changes.
@@ -83,13 +83,24 @@ function M.taking(take)
   return true
 end
 
+--- Cancels the request in flight; what is shown stays.
+function M.cancel_request()
+  if timer then
+    timer:stop()
+  end
+  if cancel then
+    cancel()
+    cancel = nil
+  end
+end
+
 --- Requests a completion explicitly: without a delay, and also where ghost text is disabled. `on_empty` is called when
 --- there is none.
 function M.trigger(on_empty)
   if not when.may_show(true) or not client.get(0) then
     return false
   end
-  M._cancel_request()
+  M.cancel_request()
   M._request(INVOKED, on_empty)
   return true
 end
@@ -105,7 +116,7 @@ function M.update()
   end
   local suggestion = M.visible()
   if suggestion then
-    M._cancel_request()
+    M.cancel_request()
     M._draw(suggestion, shown.hint)
   else
     M.clear()
@@ -198,16 +209,6 @@ function M._draw(suggestion, hint)
   draw.show(bufnr, row, col, suggestions.rest(suggestion, row, col, line), suggestion.n_replaced, hint)
   shown = { bufnr = bufnr, suggestion = suggestion, hint = hint }
   seen = M.now()
-end
-
-function M._cancel_request()
-  if timer then
-    timer:stop()
-  end
-  if cancel then
-    cancel()
-    cancel = nil
-  end
 end
 
 return M
