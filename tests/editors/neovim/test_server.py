@@ -154,7 +154,7 @@ def test_a_second_root_is_told_to_the_same_server_and_completed_from(neovim, tmp
     (other / ".git").mkdir()
     for number in range(6):
         (other / f"sea_{number}.py").write_text(f"def sail_{number}(ship):\n    return hoist_anchor(ship, 'slowly')\n")
-    nv.edit(other / "tug.py", "def pull(ship):\n    return ")
+    nv.edit(other / "tug.py", "from anchor import hoist_anchor\n\n\ndef pull(ship):\n    return ")
     added = nv.wire.wait("workspace/didChangeWorkspaceFolders", after=mark)["message"]["params"]["event"]["added"]
     assert [folder["uri"] for folder in added] == [other.as_uri()]
     nv.wire.wait(STATUS, lambda status: status["kind"] == "ready" and len(status["folders"]) == 2, after=mark)
