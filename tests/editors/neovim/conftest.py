@@ -230,6 +230,9 @@ def starting(
             ),
             encoding="utf-8",
         )
+        settings_file = home / "home" / "weft" / "weft.toml"  # of the user
+        settings_file.parent.mkdir(parents=True, exist_ok=True)
+        settings_file.write_text("[completion]\nmin_confidence = 0.01\n")  # whole texts, independent of what is fitted
         names = ("HOME", "XDG_CONFIG_HOME", "XDG_CACHE_HOME", "XDG_DATA_HOME", "XDG_STATE_HOME")
         names += ("WEFT_CACHE_DIR", "WEFT_DATA_DIR")
         homes = {**dict.fromkeys(names, str(home / "home")), "NVIM_LOG_FILE": str(home / "nvim.log")}

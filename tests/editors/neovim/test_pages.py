@@ -30,7 +30,7 @@ def test_why_lists_the_sources_and_leads_to_them(shop):
     lines = page(shop, "why")
     assert lines[0] == f"Completion at why.py:5:{len(CALL.splitlines()[-1]) + 1}"
     assert lines[2:4] == ["     | basket)", "Shown while typing."] and "Comes from:" in lines
-    assert lines[4].endswith("% sure, shown from 30% (completion.min_confidence).")
+    assert lines[4].endswith("% sure, shown from 1% (completion.min_confidence).")
     n = next(number for number, line in enumerate(lines, 1) if "part_" in line and ".py:" in line)
     assert shop.lua(LINKS) > 1
     told = lines[n - 1]
