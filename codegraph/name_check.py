@@ -166,7 +166,9 @@ class _Check:
             return False
         if rules.checked and not re.fullmatch(rules.checked, spelled):
             return False
-        if spelled in _keywords(language.name) or spelled in f"{language.own_object} {language.own_class}".split():
+        is_declared = rules.call_rules is not None and rules.call_rules.own_parameter  # as `self` of Python
+        own_words = () if is_declared else f"{language.own_object} {language.own_class}".split()
+        if spelled in _keywords(language.name) or spelled in own_words:
             return False
         before = self.source[name.start - 1 : name.start]
         if rules.has_markup and spelled[0].islower() and before in (b"<", b"/"):

@@ -145,6 +145,8 @@ def test_names_of_python(text: str, expected: list[str]) -> None:
         ("s = '😀'\r\n<CURSOR>\r\n", "print(s, '😀', t)", ["not bound: t"]),
         ("def f(x):\n    match x:\n        case <CURSOR>", "[a, *b]: return a, b, c", ["not bound: c"]),
         ("class A:\n    def f(self):\n        self.<CURSOR>", "x = 1", []),
+        ("class A:\n    def f(self):\n        def g():\n            return <CURSOR>", "self", []),
+        ("def f(links):\n    return len(links) >= <CURSOR>", "self.count", ["not bound: self"]),
         ("class A(Unknown):\n    def f(self):\n        self.<CURSOR>", "x()", []),
         ("class A:\n    def __getattr__(self, n): ...\n    def f(self):\n        self.<CURSOR>", "x()", []),
     ],
