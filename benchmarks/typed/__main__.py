@@ -58,6 +58,18 @@ RATING = (
 )
 """Files that the record does not depend on."""
 
+NOTES = """\
+The commits are the last ones of each repository that a person could have typed (8 to 400 added lines, at most 8 files).
+Each is typed into a workspace over its parent's tree, file by file and hunk by hunk: removed lines go first, then every
+key of the new ones, with unsaved buffers. Indentation and auto-closed brackets are the editor's.
+"Saved" are the keys that accepted texts save, of all: "whole" accepts a text when all of it is right, "by word" also the
+right words at its beginning. All other columns are those of "whole".
+"Shown" and "wrong" count keys at which a text is on the screen: a text that stays for five keys counts five times. A
+distinct text counts once. A text is right when all of it is what comes next and it does not end inside of a word.
+"Harmful" are distinct texts with a name that is not bound there or a member that does not exist, as far as the name
+check knows. The calibration error is that of the distinct texts shown, in ten groups; that of all texts is in
+[typed-calibration.md](typed-calibration.md)."""
+
 R = TypeVar("R", KeyRow, RecordedText)
 
 
@@ -104,10 +116,18 @@ def _measure(options: argparse.Namespace) -> Report | int:
             results.append({"repo": history.name, "purpose": history.purpose, "modes": figures})
             saved = ", ".join(f"{mode} {100 * each['saved']:.1f} %" for mode, each in figures.items())
             say(f"{history.name}: saved {saved}")
-    title = f"Typed commits: {shown_name(options.model)}"
-    return Report(
-        "typed", tables(results), {"model": shown_name(options.model), "repositories": _plain(results)}, title
-    )
+    model = shown_name(options.model)
+    title = f"Typed commits: {model}"
+    figures = {"model": model, "repositories": _plain(results)}
+    return Report("typed", tables(results), figures, title, notes=NOTES, command=_repeated(options))
+
+
+def _repeated(options: argparse.Namespace) -> str:
+    """The command without the folders of one machine."""
+    purpose = f"--purpose {options.purpose} " if options.purpose else ""
+    repos = f"--repos {' '.join(options.repos)} " if options.repos else ""
+    model = "" if options.model == "workspace" else f"--model {shown_name(options.model)} "
+    return f"weft bench typed --clones DIR {purpose}{repos}{model}--commits {options.commits} --keys {options.keys}"
 
 
 def _chosen(options: argparse.Namespace) -> list[TypedHistory]:
