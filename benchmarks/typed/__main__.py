@@ -62,8 +62,8 @@ NOTES = """\
 The commits are the last ones of each repository that a person could have typed (8 to 400 added lines, at most 8 files).
 Each is typed into a workspace over its parent's tree, file by file and hunk by hunk: removed lines go first, then every
 key of the new ones, with unsaved buffers. Indentation and auto-closed brackets are the editor's.
-"Saved" are the keys that accepted texts save, of all: "whole" accepts a text when all of it is right, "by word" also the
-right words at its beginning. All other columns are those of "whole".
+"Saved" are the keys that accepted texts save, of all: "whole" accepts a text when all of it is right, "by word" also
+the right words at its beginning. All other columns are those of "whole".
 "Shown" and "wrong" count keys at which a text is on the screen: a text that stays for five keys counts five times. A
 distinct text counts once. A text is right when all of it is what comes next and it does not end inside of a word.
 "Harmful" are distinct texts with a name that is not bound there or a member that does not exist, as far as the name
@@ -118,8 +118,8 @@ def _measure(options: argparse.Namespace) -> Report | int:
             say(f"{history.name}: saved {saved}")
     model = shown_name(options.model)
     title = f"Typed commits: {model}"
-    figures = {"model": model, "repositories": _plain(results)}
-    return Report("typed", tables(results), figures, title, notes=NOTES, command=_repeated(options))
+    plain = {"model": model, "repositories": _plain(results)}
+    return Report("typed", tables(results), plain, title, notes=NOTES, command=_repeated(options))
 
 
 def _repeated(options: argparse.Namespace) -> str:
