@@ -104,7 +104,10 @@ def _measure(options: argparse.Namespace) -> Report | int:
     if options.calibration:
         errors = calibration_of({history.name: list(_recorded(options, history)) for history in _chosen(options)})
         title = "Expected calibration error of the confidence, in percent"
-        return Report("typed-calibration", calibration_table(errors), {"errors": _plain(errors)}, title)
+        command = f"{_repeated(options)} --calibration"
+        return Report(
+            "typed-calibration", calibration_table(errors), {"errors": _plain(errors)}, title, command=command
+        )
     results = []
     for history in _chosen(options):
         figures = {}

@@ -61,7 +61,7 @@ CPP_READERS: dict[str, NodeReader] = {
 TEST_PATH = r"(?:^|/)(?:tests?|testing)/|_test\.(?:cc|cpp|c)$"
 _BUILTINS = "NULL abort assert calloc errno exit fclose fopen fprintf free malloc memcpy memset printf realloc strlen"
 
-_SCOPES = ScopeRules(
+SCOPES = ScopeRules(
     names="identifier type_identifier field_identifier namespace_identifier",
     scopes="function_definition compound_statement for_statement for_range_loop catch_clause lambda_expression"
     " if_statement while_statement switch_statement",
@@ -98,6 +98,7 @@ _SCOPES = ScopeRules(
     open_paths=True,
     member_signs=r"(?<!\.)\.|->|::|#",
 )
+"""Of C and C++: the kinds that C lacks never occur in it."""
 
 LANGUAGES = (
     Language(
@@ -120,6 +121,6 @@ LANGUAGES = (
         own_object="",
         index_method="operator[]",
         builtins=_BUILTINS,
-        scope_rules=_SCOPES,
+        scope_rules=SCOPES,
     ),
 )

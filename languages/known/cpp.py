@@ -7,8 +7,7 @@ from ..import_lines import C_INCLUDES
 from ..language import Language
 from ..lexer import Lexer, Open, Rule
 from ..lexical_rules import SLASHES
-from ..scope_rules import ScopeRules
-from .c import CPP_READERS, TEST_PATH
+from .c import CPP_READERS, SCOPES, TEST_PATH
 from .c import LEXER as C_LEXER
 
 _LEXER = Lexer(
@@ -26,44 +25,6 @@ _BUILTINS = (
 """The namespace of the standard library, and names of its members."""
 
 _ELEMENT_METHODS = "at back begin cbegin end find front rbegin top value lower_bound upper_bound"
-
-_SCOPES = ScopeRules(
-    names="identifier type_identifier field_identifier namespace_identifier",
-    scopes="function_definition compound_statement for_statement for_range_loop catch_clause lambda_expression"
-    " if_statement while_statement switch_statement",
-    object_scopes="field_declaration_list",
-    own_names="declarator name",
-    bindings="parameter_declaration.declarator optional_parameter_declaration.declarator init_declarator.declarator"
-    " declaration.declarator field_declaration.declarator function_declarator.declarator for_range_loop.declarator"
-    " variadic_parameter_declaration.declarator structured_binding_declarator lambda_capture_initializer.left"
-    " type_parameter_declaration optional_type_parameter_declaration.name variadic_type_parameter_declaration"
-    " class_specifier.name struct_specifier.name union_specifier.name enum_specifier.name enumerator.name"
-    " namespace_definition.name namespace_alias_definition.name alias_declaration.name type_definition.declarator"
-    " preproc_def.name preproc_function_def.name preproc_params concept_definition.name friend_declaration"
-    " type_parameter_declaration.name template_template_parameter_declaration",
-    patterns="pointer_declarator.declarator reference_declarator array_declarator.declarator parenthesized_declarator"
-    " variadic_declarator attributed_declarator structured_binding_declarator qualified_identifier.name"
-    " function_declarator.declarator template_function.name destructor_name",
-    imports="using_declaration",
-    keys="offsetof_expression.member field_initializer field_designator goto_statement labeled_statement",
-    ignored="preproc_arg preproc_directive attribute_specifier attribute_declaration preproc_if preproc_elif",
-    predefined="static_cast dynamic_cast reinterpret_cast const_cast stdin stdout stderr errno environ"
-    " optarg optind opterr optopt"
-    " nullptr this std NULL true false bool"
-    " size_t ssize_t va_args __func__ __FILE__ __LINE__ __VA_ARGS__ __FUNCTION__ defined final override main"
-    " ptrdiff_t signed unsigned environ",
-    checked="[a-z_]\\w*",
-    outside_names=r"__\w+|\w+_t|std\w*|k[A-Z]\w*",
-    open_macros=True,
-    open_calls=True,
-    open_types=True,
-    member_kinds="class struct union enum",
-    open_bases=True,
-    macros="offsetof va_arg container_of",
-    checked_within="compound_statement",
-    open_paths=True,
-    member_signs=r"(?<!\.)\.|->|::|#",
-)
 
 LANGUAGES = (
     Language(
@@ -89,7 +50,7 @@ LANGUAGES = (
         test_path=TEST_PATH,
         own_object="this",
         builtins=_BUILTINS,
-        scope_rules=_SCOPES,
+        scope_rules=SCOPES,
         element_methods=_ELEMENT_METHODS,
         identity_methods="get lock release second value value_or",
         index_method="operator[]",

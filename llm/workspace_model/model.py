@@ -13,7 +13,7 @@ from __future__ import annotations
 import math
 import posixpath
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from heapq import heappop, heappush
 from itertools import count
 from typing import NamedTuple
@@ -43,7 +43,7 @@ from .origins import Origins, find_origins
 from .scorer import fitted_scorer
 from .tokens import LINE_BREAK, DocumentTokens, split_tokens, tokenise_document
 
-__all__ = ["DocumentTokens", "LineCandidate", "WorkspaceModel", "tokenise_document"]
+__all__ = ["DocumentTokens", "WorkspaceModel", "tokenise_document"]
 
 # Measured on the 1600 line tasks of benchmarks/repoeval; benchmarks/results/completion-log.md has all variants.
 DEFAULT_THRESHOLD = 0.3  # shows 41 % of the lines, 54 % of those exact
@@ -64,15 +64,6 @@ NEAR_CHARS = 65_536  # of the open file, before and after the cursor
 
 # Segments grow by this factor, so an edit rewrites few tokens and a lookup visits few segments.
 _SEGMENT_GROWTH = 4
-
-
-@dataclass(frozen=True, slots=True)
-class LineCandidate:
-    """One completion of a line with its probabilities, for callers that rank candidates themselves."""
-
-    text: str
-    adapted: float = 0.0  # the product of its token probabilities; 0.0 where the search did not reach it
-    copied: float = 0.0  # the probability of the copied line, with `COPY_WEIGHT`; 0.0 for all others
 
 
 class WorkspaceModel(CodeModel):
@@ -164,29 +155,8 @@ class WorkspaceModel(CodeModel):
             line_start, block_indent = "", len(line) - len(line.lstrip())
             unfinished, end_share = "", found.end_share
 
-    def candidates(self, request: CompletionRequest, n: int, cancel: Cancel) -> list[LineCandidate]:
-        """Up to `n` distinct completions of the cursor's line, most likely first, whatever the threshold."""
-        cursor = _CursorText.of(request)
-        search = self._search_context(request, cursor, cancel)
-        start = PartialLine(search.names.open_file.context, cursor.unfinished)
-        most_tokens = request.max_new_tokens
-
-        def shown(line: _FinishedLine) -> str:
-            return _shown(line, cursor, request.stop)
-
-        found: dict[str, LineCandidate] = {}
-        for line in self._adapted_lines(search, start, most_tokens, MIN_LINE_PROBABILITY, n):
-            # Of several lines with the same text the first is the most likely.
-            found.setdefault(shown(line), LineCandidate(shown(line), adapted=line.probability))
-        copied = self._copied_line(search, start, most_tokens, MIN_LINE_PROBABILITY)
-        if copied is not None:
-            before = found.get(shown(copied), LineCandidate(shown(copied)))
-            found[before.text] = replace(before, copied=copied.probability)
-        candidates = [each for each in found.values() if each.text.strip()]
-        return sorted(candidates, key=lambda each: -max(each.adapted, each.copied))[:n]
-
-    def alternatives(self, request: CompletionRequest, first: str, cancel: Cancel) -> Iterator[LineCandidate]:
-        """Completions of the cursor's line that differ from `first`.
+    def alternatives(self, request: CompletionRequest, first: str, cancel: Cancel) -> Iterator[Piece]:
+        """Completions of the cursor's line that differ from `first`, each with its probability.
 
         Each follows `first` up to one of its tokens, and continues with the most likely line after another token.
         Those that differ in the first token come first, then the most likely ones. A text that begins another one, or
@@ -199,12 +169,12 @@ class WorkspaceModel(CodeModel):
         for branch in sorted(self._branches(search, start, first), key=lambda each: (not each.is_first, -each.share)):
             n_left = request.max_new_tokens - len(branch.partial.line)
             least = MIN_ALTERNATIVE_PROBABILITY / branch.share
-            line = next(self._adapted_lines(search, branch.partial, n_left, least), None)
+            line = self._adapted_line(search, branch.partial, n_left, least)
             text = "" if line is None else _shown(line, cursor, request.stop)
             is_new = not any(other.startswith(text) or text.startswith(other) for other in texts)
             if line is not None and text.strip() and is_new:
                 texts.append(text)
-                yield LineCandidate(text, adapted=branch.share * line.probability)
+                yield Piece(text, branch.share * line.probability)
 
     def chat(self, request: ChatRequest, cancel: Cancel) -> Iterator[Piece]:
         raise ModelError("The workspace model can't chat. Configure a model with a chat template.")
@@ -226,7 +196,7 @@ class WorkspaceModel(CodeModel):
             least = max(self._threshold, MIN_LINE_PROBABILITY)
             copied = self._copied_line(search, start, n_left, least)
             least = copied.probability if copied else least
-            adapted = next(self._adapted_lines(search, start, n_left, least, with_beginning=True), None)
+            adapted = self._adapted_line(search, start, n_left, least, with_beginning=True)
             line = copied if adapted is None or (copied and not adapted.is_whole) else adapted
             if line is None:
                 return
@@ -297,36 +267,22 @@ class WorkspaceModel(CodeModel):
             partial = following
         return None if search.cancel.cancelled else self._line(search, partial, shares, BOUNDARY, None)
 
-    def _adapted_lines(
-        self,
-        search: SearchContext,
-        start: PartialLine,
-        most_tokens: int,
-        least: float,
-        n_wanted: int = 1,
-        *,
-        with_beginning: bool = False,
-    ) -> Iterator[_FinishedLine]:
-        """Best-first search for lines that join the rest of the line, most likely first; none of `least` or less.
+    def _adapted_line(
+        self, search: SearchContext, start: PartialLine, most_tokens: int, least: float, *, with_beginning: bool = False
+    ) -> _FinishedLine | None:
+        """Best-first search for the most likely line that joins the rest of the line, above `least`.
 
-        Ends without candidates and when cancelled. After MAX_STEPS only the best node is followed, and for each further
-        one of `n_wanted` lines the best of the nodes put aside. `with_beginning`: where no line is more likely than
-        `least`, the beginning of the best one up to there.
+        None without candidates and when cancelled. After MAX_STEPS only the best node is followed. `with_beginning`:
+        where no line is more likely than `least`, the beginning of the best one up to there.
         """
         order = count()
         # By negative log probability. The matches of a node are searched only when it is expanded.
         waiting = [_SearchNode(0.0, next(order), start, None, ())]
-        aside: list[_SearchNode] = []
-        n_steps = n_found = 0
-        while (waiting or aside) and not search.cancel.cancelled:
-            best = heappop(waiting or aside)
-            probability = math.exp(-best.cost)
-            if probability <= least:
-                if with_beginning and n_found == 0:
-                    yield self._beginning(search, best)
-                    return
-                waiting.clear()  # the others are no more likely
-                continue
+        n_steps = 0
+        while waiting and not search.cancel.cancelled:
+            best = heappop(waiting)
+            if math.exp(-best.cost) <= least:  # the others are no more likely
+                return self._beginning(search, best) if with_beginning else None
             following = best.partial
             if best.token is not None:
                 following = following.extended_by(best.token, self._vocabulary.kinds)
@@ -337,8 +293,6 @@ class WorkspaceModel(CodeModel):
             else:
                 n_steps += 1
                 if n_steps > MAX_STEPS:
-                    for node in waiting if n_wanted > 1 else ():
-                        heappush(aside, node)
                     waiting.clear()
                 following = with_kind_matches(search, with_exact_matches(search, following))
                 for token, share, ends_line in self._next_tokens(
@@ -349,10 +303,8 @@ class WorkspaceModel(CodeModel):
                     heappush(waiting, _SearchNode(cost, next(order), following, token, shares, ends_line))
                 continue
             if line is not None:
-                yield line
-                n_found += 1
-            if n_found == n_wanted:
-                return
+                return line
+        return None
 
     def _branches(self, search: SearchContext, start: PartialLine, first: str) -> Iterator[_Branch]:
         """At each token of `first` the other likely tokens."""

@@ -27,7 +27,7 @@ def index_alternatives(
         return
     language = request.cursor.language
     for line in model.alternatives(prompt, first, request.cancel):
-        pieces = ((line.text, line.adapted),)
+        pieces = ((line.text, line.probability),)
         yield Written(pieces, model.info.name, model.info.backend, language.family or language.name)
 
 
