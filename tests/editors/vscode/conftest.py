@@ -368,6 +368,9 @@ def vscode(
     logs.mkdir()
     homes = ("HOME", "XDG_CONFIG_HOME", "XDG_CACHE_HOME", "XDG_DATA_HOME", "WEFT_CACHE_DIR", "WEFT_DATA_DIR")
     environment = {**marked_environment, **dict.fromkeys(homes, str(home))}
+    settings_file = home / "weft" / "weft.toml"  # of the user
+    settings_file.parent.mkdir(parents=True)
+    settings_file.write_text("[completion]\nmin_confidence = 0.01\n")  # whole texts, independent of what is fitted
     # Only the server that a test configures is found.
     others = [folder for folder in environment["PATH"].split(os.pathsep) if not Path(folder, "weft").exists()]
     environment["PATH"] = os.pathsep.join([str(editors_prefix / "bin"), *others])

@@ -206,9 +206,9 @@ def test_a_folder_that_is_added_is_indexed_and_used(shop, vscode):
     added = vscode.wire.wait("workspace/didChangeWorkspaceFolders", after=mark)["message"]["params"]["event"]["added"]
     assert [folder["name"] for folder in added] == ["harbour"]
     vscode.wire.wait("weft/didChangeStatus", lambda s: s["kind"] == "ready" and len(s["folders"]) == 2, after=mark)
-    (second / "tug.py").write_text("def pull(ship):\n    return ")
+    (second / "tug.py").write_text("from anchor import hoist_anchor\n\n\ndef pull(ship):\n    return ")
     shop.open("../harbour/tug.py")
-    shop.go(2, 12)
+    shop.go(5, 12)
     shop.type("hoi")
     shop.shows("st_anchor(ship, 'slowly')")
     # Without it, it is the shop alone again.

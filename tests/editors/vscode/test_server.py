@@ -87,8 +87,8 @@ def test_paused_it_is_silent_and_resumed_it_knows_what_changed(shop, vscode, pic
     shop.command("Weft: Pause or Resume")
     shop.gone(STATUS, "paused")
     ready(vscode, mark)
-    shop.write("tug.py", "def pull(ship):\n    return ")
-    shop.go(2, 12)
+    shop.write("tug.py", "from anchor import hoist_anchor\n\n\ndef pull(ship):\n    return ")
+    shop.go(5, 12)
     shop.type("hoi")
     shop.shows("st_anchor(ship, 'slowly')")
 
@@ -143,8 +143,10 @@ def test_a_hidden_text_is_on_the_why_page_and_shown_from_there(shop, vscode, pic
     mark = vscode.wire.now()
     shop.command("Weft: Explain Completion")
     explained = vscode.wire.wait("weft/explain", after=mark, sender="server")["message"]["result"]
-    assert explained["text"] == GHOST and explained["whyHidden"].startswith("low confidence: ")
-    for text in (f"| {GHOST}", "Not shown while typing.", "shown from 95%"):
+    # The part of the text that is most likely right.
+    assert explained["text"] and GHOST.startswith(explained["text"])
+    assert explained["whyHidden"].startswith("low confidence: ")
+    for text in (f"| {explained['text']}", "Not shown while typing.", "shown from 95%"):
         shop.reads(text)
     picture(shop, "why-hidden")
     shop.click(".monaco-editor.focused .detected-link", "Show it at the cursor", modifiers=["Control"])
