@@ -36,7 +36,11 @@ class ReachedNodes(NamedTuple):
 
 
 class IdTable:
-    """Interned ids of paths and definitions. Append-only, so all snapshots that share it agree on the ids."""
+    """Interned ids of paths and definitions. Append-only, so all snapshots that share it agree on the ids.
+
+    Thread-safe. It grows while a query reads an older snapshot, so the sizes of a query are those of its snapshot:
+    `SegmentedGraph.n_files` and `n_definitions`.
+    """
 
     def __init__(self) -> None:
         self._files: dict[str, int] = {}
@@ -59,9 +63,11 @@ class IdTable:
         if found is None:
             with self._lock:
                 key = (file, qualified_name)
-                found = self._definitions.setdefault(key, len(self._definition_keys))
-                if found == len(self._definition_keys):
+                found = self._definitions.get(key)
+                if found is None:
+                    found = len(self._definition_keys)
                     self._definition_keys.append(key)
+                    self._definitions[key] = found  # last: threads that find the id without the lock read its key
         return found
 
     def files_of(self, definitions: Ints) -> Int64s:
@@ -81,12 +87,9 @@ class IdTable:
     def n_files(self) -> int:
         return len(self._files)
 
-    @property
-    def n_definitions(self) -> int:
-        return len(self._definition_keys)
-
     def __getstate__(self) -> tuple[list[str], list[tuple[int, str]]]:
-        return list(self._files), self._definition_keys
+        with self._lock:
+            return list(self._files), list(self._definition_keys)
 
     def __setstate__(self, state: tuple[list[str], list[tuple[int, str]]]) -> None:
         paths, self._definition_keys = state

@@ -127,7 +127,7 @@ def follow_calls(segmented: SegmentedGraph, start: ReachedDefinitions, cutoff: f
 
     Returns, per segment, the nodes that are reached by at least one call, ancestors included.
     """
-    n_definitions = max(segmented.names.n_definitions, 1)
+    n_definitions = max(segmented.n_definitions, 1)
     keys, values, by_call = start
     best: tuple[Int64s, Floats] = (keys[:0], values[:0])
     reached: list[list[ReachedNodes]] = [[] for _ in segmented.segments]

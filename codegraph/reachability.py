@@ -88,7 +88,7 @@ class _Reachability:
         self._resolver = TypedResolver(graph)
         self._rules = language_named(symbols.language)
         self._own = self._rules.own_object.partition(" ")[0]  # "self", "this", or "" where the code names it itself
-        self._chain = _scopes_around(graph, path, symbols, line)
+        self._chain = scopes_around(graph, path, symbols, line)
         self._within = MODULE if self._chain[0] == MODULE_SCOPE else symbols.scopes[self._chain[0]]
         self._mentions: dict[str, int] = {}  # dotted text -> the last line that mentions it
         self._local: list[str] = []  # receivers of the scopes around the line, latest mention last
@@ -260,7 +260,7 @@ class _Reachability:
         return ReachableSymbol(path, definition, how, name, receiver, distance, distance <= NEAR_LINES)
 
 
-def _scopes_around(graph: CodeGraph, path: str, symbols: SymbolTable, line: int) -> list[int]:
+def scopes_around(graph: CodeGraph, path: str, symbols: SymbolTable, line: int) -> list[int]:
     """The scopes around a line, innermost first, MODULE_SCOPE last."""
     file = graph.files[path]
     scope = symbols.scope_at(line)

@@ -149,7 +149,7 @@ class Relations:
             return self._by_fragment(self._strengths(source, node))
         seed = ReachedNodes(np.zeros(1, np.int64), np.array([node]), np.ones(1))
         up = with_ancestors(source.arrays, seed, 0.0)
-        in_reach = reached_definitions(source.arrays, up, cutoff, max(segmented.names.n_definitions, 1))
+        in_reach = reached_definitions(source.arrays, up, cutoff, max(segmented.n_definitions, 1))
         reached = [
             merge_reached([part, up], segment.arrays.n_nodes) if segment is source else part
             for segment, part in zip(segmented.segments, follow_calls(segmented, in_reach, cutoff), strict=True)
@@ -278,7 +278,7 @@ class Relations:
 
     def _search_rows(self, ids: Int64s, cutoff: float) -> list[_CallRow]:
         segmented = self._segmented
-        n_definitions, n_ids = max(segmented.names.n_definitions, 1), self.n_ids
+        n_definitions, n_ids = max(segmented.n_definitions, 1), self.n_ids
         numbers, at = segmented.fragments(ids)
         keys, values, by_call, tree_keys, tree_values = [], [], [], [], []
         for number in np.unique(numbers).tolist():
@@ -356,7 +356,7 @@ class Relations:
             for segment, values in zip(segments, strengths, strict=True)
             for linked in (segment.arrays.definitions, segment.arrays.calls)
         ]
-        defined = np.zeros(segmented.names.n_definitions, bool)
+        defined = np.zeros(segmented.n_definitions, bool)
         for _, _, _, definitions in links[::2]:
             defined[definitions] = True
         total = -1.0
@@ -366,7 +366,7 @@ class Relations:
                 values[:] = forest.max_product(values[forest.order])[forest.position]
                 at_roots[files] = values[at]
             at_roots = segmented.directories.max_product(at_roots)
-            at_definitions = np.zeros(segmented.names.n_definitions)
+            at_definitions = np.zeros(segmented.n_definitions)
             for values, weight, nodes, definitions in links:
                 np.maximum.at(at_definitions, definitions, weight * values[nodes])
             at_definitions[~defined] = 0

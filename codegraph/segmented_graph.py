@@ -103,6 +103,17 @@ class SegmentedGraph:
         return int(self.file_version.shape[1])
 
     @property
+    def n_definitions(self) -> int:
+        """Ids of definitions in the segments are below this. `names` grows with every other snapshot; this does not."""
+        last = (
+            int(links.sorted_definitions[-1])
+            for segment in self.segments
+            for links in (segment.arrays.calls, segment.arrays.definitions)
+            if len(links.sorted_definitions)
+        )
+        return max(last, default=-1) + 1
+
+    @property
     def directories(self) -> DirectoryTree:
         if self._directories.n_files != self.n_files:
             self._directories = DirectoryTree(

@@ -8,8 +8,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from weft.benchmarks.engine.reference_relations import ExactGraph, environment
-from weft.codegraph import CodeGraph, parse_file
+from weft.codegraph import CodeGraph, parse_file, relations
 from weft.codegraph.cover import Spans, cover
+from weft.codegraph.directory_tree import DirectoryTree
+from weft.codegraph.graph_arrays import IdTable
 from weft.codegraph.relations import Relations
 from weft.codegraph.weights import Weights
 
@@ -503,6 +505,46 @@ def test_any_edits_lead_to_the_relations_built_from_scratch(first, second):
     repository.texts, repository.spans = texts, spans
     for found, expected in zip(all_answers(repository, before), answers, strict=True):
         np.testing.assert_allclose(found, expected, rtol=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("owner", "step"), [(DirectoryTree, "max_product"), (relations, "follow_calls")], ids=["exact", "bounded"]
+)
+def test_a_snapshot_answers_the_same_while_the_next_ones_are_built(monkeypatch, owner, step):
+    def answers(repository):
+        price = repository.fragment("shop/price.py", 15)
+        return [
+            *all_answers(repository, repository.relations),
+            repository.relations.relation_path("shop/cart.py", 12, price),
+        ]
+
+    expected, repository = answers(Repository(SHOP)), Repository(SHOP)
+    compute, n_built = getattr(owner, step), 0
+
+    def computed_while_another_is_built(*arguments):
+        nonlocal n_built
+        n_built += 1
+        path = f"tools/added_{n_built}.py"
+        graph = repository.graph.with_changes([parse_file(path, f"def added_{n_built}():\n    pass\n")])
+        repository.relations.with_changes(graph, {path: windows(graph, path, repository.n_ids)})
+        return compute(*arguments)
+
+    monkeypatch.setattr(owner, step, computed_while_another_is_built)
+    for found, wanted in zip(answers(repository), expected, strict=True):
+        np.testing.assert_array_equal(found, wanted)
+    assert n_built > 1
+
+
+def test_the_id_of_a_definition_is_found_only_once_its_key_is_there():
+    class Keys(list):
+        def append(self, key):
+            assert key not in table._definitions
+            super().append(key)
+
+    table = IdTable()
+    table._definition_keys = Keys()
+    assert [table.definition(0, name) for name in ("pay", "total", "pay")] == [0, 1, 0]
+    assert table.definition_name(1) == "total"
 
 
 def test_an_edit_elsewhere_keeps_what_was_computed(shop):
