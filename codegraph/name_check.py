@@ -17,12 +17,13 @@ from ..languages import Language, grammar, language_of
 from ..languages.dotted import dotted_name
 from ..languages.references import receiver_of
 from .bound_names import BoundNames, Occurrence, word_spans
-from .file_graph import Definition, FileGraph
+from .callees import Callees, lines_of_source
+from .file_graph import FileGraph
 from .graph import CodeGraph
 from .modules import directory_of, upwards
 from .resolver import global_name_key, parse_dotted
 from .signatures import Signature, arguments_of, signature_of
-from .symbol_table import FUNCTION_KINDS, MODULE, STAR_IMPORTS, ImportedName, SymbolTable, language_family
+from .symbol_table import MODULE, STAR_IMPORTS, ImportedName, SymbolTable, language_family
 from .syntax import is_blanked, parse_file, tree_with
 from .time_limit import CpuTimeLimit, TimeLimitExceeded
 from .typed_resolver import TypedResolver
@@ -43,22 +44,6 @@ MAX_LENGTH = 400_000
 
 MIN_SIMILAR = 4
 """Characters; a shorter name resembles no other one."""
-
-_SURE = frozenset(
-    {
-        "same file",
-        "import",
-        "re-export",
-        "module attribute",
-        "class attribute",
-        "self",
-        "inherited",
-        "super",
-        "constructor",
-    }
-    | {"typed local", "typed attribute", "same package"}
-)
-"""The ways to resolve a callee that leave no doubt about its parameters, see `resolve.HOW`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -524,44 +509,23 @@ class _Check:
         dotted = dotted_name((function.text or b"").decode("utf-8", "replace"))
         if not dotted or dotted.startswith("?"):
             return None
-        within, line = self._within(path), function.start_point[0]
-        found = self.resolver.targets(self.path, within, dotted, line)
-        if len(found) == 0 or any(target.how not in _SURE for target in found):
+        callee = self._callees.of(dotted, self._within(path), function.start_point[0])
+        if callee is None or not callee.is_sure or not callee.is_function or callee.is_method is None:
             return None
-        target = found[-1]  # of a class and its constructor the constructor
-        definition = self.graph.definition(target.path, target.qualified_name)
-        if definition is None or definition.kind not in FUNCTION_KINDS:
-            return None
-        if any(len(table.entries.get(target.qualified_name, ())) > 1 for table in self._tables(target.path)):
+        if any(len(table.entries.get(callee.definition.qualified_name, ())) > 1 for table in self._tables(callee.path)):
             return None  # several definitions of one name
-        header, decorators = self._header(target.path, definition)
         rules = self.rules.call_rules
         assert rules is not None
-        if any(not rules.changing or not re.match(rules.changing, line) for line in decorators):
+        if any(not rules.changing or not re.match(rules.changing, line) for line in callee.decorators):
             return None
-        is_method = definition.kind in ("method", "constructor")
-        if is_method and rules.own_parameter:
-            if any("staticmethod" in line for line in decorators):
-                is_method = False
-            elif not any("classmethod" in line for line in decorators) and "." in dotted:
-                receiver = self.resolver.read(self.path, within, parse_dotted(dotted)[:-1], line)
-                if receiver is not None and receiver.kind == CLASS_VALUE and len(found) == 1:
-                    return None  # the object may be an argument
-        return signature_of(self.language.name, header, is_method)
+        return signature_of(self.language.name, callee.header, callee.is_method)
 
-    def _header(self, path: str, definition: Definition) -> tuple[bytes, list[str]]:
-        """The source of a definition from its name on, and the lines of its decorators."""
-        lines = self._lines(path)
-        first = lines[definition.header_line] if definition.header_line < len(lines) else b""
-        name = next(word_spans(first, definition.name.encode("utf-8", "replace")), None)
-        if name is None:
-            return b"", []
-        header = b"\n".join([first[name[1] :], *lines[definition.header_line + 1 : definition.header_line + 60]])
-        decorators = lines[definition.start_line : definition.header_line]
-        return header, [line.decode("utf-8", "replace").strip() for line in decorators if line.strip()]
+    @cached_property
+    def _callees(self) -> Callees:
+        return Callees(self.graph, self.path, self.language, self.resolver, self._lines)
 
     def _lines(self, path: str) -> tuple[bytes, ...]:
-        return self._own_lines if path == self.path else _split(self.texts.get(path, b""))
+        return self._own_lines if path == self.path else lines_of_source(self.texts.get(path, b""))
 
     @cached_property
     def _own_lines(self) -> tuple[bytes, ...]:
@@ -599,11 +563,6 @@ class _Check:
             if span is not None:
                 meant = _only_similar(item.name, self.resolver.exports(module))
                 yield self._problem("not exported", *span, meant)
-
-
-@lru_cache(maxsize=64)
-def _split(source: bytes) -> tuple[bytes, ...]:
-    return tuple(source.split(b"\n"))
 
 
 @lru_cache(maxsize=64)

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Literal
 
+from .call_syntax import CallSyntax
 from .embedded import ScriptBlocks
 from .lexer import Lexer
 from .name_rules import NameRules
@@ -65,6 +66,7 @@ class Language(NameRules):
     # Syntax tree. The rules of name resolution are those of `NameRules`.
     grammar: tuple[str, str] | None = None  # module of the tree-sitter wheel, and its function that returns the grammar
     readers: Mapping[str, NodeReader] = field(default_factory=dict)  # reader of each kind of syntax node
+    call_syntax: CallSyntax | None = None  # None: arguments are not suggested
     scope_rules: ScopeRules | None = None  # None: names of a text are not checked
     embedded: ScriptBlocks | None = None  # the part of a file that the grammar reads, None for all of it
     source_filter: Callable[[bytes], bytes] | None = None  # blanks what the grammar cannot read; keeps all offsets

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from ..call_syntax import CallSyntax
 from ..cpp.bindings import read_catch, read_lambda, read_range_loop
 from ..cpp.definitions import (
     read_alias,
@@ -100,6 +101,12 @@ SCOPES = ScopeRules(
 )
 """Of C and C++: the kinds that C lacks never occur in it."""
 
+CALL_SYNTAX = CallSyntax(
+    order="type name",
+    modifiers="const register",
+    nothing="NULL",
+)
+
 LANGUAGES = (
     Language(
         "c",
@@ -121,6 +128,7 @@ LANGUAGES = (
         own_object="",
         index_method="operator[]",
         builtins=_BUILTINS,
+        call_syntax=CALL_SYNTAX,
         scope_rules=SCOPES,
     ),
 )

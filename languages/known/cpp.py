@@ -7,7 +7,7 @@ from ..import_lines import C_INCLUDES
 from ..language import Language
 from ..lexer import Lexer, Open, Rule
 from ..lexical_rules import SLASHES
-from .c import CPP_READERS, SCOPES, TEST_PATH
+from .c import CALL_SYNTAX, CPP_READERS, SCOPES, TEST_PATH
 from .c import LEXER as C_LEXER
 
 _LEXER = Lexer(
@@ -50,6 +50,7 @@ LANGUAGES = (
         test_path=TEST_PATH,
         own_object="this",
         builtins=_BUILTINS,
+        call_syntax=CALL_SYNTAX,
         scope_rules=SCOPES,
         element_methods=_ELEMENT_METHODS,
         identity_methods="get lock release second value value_or",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from ..call_syntax import CallSyntax
 from ..csharp.bindings import (
     bind_arguments,
     bind_parameters,
@@ -333,6 +334,14 @@ _SCOPES = ScopeRules(
     member_signs=r"(?<!\.)\.|::|\?\.|->",
 )
 
+_CALL_SYNTAX = CallSyntax(
+    order="type name",
+    modifiers="ref out in params scoped readonly",
+    keyword_sign=": ",
+    has_class_parameters=True,
+    nothing="null",
+)
+
 LANGUAGES = (
     Language(
         "csharp",
@@ -358,6 +367,7 @@ LANGUAGES = (
         super_word="base",
         call_method="Invoke",
         builtins=_BUILTINS,
+        call_syntax=_CALL_SYNTAX,
         scope_rules=_SCOPES,
         element_methods=_ELEMENT_METHODS,
         collection_methods=_COLLECTION_METHODS,

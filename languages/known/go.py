@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+from ..call_syntax import CallSyntax
 from ..declarations import SyntaxTable, readers_of
 from ..error_nodes import error_reader
 from ..go.bindings import (
@@ -194,6 +195,14 @@ _SCOPES = ScopeRules(
     ),
 )
 
+_CALL_SYNTAX = CallSyntax(
+    order="name type",
+    field=r"(?P<name>\w+(?:\s*,\s*\w+)*|(?=\*?[\w.]+$)\*?[\w.]+)(?:\s+(?P<type>[^`/]+?))?(?:\s*`.*)?(?:\s*//.*)?",
+    has_literals=True,
+    has_trailing_comma=True,
+    nothing="nil",
+)
+
 LANGUAGES = (
     Language(
         "go",
@@ -211,6 +220,7 @@ LANGUAGES = (
         test_ending="_test.go",
         own_object="",
         builtins=_BUILTINS,
+        call_syntax=_CALL_SYNTAX,
         scope_rules=_SCOPES,
         has_method_sets=True,
     ),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from ..call_syntax import CallSyntax
 from ..declarations import SyntaxTable, readers_of
 from ..error_nodes import error_reader
 from ..import_lines import JAVA_IMPORTS
@@ -255,6 +256,13 @@ _SCOPES = ScopeRules(
     member_signs=r"(?<!\.)\.|::|@",
 )
 
+_CALL_SYNTAX = CallSyntax(
+    order="type name",
+    modifiers="final",
+    has_class_parameters=True,
+    nothing="null",
+)
+
 LANGUAGES = (
     Language(
         "java",
@@ -275,6 +283,7 @@ LANGUAGES = (
         has_function_names=True,
         super_word="super",
         builtins=_BUILTINS,
+        call_syntax=_CALL_SYNTAX,
         scope_rules=_SCOPES,
         element_methods=_ELEMENT_METHODS,
         collection_methods=_COLLECTION_METHODS,

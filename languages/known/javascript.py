@@ -9,6 +9,7 @@ from collections.abc import Collection
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from ..call_syntax import CallSyntax
 from ..declarations import SyntaxTable, readers_of
 from ..import_lines import WEB_IMPORTS
 from ..language import Language
@@ -673,6 +674,12 @@ SCOPES = ScopeRules(
 )
 """The rules of TypeScript too."""
 
+CALL_SYNTAX = CallSyntax(
+    modifiers="private public protected readonly override static",
+    has_trailing_comma=True,
+    nothing="null",
+)
+
 LANGUAGES = (
     Language(
         "javascript",
@@ -695,6 +702,7 @@ LANGUAGES = (
         super_word="super",
         constructor="constructor",
         builtins=_BUILTINS,
+        call_syntax=CALL_SYNTAX,
         scope_rules=replace(SCOPES, adds_members=True),
         element_methods="at find findLast get pop shift",
         collection_methods="concat filter reverse slice sort splice toReversed toSorted values",

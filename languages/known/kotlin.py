@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+from ..call_syntax import CallSyntax
 from ..declarations import SyntaxTable, readers_of
 from ..import_lines import JAVA_IMPORTS
 from ..kotlin.bindings import (
@@ -365,6 +366,13 @@ _SCOPES = ScopeRules(
     member_signs=r"(?<!\.)\.|::|\?\.|@",
 )
 
+_CALL_SYNTAX = CallSyntax(
+    modifiers=("vararg crossinline noinline val var private public internal protected override open lateinit final"),
+    keyword_sign=" = ",
+    has_class_parameters=True,
+    nothing="null",
+)
+
 LANGUAGES = (
     Language(
         "kotlin",
@@ -389,6 +397,7 @@ LANGUAGES = (
         super_word="super",
         call_method="invoke",
         builtins=_BUILTINS,
+        call_syntax=_CALL_SYNTAX,
         scope_rules=_SCOPES,
         element_methods=_ELEMENT_METHODS,
         collection_methods=_COLLECTION_METHODS,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+from ..call_syntax import CallSyntax
 from ..declarations import SyntaxTable, readers_of
 from ..import_lines import LUA_IMPORTS
 from ..language import Language
@@ -139,6 +140,10 @@ _SCOPES = ScopeRules(
     member_signs=r"(?<!\.)\.|:",
 )
 
+_CALL_SYNTAX = CallSyntax(
+    nothing="nil",
+)
+
 LANGUAGES = (
     Language(
         "lua",
@@ -159,6 +164,7 @@ LANGUAGES = (
         own_object="self",
         new_method="new",
         builtins=_BUILTINS,
+        call_syntax=_CALL_SYNTAX,
         scope_rules=_SCOPES,
         has_globals=True,
     ),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from ..call_syntax import CallSyntax
 from ..declarations import SyntaxTable, readers_of
 from ..import_lines import PHP_IMPORTS
 from ..language import Language
@@ -210,6 +211,14 @@ _SCOPES = ScopeRules(
     member_signs=r"::",
 )
 
+_CALL_SYNTAX = CallSyntax(
+    order="type name",
+    modifiers="private public protected readonly final",
+    keyword_sign=": ",
+    has_trailing_comma=True,
+    nothing="null",
+)
+
 LANGUAGES = (
     Language(
         "php",
@@ -238,6 +247,7 @@ LANGUAGES = (
         constructor="__construct",
         call_method="__invoke",
         builtins=_BUILTINS,
+        call_syntax=_CALL_SYNTAX,
         scope_rules=_SCOPES,
         element_methods="current end find findOneBy first firstWhere get last offsetGet pop reduce shift sole",
         collection_methods="all filter reject reverse slice sort sortBy sortByDesc take toArray unique values where",

@@ -14,6 +14,7 @@ from collections.abc import Iterator
 from itertools import islice, zip_longest
 from typing import TYPE_CHECKING
 
+from ..call_syntax import CallSyntax
 from ..dotted import class_of_annotation
 from ..import_lines import PYTHON_IMPORTS
 from ..language import Language
@@ -418,6 +419,19 @@ _SCOPES = ScopeRules(
     ),
 )
 
+_CALL_SYNTAX = CallSyntax(
+    order="name: type",
+    keyword_sign="=",
+    field=(
+        r"(?P<name>[^\W\d]\w*)\s*:\s*(?!(?:typing\.)?ClassVar)(?P<type>[^=#]+?)\s*"
+        r"(?:=\s*(?P<default>[^#]+?))?(?:\s*#.*)?"
+    ),
+    has_field_parameters=True,
+    has_trailing_comma=True,
+    true_and_false="True False",
+    nothing="None",
+)
+
 LANGUAGES = (
     Language(
         "python",
@@ -446,6 +460,7 @@ LANGUAGES = (
         call_method="__call__",
         private_prefix="_",
         builtins=" ".join(dir(builtins)),
+        call_syntax=_CALL_SYNTAX,
         scope_rules=_SCOPES,
         element_methods="get pop popleft setdefault",
         collection_methods="copy difference intersection union values",

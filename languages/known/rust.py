@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+from ..call_syntax import CallSyntax
 from ..declarations import SyntaxTable, readers_of
 from ..dotted import MAX_LINKS
 from ..error_nodes import error_reader
@@ -372,6 +373,16 @@ _SCOPES = ScopeRules(
     member_signs=r"(?<!\.)\.|::|'",
 )
 
+_CALL_SYNTAX = CallSyntax(
+    modifiers="mut ref",
+    field=r"(?:pub(?:\([^)]*\))?\s+)?(?P<name>[^\W\d]\w*)\s*:\s*(?P<type>[^/]+?),?(?:\s*//.*)?",
+    has_literals=True,
+    has_spaced_literals=True,
+    has_references=True,
+    has_trailing_comma=True,
+    nothing="None",
+)
+
 LANGUAGES = (
     Language(
         "rust",
@@ -390,6 +401,7 @@ LANGUAGES = (
         own_object="self",
         own_class="Self",
         builtins=_BUILTINS,
+        call_syntax=_CALL_SYNTAX,
         scope_rules=_SCOPES,
         new_method="default deserialize from from_iter from_str parse parse_from try_from try_parse try_parse_from",
         element_methods=(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+from ..call_syntax import CallSyntax
 from ..declarations import SyntaxTable, readers_of
 from ..error_nodes import error_reader
 from ..import_lines import SCALA_IMPORTS
@@ -338,6 +339,12 @@ _SCOPES = ScopeRules(
     member_signs=r"(?<!\.)\.|@|#|::",
 )
 
+_CALL_SYNTAX = CallSyntax(
+    modifiers="val var private protected override final implicit using inline lazy",
+    keyword_sign=" = ",
+    has_class_parameters=True,
+)
+
 LANGUAGES = (
     Language(
         "scala",
@@ -362,6 +369,7 @@ LANGUAGES = (
         constructor="apply",
         call_method="apply",
         builtins=_BUILTINS,
+        call_syntax=_CALL_SYNTAX,
         scope_rules=_SCOPES,
         element_methods=_ELEMENT_METHODS,
         collection_methods=_COLLECTION_METHODS,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from ..call_syntax import CallSyntax
 from ..declarations import SyntaxTable, readers_of
 from ..language import Language
 from ..lexer import Lexer, Open, Rule
@@ -230,6 +231,17 @@ _SCOPES = ScopeRules(
     member_signs=r"(?<!\.)\.|\?\.|!\.|#|@|\$|\\\\",
 )
 
+_CALL_SYNTAX = CallSyntax(
+    keyword_sign=": ",
+    has_labels=True,
+    field=(
+        r"(?:(?:public|private|internal|fileprivate|package|open|weak|unowned|final|private\(set\))\s+)*(?:let|var)\s+"
+        r"(?P<name>\w+)\s*:\s*(?P<type>[^={}]+?)\s*(?:=\s*(?P<default>[^{}]+))?"
+    ),
+    has_field_parameters=True,
+    nothing="nil",
+)
+
 LANGUAGES = (
     Language(
         "swift",
@@ -255,6 +267,7 @@ LANGUAGES = (
         receiver_types="Self",
         new_method="init",
         builtins=_BUILTINS,
+        call_syntax=_CALL_SYNTAX,
         scope_rules=_SCOPES,
         element_methods="first last max min popLast randomElement remove removeFirst removeLast removeValue next",
         collection_methods=(

@@ -10,7 +10,7 @@ from ..nodes import base_types, define_named
 from ..syntax import SyntaxWalk
 from ..web.bindings import annotated_type, bind, bind_member, read_type_parameter
 from ..web.types import MAX_TYPE_LENGTH, alias_bases
-from .javascript import BASES, ELEMENTS, SCOPES, field_reader, read_signature
+from .javascript import BASES, CALL_SYNTAX, ELEMENTS, SCOPES, field_reader, read_signature
 from .javascript import LANGUAGES as JAVASCRIPT_RECORDS
 from .javascript import TABLE as JAVASCRIPT
 
@@ -92,6 +92,7 @@ _RECORD = replace(
     lsp_ids="",
     grammar=("tree_sitter_typescript", "language_typescript"),
     readers=readers_of(_TYPESCRIPT),
+    call_syntax=CALL_SYNTAX,
     scope_rules=SCOPES,
 )
 

@@ -1,0 +1,72 @@
+"""Members of the receiver before the cursor, by type; those that the code nearby uses first.
+
+Owns their ranking. They are those of the receiver's class and its bases, or the exports of a module.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Mapping
+
+from ..values import CLASS_VALUE, FUNCTION_VALUE, INSTANCE_VALUE, MODULE_VALUE, SUPER_VALUE, Value
+from .cursor_facts import CursorFacts, expression_before
+from .values import Suggested, weighted
+
+MAX_MEMBERS = 400
+NEAR_LINES = 200
+
+_SIGN = re.compile(r"(?:(?<![.\d])\.|->|::)\Z")
+
+
+def members(facts: CursorFacts, written: str) -> list[Suggested]:
+    """Suggestions after `receiver.`; none elsewhere, and of a receiver of an unknown type."""
+    sign = _SIGN.search(written[-2:])
+    if sign is None:
+        return []
+    line = written.rpartition("\n")[2]
+    receiver = expression_before(line[: len(line) - len(sign[0])].removesuffix("?"))
+    value = facts.value(receiver, line)
+    if value is None:
+        return []
+    named = _members_of(facts, value, receiver)
+    if not named:
+        return []
+    used = _uses(facts, receiver)
+    is_own = receiver in (*facts.language.own_object.split(), *facts.language.own_class.split())
+    method = facts.function_around(line)
+    own_name = method.name if method is not None else ""
+
+    def weight(name: str) -> float:
+        if name.startswith("__") and name.endswith("__"):
+            return 0.02
+        hidden = name.startswith("_") and not is_own
+        return (0.1 if hidden else 1.0) * (1.0 + 6.0 * used[name]) * (0.3 if name == own_name else 1.0)
+
+    return weighted("member", ((text, weight(name)) for name, text in named.items()))
+
+
+def _members_of(facts: CursorFacts, value: Value, receiver: str) -> Mapping[str, str]:
+    if value.kind == MODULE_VALUE:
+        exports = facts.resolver.exports(value)
+        if len(exports) > MAX_MEMBERS:
+            used = _uses(facts, receiver)
+            exports = {name: each for name, each in exports.items() if name in used}
+        return {
+            name: f"{name}(" if each is not None and each.kind == FUNCTION_VALUE else name
+            for name, each in exports.items()
+        }
+    if value.kind in (CLASS_VALUE, INSTANCE_VALUE, SUPER_VALUE):
+        return facts.attributes(value)
+    if value.kind == FUNCTION_VALUE:
+        result = facts.resolver.result(value)  # a property, or a function without brackets
+        if result is not None and result.kind == INSTANCE_VALUE:
+            return facts.attributes(result)
+    return {}
+
+
+def _uses(facts: CursorFacts, receiver: str) -> Counter[str]:
+    """How often the lines above use each member of the receiver, by its last name."""
+    last = receiver.rpartition(".")[2].rstrip("()[]")
+    text = "\n".join(facts.lines[-NEAR_LINES:])
+    return Counter(re.findall(rf"\b{re.escape(last)}(?:\(\))?(?:\.|->|::)(\w+)", text))

@@ -1,0 +1,85 @@
+"""The arguments that other calls of a callee pass.
+
+Owns the reading of calls in the lines above the cursor and of a few calls that the graph has. Knows no ranking.
+"""
+
+from __future__ import annotations
+
+import re
+
+from ..callees import Callee, lines_of_source
+from ..parameters import pieces_of
+from .cursor_facts import CursorFacts
+from .open_call import Argument, argument_of, is_declared
+
+Call = tuple[Argument, ...]
+
+MAX_CALLS_ABOVE = 12
+MAX_OTHER_CALLS = 8
+MAX_ABOVE = 60_000
+"""Characters above the cursor that are searched."""
+MAX_LENGTH = 400
+"""Characters of the arguments of one call."""
+
+
+def calls_above(facts: CursorFacts, name: str, opening: str, sign: str) -> list[Call]:
+    """The arguments of finished calls of a name in the lines above, nearest first."""
+    found: list[Call] = []
+    text = facts.above[-MAX_ABOVE:]
+    spaces = r"\s?" if opening == "{" else ""
+    starts = [match.end() for match in re.finditer(rf"(?<![\w$]){re.escape(name)}{spaces}{re.escape(opening)}", text)]
+    headers = {each.header_line for each in facts.symbols.definitions if each.name == name}
+    for start in reversed(starts[-MAX_CALLS_ABOVE:]):
+        line = text[text.rfind("\n", 0, start) + 1 : start]
+        number = facts.line - text.count("\n", start)
+        is_header = number in headers or _HEADER.search(line) is not None or is_declared(line[: -len(name) - 1])
+        call = None if is_header else _arguments_at(text, start, sign)
+        if call is not None:
+            found.append(call)
+    return found
+
+
+def other_calls(facts: CursorFacts, callee: Callee, name: str, sign: str) -> list[Call]:
+    """The arguments of a few calls of a definition in other files."""
+    callers = facts.indexed.callers(callee.path, callee.definition.qualified_name)
+    found: list[Call] = []
+    folder = facts.path.rpartition("/")[0]
+    others = [each for each in callers if each.path != facts.path and each.path in facts.texts]
+    others.sort(key=lambda each: each.path.rpartition("/")[0] != folder)
+    per_file: dict[str, int] = {}
+    pattern = re.compile(rf"(?<![\w$]){re.escape(name)}\(")
+    for caller in others:
+        per_file[caller.path] = per_file.get(caller.path, 0) + 1
+        if per_file[caller.path] > 3:
+            continue
+        line = facts.indexed.files[caller.path].calls[caller.call].line
+        lines = lines_of_source(facts.texts[caller.path])[line : line + 8]
+        text = b"\n".join(lines).decode("utf-8", "replace")
+        start = pattern.search(text)
+        call = _arguments_at(text, start.end(), sign) if start is not None else None
+        if call is not None:
+            found.append(call)
+            if len(found) == MAX_OTHER_CALLS:
+                break
+    return found
+
+
+def _arguments_at(text: str, start: int, sign: str) -> Call | None:
+    """The arguments of a call whose bracket ends at `start`; None for one that is not finished."""
+    depth = 0
+    for match in _SIGNS.finditer(text, start, start + MAX_LENGTH):
+        bracket = match[0]
+        if bracket[0] in "\"'`":
+            continue
+        if bracket in "([{":
+            depth += 1
+        elif depth:
+            depth -= 1
+        else:
+            inside = text[start : match.start()]
+            return tuple(argument_of(piece, sign) for piece in pieces_of(inside)) if inside.strip() else ()
+    return None
+
+
+_SIGNS = re.compile(r"\"(?:\\.|[^\"\\\n])*\"|'(?:\\.|[^'\\\n])*'|`[^`]*`|[()\[\]{}]")
+_HEADER = re.compile(r"(?:^|\s)(?:def|func|fun|fn|function|class|struct|record|type|impl)\b[^=]*\Z")
