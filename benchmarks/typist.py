@@ -358,9 +358,22 @@ def common_prefix_length(one: Sequence[str], other: Sequence[str]) -> int:
 
 def _unit_at(text: str, start: int, end: int) -> str:
     """The text of one key: a character, or a line break with the indentation that the editor adds."""
-    match = re.compile(r"(?:\r\n|\r|\n)[ \t]*|.", re.DOTALL).match(text, start, end)
+    match = _UNIT.match(text, start, end)
     assert match is not None
     return match.group()
+
+
+def n_keys_of(text: str) -> int:
+    """Number of keys that type a text."""
+    return len(_UNIT.findall(text))
+
+
+def n_words(text: str) -> int:
+    """Number of steps in which a text is accepted word by word."""
+    n = 0
+    while taken := next_word_length(text):
+        text, n = text[taken:], n + 1
+    return n
 
 
 def _whole_words(text: str, n: int) -> int:
@@ -381,4 +394,5 @@ def next_word_length(text: str) -> int:
     return found.end() if found else 0
 
 
+_UNIT = re.compile(r"(?:\r\n|\r|\n)[ \t]*|.", re.DOTALL)
 _ACCEPTED_WORD = re.compile(r"\r?\n[ \t]*|[ \t]*(?:\w+[.(\[]?|[^\w\s]+|(?=\r?\n)|$|\s)")

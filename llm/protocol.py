@@ -7,7 +7,7 @@ format, no index and no editor.
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Literal, NamedTuple, Protocol, runtime_checkable
 
@@ -96,6 +96,49 @@ class PromptFragment:
     score: float
 
 
+class Suggestion(NamedTuple):
+    """A text that may follow the code on a line, with its weight from 0 to 1 among those of its source.
+
+    A text that ends with a line break ends the line.
+    """
+
+    source: str  # one of `SUGGESTION_SOURCES`
+    text: str
+    weight: float
+
+
+SUGGESTION_SOURCES = ("argument", "arguments", "member", "assigned", "definition")
+"""What a suggestion is made from: one argument, all arguments that are left, a member of the receiver, the name on the
+left, and a definition that belongs here."""
+
+NameRole = Literal["", "local", "unused local", "parameter", "in the file", "reachable", "built-in", "not bound"]
+"""What a plain name means at a cursor; "" where that is unknown."""
+
+
+ScopeKind = Literal["", "function", "type", "file"]
+"""The innermost definition around a cursor; "" where it is unknown."""
+
+
+class CandidateSource(Protocol):
+    """What the code around a cursor says about the text there, beside its tokens. Fast: asked for each token."""
+
+    @property
+    def open_brackets(self) -> str:
+        """The brackets that are open above the cursor's line, innermost last."""
+
+    def suggestions(self, written: str) -> Sequence[Suggestion]:
+        """Texts that may follow `written`: the cursor's line up to the begin of a word, and lines already written."""
+
+    def role_of(self, name: str, line: str | None) -> NameRole:
+        """What a plain name means behind `line`, the text of its line before it; None: its indentation is unknown."""
+
+    def scope_kind(self, line: str | None) -> ScopeKind:
+        """The kind of definition that is around a line."""
+
+    def names(self) -> Sequence[str]:
+        """Plain names that the code at the cursor can use; not all of those that other files define."""
+
+
 @dataclass(frozen=True, slots=True)
 class CompletionRequest:
     """Complete `path` between `prefix` and `suffix`. Fragments are best first; the prompt format orders them."""
@@ -115,6 +158,8 @@ class CompletionRequest:
     # From the text written so far to what may follow it: drafts for speculative decoding, requested by models that can
     # verify them. Changes the speed of a greedy model, never its text.
     draft_source: Callable[[str], str] | None = field(default=None, compare=False)
+    # What the code graph says about the text at the cursor. Read by the workspace model.
+    candidate_source: CandidateSource | None = field(default=None, compare=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,6 +188,14 @@ class ChatRequest:
         return self.temperature <= 0 and self.repetition_penalty == 1
 
 
+class SuggestedRange(NamedTuple):
+    """A part of a text, in characters, and the source that suggests it."""
+
+    start: int
+    end: int
+    source: str  # one of SUGGESTION_SOURCES
+
+
 class MatchSupport(NamedTuple):
     """How the code before the cursor is found elsewhere, on which a text of the workspace model rests.
 
@@ -155,11 +208,27 @@ class MatchSupport(NamedTuple):
     nearest: int  # scope of the nearest exact match: 0 for the open file, one more for each directory, -1 without one
     longest_kind: float
     n_equal: float  # most equal tokens in a match by kind
+    suggested: tuple[SuggestedRange, ...] = ()  # parts of the first line that the code graph suggests
+
+    def after(self, n: int) -> MatchSupport:
+        """The support of the text behind its first `n` characters."""
+        moved = (SuggestedRange(max(0, start - n), end - n, source) for start, end, source in self.suggested if end > n)
+        return self._replace(suggested=tuple(moved))
+
+    def replaced(self, start: int, end: int, n: int) -> MatchSupport:
+        """The support of the text with `n` other characters between two offsets, which nothing suggests."""
+        moved = []
+        for first, last, source in self.suggested:
+            if first < start:
+                moved.append(SuggestedRange(first, min(last, start), source))
+            if last > end:
+                moved.append(SuggestedRange(max(first, end) - end + start + n, last - end + start + n, source))
+        return self._replace(suggested=tuple(moved))
 
 
 @dataclass(frozen=True, slots=True)
 class Piece:
-    """A piece of streamed text, with "\n" for every line break.
+    """A piece of streamed text, with "\\n" for every line break.
 
     `probability` is that of the model for this piece, None when unknown. The first piece of the workspace model has its
     `support`.

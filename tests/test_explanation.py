@@ -174,3 +174,55 @@ def test_a_hidden_text_with_an_unbound_name_is_found_each_time_it_is_asked_for(t
         texts = [complete(trigger) for trigger in ("automatic", "invoked", "invoked", "automatic")]
         assert texts == ["", "basket.size()", "basket.size()", ""]
         assert workspace.explain(tmp_path / "new.py", 1, 12, text=text).text == "basket.size()"
+
+
+SUGGESTED_PARTS = [
+    ((), ()),
+    ((("member", "evict("),), ("`evict` is a member of the receiver.",)),
+    ((("argument", "timeout"),), ("`timeout` fits the parameters of the called function.",)),
+    ((("arguments", "item, rate)"),), ("`item, rate` fits the parameters of the called function.",)),
+    ((("arguments", "f(item))"),), ("`f(item)` fits the parameters of the called function.",)),
+    (
+        (("argument", " item"), ("arguments", ", rate)"), ("argument", "item")),
+        ("`item` and `rate` fit the parameters of the called functions.",),
+    ),
+    (
+        (("member", "a"), ("member", "b("), ("member", "c")),
+        ("`a`, `b` and `c` are members of their receivers.",),
+    ),
+    ((("member", "("), ("argument", ")"), ("argument", " ")), ()),
+    (
+        (("assigned", "limit"), ("member", "total(")),
+        ("`total` is a member of the receiver.", "`limit` fits the name that it is for."),
+    ),
+    (
+        (("definition", "def area(self, scale: float) -> float:\n        return"),),
+        ("`def area(self, scale: float) -> float: …` fits the definitions around the cursor.",),
+    ),
+]
+
+
+@pytest.mark.parametrize(("parts", "sentences"), SUGGESTED_PARTS)
+def test_what_the_code_graph_suggests_is_a_sentence_for_each_source(parts, sentences):
+    assert reasons_of(Origins(suggested=parts), "mid-line")[1:-1] == sentences
+
+
+def test_members_and_arguments_of_a_text_are_named(tmp_path):
+    """Of the whole word, also when the cursor is inside it, and of the shown text alone."""
+    (tmp_path / "cache.py").write_text("class Cache:\n    def evict(self, timeout): ...\n")
+    for n in range(3):
+        (tmp_path / f"use_{n}.py").write_text("def use(cache, timeout):\n    cache.evict(timeout)\n    return 1\n")
+    code = "from cache import Cache\n\ndef clear(cache: Cache, timeout):\n    cache.ev"
+    found, page = explained(tmp_path, code, by_hand=True)
+    assert found.text == "ict(timeout)"
+    sentences = ("`evict` is a member of the receiver.", "`timeout` fits the parameters of the called function.")
+    assert set(sentences) <= set(found.reasons)
+    assert all(f"  - {sentence}" in page for sentence in sentences)
+
+
+def test_without_a_type_nothing_is_said_of_members(tmp_path):
+    for n in range(3):
+        (tmp_path / f"use_{n}.py").write_text("def use(cache, timeout):\n    cache.evict(timeout)\n    return 1\n")
+    found, _ = explained(tmp_path, "def clear(cache, timeout):\n    cache.ev", by_hand=True)
+    assert found.text.startswith("ict(")
+    assert not any("member" in reason or "parameters" in reason for reason in found.reasons)

@@ -9,11 +9,12 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
+from typing import get_args
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ..protocol import Cancel, MatchSupport
+from ..protocol import SUGGESTION_SOURCES, Cancel, CandidateSource, MatchSupport, NameRole, ScopeKind
 from .match_finder import (
     OPEN_FILE,
     Floats,
@@ -27,7 +28,10 @@ from .match_finder import (
 )
 from .nearby_names import NearbyNames, is_name, parts_of, renamed_part
 from .ngram_index import BOUNDARY, MAX_ORDER, Vocabulary
+from .open_signs import CLOSERS, OPENERS, OpenSigns, open_signs
+from .suggestions import SOURCE_NUMBERS, ActiveSuggestion, continued, suggestions_after
 from .tokens import LINE_BREAK, N_KINDS
+from .word_index import RepositoryWords
 
 # Keys of `scorer.json`, in the order of the columns.
 FEATURES = (
@@ -41,6 +45,9 @@ FEATURES = (
     "name part renamed",  # as kind match, with the part of a name changed that differs in another name
     "token kind",  # of the kind matches whose next token is of this kind
     "after the last token",  # of the positions in the open file after the same token
+    # What the code graph suggests, by source, and of suggestions that the line has followed for some tokens.
+    *(SUGGESTED := tuple(f"suggested {source}" for source in SUGGESTION_SOURCES)),
+    "suggested further",
     # Of names: 1 when true.
     "on this line",
     "in the last 24 tokens",
@@ -54,9 +61,15 @@ FEATURES = (
     "next in a list",
     "the last name again",
     "shares parts with names of this line",  # a share
+    "occurrences in other files",  # a logarithm
+    "no member of the receiver",
+    *(ROLES := tuple(f"name: {role}" for role in get_args(NameRole) if role)),
     # Of other tokens.
     "ends the line",
+    "suggested end",  # a logarithm, too
     "begins a comment",
+    "closes the innermost bracket",
+    "closes no open bracket",
     "began one of the last 4 lines",
     "began one of the last 15 lines",
     "keeps the indentation",
@@ -66,10 +79,16 @@ FEATURES = (
     "at the start of a line",
     "at a line break",
     "after an opening bracket",
+    "open round brackets",
+    "open other brackets",
+    "in a string",
+    *(SCOPES := tuple(f"in a {kind}" for kind in get_args(ScopeKind) if kind)),
     "longest exact match",
     "longest kind match",
     "most equal tokens in a kind match",
     "number of exact matches",
+    "characters of the word",  # that are typed
+    *(SUGGESTING := ("has suggested arguments", "has suggested members", "has other suggestions")),
     "any other token",  # 1 in the last row only, which represents all tokens that are no candidates
 )
 
@@ -85,9 +104,13 @@ SHARP_KIND_MATCH_WEIGHTS = (2.0, 2.5, 0.7)
 SMALLEST_SHARE = 1e-3
 ENOUGH_MATCH_LENGTH = 6.0  # exact matches of this length are extended without a new search
 ENOUGH_KIND_MATCHES = 32  # and so are this many kind matches
+N_WORDS = 40  # words that continue an unfinished one, of this file and of others
 _N_RENAMED = 8  # matches in which parts of names are compared
 _LEAST_SPACING = 0.1  # share of matches from which on names are offered with a space before them, or without
+_ROLE_COLUMN = {role: _COLUMN[f"name: {role}"] for role in get_args(NameRole) if role}
 _OPENERS = ("(", "[", "{", ":")
+_RECEIVER_SIGNS = (".", "->", "::")
+_MEMBER = SOURCE_NUMBERS["member"]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -100,9 +123,28 @@ class SearchContext:
     comment_tokens: tuple[str, ...]  # which begin a comment in the language
     rest_of_line: str  # the code after the cursor, which the line has to join
     cancel: Cancel
+    source: CandidateSource | None = None
+    before: str = ""  # the line break and the cursor's line up to the unfinished token
+    words: RepositoryWords | None = None
+    suggested: dict[str, list[ActiveSuggestion]] = field(default_factory=dict)  # after each text, as far as asked
+    opened: dict[str, OpenSigns] = field(default_factory=dict)
 
     def text(self, token: int) -> str:
         return self.vocabulary.text(token)
+
+    def open_in(self, partial: PartialLine) -> OpenSigns:
+        """The brackets and the quote that are open after the line so far."""
+        text = self.before + "".join(map(self.text, partial.line))
+        if text not in self.opened:
+            self.opened[text] = open_signs(text, self.source.open_brackets if self.source is not None else "")
+        return self.opened[text]
+
+    def suggested_after(self, written: str) -> list[ActiveSuggestion]:
+        """What the code graph suggests after a part of the line."""
+        if written not in self.suggested:
+            source = self.source
+            self.suggested[written] = [] if source is None else suggestions_after(source, written, self.vocabulary)
+        return self.suggested[written]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -115,6 +157,7 @@ class PartialLine:
     exact_matches: tuple[Matches, ...] = ()
     kind_matches: tuple[Matches, ...] = ()
     is_searched: bool = False  # the matches are those of a search for this very context
+    suggestions: tuple[ActiveSuggestion, ...] = ()
 
     def extended_by(self, token: int, kinds: Numbers) -> PartialLine:
         exact_matches = (found.advanced_by(token) for found in self.exact_matches)
@@ -125,6 +168,7 @@ class PartialLine:
             (*self.line, token),
             tuple(found for found in exact_matches if len(found.positions)),
             tuple(found for found in kind_matches if len(found.positions)),
+            suggestions=continued(self.suggestions, token),
         )
 
     def as_line_start(self) -> PartialLine:
@@ -183,6 +227,24 @@ def with_kind_matches(search: SearchContext, partial: PartialLine) -> PartialLin
     return replace(partial, kind_matches=tuple(found), is_searched=True)
 
 
+def with_matches(search: SearchContext, partial: PartialLine) -> PartialLine:
+    """`partial` with its matches and suggestions, from which its next tokens follow."""
+    if partial.is_searched:
+        return partial
+    return _with_suggestions(search, with_kind_matches(search, with_exact_matches(search, partial)))
+
+
+def _with_suggestions(search: SearchContext, partial: PartialLine) -> PartialLine:
+    """`partial` with what the code graph suggests after it, beside the suggestions that it follows already."""
+    if search.source is None:
+        return partial
+    written = search.before + "".join(map(search.vocabulary.text, partial.line))
+    if not written.startswith("\n"):  # the line break before the line is no token of the line
+        return partial
+    found = search.suggested_after(written[1:])
+    return replace(partial, suggestions=(*partial.suggestions, *found)) if found else partial
+
+
 def support_of(partial: PartialLine) -> MatchSupport:
     """How the tokens before the cursor are found elsewhere, for a text that is not copied."""
     scopes = [int(found.scopes.min()) for found in partial.exact_matches if len(found.scopes)]
@@ -218,19 +280,24 @@ def candidate_features(search: SearchContext, partial: PartialLine) -> tuple[NDA
     _add_exact_matches(table, partial)
     _add_bigrams(table, search, partial)
     by_kind = _add_kind_matches(table, search, partial)
+    _add_suggestions(table, search, partial)
     if not table.tokens and not partial.unfinished:
         return None
     kinds = vocabulary.kinds
     on_line = [int(vocabulary.bare[token]) for token in partial.line if 2 <= kinds[token] < N_KINDS]
     nearby = [found for found in partial.kind_matches if len(found.scopes) and found.scopes[0] == OPEN_FILE]
     listed = names.listed_next(nearby[0]) if nearby else frozenset()
-    nearby_names = list(dict.fromkeys([*reversed(on_line), *names.recent, *names.declared, *sorted(listed)]))
+    nearby_names = list(
+        dict.fromkeys([*reversed(on_line), *names.recent, *names.declared, *names.in_scope, *sorted(listed)])
+    )
     odd = sum(share for kind, share in by_kind.items() if 2 <= kind < N_KINDS and kind % 2)
     even = sum(share for kind, share in by_kind.items() if 2 <= kind < N_KINDS and not kind % 2)
     if odd >= _LEAST_SPACING or not by_kind:
         table.add_candidates([vocabulary.spaced(name) for name in nearby_names])
     if even >= _LEAST_SPACING or not by_kind:
         table.add_candidates(nearby_names)
+    if partial.unfinished:
+        _add_words(table, search, partial.unfinished)
     if not any(map(len, table.tokens)):
         return None
     tokens, rows = table.rows()
@@ -244,6 +311,9 @@ def candidate_features(search: SearchContext, partial: PartialLine) -> tuple[NDA
     which = is_name(kinds)
     _describe_names(rows, np.flatnonzero(which), bare, names, on_line, listed, vocabulary)
     _describe_others(rows, np.flatnonzero(~which), tokens, kinds, search, partial)
+    _describe_roles(rows, np.flatnonzero(which), bare, search, partial)
+    if search.words is not None:
+        rows[:-1, _COLUMN["occurrences in other files"]] = np.log1p(search.words.counts(bare)) / 5.0
     _describe_position(rows, search, partial)
     return tokens, rows
 
@@ -297,6 +367,39 @@ def _add_bigrams(table: _FeatureTable, search: SearchContext, partial: PartialLi
     tokens = open_file.tokens
     after = np.flatnonzero(tokens[MAX_ORDER - 1 : open_file.cursor - 1] == partial.context[-1])[-200:] + MAX_ORDER
     table.add("after the last token", tokens[after], 0.995 ** (open_file.cursor - after).astype(np.float64) + 0.02)
+
+
+def _add_words(table: _FeatureTable, search: SearchContext, unfinished: str) -> None:
+    """The words of this file and the most frequent ones of others that continue an unfinished word."""
+    word = unfinished.removeprefix(" ")
+    if not word or not (word[0] == "_" or word[0].isalpha()):
+        return
+    if search.words is None:
+        return
+    found = search.words.beginning_with(word, N_WORDS, search.names.last_seen)
+    spaced = search.vocabulary.spaced
+    table.add_candidates([spaced(each) for each in found] if unfinished[0] == " " else found)
+
+
+def _add_suggestions(table: _FeatureTable, search: SearchContext, partial: PartialLine) -> None:
+    if any(not each.tokens for each in partial.suggestions):  # the line may end here
+        table.add_candidates([_line_break(search, partial)])
+    by_column: dict[str, list[ActiveSuggestion]] = {}
+    for each in partial.suggestions:
+        if each.tokens:
+            by_column.setdefault(SUGGESTED[each.source], []).append(each)
+            if each.n_agreed:
+                by_column.setdefault("suggested further", []).append(each)
+    for column, found in by_column.items():
+        weights = np.array([each.weight for each in found])
+        table.add(column, np.array([each.tokens[0] for each in found]), weights, min(1.0, float(weights.sum())))
+
+
+def _line_break(search: SearchContext, partial: PartialLine) -> int:
+    """The line break before the line, with its indentation."""
+    kinds = search.vocabulary.kinds
+    before = (token for token in reversed(partial.context.tolist()) if token > BOUNDARY and kinds[token] == LINE_BREAK)
+    return next(before, None) or search.vocabulary.number("\n")
 
 
 def _add_kind_matches(table: _FeatureTable, search: SearchContext, partial: PartialLine) -> dict[int, float]:
@@ -437,6 +540,33 @@ def _describe_special(
         row[_COLUMN["next in a list"]] = 1.0
 
 
+def _describe_roles(
+    rows: Floats, which: NDArray[np.int64], bare: Numbers, search: SearchContext, partial: PartialLine
+) -> None:
+    """What names mean: those behind a receiver as its members, others by the scopes around the cursor."""
+    if search.source is None:
+        return
+    if search.open_in(partial).quote:
+        return
+    last = "".join(search.text(max(token, BOUNDARY)) for token in partial.context[-2:].tolist())
+    if last.endswith(_RECEIVER_SIGNS):
+        if any(each.source == _MEMBER and not each.n_agreed for each in partial.suggestions):
+            rows[which, _COLUMN["no member of the receiver"]] = rows[which, _COLUMN["suggested member"]] == 0.0
+        return
+    role_of, text, line = search.source.role_of, search.text, _line_so_far(search, partial)
+    for row, name in zip(which.tolist(), bare[which].tolist(), strict=True):
+        word = text(name)
+        role = "" if word[0].isdigit() else role_of(word, line)
+        if role:
+            rows[row, _ROLE_COLUMN[role]] = 1.0
+
+
+def _line_so_far(search: SearchContext, partial: PartialLine) -> str | None:
+    """The last line up to the next token; None before its line break and indentation."""
+    text = search.before + "".join(map(search.vocabulary.text, partial.line))
+    return text.rpartition("\n")[2] if "\n" in text else None
+
+
 def _describe_others(
     rows: Floats,
     which: NDArray[np.int64],
@@ -450,15 +580,22 @@ def _describe_others(
     all_kinds = search.vocabulary.kinds
     indent = next((len(text(token)) for token in context if token > BOUNDARY and all_kinds[token] == LINE_BREAK), 1)
     at_start = begins_line(search, partial)
+    end = sum(each.weight for each in partial.suggestions if not each.tokens)
+    suggested_end = math.log1p(min(1.0, end) / SMALLEST_SHARE)
+    opened = search.open_in(partial)
     for row in which.tolist():
         token = int(tokens[row])
         if kinds[row] == LINE_BREAK or token == BOUNDARY:
             rows[row, _COLUMN["ends the line"]] = 1.0
+            rows[row, _COLUMN["suggested end"]] = suggested_end
             step = len(text(token)) - indent
             column = "keeps the indentation" if step == 0 else "indents" if step > 0 else "dedents"
             rows[row, _COLUMN[column]] = 1.0
         elif at_start and text(token).startswith(search.comment_tokens):
             rows[row, _COLUMN["begins a comment"]] = 1.0
+        elif (sign := text(token).lstrip(" ")[:1]) in CLOSERS and not opened.quote:
+            fits = opened.brackets[-1:] == OPENERS[CLOSERS.index(sign)]
+            rows[row, _COLUMN["closes the innermost bracket" if fits else "closes no open bracket"]] = 1.0
     if at_start:
         line_starts = search.names.line_starts
         for row, token in enumerate(tokens.tolist()):
@@ -474,11 +611,23 @@ def _describe_position(rows: Floats, search: SearchContext, partial: PartialLine
     rows[:, _COLUMN["at the start of a line"]] = float(begins_line(search, partial))
     rows[:, _COLUMN["at a line break"]] = float(partial.unfinished[:1] == "\n")
     rows[:, _COLUMN["after an opening bracket"]] = float(last.endswith(_OPENERS))
+    opened = search.open_in(partial)
+    n_round = opened.brackets.count("(")
+    rows[:, _COLUMN["open round brackets"]] = min(n_round, 4) / 2.0
+    rows[:, _COLUMN["open other brackets"]] = min(len(opened.brackets) - n_round, 4) / 2.0
+    rows[:, _COLUMN["in a string"]] = float(bool(opened.quote))
+    scope_kind = search.source.scope_kind(_line_so_far(search, partial)) if search.source is not None else ""
+    if scope_kind:
+        rows[:, _COLUMN[f"in a {scope_kind}"]] = 1.0
     rows[:, _COLUMN["longest exact match"]] = min(longest_match(partial.exact_matches), MAX_ORDER) / 16.0
     rows[:, _COLUMN["longest kind match"]] = longest_match(partial.kind_matches) / 16.0
     most = max((float(found.n_same.max()) for found in partial.kind_matches), default=0.0)
     rows[:, _COLUMN["most equal tokens in a kind match"]] = min(most, MAX_ORDER) / 16.0
     rows[:, _COLUMN["number of exact matches"]] = math.log1p(n_equal) / 5.0
+    rows[:, _COLUMN["characters of the word"]] = min(len(partial.unfinished.strip()), 8) / 4.0
+    for each in partial.suggestions:
+        is_argument, is_member = SUGGESTION_SOURCES[each.source].startswith("argument"), each.source == _MEMBER
+        rows[:, _COLUMN[SUGGESTING[0 if is_argument else 1 if is_member else 2]]] = 1.0
     rows[-1, _COLUMN["any other token"]] = 1.0
 
 

@@ -23,7 +23,17 @@ from numpy.typing import NDArray
 
 from ...errors import ModelError
 from ...languages import language_named
-from ..protocol import Cancel, ChatRequest, CodeModel, CompletionRequest, MatchSupport, ModelInfo, Piece, Speed
+from ..protocol import (
+    Cancel,
+    ChatRequest,
+    CodeModel,
+    CompletionRequest,
+    MatchSupport,
+    ModelInfo,
+    Piece,
+    Speed,
+    SuggestedRange,
+)
 from ..streaming import overlap
 from ..text import normalise_line_breaks
 from .features import (
@@ -34,19 +44,21 @@ from .features import (
     copied_token,
     support_of,
     with_exact_matches,
-    with_kind_matches,
+    with_matches,
 )
-from .match_finder import Floats, LiveSegment, MatchSource, OpenFile, SegmentView
+from .match_finder import Floats, LiveSegment, MatchSource, Numbers, OpenFile, SegmentView
 from .nearby_names import NearbyNames
 from .ngram_index import BOUNDARY, MAX_ORDER, Segment, SortedPositions, Vocabulary
-from .origins import Origins, find_origins
+from .origins import MAX_TOKENS, Origins, find_origins
 from .scorer import fitted_scorer
+from .suggestions import suggested_parts, suggested_ranges
 from .tokens import LINE_BREAK, DocumentTokens, split_tokens, tokenise_document
+from .word_index import RepositoryWords, WordIndex
 
 __all__ = ["DocumentTokens", "WorkspaceModel", "tokenise_document"]
 
 # Measured on the 1600 line tasks of benchmarks/repoeval; benchmarks/results/completion-log.md has all variants.
-DEFAULT_THRESHOLD = 0.3  # shows 41 % of the lines, 54 % of those exact
+DEFAULT_THRESHOLD = 0.3  # of whole lines it keeps 41 %, 54 % of those exact; the server sets its own
 # The probability of a copied line is its share of the votes times this. Percent exactly right, of all and of lines
 # without a copy elsewhere: 0 24.3 and 3.2, 0.25 25.3 and 3.2, 0.5 25.9 and 2.8, 1.0 26.1 and 2.5.
 COPY_WEIGHT = 0.5
@@ -76,7 +88,6 @@ class WorkspaceModel(CodeModel):
 
     info = ModelInfo("workspace", "workspace", MAX_ORDER, fills_middle=False, repository_level=True, local=True)
     speed = Speed()  # unknown: a line takes some milliseconds, whatever the length of the prefix
-    _directory = ""  # of models that an earlier version stored
 
     def __init__(
         self,
@@ -85,11 +96,24 @@ class WorkspaceModel(CodeModel):
         *,
         threshold: float = DEFAULT_THRESHOLD,
         directory: str = "",
+        words: WordIndex | None = None,
     ) -> None:
         self._segments = segments  # largest and oldest first
         self._vocabulary = vocabulary
         self._threshold = threshold
         self._directory = directory
+        self._words = WordIndex(vocabulary) if words is None else words
+        if words is None:
+            self._words.prepare(segments)
+
+    def __getstate__(self) -> tuple[object, ...]:
+        return self._segments, self._vocabulary, self._threshold, self._directory
+
+    def __setstate__(self, state: object) -> None:
+        if not isinstance(state, tuple):
+            raise TypeError("The model was stored by an earlier version.")
+        segments, vocabulary, threshold, directory = state
+        self.__init__(segments, vocabulary, threshold=threshold, directory=directory)  # type: ignore[misc]
 
     @classmethod
     def build(cls, documents: Iterable[DocumentTokens], *, threshold: float = DEFAULT_THRESHOLD) -> WorkspaceModel:
@@ -112,15 +136,20 @@ class WorkspaceModel(CodeModel):
         if fresh:
             segment = Segment.build(fresh, self._vocabulary.kinds)
             segments.append(LiveSegment(segment, np.ones(len(segment.paths), np.bool_)))
-        return WorkspaceModel(tuple(segments), self._vocabulary, threshold=self._threshold)
+        self._words.prepare(segments)
+        return WorkspaceModel(tuple(segments), self._vocabulary, threshold=self._threshold, words=self._words)
 
     def with_threshold(self, threshold: float) -> WorkspaceModel:
         """The same model with another threshold."""
-        return WorkspaceModel(self._segments, self._vocabulary, threshold=threshold, directory=self._directory)
+        return WorkspaceModel(
+            self._segments, self._vocabulary, threshold=threshold, directory=self._directory, words=self._words
+        )
 
     def for_directory(self, directory: str) -> WorkspaceModel:
         """The same model for requests whose paths are relative to a directory."""
-        return WorkspaceModel(self._segments, self._vocabulary, threshold=self._threshold, directory=directory)
+        return WorkspaceModel(
+            self._segments, self._vocabulary, threshold=self._threshold, directory=directory, words=self._words
+        )
 
     def count_tokens(self, text: str) -> int:
         return len(split_tokens(text))
@@ -187,7 +216,7 @@ class WorkspaceModel(CodeModel):
         """
         search = self._search_context(request, cursor, cancel)
         first = PartialLine(search.names.open_file.context, cursor.unfinished)
-        first = with_kind_matches(search, with_exact_matches(search, first))
+        first = with_matches(search, first)
         start: PartialLine | None = first
         support = support_of(first)
         n_left = request.max_new_tokens
@@ -200,16 +229,30 @@ class WorkspaceModel(CodeModel):
             line = copied if adapted is None or (copied and not adapted.is_whole) else adapted
             if line is None:
                 return
-            yield line._replace(support=support._replace(is_copied=line is copied))
+            support = support._replace(is_copied=line is copied, suggested=_suggested(search, line, cursor))
+            yield line._replace(support=support)
             start, n_left = line.following, n_left - len(line.tokens)
+            search = replace(search, before=search.before + line.text)
 
     def _search_context(self, request: CompletionRequest, cursor: _CursorText, cancel: Cancel) -> SearchContext:
         open_file = OpenFile.of(cursor.before, cursor.after, self._vocabulary)
         path = posixpath.join(self._directory, request.path)
         sources: list[MatchSource] = [open_file, *(SegmentView.of(live, path) for live in self._segments)]
-        names = NearbyNames.of(open_file, cursor.before, cursor.line_start, self._vocabulary)
+        in_scope = request.candidate_source.names() if request.candidate_source is not None else ()
+        names = NearbyNames.of(open_file, cursor.before, cursor.line_start, self._vocabulary, in_scope)
         comment_tokens = language_named(request.language).comment_tokens
-        return SearchContext(self._vocabulary, sources, names, comment_tokens, cursor.rest_of_line, cancel)
+        before = f"\n{cursor.line_start}".removesuffix(cursor.unfinished)
+        return SearchContext(
+            self._vocabulary,
+            sources,
+            names,
+            comment_tokens,
+            cursor.rest_of_line,
+            cancel,
+            request.candidate_source,
+            before,
+            RepositoryWords(self._words, self._segments, path),
+        )
 
     def features_along(self, request: CompletionRequest, line: str) -> Iterator[tuple[Floats, list[int]]]:
         """Training data for the scorer: features at each token of `line` after the prefix, and at its end.
@@ -221,7 +264,7 @@ class WorkspaceModel(CodeModel):
         partial = PartialLine(search.names.open_file.context, cursor.unfinished)
         written = self._vocabulary.learn_text(cursor.unfinished + line).tolist()
         for token in [*written, None]:
-            partial = with_kind_matches(search, with_exact_matches(search, partial))
+            partial = with_matches(search, partial)
             found = candidate_features(search, partial)
             kinds = self._vocabulary.kinds
             if found is not None:
@@ -232,7 +275,10 @@ class WorkspaceModel(CodeModel):
                 partial = partial.extended_by(token, kinds)
 
     def origins(self, request: CompletionRequest, text: str) -> Origins:
-        """The lines that a completion of the request was copied or adapted from. Takes some milliseconds."""
+        """The lines that a completion of the request was copied or adapted from, and its suggested parts.
+
+        Takes some milliseconds.
+        """
         cursor = _CursorText.of(request)
         search = self._search_context(request, cursor, Cancel())
         path = posixpath.join(self._directory, request.path)
@@ -240,8 +286,10 @@ class WorkspaceModel(CodeModel):
         line_above = line - cursor.unfinished.count("\n")
         open_file = replace(search.names.open_file, path=path, line_above=line_above, line_below=line + 1)
         search = replace(search, sources=[open_file, *search.sources[1:]])
-        written = self._vocabulary.learn_text(cursor.unfinished + normalise_line_breaks(text))
-        return find_origins(search, open_file.context, written)
+        whole = cursor.unfinished + normalise_line_breaks(text)
+        written = self._vocabulary.learn_text(whole)
+        found = find_origins(search, open_file.context, written)
+        return replace(found, suggested=_suggested_parts(search, whole, written, cursor))
 
     def _copied_line(
         self, search: SearchContext, start: PartialLine, most_tokens: int, least: float
@@ -294,7 +342,7 @@ class WorkspaceModel(CodeModel):
                 n_steps += 1
                 if n_steps > MAX_STEPS:
                     waiting.clear()
-                following = with_kind_matches(search, with_exact_matches(search, following))
+                following = with_matches(search, following)
                 for token, share, ends_line in self._next_tokens(
                     search, following, BRANCHING_FACTOR if n_steps < MAX_STEPS else 1
                 ):
@@ -311,7 +359,7 @@ class WorkspaceModel(CodeModel):
         following: PartialLine | None = start
         share, rest, is_first = 1.0, start.unfinished + first, True
         while following is not None and rest and len(following.line) < MAX_BRANCHED_TOKENS:
-            node = with_kind_matches(search, with_exact_matches(search, following))
+            node = with_matches(search, following)
             following = agreed = None
             for token, probability, ends_line in self._next_tokens(search, node, BRANCHING_FACTOR, 0.0):
                 text = search.text(token)
@@ -466,6 +514,28 @@ class _CursorText(NamedTuple):
             after=after,
             next_line=after.lstrip().partition("\n")[0].rstrip() or "\n",
         )
+
+
+def _suggested(search: SearchContext, line: _FinishedLine, cursor: _CursorText) -> tuple[SuggestedRange, ...]:
+    """The parts of a line behind the cursor that the code graph suggests."""
+    if search.source is None:
+        return ()
+    n_typed = len(cursor.unfinished)
+    found = suggested_ranges(search.suggested_after, search.before, line.tokens, search.vocabulary)
+    return tuple(
+        SuggestedRange(max(0, start - n_typed), end - n_typed, source) for start, end, source in found if end > n_typed
+    )
+
+
+def _suggested_parts(
+    search: SearchContext, text: str, tokens: Numbers, cursor: _CursorText
+) -> tuple[tuple[str, str], ...]:
+    """The parts of a text that the code graph suggests, with the whole of an unfinished word."""
+    if search.source is None:
+        return ()
+    tokens = tokens[:MAX_TOKENS]
+    found = suggested_ranges(search.suggested_after, search.before, tokens.tolist(), search.vocabulary)
+    return suggested_parts((each for each in found if each.end > len(cursor.unfinished)), text)
 
 
 def _shown(line: _FinishedLine, cursor: _CursorText, stop: Iterable[str]) -> str:

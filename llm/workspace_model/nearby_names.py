@@ -6,6 +6,7 @@ Lexical, for any language. Knows no index and no probability.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from functools import lru_cache
 from itertools import islice
@@ -16,8 +17,10 @@ from numpy.typing import NDArray
 from .match_finder import Matches, Numbers, OpenFile, line_hashes
 from .ngram_index import MAX_ORDER, Vocabulary
 from .tokens import LINE_BREAK, N_KINDS, kind_of
+from .word_index import NEVER
 
 N_RECENT = 40  # most recent names that are candidates
+N_IN_SCOPE = 40  # names in scope that are candidates
 HEADER_LINES = 120  # how far up the enclosing definition is searched
 NEAR_LINES = 25  # a line this near above the cursor is rarely repeated
 _N_FOLLOWED = 3  # matches near the cursor whose next name is searched in earlier lists
@@ -38,16 +41,26 @@ class NearbyNames:
     recent: tuple[int, ...]  # most recent first
     declared: dict[int, bool]  # in the lines that enclose the cursor, in their order; True when used since
     near_lines: NDArray[np.int64]  # hashes
+    in_scope: tuple[int, ...]  # names that the code at the cursor can use, those mentioned last first
     line_starts: dict[int, int]  # by first token: how many lines above the cursor it last begins a line
     _listed_after: dict[tuple[int, int], frozenset[int]] = field(default_factory=dict)
 
     @classmethod
-    def of(cls, open_file: OpenFile, before: str, line_start: str, vocabulary: Vocabulary) -> NearbyNames:
+    def of(
+        cls,
+        open_file: OpenFile,
+        before: str,
+        line_start: str,
+        vocabulary: Vocabulary,
+        in_scope: Iterable[str] = (),
+    ) -> NearbyNames:
         above, kinds = open_file.above, vocabulary.kinds
         names = vocabulary.bare[above]
         at = np.flatnonzero(is_name(kinds[above]))
         last_seen = np.full(len(kinds), NEVER)
         last_seen[names[at]] = len(above) - at  # the last occurrence counts
+        scope = [vocabulary.number(name) for name in in_scope]
+        scope.sort(key=lambda name: int(last_seen[name]) if name < len(last_seen) else NEVER)
         recent = tuple(islice(dict.fromkeys(names[at[::-1]].tolist()), N_RECENT))
         starts = np.append(MAX_ORDER, np.flatnonzero(kinds[above] == LINE_BREAK) + MAX_ORDER + 1)
         starts = starts[starts < open_file.cursor][-NEAR_LINES:]
@@ -56,7 +69,16 @@ class NearbyNames:
         for distance, token in enumerate(open_file.tokens[starts[::-1]].tolist()):
             line_starts.setdefault(token, distance)
         declared = {vocabulary.number(name): used for name, used in _declared(before, line_start).items()}
-        return cls(vocabulary, open_file, last_seen, recent, declared, near_lines[near_lines != 0], line_starts)
+        return cls(
+            vocabulary,
+            open_file,
+            last_seen,
+            recent,
+            declared,
+            near_lines[near_lines != 0],
+            tuple(scope[:N_IN_SCOPE]),
+            line_starts,
+        )
 
     def distance(self, names: Numbers) -> NDArray[np.int64]:
         """Tokens between the last occurrence of each and the cursor; NEVER."""
@@ -91,9 +113,6 @@ class NearbyNames:
                     found.add(int(bare[token]))
                     break
         return found
-
-
-NEVER = 1 << 30  # the distance of a name without an occurrence above the cursor
 
 
 def is_name(kinds: NDArray[np.int32]) -> NDArray[np.bool_]:

@@ -45,6 +45,7 @@ class Origins:
     n_context: int = 0  # tokens before the text that are equal at the best origin
     is_whole: bool = False  # whether that is the whole text
     names_nearby: tuple[str, ...] = ()  # names of the text that are not from there, but in the code above the cursor
+    suggested: tuple[tuple[str, str], ...] = ()  # parts that the code graph suggests: source and text
 
 
 @dataclass(frozen=True, slots=True)

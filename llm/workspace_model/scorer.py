@@ -1,7 +1,7 @@
 """Candidate scorer: a small neural network that turns features into probabilities.
 
 Owns the weights: a linear sum and a few hidden units. They are numbers in `scorer.json`, fitted by
-`weft.llm.training.fit_scorer` on packages that are not in the benchmark. Knows no token.
+`weft bench scorer` on repositories that are not in the other benchmarks. Knows no token.
 """
 
 from __future__ import annotations
@@ -39,8 +39,12 @@ class CandidateScorer:
 
     @classmethod
     def from_weights(cls, weights: Mapping[str, Sequence[float]]) -> CandidateScorer:
-        """From the content of the file: by feature name its weights, the linear one first."""
-        table = np.array([weights[name] for name in FEATURES])
+        """From the content of the file: by feature name its weights, the linear one first.
+
+        A feature that the file lacks has the weight 0, and names of no feature are ignored. The number of hidden units
+        is the file's.
+        """
+        table = np.array([weights.get(name, [0.0] * len(weights["bias"])) for name in FEATURES])
         return cls(table[:, 0], table[:, 1:], np.array(weights["bias"][1:]), np.array(weights["output"][1:]))
 
 

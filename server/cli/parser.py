@@ -19,6 +19,7 @@ Argument = tuple[str, dict[str, Any]]
 BENCHMARKS = {
     "completion": ("completion", "quality and speed of completions"),
     "typed": ("typed", "what completions save while real commits are typed"),
+    "scorer": ("scorer", "fit of the workspace model's candidate scorer"),
     "latency": ("latency", "latency of the server while typing"),
     "retrieval": ("repoeval", "quality of retrieval"),
     "engine": ("engine", "speed of the index"),

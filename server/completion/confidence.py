@@ -21,15 +21,10 @@ from ..workspace.text import Cursor
 from .evidence import FAMILIES, FEATURES, LEAST_LOG, Cut, cuts_of
 from .place import place_of
 from .typed_past import NEW_LINE, LineRecord
-from .values import Written
+from .values import WORKSPACE, Written
 
 UNFITTED_MARGIN = 0.1
 """Subtracted from the confidence in languages of a family without a feature, so that less is shown there."""
-
-IMPORTS = "imports"
-"""The backend of names of an import line, whose probability is a measured share."""
-
-WORKSPACE = "workspace"
 
 WEIGHTS_FILE = Path(__file__).with_name("confidence.json")
 
@@ -64,8 +59,9 @@ class ConfidenceModel:
     def from_weights(
         cls, weights: Mapping[str, Sequence[float]], least: Sequence[tuple[float, float]]
     ) -> ConfidenceModel:
-        """From the content of the file: by feature its weights, the linear one first."""
-        table = np.array([weights[name] for name in FEATURES])
+        """From the content of the file: by feature its weights, the linear one first; a feature without any has 0."""
+        none = [0.0] * len(weights["bias"])
+        table = np.array([weights.get(name, none) for name in FEATURES])
         bias, output = weights["bias"], weights["output"]
         return cls(table[:, 0], table[:, 1:], np.array(bias[1:]), np.array(output[1:]), bias[0], least)
 

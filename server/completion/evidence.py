@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...llm.protocol import MatchSupport
-from ..workspace.text import Cursor
+from ..workspace.text import Cursor, is_word
 from .place import PLACES, Place
 from .typed_past import NEW_LINE, LineRecord
 from .values import Written
@@ -23,6 +23,9 @@ FAMILIES = ("python", "web", "go", "jvm", "csharp", "rust", "native", "ruby")
 """Families of languages with a feature of their own."""
 
 SESSION_FEATURES = ("requests on the line", "same prediction", "changed predictions", "share right")
+
+SUGGESTED_FEATURES = ("suggested", "suggested arguments", "suggested members")
+"""Shares of the characters that the code graph suggests, in all, as arguments, and as members."""
 
 FEATURES = (
     # Logarithms of probabilities.
@@ -38,6 +41,7 @@ FEATURES = (
     "is whole",
     "ends with a word",
     "names that the file lacks",
+    *SUGGESTED_FEATURES,
     "single line",
     # The place.
     *PLACES,
@@ -107,9 +111,21 @@ def cuts_of(
                 is_whole,
                 shown.rstrip()[-1:].isalnum(),
                 min(n_lacking, 3),
+                *suggested_shares(support, at),
             )
             cuts.append(Cut(at, np.array((*own, *common[1:]), np.float64)))
     return cuts
+
+
+def suggested_shares(support: MatchSupport, end: int) -> Sequence[float]:
+    """The values of `SUGGESTED_FEATURES` for the first `end` characters of a text."""
+    counts = [0, 0, 0]
+    for start, stop, source in support.suggested:
+        n = max(0, min(stop, end) - start)
+        counts[0] += n
+        counts[1] += n * source.startswith("argument")
+        counts[2] += n * (source == "member")
+    return [count / max(1, end) for count in counts]
 
 
 def _may_end(before: str, text: str, at: int) -> bool:
@@ -121,7 +137,7 @@ def _may_end(before: str, text: str, at: int) -> bool:
         return False
     if last in _QUOTES and _opens_a_string(before + text[:at], last):
         return False
-    return not ((_is_word(last) or last in _SIGNS_OF_NAMES) and _is_word(following))
+    return not ((is_word(last) or last in _SIGNS_OF_NAMES) and is_word(following))
 
 
 def _opens_a_string(text: str, quote: str) -> bool:
@@ -186,10 +202,6 @@ def _same_line_nearby(cursor: Cursor, text: str) -> tuple[float, bool]:
     nearest = min(found, key=lambda number: abs(number - line))
     above, ours = (lines.line(number - 1).strip() if number else "" for number in (nearest, line))
     return 1 / (1 + abs(nearest - line) / 5), above == ours
-
-
-def _is_word(character: str) -> bool:
-    return character.isalnum() or character == "_"
 
 
 _QUOTES = "\"'`"

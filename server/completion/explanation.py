@@ -5,17 +5,22 @@ Owns the value and the sentences on the features of a text of the workspace mode
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
+from types import MappingProxyType
 
 from ...llm.workspace_model import Origins
 from ...retrieval import Location, RankedFragment
+from ..workspace.text import is_word
 from .place import PHRASES, Place
 from .postprocess import LOW_CONFIDENCE
 
 MANY_TOKENS = 32
 """More equal tokens before a text are not compared."""
+
+MAX_PARTS = 4
+"""Suggested parts of one source that are named."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,7 +108,41 @@ def reasons_of(origins: Origins, place: Place) -> tuple[str, ...]:
             reasons.append(f"The {origins.n_context}{more} tokens before it are the same {where}.")
         if not origins.is_whole:
             reasons.append("The rest of the text is built name by name.")
+    reasons.extend(_suggested(origins.suggested))
     if names:
         reasons.append(f"Names from the code above the cursor: {names}.")
     reasons.append(f"The confidence is that of texts {PHRASES[place]}.")
     return tuple(reasons)
+
+
+def _suggested(parts: Iterable[tuple[str, str]]) -> Iterator[str]:
+    """What the code graph suggests of a text, a sentence for each source."""
+    found: dict[str, dict[str, None]] = {}
+    for source, text in parts:
+        if shown := _shown_part(text):
+            found.setdefault(source.removesuffix("s"), {}).setdefault(shown)
+    for source, (one, several) in _SUGGESTED.items():
+        texts = [f"`{text}`" for text in list(found.get(source, ()))[:MAX_PARTS]]
+        if texts:
+            names = " and ".join(filter(None, (", ".join(texts[:-1]), texts[-1])))
+            yield f"{names} {several if len(texts) > 1 else one}."
+
+
+def _shown_part(text: str) -> str:
+    """A suggested part without the signs around it, "" for signs alone: `pay` of `pay(`."""
+    first_line, _, more_lines = text.strip().partition("\n")
+    part = first_line.strip(" ,")
+    while part.endswith("(") or (part.endswith(")") and part.count(")") > part.count("(")):
+        part = part[:-1].rstrip(" ,")
+    return f"{part}{' …' * bool(more_lines)}" if any(map(is_word, part)) and "`" not in part else ""
+
+
+# By source, all arguments that are left as single ones: for one part, and for several.
+_SUGGESTED = MappingProxyType(
+    {
+        "member": ("is a member of the receiver", "are members of their receivers"),
+        "argument": ("fits the parameters of the called function", "fit the parameters of the called functions"),
+        "assigned": ("fits the name that it is for", "fit the names that they are for"),
+        "definition": ("fits the definitions around the cursor", "fit the definitions around the cursor"),
+    }
+)

@@ -13,8 +13,8 @@ from ...codegraph import Export, ModulePath, exports_at, module_paths_at
 from ...languages.import_lines import ImportLine, import_line_at
 from ..workspace.snapshot import FolderSnapshot
 from ..workspace.text import Cursor
-from .confidence import IMPORTS, joint_probability
-from .values import Written
+from .confidence import joint_probability
+from .values import IMPORTS, Written
 
 # Share of the offered names and paths that the author of the statement wrote. Measured by
 # `python -m weft.benchmarks.completion.import_lines`, see benchmarks/results/completion-languages.md.

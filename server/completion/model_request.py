@@ -8,12 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
-from functools import lru_cache, partial
+from functools import partial
 from itertools import groupby
 
-from ...codegraph import FileGraph, parse_file
-from ...codegraph.prefix import parse_prefix
-from ...languages import Language
+from ...codegraph import parse_file
 from ...llm import Cancel, CodeModel, CompletionRequest, PromptFragment, WorkspaceModel
 from ...retrieval import (
     Fragment,
@@ -28,6 +26,7 @@ from ...retrieval import (
 from ..config import Config
 from ..workspace.snapshot import FolderSnapshot
 from ..workspace.text import Cursor
+from .graph_candidates import graph_above, graph_candidates
 
 DRAFT_TOKENS = 24
 """Tokens of one draft for speculative decoding; after a rejected token the model requests another draft."""
@@ -56,12 +55,6 @@ def retrieve_at(
     return snapshot.shown(retrieve(snapshot.index, query, options))
 
 
-@lru_cache(maxsize=16)
-def graph_above(path: str, text: str, language: Language, indexed: FileGraph | None, source: bytes) -> FileGraph:
-    """The graph of the lines above the cursor's, with the facts of unchanged lines of the indexed file."""
-    return parse_prefix(path, text, indexed, source, language)
-
-
 def request_for(
     snapshot: FolderSnapshot,
     cursor: Cursor,
@@ -83,6 +76,7 @@ def request_for(
         repository=snapshot.name,
         max_new_tokens=max_new_tokens,
         single_line=single_line,
+        candidate_source=graph_candidates(snapshot, cursor),
     )
     return replace(request, draft_source=partial(_draft, snapshot.model.with_threshold(0.0), request, cancel))
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from ...codegraph.name_check import NameProblem, name_problems
 from ..workspace.snapshot import FolderSnapshot
 from ..workspace.text import Cursor
-from .model_request import graph_above
+from .graph_candidates import graph_above
 
 
 @dataclass(frozen=True, slots=True)

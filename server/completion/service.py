@@ -25,6 +25,7 @@ from ..workspace.text import Cursor, TextChange, TextLines
 from .display import Display
 from .engine import Engine
 from .explanation import Explanation, SourceLine, reasons_of
+from .graph_candidates import graph_candidates
 from .idle import IdleWorker
 from .import_names import import_candidates
 from .iterate import Round
@@ -33,7 +34,7 @@ from .place import place_of
 from .postprocess import low_confidence
 from .repair import style_of_properties
 from .stats import Stats
-from .values import AUTOMATIC, NO_TRACE, Completion, Request, RequestOptions, Trigger
+from .values import AUTOMATIC, NO_TRACE, WORKSPACE, Completion, Request, RequestOptions, Trigger
 
 WARM_UP_AFTER_S = 0.15
 """A model prefills the prompt for the cursor this long after the last edit."""
@@ -166,6 +167,7 @@ class CompletionService:
         writer = explained.model if text else ""
         by_workspace_model = writer == request.snapshot.model.info.name
         sources, reasons = self._origins(request, text) if by_workspace_model else ((), ())
+        least, setting = _least_confidence(request, by_workspace_model)
         found = retrieve_at(request.snapshot, cursor, replace(self._config.retrieval, explain=True))
         return Explanation(
             cursor.path,
@@ -181,8 +183,8 @@ class CompletionService:
             text=text,
             writer=writer,
             confidence=explained.confidence if text else None,
-            min_confidence=_least_confidence(request, by_workspace_model)[0],
-            setting=_least_confidence(request, by_workspace_model)[1],
+            min_confidence=least,
+            setting=setting,
             why_hidden=self._why_hidden(request, shown, explained),
             shown_instead=shown.text if explained.text != shown.text else "",
             sources=sources,
@@ -284,7 +286,9 @@ class CompletionService:
     def _origins(request: Request, text: str) -> tuple[tuple[SourceLine, ...], tuple[str, ...]]:
         """Where a text of the workspace model comes from, and the features that it is based on."""
         snapshot, cursor = request.snapshot, request.cursor
-        asked = CompletionRequest(cursor.path, cursor.language.name, cursor.prefix, cursor.suffix)
+        source = graph_candidates(snapshot, cursor)
+        language = cursor.language.name
+        asked = CompletionRequest(cursor.path, language, cursor.prefix, cursor.suffix, candidate_source=source)
         origins = snapshot.model.origins(asked, text)
         sources = []
         for origin in origins.origins:
@@ -385,4 +389,4 @@ def _is_excluded(request: Request) -> bool:
 
 def _least_confidence(request: Request, by_workspace_model: bool) -> tuple[float, str]:
     """The least confidence of a text that is shown while typing, and its setting."""
-    return replace(request, trigger="automatic").least_confidence("workspace" if by_workspace_model else "")
+    return replace(request, trigger="automatic").least_confidence(WORKSPACE if by_workspace_model else "")

@@ -9,7 +9,7 @@ import re
 from types import MappingProxyType
 
 from ..config import CompletionOptions
-from ..workspace.text import Cursor
+from ..workspace.text import Cursor, is_word
 from .import_names import import_line
 from .syntax_context import SyntaxContext, only_closes, opened_at
 from .values import Trigger
@@ -38,7 +38,7 @@ def _refusal(cursor: Cursor, syntax: SyntaxContext, options: CompletionOptions) 
         return "comment"
     if syntax.kind == "string" and not options.in_strings:
         return "string"
-    if _is_word(rest[:1]):
+    if is_word(rest[:1]):
         return "word"
     if not only_closes(rest, cursor.language) and import_line(cursor) is None:
         return "mid-line"
@@ -48,10 +48,6 @@ def _refusal(cursor: Cursor, syntax: SyntaxContext, options: CompletionOptions) 
     if not before.strip() and not cursor.lines.text.strip():
         return "empty"
     return ""
-
-
-def _is_word(character: str) -> bool:
-    return character.isalnum() or character == "_"
 
 
 _ONLY_CLOSERS = re.compile(r"\s*(?:[)\]]*\}[)\]};,]*|end)\s*")

@@ -21,6 +21,12 @@ from ..workspace.text import Cursor
 from .repair import IndentStyle
 from .syntax_context import SyntaxContext, allows_multi_line, syntax_context_at
 
+WORKSPACE = "workspace"
+"""The backend of texts of the workspace model."""
+
+IMPORTS = "imports"
+"""The backend of names of an import line, whose probability is a measured share."""
+
 Trigger = Literal["invoked", "automatic"]
 """Requested by the user, or by the editor after a key."""
 
@@ -56,14 +62,15 @@ class Written:
     def replaced(self, start: int, end: int, text: str) -> Written:
         """The text with another text between two offsets, in the piece in which they begin."""
         pieces: list[tuple[str, float | None]] = []
-        at = 0
+        at, n = 0, len(text)
         for piece, probability in self.pieces:
             first, last = max(start - at, 0), min(end - at, len(piece))
             at += len(piece)
             if first < last:
                 piece, text = piece[:first] + text + piece[last:], ""
             pieces.append((piece, probability))
-        return replace(self, pieces=tuple(pieces))
+        support = self.support.replaced(start, end, n) if self.support else None
+        return replace(self, pieces=tuple(pieces), support=support)
 
     def cut(self, n: int) -> Written:
         """The first `n` characters; a shorter text no longer counts as cut by a limit."""
@@ -78,11 +85,12 @@ class Written:
     def after(self, n: int) -> Written:
         """The text after the first `n` characters; a partial piece keeps its probability."""
         left: list[tuple[str, float | None]] = []
+        typed = max(0, n)
         for text, probability in self.pieces:
             if len(text) > n:
                 left.append((text[max(0, n) :], probability))
             n -= len(text)
-        return replace(self, pieces=tuple(left))
+        return replace(self, pieces=tuple(left), support=self.support.after(typed) if self.support else None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -231,12 +239,12 @@ class Request:
     @property
     def min_confidence(self) -> float:
         """The least confidence of texts from the index."""
-        return self.least_confidence("workspace")[0]
+        return self.least_confidence(WORKSPACE)[0]
 
     def least_confidence(self, backend: str) -> tuple[float, str]:
         """The least confidence of texts of a backend, and the setting that it comes from."""
         options = self.config.completion
-        if backend in ("workspace", "imports"):
+        if backend in (WORKSPACE, IMPORTS):
             least, setting = options.min_confidence, "completion.min_confidence"
         else:
             least, setting = options.min_model_probability, "completion.min_model_probability"

@@ -90,6 +90,11 @@ class TextLines:
         return line, offset - self._starts[line]
 
 
+def is_word(character: str) -> bool:
+    """Whether a character is a letter, a digit or an underscore; "" is none."""
+    return character.isalnum() or character == "_"
+
+
 @dataclass(frozen=True, slots=True)
 class TextChange:
     """One replaced range: the offset of its first character, and of its end in the text before and after."""

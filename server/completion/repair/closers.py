@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from ....languages import Closing, Open, Scan
+from ...workspace.text import is_word
 from .draft import Draft
 from .window import CursorWindow
 
@@ -105,7 +106,7 @@ def _ends_with(before: str, text: str, rest: str) -> bool:
     text = text.rstrip()
     if not text.endswith(rest):
         return False
-    return not (_is_word(rest[0]) and _is_word((before + text)[: -len(rest)][-1:]))
+    return not (is_word(rest[0]) and is_word((before + text)[: -len(rest)][-1:]))
 
 
 def _rest_in(text: str, rest: str) -> int | None:
@@ -115,12 +116,8 @@ def _rest_in(text: str, rest: str) -> int | None:
         return None
     start = text.split("\n", 1)[0].find(rest)
     end = start + len(rest)
-    is_apart = not (_is_word(text[start - 1 : start]) and _is_word(rest[0]))
-    return start if start > 0 and is_apart and not (_is_word(rest[-1]) and _is_word(text[end : end + 1])) else None
-
-
-def _is_word(character: str) -> bool:
-    return character.isalnum() or character == "_"
+    is_apart = not (is_word(text[start - 1 : start]) and is_word(rest[0]))
+    return start if start > 0 and is_apart and not (is_word(rest[-1]) and is_word(text[end : end + 1])) else None
 
 
 def _is_subsequence(characters: str, text: str) -> bool:

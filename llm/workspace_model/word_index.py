@@ -1,0 +1,132 @@
+"""Words of the vocabulary by their beginning, and how often the indexed documents have them.
+
+Owns the alphabetical order of the words and the counts of each segment. Shared by the snapshots of a model; words of
+documents that are no longer live count 0. Knows no request and no probability.
+"""
+
+from __future__ import annotations
+
+import threading
+from bisect import bisect_left
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .match_finder import LiveSegment
+from .ngram_index import Segment, Vocabulary
+
+MOST_UNSORTED = 2_000
+"""New words that a lookup reads one by one; more are sorted when the index changes."""
+
+
+class WordIndex:
+    """The words of a vocabulary. Thread-safe."""
+
+    def __init__(self, vocabulary: Vocabulary) -> None:
+        self.vocabulary = vocabulary
+        self._lock = threading.Lock()
+        self._numbers = np.zeros(0, np.int64)  # of words in alphabetical order
+        self._words: list[str] = []
+        self._n_sorted = 1  # tokens of the vocabulary that are sorted, or are no words
+        self._counts: dict[int, tuple[LiveSegment, NDArray[np.int32]]] = {}
+
+    def prepare(self, segments: Sequence[LiveSegment]) -> None:
+        """Sort new words and count those of new segments; called when the index changes."""
+        with self._lock:
+            self._counts = {id(live): self._counts.get(id(live)) or (live, self._count(live)) for live in segments}
+            n = len(self.vocabulary)
+            if n - self._n_sorted > MOST_UNSORTED:
+                found = [*zip(self._words, self._numbers.tolist(), strict=True), *self._unsorted(self._n_sorted, n)]
+                found.sort()
+                self._words, self._numbers, self._n_sorted = (
+                    [word for word, _ in found],
+                    np.array([number for _, number in found], np.int64),
+                    n,
+                )
+
+    def counts(self, words: NDArray[np.integer], segments: Sequence[LiveSegment]) -> NDArray[np.int64]:
+        """How often the segments have each word, given by its token without a space."""
+        total = np.zeros(len(words), np.int64)
+        for live in segments:
+            known = self._counts.get(id(live))
+            total += _at(known[1] if known is not None else self._count(live), words)
+        return total
+
+    def counts_in(self, tokens: NDArray[np.int32]) -> NDArray[np.int64]:
+        """How often each word is among some tokens, by its token without a space."""
+        return np.bincount(self.vocabulary.bare[tokens])
+
+    def beginning_with(self, prefix: str) -> NDArray[np.int64]:
+        """The tokens of all words with this prefix, without a space, in alphabetical order."""
+        with self._lock:
+            words, numbers, first = self._words, self._numbers, self._n_sorted
+        begin, end = bisect_left(words, prefix), bisect_left(words, prefix + chr(0x10FFFF))
+        new = [each for each in self._unsorted(first, len(self.vocabulary)) if each[0].startswith(prefix)]
+        if not new:
+            return numbers[begin:end]
+        found = sorted([*zip(words[begin:end], numbers[begin:end].tolist(), strict=True), *new])
+        return np.array([number for _, number in found], np.int64)
+
+    def _unsorted(self, first: int, end: int) -> list[tuple[str, int]]:
+        text, bare = self.vocabulary.text, self.vocabulary.bare
+        return [(word, n) for n in range(first, end) if bare[n] == n and _is_word(word := text(n))]
+
+    def _count(self, live: LiveSegment) -> NDArray[np.int32]:
+        segment: Segment = live.segment
+        tokens = segment.tokens if live.live.all() else [tokens for _, tokens in live.live_documents()]
+        whole = tokens if isinstance(tokens, np.ndarray) else np.concatenate([np.zeros(1, np.int32), *tokens])
+        return self.counts_in(whole).astype(np.int32)
+
+
+class RepositoryWords:
+    """The words of the indexed documents as one file sees them: without its own indexed version."""
+
+    def __init__(self, index: WordIndex, segments: Sequence[LiveSegment], path: str) -> None:
+        self._index = index
+        self._segments = segments
+        self._own = [
+            index.counts_in(live.segment.document(at))
+            for live in segments
+            if (at := live.segment.index_of(path)) is not None and live.live[at]
+        ]
+
+    def counts(self, words: NDArray[np.integer]) -> NDArray[np.int64]:
+        """How often other files have each word, given by its token without a space."""
+        total = self._index.counts(words, self._segments)
+        for counts in self._own:
+            total -= _at(counts, words)
+        return total
+
+    def beginning_with(self, prefix: str, most: int, last_seen: NDArray[np.int64]) -> list[int]:
+        """Words with this prefix, as tokens without a space: `most` of the file, and `most` of other files.
+
+        Those of the file come first, with the smallest `last_seen`, by token the distance to the cursor; then those
+        that other files have most often. Ties are in alphabetical order.
+        """
+        words = self._index.beginning_with(prefix)
+        distance = np.full(len(words), NEVER)
+        known = words < len(last_seen)
+        distance[known] = last_seen[words[known]]
+        near = np.argsort(distance, kind="stable")
+        near = near[: min(most, int((distance < NEVER).sum()))]
+        counts = self.counts(words)
+        often = np.argsort(-counts, kind="stable")
+        often = often[: min(most, int((counts > 0).sum()))]
+        return list(dict.fromkeys([*words[near].tolist(), *words[often].tolist()]))
+
+
+NEVER = 1 << 30
+"""The distance of a word that the file does not have above the cursor."""
+
+
+def _at(counts: NDArray[np.integer], words: NDArray[np.integer]) -> NDArray[np.int64]:
+    """The counts of some words; 0 for newer words."""
+    found = np.zeros(len(words), np.int64)
+    known = words < len(counts)
+    found[known] = counts[words[known]]
+    return found
+
+
+def _is_word(token: str) -> bool:
+    return token[0] == "_" or token[0].isalpha()

@@ -1,0 +1,75 @@
+"""Candidates from the code graph for the workspace model: what the graph suggests at a cursor, in the model's terms.
+
+Owns the facts of a cursor's line for consecutive requests. The suggestions are made in `codegraph/suggestions/`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cached_property, lru_cache
+
+from ...codegraph import FileGraph
+from ...codegraph.prefix import parse_prefix
+from ...codegraph.suggestions import GraphSuggestions
+from ...languages import Language
+from ...llm.protocol import NameRole, ScopeKind, Suggestion
+from ...retrieval import RepositoryIndex
+from ..workspace.snapshot import FolderSnapshot
+from ..workspace.text import Cursor
+
+
+class GraphCandidates:
+    """A `CandidateSource` for the line of a cursor. The graph is read when a model asks first."""
+
+    def __init__(self, snapshot: FolderSnapshot, cursor: Cursor, language: Language) -> None:
+        self._snapshot = snapshot
+        self._cursor = cursor
+        self._language = language
+
+    @cached_property
+    def _suggested(self) -> GraphSuggestions:
+        above = self._cursor.lines.text[: self._cursor.lines.offset(self._cursor.line, 0)]
+        path = self._snapshot.index_path(self._cursor.path)
+        sees_below = bool(self._cursor.suffix.partition("\n")[2].strip())
+        return _suggestions_below(self._snapshot.index, path, above, self._language, sees_below)
+
+    @cached_property
+    def open_brackets(self) -> str:
+        return self._suggested.open_brackets
+
+    def suggestions(self, written: str) -> Sequence[Suggestion]:
+        return [Suggestion(*each) for each in self._suggested.suggestions(written)]
+
+    def role_of(self, name: str, line: str | None) -> NameRole:
+        return self._suggested.role_of(name, line)
+
+    def scope_kind(self, line: str | None) -> ScopeKind:
+        return self._suggested.scope_kind(line)
+
+    def names(self) -> Sequence[str]:
+        line = self._cursor.start_of_line
+        return self._suggested.names(line if line.strip() else None)
+
+
+def graph_candidates(snapshot: FolderSnapshot, cursor: Cursor) -> GraphCandidates | None:
+    """The candidates at a cursor; None in a language without a grammar."""
+    language = cursor.file_language
+    return GraphCandidates(snapshot, cursor, language) if language.grammar is not None else None
+
+
+@lru_cache(maxsize=4)
+def _suggestions_below(
+    index: RepositoryIndex, path: str, above: str, language: Language, sees_below: bool
+) -> GraphSuggestions:
+    """The suggestions below the lines `above`; the same for all keys of a line.
+
+    The indexed version of the file counts only where the file goes on below the cursor.
+    """
+    file = graph_above(path, above, language, index.graph.files.get(path), index.texts.get(path, b""))
+    return GraphSuggestions(index.graph, path, above, language, file, index.texts, sees_below=sees_below)
+
+
+@lru_cache(maxsize=16)
+def graph_above(path: str, text: str, language: Language, indexed: FileGraph | None, source: bytes) -> FileGraph:
+    """The graph of the lines above the cursor's, with the facts of unchanged lines of the indexed file."""
+    return parse_prefix(path, text, indexed, source, language)
