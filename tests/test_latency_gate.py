@@ -21,10 +21,12 @@ import weft
 from weft.benchmarks.lsp_client import Client
 
 USUAL = 0.9
-"""Loops for one answer of the workspace model in this small workspace: 0.77 to 0.96 on two cores that seven want."""
+"""Loops for one answer of the workspace model in this small workspace: 0.45 on two idle cores, 0.77 to 0.96 on two
+cores that seven want."""
 
-LIMIT = 1.6 * USUAL
-"""With a completion three times as slow an answer costs 2.2 to 2.3 loops."""
+NOTICED = 1.6
+LIMIT = NOTICED * USUAL
+"""With a completion three times as slow an answer costs 2.5 times as much."""
 
 ATTEMPTS = 3
 """A machine that was busy at the wrong moment is asked again; what is slow stays slow."""
@@ -133,4 +135,4 @@ def test_an_answer_costs_no_more_than_it_did(workspace):
 
 
 def test_an_answer_that_takes_three_times_as_long_is_noticed(workspace):
-    assert cost_of_server(workspace, slower_by=2) >= LIMIT
+    assert cost_of_server(workspace, slower_by=2) >= NOTICED * cost_of_server(workspace, slower_by=0)

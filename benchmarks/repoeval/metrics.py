@@ -13,6 +13,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from ...retrieval.values import Fragment
+from ...server.workspace.text import is_word
 from ..similarity import best_similarity, edit_similarity
 from .tasks import IDENTIFIER, Task
 
@@ -77,17 +78,13 @@ def is_right_so_far(truth: str, prediction: str) -> bool:
     """Whether the truth begins with the prediction, compared like an exact match, and no word goes on behind it."""
     wanted, given = map("\n".join, _compared_lines(truth, prediction))
     following = wanted[len(given) : len(given) + 1]
-    return wanted.startswith(given) and not (_is_word(given[-1:]) and _is_word(following))
+    return wanted.startswith(given) and not (is_word(given[-1:]) and is_word(following))
 
 
 def _compared_lines(truth: str, prediction: str) -> tuple[list[str], list[str]]:
     """The lines of both without indentation, and of the prediction no more than the truth has."""
     wanted, given = ([line.strip() for line in text.splitlines() if line.strip()] for text in (truth, prediction))
     return wanted, given[: len(wanted)]
-
-
-def _is_word(character: str) -> bool:
-    return character.isalnum() or character == "_"
 
 
 def _shows_definition(task: Task, fragment: Fragment) -> bool:

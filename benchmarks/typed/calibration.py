@@ -1,6 +1,6 @@
 """Calibration of the confidence on recorded predictions, by family of languages and kind of place.
 
-Owns the groups and the error. Knows no fit.
+Owns the groups and the table. Knows no fit.
 """
 
 from __future__ import annotations
@@ -9,29 +9,17 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ...server.completion.confidence import UNFITTED_MARGIN, fitted_model
 from ...server.completion.evidence import FAMILIES
 from ...server.completion.place import PLACES
 from ..tables import markdown, number, percent
+from .figures import expected_error
 from .fit import sample_of
 from .record import RecordedText
 
-N_BINS = 10
 LEAST_TEXTS = 200
 """Parts of texts; the error of a smaller group is noise."""
-
-Array = NDArray[np.float64]
-
-
-def expected_error(shares: Array, right: NDArray[np.bool_], weights: Array) -> float:
-    """Expected calibration error: the mean distance of confidence and share right over ten bins of equal size."""
-    order = np.argsort(shares, kind="stable")
-    total = 0.0
-    for chosen in np.array_split(order, N_BINS):
-        total += abs(float(weights[chosen] @ (shares[chosen] - right[chosen])))
-    return total / float(weights.sum())
 
 
 def calibration_of(recorded: Mapping[str, Sequence[RecordedText]]) -> list[dict[str, Any]]:

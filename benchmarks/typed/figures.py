@@ -10,11 +10,18 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+
 from ..bootstrap import percentile
 from .causes import CAUSES
 from .replay import KeyRow
 
 Figures = dict[str, Any]
+
+Array = NDArray[np.float64]
+
+N_GROUPS = 10
 
 
 def figures_of(rows: Sequence[KeyRow]) -> Figures:
@@ -50,17 +57,22 @@ def figures_of(rows: Sequence[KeyRow]) -> Figures:
     }
 
 
-def calibration_error(rows: Sequence[KeyRow], n_groups: int = 10) -> float:
-    """Expected calibration error: the mean distance of confidence and share right over groups of equal size."""
-    rated = ((row.confidence, row.is_right) for row in rows if row.confidence is not None)
-    pairs = sorted(rated, key=lambda pair: pair[0])
-    if not pairs:
+def calibration_error(rows: Sequence[KeyRow], n_groups: int = N_GROUPS) -> float:
+    """The expected calibration error of texts with a confidence, which count alike; NaN without any."""
+    rated = [(row.confidence, row.is_right) for row in rows if row.confidence is not None]
+    if not rated:
         return math.nan
-    total = 0.0
+    shares, right = np.array(rated, np.float64).T
+    return expected_error(shares, right, np.ones(len(rated)), n_groups)
+
+
+def expected_error(shares: Array, right: Array | NDArray[np.bool_], weights: Array, n_groups: int = N_GROUPS) -> float:
+    """Expected calibration error: the mean distance of confidence and share right over groups of equal size."""
+    order, total = np.argsort(shares, kind="stable"), 0.0
     for number in range(n_groups):
-        group = pairs[len(pairs) * number // n_groups : len(pairs) * (number + 1) // n_groups]
-        total += abs(sum(sure for sure, _ in group) - sum(right for _, right in group))
-    return total / len(pairs)
+        chosen = order[len(order) * number // n_groups : len(order) * (number + 1) // n_groups]
+        total += abs(float(weights[chosen] @ (shares[chosen] - right[chosen])))
+    return total / float(weights.sum())
 
 
 def _distinct(shown: Sequence[KeyRow]) -> list[KeyRow]:

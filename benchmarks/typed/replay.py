@@ -10,7 +10,6 @@ the typist model: no pause is waited for.
 
 from __future__ import annotations
 
-import re
 import shutil
 import time
 from collections.abc import Callable, Iterator
@@ -24,10 +23,10 @@ from ...server.completion.display import Display
 from ...server.completion.name_check import check_names
 from ...server.completion.place import Place, place_of
 from ...server.completion.values import Completion
-from ...server.workspace.text import Cursor, TextChange, TextLines
+from ...server.workspace.text import Cursor, TextChange, TextLines, is_word
 from ...server.workspace.workspace import Workspace
 from ..histories import FileEdit, files_at
-from ..typist import Key, Typist, TypistProfile
+from ..typist import Key, Typist, TypistProfile, n_keys_of, n_words
 from .causes import Cause, cause_of
 from .commits import TypedCommit
 
@@ -38,7 +37,6 @@ LEAST_ACCEPTED = 2
 """Characters; a shorter text saves nothing."""
 
 LEAST_KEYS_OF_FILE = 60
-
 
 HARMFUL = frozenset({"not bound", "no such member"})
 """Kinds of problems of names that make a text harmful."""
@@ -171,7 +169,7 @@ class _TypedFile:
             pressed = accepted or typist.press()
             taken = typist.text[at : typist.cursor] if accepted else ""
             self._apply(pressed)
-            n_words = len(_WORDS.findall(taken)) if accepted and not is_right else 1
+            n_presses = n_words(taken) if accepted and not is_right else 1
             problems = set[str]()
             if text and not is_right:
                 checked = check_names(request.snapshot, cursor, text)
@@ -190,8 +188,8 @@ class _TypedFile:
                 completion.confidence,
                 n_agreeing,
                 is_right,
-                len(_UNITS.findall(taken)) if accepted else 1,
-                n_words,
+                n_keys_of(taken) if accepted else 1,
+                n_presses,
                 cause,
                 bool(problems.intersection(HARMFUL)),
                 completion.why_empty,
@@ -226,7 +224,7 @@ def typed_change(key: Key) -> TextChange:
 def ends_in_word(edit: FileEdit, n_done: int, text: str) -> bool:
     """Whether the right word goes on behind a text that begins at an offset of the finished file."""
     following = edit.after[n_done + len(text) : n_done + len(text) + 1]
-    return _is_word(text[-1:]) and _is_word(following)
+    return is_word(text[-1:]) and is_word(following)
 
 
 def _right_of_cursor(completion: Completion, cursor: Cursor) -> str:
@@ -240,11 +238,3 @@ def _is_read(path: str) -> bool:
     """Whether Weft reads a file of this name: code, documents, manifests and ignore rules."""
     suffix = PurePosixPath(path).suffix
     return suffix in ("", ".mod", ".work", ".txt", ".cfg", ".ini") or bool(language_of(path).name)
-
-
-def _is_word(character: str) -> bool:
-    return character.isalnum() or character == "_"
-
-
-_UNITS = re.compile(r"(?:\r\n|\r|\n)[ \t]*|.", re.DOTALL)
-_WORDS = re.compile(r"\r?\n[ \t]*|[ \t]*(?:\w+[.(\[]?|[^\w\s]+|\s)")
