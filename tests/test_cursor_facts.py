@@ -5,24 +5,16 @@ from __future__ import annotations
 import textwrap
 
 import pytest
+from graph_at_cursor import CURSOR, facts_at
 from hypothesis import given
 from hypothesis import strategies as st
-from weft.codegraph import CodeGraph, parse_file
 from weft.codegraph.suggestions import GraphSuggestions
 from weft.codegraph.suggestions.cursor_facts import CursorFacts, expression_before, expression_start, words_of
-from weft.languages import language_of
-
-CURSOR = "<CURSOR>"
 
 
 def facts(path: str, code: str, **others: str) -> tuple[CursorFacts, str]:
     """The facts at the cursor, and the beginning of its line; the file ends there."""
-    prefix, _, _ = textwrap.dedent(code).lstrip("\n").partition(CURSOR)
-    above, written = prefix[: prefix.rfind("\n") + 1], prefix[prefix.rfind("\n") + 1 :]
-    files = {name.replace("__", "/").replace("_", "."): textwrap.dedent(other) for name, other in others.items()}
-    graph = CodeGraph.build(parse_file(*file) for file in files.items())
-    sources = {name: source.encode() for name, source in files.items()}
-    return CursorFacts(graph, path, above, language_of(path), parse_file(path, above), sources), written
+    return facts_at(path, code, others=others)
 
 
 def role(name: str, path: str, code: str, **others: str) -> str:
@@ -129,9 +121,8 @@ def test_a_star_import_brings_names_into_reach():
 
 
 def test_a_file_without_a_grammar_has_no_roles_and_no_names():
-    path = "a.txt"
-    empty = CodeGraph.build(())
-    source = GraphSuggestions(empty, path, "a = 1\n", language_of(path), parse_file(path, "a = 1\n"), {})
+    found, _ = facts("a.txt", f"a = 1\n{CURSOR}")
+    source = GraphSuggestions(found)
     assert (source.role_of("a", ""), source.names(""), source.suggestions("a.")) == ("", (), ())
 
 

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
+from typing import get_args
 
 import numpy as np
 import pytest
+from weft.codegraph import suggestions
+from weft.llm import protocol
 from weft.llm.protocol import (
     SUGGESTION_SOURCES,
     Cancel,
@@ -286,3 +289,9 @@ def test_all_sources_have_a_feature():
 def test_a_request_is_the_same_with_another_source():
     asked = request("x", None)
     assert asked == replace(asked, candidate_source=Source({}))
+
+
+def test_the_graph_and_the_models_name_the_same_sources_and_roles():
+    assert suggestions.SOURCES == protocol.SUGGESTION_SOURCES
+    assert get_args(suggestions.Role) == get_args(protocol.NameRole)
+    assert get_args(suggestions.values.ScopeKind) == get_args(protocol.ScopeKind)

@@ -2,28 +2,19 @@
 
 from __future__ import annotations
 
-import textwrap
-
 import pytest
+from graph_at_cursor import CURSOR, facts_at
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from weft.codegraph import CodeGraph, parse_file
 from weft.codegraph.parameters import Parameter, fields_of, parameters_of, pieces_of
 from weft.codegraph.suggestions import GraphSuggestions, Suggested
-from weft.languages import language_named, language_of
-
-CURSOR = "<CURSOR>"
+from weft.languages import language_named
 
 
 def suggested(path: str, code: str, **others: str) -> list[Suggested]:
     """What is suggested at the cursor in `code`; `others` are further files, `shop_py="…"`. The file ends there."""
-    code = textwrap.dedent(code).lstrip("\n")
-    prefix, _, _ = code.partition(CURSOR)
-    above, written = prefix[: prefix.rfind("\n") + 1], prefix[prefix.rfind("\n") + 1 :]
-    files = {name.replace("__", "/").replace("_", "."): textwrap.dedent(other) for name, other in others.items()}
-    graph = CodeGraph.build(parse_file(*file) for file in files.items())
-    texts = {name: source.encode("utf-8", "replace") for name, source in files.items()}
-    source = GraphSuggestions(graph, path, above, language_of(path), parse_file(path, above), texts)
+    facts, written = facts_at(path, code, others=others)
+    source = GraphSuggestions(facts)
     found = list(source.suggestions(written))
     for each in found:
         assert 0.0 < each.weight <= 1.0

@@ -5,22 +5,15 @@ from __future__ import annotations
 import textwrap
 
 import pytest
-from weft.codegraph import CodeGraph, parse_file
+from graph_at_cursor import CURSOR, facts_at
 from weft.codegraph.suggestions import GraphSuggestions, Suggested
 from weft.codegraph.suggestions.assigned import singular_of
-from weft.languages import language_of
-
-CURSOR = "<CURSOR>"
 
 
 def suggested(path: str, code: str, **others: str) -> list[Suggested]:
     """The right sides at the cursor, best first; the file ends there."""
-    prefix, _, _ = textwrap.dedent(code).lstrip("\n").partition(CURSOR)
-    above, written = prefix[: prefix.rfind("\n") + 1], prefix[prefix.rfind("\n") + 1 :]
-    files = {name.replace("__", "/").replace("_", "."): textwrap.dedent(other) for name, other in others.items()}
-    graph = CodeGraph.build(parse_file(*file) for file in files.items())
-    texts = {name: source.encode() for name, source in files.items()}
-    source = GraphSuggestions(graph, path, above, language_of(path), parse_file(path, above), texts)
+    facts, written = facts_at(path, code, others=others)
+    source = GraphSuggestions(facts)
     found = [each for each in source.suggestions(written) if each.source == "assigned"]
     assert sum(each.weight for each in found) <= 1.0 + 1e-9
     assert [each.weight for each in found] == sorted((each.weight for each in found), reverse=True)

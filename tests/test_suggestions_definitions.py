@@ -5,6 +5,7 @@ from __future__ import annotations
 import textwrap
 
 import pytest
+from graph_at_cursor import CURSOR, facts_at
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from weft.codegraph import CodeGraph, parse_file
@@ -13,22 +14,13 @@ from weft.codegraph.suggestions.cursor_facts import CursorFacts
 from weft.codegraph.suggestions.definitions import definitions
 from weft.languages import language_of
 
-CURSOR = "<CURSOR>"
-
 
 def suggested(path: str, code: str, written: str | None = None, **others: str) -> list[Suggested]:
     """What is suggested at the cursor in `code`; the text below it belongs to the indexed file only.
 
     `others` are further files of the repository, `shop_py="…"`. `written`: the beginning of the line, with lines below.
     """
-    code = textwrap.dedent(code).lstrip("\n")
-    prefix, _, suffix = code.partition(CURSOR)
-    above, line = prefix[: prefix.rfind("\n") + 1], prefix[prefix.rfind("\n") + 1 :]
-    files = {name.replace("__", "/").replace("_", "."): textwrap.dedent(other) for name, other in others.items()}
-    files[path] = prefix + suffix
-    graph = CodeGraph.build(parse_file(*file) for file in files.items())
-    texts = {name: source.encode() for name, source in files.items()}
-    facts = CursorFacts(graph, path, above, language_of(path), parse_file(path, above), texts)
+    facts, line = facts_at(path, code, is_indexed=True, others=others)
     found = definitions(facts, line if written is None else written)
     assert sum(each.weight for each in found) <= 1.0 + 1e-9
     assert all(each.source == "definition" and each.text and each.weight > 0 for each in found)
@@ -599,6 +591,6 @@ def test_any_text_has_suggestions_or_none(lines: list[tuple[str, str]], path: st
 
 def test_the_suggestions_of_a_cursor_have_definitions() -> None:
     above = "package b\n\nfunc f() error {\n\tx, err := g()\n"
-    graph = CodeGraph.build([parse_file("b.go", above)])
-    source = GraphSuggestions(graph, "b.go", above, language_of("b.go"), parse_file("b.go", above), {})
-    assert ("definition", "if err != nil {\n") in [each[:2] for each in source.suggestions("\t")]
+    facts, written = facts_at("b.go", f"{above}\t{CURSOR}")
+    source = GraphSuggestions(facts)
+    assert ("definition", "if err != nil {\n") in [each[:2] for each in source.suggestions(written)]

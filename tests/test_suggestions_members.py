@@ -5,21 +5,14 @@ from __future__ import annotations
 import textwrap
 
 import pytest
-from weft.codegraph import CodeGraph, parse_file
+from graph_at_cursor import CURSOR, facts_at
 from weft.codegraph.suggestions import GraphSuggestions
-from weft.languages import language_of
-
-CURSOR = "<CURSOR>"
 
 
 def weights(path: str, code: str, **others: str) -> dict[str, float]:
     """The members that are suggested at the cursor, and their weights, best first; the file ends there."""
-    prefix, _, _ = textwrap.dedent(code).lstrip("\n").partition(CURSOR)
-    above, written = prefix[: prefix.rfind("\n") + 1], prefix[prefix.rfind("\n") + 1 :]
-    files = {name.replace("__", "/").replace("_", "."): textwrap.dedent(other) for name, other in others.items()}
-    graph = CodeGraph.build(parse_file(*file) for file in files.items())
-    texts = {name: source.encode() for name, source in files.items()}
-    source = GraphSuggestions(graph, path, above, language_of(path), parse_file(path, above), texts)
+    facts, written = facts_at(path, code, others=others)
+    source = GraphSuggestions(facts)
     found = {each.text: each.weight for each in source.suggestions(written) if each.source == "member"}
     assert not found or sum(found.values()) == pytest.approx(1.0)
     return found

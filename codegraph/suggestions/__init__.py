@@ -5,7 +5,8 @@
 
 from __future__ import annotations
 
+from .cursor_facts import CursorFacts
 from .source import GraphSuggestions
 from .values import SOURCES, Role, Suggested
 
-__all__ = ["SOURCES", "GraphSuggestions", "Role", "Suggested"]
+__all__ = ["SOURCES", "CursorFacts", "GraphSuggestions", "Role", "Suggested"]

@@ -6,11 +6,8 @@ source has anything to say.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 
-from ...languages import Language
-from ..file_graph import FileGraph
-from ..graph import CodeGraph
 from ..symbol_table import FUNCTION_KINDS
 from .arguments import arguments
 from .assigned import assigned
@@ -26,20 +23,10 @@ _SOURCES: tuple[Callable[[CursorFacts, str], Sequence[Suggested]], ...] = (membe
 
 
 class GraphSuggestions:
-    """What the graph suggests after the lines `above` a cursor. See `CursorFacts` for the arguments."""
+    """What the graph suggests at a cursor."""
 
-    def __init__(
-        self,
-        graph: CodeGraph,
-        path: str,
-        above: str,
-        language: Language,
-        file: FileGraph,
-        texts: Mapping[str, bytes],
-        *,
-        sees_below: bool = True,
-    ) -> None:
-        self._facts = CursorFacts(graph, path, above, language, file, texts, sees_below=sees_below)
+    def __init__(self, facts: CursorFacts) -> None:
+        self._facts = facts
         self._found: dict[str, tuple[Suggested, ...]] = {}
 
     def suggestions(self, written: str) -> Sequence[Suggested]:

@@ -132,9 +132,13 @@ class SearchContext:
     def text(self, token: int) -> str:
         return self.vocabulary.text(token)
 
+    def written(self, partial: PartialLine) -> str:
+        """The text from the line break before the cursor to the next token."""
+        return self.before + "".join(map(self.text, partial.line))
+
     def open_in(self, partial: PartialLine) -> OpenSigns:
         """The brackets and the quote that are open after the line so far."""
-        text = self.before + "".join(map(self.text, partial.line))
+        text = self.written(partial)
         if text not in self.opened:
             self.opened[text] = open_signs(text, self.source.open_brackets if self.source is not None else "")
         return self.opened[text]
@@ -238,7 +242,7 @@ def _with_suggestions(search: SearchContext, partial: PartialLine) -> PartialLin
     """`partial` with what the code graph suggests after it, beside the suggestions that it follows already."""
     if search.source is None:
         return partial
-    written = search.before + "".join(map(search.vocabulary.text, partial.line))
+    written = search.written(partial)
     if not written.startswith("\n"):  # the line break before the line is no token of the line
         return partial
     found = search.suggested_after(written[1:])
@@ -563,7 +567,7 @@ def _describe_roles(
 
 def _line_so_far(search: SearchContext, partial: PartialLine) -> str | None:
     """The last line up to the next token; None before its line break and indentation."""
-    text = search.before + "".join(map(search.vocabulary.text, partial.line))
+    text = search.written(partial)
     return text.rpartition("\n")[2] if "\n" in text else None
 
 
@@ -625,8 +629,8 @@ def _describe_position(rows: Floats, search: SearchContext, partial: PartialLine
     rows[:, _COLUMN["most equal tokens in a kind match"]] = min(most, MAX_ORDER) / 16.0
     rows[:, _COLUMN["number of exact matches"]] = math.log1p(n_equal) / 5.0
     rows[:, _COLUMN["characters of the word"]] = min(len(partial.unfinished.strip()), 8) / 4.0
-    for each in partial.suggestions:
-        is_argument, is_member = SUGGESTION_SOURCES[each.source].startswith("argument"), each.source == _MEMBER
+    for source in {each.source for each in partial.suggestions}:
+        is_argument, is_member = SUGGESTION_SOURCES[source].startswith("argument"), source == _MEMBER
         rows[:, _COLUMN[SUGGESTING[0 if is_argument else 1 if is_member else 2]]] = 1.0
     rows[-1, _COLUMN["any other token"]] = 1.0
 

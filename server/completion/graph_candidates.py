@@ -10,7 +10,7 @@ from functools import cached_property, lru_cache
 
 from ...codegraph import FileGraph
 from ...codegraph.prefix import parse_prefix
-from ...codegraph.suggestions import GraphSuggestions
+from ...codegraph.suggestions import CursorFacts, GraphSuggestions
 from ...languages import Language
 from ...llm.protocol import NameRole, ScopeKind, Suggestion
 from ...retrieval import RepositoryIndex
@@ -66,7 +66,8 @@ def _suggestions_below(
     The indexed version of the file counts only where the file goes on below the cursor.
     """
     file = graph_above(path, above, language, index.graph.files.get(path), index.texts.get(path, b""))
-    return GraphSuggestions(index.graph, path, above, language, file, index.texts, sees_below=sees_below)
+    facts = CursorFacts(index.graph, path, above, language, file, index.texts, sees_below=sees_below)
+    return GraphSuggestions(facts)
 
 
 @lru_cache(maxsize=16)
