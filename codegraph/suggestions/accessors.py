@@ -59,15 +59,7 @@ def _body_of_property(place: Place) -> Weighted:
         return []
     fields = declared_fields(place.facts, place.facts.path, owner.qualified_name)
     name = next((name for name in (f"_{function.name}", f"__{function.name}") if name in fields), "")
-    return _rest(place, f"return self.{name}\n", 0.7) if name else []
-
-
-def _rest(place: Place, text: str, weight: float) -> Weighted:
-    beginning = place.line.strip()
-    if not text.startswith(beginning):
-        return []
-    rest = text[len(beginning) :]
-    return [(rest.lstrip(" ") if place.line[-1:].isspace() else rest, weight)]
+    return place.rest_of(f"return self.{name}\n", 0.7) if name else []
 
 
 def _body_of_accessor(place: Place) -> Weighted:
@@ -79,10 +71,10 @@ def _body_of_accessor(place: Place) -> Weighted:
     if name not in declared_fields(place.facts, place.facts.path, owner.qualified_name):
         return []
     if match[1] == "set":
-        return _rest(place, f"this.{name} = {name};\n", 0.6)
+        return place.rest_of(f"this.{name} = {name};\n", 0.6)
     text = "".join(place.facts.lines[-200:])
     is_dotted = text.count("return this.") * 2 > text.count("return ")
-    return _rest(place, f"return this.{name};\n" if is_dotted else f"return {name};\n", 0.6)
+    return place.rest_of(f"return this.{name};\n" if is_dotted else f"return {name};\n", 0.6)
 
 
 def _next_getter(place: Place) -> Weighted:
@@ -117,4 +109,4 @@ def _next_getter(place: Place) -> Weighted:
     found = [
         (text, 2.0 if not rank else 1.0) for rank, text in enumerate(list(texts)[:8]) if text.startswith(beginning)
     ]
-    return [pair for text, weight in shared(0.3, found) for pair in _rest(place, text, weight)]
+    return [pair for text, weight in shared(0.3, found) for pair in place.rest_of(text, weight)]

@@ -53,7 +53,6 @@ def _next_cases(place: Place) -> Weighted:
     seen: list[tuple[str, str, str]] = []  # owner, name, what follows
     header = ""
     indent = len(place.indent)
-    beginning = place.line.strip()
     for line in place.block_above(indent):
         match = _CASE.fullmatch(line)
         if indent_of(line) < indent or _SWITCH.fullmatch(line):
@@ -67,7 +66,7 @@ def _next_cases(place: Place) -> Weighted:
     if place.language in _ARROWS and place.continues_block:
         return []
     if not seen:
-        return _first_cases(place, switch[1], beginning) if word or not beginning else []
+        return _first_cases(place, switch[1]) if word or not place.line.strip() else []
     owner, last, rest = seen[0]
     members = _members(place, owner, last, switch[1])
     named = {name for _, name, _ in seen}
@@ -76,13 +75,10 @@ def _next_cases(place: Place) -> Weighted:
     after = members.index(last) + 1
     left = [name for name in (*members[after:], *members[:after]) if name not in named]
     end = _ending(rest)
-    found = []
+    found: Weighted = []
     for rank, name in enumerate(left[:12]):
-        text = f"{'case ' if word else ''}{owner}{name}{end if rank < 1 or end else ''}"
-        if text.startswith(beginning):
-            cut = text[len(beginning) :]
-            cut = cut.lstrip(" ") if place.line[-1:].isspace() else cut
-            found.append((cut, NEXT if rank == 0 else OTHER / (len(left) - 1)))
+        text = f"{'case ' if word else ''}{owner}{name}{end}"
+        found += place.rest_of(text, NEXT if rank == 0 else OTHER / (len(left) - 1))
     return found
 
 
@@ -96,7 +92,7 @@ def _ending(rest: str) -> str:
     return f"{sign}\n" if is_last else sign
 
 
-def _first_cases(place: Place, subject: str, beginning: str) -> Weighted:
+def _first_cases(place: Place, subject: str) -> Weighted:
     value = place.facts.value(subject, place.line)
     if value is None or value.kind != INSTANCE_VALUE:
         return []
@@ -106,10 +102,7 @@ def _first_cases(place: Place, subject: str, beginning: str) -> Weighted:
     owner = value.name.rpartition(".")[2]
     word = {"rust": f"{owner}::", "kotlin": f"{owner}.", "swift": "case .", "java": "case ", "cpp": f"case {owner}::"}
     text = word.get(place.language, f"case {owner}.") + members[0]
-    if not text.startswith(beginning):
-        return []
-    cut = text[len(beginning) :]
-    return [(cut.lstrip(" ") if place.line[-1:].isspace() else cut, 0.4)]
+    return place.rest_of(text, 0.4)
 
 
 def _members(place: Place, owner: str, name: str, subject: str) -> Sequence[str]:

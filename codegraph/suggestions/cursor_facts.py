@@ -67,14 +67,7 @@ class CursorFacts:
         self.line = above.count("\n")
         self.resolver = TypedResolver(self.graph)
         self._symbols = self.graph.symbols(path)
-        self._roles: dict[tuple[str, str], Role] = {}
-        self._values: dict[tuple[str, str], Value | None] = {}
-        self._remembered: dict[tuple[str, ...], object] = {}
-        # By scope; facts are only added, so several threads may read them.
-        self._scopes_by_indent: dict[int, tuple[Definition, ...]] = {}
-        self._locals: dict[str, dict[str, tuple[BoundName, int]]] = {}
-        self._unused: dict[str, frozenset[str]] = {}
-        self._parameters: dict[str, tuple[str, ...]] = {}
+        self._remembered: dict[tuple[str, ...], object] = {}  # only added to, so several threads may read it
 
     def remembered(self, *key: str, find: Callable[[], T]) -> T:
         """What `find` found for a key when it was called first: the name of a search, and what it depends on here."""
@@ -168,14 +161,15 @@ class CursorFacts:
         return self._scopes_at(indent_of(written))
 
     def _scopes_at(self, indent: int) -> tuple[Definition, ...]:
-        if indent not in self._scopes_by_indent:
-            found = [self.symbols.definitions[scope] for scope in self._scopes if scope != MODULE_SCOPE]
-            self._scopes_by_indent[indent] = tuple(
-                each
-                for each in found
-                if (indent_of(self._line(each.header_line)) < indent if indent >= 0 else not self._is_closed(each))
-            )
-        return self._scopes_by_indent[indent]
+        return self.remembered("scopes", str(indent), find=lambda: self._find_scopes(indent))
+
+    def _find_scopes(self, indent: int) -> tuple[Definition, ...]:
+        found = (self.symbols.definitions[scope] for scope in self._scopes if scope != MODULE_SCOPE)
+        return tuple(
+            each
+            for each in found
+            if (indent_of(self._line(each.header_line)) < indent if indent >= 0 else not self._is_closed(each))
+        )
 
     def _is_closed(self, definition: Definition) -> bool:
         """Whether a brace above the cursor ends a definition that no bracket is open in."""
@@ -214,9 +208,10 @@ class CursorFacts:
         if not dotted or dotted.startswith("?"):
             return None
         within = self.within(written)
-        if (dotted, within) not in self._values:
-            self._values[dotted, within] = self.resolver.read(self.path, within, parse_dotted(dotted), self.line)
-        return self._values[dotted, within]
+        return self.remembered("value", dotted, within, find=lambda: self._read(dotted, within))
+
+    def _read(self, dotted: str, within: str) -> Value | None:
+        return self.resolver.read(self.path, within, parse_dotted(dotted), self.line)
 
     def locals(self, written: str) -> dict[str, tuple[BoundName, int]]:
         """The names that the functions around the cursor bind above it, and their last lines; latest last.
@@ -226,9 +221,7 @@ class CursorFacts:
         return self._locals_of(self.within(written))
 
     def _locals_of(self, within: str) -> dict[str, tuple[BoundName, int]]:
-        if within not in self._locals:
-            self._locals[within] = self._find_locals(within)
-        return self._locals[within]
+        return self.remembered("locals", within, find=lambda: self._find_locals(within))
 
     def _find_locals(self, within: str) -> dict[str, tuple[BoundName, int]]:
         found: dict[str, tuple[BoundName, int]] = {}
@@ -245,9 +238,7 @@ class CursorFacts:
         return found
 
     def _unused_in(self, within: str) -> frozenset[str]:
-        if within not in self._unused:
-            self._unused[within] = self._find_unused(within)
-        return self._unused[within]
+        return self.remembered("unused", within, find=lambda: self._find_unused(within))
 
     def _find_unused(self, within: str) -> frozenset[str]:
         """Local names that the lines below their binding do not mention."""
@@ -269,10 +260,7 @@ class CursorFacts:
         return self._parameters_of(function) if function is not None else ()
 
     def _parameters_of(self, function: Definition) -> tuple[str, ...]:
-        name = function.qualified_name
-        if name not in self._parameters:
-            self._parameters[name] = self._find_parameters(function)
-        return self._parameters[name]
+        return self.remembered("parameters", function.qualified_name, find=lambda: self._find_parameters(function))
 
     def _find_parameters(self, function: Definition) -> tuple[str, ...]:
         own = set(self.language.own_object.split())
@@ -344,10 +332,7 @@ class CursorFacts:
     def role_of(self, name: str, written: str | None) -> Role:
         """What a plain name means at the cursor."""
         within = self.within(written)
-        key = name, within
-        if key not in self._roles:
-            self._roles[key] = self._role_of(name, within, written)
-        return self._roles[key]
+        return self.remembered("role", name, within, find=lambda: self._role_of(name, within, written))
 
     def _role_of(self, name: str, within: str, written: str | None) -> Role:
         language = self.language

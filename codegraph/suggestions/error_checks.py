@@ -65,8 +65,8 @@ def _after_bindings(place: Place, name: str) -> list[str]:
 
 def _bound_error(place: Place, above: str) -> str:
     """The error that the statement that ends above has bound."""
-    indent = f"{place.indent}"
-    if _CLOSED.fullmatch(above) and len(above) - len(above.lstrip()) == len(indent):
+    indent = place.indent
+    if _CLOSED.fullmatch(above) and indent_of(above) == len(indent):
         for line in reversed(place.above[-MAX_LINES_OF_CALL:-1]):
             if line.startswith(indent) and line[len(indent) : len(indent) + 1] not in ("\t", "", ")", "}"):
                 above = line + ")"
@@ -97,7 +97,7 @@ def results_around(place: Place) -> list[str] | None:
     """The types of the results of the innermost function around, None when it is not found."""
     inside = len(place.indent)
     for line in reversed(place.above):
-        indent = len(line) - len(line.lstrip())
+        indent = indent_of(line)
         if indent >= inside or not line.strip():
             continue
         inside = indent
@@ -118,7 +118,7 @@ def _results_of(header: str) -> str | None:
     if at >= 0 and not header.rstrip().endswith("{"):
         return None
     rest = (text[at + 4 :] if at >= 0 else text).lstrip()
-    if at >= 0 and at == len(text) - len(text.lstrip()) and rest.startswith("("):
+    if at >= 0 and at == indent_of(text) and rest.startswith("("):
         rest = _behind_brackets(rest).lstrip()  # the receiver
     rest = rest.removeprefix(")") if at < 0 else _behind_brackets(rest[rest.find("(") :]) if "(" in rest else ""
     rest = rest.strip()

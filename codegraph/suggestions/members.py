@@ -68,5 +68,9 @@ def _members_of(facts: CursorFacts, value: Value, receiver: str) -> Mapping[str,
 def _uses(facts: CursorFacts, receiver: str) -> Counter[str]:
     """How often the lines above use each member of the receiver, by its last name."""
     last = receiver.rpartition(".")[2].rstrip("()[]")
-    text = "\n".join(facts.lines[-NEAR_LINES:])
-    return Counter(re.findall(rf"\b{re.escape(last)}(?:\(\))?(?:\.|->|::)(\w+)", text))
+
+    def find() -> Counter[str]:
+        text = "\n".join(facts.lines[-NEAR_LINES:])
+        return Counter(re.findall(rf"\b{re.escape(last)}(?:\(\))?(?:\.|->|::)(\w+)", text))
+
+    return facts.remembered("uses", last, find=find)

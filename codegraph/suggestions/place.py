@@ -40,7 +40,7 @@ class Place:
     @cached_property
     def indent(self) -> str:
         """The indentation of the line."""
-        return self.line[: len(self.line) - len(self.line.lstrip())]
+        return self.line[: indent_of(self.line)]
 
     @cached_property
     def above(self) -> Sequence[str]:
@@ -116,7 +116,7 @@ class Place:
         if self.continues:
             return False
         lines = self.body_above(definition)
-        outer = len(lines[0]) - len(lines[0].lstrip()) if lines else 0
+        outer = indent_of(lines[0]) if lines else 0
         if len(self.indent) <= outer:
             return False
         text = "\n".join(lines)
@@ -134,6 +134,14 @@ class Place:
                 yield line
             if width < indent:
                 return
+
+    def rest_of(self, text: str, weight: float) -> Weighted:
+        """What is left of `text` behind the part that the line has already; nothing where the line begins otherwise."""
+        beginning = self.line.strip()
+        if not text.startswith(beginning):
+            return []
+        rest = text[len(beginning) :]
+        return [(rest.lstrip(" ") if self.line[-1:].isspace() else rest, weight)]
 
     def gap(self, text: str) -> str:
         """`text` behind the line: with a space before it where the line ends in a word."""
@@ -236,10 +244,6 @@ def declared_fields(facts: CursorFacts, path: str, name: str) -> dict[str, str]:
             entry = entries[0]
             found[field] = entry.value if entry.how == "annotation" else ""
     return found
-
-
-def public_words(names: Iterator[str]) -> list[str]:
-    return [name for name in names if not name.startswith("_")]
 
 
 _SIGN = re.compile(r"\"[^\"\n]*\"|'[^'\n]?'|'[\w -]+'|=>|->|::|=|[(){}\[\];:\n]")

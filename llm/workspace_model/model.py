@@ -212,13 +212,13 @@ class WorkspaceModel(CodeModel):
         """The most likely lines, until cancelled, below the threshold, or without candidates.
 
         The last one is the beginning of a line, up to where it gets too unlikely. A line after the first begins with
-        its line break and indentation.
+        its line break and indentation. The first has the support of the text.
         """
         search = self._search_context(request, cursor, cancel)
         first = PartialLine(search.names.open_file.context, cursor.unfinished)
         first = with_matches(search, first)
         start: PartialLine | None = first
-        support = support_of(first)
+        support: MatchSupport | None = support_of(first)
         n_left = request.max_new_tokens
         while start is not None and n_left > 0:
             # A copy is fast to find, and prunes the search for adapted lines.
@@ -229,8 +229,10 @@ class WorkspaceModel(CodeModel):
             line = copied if adapted is None or (copied and not adapted.is_whole) else adapted
             if line is None:
                 return
-            support = support._replace(is_copied=line is copied, suggested=_suggested(search, line, cursor))
+            if support is not None:
+                support = support._replace(is_copied=line is copied, suggested=_suggested(search, line, cursor))
             yield line._replace(support=support)
+            support = None
             start, n_left = line.following, n_left - len(line.tokens)
             search = replace(search, before=search.before + line.text)
 
