@@ -30,6 +30,7 @@ from .nearby_names import NearbyNames, is_name, parts_of, renamed_part
 from .ngram_index import BOUNDARY, MAX_ORDER, Vocabulary
 from .open_signs import CLOSERS, OPENERS, OpenSigns, open_signs
 from .suggestions import SOURCE_NUMBERS, ActiveSuggestion, continued, suggestions_after
+from .token_model import N_CONTEXT, TokenContext, TokenModel
 from .tokens import LINE_BREAK, N_KINDS
 from .word_index import RepositoryWords
 
@@ -45,6 +46,8 @@ FEATURES = (
     "name part renamed",  # as kind match, with the part of a name changed that differs in another name
     "token kind",  # of the kind matches whose next token is of this kind
     "after the last token",  # of the positions in the open file after the same token
+    "token model",  # of the candidates, by the token model
+    "token model, unlikely",  # a quarter of the logarithm of the same share, which tells unlikely ones apart
     # What the code graph suggests, by source, and of suggestions that the line has followed for some tokens.
     *(SUGGESTED := tuple(f"suggested {source}" for source in SUGGESTION_SOURCES)),
     "suggested further",
@@ -88,6 +91,7 @@ FEATURES = (
     "most equal tokens in a kind match",
     "number of exact matches",
     "characters of the word",  # that are typed
+    "best share of the token model",
     *(SUGGESTING := ("has suggested arguments", "has suggested members", "has other suggestions")),
     "any other token",  # 1 in the last row only, which represents all tokens that are no candidates
 )
@@ -105,6 +109,7 @@ SMALLEST_SHARE = 1e-3
 ENOUGH_MATCH_LENGTH = 6.0  # exact matches of this length are extended without a new search
 ENOUGH_KIND_MATCHES = 32  # and so are this many kind matches
 N_WORDS = 40  # words that continue an unfinished one, of this file and of others
+N_LIKELY_WORDS = 12  # of the token model
 _N_RENAMED = 8  # matches in which parts of names are compared
 _LEAST_SPACING = 0.1  # share of matches from which on names are offered with a space before them, or without
 _ROLE_COLUMN = {role: _COLUMN[f"name: {role}"] for role in get_args(NameRole) if role}
@@ -128,6 +133,10 @@ class SearchContext:
     words: RepositoryWords | None = None
     suggested: dict[str, list[ActiveSuggestion]] = field(default_factory=dict)  # after each text, as far as asked
     opened: dict[str, OpenSigns] = field(default_factory=dict)
+    token_model: TokenModel | None = None
+    language: str = ""
+    earlier: tuple[int, ...] = ()  # tokens of the lines that the request has already written
+    _contexts: dict[tuple[int, ...], TokenContext] = field(default_factory=dict)
 
     def text(self, token: int) -> str:
         return self.vocabulary.text(token)
@@ -142,6 +151,26 @@ class SearchContext:
         if text not in self.opened:
             self.opened[text] = open_signs(text, self.source.open_brackets if self.source is not None else "")
         return self.opened[text]
+
+    def token_context(self, model: TokenModel, line: tuple[int, ...]) -> TokenContext:
+        """The context of the token model after the tokens of a line."""
+        key = (*self.earlier, *line)
+        found = self._contexts.get(key)
+        if found is None:
+            if key:
+                before = key[:-1] if key[:-1] in self._contexts else ()
+                start = self._contexts.get(before) or self._context_above(model)
+                found = model.extended(start, [*map(self.text, key[len(before) :])])
+            else:
+                found = self._context_above(model)
+            self._contexts[key] = found
+        return found
+
+    def _context_above(self, model: TokenModel) -> TokenContext:
+        if () not in self._contexts:
+            above = self.names.open_file.above[-N_CONTEXT:].tolist()
+            self._contexts[()] = model.context([*map(self.text, above)], self.language)
+        return self._contexts[()]
 
     def suggested_after(self, written: str) -> list[ActiveSuggestion]:
         """What the code graph suggests after a part of the line."""
@@ -302,6 +331,7 @@ def candidate_features(search: SearchContext, partial: PartialLine) -> tuple[NDA
         table.add_candidates(nearby_names)
     if partial.unfinished:
         _add_words(table, search, partial.unfinished)
+    _add_likely_words(table, search, partial)
     if not any(map(len, table.tokens)):
         return None
     tokens, rows = table.rows()
@@ -319,6 +349,7 @@ def candidate_features(search: SearchContext, partial: PartialLine) -> tuple[NDA
     if search.words is not None:
         rows[:-1, _COLUMN["occurrences in other files"]] = np.log1p(search.words.counts(bare)) / 5.0
     _describe_position(rows, search, partial)
+    _describe_by_token_model(rows, tokens, search, partial)
     return tokens, rows
 
 
@@ -383,6 +414,15 @@ def _add_words(table: _FeatureTable, search: SearchContext, unfinished: str) -> 
     found = search.words.beginning_with(word, N_WORDS, search.names.last_seen)
     spaced = search.vocabulary.spaced
     table.add_candidates([spaced(each) for each in found] if unfinished[0] == " " else found)
+
+
+def _add_likely_words(table: _FeatureTable, search: SearchContext, partial: PartialLine) -> None:
+    """The known words that the token model expects."""
+    model, unfinished = search.token_model, partial.unfinished
+    if model is None or unfinished[:1] == "\n":
+        return
+    context = search.token_context(model, partial.line)
+    table.add_candidates([*map(search.vocabulary.number, model.likely_words(context, N_LIKELY_WORDS, unfinished))])
 
 
 def _add_suggestions(table: _FeatureTable, search: SearchContext, partial: PartialLine) -> None:
@@ -633,6 +673,22 @@ def _describe_position(rows: Floats, search: SearchContext, partial: PartialLine
         is_argument, is_member = SUGGESTION_SOURCES[source].startswith("argument"), source == _MEMBER
         rows[:, _COLUMN[SUGGESTING[0 if is_argument else 1 if is_member else 2]]] = 1.0
     rows[-1, _COLUMN["any other token"]] = 1.0
+
+
+def _describe_by_token_model(
+    rows: Floats, tokens: NDArray[np.int64], search: SearchContext, partial: PartialLine
+) -> None:
+    model = search.token_model
+    if model is None or not len(tokens):
+        return
+    context = search.token_context(model, partial.line)
+    logits = model.scores(context, [*map(search.text, tokens.tolist())]).astype(np.float64)
+    logits -= logits.max()
+    logits -= math.log(np.exp(logits).sum())
+    shares = np.exp(logits)
+    rows[:-1, _COLUMN["token model"]] = np.log1p(shares / SMALLEST_SHARE)
+    rows[:-1, _COLUMN["token model, unlikely"]] = np.maximum(logits, -16.0) / 4.0
+    rows[:, _COLUMN["best share of the token model"]] = shares.max()
 
 
 def begins_line(search: SearchContext, partial: PartialLine) -> bool:

@@ -52,6 +52,7 @@ from .ngram_index import BOUNDARY, MAX_ORDER, Segment, SortedPositions, Vocabula
 from .origins import MAX_TOKENS, Origins, find_origins
 from .scorer import fitted_scorer
 from .suggestions import suggested_parts, suggested_ranges
+from .token_model import fitted_token_model
 from .tokens import LINE_BREAK, DocumentTokens, split_tokens, tokenise_document
 from .word_index import RepositoryWords, WordIndex
 
@@ -234,7 +235,7 @@ class WorkspaceModel(CodeModel):
             yield line._replace(support=support)
             support = None
             start, n_left = line.following, n_left - len(line.tokens)
-            search = replace(search, before=search.before + line.text)
+            search = replace(search, before=search.before + line.text, earlier=(*search.earlier, *line.tokens))
 
     def _search_context(self, request: CompletionRequest, cursor: _CursorText, cancel: Cancel) -> SearchContext:
         open_file = OpenFile.of(cursor.before, cursor.after, self._vocabulary)
@@ -254,6 +255,8 @@ class WorkspaceModel(CodeModel):
             request.candidate_source,
             before,
             RepositoryWords(self._words, self._segments, path),
+            token_model=fitted_token_model(),
+            language=request.language,
         )
 
     def features_along(self, request: CompletionRequest, line: str) -> Iterator[tuple[Floats, list[int]]]:

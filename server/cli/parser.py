@@ -20,6 +20,7 @@ BENCHMARKS = {
     "completion": ("completion", "quality and speed of completions"),
     "typed": ("typed", "what completions save while real commits are typed"),
     "scorer": ("scorer", "fit of the workspace model's candidate scorer"),
+    "token-model": ("token_model", "fit of the workspace model's token model"),
     "latency": ("latency", "latency of the server while typing"),
     "retrieval": ("repoeval", "quality of retrieval"),
     "engine": ("engine", "speed of the index"),
