@@ -198,16 +198,20 @@ def unpack(archive: Archive, work: Path, tree: Path, suffixes: tuple[str, ...]) 
     """
     if tree.is_dir():
         return tree
-    source = download(archive, work / "downloads")
+    unpack_file(download(archive, work / "downloads"), tree, suffixes, is_wheel=archive.is_wheel)
+    return tree
+
+
+def unpack_file(source: Path, tree: Path, suffixes: tuple[str, ...], *, is_wheel: bool) -> None:
+    """Write the files of these suffixes of a wheel or a source archive to `tree`, which must not exist."""
     # Unpacked to another name and renamed, so an interrupted run leaves no incomplete tree.
     half = tree.with_name(tree.name + ".part")
     shutil.rmtree(half, ignore_errors=True)
-    for path, content in _files(source, archive.is_wheel, suffixes):
+    for path, content in _files(source, is_wheel, suffixes):
         target = half / path
         target.parent.mkdir(parents=True, exist_ok=True)
         target.write_bytes(content)
     half.rename(tree)
-    return tree
 
 
 def link_files(source: Path, target: Path) -> None:

@@ -2,6 +2,7 @@
 
 Owns the command. Lines are drawn in `lines`, features come from `samples`, the loss is in `fit`.
 
+    weft bench scorer --pinned                              fits on the pinned trees, which are fetched
     weft bench scorer --fit TREE... --held-out TREE...
     weft bench scorer --fit TREE... --held-out TREE... --without member roles
     weft bench scorer --held-out TREE... --weights FILE...      measures these weights
@@ -25,6 +26,7 @@ from typing import TYPE_CHECKING
 from ...errors import UserError
 from ...llm.workspace_model.scorer import WEIGHTS_FILE, CandidateScorer
 from ..command import Report, command_parser, run_command, say
+from ..fit_trees import SCORER, SCORER_HELD_OUT, pinned_trees
 from .groups import GROUPS
 from .samples import TreeSample, sample_trees
 
@@ -36,6 +38,7 @@ N_LINES = 300
 
 def main(arguments: Sequence[str] | None = None) -> int:
     parser = command_parser("weft bench scorer", __doc__, "work", "machine", "write-results")
+    parser.add_argument("--pinned", action="store_true", help="the pinned trees instead of named ones")
     parser.add_argument("--fit", type=Path, nargs="+", default=[], metavar="TREE", help="folders to fit on")
     parser.add_argument("--held-out", type=Path, nargs="+", default=[], metavar="TREE", help="folders to measure on")
     parser.add_argument("--lines", type=int, default=N_LINES, metavar="N", help=f"of each tree ({N_LINES})")
@@ -67,6 +70,9 @@ def _measure(options: argparse.Namespace) -> Report:
     from .figures import added_table, figures_table, plain
     from .fit import FitOptions, fit
 
+    if options.pinned:
+        options.fit = pinned_trees(SCORER, options.work)
+        options.held_out = pinned_trees(SCORER_HELD_OUT, options.work)
     held_out, fitted_on = _checked(options.held_out), _without(_checked(options.fit), options.held_out)
     if not fitted_on and (options.without or not held_out):
         raise UserError("There are no trees to fit on. Name folders of code with --fit.")

@@ -2,6 +2,7 @@
 
 Owns the command. Files are read in `corpus`, the network and its loss are in `fit`.
 
+    weft bench token-model --pinned                        fits on the pinned trees, which are fetched
     weft bench token-model --fit TREE... --held-out TREE...
     weft bench token-model --held-out TREE...                 measures the shipped weights
 
@@ -22,6 +23,7 @@ import numpy as np
 from ...errors import UserError
 from ...llm.workspace_model.token_model import WEIGHTS_FILE, TokenEncoder, fitted_token_model, packed
 from ..command import Report, command_parser, run_command, say
+from ..fit_trees import SCORER_HELD_OUT, TOKEN_MODEL, pinned_trees
 from ..tables import markdown
 
 N_WORDS = 4_086
@@ -29,9 +31,10 @@ MOST_TOKENS = 430_000
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    parser = command_parser("weft bench token-model", __doc__, "machine", "write-results")
+    parser = command_parser("weft bench token-model", __doc__, "work", "machine", "write-results")
+    parser.add_argument("--pinned", action="store_true", help="the pinned trees instead of named ones")
     parser.add_argument("--fit", type=Path, nargs="+", default=[], metavar="TREE", help="folders to fit on")
-    parser.add_argument("--held-out", type=Path, nargs="+", required=True, metavar="TREE", help="folders to measure on")
+    parser.add_argument("--held-out", type=Path, nargs="+", default=[], metavar="TREE", help="folders to measure on")
     parser.add_argument("--tokens", type=float, default=18e6, metavar="N", help="tokens to learn from (18e6)")
     parser.add_argument("--rate", type=float, default=4e-3, metavar="RATE", help="of learning (0.004)")
     parser.add_argument("--words", type=int, default=N_WORDS, metavar="N", help=f"known words ({N_WORDS})")
@@ -45,6 +48,11 @@ def _measure(options: argparse.Namespace) -> Report:
     from .corpus import encode_files, known_words, read_files
     from .fit import Network, figures, fit
 
+    if options.pinned:
+        options.fit = pinned_trees(TOKEN_MODEL, options.work)
+        options.held_out = pinned_trees(SCORER_HELD_OUT, options.work)
+    if not options.held_out:
+        raise UserError("There are no trees to measure on. Name folders of code with --held-out, or use --pinned.")
     for tree in [*options.fit, *options.held_out]:
         if not tree.is_dir():
             raise UserError(f"{tree} is no folder. Name folders of code.")
