@@ -20,7 +20,7 @@ def test_each_use_has_its_lists():
     assert PACKAGES.keys() == COMMITS.keys() == set(USES)
 
 
-@pytest.mark.parametrize("first, second", combinations(USES, 2))
+@pytest.mark.parametrize("first, second", [*combinations(USES, 2)])
 def test_no_tree_has_two_uses(first, second):
     assert not names_of(first) & names_of(second)
 
