@@ -33,6 +33,10 @@ class GraphCandidates:
         sees_below = bool(self._cursor.suffix.partition("\n")[2].strip())
         return _suggestions_below(self._snapshot.index, path, above, self._language, sees_below)
 
+    @property
+    def key(self) -> object:
+        return self._suggested
+
     @cached_property
     def open_brackets(self) -> str:
         return self._suggested.open_brackets
