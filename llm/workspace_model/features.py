@@ -252,7 +252,7 @@ class _FeatureTable:
         for column, shares in zip(self.columns, self.shares, strict=True):
             end = begin + len(shares)
             if column >= 0:
-                found = np.bincount(which[begin:end], shares, len(tokens))
+                found: Floats = np.bincount(which[begin:end], shares, len(tokens)).astype(np.float64, copy=False)
                 by_column[column] = by_column[column] + found if column in by_column else found
             begin = end
         rows = np.zeros((len(tokens) + 1, len(FEATURES)))

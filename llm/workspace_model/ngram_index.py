@@ -248,7 +248,8 @@ def match_lengths(
 def first_true(rows: NDArray[np.bool_]) -> NDArray[np.int64]:
     """The column of the first True of each row; the number of columns where there is none."""
     first = rows.argmax(axis=1)
-    return np.where(rows[np.arange(len(rows)), first], first, rows.shape[1])
+    found: NDArray[np.int64] = np.where(rows[np.arange(len(rows)), first], first, rows.shape[1])
+    return found
 
 
 def tokens_before(tokens: NDArray[np.int32], positions: NDArray[np.int64]) -> NDArray[np.int32]:
