@@ -61,7 +61,7 @@ class CodeGraph:
 
     __slots__ = (
         *("_by_global_name", "_callers", "_dependencies", "_edges", "_files", "_latest_overlay", "_memo", "_modules"),
-        *("_root_name", "_roots", "_star_imported", "_symbols"),
+        *("_root_name", "_roots", "_star_imported", "_symbols", "__weakref__"),
     )
 
     def __init__(self, root_name: str = "", roots: Collection[str] = ("",)) -> None:

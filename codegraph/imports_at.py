@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from functools import lru_cache
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar, cast
+from weakref import WeakKeyDictionary
 
 from ..languages import Language, language_named
 from ..languages.import_lines import ImportLine, import_line_at
@@ -27,6 +28,14 @@ MAX_IMPORTERS = 400
 """Files with an import of a module that are counted, nearest first."""
 
 _NEARBY_WEIGHT = 3  # of an import in the same directory
+
+T = TypeVar("T")
+
+MAX_FOUND = 4
+"""Searches of all files that are kept for one graph."""
+
+_LAST: WeakKeyDictionary[CodeGraph, dict[tuple[str, ...], tuple[object, ...]]] = WeakKeyDictionary()
+"""By graph: what its last searches of all files found."""
 
 
 class Export(NamedTuple):
@@ -172,18 +181,33 @@ def _declared_exports(
 
 def _imported_names(graph: CodeGraph, path: str, language: Language, typed: str) -> Counter[str]:
     """The global names that begin with a text, with the number of files that import them."""
-    found: Counter[str] = Counter()
-    # An import is `["local","module",level,"name",...]`. A search in packed facts, without decoding.
-    inside = typed.rpartition(".")[0].encode("utf-8", "replace")
     # Capitals tell types from packages only where packages are written with dots.
     goes_on = _goes_on if language.package_sign == "." else lambda typed, name: name.startswith(typed)
-    pattern = re.compile(b'","(' + re.escape(inside) + b'[^"\\\\]*)",0,"([^"*]+)"')
-    family = language_family(language.name)
+    family, inside = language_family(language.name), typed.rpartition(".")[0]
+    found = _found_inside(
+        graph, ("imported", family, inside, path), lambda: _imported_inside(graph, path, family, inside)
+    )
+    return Counter({name: n for name, n in found if goes_on(typed, name)})
+
+
+def _imported_inside(graph: CodeGraph, path: str, family: str, inside: str) -> tuple[tuple[str, int], ...]:
+    """The global names that other files import and that begin with a text, with the number of these files."""
+    found: Counter[str] = Counter()
+    # An import is `["local","module",level,"name",...]`. A search in packed facts, without decoding.
+    pattern = re.compile(b'","(' + re.escape(inside.encode("utf-8", "replace")) + b'[^"\\\\]*)",0,"([^"*]+)"')
     for other, file in graph.files.items():
         if other != path and language_family(file.language) == family:
             names = {b"%b.%b" % each for each in pattern.findall(file._outline)}
-            found.update(name for name in (each.decode("utf-8", "replace") for each in names) if goes_on(typed, name))
-    return found
+            found.update(each.decode("utf-8", "replace") for each in names)
+    return tuple(found.items())
+
+
+def _found_inside(graph: CodeGraph, key: tuple[str, ...], find: Callable[[], tuple[T, ...]]) -> tuple[T, ...]:
+    """What `find` finds in all files, which the next keys of a name ask for again."""
+    last = _LAST.get(graph, {})
+    if key not in last:
+        last = _LAST[graph] = dict([*list(last.items())[1 - MAX_FOUND :], (key, find())])
+    return cast("tuple[T, ...]", last[key])
 
 
 def _goes_on(typed: str, name: str) -> bool:
@@ -193,18 +217,25 @@ def _goes_on(typed: str, name: str) -> bool:
 
 def _global_names(graph: CodeGraph, language: Language, typed: str) -> Iterator[str]:
     """The definitions of the repository whose global names begin with a text, and the members of a type in it."""
-    family = language_family(language.name)
+    family, inside = language_family(language.name), typed.rpartition(".")[0]
+    key = "defined", family, inside
+    for name, around in _found_inside(graph, key, lambda: tuple(_defined_inside(graph, family, inside))):
+        if name.startswith(typed) and typed.startswith(around):
+            yield name
+
+
+def _defined_inside(graph: CodeGraph, family: str, inside: str) -> Iterator[tuple[str, str]]:
+    """The definitions whose global names begin with a text, each with the name of the type around it and its dot."""
     for file in graph.files.values():
         package = f"{file.package}." if file.package else ""
         if language_family(file.language) != family or not package:
             continue
-        if not (package.startswith(typed) or typed.startswith(package)):
+        if not (package.startswith(inside) or inside.startswith(package)):
             continue
         for definition in file.definitions:
             name = package + definition.qualified_name
-            is_outermost = "." not in definition.qualified_name
-            if name.startswith(typed) and (is_outermost or typed.startswith(name[: name.rindex(".") + 1])):
-                yield name
+            if name.startswith(inside):
+                yield name, name[: name.rindex(".") + 1] if "." in definition.qualified_name else ""
 
 
 def _namespaces(graph: CodeGraph, path: str, language: Language, line: ImportLine, text: str) -> list[ModulePath]:

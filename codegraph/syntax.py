@@ -329,16 +329,16 @@ def _is_slow(parser: Parser, source: bytes, slow_s: float) -> bool:
     """Whether both of two attempts are slow: on a busy machine a single one may be."""
     source += b"\n"  # without it Kotlin's grammar never ends on some texts
     for _ in range(SAMPLE_ATTEMPTS):
-        until_s = time.thread_time() + slow_s
+        limit = CpuTimeLimit(slow_s)
 
-        def is_over(offset: int, has_error: bool, until_s: float = until_s) -> bool:
-            return time.thread_time() > until_s
+        def is_over(offset: int, has_error: bool, limit: CpuTimeLimit = limit) -> bool:
+            return limit.is_over
 
         parser.reset()
         # A parse that is stopped raises ValueError. Some texts take Kotlin's grammar minutes, in many steps.
         with suppress(ValueError):
             parser.parse(lambda at, _: source[at:], progress_callback=is_over)
-        if time.thread_time() <= until_s:
+        if not limit.is_over:
             return False
     return True
 

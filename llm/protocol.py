@@ -123,6 +123,11 @@ class CandidateSource(Protocol):
     """What the code around a cursor says about the text there, beside its tokens. Fast: asked for each token."""
 
     @property
+    def key(self) -> object:
+        """Equal for two sources that say the same of every text, as for two keys of one line."""
+        return id(self)
+
+    @property
     def open_brackets(self) -> str:
         """The brackets that are open above the cursor's line, innermost last."""
 

@@ -53,7 +53,7 @@ class RepositoryIndex:
 
     __slots__ = (
         *("_names", "_owners", "_relations", "ends", "graph", "hashes", "lexical", "n_lines", "settings", "starts"),
-        "texts",
+        *("texts", "__weakref__"),
     )
 
     def __init__(

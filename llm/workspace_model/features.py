@@ -27,7 +27,7 @@ from .match_finder import (
     longest_match,
 )
 from .nearby_names import NearbyNames, is_name, parts_of, renamed_part
-from .ngram_index import BOUNDARY, MAX_ORDER, Vocabulary
+from .ngram_index import BOUNDARY, MAX_ORDER, Vocabulary, first_true
 from .open_signs import CLOSERS, OPENERS, OpenSigns, open_signs
 from .suggestions import SOURCE_NUMBERS, ActiveSuggestion, continued, suggestions_after
 from .token_model import N_CONTEXT, TokenContext, TokenModel
@@ -137,6 +137,10 @@ class SearchContext:
     language: str = ""
     earlier: tuple[int, ...] = ()  # tokens of the lines that the request has already written
     _contexts: dict[tuple[int, ...], TokenContext] = field(default_factory=dict)
+    exact_matches: dict[bytes, list[Matches]] = field(default_factory=dict)  # by context
+    kind_matches: dict[bytes, list[Matches]] = field(default_factory=dict)
+    role_columns: dict[str | None, dict[int, int]] = field(default_factory=dict)  # by indentation and name; -1: none
+    found: FoundAlong = field(default_factory=lambda: FoundAlong())
 
     def text(self, token: int) -> str:
         return self.vocabulary.text(token)
@@ -180,6 +184,19 @@ class SearchContext:
         return self.suggested[written]
 
 
+@dataclass(slots=True, eq=False)
+class FoundAlong:
+    """What a search found after the tokens of a line, the unfinished one complete: equal for all keys of a word.
+
+    It is only added to, so several threads may read it.
+    """
+
+    exact_matches: dict[tuple[int, ...], tuple[Matches, ...]] = field(default_factory=dict)
+    copied: dict[tuple[int, ...], tuple[int, float] | None] = field(default_factory=dict)  # next tokens, their shares
+    lines: dict[tuple[int, ...], PartialLine] = field(default_factory=dict)
+    next_tokens: dict[tuple[tuple[int, ...], int, float], list[tuple[int, float, bool]]] = field(default_factory=dict)
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class PartialLine:
     """The tokens of a line so far, and the matches that agree with it."""
@@ -196,17 +213,44 @@ class PartialLine:
         exact_matches = (found.advanced_by(token) for found in self.exact_matches)
         kind_matches = (found.advanced_by_kind(token, kinds) for found in self.kind_matches)
         return PartialLine(
-            np.append(self.context[1:], np.int32(token)),
+            _appended(self.context, token),
             "",
             (*self.line, token),
-            tuple(found for found in exact_matches if len(found.positions)),
-            tuple(found for found in kind_matches if len(found.positions)),
+            tuple(found for found in exact_matches if found is not None),
+            tuple(found for found in kind_matches if found is not None),
             suggestions=continued(self.suggestions, token),
+        )
+
+    def with_found(
+        self,
+        *,
+        exact_matches: tuple[Matches, ...] | None = None,
+        kind_matches: tuple[Matches, ...] | None = None,
+        suggestions: tuple[ActiveSuggestion, ...] | None = None,
+        is_searched: bool = False,
+    ) -> PartialLine:
+        """The same line with other matches or suggestions."""
+        return PartialLine(
+            self.context,
+            self.unfinished,
+            self.line,
+            self.exact_matches if exact_matches is None else exact_matches,
+            self.kind_matches if kind_matches is None else kind_matches,
+            self.is_searched or is_searched,
+            self.suggestions if suggestions is None else suggestions,
         )
 
     def as_line_start(self) -> PartialLine:
         """The state for the next line, which begins with the last token."""
         return replace(self, line=self.line[-1:])
+
+
+def _appended(context: Numbers, token: int) -> Numbers:
+    """The context with one more token at its end, without its first one."""
+    following = np.empty_like(context)
+    following[:-1] = context[1:]
+    following[-1] = token
+    return following
 
 
 @dataclass(slots=True)
@@ -227,27 +271,53 @@ class _FeatureTable:
     def add_candidates(self, tokens: Sequence[int]) -> None:
         self.tokens.append(np.array(tokens, np.int64))
         self.shares.append(np.zeros(len(tokens)))
-        self.columns.append(0)
+        self.columns.append(-1)
 
     def rows(self) -> tuple[NDArray[np.int64], Floats]:
         """The distinct tokens, and a row of logarithms of shares for each; one more row for all other tokens."""
-        tokens, which = np.unique(np.concatenate(self.tokens), return_inverse=True)
-        rows = np.zeros((len(tokens) + 1, len(FEATURES)))
+        tokens, which = distinct(np.concatenate(self.tokens))
+        by_column: dict[int, Floats] = {}
         begin = 0
         for column, shares in zip(self.columns, self.shares, strict=True):
-            rows[:-1, column] += np.bincount(which[begin : begin + len(shares)], shares, len(tokens))
-            begin += len(shares)
-        return tokens, np.log1p(rows / SMALLEST_SHARE)
+            end = begin + len(shares)
+            if column >= 0:
+                found: Floats = np.bincount(which[begin:end], shares, len(tokens)).astype(np.float64, copy=False)
+                by_column[column] = by_column[column] + found if column in by_column else found
+            begin = end
+        rows = np.zeros((len(tokens) + 1, len(FEATURES)))
+        if by_column:
+            rows[:-1, list(by_column)] = np.log1p(np.stack([*by_column.values()], axis=1) / SMALLEST_SHARE)
+        return tokens, rows
+
+
+def distinct(numbers: NDArray[np.integer]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """The different numbers, sorted, and the index of each number among them."""
+    order = np.argsort(numbers, kind="stable")  # faster for parts that are in order
+    ordered = numbers[order]
+    is_first = np.empty(len(ordered), np.bool_)
+    is_first[:1] = True
+    np.not_equal(ordered[1:], ordered[:-1], out=is_first[1:])
+    which = np.empty(len(ordered), np.int64)
+    which[order] = np.cumsum(is_first) - 1
+    return ordered[is_first].astype(np.int64, copy=False), which
 
 
 def with_exact_matches(search: SearchContext, partial: PartialLine) -> PartialLine:
     """`partial` with a new search for exact matches where its own are short."""
     if partial.is_searched or longest_match(partial.exact_matches) >= ENOUGH_MATCH_LENGTH:
         return partial
-    found: Iterable[Matches] = find_exact_matches(search.sources, partial.context)
-    if partial.unfinished:
-        found = (left for each in found if len((left := _matches_of_unfinished(search, each, partial)).positions))
-    return replace(partial, exact_matches=tuple(_with_freshness(search, each, partial) for each in found))
+    known = search.found.exact_matches.get(partial.line) if partial.line else None
+    if known is None:
+        key = partial.context.tobytes()
+        if key not in search.exact_matches:
+            search.exact_matches[key] = find_exact_matches(search.sources, partial.context)
+        found: Iterable[Matches] = search.exact_matches[key]
+        if partial.unfinished:
+            found = (left for each in found if len((left := _matches_of_unfinished(search, each, partial)).positions))
+        known = tuple(_with_freshness(search, each, partial) for each in found)
+        if partial.line:
+            search.found.exact_matches[partial.line] = known
+    return partial.with_found(exact_matches=known)
 
 
 def with_kind_matches(search: SearchContext, partial: PartialLine) -> PartialLine:
@@ -255,9 +325,11 @@ def with_kind_matches(search: SearchContext, partial: PartialLine) -> PartialLin
     if partial.is_searched:
         return partial
     if sum(len(found.positions) for found in partial.kind_matches) >= ENOUGH_KIND_MATCHES:
-        return replace(partial, is_searched=True)
-    found = find_kind_matches(search.sources, partial.context, search.vocabulary.kinds)
-    return replace(partial, kind_matches=tuple(found), is_searched=True)
+        return partial.with_found(is_searched=True)
+    key = partial.context.tobytes()
+    if key not in search.kind_matches:
+        search.kind_matches[key] = find_kind_matches(search.sources, partial.context, search.vocabulary.kinds)
+    return partial.with_found(kind_matches=tuple(search.kind_matches[key]), is_searched=True)
 
 
 def with_matches(search: SearchContext, partial: PartialLine) -> PartialLine:
@@ -265,6 +337,16 @@ def with_matches(search: SearchContext, partial: PartialLine) -> PartialLine:
     if partial.is_searched:
         return partial
     return _with_suggestions(search, with_kind_matches(search, with_exact_matches(search, partial)))
+
+
+def with_next_token(search: SearchContext, partial: PartialLine, token: int) -> PartialLine:
+    """`partial` with one more token, with its matches and suggestions."""
+    line = (*partial.line, token)
+    known = search.found.lines.get(line)
+    if known is None:
+        known = with_matches(search, partial.extended_by(token, search.vocabulary.kinds))
+        search.found.lines[line] = known
+    return known
 
 
 def _with_suggestions(search: SearchContext, partial: PartialLine) -> PartialLine:
@@ -275,7 +357,7 @@ def _with_suggestions(search: SearchContext, partial: PartialLine) -> PartialLin
     if not written.startswith("\n"):  # the line break before the line is no token of the line
         return partial
     found = search.suggested_after(written[1:])
-    return replace(partial, suggestions=(*partial.suggestions, *found)) if found else partial
+    return partial.with_found(suggestions=(*partial.suggestions, *found)) if found else partial
 
 
 def support_of(partial: PartialLine) -> MatchSupport:
@@ -294,10 +376,19 @@ def support_of(partial: PartialLine) -> MatchSupport:
 
 def copied_token(search: SearchContext, partial: PartialLine) -> tuple[int, float] | None:
     """The most frequent next token of the exact matches and its share, reduced for few and short matches."""
+    if partial.unfinished or not partial.line:
+        return _copied_token(search, partial)
+    known = search.found.copied
+    if partial.line not in known:
+        known[partial.line] = _copied_token(search, partial)
+    return known[partial.line]
+
+
+def _copied_token(search: SearchContext, partial: PartialLine) -> tuple[int, float] | None:
     if not partial.exact_matches:
         return None
     tokens, weights, confidence = _exact_match_votes(partial)
-    choices, which = np.unique(tokens, return_inverse=True)
+    choices, which = distinct(tokens)
     votes = np.bincount(which, weights)
     # Ties go to the first in the alphabet: the result does not depend on the order of indexing.
     best = min(
@@ -356,11 +447,11 @@ def candidate_features(search: SearchContext, partial: PartialLine) -> tuple[NDA
 def _matches_of_unfinished(search: SearchContext, matches: Matches, partial: PartialLine) -> Matches:
     """The matches that continue the unfinished token; at a line break, those whose next line is not empty."""
     text, unfinished = search.vocabulary.text, partial.unfinished
-    choices, which = np.unique(matches.next_tokens, return_inverse=True)
+    choices, which = distinct(matches.next_tokens)
     fits = np.array([text(choice).startswith(unfinished) for choice in choices.tolist()])
     matches = matches.filtered(fits[which])
     if unfinished[0] == "\n" and len(matches.positions):
-        choices, which = np.unique(matches.tokens[matches.positions + 1], return_inverse=True)
+        choices, which = distinct(matches.tokens[matches.positions + 1])
         writes = [choice != BOUNDARY and text(choice)[0] != "\n" for choice in choices.tolist()]
         matches = matches.filtered(np.array(writes)[which])
     return matches
@@ -372,7 +463,8 @@ def _with_freshness(search: SearchContext, matches: Matches, partial: PartialLin
     n_written = len(partial.line) if written is None else written
     begins = -n_written if partial.line else 1  # before the first token comes the line break
     hashes = line_hashes(matches.tokens, matches.positions + begins, kinds)
-    return replace(matches, fresh=~np.isin(hashes, search.names.near_lines))
+    is_near = (search.names.near_lines[:, None] == hashes).any(axis=0)
+    return replace(matches, fresh=~is_near)
 
 
 def _exact_match_votes(partial: PartialLine) -> tuple[Numbers, Floats, float]:
@@ -483,7 +575,7 @@ def _add_kind_matches(table: _FeatureTable, search: SearchContext, partial: Part
                 shares.append(float(weights[at]))
     if found:
         table.add("name part renamed", np.array(found), np.array(shares), sum(shares) / float(weights[best].sum()))
-    which, back = np.unique(vocabulary.kinds[tokens], return_inverse=True)
+    which, back = distinct(vocabulary.kinds[tokens])
     return dict(zip(which.tolist(), np.bincount(back, weights).tolist(), strict=True))
 
 
@@ -492,16 +584,19 @@ def _with_local_names(
 ) -> NDArray[np.int64]:
     """The tokens in local names: a name from the matched context becomes the name at the same position here."""
     kinds, bare, here = vocabulary.kinds, vocabulary.bare, context[::-1]
-    inside = np.arange(MAX_ORDER) < lengths[:, None]
-    occurs = (bare[before] == bare[tokens][:, None]) & inside
-    known = occurs.any(axis=1) & is_name(kinds[tokens])
-    ours = np.where(known, bare[here][occurs.argmax(axis=1)], bare[tokens])
+    named = np.flatnonzero(is_name(kinds[tokens]))
+    bare_tokens = bare[tokens]
+    ours = bare_tokens.copy()
+    if len(named):
+        first = first_true(bare[before[named]] == bare_tokens[named, None])
+        known = first < lengths[named]
+        ours[named[known]] = bare[here][first[known]]
     result = tokens.astype(np.int64)
-    changed = known & (ours != bare[tokens])
-    spaced = changed & (tokens != bare[tokens])
+    changed = ours != bare_tokens
+    spaced = changed & (tokens != bare_tokens)
     result[changed] = ours[changed]
     if spaced.any():
-        which, back = np.unique(ours[spaced], return_inverse=True)
+        which, back = distinct(ours[spaced])
         result[spaced] = np.array([vocabulary.spaced(name) for name in which.tolist()])[back]
     # A line break keeps its change of indentation.
     text = vocabulary.text
@@ -558,11 +653,14 @@ def _describe_names(
     unused = next((name for name, used in names.declared.items() if not used and name not in on_line), None)
     recent_parts = [parts for name in on_line[-3:] if (parts := parts_of(vocabulary.text(name)))]
     special = {*on_line, *names.declared, *listed}
+    any_part = frozenset[str]().union(*recent_parts)
+    column = _COLUMN["shares parts with names of this line"]
+    text = vocabulary.text
     for row, name in zip(which.tolist(), candidates.tolist(), strict=True):
         if name in special:
             _describe_special(rows[row], name, names, on_line, listed, unused)
-        if recent_parts and (parts := parts_of(vocabulary.text(name))):
-            rows[row, _COLUMN["shares parts with names of this line"]] = max(
+        if any_part and not any_part.isdisjoint(parts := parts_of(text(name))):
+            rows[row, column] = max(
                 [
                     0.5 if parts == other else 2.0 * len(parts & other) / (len(parts) + len(other))
                     for other in recent_parts
@@ -597,12 +695,18 @@ def _describe_roles(
         if any(each.source == _MEMBER and not each.n_agreed for each in partial.suggestions):
             rows[which, _COLUMN["no member of the receiver"]] = rows[which, _COLUMN["suggested member"]] == 0.0
         return
-    role_of, text, line = search.source.role_of, search.text, _line_so_far(search, partial)
-    for row, name in zip(which.tolist(), bare[which].tolist(), strict=True):
-        word = text(name)
-        role = "" if word[0].isdigit() else role_of(word, line)
-        if role:
-            rows[row, _ROLE_COLUMN[role]] = 1.0
+    line = _line_so_far(search, partial)
+    # What a name means depends on the indentation of the line at most.
+    columns = search.role_columns.setdefault(None if line is None else line[: len(line) - len(line.lstrip())], {})
+    names = bare[which].tolist()
+    for name in names:
+        if name not in columns:
+            word = search.text(name)
+            role = "" if word[0].isdigit() else search.source.role_of(word, line)
+            columns[name] = _ROLE_COLUMN[role] if role else -1
+    found = np.array([columns[name] for name in names], np.int64)
+    has_role = found >= 0
+    rows[which[has_role], found[has_role]] = 1.0
 
 
 def _line_so_far(search: SearchContext, partial: PartialLine) -> str | None:

@@ -7,13 +7,13 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field
 from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from .ngram_index import BOUNDARY, KIND_ORDERS, MAX_ORDER, Segment, Vocabulary, match_lengths
+from .ngram_index import BOUNDARY, KIND_ORDERS, MAX_ORDER, Segment, Vocabulary, first_true, match_lengths, tokens_before
 from .tokens import LINE_BREAK
 
 Numbers = NDArray[np.int32]
@@ -34,6 +34,8 @@ _BEFORE_THE_FILE = -1  # no token of a segment, so no match extends beyond the s
 _CONTEXT_LADDER = ((6, 3, 2), (1,))
 _MIN_KINDS = 2
 _LINE_TOKENS = 24  # tokens that distinguish lines
+_LINE_INDICES = np.arange(_LINE_TOKENS)
+_BACK = np.arange(1, MAX_ORDER + 1)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -77,24 +79,37 @@ class Matches:
 
     def before(self, count: int = MAX_ORDER) -> Numbers:
         """The last tokens before each position, nearest first."""
-        before: Numbers = self.tokens[self.positions[:, None] - np.arange(1, count + 1)]
-        return before
+        return tokens_before(self.tokens, self.positions)[:, :count]
 
     def filtered(self, mask: NDArray[np.bool_]) -> Matches:
-        fresh = None if self.fresh is None else self.fresh[mask]
+        return self._at(np.flatnonzero(mask))
+
+    def _at(self, which: NDArray[np.int64]) -> Matches:
+        if len(which) == len(self.positions):
+            return self
+        fresh = None if self.fresh is None else self.fresh[which]
         return Matches(
-            self.tokens, self.positions[mask], self.scopes[mask], self.lengths[mask], self.n_same[mask], fresh
+            self.tokens, self.positions[which], self.scopes[which], self.lengths[which], self.n_same[which], fresh
         )
 
-    def advanced_by(self, token: int) -> Matches:
-        """The matches whose next token is `token`, moved one token on."""
-        found = self.filtered(self.next_tokens == token)
-        return replace(found, positions=found.positions + 1, lengths=found.lengths + 1, n_same=found.n_same + 1)
+    def advanced_by(self, token: int) -> Matches | None:
+        """The matches whose next token is `token`, moved one token on; None without any."""
+        which = np.flatnonzero(self.next_tokens == token)
+        if not len(which):
+            return None
+        found = self._at(which)
+        return Matches(
+            found.tokens, found.positions + 1, found.scopes, found.lengths + 1, found.n_same + 1, found.fresh
+        )
 
-    def advanced_by_kind(self, token: int, kinds: Numbers) -> Matches:
-        """The matches whose next token has the same kind, moved one token on."""
-        found = self.filtered(kinds[self.next_tokens] == kinds[token])
-        n_same = found.n_same + (found.next_tokens == token)
+    def advanced_by_kind(self, token: int, kinds: Numbers) -> Matches | None:
+        """The matches whose next token has the same kind, moved one token on; None without any."""
+        following = self.next_tokens
+        which = np.flatnonzero(kinds[following] == kinds[token])
+        if not len(which):
+            return None
+        found = self._at(which)
+        n_same = found.n_same + (following[which] == token)
         return Matches(
             found.tokens, found.positions + 1, found.scopes, np.minimum(found.lengths + 1, MAX_ORDER), n_same
         )
@@ -155,14 +170,16 @@ def find_kind_matches(sources: Sequence[MatchSource], context: Numbers, kinds: N
 def _kind_matches(source: MatchSource, context: Numbers, order: int, kinds: Numbers) -> Matches:
     positions = source.kind_candidates(context, order, kinds)
     tokens, scopes = source.tokens_and_scopes(positions)
-    before = tokens[positions[:, None] - np.arange(1, MAX_ORDER + 1)]
+    if not len(positions):
+        return Matches(tokens, positions, scopes, np.zeros(0), np.zeros(0))
+    before = tokens_before(tokens, positions)
     here = context[::-1]
     # As an index, `_BEFORE_THE_FILE` is the last kind.
-    agree = (kinds[before] == kinds[here]) & (before >= 0) & (here >= 0)
-    lengths = np.where(agree.all(axis=1), MAX_ORDER, agree.argmin(axis=1))
+    differ = (kinds[before] != kinds[here]) | (before < 0) | (here < 0)
+    lengths = first_true(differ)
     equal = before == here
-    inside = (equal & (np.arange(MAX_ORDER) < lengths[:, None])).sum(axis=1)
-    n_same = inside + 3 * GAPPED_MATCH_WEIGHT * (equal.sum(axis=1) - inside)
+    inside = np.count_nonzero(equal & (lengths[:, None] >= _BACK), axis=1)
+    n_same = inside + 3 * GAPPED_MATCH_WEIGHT * (np.count_nonzero(equal, axis=1) - inside)
     found = Matches(tokens, positions, scopes, lengths.astype(np.float64), n_same)
     return found.filtered((lengths >= _MIN_KINDS) & (scopes != REMOVED))
 
@@ -179,6 +196,7 @@ class OpenFile:
     path: str = ""
     line_above: int = 0
     line_below: int = 1
+    _kinds_of_tokens: list[Numbers] = field(default_factory=list, init=False, repr=False)
 
     @classmethod
     def of(cls, before: str, after: str, vocabulary: Vocabulary) -> OpenFile:
@@ -203,12 +221,19 @@ class OpenFile:
         return _exact(self, positions, context, order)
 
     def kind_candidates(self, context: Numbers, order: int, kinds: Numbers) -> NDArray[np.int64]:
-        own, here = kinds[self.tokens], kinds[context]
-        agree = np.ones(len(self.tokens) - MAX_ORDER, np.bool_)
-        for back in range(1, order + 1):
-            agree &= own[MAX_ORDER - back : len(own) - back] == here[-back]
-        positions = np.flatnonzero(agree) + MAX_ORDER
+        here = kinds[context]
+        positions = np.flatnonzero(self._kinds(kinds)[MAX_ORDER - 1 : -1] == here[-1]) + MAX_ORDER
+        for back in range(2, order + 1):
+            if not len(positions):
+                break
+            positions = positions[self._kinds(kinds)[positions - back] == here[-back]]
         return _nearest(positions[positions != self.cursor], self.cursor, KIND_MATCHES_PER_SOURCE)
+
+    def _kinds(self, kinds: Numbers) -> Numbers:
+        """The kind of each token; computed once."""
+        if not self._kinds_of_tokens:
+            self._kinds_of_tokens.append(kinds[self.tokens])
+        return self._kinds_of_tokens[0]
 
     def tokens_and_scopes(self, positions: NDArray[np.int64]) -> tuple[Numbers, NDArray[np.int64]]:
         return self.tokens, np.full(len(positions), OPEN_FILE)
@@ -261,11 +286,17 @@ class SegmentView:
 
     def _near(self, found: NDArray[np.uint32], limit: int) -> NDArray[np.int64]:
         start, end = self.own
-        return _nearest(found[(found < start) | (found >= end)], start, limit)
+        if start < end and len(found):
+            is_other = (found < start) | (found >= end)
+            if not is_other.all():
+                found = found[is_other]
+        return _nearest(found, start, limit)
 
 
 def _exact(source: MatchSource, positions: NDArray[np.int64], context: Numbers, order: int) -> Matches:
     tokens, scopes = source.tokens_and_scopes(positions)
+    if not len(positions):
+        return Matches(tokens, positions, scopes, np.zeros(0), np.zeros(0))
     exact, agreeing = match_lengths(tokens, positions, context)
     lengths = exact + GAPPED_MATCH_WEIGHT * (agreeing - exact)
     return Matches(tokens, positions, scopes, lengths, lengths).filtered((exact >= order) & (scopes != REMOVED))
@@ -278,18 +309,19 @@ def _n_line_breaks(tokens: Numbers, kinds: Numbers) -> int:
 def _nearest(positions: NDArray[np.integer], here: int, limit: int) -> NDArray[np.int64]:
     """At most `limit` of `positions`, the nearest to `here`."""
     if len(positions) > limit:
-        positions = np.sort(positions[:: len(positions) // MAX_SORTED + 1])
-        first = int(np.searchsorted(positions, here)) - limit // 2
+        positions = positions[:: len(positions) // MAX_SORTED + 1]
+        first = int(np.count_nonzero(positions < here)) - limit // 2
         first = min(max(first, 0), len(positions) - limit)
-        positions = positions[first : first + limit]
+        last = first + limit - 1
+        positions = np.sort(np.partition(positions, (first, last))[first : last + 1])
     return positions.astype(np.int64)
 
 
 def line_hashes(tokens: Numbers, starts: NDArray[np.int64], kinds: Numbers) -> NDArray[np.int64]:
     """A hash of each line from `starts` to its line break; 0 for an empty one."""
     lines = tokens[np.minimum(starts[:, None] + np.arange(_LINE_TOKENS), len(tokens) - 1)]
-    ended = np.cumsum((kinds[lines] == LINE_BREAK) | (lines <= BOUNDARY), axis=1) > 0
-    hashes: NDArray[np.int64] = (np.where(ended, 0, lines).astype(np.int64) * _LINE_FACTORS).sum(axis=1)
+    length = first_true((kinds[lines] == LINE_BREAK) | (lines <= BOUNDARY))
+    hashes: NDArray[np.int64] = np.where(length[:, None] > _LINE_INDICES, lines, 0) @ _LINE_FACTORS
     return hashes
 
 

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import math
 import posixpath
+import threading
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from heapq import heappop, heappush
@@ -37,6 +38,7 @@ from ..protocol import (
 from ..streaming import overlap
 from ..text import normalise_line_breaks
 from .features import (
+    FoundAlong,
     PartialLine,
     SearchContext,
     begins_line,
@@ -45,6 +47,7 @@ from .features import (
     support_of,
     with_exact_matches,
     with_matches,
+    with_next_token,
 )
 from .match_finder import Floats, LiveSegment, MatchSource, Numbers, OpenFile, SegmentView
 from .nearby_names import NearbyNames
@@ -73,6 +76,7 @@ MAX_BRANCHED_TOKENS = 24  # of a line at which alternatives to it may branch off
 # and 0 lose none.
 MIN_ALTERNATIVE_PROBABILITY = 1e-4
 MIN_LINE_PROBABILITY = 1e-9  # a less likely line is noise, whatever the threshold
+MAX_SEARCHES = 2  # whose context is kept for the next key
 NEAR_CHARS = 65_536  # of the open file, before and after the cursor
 
 # Segments grow by this factor, so an edit rewrites few tokens and a lookup visits few segments.
@@ -98,6 +102,7 @@ class WorkspaceModel(CodeModel):
         threshold: float = DEFAULT_THRESHOLD,
         directory: str = "",
         words: WordIndex | None = None,
+        searches: _LastSearches | None = None,
     ) -> None:
         self._segments = segments  # largest and oldest first
         self._vocabulary = vocabulary
@@ -106,6 +111,7 @@ class WorkspaceModel(CodeModel):
         self._words = WordIndex(vocabulary) if words is None else words
         if words is None:
             self._words.prepare(segments)
+        self._searches = _LastSearches() if searches is None else searches
 
     def __getstate__(self) -> tuple[object, ...]:
         return self._segments, self._vocabulary, self._threshold, self._directory
@@ -143,13 +149,23 @@ class WorkspaceModel(CodeModel):
     def with_threshold(self, threshold: float) -> WorkspaceModel:
         """The same model with another threshold."""
         return WorkspaceModel(
-            self._segments, self._vocabulary, threshold=threshold, directory=self._directory, words=self._words
+            self._segments,
+            self._vocabulary,
+            threshold=threshold,
+            directory=self._directory,
+            words=self._words,
+            searches=self._searches,
         )
 
     def for_directory(self, directory: str) -> WorkspaceModel:
         """The same model for requests whose paths are relative to a directory."""
         return WorkspaceModel(
-            self._segments, self._vocabulary, threshold=self._threshold, directory=directory, words=self._words
+            self._segments,
+            self._vocabulary,
+            threshold=self._threshold,
+            directory=directory,
+            words=self._words,
+            searches=self._searches,
         )
 
     def count_tokens(self, text: str) -> int:
@@ -235,16 +251,38 @@ class WorkspaceModel(CodeModel):
             yield line._replace(support=support)
             support = None
             start, n_left = line.following, n_left - len(line.tokens)
-            search = replace(search, before=search.before + line.text, earlier=(*search.earlier, *line.tokens))
+            search = replace(
+                search,
+                before=search.before + line.text,
+                earlier=(*search.earlier, *line.tokens),
+                found=FoundAlong(),
+            )
 
     def _search_context(self, request: CompletionRequest, cursor: _CursorText, cancel: Cancel) -> SearchContext:
+        """The context of a search; while a word is typed, the one of its first key, with what that found."""
+        source = request.candidate_source
+        key = (
+            posixpath.join(self._directory, request.path),
+            request.language,
+            cursor.before,
+            cursor.begun_line,
+            bool(cursor.line_start.strip()),
+            cursor.after,
+            source.key if source is not None else None,
+        )
+        known = self._searches.get(key)
+        if known is None:
+            known = self._new_search(request, cursor, cancel)
+            self._searches.put(key, known)
+        return replace(known, rest_of_line=cursor.rest_of_line, cancel=cancel, source=source)
+
+    def _new_search(self, request: CompletionRequest, cursor: _CursorText, cancel: Cancel) -> SearchContext:
         open_file = OpenFile.of(cursor.before, cursor.after, self._vocabulary)
         path = posixpath.join(self._directory, request.path)
         sources: list[MatchSource] = [open_file, *(SegmentView.of(live, path) for live in self._segments)]
         in_scope = request.candidate_source.names() if request.candidate_source is not None else ()
         names = NearbyNames.of(open_file, cursor.before, cursor.line_start, self._vocabulary, in_scope)
         comment_tokens = language_named(request.language).comment_tokens
-        before = f"\n{cursor.line_start}".removesuffix(cursor.unfinished)
         return SearchContext(
             self._vocabulary,
             sources,
@@ -253,7 +291,7 @@ class WorkspaceModel(CodeModel):
             cursor.rest_of_line,
             cancel,
             request.candidate_source,
-            before,
+            cursor.begun_line,
             RepositoryWords(self._words, self._segments, path),
             token_model=fitted_token_model(),
             language=request.language,
@@ -336,18 +374,21 @@ class WorkspaceModel(CodeModel):
             best = heappop(waiting)
             if math.exp(-best.cost) <= least:  # the others are no more likely
                 return self._beginning(search, best) if with_beginning else None
-            following = best.partial
-            if best.token is not None:
-                following = following.extended_by(best.token, self._vocabulary.kinds)
+            kinds = self._vocabulary.kinds
             if best.token is not None and best.ends_line:
+                following = best.partial.extended_by(best.token, kinds)
                 line = self._line(search, best.partial, best.shares, best.token, following)
-            elif len(following.line) - len(start.line) >= most_tokens:
+            elif best.token is not None and len(best.partial.line) + 1 - len(start.line) >= most_tokens:
+                following = best.partial.extended_by(best.token, kinds)
                 line = self._line(search, following, best.shares, BOUNDARY, None)
             else:
                 n_steps += 1
                 if n_steps > MAX_STEPS:
                     waiting.clear()
-                following = with_matches(search, following)
+                if best.token is None:
+                    following = with_matches(search, best.partial)
+                else:
+                    following = with_next_token(search, best.partial, best.token)
                 for token, share, ends_line in self._next_tokens(
                     search, following, BRANCHING_FACTOR if n_steps < MAX_STEPS else 1
                 ):
@@ -434,6 +475,16 @@ class WorkspaceModel(CodeModel):
 
         A token less likely than `least` is left out, unless it is the most likely one.
         """
+        if partial.unfinished or not partial.line:
+            return self._ranked_tokens(search, partial, most, least)
+        known, key = search.found.next_tokens, (partial.line, most, least)
+        if key not in known:
+            known[key] = self._ranked_tokens(search, partial, most, least)
+        return known[key]
+
+    def _ranked_tokens(
+        self, search: SearchContext, partial: PartialLine, most: int, least: float
+    ) -> list[tuple[int, float, bool]]:
         found = candidate_features(search, partial)
         if found is None:
             return []
@@ -455,6 +506,21 @@ class WorkspaceModel(CodeModel):
             # All tokens that end the line count together.
             ways.append((int(tokens[ranked(ends)[0]]), float(shares[ends].sum()), True))
         return sorted(ways, key=lambda way: -way[1])[:most]
+
+
+class _LastSearches:
+    """The contexts of the last searches, for the next keys of the same word. Thread-safe."""
+
+    def __init__(self) -> None:
+        self._found: dict[tuple[object, ...], SearchContext] = {}
+        self._lock = threading.Lock()
+
+    def get(self, key: tuple[object, ...]) -> SearchContext | None:
+        return self._found.get(key)
+
+    def put(self, key: tuple[object, ...], search: SearchContext) -> None:
+        with self._lock:
+            self._found = dict([*list(self._found.items())[1 - MAX_SEARCHES :], (key, search)])
 
 
 class _FinishedLine(NamedTuple):
@@ -501,6 +567,11 @@ class _CursorText(NamedTuple):
     rest_of_line: str  # stripped
     after: str  # the lines after the cursor's line
     next_line: str  # the first of them that is not blank, stripped; "\n" when there is none
+
+    @property
+    def begun_line(self) -> str:
+        """The line break and the cursor's line up to the unfinished token."""
+        return f"\n{self.line_start}".removesuffix(self.unfinished)
 
     @classmethod
     def of(cls, request: CompletionRequest) -> _CursorText:

@@ -224,7 +224,14 @@ class SortedPositions:
 
         view = self.positions.data
         begin = bisect_left(view, low, begin, end, key=prefix_of_key)
-        return begin, bisect_left(view, high, begin, end, key=prefix_of_key)
+        # Most ranges are short.
+        step = 4
+        while begin + step < end:
+            if prefix_of_key(view[begin + step]) >= high:
+                end = begin + step
+                break
+            step *= 8
+        return begin, bisect_left(view, high, begin + step // 8 if step > 4 else begin, end, key=prefix_of_key)
 
 
 def match_lengths(
@@ -234,10 +241,26 @@ def match_lengths(
 
     Compares MAX_ORDER tokens. Every position must be at least that, and `context` at least as long.
     """
-    back = np.arange(1, MAX_ORDER + 1)
-    equal = tokens[positions[:, None] - back] == context[-back]
-    exact = np.where(equal.all(axis=1), MAX_ORDER, equal.argmin(axis=1))
-    return exact, equal.sum(axis=1)
+    differ = tokens_before(tokens, positions) != context[: -MAX_ORDER - 1 : -1]
+    return first_true(differ), MAX_ORDER - np.count_nonzero(differ, axis=1)
+
+
+def first_true(rows: NDArray[np.bool_]) -> NDArray[np.int64]:
+    """The column of the first True of each row; the number of columns where there is none."""
+    first = rows.argmax(axis=1)
+    found: NDArray[np.int64] = np.where(rows[np.arange(len(rows)), first], first, rows.shape[1])
+    return found
+
+
+def tokens_before(tokens: NDArray[np.int32], positions: NDArray[np.int64]) -> NDArray[np.int32]:
+    """The last MAX_ORDER tokens before each position, nearest first; every position must be at least that."""
+    # Overlapping rows: reading whole rows is faster than one index for each token.
+    size = tokens.itemsize
+    rows: NDArray[np.int32] = np.ndarray(
+        (len(tokens) - MAX_ORDER + 1, MAX_ORDER), tokens.dtype, tokens, strides=(size, size)
+    )
+    before: NDArray[np.int32] = rows[positions - MAX_ORDER][:, ::-1]
+    return before
 
 
 def _key(nearest_first: Sequence[int], bits: Mapping[int, int]) -> int:

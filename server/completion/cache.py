@@ -213,9 +213,11 @@ class CompletionCache:
 
         `now` is the validity of a completion generated now. `single_line` None accepts any length.
         """
+        file, offset = cursor.file, cursor.offset
         with self._lock:
             for entry in reversed(self._entries.values()):
-                if entry.context.file != cursor.file or (rest := entry.remainder_at(cursor)) is None:
+                context = entry.context
+                if context.offset > offset or context.file != file or (rest := entry.remainder_at(cursor)) is None:
                     continue
                 validity = entry.validity
                 if (

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import cached_property, lru_cache
+from weakref import WeakKeyDictionary
 
 from ...codegraph import FileGraph
 from ...codegraph.prefix import parse_prefix
@@ -16,6 +17,12 @@ from ...llm.protocol import NameRole, ScopeKind, Suggestion
 from ...retrieval import RepositoryIndex
 from ..workspace.snapshot import FolderSnapshot
 from ..workspace.text import Cursor
+
+MAX_LINES = 4
+"""Lines of one index whose suggestions are kept for their next keys."""
+
+_LAST: WeakKeyDictionary[RepositoryIndex, dict[tuple[str, str, str, bool], GraphSuggestions]] = WeakKeyDictionary()
+"""By index: when it is gone, so are the suggestions. The suggestions of a line know its graph, not the index."""
 
 
 class GraphCandidates:
@@ -32,6 +39,10 @@ class GraphCandidates:
         path = self._snapshot.index_path(self._cursor.path)
         sees_below = bool(self._cursor.suffix.partition("\n")[2].strip())
         return _suggestions_below(self._snapshot.index, path, above, self._language, sees_below)
+
+    @property
+    def key(self) -> object:
+        return self._suggested
 
     @cached_property
     def open_brackets(self) -> str:
@@ -57,7 +68,6 @@ def graph_candidates(snapshot: FolderSnapshot, cursor: Cursor) -> GraphCandidate
     return GraphCandidates(snapshot, cursor, language) if language.grammar is not None else None
 
 
-@lru_cache(maxsize=4)
 def _suggestions_below(
     index: RepositoryIndex, path: str, above: str, language: Language, sees_below: bool
 ) -> GraphSuggestions:
@@ -65,6 +75,18 @@ def _suggestions_below(
 
     The indexed version of the file counts only where the file goes on below the cursor.
     """
+    last = _LAST.get(index, {})
+    key = path, above, language.name, sees_below
+    found = last.get(key)
+    if found is None:
+        found = _new_suggestions(index, path, above, language, sees_below)
+        _LAST[index] = dict([*list(last.items())[1 - MAX_LINES :], (key, found)])
+    return found
+
+
+def _new_suggestions(
+    index: RepositoryIndex, path: str, above: str, language: Language, sees_below: bool
+) -> GraphSuggestions:
     file = graph_above(path, above, language, index.graph.files.get(path), index.texts.get(path, b""))
     facts = CursorFacts(index.graph, path, above, language, file, index.texts, sees_below=sees_below)
     return GraphSuggestions(facts)

@@ -19,7 +19,7 @@ def remove_artifacts(draft: Draft) -> Draft:
     """The text without artifacts, with line breaks "\\n"."""
     window = draft.window
     text = unified(draft.text)
-    if not window.language.is_code or window.scan.inside:
+    if ("<" not in text and "```" not in text) or not window.language.is_code or window.scan.inside:
         return draft.with_text(text)
     # Repeated, because a cut can expose another fence, or a token that seemed to be in a string.
     left = ""
