@@ -20,6 +20,10 @@ MAX_ABOVE = 60_000
 """Characters above the cursor that are searched."""
 MAX_LENGTH = 400
 """Characters of the arguments of one call."""
+MAX_NEAR_FILES = 40
+MAX_NEAR_BYTES = 500_000
+"""Of files that are searched for calls of a name."""
+MAX_PER_FILE = 3
 
 
 def calls_above(facts: CursorFacts, name: str, opening: str, sign: str) -> list[Call]:
@@ -64,14 +68,60 @@ def other_calls(facts: CursorFacts, callee: Callee, name: str, sign: str) -> lis
     return found
 
 
+def calls_nearby(facts: CursorFacts, name: str, sign: str) -> list[Call]:
+    """The arguments of a few calls of a name in other files, those of the own folder first."""
+    found: list[Call] = []
+    needle = f"{name}(".encode()
+    n_bytes = 0
+    for path in _files_nearby(facts):
+        source = facts.texts[path]
+        n_bytes += len(source)
+        if n_bytes > MAX_NEAR_BYTES:
+            break
+        at, n_found = source.find(needle), 0
+        while at >= 0 and n_found < MAX_PER_FILE:
+            start = at + len(needle)
+            before = source[source.rfind(b"\n", 0, at) + 1 : at].decode("utf-8", "replace")
+            at = source.find(needle, start)
+            if before[-1:].isalnum() or before[-1:] in ("_", "$") or _HEADER.search(before) or is_declared(before):
+                continue
+            text = source[start : start + MAX_LENGTH + 4].decode("utf-8", "replace")
+            call = _arguments_at(text, 0, sign)
+            if call is not None:
+                n_found += 1
+                found.append(call)
+                if len(found) == MAX_OTHER_CALLS:
+                    return found
+    return found
+
+
+def _files_nearby(facts: CursorFacts) -> list[str]:
+    """Files of the cursor's language in its folder, then those below the folder above."""
+
+    def find() -> list[str]:
+        folder, _, name = facts.path.rpartition("/")
+        above, ending = folder.rpartition("/")[0], name[name.rfind(".") :]
+        near = [path for path in facts.texts if path.startswith(above) and path.endswith(ending) and path != facts.path]
+        near.sort(key=lambda path: path.rpartition("/")[0] != folder)
+        return near[:MAX_NEAR_FILES]
+
+    return facts.remembered("files nearby", find=find)
+
+
 def _arguments_at(text: str, start: int, sign: str) -> Call | None:
-    """The arguments of a call whose bracket ends at `start`; None for one that is not finished."""
+    """The arguments of a call whose bracket ends at `start`; None for one that is not finished.
+
+    Those of a call whose line ends in a block or a list go to the end of that line: `test("pays", () => {`.
+    """
     depth = 0
     for match in _SIGNS.finditer(text, start, start + MAX_LENGTH):
         bracket = match[0]
         if bracket[0] in "\"'`":
             continue
         if bracket in "([{":
+            if bracket != "(" and _LINE_ENDS(text, match.end()):
+                pieces = [argument_of(piece, sign) for piece in pieces_of(text[start : match.end()])]
+                return (*pieces[:-1], pieces[-1]._replace(text=f"{pieces[-1].text}\n"))
             depth += 1
         elif depth:
             depth -= 1
@@ -82,4 +132,5 @@ def _arguments_at(text: str, start: int, sign: str) -> Call | None:
 
 
 _SIGNS = re.compile(r"\"(?:\\.|[^\"\\\n])*\"|'(?:\\.|[^'\\\n])*'|`[^`]*`|[()\[\]{}]")
+_LINE_ENDS = re.compile(r"[ \t]*\n").match
 _HEADER = re.compile(r"(?:^|\s)(?:def|func|fun|fn|function|class|struct|record|type|impl)\b[^=]*\Z")
