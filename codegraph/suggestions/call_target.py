@@ -14,8 +14,8 @@ from ..parameters import Parameter, fields_of, parameters_of
 from .argument_values import values_for
 from .cursor_facts import CursorFacts
 from .open_call import OpenCall
-from .unresolved_calls import calls_of_name, guessed_parameters
-from .usual_arguments import Call, calls_above, other_calls
+from .unresolved_calls import FEW, NEAR_WEIGHT, calls_of_name, guessed_parameters
+from .usual_arguments import Call, calls_above, calls_nearby, other_calls
 
 OTHER_WEIGHT = 0.6
 """Of a call in another file, against one above."""
@@ -76,6 +76,8 @@ def _find_defined(facts: CursorFacts, call: OpenCall, line: str) -> Target | Non
     others = [] if call.is_literal else other_calls(facts, callee, name, sign)
     calls = [(each, 1.0 / (1.0 + 0.15 * at)) for at, each in enumerate(above)]
     calls += [(each, OTHER_WEIGHT) for each in others]
+    if len(calls) < FEW and not call.is_literal:
+        calls += [(each, NEAR_WEIGHT) for each in calls_nearby(facts, name, sign) if each not in others]
     return Target(
         (callee.path, callee.definition.qualified_name), _with_others(found, calls), tuple(calls), bool(overloads)
     )

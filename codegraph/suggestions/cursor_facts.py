@@ -61,6 +61,7 @@ class CursorFacts:
         *,
         sees_below: bool = True,
     ) -> None:
+        self.base = graph  # for the calls of other files, so that the cursor's file need not be resolved
         self.graph = graph.overlay(file)
         self.sees_below = sees_below
         self.indexed = graph if sees_below else self.graph  # with the file at the cursor as of its last analysis

@@ -45,7 +45,7 @@ def calls_above(facts: CursorFacts, name: str, opening: str, sign: str) -> list[
 
 def other_calls(facts: CursorFacts, callee: Callee, name: str, sign: str) -> list[Call]:
     """The arguments of a few calls of a definition in other files."""
-    callers = facts.indexed.callers(callee.path, callee.definition.qualified_name)
+    callers = facts.base.callers(callee.path, callee.definition.qualified_name)
     found: list[Call] = []
     folder = facts.path.rpartition("/")[0]
     others = [each for each in callers if each.path != facts.path and each.path in facts.texts]
@@ -56,7 +56,7 @@ def other_calls(facts: CursorFacts, callee: Callee, name: str, sign: str) -> lis
         per_file[caller.path] = per_file.get(caller.path, 0) + 1
         if per_file[caller.path] > 3:
             continue
-        line = facts.indexed.files[caller.path].calls[caller.call].line
+        line = facts.base.files[caller.path].calls[caller.call].line
         lines = lines_of_source(facts.texts[caller.path])[line : line + 8]
         text = b"\n".join(lines).decode("utf-8", "replace")
         start = pattern.search(text)
