@@ -6,6 +6,7 @@ Owns the reading of calls in the lines above the cursor and of a few calls that 
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 
 from ..callees import Callee, lines_of_source
 from ..parameters import pieces_of
@@ -71,28 +72,34 @@ def other_calls(facts: CursorFacts, callee: Callee, name: str, sign: str) -> lis
 def calls_nearby(facts: CursorFacts, name: str, sign: str) -> list[Call]:
     """The arguments of a few calls of a name in other files, those of the own folder first."""
     found: list[Call] = []
-    needle = f"{name}(".encode()
-    n_bytes = 0
+    for before, behind in occurrences_nearby(facts, f"{name}(", MAX_PER_FILE):
+        if _HEADER.search(before) or is_declared(before):
+            continue
+        call = _arguments_at(behind, 0, sign)
+        if call is not None:
+            found.append(call)
+            if len(found) == MAX_OTHER_CALLS:
+                break
+    return found
+
+
+def occurrences_nearby(facts: CursorFacts, text: str, n_per_file: int) -> Iterator[tuple[str, str]]:
+    """Where a word and what is behind it occur in files nearby: the line before it, and the text behind."""
+    needle, n_bytes = text.encode("utf-8", "replace"), 0
     for path in _files_nearby(facts):
         source = facts.texts[path]
         n_bytes += len(source)
         if n_bytes > MAX_NEAR_BYTES:
-            break
-        at, n_found = source.find(needle), 0
-        while at >= 0 and n_found < MAX_PER_FILE:
+            return
+        at = source.find(needle)
+        for _ in range(n_per_file):
+            if at < 0:
+                break
             start = at + len(needle)
             before = source[source.rfind(b"\n", 0, at) + 1 : at].decode("utf-8", "replace")
+            if not (before[-1:].isalnum() or before[-1:] in ("_", "$")):
+                yield before, source[start : start + MAX_LENGTH + 4].decode("utf-8", "replace")
             at = source.find(needle, start)
-            if before[-1:].isalnum() or before[-1:] in ("_", "$") or _HEADER.search(before) or is_declared(before):
-                continue
-            text = source[start : start + MAX_LENGTH + 4].decode("utf-8", "replace")
-            call = _arguments_at(text, 0, sign)
-            if call is not None:
-                n_found += 1
-                found.append(call)
-                if len(found) == MAX_OTHER_CALLS:
-                    return found
-    return found
 
 
 def _files_nearby(facts: CursorFacts) -> list[str]:
