@@ -107,9 +107,9 @@ class Suggestion(NamedTuple):
     weight: float
 
 
-SUGGESTION_SOURCES = ("argument", "arguments", "member", "assigned", "definition")
+SUGGESTION_SOURCES = ("argument", "arguments", "member", "assigned", "definition", "chain")
 """What a suggestion is made from: one argument, all arguments that are left, a member of the receiver, the name on the
-left, and a definition that belongs here."""
+left, a definition that belongs here, and what follows the same call elsewhere."""
 
 NameRole = Literal["", "local", "unused local", "parameter", "in the file", "reachable", "built-in", "not bound"]
 """What a plain name means at a cursor; "" where that is unknown."""

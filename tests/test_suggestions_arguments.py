@@ -67,8 +67,8 @@ PYTHON = """
         ("first(item, [", ("", "")),
         ("first(item", ("", "")),
         ("first(item, rate, 3,", ("", "")),
-        ("unknown(", ("", "")),
-        ("print(", ("", "")),
+        ("unknown(", ("total", "total)")),
+        ("print(", ("total", "total)")),
         ("(", ("", "")),
         ("x = (first, ", ("", "")),
         ("def first(", ("", "")),
@@ -407,3 +407,82 @@ def test_the_header_of_a_method_is_no_call() -> None:
             return this.match(<CURSOR>
     """
     assert not [each.text for each in suggested("a.ts", code) if "string" in each.text]
+
+
+@pytest.mark.parametrize(
+    ("path", "code", "expected"),
+    [
+        ("a.py", "def run(cli, runner):\n    runner.invoke(cli, [])\n    runner.invoke(", ("cli", "cli, [])")),
+        ("a.py", "def run(item):\n    kind = 1\n    isinstance(kind, str)\n    isinstance(", ("kind", "kind, str)")),
+        ("a.ts", "function run(result: any) {\n  expect(result.ok).toBe(true)\n  expect(", ("result.ok", "result.ok)")),
+        ("a.ts", "expect(x).toBe(true)\nexpect(y).toBe(", ("true", "true)")),
+        (
+            "a.go",
+            'package p\nfunc run(w Writer) {\n\tw.Write([]byte("a"))\n\tw.Write(',
+            ('[]byte("a")', '[]byte("a"))'),
+        ),
+        ("A.java", "class A {\n  void run(int x) {\n    assertTrue(x > 1);\n    assertTrue(", ("x > 1", "x > 1)")),
+        ("a.rs", "fn run(x: u32) {\n    outer::pay(x, None);\n    outer::pay(", ("x", "x, None)")),
+        ("a.kt", "fun run(x: Int) {\n    println(x)\n    println(", ("x", "x)")),
+        ("a.cs", "class A {\n  void Run(int x) {\n    Assert.Equal(1, x);\n    Assert.Equal(", ("1", "1, x)")),
+    ],
+)
+def test_arguments_of_a_callee_without_a_known_definition(path: str, code: str, expected: tuple[str, str]) -> None:
+    assert first(suggested(path, code + CURSOR)) == expected
+
+
+def test_a_parameter_without_a_definition_is_named_as_other_calls_name_it() -> None:
+    code = """
+        def a(name, x):
+            normpath(name)
+
+        def b(name, x):
+            y = 1
+            normpath(<CURSOR>
+    """
+    assert first(suggested("a.py", code)) == ("name", "name)")
+
+
+def test_calls_of_the_name_in_other_files() -> None:
+    found = suggested("b.py", "normpath(<CURSOR>", c_py='normpath("x")\nnormpath("x")\nabnormpath("y")\n')
+    assert first(found) == ('"x"', '"x")')
+
+
+def test_an_argument_of_another_call_with_the_names_here() -> None:
+    code = """
+        test("a", () => {
+          const first = schema.parse(1)
+          expect(first.data).toBe(1)
+        })
+        test("b", () => {
+          const second = schema.parse(2)
+          expect(<CURSOR>
+    """
+    assert "second.data)" in texts_of("arguments", suggested("a.ts", code))
+
+
+def test_an_element_of_the_receiver() -> None:
+    code = "def run(words, word):\n    x = 1\n    words.append(<CURSOR>"
+    assert first(suggested("a.py", code)) == ("word", "word)")
+
+
+def test_a_function_in_the_function_around() -> None:
+    code = "def test(runner):\n    def cli(): ...\n    runner.invoke(<CURSOR>"
+    assert first(suggested("a.py", code)) == ("cli", "cli)")
+
+
+@pytest.mark.parametrize(
+    ("path", "code", "expected"),
+    [
+        ("a.ts", 'it("pays", async () => {\n  x()\n})\nit(', '"pays", async () => {\n'),
+        ("a.ts", "const a = createSlice({\n  x: 1,\n})\nconst b = createSlice(", "{\n"),
+        (
+            "a.go",
+            'package p\nfunc run() {\n\tr.Get("/", func(w W, r *R) {\n\t})\n\tr.Get(',
+            '"/", func(w W, r *R) {\n',
+        ),
+        ("a.py", 'parametrize("a", [\n    1,\n])\nparametrize(', '"a", [\n'),
+    ],
+)
+def test_arguments_up_to_a_block(path: str, code: str, expected: str) -> None:
+    assert first(suggested(path, code + CURSOR))[1] == expected

@@ -8,6 +8,7 @@ import pytest
 from graph_at_cursor import CURSOR, facts_at
 from weft.codegraph.suggestions import GraphSuggestions, Suggested
 from weft.codegraph.suggestions.assigned import singular_of
+from weft.codegraph.suggestions.parallel_lines import replaced
 
 
 def suggested(path: str, code: str, **others: str) -> list[Suggested]:
@@ -49,14 +50,9 @@ TILL = """
         ("self.limit =", [" limit"]),
         ("self.limit = ", ["limit"]),
         ("self._limit = ", ["limit"]),
-        ("self.max_limit = ", ["limit"]),
         ("limit = ", ["limit"]),
-        ("total = ", ["order.total", "self.make_total("]),
-        ("total: Total = ", ["order.total", "self.make_total("]),
         ("clock = ", ["Clock("]),
         ("self.clock = ", ["Clock("]),
-        ("items = ", ["self._items"]),
-        ("lines = ", ["order.lines"]),
         ("unknown = ", []),
         ("self. = ", []),
         ("total ==", []),
@@ -73,13 +69,7 @@ def test_right_sides_by_the_name_on_the_left(line, expected):
 
 def test_a_function_that_ends_like_the_name_is_called():
     code = TILL.format(line="rate = ")
-    assert set(texts("till.py", code + CURSOR, order_py=ORDER)) == {"self.rate", "find_rate("}
-
-
-def test_a_parameter_of_another_name_weighs_less_than_the_same_name():
-    same = suggested("a.py", f"class A:\n    def __init__(self, limit):\n        self.limit = {CURSOR}")
-    other = suggested("a.py", f"class A:\n    def __init__(self, limit):\n        self.max_limit = {CURSOR}")
-    assert [same[0].weight, other[0].weight] == [pytest.approx(1.0), pytest.approx(0.1)]
+    assert texts("till.py", code + CURSOR, order_py=ORDER) == ["find_rate("]
 
 
 def test_the_function_around_is_not_called():
@@ -93,14 +83,67 @@ def test_tests_are_not_called():
 def test_a_return_has_the_name_bound_last():
     code = "def pay(order, rate):\n    total = order * rate\n    return"
     assert texts("a.py", code + CURSOR)[0] == " total"
-    far = suggested("a.py", code.replace("    return", "    #\n" * 4 + "    return ") + CURSOR)
-    near = suggested("a.py", code + CURSOR)
-    assert far[0].weight < near[0].weight
+    used = suggested("a.py", code.replace("    return", "    print(total)\n    return ") + CURSOR)
+    assert used[0].weight < suggested("a.py", code + CURSOR)[0].weight
 
 
-def test_a_return_of_a_getter_has_the_attribute():
-    code = "class A:\n    def __init__(self):\n        self._rate = Rate()\n\n    def get_rate(self):\n        return "
-    assert "self._rate" in texts("a.py", code + CURSOR)
+def test_a_return_of_go_has_no_error():
+    code = "package p\n\nfunc pay(n int) (*Order, error) {\n\torder := find(n)\n\treturn "
+    assert texts("a.go", code + CURSOR)[0] == "order, nil"
+
+
+@pytest.mark.parametrize(
+    ("path", "code", "expected"),
+    [
+        ("a.py", 'def f(data):\n    first = data["first"]\n    second = ', 'data["second"]\n'),
+        ("a.py", "class A:\n    def f(self, o):\n        self.a_b = o.a_b\n        self.c =", " o.c\n"),
+        ("a.py", "max_rate = rates.max()\nmin_rate = ", "rates.min()\n"),
+        ("a.py", "A_FIRST = make('first')\nA_SECOND = ", "make('second')\n"),
+        ("a.py", "a = None\nb = ", "None\n"),
+        ("a.py", 'x = {\n    "first": data.first,\n    "second": ', "data.second,\n"),
+        ("a.ts", "const a = {\n  first: data.getFirst(),\n  second: ", "data.getSecond(),\n"),
+        ("a.go", "package p\n\nvar a = Order{\n\tFirst: in.First,\n\tSecond: ", "in.Second,\n"),
+        ("A.java", "class A {\n  void f() {\n    this.a = o.getA();\n    this.b = ", "o.getB();\n"),
+        ("a.rs", 'fn f() {\n    let first = read("first");\n    let second = ', 'read("second");\n'),
+    ],
+)
+def test_counterparts_above(path, code, expected):
+    assert texts(path, code + CURSOR)[0] == expected
+
+
+def test_a_counterpart_has_the_same_form_and_block():
+    assert texts("a.py", "a = A()\nif a:\n    b = " + CURSOR) == []
+    assert texts("a.go", "package p\n\nfunc f() {\n\ta := 1\n\tb = " + CURSOR) == []
+
+
+@pytest.mark.parametrize(
+    ("text", "old", "new", "expected"),
+    [
+        ("data.first", "first", "second", "data.second"),
+        ("firstly(first)", "first", "second", "firstly(second)"),
+        ("FIRST + First", "first", "second", "SECOND + Second"),
+        ("a.max_size", "max_size", "min_size", "a.min_size"),
+        ("a.getMax()", "maxSize", "minSize", "a.getMin()"),
+        ("x", "first", "second", "x"),
+        ("x", "", "second", "x"),
+        ("x(", "x", "\\1", "\\1("),
+    ],
+)
+def test_a_name_is_replaced_in_all_spellings(text, old, new, expected):
+    assert replaced(text, old, new) == expected
+
+
+@pytest.mark.parametrize(
+    ("path", "code", "expected"),
+    [
+        ("A.java", "class Order {}\nclass A {\n  void f() {\n    Order x = ", "new Order("),
+        ("a.ts", "class Order {}\nfunction f() {\n  const x: Order = ", "new Order("),
+        ("a.py", "class Order: ...\nx: Order = ", "Order("),
+        ("a.rs", "struct Order {}\nfn f() {\n    let x: Order = ", "Order::new("),
+    ],
+)
+def test_the_constructor_of_the_written_type(path, code, expected):
+    assert expected in texts(path, code + CURSOR)
 
 
 def test_a_return_outside_of_a_function_has_nothing():
@@ -163,10 +206,8 @@ TYPESCRIPT = """
 @pytest.mark.parametrize(
     ("line", "expected"),
     [
-        ("const rate = ", ["this.rate"]),
-        ("let rate: Rate = ", ["this.rate"]),
         ("this.limit = ", ["limit"]),
-        ("const clock = ", ["Clock("]),
+        ("const clock = ", ["new Clock("]),
         ("const other = ", []),
     ],
 )

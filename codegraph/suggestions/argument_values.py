@@ -11,11 +11,13 @@ from itertools import islice
 
 from ..parameters import Parameter, parameters_of
 from ..values import INSTANCE_VALUE
+from .assigned import singular_of
 from .cursor_facts import CursorFacts, words_of
 
 N_TYPED_LOCALS = 10
 """The latest locals whose types are read."""
 MAX_ATTRIBUTES = 300
+N_AT_HAND = 4
 
 # About the share of arguments that are the candidate, of those with a candidate of the kind; measured on calls of
 # repositories in seven languages.
@@ -26,10 +28,12 @@ WEIGHTS = {
     "constant": 0.55,
     "module name": 0.4,
     "words of a local": 0.37,
+    "element of the receiver": 0.4,
     "own attribute": 0.18,
     "own object": 0.15,
     "attribute of a local": 0.1,
     "latest local": 0.1,
+    "local at hand": 0.04,
     "words of an own attribute": 0.05,
 }
 LATEST_FACTOR = 1.1
@@ -45,7 +49,8 @@ def values_for(
     """
     found: dict[str, float] = {}
     around = {callee, callee.rpartition(".")[0], callee.partition(".")[0]}
-    for text, kind, line in _candidates(facts, parameter, owner, written):
+    candidates = _candidates(facts, parameter, owner, written)
+    for text, kind, line in (*candidates, *_elements_of_receiver(facts, callee, written)):
         if text in around:
             continue
         text = _referenced(facts, parameter, text, written)
@@ -86,12 +91,38 @@ def _candidates(
                 elif words[-len(wanted) :] == wanted and len(wanted) > 1:
                     yield f"{prefix}{text.rstrip('(')}", "words of an own attribute", -1
     yield from _by_type(facts, parameter, owner, written)
-    for local in islice(reversed(locals_), 1):
-        if local not in own_words:
-            yield local, "latest local", locals_[local][1]
+    for rank, local in enumerate(locals_at_hand(facts, written)):
+        yield local, "local at hand" if rank else "latest local", -1
     true, false = facts.language.call_syntax.true_and_false.split() if facts.language.call_syntax else ("", "")
     if parameter.default in (true, false):
         yield (false if parameter.default == true else true), "constant", -1
+
+
+def locals_at_hand(facts: CursorFacts, written: str) -> tuple[str, ...]:
+    """A few locals that wait for their use or were assigned last, and functions in the function around the cursor."""
+    within = facts.within(written)
+    return facts.remembered("locals at hand", within, find=lambda: _locals_at_hand(facts, written, within))
+
+
+def _locals_at_hand(facts: CursorFacts, written: str, within: str) -> tuple[str, ...]:
+    own_words = facts.language.own_object.split()
+    bound = {name: line for name, (_, line) in facts.locals(written).items() if name not in own_words}
+    for each in facts.symbols.definitions:
+        if within and each.qualified_name == f"{within}.{each.name}":
+            bound[each.name] = each.end_line
+    late = sorted(bound, key=lambda name: -bound[name])[: 2 * N_AT_HAND]
+    late.sort(key=lambda name: facts.role_of(name, written) != "unused local")
+    return tuple(late[:N_AT_HAND])
+
+
+def _elements_of_receiver(facts: CursorFacts, callee: str, written: str) -> Iterator[tuple[str, str, int]]:
+    """`word` for `self.words.append(`."""
+    receiver = callee.rpartition(".")[0].rpartition(".")[2]
+    name = singular_of(receiver.lstrip("_"))
+    if receiver and name != receiver:
+        for local, (_, line) in facts.locals(written).items():
+            if local == name or local.endswith(f"_{name}"):
+                yield local, "element of the receiver", line
 
 
 def _referenced(facts: CursorFacts, parameter: Parameter, text: str, written: str) -> str:

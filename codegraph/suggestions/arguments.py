@@ -12,16 +12,20 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from ..parameters import Parameter
-from .argument_values import values_for
+from .argument_values import locals_at_hand, values_for
 from .call_target import Target, target_of
-from .cursor_facts import CursorFacts
+from .cursor_facts import CursorFacts, words_of
 from .open_call import OpenCall, open_call
 from .usual_arguments import Call
 from .values import Suggested, weighted
 
-N_VALUES = 6
+N_VALUES = 10
 """Values of one parameter."""
-N_WHOLE = 8
+N_COMBINED = 4
+"""Values of one parameter in whole lists."""
+N_BEST = 6
+"""Lists of arguments that are continued with the next one."""
+N_WHOLE = 12
 """Suggestions of whole lists of arguments."""
 FIRST_KEYWORD = 3
 """From this index on a parameter is often given by its keyword."""
@@ -29,6 +33,10 @@ STRONG = 0.45
 """An optional parameter with a value of this weight is often given."""
 USUAL = 0.85
 """Share of the values that other calls pass."""
+ALIKE, LATE = 0.5, 0.25
+"""Shares of values of other calls in which a name is replaced by a local: one with a word of it, and a late one."""
+MAX_VALUE = 70
+"""Characters of a value of another call."""
 
 
 class Slot(NamedTuple):
@@ -81,7 +89,7 @@ class _Writer:
             return []
         found = self._values_of(names.index(self._call.keyword))
         end = ",\n" if self._call.has_lines else ""
-        texts = [(f"{self._call.space}{text}{end}", weight) for text, weight in found]
+        texts = [(f"{self._call.space}{_ended(text, end)}", weight) for text, weight in found]
         return weighted("argument", texts, min(0.95, sum(weight for _, weight in found)))
 
     # Plans
@@ -195,7 +203,7 @@ class _Writer:
                 end = ",\n" if self._syntax.has_trailing_comma or len(plan) > 1 else "\n"
             rest = 1.0
             for text, weight in self._values_of(slot.number):
-                texts.append((f"{call.space}{sign}{text}{end}", share * weight))
+                texts.append((f"{call.space}{sign}{_ended(text, end)}", share * weight))
                 rest -= weight
             if sign and rest > 0.05:
                 texts.append((f"{call.space}{sign.rstrip()}", share * rest * 0.9))
@@ -211,15 +219,19 @@ class _Writer:
                 continue
             best: list[tuple[tuple[str, ...], float]] = [((), share)]
             for slot in plan:
-                values = self._values_of(slot.number)[:3]
+                values = self._values_of(slot.number)[:N_COMBINED]
                 grown = []
                 for texts_so_far, weight in best:
+                    if texts_so_far and texts_so_far[-1].endswith("\n"):
+                        continue
                     for text, value_weight in values:
                         is_again = any(each.removeprefix(self._sign(slot)) == text for each in texts_so_far)
                         factor = 0.15 if is_again and re.fullmatch(r"[\w.]+", text) else 1.0
                         grown.append(((*texts_so_far, self._sign(slot) + text), weight * value_weight * factor))
-                best = sorted(grown, key=lambda item: -item[1])[:4]
-            texts += [(f"{call.space}{', '.join(each)}{closer}", weight) for each, weight in best if each or not plan]
+                best = sorted(grown, key=lambda item: -item[1])[:N_BEST]
+            for each, weight in best:
+                if each or not plan:
+                    texts.append((f"{call.space}{_ended(', '.join(each), closer)}", weight))
         texts.sort(key=lambda item: -item[1])
         total = min(0.95, sum(weight for _, weight in texts))
         return weighted("arguments", texts[:N_WHOLE], total) if texts else []
@@ -252,11 +264,14 @@ class _Writer:
         total = 0.0
         for call, weight in self._target.calls:
             slots = self._slots(call)
-            text = next((call[at].text for at, slot in enumerate(slots or ()) if slot.number == index), "")
-            if text and "\n" not in text:
+            given = next((call[at] for at, slot in enumerate(slots or ()) if slot.number == index), None)
+            text = given.text if given is not None else ""
+            if text and "\n" not in text[:-1]:
                 total += weight
-                if self._is_known(text):
-                    usual[text] += weight  # type: ignore[assignment]
+                for adapted, share in self._adapted(text):
+                    if given is not None and adapted != text and given.keyword in _SPREAD_SIGNS:
+                        continue
+                    usual[adapted] += weight * share  # type: ignore[assignment]
         for text, weight in usual.items():
             found[text] = found.get(text, 0.0) * 0.7 + USUAL * weight / (total + 0.3)
         whole = sum(found.values())
@@ -264,24 +279,65 @@ class _Writer:
         ranked = sorted(found.items(), key=lambda item: -item[1])[:N_VALUES]
         return [(text, weight * factor) for text, weight in ranked]
 
-    def _is_known(self, text: str) -> bool:
-        """Whether all names of an expression are known at the cursor."""
-        bare = _STRINGS.sub("", text)
-        if len(text) > 60 or _NO_VALUE.search(text) or bare.count("<") != bare.count(">"):
-            return False
-        own = self._facts.language.own_object.split()
+    def _adapted(self, text: str) -> list[tuple[str, float]]:
+        """An argument of another call as it may be written here, and how likely.
+
+        If one name of it is unknown at the cursor, that is replaced by a local: one with a word of it, or a late one.
+        """
+        bare = _STRINGS.sub(lambda found: '"' * len(found[0]), text)
+        if len(text) > MAX_VALUE or len(_OPENS_TYPES.findall(bare)) != len(_CLOSES_TYPES.findall(bare)):
+            return []
+        unknown = self._unknown_names(bare)
+        if not unknown:
+            return [(text, 1.0)]
+        if len(unknown) > 1:
+            return []
+        (name,) = unknown
+        uses = [found.span(1) for found in _FREE_NAMES.finditer(bare) if found[1] == name]
+        found = []
+        for other, share in self._replacements(name):
+            adapted = text
+            for start, end in reversed(uses):
+                adapted = f"{adapted[:start]}{other}{adapted[end:]}"
+            found.append((adapted, share))
+        return found
+
+    def _unknown_names(self, bare: str) -> set[str]:
+        """The names of an expression that are unknown at the cursor."""
+        bound = {name for group in _LAMBDA.findall(bare) for each in group for name in _NAME.findall(each)}
+        facts, own = self._facts, self._facts.language.own_object.split()
+        unknown = set()
         for name in _FREE_NAMES.findall(bare):
             if name in own:
-                if self._facts.object_around(self._line) is None:
-                    return False
-            elif self._facts.role_of(name, self._line) in ("not bound", "") and not _KEYWORDS.fullmatch(name):
-                return False
-        return True
+                if facts.object_around(self._line) is None:
+                    unknown.add(name)
+            elif name not in bound and not _KEYWORDS.fullmatch(name):
+                role = facts.role_of(name, self._line)
+                if role in ("not bound", "") or (role == "in the file" and facts.is_closed_name(name)):
+                    unknown.add(name)
+        return unknown
+
+    def _replacements(self, name: str) -> list[tuple[str, float]]:
+        """Locals that may be meant here by a name of other code."""
+        words = {*words_of(name)}
+        own = self._facts.language.own_object.split()
+        late = [each for each in locals_at_hand(self._facts, self._line) if each not in own]
+        alike = [each for each in late if words & {*words_of(each)}][:2]
+        return [(each, ALIKE) for each in alike] or [(each, LATE) for each in late[:1]]
 
 
-_NO_VALUE = re.compile(r"\blambda\b|=>|\{")
-_FREE_NAMES = re.compile(r"(?<![\w.$'\"])([^\W\d]\w*)(?!\w|\s*=(?!=))")
+def _ended(text: str, end: str) -> str:
+    """An argument or arguments with what follows; one that opens a block ends its line itself."""
+    return text if text.endswith("\n") else f"{text}{end}"
+
+
+_SPREAD_SIGNS = frozenset({"*", "**", "..."})
+_OPENS_TYPES, _CLOSES_TYPES = re.compile(r"<(?=\S)"), re.compile(r"(?<=[^\s=-])>")
+_NAME = re.compile(r"[^\W\d]\w*")
+_LAMBDA = re.compile(r"\blambda\b([^:]*):|(\([^()]*\)|\w+)\s*[-=]>|\|([^|]*)\||\bfunc\b\s*(\([^()]*\))")
+_FREE_NAMES = re.compile(r"(?<![\w.$'\"])([^\W\d]\w*)(?!\w|\s*=(?![=>])|\??:(?!:))")
 _STRINGS = re.compile(r"\"(?:\\.|[^\"\\])*\"|'(?:\\.|[^'\\])*'")
 _KEYWORDS = re.compile(
-    r"if|else|for|in|not|and|or|is|new|await|typeof|as|b|f|r|rb|br|u|mut|ref|out|true|false|null|nil"
+    r"if|else|for|in|not|and|or|is|new|await|async|typeof|as|b|f|r|rb|br|u|mut|ref|out|true|false|null|nil|func"
+    r"|function|lambda|move|return|void"
 )

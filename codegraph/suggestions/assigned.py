@@ -1,17 +1,19 @@
-"""The right side of an assignment, a return or a loop, by the name that it is for.
+"""The right side of an assignment, a key, a return or a loop, by the name that it is for and by the lines above.
 
-Owns the choice of parameters, attributes and callables that are spelled like the name on the left, like the function
-around, or like the plural of a loop's name.
+Owns the choice of parameters, callables and types that are spelled like the name on the left, of locals to return, and
+of the plural of a loop's name; the counterparts above are those of `parallel_lines`.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
+from ..file_graph import Definition
 from ..symbol_table import BoundName, ImportedName
 from ..values import CLASS_VALUE, FUNCTION_VALUE, INSTANCE_VALUE
 from .cursor_facts import CursorFacts, words_of
+from .parallel_lines import counterparts
 from .values import Suggested, weighted
 
 MAX_OBJECTS = 12
@@ -34,104 +36,141 @@ _LOOP = re.compile(
 _RANGE = re.compile(r"\s*for\s+\w+,\s*(?P<name>\w+)\s*:=\s*range(?P<space>\s?)\Z")
 
 
+_KEY = re.compile(r"""\s+(?P<quote>["']?)(?P<target>[\w$-]+)(?P=quote)\s*:(?P<space>\s?)\Z""")
+_WITH_KEYS = frozenset({"typescript", "tsx", "javascript", "go", "rust", "swift"})
+
+# About the share of right sides that are the candidate, of those with a candidate of the kind.
+WEIGHTS = {
+    "own parameter": 0.95,
+    "parameter": 0.2,
+    "callable with its words": 0.2,
+    "adapted": 0.3,
+    "same": 0.13,
+    "type": 0.5,
+    "returned unused local": 0.15,
+    "returned local": 0.1,
+    "returned type": 0.1,
+    "plural": 1.0,
+    "plural with its words": 0.3,
+    "own plural": 0.6,
+    "plural of a local": 0.3,
+}
+RANKED = 0.6
+"""Factor for each nearer counterpart."""
+
+
 def assigned(facts: CursorFacts, written: str) -> list[Suggested]:
-    """Suggestions behind `name =`, `return` and `for name in`."""
+    """Suggestions behind `name =`, `key:`, `return` and `for name in`."""
     line = written.rpartition("\n")[2]
+    if not line.rstrip()[-1:] or line.rstrip()[-1] not in _ENDS:
+        return []
+    found, candidates = _candidates(facts, line)
+    if found is None:
+        return []
+    space = "" if found["space"] else " "
+    texts = [(f"{space}{text}", WEIGHTS[kind] * RANKED**rank) for text, kind, rank in candidates]
+    return weighted("assigned", texts, min(1.0, sum(weight for _, weight in texts)))[:MAX_TEXTS]
+
+
+Candidates = Iterable[tuple[str, str, int]]
+"""Texts, their kinds, and how many better ones there are of the kind."""
+
+
+def _candidates(facts: CursorFacts, line: str) -> tuple[re.Match[str] | None, Candidates]:
     if (found := _LOOP.match(line) or _RANGE.match(line)) is not None:
-        return _result(found, _plurals(facts, line, found["name"]))
+        return found, _plurals(facts, line, found["name"])
     if (found := _RETURN.match(line)) is not None:
-        return _result(found, _returned(facts, line))
+        return found, _returned(facts, line)
+    if (found := _KEY.match(line)) is not None and (facts.language.name in _WITH_KEYS or found["quote"]):
+        return found, counterparts(facts, line, found["target"], ":")
     found = _TARGET.match(line) or _TYPED_TARGET.match(line)
     if found is None or line[found.end("target") :].lstrip().startswith("=="):
-        return []
-    return _result(found, _values_for(facts, line, found["target"]))
+        return None, ()
+    sign = ":=" if line.rstrip().endswith(":=") else "="
+    name = re.split(r"\.|->", found["target"])[-1]
+    return found, [
+        *_values_for(facts, line, found["target"]),
+        *_of_type(facts, line, found),
+        *counterparts(facts, line, name, sign),
+    ]
 
 
-def _result(found: re.Match[str], texts: Iterator[tuple[str, float]]) -> list[Suggested]:
-    space = "" if found["space"] else " "
-    candidates = [(f"{space}{text}", weight) for text, weight in texts]
-    return weighted("assigned", candidates, min(1.0, sum(weight for _, weight in candidates)))[:MAX_TEXTS]
-
-
-def _values_for(facts: CursorFacts, line: str, target: str) -> Iterator[tuple[str, float]]:
+def _values_for(facts: CursorFacts, line: str, target: str) -> Iterator[tuple[str, str, int]]:
     receiver, _, last = target.replace("->", ".").rpartition(".")
     name = last.lstrip("_@$")
     if not name:
         return
-    own = facts.own_word
     is_own = bool(receiver) and receiver in facts.language.own_object.split()
-    parameters = facts.parameters(line)
-    for parameter in parameters:
+    for parameter in facts.parameters(line):
         if _same(parameter, name):
-            yield parameter, 1.0 if is_own else 0.15
-        elif is_own and _ends_alike(parameter, name):
-            yield parameter, 0.1
-    if not is_own:
-        around = facts.object_around(line) if own else None
-        for attribute, text in (facts.attributes(around) if around is not None else {}).items():
-            if _same(attribute, name):
-                yield f"{own}.{text}", 0.3
-        yield from _attributes_of_objects(facts, line, name, receiver)
+            yield parameter, "own parameter" if is_own else "parameter", 0
     yield from _callables(facts, line, name)
 
 
-def _returned(facts: CursorFacts, line: str) -> Iterator[tuple[str, float]]:
-    function = facts.function_around(line)
-    if function is None:
+def _of_type(facts: CursorFacts, line: str, found: re.Match[str]) -> Iterator[tuple[str, str, int]]:
+    """The constructor of the type that is written before or behind the name."""
+    behind = line[found.end("target") :].strip()
+    match = _TYPE_BEHIND.match(behind) or _TYPE_BEFORE.search(line[: found.start("target")])
+    if match is None:
         return
-    names = facts.locals(line)
-    if names:
-        last, (_, at) = list(names.items())[-1]
-        yield last, 0.6 if facts.line - at <= 3 else 0.3
-        wanted = facts.resolver.result(facts.value(function.name, line)) if function.returns else None
-        for name in list(names)[-MAX_OBJECTS:]:
-            value = facts.value(name, line)
-            if value is not None and wanted is not None and value[:3] == wanted[:3]:
-                yield name, 0.3
-    words = [word for word in words_of(function.name) if word not in _VERBS]
-    around = facts.object_around(line)
-    own = facts.own_word
-    if around is not None and words:
-        for attribute, text in facts.attributes(around).items():
-            if attribute != function.name and list(words_of(attribute)) == words:
-                yield f"{own}.{text}", 0.4
+    value = facts.value(match[1], line)
+    if value is None or value.kind != CLASS_VALUE:
+        return
+    definition = facts.graph.definition(value.path, value.name)
+    if definition is None or definition.kind not in ("class", "struct"):
+        return
+    new = "new " if facts.language.name in _WITH_NEW else ""
+    call = f"{match[1]}::new(" if facts.language.name == "rust" else f"{new}{match[1]}("
+    yield call, "type", 0
 
 
-def _plurals(facts: CursorFacts, line: str, name: str) -> Iterator[tuple[str, float]]:
-    def fits(other: str) -> float:
+def _returned(facts: CursorFacts, line: str) -> Iterator[tuple[str, str, int]]:
+    function = facts.function_around(line)
+    names = list(facts.locals(line))
+    if function is None or not names:
+        return
+    end = ", nil" if facts.language.name == "go" and _GO_RESULTS.search(_header_line(facts, function)) else ""
+    unused = [name for name in reversed(names) if facts.role_of(name, line) == "unused local"]
+    for rank, name in enumerate(unused[:2]):
+        yield f"{name}{end}", "returned unused local", rank
+    for rank, name in enumerate([name for name in reversed(names) if name not in unused][:2]):
+        yield f"{name}{end}", "returned local", rank
+    wanted = facts.resolver.result(facts.value(function.name, line)) if function.returns else None
+    for name in names[-MAX_OBJECTS:]:
+        value = facts.value(name, line)
+        if value is not None and wanted is not None and value[:3] == wanted[:3]:
+            yield f"{name}{end}", "returned type", 0
+
+
+def _header_line(facts: CursorFacts, function: Definition) -> str:
+    return facts.lines[function.header_line] if function.header_line < len(facts.lines) else ""
+
+
+def _plurals(facts: CursorFacts, line: str, name: str) -> Iterator[tuple[str, str, int]]:
+    def fits(other: str) -> int:
         singular = singular_of(other.lstrip("_"))
         if other == name:
-            return 0.0
-        return 1.0 if singular == name else 0.3 if singular != other and singular.endswith(f"_{name}") else 0.0
+            return 0
+        return 2 if singular == name else 1 if singular != other and singular.endswith(f"_{name}") else 0
 
     names = facts.locals(line)
     for other in names:
-        if weight := fits(other):
-            yield other, weight
+        if fit := fits(other):
+            yield other, "plural" if fit == 2 else "plural with its words", 0
     around = facts.object_around(line)
     own = facts.own_word
     for attribute, text in (facts.attributes(around) if around is not None else {}).items():
-        if weight := fits(attribute):
-            yield f"{own}.{text}", 0.6 * weight
+        if fit := fits(attribute):
+            yield f"{own}.{text}", "own plural", 2 - fit
     for other, (bound, _) in list(names.items())[-MAX_OBJECTS:]:
         value = facts.value(other, line) if bound.value else None
         if value is not None and value.kind == INSTANCE_VALUE:
             for attribute, text in facts.attributes(value).items():
-                if weight := fits(attribute):
-                    yield f"{other}.{text}", 0.4 * weight
+                if fit := fits(attribute):
+                    yield f"{other}.{text}", "plural of a local", 2 - fit
 
 
-def _attributes_of_objects(facts: CursorFacts, line: str, name: str, receiver: str) -> Iterator[tuple[str, float]]:
-    """`request.url` for `url`."""
-    for other, (bound, _) in list(facts.locals(line).items())[-MAX_OBJECTS:]:
-        value = facts.value(other, line) if bound.value else None
-        if value is not None and value.kind == INSTANCE_VALUE and other not in (name, receiver):
-            for attribute, text in facts.attributes(value).items():
-                if _same(attribute, name):
-                    yield f"{other}.{text}", 0.4
-
-
-def _callables(facts: CursorFacts, line: str, name: str) -> Iterator[tuple[str, float]]:
+def _callables(facts: CursorFacts, line: str, name: str) -> Iterator[tuple[str, str, int]]:
     """Classes and functions in the file's names, and own methods, that end like the name."""
     words = list(words_of(name))
     if not words:
@@ -147,13 +186,13 @@ def _callables(facts: CursorFacts, line: str, name: str) -> Iterator[tuple[str, 
         value = facts.value(key, line)
         is_callable = value is not None and value.kind in (CLASS_VALUE, FUNCTION_VALUE)
         if is_callable or (isinstance(entry, ImportedName) and key[0].isupper()):
-            yield f"{key}(", 0.4 if _same("".join(words_of(key)), "".join(words)) else 0.2
-    around = facts.object_around(line)
-    own = facts.own_word
-    if around is not None:
-        for member, text in facts.attributes(around).items():
-            if text.endswith("(") and member not in own_names and _ends_with(member, words):
-                yield f"{own}.{text}", 0.3
+            is_class = key[0].isupper() and not (value is not None and value.kind == FUNCTION_VALUE)
+            new = "new " if is_class and _has_new(facts) else ""
+            yield f"{new}{key}(", "callable with its words", 0
+
+
+def _has_new(facts: CursorFacts) -> bool:
+    return facts.language.name in _WITH_NEW
 
 
 def _ends_with(name: str, words: list[str]) -> bool:
@@ -162,11 +201,6 @@ def _ends_with(name: str, words: list[str]) -> bool:
 
 def _same(a: str, b: str) -> bool:
     return a == b or a.strip("_") == b.strip("_")
-
-
-def _ends_alike(a: str, b: str) -> bool:
-    first, second = words_of(a), words_of(b)
-    return bool(first and second) and (first[-len(second) :] == second or second[-len(first) :] == first)
 
 
 def singular_of(name: str) -> str:
@@ -182,4 +216,9 @@ def singular_of(name: str) -> str:
 
 
 _TEST = re.compile(r"test_|Test[A-Z]")
-_VERBS = frozenset({"get", "make", "create", "build", "load", "fetch", "find", "is", "has", "to", "with"})
+_ENDS = frozenset({*"=:", *"nfe"})
+"""The last characters of places with a right side: of signs, and of `return`, `in`, `of` and `range`."""
+_GO_RESULTS = re.compile(r"\) \([^(),]+, (?:err )?error\) \{\s*\Z")
+_TYPE_BEHIND = re.compile(r":\s*([\w.]+)\s*=\Z")
+_TYPE_BEFORE = re.compile(r"(?:\A|\s)([A-Z][\w.]*)\s+\Z")
+_WITH_NEW = frozenset({"java", "csharp", "typescript", "tsx", "javascript", "php"})

@@ -1,6 +1,7 @@
 """What a call at a cursor calls: its parameters, and the arguments that other calls of it pass.
 
-Owns the choice among overloads, and the parameters that fields of a type are. Knows no ranking of values.
+Owns the choice among overloads, the parameters that fields of a type are, and the fallback for a callee without a known
+definition. Knows no ranking of values.
 """
 
 from __future__ import annotations
@@ -13,7 +14,8 @@ from ..parameters import Parameter, fields_of, parameters_of
 from .argument_values import values_for
 from .cursor_facts import CursorFacts
 from .open_call import OpenCall
-from .usual_arguments import Call, calls_above, other_calls
+from .unresolved_calls import FEW, NEAR_WEIGHT, calls_of_name, guessed_parameters
+from .usual_arguments import Call, calls_above, calls_nearby, other_calls
 
 OTHER_WEIGHT = 0.6
 """Of a call in another file, against one above."""
@@ -41,6 +43,10 @@ def target_of(facts: CursorFacts, call: OpenCall, line: str) -> Target | None:
 
 
 def _find(facts: CursorFacts, call: OpenCall, line: str) -> Target | None:
+    return _find_defined(facts, call, line) or _find_unresolved(facts, call)
+
+
+def _find_defined(facts: CursorFacts, call: OpenCall, line: str) -> Target | None:
     syntax, language = facts.language.call_syntax, facts.language
     assert syntax is not None
     callee = facts.callee(call.callee, line)
@@ -70,9 +76,21 @@ def _find(facts: CursorFacts, call: OpenCall, line: str) -> Target | None:
     others = [] if call.is_literal else other_calls(facts, callee, name, sign)
     calls = [(each, 1.0 / (1.0 + 0.15 * at)) for at, each in enumerate(above)]
     calls += [(each, OTHER_WEIGHT) for each in others]
+    if len(calls) < FEW and not call.is_literal:
+        calls += [(each, NEAR_WEIGHT) for each in calls_nearby(facts, name, sign) if each not in others]
     return Target(
         (callee.path, callee.definition.qualified_name), _with_others(found, calls), tuple(calls), bool(overloads)
     )
+
+
+def _find_unresolved(facts: CursorFacts, call: OpenCall) -> Target | None:
+    """A target with the parameters that other calls of the name show; None for a literal."""
+    syntax = facts.language.call_syntax
+    name = call.callee.rpartition(".")[2].rstrip("[]")
+    if call.is_literal or syntax is None or not name:
+        return None
+    calls = calls_of_name(facts, name, syntax.keyword_sign.strip())
+    return Target(("", name), _with_others(guessed_parameters(calls), calls), tuple(calls))
 
 
 def _best_overload(

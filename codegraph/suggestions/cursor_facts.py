@@ -35,6 +35,10 @@ MAX_OVERLOADS = 6
 MAX_NAMES = 400
 """Names in scope."""
 
+MAX_BLOCK_LINES = 300
+MAX_BLOCK_INDENT = 200
+"""Lines above the cursor whose blocks are read, and the largest indentation."""
+
 UNUSED_LINES = 40
 """Lines above the cursor in which a name may wait for its use."""
 
@@ -57,6 +61,7 @@ class CursorFacts:
         *,
         sees_below: bool = True,
     ) -> None:
+        self.base = graph  # for the calls of other files, so that the cursor's file need not be resolved
         self.graph = graph.overlay(file)
         self.sees_below = sees_below
         self.indexed = graph if sees_below else self.graph  # with the file at the cursor as of its last analysis
@@ -216,7 +221,8 @@ class CursorFacts:
     def locals(self, written: str) -> dict[str, tuple[BoundName, int]]:
         """The names that the functions around the cursor bind above it, and their last lines; latest last.
 
-        Parameters come first, in their order.
+        Parameters come first, in their order. The names of blocks outside of functions are local, too: those of a
+        callback at the top level of a file.
         """
         return self._locals_of(self.within(written))
 
@@ -231,11 +237,52 @@ class CursorFacts:
             name = definition.qualified_name
             if definition.kind in FUNCTION_KINDS and (within == name or within.startswith(f"{name}.")):
                 scopes[number] = name
+        blocks = self._lines_of_open_blocks
+        if blocks:
+            scopes[MODULE_SCOPE] = MODULE
         for binding in file.bindings:
             if binding.scope in scopes and binding.line <= self.line and binding.name.isidentifier():
+                if binding.scope == MODULE_SCOPE and binding.line not in blocks:
+                    continue
                 found.pop(binding.name, None)
                 found[binding.name] = BoundName(binding.how, binding.value, scopes[binding.scope]), binding.line
         return found
+
+    @cached_property
+    def _lines_of_open_blocks(self) -> frozenset[int]:
+        """The indented lines above the cursor whose block is not closed, as far as the indentation tells."""
+        if self.language.blocks != "braces":
+            return frozenset()
+        found = set()
+        least = MAX_BLOCK_INDENT
+        for number in range(self.line - 1, max(-1, self.line - MAX_BLOCK_LINES), -1):
+            text = self._line(number)
+            if text.strip():
+                indent = indent_of(text)
+                if 0 < indent <= least:
+                    found.add(number)
+                least = min(least, indent)
+        return frozenset(found)
+
+    def is_closed_name(self, name: str) -> bool:
+        """Whether a name of the file is bound only in blocks that are closed: in another callback at the top level."""
+        return name in self._closed_names
+
+    @cached_property
+    def _closed_names(self) -> frozenset[str]:
+        if self.language.blocks != "braces":
+            return frozenset()
+        closed: set[str] = set()
+        others: set[str] = set()
+        blocks = self._lines_of_open_blocks
+        for binding in self.graph.files[self.path].bindings:
+            if binding.scope == MODULE_SCOPE:
+                is_closed = binding.line not in blocks and self._line(binding.line)[:1].isspace()
+                (closed if is_closed else others).add(binding.name)
+        for key in closed & self.symbols.entries.keys():
+            if any(not isinstance(entry, BoundName) for entry in self.symbols.entries[key]):
+                others.add(key)
+        return frozenset(closed - others)
 
     def _unused_in(self, within: str) -> frozenset[str]:
         return self.remembered("unused", within, find=lambda: self._find_unused(within))

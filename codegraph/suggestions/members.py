@@ -11,10 +11,13 @@ from collections.abc import Mapping
 
 from ..values import CLASS_VALUE, FUNCTION_VALUE, INSTANCE_VALUE, MODULE_VALUE, SUPER_VALUE, Value
 from .cursor_facts import CursorFacts, expression_before
+from .followers import followers
 from .values import Suggested, weighted
 
 MAX_MEMBERS = 400
 NEAR_LINES = 200
+FOLLOWING = 8.0
+"""Weight of a member for each use behind the same name, against one without."""
 
 _SIGN = re.compile(r"(?:(?<![.\d])\.|->|::)\Z")
 
@@ -26,27 +29,38 @@ def members(facts: CursorFacts, written: str) -> list[Suggested]:
         return []
     line = written.rpartition("\n")[2]
     receiver = expression_before(line[: len(line) - len(sign[0])].removesuffix("?"))
-    value = facts.value(receiver, line)
+    value = value_before(facts, line, receiver)
     if value is None:
         return []
-    named = _members_of(facts, value, receiver)
-    if not named:
-        return []
+    named = members_of(facts, value, receiver)
     used = _uses(facts, receiver)
     is_own = receiver in (*facts.language.own_object.split(), *facts.language.own_class.split())
     method = facts.function_around(line)
+    last = receiver.rpartition(".")[2]
+    following = followers(facts, last.rstrip("()[]"), last.endswith("()")) if not is_own else {}
     own_name = method.name if method is not None else ""
 
     def weight(name: str) -> float:
         if name.startswith("__") and name.endswith("__"):
             return 0.02
         hidden = name.startswith("_") and not is_own
-        return (0.1 if hidden else 1.0) * (1.0 + 6.0 * used[name]) * (0.3 if name == own_name else 1.0)
+        return (
+            (0.1 if hidden else 1.0)
+            * (1.0 + 6.0 * used[name] + FOLLOWING * following.get(named[name], 0.0))
+            * (0.3 if name == own_name else 1.0)
+        )
 
     return weighted("member", ((text, weight(name)) for name, text in named.items()))
 
 
-def _members_of(facts: CursorFacts, value: Value, receiver: str) -> Mapping[str, str]:
+def value_before(facts: CursorFacts, line: str, receiver: str) -> Value | None:
+    """The value of a receiver on a line; None if its members are unknown."""
+    value = facts.value(receiver, line)
+    return value if value is not None and members_of(facts, value, receiver) else None
+
+
+def members_of(facts: CursorFacts, value: Value, receiver: str) -> Mapping[str, str]:
+    """The members of a value by name, and how each is written: "name" or "name(" of a function."""
     if value.kind == MODULE_VALUE:
         exports = facts.resolver.exports(value)
         if len(exports) > MAX_MEMBERS:

@@ -11,6 +11,7 @@ from collections.abc import Callable, Sequence
 from ..symbol_table import FUNCTION_KINDS
 from .arguments import arguments
 from .assigned import assigned
+from .chains import chains
 from .cursor_facts import CursorFacts
 from .definitions import definitions
 from .members import members
@@ -19,7 +20,13 @@ from .values import Role, ScopeKind, Suggested
 MAX_LINE = 1_000
 """Characters; a longer line has no suggestions."""
 
-_SOURCES: tuple[Callable[[CursorFacts, str], Sequence[Suggested]], ...] = (members, arguments, assigned, definitions)
+_SOURCES: tuple[Callable[[CursorFacts, str], Sequence[Suggested]], ...] = (
+    members,
+    chains,
+    arguments,
+    assigned,
+    definitions,
+)
 
 
 class GraphSuggestions:

@@ -6,6 +6,7 @@ Owns the reading of calls in the lines above the cursor and of a few calls that 
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 
 from ..callees import Callee, lines_of_source
 from ..parameters import pieces_of
@@ -20,6 +21,10 @@ MAX_ABOVE = 60_000
 """Characters above the cursor that are searched."""
 MAX_LENGTH = 400
 """Characters of the arguments of one call."""
+MAX_NEAR_FILES = 40
+MAX_NEAR_BYTES = 500_000
+"""Of files that are searched for calls of a name."""
+MAX_PER_FILE = 3
 
 
 def calls_above(facts: CursorFacts, name: str, opening: str, sign: str) -> list[Call]:
@@ -41,7 +46,7 @@ def calls_above(facts: CursorFacts, name: str, opening: str, sign: str) -> list[
 
 def other_calls(facts: CursorFacts, callee: Callee, name: str, sign: str) -> list[Call]:
     """The arguments of a few calls of a definition in other files."""
-    callers = facts.indexed.callers(callee.path, callee.definition.qualified_name)
+    callers = facts.base.callers(callee.path, callee.definition.qualified_name)
     found: list[Call] = []
     folder = facts.path.rpartition("/")[0]
     others = [each for each in callers if each.path != facts.path and each.path in facts.texts]
@@ -52,7 +57,7 @@ def other_calls(facts: CursorFacts, callee: Callee, name: str, sign: str) -> lis
         per_file[caller.path] = per_file.get(caller.path, 0) + 1
         if per_file[caller.path] > 3:
             continue
-        line = facts.indexed.files[caller.path].calls[caller.call].line
+        line = facts.base.files[caller.path].calls[caller.call].line
         lines = lines_of_source(facts.texts[caller.path])[line : line + 8]
         text = b"\n".join(lines).decode("utf-8", "replace")
         start = pattern.search(text)
@@ -64,14 +69,66 @@ def other_calls(facts: CursorFacts, callee: Callee, name: str, sign: str) -> lis
     return found
 
 
+def calls_nearby(facts: CursorFacts, name: str, sign: str) -> list[Call]:
+    """The arguments of a few calls of a name in other files, those of the own folder first."""
+    found: list[Call] = []
+    for before, behind in occurrences_nearby(facts, f"{name}(", MAX_PER_FILE):
+        if _HEADER.search(before) or is_declared(before):
+            continue
+        call = _arguments_at(behind, 0, sign)
+        if call is not None:
+            found.append(call)
+            if len(found) == MAX_OTHER_CALLS:
+                break
+    return found
+
+
+def occurrences_nearby(facts: CursorFacts, text: str, n_per_file: int) -> Iterator[tuple[str, str]]:
+    """Where a word and what is behind it occur in files nearby: the line before it, and the text behind."""
+    needle, n_bytes = text.encode("utf-8", "replace"), 0
+    for path in _files_nearby(facts):
+        source = facts.texts[path]
+        n_bytes += len(source)
+        if n_bytes > MAX_NEAR_BYTES:
+            return
+        at = source.find(needle)
+        for _ in range(n_per_file):
+            if at < 0:
+                break
+            start = at + len(needle)
+            before = source[source.rfind(b"\n", 0, at) + 1 : at].decode("utf-8", "replace")
+            if not (before[-1:].isalnum() or before[-1:] in ("_", "$")):
+                yield before, source[start : start + MAX_LENGTH + 4].decode("utf-8", "replace")
+            at = source.find(needle, start)
+
+
+def _files_nearby(facts: CursorFacts) -> list[str]:
+    """Files of the cursor's language in its folder, then those below the folder above."""
+
+    def find() -> list[str]:
+        folder, _, name = facts.path.rpartition("/")
+        above, ending = folder.rpartition("/")[0], name[name.rfind(".") :]
+        near = [path for path in facts.texts if path.startswith(above) and path.endswith(ending) and path != facts.path]
+        near.sort(key=lambda path: path.rpartition("/")[0] != folder)
+        return near[:MAX_NEAR_FILES]
+
+    return facts.remembered("files nearby", find=find)
+
+
 def _arguments_at(text: str, start: int, sign: str) -> Call | None:
-    """The arguments of a call whose bracket ends at `start`; None for one that is not finished."""
+    """The arguments of a call whose bracket ends at `start`; None for one that is not finished.
+
+    Those of a call whose line ends in a block or a list go to the end of that line: `test("pays", () => {`.
+    """
     depth = 0
     for match in _SIGNS.finditer(text, start, start + MAX_LENGTH):
         bracket = match[0]
         if bracket[0] in "\"'`":
             continue
         if bracket in "([{":
+            if bracket != "(" and _LINE_ENDS(text, match.end()):
+                pieces = [argument_of(piece, sign) for piece in pieces_of(text[start : match.end()])]
+                return (*pieces[:-1], pieces[-1]._replace(text=f"{pieces[-1].text}\n"))
             depth += 1
         elif depth:
             depth -= 1
@@ -82,4 +139,5 @@ def _arguments_at(text: str, start: int, sign: str) -> Call | None:
 
 
 _SIGNS = re.compile(r"\"(?:\\.|[^\"\\\n])*\"|'(?:\\.|[^'\\\n])*'|`[^`]*`|[()\[\]{}]")
+_LINE_ENDS = re.compile(r"[ \t]*\n").match
 _HEADER = re.compile(r"(?:^|\s)(?:def|func|fun|fn|function|class|struct|record|type|impl)\b[^=]*\Z")

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Literal, NamedTuple
 
-SOURCES = ("argument", "arguments", "member", "assigned", "definition")
+SOURCES = ("argument", "arguments", "member", "assigned", "definition", "chain")
 """The sources: one argument, all arguments that are left, a member of the receiver, the name on the left of an
-assignment, and a definition that belongs here."""
+assignment, a definition that belongs here, and what follows the same call elsewhere."""
 
 Role = Literal["", "local", "unused local", "parameter", "in the file", "reachable", "built-in", "not bound"]
 """What a plain name means at a cursor; "" where that is unknown."""
