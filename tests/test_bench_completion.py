@@ -16,6 +16,7 @@ import pytest
 from weft.benchmarks import command
 from weft.benchmarks.completion import run, work
 from weft.benchmarks.completion.answering import THRESHOLD, CompletionRow, Repository, answer
+from weft.benchmarks.completion.argument_tasks import argument_tasks, arguments_in
 from weft.benchmarks.completion.figures import (
     Bin,
     by_setting,
@@ -134,6 +135,7 @@ def row(
         ms=1.0,
         prompt_tokens=None,
         new_tokens=1,
+        among_candidates=None,
     )
 
 
@@ -255,6 +257,43 @@ def test_a_mid_line_task_starts_behind_a_piece_of_its_line() -> None:
     assert start.strip() and begun.ground_truth.strip()
     assert model.requests[0].prefix.endswith(f"\n{start}")
     assert (found.exact_match, found.kind) == (1, "begun")
+
+
+@pytest.mark.parametrize(
+    "text, arguments",
+    [
+        ("a, b)", "a, b)"),
+        ("f(a), b) + c", "f(a), b)"),
+        ('")", b)', '")", b)'),
+        ("[a), b]", None),
+        ("a,", None),
+    ],
+)
+def test_arguments_end_at_the_bracket_that_closes_the_call(text: str, arguments: str | None) -> None:
+    assert arguments_in(text) == arguments
+
+
+def test_an_argument_task_is_right_whatever_follows_the_arguments() -> None:
+    repository, task = shop()
+    (behind,) = argument_tasks([task])
+    start = task.ground_truth[: behind.col]
+    assert start.endswith("(") and behind.ground_truth.endswith(")")
+    model = Writes(f"{behind.ground_truth} + more(1)")
+    found = answer(repository, behind, SETTINGS["none"], model)
+    assert model.requests[0].prefix.endswith(f"\n{start}")
+    assert (found.exact_match, found.kind) == (1, "arguments")
+
+
+def test_a_header_and_a_call_that_goes_on_have_no_argument_task() -> None:
+    _, task = shop()
+    for line in ("    def pay(self, basket):", "    total(basket,", "    pay()"):
+        assert not [*argument_tasks([replace(task, ground_truth=line, ground_truth_line=line)])]
+
+
+def test_the_right_text_counts_among_several_of_the_repository() -> None:
+    repository, task = shop()
+    found = answer(repository, task, SETTINGS["none"], None)
+    assert found.among_candidates in (0.0, 1.0) and found.among_candidates >= found.exact_match
 
 
 def test_every_term_of_the_ranking_is_left_out_once() -> None:

@@ -13,8 +13,9 @@ import time
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import partial
+from itertools import islice
 
-from ...llm import CodeModel
+from ...llm import CodeModel, WorkspaceModel
 from ...retrieval import RetrievalOptions
 from ...server.completion import Cursor
 from ...server.completion.confidence import least_probability
@@ -33,9 +34,14 @@ from ...server.workspace.text import TextLines
 from ..repoeval.metrics import is_right_so_far, score_completion
 from ..repoeval.sources import SourceFile
 from ..repoeval.tasks import Task
+from .argument_tasks import KIND as ARGUMENTS
+from .argument_tasks import arguments_in
 from .settings import Setting
 
 THRESHOLD = CompletionOptions().min_confidence
+
+N_CANDIDATES = 6
+"""Texts for one cursor, of which one may be right."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,6 +70,7 @@ class CompletionRow:
     ms: float
     prompt_tokens: int | None
     new_tokens: int
+    among_candidates: float | None  # the exact match of the best of N_CANDIDATES; None for a model without others
 
     @property
     def repo(self) -> str:
@@ -101,7 +108,7 @@ def answer(
     done = _run_mode(loop, setting, task, source)
     completion = postprocess(done.written, cursor, single_line=single_line)
     seconds = time.perf_counter() - started
-    score = score_completion(task.ground_truth, completion.text)
+    score = score_completion(task.ground_truth, _scored(task, completion.text))
     written = done.written if model is not None else _written_above_threshold(snapshot, cursor, setting, single_line)
     shown = postprocess(written, cursor, single_line=single_line, min_confidence=THRESHOLD)
     report = getattr(loop.model, "last_stats", None)
@@ -112,18 +119,46 @@ def answer(
         text=completion.text,
         exact_match=score.exact_match,
         edit_similarity=score.edit_similarity,
-        raw_exact_match=score_completion(task.ground_truth, done.written.text).exact_match,
+        raw_exact_match=score_completion(task.ground_truth, _scored(task, done.written.text)).exact_match,
         confidence=completion.confidence,
         shown=shown.text,
         shown_confidence=shown.confidence if shown.text else None,
-        shown_right=float(is_right_so_far(task.ground_truth, shown.text)) if shown.text else None,
+        shown_right=float(is_right_so_far(task.ground_truth, _scored(task, shown.text))) if shown.text else None,
         shown_whole=bool(shown.text) and shown.text == completion.text,
         backend=done.written.backend,
         family=done.written.family,
         ms=1e3 * seconds,
         prompt_tokens=None if report is None else report.prompt_tokens,
         new_tokens=loop.model.count_tokens(done.written.text),
+        among_candidates=None if model is not None or not single_line else _best_candidate(loop, task, done.written),
     )
+
+
+def _scored(task: Task, text: str) -> str:
+    """The part of a text that counts: of argument tasks the arguments, with the bracket that closes them."""
+    if task.kind != ARGUMENTS:
+        return text
+    arguments = arguments_in(text)
+    return text if arguments is None else arguments
+
+
+def _best_candidate(loop: Loop, task: Task, first: Written) -> float:
+    """The exact match of the best of the first text and its alternatives."""
+    assert isinstance(loop.model, WorkspaceModel)
+    request = request_for(
+        loop.snapshot,
+        loop.cursor,
+        loop.config,
+        (),
+        loop.model,
+        single_line=True,
+        max_new_tokens=loop.max_new_tokens,
+        cancel=loop.cancel,
+    )
+    others = islice(loop.model.alternatives(request, first.text, loop.cancel), N_CANDIDATES - 1)
+    written = [first, *(Written(((each.text, each.probability),), "", first.backend, first.family) for each in others)]
+    texts = [postprocess(each, loop.cursor, single_line=True).text for each in written]
+    return max(score_completion(task.ground_truth, _scored(task, text)).exact_match for text in texts)
 
 
 def loop_at(

@@ -13,11 +13,17 @@ from ..bootstrap import mean, percentile
 from ..models import ModelSpec, shown_name
 from ..tables import bracketed, markdown, number, or_none
 from . import figures
-from .answering import THRESHOLD, CompletionRow
+from .answering import N_CANDIDATES, THRESHOLD, CompletionRow
+from .argument_tasks import KIND as ARGUMENTS
 from .figures import Value, edit_similarity, exact_match
 from .mid_line import KIND as MID_LINE
 
-KINDS = {"line": "Line tasks", MID_LINE: "Mid-line tasks", "api": "API tasks"}
+KINDS = {
+    "line": "Line tasks",
+    MID_LINE: "Mid-line tasks",
+    ARGUMENTS: "Arguments behind the opening bracket of a call",
+    "api": "API tasks",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,6 +111,7 @@ _HEAD = (
     "new",
     *_SHOWN_HEAD,
     "EM before repair",
+    f"EM of {N_CANDIDATES}",
 )
 
 
@@ -122,7 +129,12 @@ def _cells(rows: Sequence[CompletionRow], against: Sequence[CompletionRow]) -> l
         f"{mean(row.new_tokens for row in rows):.1f}",
         *_shown_cells(rows),
         f"{100 * mean(row.raw_exact_match for row in rows):.1f}",
+        number(100 * mean(_among(rows)), "{:.1f}"),
     ]
+
+
+def _among(rows: Sequence[CompletionRow]) -> list[float]:
+    return [row.among_candidates for row in rows if row.among_candidates is not None]
 
 
 def _shown_cells(rows: Sequence[CompletionRow]) -> list[str]:
@@ -197,6 +209,7 @@ def _figures(rows: Sequence[CompletionRow], against: Sequence[CompletionRow]) ->
         "n_unique": len(unique),
         "exact_match_unique": or_none(mean(map(exact_match, unique))),
         "edit_similarity_unique": or_none(mean(map(edit_similarity, unique))),
+        "exact_match_among_candidates": or_none(100 * mean(_among(rows))),
         "exact_match_before_repair": or_none(100 * mean(row.raw_exact_match for row in rows)),
         "ms_p50": or_none(percentile((row.ms for row in rows), 0.5)),
         "ms_p95": or_none(percentile((row.ms for row in rows), 0.95)),

@@ -29,6 +29,7 @@ from ..repoeval.task_languages import TASK_LANGUAGES
 from ..repoeval.tasks import build_tasks
 from ..rows import RowCache
 from .answering import CompletionRow
+from .argument_tasks import argument_tasks
 from .mid_line import mid_line_tasks
 from .page import plots
 from .report import KINDS, ModelResults, report, summary
@@ -46,7 +47,9 @@ _COMMON = ("work", "trees", "repos", "limit", "model", "context", "machine", "ht
 def main(arguments: Sequence[str] | None = None) -> int:
     model = {"nargs": "+", "type": model_option(), "default": ["workspace"], "help": MODEL_SYNTAX}
     parser = command_parser("weft bench completion", __doc__, *_COMMON, model=model)
-    parser.add_argument("--tasks", nargs="+", choices=KINDS, default=list(KINDS), help="line, begun (mid-line), api")
+    parser.add_argument(
+        "--tasks", nargs="+", choices=KINDS, default=list(KINDS), help="line, begun (mid-line), arguments, api"
+    )
     parser.add_argument("--language", choices=TASK_LANGUAGES, help="of the tasks")
     parser.add_argument("--suffix", action="store_true", help="fill in the middle: also show the code after the target")
     parser.add_argument("--settings", nargs="+", choices=SETTINGS, metavar="SETTING", help=", ".join(SETTINGS))
@@ -104,7 +107,9 @@ def _measured(options: argparse.Namespace, model: ModelSpec) -> ModelResults:
         has_labels = "api" in options.tasks
         drawn = tasks_of(checkout, files, options.work) if has_labels else build_tasks(files.sources, repo, calls=())
         drawn = limited(drawn, options.limit)
-        tasks = [task for task in (*drawn, *mid_line_tasks(drawn)) if task.kind in options.tasks]
+        tasks = [
+            task for task in (*drawn, *mid_line_tasks(drawn), *argument_tasks(drawn)) if task.kind in options.tasks
+        ]
         caches[repo] = completion_cache(options.work / "completion", repo, files, model, suffix=options.suffix)
         wanted = {(task.task_id, setting.name) for task in tasks for setting in options.settings}
         cached = [row for row in caches[repo].rows() if (row.task_id, row.setting) in wanted]

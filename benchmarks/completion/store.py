@@ -21,6 +21,7 @@ _CODE = (
     "server/config/settings.py",
     "benchmarks/repoeval",
     "benchmarks/completion/answering.py",
+    "benchmarks/completion/argument_tasks.py",
     "benchmarks/completion/settings.py",
     "benchmarks/similarity.py",
 )

@@ -11,6 +11,7 @@ from pathlib import Path
 from ..repoeval.sources import SourceFile, parse_source
 from ..repoeval.tasks import build_tasks
 from .answering import CompletionRow, Repository, answer
+from .argument_tasks import argument_tasks
 from .mid_line import mid_line_tasks
 from .report import KINDS
 from .settings import SETTINGS
@@ -24,7 +25,7 @@ def subset_rows(folder: Path) -> list[str]:
     """The lines that `ROWS` in `folder` should hold for its `TREE`, with the code as it is."""
     sources = _sources((folder / TREE).read_text(encoding="utf-8"))
     drawn = build_tasks(sources, "weft", N_LINE, N_API)
-    tasks = [*drawn, *mid_line_tasks(drawn)]
+    tasks = [*drawn, *mid_line_tasks(drawn), *argument_tasks(drawn)]
     repository = Repository.of("weft", sources)
     rows = [answer(repository, task, SETTINGS[name], None) for task in tasks for name in ASKED]
     heads = [f"{kind}: {_totals([row for row in rows if row.kind == kind])}" for kind in KINDS]
