@@ -31,11 +31,12 @@ GROUPS: Mapping[str, tuple[str, ...]] = {
     "roles": ROLES,
     "brackets": (*BRACKETS, *SCOPES),
     "scopes": SCOPES,
+    "token-model": ("token model", "token model, unlikely", "best share of the token model"),
     "words": ("occurrences in other files", "characters of the word"),
     "graph": (*SUGGESTED, *_PROGRESS, *SUGGESTING, _NO_MEMBER, *ROLES),
 }
 """Features by group: one group for each source of suggestions, both sources of arguments ("call"), all suggestions,
-the roles of names, the open brackets and the scope, the counts of words, and everything from the code graph."""
+the roles of names, the open brackets and the scope, the counts of words, the token model, and everything from the code graph."""
 
 
 def mask_of(groups: Collection[str]) -> NDArray[np.float32]:
