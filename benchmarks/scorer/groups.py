@@ -36,7 +36,8 @@ GROUPS: Mapping[str, tuple[str, ...]] = {
     "graph": (*SUGGESTED, *_PROGRESS, *SUGGESTING, _NO_MEMBER, *ROLES),
 }
 """Features by group: one group for each source of suggestions, both sources of arguments ("call"), all suggestions,
-the roles of names, the open brackets and the scope, the counts of words, the token model, and everything from the code graph."""
+the roles of names, the open brackets and the scope, the token model, the counts of words, and everything from the code
+graph."""
 
 
 def mask_of(groups: Collection[str]) -> NDArray[np.float32]:
