@@ -96,7 +96,7 @@ def _first_cases(place: Place, subject: str) -> Weighted:
     value = place.facts.value(subject, place.line)
     if value is None or value.kind != INSTANCE_VALUE:
         return []
-    members = _enum_members(place.facts, value)
+    members = enum_members(place.facts, value)
     if not members:
         return []
     owner = value.name.rpartition(".")[2]
@@ -112,12 +112,12 @@ def _members(place: Place, owner: str, name: str, subject: str) -> Sequence[str]
         if not dotted:
             break
         value = type_named(facts, dotted, place.line)
-        found = _enum_members(facts, value) if value is not None else ()
+        found = enum_members(facts, value) if value is not None else ()
         if name in found:
             return found
     value = facts.value(subject, place.line)
     if value is not None and value.kind == INSTANCE_VALUE:
-        found = _enum_members(facts, value)
+        found = enum_members(facts, value)
         if name in found:
             return found
     if not owner.strip("."):
@@ -130,7 +130,8 @@ def _members(place: Place, owner: str, name: str, subject: str) -> Sequence[str]
     return ()
 
 
-def _enum_members(facts: CursorFacts, value: Value) -> Sequence[str]:
+def enum_members(facts: CursorFacts, value: Value) -> Sequence[str]:
+    """The members of an enum in their order; () of another type."""
     table = facts.graph.symbols(value.path)
     definition = table.definition(value.name) if table is not None else None
     if definition is None:
