@@ -8,10 +8,11 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
+from ...languages.indentation import indent_of
 from ..file_graph import MODULE_SCOPE, Definition
 from ..symbol_table import BoundName
 from ..values import CLASS_VALUE, INSTANCE_VALUE, Value
-from .cursor_facts import CursorFacts, indent_of
+from .cursor_facts import CursorFacts
 from .place import Place, Weighted, declared_fields, type_named
 
 _AT_START = re.compile(r"\s+(?:case ?)?(?:[\w.:]*(?:\.|::))?")

@@ -9,9 +9,10 @@ import re
 from collections import Counter
 from collections.abc import Sequence
 
+from ...languages.indentation import indent_of
 from ..values import INSTANCE_VALUE
 from .cases import enum_members
-from .cursor_facts import CursorFacts, expression_before, indent_of
+from .cursor_facts import CursorFacts, expression_before
 from .place import Place, Weighted
 from .usual_arguments import occurrences_nearby
 
@@ -61,7 +62,7 @@ def compared(place: Place) -> Weighted:
 
 def _subject(place: Place) -> tuple[str, frozenset[str]]:
     """What the switch around the line compares, and the literals that it has already."""
-    named = set()
+    named: set[str] = set()
     for text in place.block_above(len(place.indent)):
         switch = _SWITCH.fullmatch(text)
         if switch is not None and indent_of(text) <= len(place.indent):
@@ -71,7 +72,7 @@ def _subject(place: Place) -> tuple[str, frozenset[str]]:
     return "", frozenset()
 
 
-def _values(facts: CursorFacts, left: str, line: str) -> list[tuple[str, float]]:
+def _values(facts: CursorFacts, left: str, line: str) -> Sequence[tuple[str, float]]:
     """Values with weights, best first."""
     name = left.rpartition(".")[2]
     counts = Counter(facts.remembered("compared with", name, find=lambda: _compared_with(facts, name)))
