@@ -21,7 +21,7 @@ NAMED = 0.3
 _RAISED = re.compile(r"\s*(?:raise|throw(?: new)?)(?P<space>\s)\Z")
 _CAUGHT = re.compile(r"\s*(?:except|\}? ?catch)(?P<space>\s)\(?\Z")
 _USES = {
-    True: re.compile(r"(?<!\w)(?:raise|throw)(?: new)? ([A-Za-z_][\w.]*)\("),
+    True: re.compile(r"(?<!\w)(?:raise|throw) ((?:new )?[A-Za-z_][\w.]*)\("),
     False: re.compile(r"(?<!\w)(?:except|catch) \(?(?:final )?([A-Z][\w.]*)"),
 }
 _NAME = re.compile(r"[A-Z]\w*(?:Error|Exception)").fullmatch
@@ -41,20 +41,23 @@ def exceptions(place: Place) -> Weighted:
         return []
     names = place.facts.remembered("exceptions", str(is_raised), find=lambda: _names(place.facts, is_raised))
     total = sum(names.values())
-    new = "new " if place.language in _WITH_NEW and not line.rstrip().endswith("new") else ""
-    return [
-        (f"{new}{name}(" if is_raised else name, weight / (total + PRIOR))
+    is_behind_new = line.rstrip().endswith("new")
+    texts = [
+        (f"{name.removeprefix('new ')}(" if is_behind_new else f"{name}(" if is_raised else name, weight)
         for name, weight in names.most_common(N_NAMES)
+        if name.startswith("new ") or not is_behind_new
     ]
+    return [(text, weight / (total + PRIOR)) for text, weight in texts]
 
 
 def _names(facts: CursorFacts, is_raised: bool) -> Counter[str]:
     found: Counter[str] = Counter()
     for distance, name in enumerate(reversed(_USES[is_raised].findall("\n".join(facts.lines[-400:])))):
         found[name] += 1.0 / (1.0 + 0.2 * distance)  # type: ignore[assignment]
+    new = "new " if is_raised and facts.language.name in _WITH_NEW else ""
     for name, entries in facts.symbols.entries.items():
         if _NAME(name) and not isinstance(entries[0], BoundName):
-            found[name] += NAMED  # type: ignore[assignment]
+            found[f"{new}{name}"] += NAMED  # type: ignore[assignment]
     if facts.language.name == "python":
         for name in ("ValueError", "TypeError", "KeyError", "RuntimeError"):
             found[name] += NAMED / 2  # type: ignore[assignment]
