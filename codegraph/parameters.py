@@ -14,6 +14,7 @@ from typing import NamedTuple
 from ..languages import Language, language_named
 from ..languages.call_syntax import CallSyntax
 from ..languages.dotted import split_outside_brackets
+from ..languages.indentation import indent_of
 
 MAX_HEADER = 4_000
 """Characters; a longer list of parameters is not read."""
@@ -65,9 +66,9 @@ def fields_of(language: Language, lines: Sequence[str]) -> tuple[Parameter, ...]
     indent = -1
     for line in lines:
         text = line.strip()
-        if not text or (indent >= 0 and len(line) - len(line.lstrip()) != indent):
+        if not text or (indent >= 0 and indent_of(line) != indent):
             continue
-        indent = len(line) - len(line.lstrip()) if indent < 0 else indent
+        indent = indent_of(line) if indent < 0 else indent
         match = syntax.field_pattern.fullmatch(text)
         if match is None:
             continue
@@ -92,6 +93,17 @@ def pieces_of(text: str, *, types: bool = False) -> list[str]:
         parts.append(text[at : at + len(piece)].strip())
         at += len(piece) + 1
     return parts if parts[-1] else parts[:-1]
+
+
+def written_parameters(header: str) -> list[str]:
+    """The parameters in the first brackets of a header, as written; of open brackets those that are finished."""
+    at = header.find("(")
+    if at < 0:
+        return []
+    end = _closing(_ARROW.sub("  ", header), at, "([{", ")]}")
+    inside = header[at + 1 : end - 1] if end > 0 else header[at + 1 :]
+    pieces = pieces_of(inside, types=True) if inside.strip() else []
+    return [each for each in (pieces if end > 0 or inside.rstrip().endswith(",") else pieces[:-1]) if each]
 
 
 def _has_default(default: str) -> bool:

@@ -107,9 +107,10 @@ class Suggestion(NamedTuple):
     weight: float
 
 
-SUGGESTION_SOURCES = ("argument", "arguments", "member", "assigned", "definition", "chain")
+SUGGESTION_SOURCES = ("argument", "arguments", "member", "assigned", "definition", "chain", "statement")
 """What a suggestion is made from: one argument, all arguments that are left, a member of the receiver, the name on the
-left, a definition that belongs here, and what follows the same call elsewhere."""
+left, a definition that belongs here, what follows the same call elsewhere, and a part of a statement: a value that is
+compared, an exception, a prop of a component."""
 
 NameRole = Literal["", "local", "unused local", "parameter", "in the file", "reachable", "built-in", "not bound"]
 """What a plain name means at a cursor; "" where that is unknown."""

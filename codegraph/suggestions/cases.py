@@ -8,10 +8,11 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
+from ...languages.indentation import indent_of
 from ..file_graph import MODULE_SCOPE, Definition
 from ..symbol_table import BoundName
 from ..values import CLASS_VALUE, INSTANCE_VALUE, Value
-from .cursor_facts import CursorFacts, indent_of
+from .cursor_facts import CursorFacts
 from .place import Place, Weighted, declared_fields, type_named
 
 _AT_START = re.compile(r"\s+(?:case ?)?(?:[\w.:]*(?:\.|::))?")
@@ -96,7 +97,7 @@ def _first_cases(place: Place, subject: str) -> Weighted:
     value = place.facts.value(subject, place.line)
     if value is None or value.kind != INSTANCE_VALUE:
         return []
-    members = _enum_members(place.facts, value)
+    members = enum_members(place.facts, value)
     if not members:
         return []
     owner = value.name.rpartition(".")[2]
@@ -112,12 +113,12 @@ def _members(place: Place, owner: str, name: str, subject: str) -> Sequence[str]
         if not dotted:
             break
         value = type_named(facts, dotted, place.line)
-        found = _enum_members(facts, value) if value is not None else ()
+        found = enum_members(facts, value) if value is not None else ()
         if name in found:
             return found
     value = facts.value(subject, place.line)
     if value is not None and value.kind == INSTANCE_VALUE:
-        found = _enum_members(facts, value)
+        found = enum_members(facts, value)
         if name in found:
             return found
     if not owner.strip("."):
@@ -130,7 +131,8 @@ def _members(place: Place, owner: str, name: str, subject: str) -> Sequence[str]
     return ()
 
 
-def _enum_members(facts: CursorFacts, value: Value) -> Sequence[str]:
+def enum_members(facts: CursorFacts, value: Value) -> Sequence[str]:
+    """The members of an enum in their order; () of another type."""
     table = facts.graph.symbols(value.path)
     definition = table.definition(value.name) if table is not None else None
     if definition is None:

@@ -27,7 +27,7 @@ def chains(facts: CursorFacts, written: str) -> list[Suggested]:
         return []
     line = written.rpartition("\n")[2]
     sign = _AT_MEMBER.search(line[-MAX_CALL:])
-    if sign is None:
+    if sign is None or _IMPORT(line):
         return []
     before = line[: len(line) - len(sign[0].lstrip())]
     begins_line = not before.strip()
@@ -82,4 +82,5 @@ def _opening_of_last(text: str) -> int:
     return 0
 
 
+_IMPORT = re.compile(r"\s*(?:import|package|from|using|use|namespace)\s").match
 _NAME_AT_END = re.compile(r"[^\W\d]\w*\Z")

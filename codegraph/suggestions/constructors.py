@@ -9,8 +9,9 @@ from __future__ import annotations
 import re
 
 from ..file_graph import Definition
+from ..parameters import written_parameters
 from .cursor_facts import CursorFacts
-from .place import Place, Weighted, declared_fields, header_of, written_parameters
+from .place import Place, Weighted, declared_fields, header_of
 
 _AT_START = re.compile(r"\s+(?:self\.?|this\.?|super\(\)\.?|\$this(?:->)?|@)?")
 _PARAMETERS = re.compile(r"\s+def __init__\(?")

@@ -13,6 +13,7 @@ from typing import TypeVar, cast
 
 from ...languages import Language, OpenStack
 from ...languages.dotted import dotted_name
+from ...languages.indentation import indent_of
 from ...languages.lexer import MAX_CHARACTERS
 from ..callees import Callee, Callees, lines_of_source
 from ..file_graph import MODULE_SCOPE, Definition, FileGraph
@@ -442,11 +443,6 @@ def _opening(text: str, at: int, least: int) -> int:
                 return at
         at -= 1
     return -1
-
-
-def indent_of(line: str) -> int:
-    """The number of white-space characters that a line begins with."""
-    return len(line) - len(line.lstrip())
 
 
 @lru_cache(maxsize=16_384)

@@ -9,8 +9,9 @@ import re
 from collections.abc import Sequence
 from functools import lru_cache
 
-from .cursor_facts import indent_of
-from .place import Place, Weighted, one_line_header, written_parameters
+from ...languages.indentation import indent_of
+from ..parameters import written_parameters
+from .place import Place, Weighted, one_line_header
 
 _AT_START = re.compile(r"[ \t]+")
 _GOOGLE = re.compile(r"\s*(?:Args|Arguments|Parameters|Keyword Args):")

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 
-from .cursor_facts import indent_of
+from ...languages.indentation import indent_of
 from .place import Place, Weighted, type_named
 
 _AT_START = re.compile(r"\t+(?:return)? ?")

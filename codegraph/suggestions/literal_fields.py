@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from .cursor_facts import indent_of
+from ...languages.indentation import indent_of
 from .place import Place, Weighted, declared_fields, type_named
 
 _FIELD = re.compile(r"\s*(\w+)(?:\s*[:=].*|,)")

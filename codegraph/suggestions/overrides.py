@@ -11,11 +11,12 @@ from typing import NamedTuple
 
 from ..file_graph import Definition
 from ..modules import directory_of
+from ..parameters import written_parameters
 from ..resolver import parse_dotted
 from ..symbol_table import FUNCTION_KINDS, language_family
 from ..values import CLASS_VALUE, INTERFACE_KINDS
 from .cursor_facts import CursorFacts
-from .place import Place, Weighted, header_of, shared, type_named, written_parameters
+from .place import Place, Weighted, header_of, shared, type_named
 
 MAX_OVERRIDES = 30
 

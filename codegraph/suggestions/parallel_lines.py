@@ -8,7 +8,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from .cursor_facts import CursorFacts, indent_of, words_of
+from ...languages.indentation import indent_of
+from .cursor_facts import CursorFacts, words_of
 
 MAX_COUNTERPARTS = 4
 MAX_LINES = 24

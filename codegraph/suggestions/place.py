@@ -9,11 +9,12 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property, lru_cache
 
+from ...languages.indentation import indent_of
 from ..file_graph import Definition
 from ..resolver import parse_dotted
 from ..symbol_table import FUNCTION_KINDS, NAMESPACE_KINDS, BoundName
 from ..values import CLASS_VALUE, INSTANCE_VALUE, Value
-from .cursor_facts import CursorFacts, indent_of
+from .cursor_facts import CursorFacts
 
 MAX_HEADER_LINES = 30
 MAX_ONE_LINE = 84
@@ -204,26 +205,6 @@ def one_line_header(text: str, name: str, ends_at_colon: bool) -> str:
     return _AFTER_OPENING.sub(r"\1", _BEFORE_CLOSING.sub(r"\1", header))
 
 
-def written_parameters(header: str) -> list[str]:
-    """The parameters in the first brackets of a header, as written."""
-    at = header.find("(")
-    if at < 0:
-        return []
-    depth, start, found = 0, at + 1, []
-    for sign in _LIST_SIGN.finditer(header, at):
-        if sign[0] in "([{<":
-            depth += 1
-        elif sign[0] in ")]}>":
-            depth -= 1
-            if not depth:
-                found.append(header[start : sign.start()])
-                break
-        elif sign[0] == "," and depth == 1:
-            found.append(header[start : sign.start()])
-            start = sign.end()
-    return [each.strip() for each in found if each.strip()]
-
-
 def type_named(facts: CursorFacts, dotted: str, written: str) -> Value | None:
     """The class that a dotted name of a type means at the cursor."""
     within = facts.within(written)
@@ -247,7 +228,6 @@ def declared_fields(facts: CursorFacts, path: str, name: str) -> dict[str, str]:
 
 
 _SIGN = re.compile(r"\"[^\"\n]*\"|'[^'\n]?'|'[\w -]+'|=>|->|::|=|[(){}\[\];:\n]")
-_LIST_SIGN = re.compile(r"=>|->|\"[^\"\n]*\"|'[^'\n]*'|[(){}\[\]<>,]")
 _OPENED, _CLOSED = re.compile(r"[(\[]"), re.compile(r"[)\]]")
 _UNFINISHED = re.compile(r".*(?:[(\[,=+&|.\\]|\b(?:and|or|return|not|in))\s*\Z").match
 _SPACE = re.compile(r"\s+")

@@ -15,6 +15,7 @@ from .chains import chains
 from .cursor_facts import CursorFacts
 from .definitions import definitions
 from .members import members
+from .statements import statements
 from .values import Role, ScopeKind, Suggested
 
 MAX_LINE = 1_000
@@ -26,6 +27,7 @@ _SOURCES: tuple[Callable[[CursorFacts, str], Sequence[Suggested]], ...] = (
     arguments,
     assigned,
     definitions,
+    statements,
 )
 
 

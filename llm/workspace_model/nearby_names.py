@@ -14,6 +14,7 @@ from itertools import islice
 import numpy as np
 from numpy.typing import NDArray
 
+from ...languages.indentation import indent_of
 from .match_finder import Matches, Numbers, OpenFile, line_hashes
 from .ngram_index import MAX_ORDER, Vocabulary
 from .tokens import LINE_BREAK, N_KINDS, kind_of
@@ -151,7 +152,7 @@ def _declared(before: str, line_start: str) -> dict[str, bool]:
     """Names in the lines that enclose the cursor, up to the definition, and whether they are used since."""
     lines = before.split("\n")
     *above, last = lines
-    indent = _indent(line_start) if line_start.strip() else None
+    indent = indent_of(line_start) if line_start.strip() else None
     if indent is None and last.strip():
         above = lines
     headers: list[str] = []
@@ -161,17 +162,13 @@ def _declared(before: str, line_start: str) -> dict[str, bool]:
             continue
         is_definition = _DEFINITION.match(line) is not None
         if indent is None:
-            indent = _indent(line) + line.rstrip().endswith((":", "{", "("))
-        if _indent(line) < indent or is_definition:
+            indent = indent_of(line) + line.rstrip().endswith((":", "{", "("))
+        if indent_of(line) < indent or is_definition:
             headers.append(line)
-            indent = _indent(line)
+            indent = indent_of(line)
             if is_definition:
                 break
         else:
             used.update(_WORD.findall(line))
     names = dict.fromkeys(name for line in reversed(headers) for name in _WORD.findall(line))
     return {name: name in used for name in names if kind_of(name)}
-
-
-def _indent(line: str) -> int:
-    return len(line) - len(line.lstrip())

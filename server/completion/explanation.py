@@ -142,7 +142,8 @@ _SUGGESTED = MappingProxyType(
     {
         "member": ("is a member of the receiver", "are members of their receivers"),
         "chain": ("follows such an expression elsewhere", "follow such expressions elsewhere"),
-        "argument": ("fits the parameters of the called function", "fit the parameters of the called functions"),
+        "statement": ("fits the statement", "fit the statements"),
+        "argument": ("fits the called function", "fit the called functions"),
         "assigned": ("fits the name that it is for", "fit the names that they are for"),
         "definition": ("fits the definitions around the cursor", "fit the definitions around the cursor"),
     }

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 
+from ....languages.indentation import indent_of
 from .draft import Draft
 from .window import CursorWindow
 
@@ -48,13 +49,9 @@ def _repeated_from(lines: list[str], below: list[str], window: CursorWindow) -> 
 
 
 def _same(line: str, other: str) -> bool:
-    return line == other or (_indent(line) == _indent(other) and _normalised(line) == _normalised(other) != "")
+    return line == other or (indent_of(line) == indent_of(other) and _normalised(line) == _normalised(other) != "")
 
 
 def _normalised(line: str) -> str:
     """The line without differences of style. All other characters count: `a + b` is not `a - b`."""
     return _IGNORED.sub("", line.replace("'", '"'))
-
-
-def _indent(line: str) -> int:
-    return len(line) - len(line.lstrip())

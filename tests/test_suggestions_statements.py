@@ -1,0 +1,99 @@
+"""Suggested parts of statements: values that are compared, exceptions, props of components."""
+
+from __future__ import annotations
+
+import pytest
+from graph_at_cursor import CURSOR, facts_at
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from weft.codegraph.suggestions import GraphSuggestions
+
+
+def texts(path: str, code: str, **others: str) -> list[str]:
+    """The parts of a statement at the cursor, best first."""
+    facts, written = facts_at(path, code, others=others)
+    found = [each for each in GraphSuggestions(facts).suggestions(written) if each.source == "statement"]
+    assert sum(each.weight for each in found) <= 1.0 + 1e-9
+    return [each.text for each in found]
+
+
+MODE = "enum Mode { FAST, SLOW }\n"
+
+
+@pytest.mark.parametrize(
+    ("path", "code", "expected"),
+    [
+        ("a.py", "class Mode(Enum):\n    FAST = 1\n    SLOW = 2\n\ndef f(m: Mode):\n    if m == ", "Mode.FAST"),
+        ("a.py", 'if kind == "a": ...\nif kind ==', ' "a"'),
+        ("a.ts", 'type Kind = "a" | "b"\ninterface N { kind: Kind }\nfunction f(n: N) {\n  if (n.kind === ', '"a"'),
+        ("a.ts", "interface N { kind: 'a' | 'b' }\nfunction f(n: any) {\n  if (n.kind !== ", "'a'"),
+        ("A.java", f"{MODE}class A {{\n  void f(Mode m) {{\n    if (m == ", "Mode.FAST"),
+        ("a.rs", "enum Mode { Fast, Slow }\nfn f(m: Mode) {\n    if m == ", "Mode::Fast"),
+        ("a.go", 'package p\n\nfunc f() {\n\tif kind == "a" {\n\t}\n\tif kind == ', '"a"'),
+        ("a.cs", f"{MODE}class A {{\n  void F(Mode m) {{\n    if (m == ", "Mode.FAST"),
+        ("a.kt", 'fun f() {\n    if (kind == "a") {}\n    if (kind == ', '"a"'),
+    ],
+)
+def test_values_of_a_comparison(path, code, expected):
+    assert texts(path, code + CURSOR)[:1] == [expected]
+
+
+def test_literals_of_a_union_in_cases():
+    code = """
+        type Node = { kind: "a" | "b" | "c" }
+
+        function f(node: Node) {
+          switch (node.kind) {
+            case "b":
+              return 1
+            case <CURSOR>
+    """
+    assert texts("a.ts", code) == ['"a":\n', '"c":\n']
+
+
+def test_values_that_other_files_compare():
+    assert texts("a.py", f"if mode == {CURSOR}", b_py='if mode == "r": ...\n') == ['"r"']
+
+
+@pytest.mark.parametrize(
+    ("path", "code", "expected"),
+    [
+        ("a.py", "class TooOld(Exception): ...\nclass ShopError(Exception): ...\nraise ", "ShopError("),
+        ("a.py", "from shop import ShopError\ntry: ...\nexcept ", "ShopError"),
+        ("a.py", "def f():\n    raise OldError(1)\n\ndef g():\n    raise ", "OldError("),
+        ("a.ts", "throw new ShopError(1)\nthrow ", "new ShopError("),
+        ("a.ts", "throw new ShopError(1)\nthrow new ", "ShopError("),
+        ("A.java", "class A {\n  void f() {\n    throw new IOException(x);\n    throw ", "new IOException("),
+        ("A.java", "class A {\n  void f() {\n    try { } catch (IOException e) { }\n    } catch (", "IOException"),
+        ("a.cs", "class A {\n  void F() {\n    throw new ShopException(x);\n    throw ", "new ShopException("),
+        ("a.kt", "fun f() {\n    throw ShopException(x)\n    throw ", "ShopException("),
+    ],
+)
+def test_exceptions(path, code, expected):
+    assert texts(path, code + CURSOR)[:1] == [expected]
+
+
+@pytest.mark.parametrize(
+    ("code", "expected"),
+    [
+        ("function Item({ name, price }: Props) {}\nconst x = <Item ", ["name=", "price="]),
+        ("function Item({ name, price }: Props) {}\nconst x = <Item name={1} ", ["price="]),
+        ("type Props = {\n  name: string\n  big?: boolean\n}\nfunction Item(p: Props) {}\nconst x = <Item ", ["name="]),
+        ("const y = <Other big id={1}>\nconst x = <Other ", ["big", "id="]),
+        ("const x = a < Other ", []),
+    ],
+)
+def test_props_of_a_component(code, expected):
+    assert texts("a.tsx", code + CURSOR)[: len(expected) or 1] == expected
+
+
+@pytest.mark.parametrize("text", ["==", "x == y ", "== ", "raise", "catch ( (", "case ", "f() == ", "<A ", "a[0] == "])
+@pytest.mark.parametrize("path", ["a.py", "a.ts", "a.go", "a.txt"])
+def test_other_places_have_nothing(path, text):
+    assert texts(path, text + CURSOR) == []
+
+
+@given(st.text(alphabet="kind =!<>(){}'\"\ncase:", max_size=40), st.sampled_from(["a.py", "a.tsx", "a.go"]))
+@settings(max_examples=100, deadline=None)
+def test_any_text_is_read(text, path):
+    texts(path, f"{text}== {CURSOR}")
