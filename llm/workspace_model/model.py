@@ -273,7 +273,8 @@ class WorkspaceModel(CodeModel):
     def _new_search(self, request: CompletionRequest, cursor: _CursorText, cancel: Cancel) -> SearchContext:
         open_file = OpenFile.of(cursor.before, cursor.after, self._vocabulary)
         path = posixpath.join(self._directory, request.path)
-        sources: list[MatchSource] = [open_file, *(SegmentView.of(live, path) for live in self._segments)]
+        views = self._searches.views(path, self._segments)
+        sources: list[MatchSource] = [open_file, *views]
         in_scope = request.candidate_source.names() if request.candidate_source is not None else ()
         names = NearbyNames.of(open_file, cursor.before, cursor.line_start, self._vocabulary, in_scope)
         comment_tokens = language_named(request.language).comment_tokens
@@ -501,14 +502,25 @@ class WorkspaceModel(CodeModel):
 
 
 class _LastSearches:
-    """The contexts of the last searches, for the next keys of the same word. Thread-safe."""
+    """The contexts of the last searches, for the next keys of the same word, and the segments as the last file sees
+    them. Thread-safe.
+    """
 
     def __init__(self) -> None:
+        self._views: tuple[str, Sequence[SegmentView]] = "", ()
         self._found: dict[tuple[object, ...], SearchContext] = {}
         self._lock = threading.Lock()
 
     def get(self, key: tuple[object, ...]) -> SearchContext | None:
         return self._found.get(key)
+
+    def views(self, path: str, segments: Sequence[LiveSegment]) -> Sequence[SegmentView]:
+        """The segments of the model, without the indexed version of a file."""
+        known, views = self._views
+        if known != path or len(views) != len(segments):
+            views = [SegmentView.of(live, path) for live in segments]
+            self._views = path, views
+        return views
 
     def put(self, key: tuple[object, ...], search: SearchContext) -> None:
         with self._lock:
