@@ -164,6 +164,7 @@ class FoundAlong:
 
     exact_matches: dict[tuple[int, ...], tuple[Matches, ...]] = field(default_factory=dict)
     copied: dict[tuple[int, ...], tuple[int, float] | None] = field(default_factory=dict)  # next tokens, their shares
+    copied_lines: dict[tuple[int, ...], PartialLine] = field(default_factory=dict)  # without a search for kind matches
     lines: dict[tuple[int, ...], PartialLine] = field(default_factory=dict)
     next_tokens: dict[tuple[tuple[int, ...], int, float], list[tuple[int, float, bool]]] = field(default_factory=dict)
 
@@ -353,6 +354,15 @@ def copied_token(search: SearchContext, partial: PartialLine) -> tuple[int, floa
     if partial.line not in known:
         known[partial.line] = _copied_token(search, partial)
     return known[partial.line]
+
+
+def with_copied_token(search: SearchContext, partial: PartialLine, token: int) -> PartialLine:
+    """`partial` with one more token of its copy."""
+    line = (*partial.line, token)
+    known = search.found.copied_lines.get(line)
+    if known is None:
+        known = search.found.copied_lines[line] = partial.extended_by(token, search.vocabulary.kinds)
+    return known
 
 
 def _copied_token(search: SearchContext, partial: PartialLine) -> tuple[int, float] | None:

@@ -45,6 +45,7 @@ from .features import (
     candidate_features,
     copied_token,
     support_of,
+    with_copied_token,
     with_exact_matches,
     with_matches,
     with_next_token,
@@ -342,7 +343,7 @@ class WorkspaceModel(CodeModel):
             if probability < least:
                 return None
             shares.append(share if shares else COPY_WEIGHT * share)
-            following = partial.extended_by(token, self._vocabulary.kinds)
+            following = with_copied_token(search, partial, token)
             starts_line = begins_line(search, partial)
             if not partial.unfinished and self._ends_line(token):
                 return None if starts_line else self._line(search, partial, shares, token, following)
