@@ -580,7 +580,9 @@ class _CursorText(NamedTuple):
 
     @classmethod
     def of(cls, request: CompletionRequest) -> _CursorText:
-        prefix, suffix = request.prefix[-NEAR_CHARS:], request.suffix[:NEAR_CHARS]
+        # From the start of the line, so that the text above is the same for all its keys; not of a very long line.
+        first = max(0, request.prefix.rfind("\n") - NEAR_CHARS, len(request.prefix) - 2 * NEAR_CHARS)
+        prefix, suffix = request.prefix[first:], request.suffix[:NEAR_CHARS]
         prefix, suffix = normalise_line_breaks(prefix), normalise_line_breaks(suffix)
         _, newline, line_start = prefix.rpartition("\n")
         tokens = split_tokens(newline + line_start)
