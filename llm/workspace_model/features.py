@@ -535,11 +535,13 @@ def _add_kind_matches(table: _FeatureTable, search: SearchContext, partial: Part
         table.add("renamed from", tokens[changed], weights[changed], share)
     found, shares = [], []
     best = np.argsort(-weights, kind="stable")[:_N_RENAMED]
-    kinds, context = vocabulary.kinds, partial.context[::-1].tolist()
-    for at in best.tolist():
+    kinds, here, theirs = vocabulary.kinds, partial.context[::-1], before[best]
+    differ = (theirs != here) & is_name(kinds[theirs]) & is_name(kinds[here])
+    differ &= lengths[best, None].astype(np.int64) > np.arange(MAX_ORDER)
+    for row, at in enumerate(best.tolist()):
         token = int(tokens[at])
-        if ours[at] == token and 2 <= kinds[token] < N_KINDS:
-            renamed = _with_part_renamed(vocabulary, token, before[at, : int(lengths[at])].tolist(), context)
+        if ours[at] == token and 2 <= kinds[token] < N_KINDS and len(pairs := np.flatnonzero(differ[row])):
+            renamed = _with_part_renamed(vocabulary, token, theirs[row, pairs].tolist(), here[pairs].tolist())
             if renamed is not None:
                 found.append(renamed)
                 shares.append(float(weights[at]))
@@ -592,15 +594,13 @@ def _stepped(our_break: str, their_break: str, their_next: str) -> str:
 
 
 def _with_part_renamed(vocabulary: Vocabulary, token: int, theirs: Sequence[int], ours: Sequence[int]) -> int | None:
-    """The name with the part changed that differs in a name of the context."""
-    kinds, bare, text = vocabulary.kinds, vocabulary.bare, vocabulary.text
+    """The name with the part changed that differs in a name of the context: in the first pair with such a part."""
+    bare, text = vocabulary.bare, vocabulary.text
     word = text(int(bare[token]))
-    pairs = dict.fromkeys((there, here) for there, here in zip(theirs, ours, strict=False) if there != here)
-    for there, here in pairs:
-        if 2 <= kinds[there] < N_KINDS and 2 <= kinds[here] < N_KINDS:
-            renamed = renamed_part(word, text(int(bare[there])), text(int(bare[here])))
-            if renamed is not None:
-                return vocabulary.number(renamed if token == bare[token] else " " + renamed)
+    for there, here in dict.fromkeys(zip(theirs, ours, strict=True)):
+        renamed = renamed_part(word, text(int(bare[there])), text(int(bare[here])))
+        if renamed is not None:
+            return vocabulary.number(renamed if token == bare[token] else " " + renamed)
     return None
 
 
