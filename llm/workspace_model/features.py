@@ -193,6 +193,7 @@ class FoundAlong:
 
     exact_matches: dict[tuple[int, ...], tuple[Matches, ...]] = field(default_factory=dict)
     copied: dict[tuple[int, ...], tuple[int, float] | None] = field(default_factory=dict)  # next tokens, their shares
+    copied_lines: dict[tuple[int, ...], PartialLine] = field(default_factory=dict)  # without a search for kind matches
     lines: dict[tuple[int, ...], PartialLine] = field(default_factory=dict)
     next_tokens: dict[tuple[tuple[int, ...], int, float], list[tuple[int, float, bool]]] = field(default_factory=dict)
 
@@ -384,6 +385,15 @@ def copied_token(search: SearchContext, partial: PartialLine) -> tuple[int, floa
     return known[partial.line]
 
 
+def with_copied_token(search: SearchContext, partial: PartialLine, token: int) -> PartialLine:
+    """`partial` with one more token of its copy."""
+    line = (*partial.line, token)
+    known = search.found.copied_lines.get(line)
+    if known is None:
+        known = search.found.copied_lines[line] = partial.extended_by(token, search.vocabulary.kinds)
+    return known
+
+
 def _copied_token(search: SearchContext, partial: PartialLine) -> tuple[int, float] | None:
     if not partial.exact_matches:
         return None
@@ -565,11 +575,13 @@ def _add_kind_matches(table: _FeatureTable, search: SearchContext, partial: Part
         table.add("renamed from", tokens[changed], weights[changed], share)
     found, shares = [], []
     best = np.argsort(-weights, kind="stable")[:_N_RENAMED]
-    kinds, context = vocabulary.kinds, partial.context[::-1].tolist()
-    for at in best.tolist():
+    kinds, here, theirs = vocabulary.kinds, partial.context[::-1], before[best]
+    differ = (theirs != here) & is_name(kinds[theirs]) & is_name(kinds[here])
+    differ &= lengths[best, None].astype(np.int64) > np.arange(MAX_ORDER)
+    for row, at in enumerate(best.tolist()):
         token = int(tokens[at])
-        if ours[at] == token and 2 <= kinds[token] < N_KINDS:
-            renamed = _with_part_renamed(vocabulary, token, before[at, : int(lengths[at])].tolist(), context)
+        if ours[at] == token and 2 <= kinds[token] < N_KINDS and len(pairs := np.flatnonzero(differ[row])):
+            renamed = _with_part_renamed(vocabulary, token, theirs[row, pairs].tolist(), here[pairs].tolist())
             if renamed is not None:
                 found.append(renamed)
                 shares.append(float(weights[at]))
@@ -622,15 +634,13 @@ def _stepped(our_break: str, their_break: str, their_next: str) -> str:
 
 
 def _with_part_renamed(vocabulary: Vocabulary, token: int, theirs: Sequence[int], ours: Sequence[int]) -> int | None:
-    """The name with the part changed that differs in a name of the context."""
-    kinds, bare, text = vocabulary.kinds, vocabulary.bare, vocabulary.text
+    """The name with the part changed that differs in a name of the context: in the first pair with such a part."""
+    bare, text = vocabulary.bare, vocabulary.text
     word = text(int(bare[token]))
-    pairs = dict.fromkeys((there, here) for there, here in zip(theirs, ours, strict=False) if there != here)
-    for there, here in pairs:
-        if 2 <= kinds[there] < N_KINDS and 2 <= kinds[here] < N_KINDS:
-            renamed = renamed_part(word, text(int(bare[there])), text(int(bare[here])))
-            if renamed is not None:
-                return vocabulary.number(renamed if token == bare[token] else " " + renamed)
+    for there, here in dict.fromkeys(zip(theirs, ours, strict=True)):
+        renamed = renamed_part(word, text(int(bare[there])), text(int(bare[here])))
+        if renamed is not None:
+            return vocabulary.number(renamed if token == bare[token] else " " + renamed)
     return None
 
 

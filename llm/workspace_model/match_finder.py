@@ -6,7 +6,7 @@ Owns the sources (the open file, the segments of the index) and their matches. K
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
@@ -24,6 +24,7 @@ MATCHES_PER_SOURCE = 256  # nearest first
 KIND_MATCHES_PER_SOURCE = 128
 MAX_SORTED = 16_384  # of more positions only an even sample is sorted by distance
 GAPPED_MATCH_WEIGHT = 0.1  # of an equal token beyond the first difference (+0.6 points of completions exactly right)
+MAX_REMEMBERED = 400  # searches of a segment for the lines of one file, some kilobytes each
 MIN_KIND_MATCHES = 8  # with fewer, a shorter context is searched as well
 
 OPEN_FILE, SAME_DIRECTORY, REPOSITORY, REMOVED = 0, 1, 2, -1
@@ -129,6 +130,10 @@ class MatchSource(Protocol):
         """The nearest positions after tokens of the same kinds as the last `order`, and a few others."""
         ...
 
+    def kind_matches(self, context: Numbers, order: int, kinds: Numbers) -> Matches:
+        """These positions as matches, without the others."""
+        ...
+
     def tokens_and_scopes(self, positions: NDArray[np.int64]) -> tuple[Numbers, NDArray[np.int64]]:
         """The source's tokens, and the scopes of these positions."""
         ...
@@ -161,7 +166,7 @@ def find_kind_matches(sources: Sequence[MatchSource], context: Numbers, kinds: N
     """Positions after tokens of the same kinds: names may differ, keywords and signs may not."""
     matches: list[Matches] = []
     for order in KIND_ORDERS:
-        matches = [_kind_matches(source, context, order, kinds) for source in sources]
+        matches = [source.kind_matches(context, order, kinds) for source in sources]
         if sum(len(found.positions) for found in matches) >= MIN_KIND_MATCHES:
             break
     return [found for found in matches if len(found.positions)]
@@ -229,6 +234,9 @@ class OpenFile:
             positions = positions[self._kinds(kinds)[positions - back] == here[-back]]
         return _nearest(positions[positions != self.cursor], self.cursor, KIND_MATCHES_PER_SOURCE)
 
+    def kind_matches(self, context: Numbers, order: int, kinds: Numbers) -> Matches:
+        return _kind_matches(self, context, order, kinds)
+
     def _kinds(self, kinds: Numbers) -> Numbers:
         """The kind of each token; computed once."""
         if not self._kinds_of_tokens:
@@ -254,6 +262,8 @@ class SegmentView:
     segment: Segment
     scopes: NDArray[np.int64]  # (n_documents,)
     own: tuple[int, int]  # the positions of that file; an empty range at its place in path order when not indexed
+    # By context, order and kind of search. A search looks ahead, so the next words ask for the same contexts.
+    _found: dict[tuple[bytes, int, bool], Matches] = field(default_factory=dict, init=False, repr=False)
 
     @classmethod
     def of(cls, live_segment: LiveSegment, path: str) -> SegmentView:
@@ -266,8 +276,22 @@ class SegmentView:
         return cls(segment, scopes, segment.span_of(path))
 
     def exact_matches(self, context: Numbers, order: int) -> Matches:
-        found = self.segment.positions_after(context.tolist(), order)
-        return _exact(self, self._near(found, MATCHES_PER_SOURCE), context, order)
+        def find() -> Matches:
+            found = self.segment.positions_after(context.tolist(), order)
+            return _exact(self, self._near(found, MATCHES_PER_SOURCE), context, order)
+
+        return self._remembered((context.tobytes(), order, True), find)
+
+    def kind_matches(self, context: Numbers, order: int, kinds: Numbers) -> Matches:
+        return self._remembered((context.tobytes(), order, False), lambda: _kind_matches(self, context, order, kinds))
+
+    def _remembered(self, key: tuple[bytes, int, bool], find: Callable[[], Matches]) -> Matches:
+        found = self._found.get(key)
+        if found is None:
+            if len(self._found) >= MAX_REMEMBERED:
+                self._found.clear()
+            found = self._found[key] = find()
+        return found
 
     def kind_candidates(self, context: Numbers, order: int, kinds: Numbers) -> NDArray[np.int64]:
         found = self.segment.positions_after_kinds(kinds[context].tolist(), order, kinds)

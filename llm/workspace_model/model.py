@@ -45,6 +45,7 @@ from .features import (
     candidate_features,
     copied_token,
     support_of,
+    with_copied_token,
     with_exact_matches,
     with_matches,
     with_next_token,
@@ -279,7 +280,8 @@ class WorkspaceModel(CodeModel):
     def _new_search(self, request: CompletionRequest, cursor: _CursorText, cancel: Cancel) -> SearchContext:
         open_file = OpenFile.of(cursor.before, cursor.after, self._vocabulary)
         path = posixpath.join(self._directory, request.path)
-        sources: list[MatchSource] = [open_file, *(SegmentView.of(live, path) for live in self._segments)]
+        views = self._searches.views(path, self._segments)
+        sources: list[MatchSource] = [open_file, *views]
         in_scope = request.candidate_source.names() if request.candidate_source is not None else ()
         names = NearbyNames.of(open_file, cursor.before, cursor.line_start, self._vocabulary, in_scope)
         comment_tokens = language_named(request.language).comment_tokens
@@ -349,7 +351,7 @@ class WorkspaceModel(CodeModel):
             if probability < least:
                 return None
             shares.append(share if shares else COPY_WEIGHT * share)
-            following = partial.extended_by(token, self._vocabulary.kinds)
+            following = with_copied_token(search, partial, token)
             starts_line = begins_line(search, partial)
             if not partial.unfinished and self._ends_line(token):
                 return None if starts_line else self._line(search, partial, shares, token, following)
@@ -509,14 +511,25 @@ class WorkspaceModel(CodeModel):
 
 
 class _LastSearches:
-    """The contexts of the last searches, for the next keys of the same word. Thread-safe."""
+    """The contexts of the last searches, for the next keys of the same word, and the segments as the last file sees
+    them. Thread-safe.
+    """
 
     def __init__(self) -> None:
+        self._views: tuple[str, Sequence[SegmentView]] = "", ()
         self._found: dict[tuple[object, ...], SearchContext] = {}
         self._lock = threading.Lock()
 
     def get(self, key: tuple[object, ...]) -> SearchContext | None:
         return self._found.get(key)
+
+    def views(self, path: str, segments: Sequence[LiveSegment]) -> Sequence[SegmentView]:
+        """The segments of the model, without the indexed version of a file."""
+        known, views = self._views
+        if known != path or len(views) != len(segments):
+            views = [SegmentView.of(live, path) for live in segments]
+            self._views = path, views
+        return views
 
     def put(self, key: tuple[object, ...], search: SearchContext) -> None:
         with self._lock:
@@ -575,7 +588,9 @@ class _CursorText(NamedTuple):
 
     @classmethod
     def of(cls, request: CompletionRequest) -> _CursorText:
-        prefix, suffix = request.prefix[-NEAR_CHARS:], request.suffix[:NEAR_CHARS]
+        # From the start of the line, so that the text above is the same for all its keys; not of a very long line.
+        first = max(0, request.prefix.rfind("\n") - NEAR_CHARS, len(request.prefix) - 2 * NEAR_CHARS)
+        prefix, suffix = request.prefix[first:], request.suffix[:NEAR_CHARS]
         prefix, suffix = normalise_line_breaks(prefix), normalise_line_breaks(suffix)
         _, newline, line_start = prefix.rpartition("\n")
         tokens = split_tokens(newline + line_start)

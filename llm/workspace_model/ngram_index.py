@@ -37,6 +37,10 @@ MAX_SEGMENT_TOKENS = (1 << _POSITION_BITS) - 1
 KIND_ORDERS = tuple(reversed(_KIND_KEY))  # context lengths of `Segment.positions_after_kinds`, longest first
 
 
+LONG_TEXT = 2_000
+"""Characters: the lines of a longer text are kept together for the next keys on its last line."""
+
+
 class Vocabulary:
     """Numbers for tokens. Append-only, so snapshots share it; a number never changes its token. Thread-safe."""
 
@@ -50,6 +54,7 @@ class Vocabulary:
             self._add(token)
         # Between two keystrokes, one line of a file changes.
         self._numbers_of_line = lru_cache(maxsize=16_384)(self._learn_line)
+        self._numbers_of_lines = lru_cache(maxsize=4)(self._learn_lines)  # above and below the line of two cursors
 
     def __len__(self) -> int:
         return len(self._tokens)
@@ -89,9 +94,16 @@ class Vocabulary:
 
     def learn_text(self, text: str) -> NDArray[np.int32]:
         """The numbers of a text's tokens; new tokens are added. Fast for recently seen lines."""
-        first, *others = normalise_line_breaks(text).split("\n")
+        text = normalise_line_breaks(text)
+        above, newline, line = text.rpartition("\n")
+        if len(text) < LONG_TEXT or not newline:
+            return np.frombuffer(self._learn_lines(text), np.int32)
+        return np.frombuffer(self._numbers_of_lines(above) + self._numbers_of_line("\n" + line), np.int32)
+
+    def _learn_lines(self, text: str) -> bytes:
+        first, *others = text.split("\n")
         numbers = self._numbers_of_line
-        return np.frombuffer(b"".join([numbers(first), *[numbers("\n" + line) for line in others]]), np.int32)
+        return b"".join([numbers(first), *[numbers("\n" + line) for line in others]])
 
     def _learn_line(self, line: str) -> bytes:
         return self._learn(split_tokens(line)).tobytes()

@@ -1,6 +1,8 @@
 """Brackets and quotes that are open at the end of a line so far. Lexical, for any language.
 
 Knows no index. A quote that is not closed on its line, as an apostrophe in a comment, is over on the next line.
+It is no use of `languages/lexer.py`, which reads comments, quotes of several lines and the rules of a language: the
+weights of the scorer are fitted to what is read here.
 """
 
 from __future__ import annotations
