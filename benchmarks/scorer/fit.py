@@ -145,7 +145,7 @@ def _first_parameters(n_hidden: int, start: CandidateScorer | None, generator: t
 
 def thinned(sample: TreeSample, scorer: CandidateScorer) -> TreeSample:
     """The sample with few wrong candidates of each token: the likeliest, and some others that stand for the rest."""
-    scores = sample.rows.astype(np.float32) @ scorer.linear.astype(np.float32)
+    scores = _scores_of(sample.rows, scorer)
     ends = np.cumsum(sample.rows_of_step)
     random = np.random.default_rng(0)
     n_equal = sample.n_equal.astype(np.float32)
@@ -170,6 +170,17 @@ def thinned(sample: TreeSample, scorer: CandidateScorer) -> TreeSample:
         is_right=sample.is_right[chosen],
         rows_of_step=counts,
     )
+
+
+def _scores_of(rows: NDArray[np.float16], scorer: CandidateScorer) -> NDArray[np.float32]:
+    linear, hidden, bias, output = (
+        each.astype(np.float32) for each in (scorer.linear, scorer.hidden, scorer.bias, scorer.output)
+    )
+    found = [np.zeros(0, np.float32)]
+    for start in range(0, len(rows), BLOCK_ROWS):
+        block = rows[start : start + BLOCK_ROWS].astype(np.float32)
+        found.append(block @ linear + np.tanh(block @ hidden + bias) @ output)
+    return np.concatenate(found)
 
 
 def score_lines(sample: TreeSample, scorer: CandidateScorer) -> LineScores:
