@@ -71,6 +71,7 @@ COPY_WEIGHT = 0.5
 # Limits of the search for one line.
 MAX_STEPS = 10  # expansions before the search follows the best node only; 20 are no better and slower
 BRANCHING_FACTOR = 3  # tokens of one expansion
+N_FIRST_TOKENS = 6  # of alternatives, which differ in the first token where they can
 MIN_BRANCH_PROBABILITY = 0.02  # a less likely token is followed only when it is the most likely one
 MAX_BRANCHED_TOKENS = 24  # of a line at which alternatives to it may branch off
 # A less likely alternative is noise. At 150 positions 1e-3 loses 2 of the 7 right ones that follow a wrong line; 1e-4
@@ -409,7 +410,8 @@ class WorkspaceModel(CodeModel):
         while following is not None and rest and len(following.line) < MAX_BRANCHED_TOKENS:
             node = with_matches(search, following)
             following = agreed = None
-            for token, probability, ends_line in self._next_tokens(search, node, BRANCHING_FACTOR, 0.0):
+            most = N_FIRST_TOKENS if is_first else BRANCHING_FACTOR
+            for token, probability, ends_line in self._next_tokens(search, node, most, 0.0):
                 text = search.text(token)
                 if ends_line or search.cancel.cancelled:
                     continue
