@@ -424,6 +424,46 @@ def test_names_of_a_star_import_in_an_export_list() -> None:
     assert [each.text for each in definitions(facts, "    ")] == ["'second',\n"]
 
 
+@pytest.mark.parametrize(
+    ("line", "expected"),
+    [
+        ("export {", " first"),
+        ("export { ", "first"),
+        ("export { first, ", "third"),
+        ("export { first as one,", " third"),
+        ("export {\n  ", "first,\n"),
+        ("export {\n  first,\n  third,\n  ", "Fourth,\n"),
+        ("export type { ", "Fourth"),
+        ("export { first, third }\nexport { ", "Fourth"),
+        ("export { first, third, Fourth, unused, Fifth, ", "used"),
+        ("export { first, third, Fourth, unused, Fifth, used, ", None),
+        ("export { first } from ", None),
+        ("export { first", None),
+        ("export {}\n  ", None),
+        ("import { ", None),
+        ("  export { ", None),
+    ],
+)
+@pytest.mark.parametrize("path", ["a.ts", "a.tsx"])
+def test_the_names_that_a_module_does_not_export_yet(path: str, line: str, expected: str | None) -> None:
+    code = """
+import { used, unused } from "./x"
+const first = () => {
+  const inner = 1
+}
+export const second = 2
+function third() {}
+class Fourth {}
+let Fifth = used
+Fifth()
+"""
+    assert texts(path, code + line + CURSOR)[:1] == ([expected] if expected is not None else [])
+
+
+def test_all_names_of_an_export_list_on_one_line() -> None:
+    assert "first, second }" in texts("a.js", f"const first = 1\nfunction second() {{}}\nexport {{ {CURSOR}")
+
+
 def test_a_property_of_a_private_attribute_and_its_body() -> None:
     code = """
         class Box:
@@ -569,6 +609,7 @@ FRAGMENTS = st.sampled_from(
         *("class A(B):", "def f(self, x", "self.x = x", "match c:", "case A.B:", "__all__ = [", "Args:", "@property"),
         *("impl T for P {", "fn f(", "x, err := g()", "if err != nil {", "func (t *T)", "switch (c) {", "case ", "A {"),
         *("{", "}", "(", ")", '"""', "@Override", "public ", "override fun ", "a: 1,", "é"),
+        *("export {", "export { a, ", "get => ", "set => ", "get() = ", "int B => ", "this.x = x;", "=>"),
     ]
 )
 
