@@ -14,6 +14,7 @@ from functools import lru_cache
 from ..file_graph import MODULE_SCOPE, Definition
 from ..symbol_table import STAR_IMPORTS, ImportedName
 from ..values import MODULE_VALUE, Value
+from .brace_lists import brace_list_at, names_in
 from .cursor_facts import CursorFacts
 from .place import Place, Weighted, shared
 
@@ -22,8 +23,7 @@ _ALL = re.compile(r"^__all__[^=\n]*= ?[\[(]([^\])]*)", re.MULTILINE)
 _QUOTED = re.compile(r"\s+(['\"])(\w+)\1,\s*")
 
 _JAVASCRIPT = frozenset({"typescript", "tsx", "javascript"})
-_BRACES = re.compile(r"export (?:type )?\{(?P<names>[^{}]*)\Z")
-_NAMES_OF_LINE = re.compile(r"\s*(?:(?:type )?[\w$]+(?: as [\w$]+)?,\s*)*\Z")
+_EXPORT = re.compile(r"export (?:type )?")
 _EXPORTED = re.compile(
     r"^export (?:default )?(?:declare )?(?:abstract )?(?:async )?"
     r"(?:const|let|var|function\*?|class|interface|type|enum|namespace) ([\w$]+)",
@@ -32,7 +32,6 @@ _EXPORTED = re.compile(
 _EXPORT_LISTS = re.compile(r"^export (?:type )?\{([^{}]*)\}", re.MULTILINE)
 _DEFAULT = re.compile(r"^export default ([\w$]+)", re.MULTILINE)
 _SELDOM = re.compile(r"^(?:declare )?(?:let|type|interface) ([\w$]+)", re.MULTILINE)
-_TYPES_ONLY = re.compile(r"export type \{").match
 _NAME = re.compile(r"[\w$]+")
 
 NEXT, OTHER = 0.5, 0.3
@@ -46,7 +45,6 @@ UNUSED, UNUSED_IMPORT, SELDOM = 4.0, 1.5, 0.3
 against a function that is used."""
 FOLLOWING = 3.0
 """Factor for the name that follows in the order of the list."""
-MAX_LIST_LINES = 60
 
 
 def export_lists(place: Place) -> Weighted:
@@ -88,14 +86,14 @@ def _in_order(names: Sequence[str], left: Sequence[str], listed: Sequence[str]) 
 
 def _of_braces(place: Place) -> Weighted:
     """`export { a, b }`: names of the file that are not exported yet."""
-    listed = _listed_in_braces(place)
-    if listed is None:
+    opened = brace_list_at(place, _EXPORT)
+    if opened is None:
         return []
+    listed, has_lines = opened.names, opened.has_lines
     weights = place.facts.remembered("exportable", find=lambda: _exportable(place.facts))
-    has_lines = not place.line.startswith("export")
     names = list(weights)
     left = [name for name in names if name not in listed]
-    if _TYPES_ONLY(place.line) or (has_lines and _TYPES_ONLY(place.line_above)):
+    if opened.header.endswith("type "):
         left = [name for name in left if name[:1].isupper()]
     if not left:
         return []
@@ -111,32 +109,6 @@ def _of_braces(place: Place) -> Weighted:
     return texts
 
 
-def _listed_in_braces(place: Place) -> list[str] | None:
-    """The names before the cursor in an open `export {`; None elsewhere."""
-    line = place.line
-    if line.startswith("export"):
-        opened = _BRACES.match(line)
-        is_list = opened is not None and _NAMES_OF_LINE.fullmatch(opened["names"]) is not None
-        return _names_in(opened["names"]) if opened is not None and is_list else None
-    if not place.indent or place.line_above[-1:] not in (",", "{") or not _NAMES_OF_LINE.fullmatch(line):
-        return None
-    lines = [line]
-    for above in reversed(place.above[-MAX_LIST_LINES:]):
-        opened = _BRACES.match(above)
-        if opened is not None:
-            return _names_in("\n".join([opened["names"], *lines]))
-        if not _NAMES_OF_LINE.fullmatch(above):
-            return None
-        lines.insert(0, above)
-    return None
-
-
-def _names_in(text: str) -> list[str]:
-    """The names that the parts of a list export from the file: `a` of `a as b`."""
-    parts = (part.strip().removeprefix("type ").split() for part in text.split(","))
-    return [part[0] for part in parts if part]
-
-
 def _exportable(facts: CursorFacts) -> dict[str, float]:
     """The names at the top level that no line above exports, in order, and how likely each is to be exported.
 
@@ -145,7 +117,7 @@ def _exportable(facts: CursorFacts) -> dict[str, float]:
     above = facts.above
     exported = {*_EXPORTED.findall(above), *_DEFAULT.findall(above)}
     for names in _EXPORT_LISTS.findall(above):
-        exported.update(_names_in(names))
+        exported.update(names_in(names))
     lines = {each.name: each.start_line for each in facts.symbols.definitions}
     bindings = facts.graph.files[facts.path].bindings
     lines.update((each.name, each.line) for each in reversed(bindings) if each.scope == MODULE_SCOPE)
