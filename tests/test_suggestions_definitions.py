@@ -496,6 +496,114 @@ def test_getters_and_setters_of_java() -> None:
     assert texts("B.java", setter)[0] == "this.width = width;\n"
 
 
+CSHARP = """class Box
+{
+    private int _width;
+    private Other other;
+    public override int Old => other.Old;
+    public int Older
+    {
+        get => other.Older;
+        set => other.Older = value;
+    }
+"""
+
+
+@pytest.mark.parametrize(
+    ("code", "expected"),
+    [
+        ("public int Width =>", [" _width;\n"]),
+        ("public int Width => ", ["_width;\n"]),
+        ("public override int New => ", ["other.New;\n"]),
+        ("public int Width\n    {\n        get => ", ["_width;\n"]),
+        ("public int Width\n    {\n        get => _width;\n        private set => ", ["_width = value;\n"]),
+        ("public int Width\n    {\n        get { ", ["return _width; }\n"]),
+        ("public int Width\n    {\n        get { return ", ["_width; }\n"]),
+        ("public int Width\n    {\n        get { return _width; }\n        set { ", ["_width = value; }\n"]),
+        ("public int Width\n    {\n        get\n        {\n            ", ["return _width;\n"]),
+        ("public int New\n    {\n        get => ", ["other.New;\n"]),
+        ("public int New\n    {\n        get => a.B;\n        set => ", ["a.B = value;\n"]),
+        ("public int Width() => ", []),
+        ("var x = y => ", []),
+    ],
+)
+def test_values_of_properties_of_csharp(code: str, expected: list[str]) -> None:
+    assert texts("Box.cs", f"{CSHARP}    {code}{CURSOR}") == expected
+
+
+@pytest.mark.parametrize(
+    ("path", "code", "expected"),
+    [
+        ("Box.kt", "val width: Int\n        get() = ", ["_width\n"]),
+        ("Box.kt", "val width: Int get() =", [" _width\n"]),
+        ("Box.kt", "val open: StateFlow<Int> = ", ["_open.asStateFlow()\n"]),
+        ("Box.kt", "val other: Int\n        get() = ", []),
+        ("box.swift", "var width: Int {\n        ", ["_width\n"]),
+        ("box.swift", "var width: Int { ", ["_width }\n"]),
+        ("box.swift", "var width: Int {\n        return ", ["_width\n"]),
+        ("box.swift", "var width: Int {\n        get { _width }\n        set { ", ["_width = newValue }\n"]),
+        ("box.swift", "func width() {\n        ", []),
+    ],
+)
+def test_values_of_computed_properties(path: str, code: str, expected: list[str]) -> None:
+    fields = "    private var _width: Int\n    private val _open = MutableStateFlow(1)\n"
+    assert texts(path, f"class Box {{\n{fields}    {code}{CURSOR}") == expected
+
+
+@pytest.mark.parametrize(
+    ("path", "code", "store", "returned"),
+    [
+        (
+            "Box.java",
+            "class Box {\n    private int width;\n    Box withWidth(int width) {\n",
+            "this.width = width;",
+            "return this;",
+        ),
+        (
+            "box.ts",
+            "class Box {\n    private width: X;\n    withWidth(width: X): this {\n",
+            "this.width = width;",
+            "return this;",
+        ),
+        (
+            "Box.cs",
+            "class Box\n{\n    int _width;\n    public Box With(int width)\n    {\n",
+            "_width = width;",
+            "return this;",
+        ),
+        (
+            "box.php",
+            "<?php\nclass Box {\n    private $width;\n    function with($width): self {\n",
+            "$this->width = $width;",
+            "return $this;",
+        ),
+        (
+            "box.rs",
+            "struct Box2 { width: u8 }\nimpl Box2 {\n    fn width(mut self, width: u8) -> Self {\n",
+            "self.width = width;",
+            "self",
+        ),
+    ],
+)
+def test_a_builder_stores_its_parameter_and_returns_itself(path: str, code: str, store: str, returned: str) -> None:
+    assert texts(path, f"{code}        {CURSOR}")[:1] == [f"{store}\n"]
+    assert texts(path, f"{code}        {store}\n        {CURSOR}") == [f"{returned}\n"]
+
+
+def test_a_builder_returns_as_the_others_do() -> None:
+    code = """
+        class Box {
+            Box setWidth(int width) {
+                this.width = width;
+                return asThis();
+            }
+            Box setHeight(final int height) {
+                this.height = height;
+                <CURSOR>"""
+    assert texts("Box.java", code) == ["return asThis();\n"]
+    assert texts("Box.java", code.replace("Box setHeight", "void setHeight")) == []
+
+
 def test_names_of_tests_that_are_missing() -> None:
     module = "def open_shop(): ...\ndef close_shop(): ...\ndef _hidden(): ...\n"
     code = "from shop import open_shop, close_shop\n\ndef test_open_shop():\n    assert open_shop()\n\ndef<CURSOR>"

@@ -21,7 +21,7 @@ _NO_LITERAL = re.compile(
     r"\s*(?:\} )?(?:(?:pub(?:\(\w+\))?|export|default|async|unsafe|public|private|internal|static|abstract|declare) )*"
     r"(?:if|else|for|while|loop|switch|match|case|func|fn|impl|struct|enum|union|trait|class|interface|type|mod"
     r"|namespace|function|return match|let \w+ = match|try|catch|do|unsafe|get|set|extern)\b"
-    r"|.*(?:\bfn |\bfunc\(|\bmatch |=>|\) ?\{$)"
+    r"|.*(?:\bfn |\bfunc\(|\bmatch |=>|\)(?:: [\w.<>\[\], |]+)? ?\{$)"
 )
 _ELEMENTS = re.compile(r".*\](?:[\w.]*\.)?(\w+)\{")
 _ELEMENT_START = re.compile(r"\s*(?:\{|(?:\"[^\"]*\"|\w+): *\{)")
