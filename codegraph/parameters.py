@@ -195,7 +195,7 @@ def _read(pieces: Iterable[str], language: Language, syntax: CallSyntax) -> Iter
         else:
             each = _read_one(piece, syntax)
             if each is not None:
-                found.append(each._replace(takes_position=takes_position))
+                found.append(each._replace(takes_position=takes_position and each.takes_position))
     return found
 
 
@@ -223,6 +223,7 @@ def _read_declared(declared: str, sign: str, default: str, syntax: CallSyntax) -
     name, type_text = name.strip(), type_text.strip()
     if colon and syntax.has_keyword_parameters:
         return Parameter(name, "", type_text, not type_text, takes_position=False)
+    can_name = not syntax.has_keyword_parameters
     if type_text.startswith("...") or type_text.endswith(("...", "*")):
         return None
     is_optional = bool(sign) or name.endswith("?")
@@ -230,7 +231,7 @@ def _read_declared(declared: str, sign: str, default: str, syntax: CallSyntax) -
     if not _NAME(inner):
         unpacked = re.fullmatch(r"\w+\((\w+)\)", name)  # `State(shop): State<Shop>`
         inner, label = unpacked[1] if unpacked else "", ""
-    return Parameter(inner, type_text if colon else "", default, not is_optional, label=label.strip())
+    return Parameter(inner, type_text if colon else "", default, not is_optional, True, can_name, label.strip())
 
 
 def _read_names(pieces: Sequence[str]) -> Iterable[Parameter]:

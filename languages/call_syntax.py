@@ -29,6 +29,7 @@ class CallSyntax:
     has_literals: bool = False  # `Type{field: value}` makes an object
     has_spaced_literals: bool = False  # `Type { field: value }`
     has_trailing_comma: bool = False  # an argument on a line of its own has a comma behind it, the last one too
+    has_macros: bool = False  # `name!(…)` is a call, too
     has_references: bool = False  # the argument for a parameter of a type `&T` is a reference, too
     true_and_false: str = "true false"
     nothing: str = ""  # the value of a missing object

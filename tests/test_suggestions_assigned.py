@@ -241,3 +241,25 @@ GO = """
 )
 def test_right_sides_of_go(line, expected):
     assert texts("till.go", textwrap.dedent(GO).replace("{line}", line) + CURSOR) == expected
+
+
+@pytest.mark.parametrize(
+    ("path", "code", "expected"),
+    [
+        ("a.cs", "class A {\n  void F(List<Item> items) {\n    foreach (var item in ", "items"),
+        ("a.cs", "class A {\n  void F(List<Item> items) {\n    foreach (Item item in ", "items"),
+        ("a.cs", "class A {\n  int rate;\n  A(int rate) {\n    this.rate = ", "rate"),
+        ("a.kt", "fun f(items: List<Item>) {\n  for (item in ", "items"),
+        ("a.kt", "class A {\n  fun f(rate: Int) {\n    this.rate = ", "rate"),
+        ("a.swift", "func f(items: [Item]) {\n  for item in ", "items"),
+        ("a.swift", "class A {\n  init(rate: Int) {\n    self.rate = ", "rate"),
+        ("a.php", "<?php\nfunction f($items) {\n  foreach ($items as ", "$item"),
+        ("a.php", "<?php\nclass A {\n  function f($rate) {\n    $this->rate = ", "$rate"),
+        ("a.php", "<?php\nfunction f() {\n  $x = 1;\n  return ", "$x"),
+        ("a.rb", "class A\n  def initialize(rate)\n    @rate = ", "rate"),
+        ("a.rb", "def f(items)\n  for item in ", "items"),
+        ("a.rs", "fn f(items: Vec<Item>) {\n    for item in ", "items"),
+    ],
+)
+def test_right_sides_of_other_languages(path, code, expected):
+    assert texts(path, code + CURSOR)[0] == expected

@@ -31,6 +31,9 @@ def texts(path: str, code: str, **others: str) -> list[str]:
         ("a.rs", "fn f() {\n    make(1).build().run();\n    make(2).build().", ["run("]),
         ("a.go", "package p\n\nfunc f() {\n\tw.Header().Set(a, b)\n\tw.Header().", ["Set("]),
         ("a.cs", "class A {\n  void F() {\n    xs.Where(a).ToList();\n    xs.Where(b).", ["ToList("]),
+        ("a.swift", "func f() {\n  xs.filter(a).first()\n  xs.filter(b).", ["first("]),
+        ("a.php", "<?php\nfunction f() {\n  $a->where(1)->get();\n  $b->where(2)->", ["get("]),
+        ("a.rb", "a = xs.where(1).to_a\nb = xs.where(2).", ["to_a"]),
         ("a.kt", "fun f() {\n    xs.map { it }\n    xs.filter(a).first()\n    xs.filter(b).", ["first("]),
     ],
 )

@@ -348,6 +348,34 @@ def test_the_next_case_of_an_enum(path: str, code: str, expected: str) -> None:
     assert texts(path, code + CURSOR)[0] == expected
 
 
+@pytest.mark.parametrize(
+    ("code", "expected"),
+    [
+        ("fn f(m: &Mode) {\n    match *m {\n        Mode::Fast => 1,\n        ", "Mode::Slow("),
+        ("fn f(m: &Mode) {\n    match m {\n        Mode::Slow(n) => 1,\n        ", "Mode::Other {"),
+        ("fn f(m: &Mode) {\n    match m {\n        Mode::Other { a } => 1,\n        ", "Mode::Last =>"),
+        (
+            "struct A { mode: Mode }\nimpl A {\n    fn f(&self) {\n        match self.mode {\n            ",
+            "Mode::Fast =>",
+        ),
+        ("fn g() -> Mode { x }\nfn f() {\n    match g() {\n        ", "Mode::Fast =>"),
+    ],
+)
+def test_cases_of_an_enum_of_another_file(code: str, expected: str) -> None:
+    enum = "pub enum Mode { Fast, Slow(u8), Other { a: u8 }, Last }\n"
+    files = {"src__mode_rs": enum, "src__lib_rs": "mod mode;\nmod b;\n"}
+    assert texts("src/b.rs", f"use crate::mode::Mode;\n{code}{CURSOR}", **files)[0] == expected
+
+
+def test_the_other_fields_of_a_literal_have_defaults() -> None:
+    code = (
+        "#[derive(Default)]\nstruct P {\n    a: u8,\n    b: u8,\n}\nfn f() {\n    let p = P {\n        a: 1,\n        "
+    )
+    assert texts("b.rs", code + CURSOR) == ["b:", "..Default::default()\n"]
+    code += "..P::new()\n    };\n    let q = P {\n        a: 2,\n        "
+    assert "..P::new()\n" in texts("b.rs", code + CURSOR)
+
+
 def test_a_case_that_is_open_has_no_next_one() -> None:
     code = "enum C { A, B }\nfn f(c: C) {\n    match c {\n        C::A => {\n            g();\n        <CURSOR>"
     assert texts("b.rs", code) == []

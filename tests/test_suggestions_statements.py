@@ -31,6 +31,9 @@ MODE = "enum Mode { FAST, SLOW }\n"
         ("a.rs", "enum Mode { Fast, Slow }\nfn f(m: Mode) {\n    if m == ", "Mode::Fast"),
         ("a.go", 'package p\n\nfunc f() {\n\tif kind == "a" {\n\t}\n\tif kind == ', '"a"'),
         ("a.cs", f"{MODE}class A {{\n  void F(Mode m) {{\n    if (m == ", "Mode.FAST"),
+        ("a.swift", "enum Mode { case fast, slow }\nfunc f(m: Mode) {\n  if m == ", "Mode.fast"),
+        ("a.php", '<?php\nif ($kind === "a") {}\nif ($kind === ', '"a"'),
+        ("a.rb", 'if kind == "a"\nend\nif kind == ', '"a"'),
         ("a.kt", 'fun f() {\n    if (kind == "a") {}\n    if (kind == ', '"a"'),
     ],
 )
@@ -66,6 +69,10 @@ def test_values_that_other_files_compare():
         ("A.java", "class A {\n  void f() {\n    throw new IOException(x);\n    throw ", "new IOException("),
         ("A.java", "class A {\n  void f() {\n    try { } catch (IOException e) { }\n    } catch (", "IOException"),
         ("a.cs", "class A {\n  void F() {\n    throw new ShopException(x);\n    throw ", "new ShopException("),
+        ("a.php", '<?php\nthrow new ShopException("x");\nthrow new ', "ShopException("),
+        ("a.rb", 'def f\n  raise ShopError, "x"\n  raise ', "ShopError"),
+        ("a.rb", "begin\nrescue ShopError => e\nend\nbegin\nrescue ", "ShopError"),
+        ("a.swift", "func f() throws {\n  throw ShopError.old\n  throw ", "ShopError.old"),
         ("a.kt", "fun f() {\n    throw ShopException(x)\n    throw ", "ShopException("),
     ],
 )

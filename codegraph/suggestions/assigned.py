@@ -31,8 +31,10 @@ _TARGET = re.compile(
 _TYPED_TARGET = re.compile(r"\s*(?:final\s+)?[A-Z][\w.<>\[\], ?]*\s+(?P<target>\w+)\s*=(?P<space>\s?)\Z")
 _RETURN = re.compile(r"\s*return(?P<space>\s?)\Z")
 _LOOP = re.compile(
-    r"\s*(?:async\s+)?for\s*\(?\s*(?:(?:const|let|var|val|auto&?|final)\s+)?(?P<name>\w+)\s+(?:in|of)(?P<space>\s?)\Z"
+    r"\s*(?:(?:async|await)\s+)?for(?:each)?\s*\(?\s*(?:(?:const|let|var|val|auto&?|final|[A-Z][\w.<>\[\]?]*)\s+)?"
+    r"(?P<name>\w+)\s+(?:in|of)(?P<space>\s?)\Z"
 )
+_EACH = re.compile(r"\s*foreach \((?P<value>.*) as(?P<space>\s?)\Z")
 _RANGE = re.compile(r"\s*for\s+\w+,\s*(?P<name>\w+)\s*:=\s*range(?P<space>\s?)\Z")
 
 
@@ -54,6 +56,7 @@ WEIGHTS = {
     "plural with its words": 0.3,
     "own plural": 0.6,
     "plural of a local": 0.3,
+    "element": 0.6,
 }
 RANKED = 0.6
 """Factor for each nearer counterpart."""
@@ -68,7 +71,10 @@ def assigned(facts: CursorFacts, written: str) -> list[Suggested]:
     if found is None:
         return []
     space = "" if found["space"] else " "
-    texts = [(f"{space}{text}", WEIGHTS[kind] * RANKED**rank) for text, kind, rank in candidates]
+    texts = [
+        (f"{space}{facts.as_variable(text) if kind in _VARIABLES else text}", WEIGHTS[kind] * RANKED**rank)
+        for text, kind, rank in candidates
+    ]
     return weighted("assigned", texts, min(1.0, sum(weight for _, weight in texts)))[:MAX_TEXTS]
 
 
@@ -79,6 +85,10 @@ Candidates = Iterable[tuple[str, str, int]]
 def _candidates(facts: CursorFacts, line: str) -> tuple[re.Match[str] | None, Candidates]:
     if (found := _LOOP.match(line) or _RANGE.match(line)) is not None:
         return found, _plurals(facts, line, found["name"])
+    if (found := _EACH.match(line)) is not None:
+        name = re.split(r"\W+", found["value"].removesuffix("()"))[-1]
+        singular = singular_of(name)
+        return found, [(singular, "element", 0)] if singular != name else []
     if (found := _RETURN.match(line)) is not None:
         return found, _returned(facts, line)
     if (found := _KEY.match(line)) is not None and (facts.language.name in _WITH_KEYS or found["quote"]):
@@ -100,7 +110,8 @@ def _values_for(facts: CursorFacts, line: str, target: str) -> Iterator[tuple[st
     name = last.lstrip("_@$")
     if not name:
         return
-    is_own = bool(receiver) and receiver in facts.language.own_object.split()
+    receiver = receiver.lstrip("$")
+    is_own = target.startswith("@") or (bool(receiver) and receiver in facts.language.own_object.split())
     for parameter in facts.parameters(line):
         if _same(parameter, name):
             yield parameter, "own parameter" if is_own else "parameter", 0
@@ -216,8 +227,12 @@ def singular_of(name: str) -> str:
 
 
 _TEST = re.compile(r"test_|Test[A-Z]")
-_ENDS = frozenset({*"=:", *"nfe"})
-"""The last characters of places with a right side: of signs, and of `return`, `in`, `of` and `range`."""
+_VARIABLES = frozenset(
+    {"own parameter", "parameter", "returned unused local", "returned local", "returned type", "element"}
+    | {"plural", "plural with its words", "own plural", "plural of a local"}
+)
+_ENDS = frozenset({*"=:", *"nfes"})
+"""The last characters of places with a right side: of signs, and of `return`, `in`, `of`, `range` and `as`."""
 _GO_RESULTS = re.compile(r"\) \([^(),]+, (?:err )?error\) \{\s*\Z")
 _TYPE_BEHIND = re.compile(r":\s*([\w.]+)\s*=\Z")
 _TYPE_BEFORE = re.compile(r"(?:\A|\s)([A-Z][\w.]*)\s+\Z")

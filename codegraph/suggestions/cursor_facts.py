@@ -213,6 +213,10 @@ class CursorFacts:
         """The innermost function around the cursor's line."""
         return next((each for each in self.scopes(written) if each.kind in FUNCTION_KINDS), None)
 
+    def as_variable(self, dotted: str) -> str:
+        """A dotted expression that begins with a variable as the language writes it: `$this->rate` in PHP."""
+        return f"${dotted.replace('.', '->')}" if self.language.name == "php" else dotted
+
     def object_around(self, written: str) -> Value | None:
         """The object of the class around the cursor's line, where a method has one."""
         function = self.function_around(written)
