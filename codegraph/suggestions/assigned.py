@@ -1,7 +1,7 @@
 """The right side of an assignment, a key, a return or a loop, by the name that it is for and by the lines above.
 
-Owns the choice of parameters, callables and types that are spelled like the name on the left, of locals to return, and
-of the plural of a loop's name; the counterparts above are those of `parallel_lines`.
+Owns the choice of parameters, callables and types that are spelled like the name on the left, and of the plural of a
+loop's name; the counterparts above are those of `parallel_lines`, and the locals to return those of `returned`.
 """
 
 from __future__ import annotations
@@ -9,11 +9,11 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 
-from ..file_graph import Definition
 from ..symbol_table import BoundName, ImportedName
 from ..values import CLASS_VALUE, FUNCTION_VALUE, INSTANCE_VALUE
 from .cursor_facts import CursorFacts, words_of
 from .parallel_lines import counterparts
+from .returned import returned
 from .values import Suggested, weighted
 
 MAX_OBJECTS = 12
@@ -49,9 +49,10 @@ WEIGHTS = {
     "adapted": 0.3,
     "same": 0.13,
     "type": 0.5,
-    "returned unused local": 0.15,
+    "clearly returned local": 0.33,
+    "likely returned local": 0.14,
     "returned local": 0.1,
-    "returned type": 0.1,
+    "returned above": 0.13,
     "plural": 1.0,
     "plural with its words": 0.3,
     "own plural": 0.6,
@@ -90,7 +91,7 @@ def _candidates(facts: CursorFacts, line: str) -> tuple[re.Match[str] | None, Ca
         singular = singular_of(name)
         return found, [(singular, "element", 0)] if singular != name else []
     if (found := _RETURN.match(line)) is not None:
-        return found, _returned(facts, line)
+        return found, returned(facts, line)
     if (found := _KEY.match(line)) is not None and (facts.language.name in _WITH_KEYS or found["quote"]):
         return found, counterparts(facts, line, found["target"], ":")
     found = _TARGET.match(line) or _TYPED_TARGET.match(line)
@@ -133,28 +134,6 @@ def _of_type(facts: CursorFacts, line: str, found: re.Match[str]) -> Iterator[tu
     new = "new " if facts.language.name in _WITH_NEW else ""
     call = f"{match[1]}::new(" if facts.language.name == "rust" else f"{new}{match[1]}("
     yield call, "type", 0
-
-
-def _returned(facts: CursorFacts, line: str) -> Iterator[tuple[str, str, int]]:
-    function = facts.function_around(line)
-    names = list(facts.locals(line))
-    if function is None or not names:
-        return
-    end = ", nil" if facts.language.name == "go" and _GO_RESULTS.search(_header_line(facts, function)) else ""
-    unused = [name for name in reversed(names) if facts.role_of(name, line) == "unused local"]
-    for rank, name in enumerate(unused[:2]):
-        yield f"{name}{end}", "returned unused local", rank
-    for rank, name in enumerate([name for name in reversed(names) if name not in unused][:2]):
-        yield f"{name}{end}", "returned local", rank
-    wanted = facts.resolver.result(facts.value(function.name, line)) if function.returns else None
-    for name in names[-MAX_OBJECTS:]:
-        value = facts.value(name, line)
-        if value is not None and wanted is not None and value[:3] == wanted[:3]:
-            yield f"{name}{end}", "returned type", 0
-
-
-def _header_line(facts: CursorFacts, function: Definition) -> str:
-    return facts.lines[function.header_line] if function.header_line < len(facts.lines) else ""
 
 
 def _plurals(facts: CursorFacts, line: str, name: str) -> Iterator[tuple[str, str, int]]:
@@ -228,12 +207,11 @@ def singular_of(name: str) -> str:
 
 _TEST = re.compile(r"test_|Test[A-Z]")
 _VARIABLES = frozenset(
-    {"own parameter", "parameter", "returned unused local", "returned local", "returned type", "element"}
+    {"own parameter", "parameter", "clearly returned local", "likely returned local", "returned local", "element"}
     | {"plural", "plural with its words", "own plural", "plural of a local"}
 )
 _ENDS = frozenset({*"=:", *"nfes"})
 """The last characters of places with a right side: of signs, and of `return`, `in`, `of`, `range` and `as`."""
-_GO_RESULTS = re.compile(r"\) \([^(),]+, (?:err )?error\) \{\s*\Z")
 _TYPE_BEHIND = re.compile(r":\s*([\w.]+)\s*=\Z")
 _TYPE_BEFORE = re.compile(r"(?:\A|\s)([A-Z][\w.]*)\s+\Z")
 _WITH_NEW = frozenset({"java", "csharp", "typescript", "tsx", "javascript", "php"})
