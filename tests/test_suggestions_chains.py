@@ -55,6 +55,12 @@ def test_members_of_a_receiver_on_the_lines_above():
     assert texts("a.py", code + CURSOR) == ["pay("]
 
 
+def test_a_builder_on_several_lines_goes_on_with_another_method():
+    methods = "fn new() -> Self {}\n    fn size(self) -> Self {}\n    fn name(self) -> Self {}"
+    code = f"struct B;\nimpl B {{\n    {methods}\n}}\nfn f() {{\n    let b = B::new()\n        .size(1)\n        ."
+    assert texts("a.rs", code + CURSOR) == ["name(", "size(", "new("]
+
+
 @pytest.mark.parametrize("text", ["x.", "1.", "..", "x?.", "->", ".", ").", "f(.", "'x.", "x = y>", "a?.b!.", "\0."])
 @pytest.mark.parametrize("path", ["a.py", "a.ts", "a.go", "a.txt"])
 def test_broken_texts(path, text):

@@ -25,6 +25,7 @@ UNFIT, SELDOM = 0.02, 0.3
 """Factors of members that the sign before them cannot reach, or seldom does."""
 
 _WITH_OBJECT = re.compile(r"\(\s*(?:&\s*(?:'\w+\s+)?)?(?:mut\s+)?self\b")
+_CALLED = re.compile(r"(\w+)\(\)")
 _STATIC = re.compile(r"\bstatic\b")
 _SIGN = re.compile(r"(?:(?<![.\d])\.|->|::)\Z")
 
@@ -39,6 +40,11 @@ def members(facts: CursorFacts, written: str) -> list[Suggested]:
     value = value_before(facts, line, receiver)
     if value is None:
         return []
+    return weighted("member", ranked_members(facts, value, receiver, sign[0], line))
+
+
+def ranked_members(facts: CursorFacts, value: Value, receiver: str, sign: str, line: str) -> list[tuple[str, float]]:
+    """The members of a receiver behind a sign, each as it is written, with weights."""
     named = members_of(facts, value, receiver)
     used = _uses(facts, receiver)
     is_own = receiver in (*facts.language.own_object.split(), *facts.language.own_class.split())
@@ -46,7 +52,8 @@ def members(facts: CursorFacts, written: str) -> list[Suggested]:
     last = receiver.rpartition(".")[2]
     following = followers(facts, last.rstrip("()[]"), last.endswith("()")) if not is_own else {}
     own_name = method.name if method is not None else ""
-    unfit = _unfit(facts, value, sign[0])
+    unfit = _unfit(facts, value, sign)
+    called = set(_CALLED.findall(receiver))
 
     def weight(name: str) -> float:
         if name.startswith("__") and name.endswith("__"):
@@ -55,11 +62,11 @@ def members(facts: CursorFacts, written: str) -> list[Suggested]:
         return (
             (0.1 if hidden else 1.0)
             * (1.0 + 6.0 * used[name] + FOLLOWING * following.get(named[name], 0.0))
-            * (0.3 if name == own_name else 1.0)
+            * (SELDOM if name == own_name or name in called else 1.0)
             * unfit.get(name, 1.0)
         )
 
-    return weighted("member", ((text, weight(name)) for name, text in named.items()))
+    return [(text, weight(name)) for name, text in named.items()]
 
 
 def _unfit(facts: CursorFacts, value: Value, sign: str) -> Mapping[str, float]:
