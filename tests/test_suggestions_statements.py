@@ -101,11 +101,11 @@ PATTERN = "function a() {\n  const { first, second } = load(1)\n}\nfunction load
 @pytest.mark.parametrize(
     ("code", "expected"),
     [
-        (f"{PROPS}function Item({{ ", ["name", "size"]),
-        (f"{PROPS}function Item({{ name,", [" size"]),
+        (f"{PROPS}function Item({{ ", ["name", "size", "name, size }: Props)"]),
+        (f"{PROPS}function Item({{ name,", [" size", " size }: Props)"]),
         (f"{PROPS}export function Box({{\n  big,\n  ", ["onPay,\n"]),
-        (f"{PROPS}const Item: React.FC<BoxProps> = ({{ ", ["big", "onPay"]),
-        (f"{PROPS}const Box = ({{ ", ["big", "onPay"]),
+        (f"{PROPS}const Item: React.FC<BoxProps> = ({{ ", ["big", "onPay", "big, onPay })"]),
+        (f"{PROPS}const Box = ({{ ", ["big", "onPay", "big, onPay }: BoxProps)"]),
         (f"{PROPS}function item({{ ", []),
         (f"{PATTERN}const {{", [" first", " second", " first, second } = load("]),
         (f"{PATTERN}const {{ first, ", ["second", "second } = load("]),

@@ -23,12 +23,15 @@ MAX_PATTERNS = 40
 N_PER_FILE = 3
 N_NAMES = 16
 N_WHOLE = 4
+MAX_WHOLE = 6
 MAX_RIGHT = 80
 """Characters of the right side of a pattern."""
 
-DECLARED, SAME_VALUE, SAME_NAMES, OTHER, NEARBY = 1.0, 2.0, 1.0, 0.4, 0.5
-"""Weights: of a declared field, and of a name of another pattern: one of the same value, with the names that are
-written already, any other one; factor of those in other files."""
+DECLARED, NEXT = 1.0, 2.5
+"""Weights of a declared field, and of the first one that the pattern does not have yet."""
+SAME_VALUE, SAME_NAMES, OTHER, NEARBY = 2.0, 1.0, 0.4, 0.5
+"""Weights of a name of another pattern: one of the same value, with the names that are written already, any other one;
+factor of those in other files."""
 DISTANCE = 0.1
 PRIOR = 1.5
 """Patterns that count for names that no code shows."""
@@ -80,9 +83,14 @@ def _names(place: Place, opened: BraceList, match: re.Match[str], behind: re.Mat
     facts, is_variable = place.facts, match["variable"] is not None
     value = behind["value"] or "" if behind is not None else ""
     weights: Counter[str] = Counter()
-    for name in _fields(place, match, behind):
-        weights[name] += DECLARED  # type: ignore[assignment]
+    kind, fields = _fields(place, match, behind)
+    rest = [name for name in fields if name not in opened.names]
+    for rank, name in enumerate(rest):
+        weights[name] += DECLARED if rank else NEXT  # type: ignore[assignment]
     wholes: Counter[str] = Counter()
+    if kind and rest and len(fields) <= MAX_WHOLE and not opened.has_lines:
+        typed = "" if match["type"] else f": {kind}"
+        wholes[f"{', '.join(rest)} }}{typed})"] += DECLARED * WHOLE  # type: ignore[assignment]
     for pattern, weight in _patterns(facts, opened.names, value):
         if bool(pattern.right) != is_variable:
             continue
@@ -121,22 +129,25 @@ def _usual_right(place: Place, pattern: Pattern) -> str:
     return f"{pattern.right}\n" if called[0] == pattern.right.rstrip(";") else called[0]
 
 
-def _fields(place: Place, match: re.Match[str], behind: re.Match[str] | None) -> Sequence[str]:
-    """The fields of the object that the pattern is for, as far as its type is known."""
+def _fields(place: Place, match: re.Match[str], behind: re.Match[str] | None) -> tuple[str, Sequence[str]]:
+    """The fields of the object that the pattern is for, as far as its type is known.
+
+    Before them the name of a type that is still to be written behind the pattern of a parameter, else "".
+    """
     facts = place.facts
     if behind is not None and behind["value"]:
         value = facts.value(behind["value"], place.line)
         if value is not None and behind["call"]:
             value = facts.resolver.result(value)
-        return fields_of_type(facts, value) if value is not None and value.kind == INSTANCE_VALUE else ()
+        return "", fields_of_type(facts, value) if value is not None and value.kind == INSTANCE_VALUE else ()
     name = match["function"] or match["name"] or ""
     typed = _TYPE_ARGUMENT.fullmatch(match["type"] or "")
     written = behind["type"] if behind is not None else typed[1] if typed is not None else ""
     for kind in (written,) if written else (f"{name}Props", "Props") if name[:1].isupper() else ():
         found = type_named(facts, kind, place.line)
         if found is not None:
-            return fields_of_type(facts, found)
-    return ()
+            return kind if behind is None else "", fields_of_type(facts, found)
+    return "", ()
 
 
 def fields_of_type(facts: CursorFacts, value: Value) -> Sequence[str]:
