@@ -32,6 +32,7 @@ class Parameter(NamedTuple):
     takes_position: bool = True
     takes_keyword: bool = True
     label: str = ""  # the keyword of its argument where it is not the name; "_" for none
+    is_field: bool = False  # a word before it declares a field of the type, too: `private x: X`
 
 
 @lru_cache(maxsize=512)
@@ -185,12 +186,16 @@ def _read(pieces: Iterable[str], language: Language, syntax: CallSyntax) -> Iter
             found = [each._replace(takes_keyword=False) for each in found]
         elif piece.startswith("*"):
             takes_position = False
-        elif piece.startswith(("...", "&block")) or _is_own_object(piece, language) or piece in ("", "void"):
+        elif (
+            piece.startswith("..." if not syntax.has_keyword_parameters else ("...", "&"))
+            or _is_own_object(piece, language)
+            or piece in ("", "void")
+        ):
             continue
         else:
             each = _read_one(piece, syntax)
             if each is not None:
-                found.append(each._replace(takes_position=takes_position))
+                found.append(each._replace(takes_position=takes_position and each.takes_position))
     return found
 
 
@@ -198,11 +203,17 @@ def _read_one(piece: str, syntax: CallSyntax) -> Parameter | None:
     """One parameter; None for one that takes any number of arguments."""
     declared, sign, default = _at_default(piece)
     words = declared.split()
+    is_field = False
     while len(words) > 1 and words[0] in syntax.modifier_words:
         if words[0] in ("vararg", "params"):
             return None
+        is_field = is_field or words[0] in _OF_FIELDS
         words = words[1:]
-    declared = " ".join(words)
+    found = _read_declared(" ".join(words), sign, default, syntax)
+    return found._replace(is_field=True) if is_field and found is not None else found
+
+
+def _read_declared(declared: str, sign: str, default: str, syntax: CallSyntax) -> Parameter | None:
     if syntax.order == "type name":
         match = _TYPE_AND_NAME.fullmatch(declared)
         if match is None or "..." in declared:
@@ -210,6 +221,9 @@ def _read_one(piece: str, syntax: CallSyntax) -> Parameter | None:
         return Parameter(match["name"], (match["type"] or "").strip(), default, not sign)
     name, colon, type_text = declared.partition(":")
     name, type_text = name.strip(), type_text.strip()
+    if colon and syntax.has_keyword_parameters:
+        return Parameter(name, "", type_text, not type_text, takes_position=False)
+    can_name = not syntax.has_keyword_parameters
     if type_text.startswith("...") or type_text.endswith(("...", "*")):
         return None
     is_optional = bool(sign) or name.endswith("?")
@@ -217,7 +231,7 @@ def _read_one(piece: str, syntax: CallSyntax) -> Parameter | None:
     if not _NAME(inner):
         unpacked = re.fullmatch(r"\w+\((\w+)\)", name)  # `State(shop): State<Shop>`
         inner, label = unpacked[1] if unpacked else "", ""
-    return Parameter(inner, type_text if colon else "", default, not is_optional, label=label.strip())
+    return Parameter(inner, type_text if colon else "", default, not is_optional, True, can_name, label.strip())
 
 
 def _read_names(pieces: Sequence[str]) -> Iterable[Parameter]:
@@ -242,6 +256,7 @@ def _at_default(piece: str) -> tuple[str, str, str]:
     return piece[: len(declared)].strip(), masked[len(declared) : len(declared) + 1], piece[len(declared) + 1 :].strip()
 
 
+_OF_FIELDS = frozenset({"public", "private", "protected", "readonly", "val", "var"})
 _FIELD = re.compile(r"(?:\w+\.)*(?:[Ff]ield|attrib|ib)\(\s*(?P<first>(?!\w+=)[^,)]*)")
 _NAME = re.compile(r"[^\W\d][\w$]*").fullmatch
 _ARROW = re.compile(r"[-=]>")

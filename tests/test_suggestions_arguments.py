@@ -486,3 +486,76 @@ def test_a_function_in_the_function_around() -> None:
 )
 def test_arguments_up_to_a_block(path: str, code: str, expected: str) -> None:
     assert first(suggested(path, code + CURSOR))[1] == expected
+
+
+@pytest.mark.parametrize(
+    ("line", "expected"),
+    [
+        ("assert_eq!(", ("size.len()", "size.len(), 3)")),
+        ("assert_eq!(size.len(), ", ("3", "3)")),
+        ('format!("id {}, name: {:?}", ', ("id", "id, name)")),
+        ('format!("id {}, name: {:?}", id, ', ("name", "name)")),
+        ('write!(f, "id: {} {{}}",', (" id", " id)")),
+        ('println!("x", ', ("", "")),
+        ("if !(", ("", "")),
+    ],
+)
+def test_arguments_of_macros_of_rust(line: str, expected: tuple[str, str]) -> None:
+    code = f"fn a() {{\n    assert_eq!(x.len(), 3);\n}}\nfn b(id: u8, name: &str) {{\n    let size = 1;\n    {line}"
+    assert first(suggested("a.rs", code + CURSOR)) == expected
+
+
+def test_the_rest_of_a_literal_of_rust_is_no_field() -> None:
+    code = """
+        struct P {
+            a: u8,
+            b: u8,
+        }
+        fn f() {
+            let p = P {
+                a: 1,
+                ..Default::default()
+            };
+            let q = P {
+                a: 2,
+                <CURSOR>
+    """
+    found = texts_of("argument", suggested("a.rs", code))
+    assert found[0] == "..Default::default()\n"
+    assert not [text for text in found if text.startswith("b: ..")]
+
+
+@pytest.mark.parametrize(
+    ("header", "line", "expected"),
+    [
+        ("def pay(item, rate)\nend", "pay(", "item, rate)"),
+        ("def pay(item, rate:)\nend", "pay(", "item, rate: rate)"),
+        ("def pay(item, rate: 1, *rest, **options, &block)\nend", "pay(item, ", "rate: rate)"),
+        ("class Shop\n  def pay(item)\n  end\nend", "Shop.new.pay(", "item)"),
+        ("class Shop\n  def initialize(item)\n  end\nend", "Shop.new(", "item)"),
+    ],
+)
+def test_parameters_of_ruby(header: str, line: str, expected: str) -> None:
+    found = suggested("a.rb", f"{header}\n\ndef run(item, rate)\n  {line}{CURSOR}")
+    assert first(found)[1] == expected
+
+
+@pytest.mark.parametrize(
+    ("path", "code", "expected"),
+    [
+        ("a.kt", "class Shop(val size: Int)\nfun run(size: Int) {\n  val s = Shop(", "size)"),
+        (
+            "a.swift",
+            "class S {\n  func pay(_ item: X, at rate: Int) {}\n}\nfunc run(s: S, item: X, rate: Int) {\n  s.pay(",
+            "item, at: rate)",
+        ),
+        (
+            "a.cs",
+            "class Shop { public void Pay(string item) {} }\nclass B {\n  void Run(Shop s, string item) {\n    s.Pay(",
+            "item)",
+        ),
+        ("a.php", "<?php\nclass Shop { function pay($item) {} }\nfunction run(Shop $s, $item) {\n  $s->pay(", "$item)"),
+    ],
+)
+def test_all_arguments_in_other_languages(path: str, code: str, expected: str) -> None:
+    assert first(suggested(path, code + CURSOR))[1] == expected

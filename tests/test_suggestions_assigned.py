@@ -87,6 +87,24 @@ def test_a_return_has_the_name_bound_last():
     assert used[0].weight < suggested("a.py", code + CURSOR)[0].weight
 
 
+@pytest.mark.parametrize(
+    ("code", "expected"),
+    [
+        ("def pay(order):\n    total = 0\n    rate = f()\n    total += rate\n    return ", "total"),
+        ("def make_total(order):\n    total = 0\n    rate = f()\n    g(rate)\n    return ", "total"),
+        (
+            "class Rate: ...\ndef f() -> Rate:\n    found = 1\n    rate = Rate()\n    x = 1\n    g(x)\n    return ",
+            "rate",
+        ),
+        ("def f(items):\n    for item in items:\n        x = 1\n    return ", None),
+        ("def f(a, b):\n    return ", None),
+        ("def f(self, a):\n    if a:\n        return None\n    if self.b:\n        return ", "None"),
+    ],
+)
+def test_what_a_function_returns(code, expected):
+    assert texts("a.py", code + CURSOR)[:1] == ([expected] if expected is not None else [])
+
+
 def test_a_return_of_go_has_no_error():
     code = "package p\n\nfunc pay(n int) (*Order, error) {\n\torder := find(n)\n\treturn "
     assert texts("a.go", code + CURSOR)[0] == "order, nil"
@@ -241,3 +259,25 @@ GO = """
 )
 def test_right_sides_of_go(line, expected):
     assert texts("till.go", textwrap.dedent(GO).replace("{line}", line) + CURSOR) == expected
+
+
+@pytest.mark.parametrize(
+    ("path", "code", "expected"),
+    [
+        ("a.cs", "class A {\n  void F(List<Item> items) {\n    foreach (var item in ", "items"),
+        ("a.cs", "class A {\n  void F(List<Item> items) {\n    foreach (Item item in ", "items"),
+        ("a.cs", "class A {\n  int rate;\n  A(int rate) {\n    this.rate = ", "rate"),
+        ("a.kt", "fun f(items: List<Item>) {\n  for (item in ", "items"),
+        ("a.kt", "class A {\n  fun f(rate: Int) {\n    this.rate = ", "rate"),
+        ("a.swift", "func f(items: [Item]) {\n  for item in ", "items"),
+        ("a.swift", "class A {\n  init(rate: Int) {\n    self.rate = ", "rate"),
+        ("a.php", "<?php\nfunction f($items) {\n  foreach ($items as ", "$item"),
+        ("a.php", "<?php\nclass A {\n  function f($rate) {\n    $this->rate = ", "$rate"),
+        ("a.php", "<?php\nfunction f() {\n  $x = 1;\n  return ", "$x"),
+        ("a.rb", "class A\n  def initialize(rate)\n    @rate = ", "rate"),
+        ("a.rb", "def f(items)\n  for item in ", "items"),
+        ("a.rs", "fn f(items: Vec<Item>) {\n    for item in ", "items"),
+    ],
+)
+def test_right_sides_of_other_languages(path, code, expected):
+    assert texts(path, code + CURSOR)[0] == expected

@@ -31,6 +31,9 @@ def texts(path: str, code: str, **others: str) -> list[str]:
         ("a.rs", "fn f() {\n    make(1).build().run();\n    make(2).build().", ["run("]),
         ("a.go", "package p\n\nfunc f() {\n\tw.Header().Set(a, b)\n\tw.Header().", ["Set("]),
         ("a.cs", "class A {\n  void F() {\n    xs.Where(a).ToList();\n    xs.Where(b).", ["ToList("]),
+        ("a.swift", "func f() {\n  xs.filter(a).first()\n  xs.filter(b).", ["first("]),
+        ("a.php", "<?php\nfunction f() {\n  $a->where(1)->get();\n  $b->where(2)->", ["get("]),
+        ("a.rb", "a = xs.where(1).to_a\nb = xs.where(2).", ["to_a"]),
         ("a.kt", "fun f() {\n    xs.map { it }\n    xs.filter(a).first()\n    xs.filter(b).", ["first("]),
     ],
 )
@@ -50,6 +53,12 @@ def test_members_of_a_known_type_are_no_chain():
 def test_members_of_a_receiver_on_the_lines_above():
     code = "class A:\n    def pay(self) -> 'A': ...\n\na = A()\nb = (\n    a\n    ."
     assert texts("a.py", code + CURSOR) == ["pay("]
+
+
+def test_a_builder_on_several_lines_goes_on_with_another_method():
+    methods = "fn new() -> Self {}\n    fn size(self) -> Self {}\n    fn name(self) -> Self {}"
+    code = f"struct B;\nimpl B {{\n    {methods}\n}}\nfn f() {{\n    let b = B::new()\n        .size(1)\n        ."
+    assert texts("a.rs", code + CURSOR) == ["name(", "size(", "new("]
 
 
 @pytest.mark.parametrize("text", ["x.", "1.", "..", "x?.", "->", ".", ").", "f(.", "'x.", "x = y>", "a?.b!.", "\0."])

@@ -348,6 +348,34 @@ def test_the_next_case_of_an_enum(path: str, code: str, expected: str) -> None:
     assert texts(path, code + CURSOR)[0] == expected
 
 
+@pytest.mark.parametrize(
+    ("code", "expected"),
+    [
+        ("fn f(m: &Mode) {\n    match *m {\n        Mode::Fast => 1,\n        ", "Mode::Slow("),
+        ("fn f(m: &Mode) {\n    match m {\n        Mode::Slow(n) => 1,\n        ", "Mode::Other {"),
+        ("fn f(m: &Mode) {\n    match m {\n        Mode::Other { a } => 1,\n        ", "Mode::Last =>"),
+        (
+            "struct A { mode: Mode }\nimpl A {\n    fn f(&self) {\n        match self.mode {\n            ",
+            "Mode::Fast =>",
+        ),
+        ("fn g() -> Mode { x }\nfn f() {\n    match g() {\n        ", "Mode::Fast =>"),
+    ],
+)
+def test_cases_of_an_enum_of_another_file(code: str, expected: str) -> None:
+    enum = "pub enum Mode { Fast, Slow(u8), Other { a: u8 }, Last }\n"
+    files = {"src__mode_rs": enum, "src__lib_rs": "mod mode;\nmod b;\n"}
+    assert texts("src/b.rs", f"use crate::mode::Mode;\n{code}{CURSOR}", **files)[0] == expected
+
+
+def test_the_other_fields_of_a_literal_have_defaults() -> None:
+    code = (
+        "#[derive(Default)]\nstruct P {\n    a: u8,\n    b: u8,\n}\nfn f() {\n    let p = P {\n        a: 1,\n        "
+    )
+    assert texts("b.rs", code + CURSOR) == ["b:", "..Default::default()\n"]
+    code += "..P::new()\n    };\n    let q = P {\n        a: 2,\n        "
+    assert "..P::new()\n" in texts("b.rs", code + CURSOR)
+
+
 def test_a_case_that_is_open_has_no_next_one() -> None:
     code = "enum C { A, B }\nfn f(c: C) {\n    match c {\n        C::A => {\n            g();\n        <CURSOR>"
     assert texts("b.rs", code) == []
@@ -424,6 +452,46 @@ def test_names_of_a_star_import_in_an_export_list() -> None:
     assert [each.text for each in definitions(facts, "    ")] == ["'second',\n"]
 
 
+@pytest.mark.parametrize(
+    ("line", "expected"),
+    [
+        ("export {", " first"),
+        ("export { ", "first"),
+        ("export { first, ", "third"),
+        ("export { first as one,", " third"),
+        ("export {\n  ", "first,\n"),
+        ("export {\n  first,\n  third,\n  ", "Fourth,\n"),
+        ("export type { ", "Fourth"),
+        ("export { first, third }\nexport { ", "Fourth"),
+        ("export { first, third, Fourth, unused, Fifth, ", "used"),
+        ("export { first, third, Fourth, unused, Fifth, used, ", None),
+        ("export { first } from ", None),
+        ("export { first", None),
+        ("export {}\n  ", None),
+        ("import { ", None),
+        ("  export { ", None),
+    ],
+)
+@pytest.mark.parametrize("path", ["a.ts", "a.tsx"])
+def test_the_names_that_a_module_does_not_export_yet(path: str, line: str, expected: str | None) -> None:
+    code = """
+import { used, unused } from "./x"
+const first = () => {
+  const inner = 1
+}
+export const second = 2
+function third() {}
+class Fourth {}
+let Fifth = used
+Fifth()
+"""
+    assert texts(path, code + line + CURSOR)[:1] == ([expected] if expected is not None else [])
+
+
+def test_all_names_of_an_export_list_on_one_line() -> None:
+    assert "first, second }" in texts("a.js", f"const first = 1\nfunction second() {{}}\nexport {{ {CURSOR}")
+
+
 def test_a_property_of_a_private_attribute_and_its_body() -> None:
     code = """
         class Box:
@@ -454,6 +522,114 @@ def test_getters_and_setters_of_java() -> None:
     assert texts("B.java", getter)[0] == "return open;\n"
     setter = code.replace(CURSOR, f"public void setWidth(int width) {{\n                {CURSOR}")
     assert texts("B.java", setter)[0] == "this.width = width;\n"
+
+
+CSHARP = """class Box
+{
+    private int _width;
+    private Other other;
+    public override int Old => other.Old;
+    public int Older
+    {
+        get => other.Older;
+        set => other.Older = value;
+    }
+"""
+
+
+@pytest.mark.parametrize(
+    ("code", "expected"),
+    [
+        ("public int Width =>", [" _width;\n"]),
+        ("public int Width => ", ["_width;\n"]),
+        ("public override int New => ", ["other.New;\n"]),
+        ("public int Width\n    {\n        get => ", ["_width;\n"]),
+        ("public int Width\n    {\n        get => _width;\n        private set => ", ["_width = value;\n"]),
+        ("public int Width\n    {\n        get { ", ["return _width; }\n"]),
+        ("public int Width\n    {\n        get { return ", ["_width; }\n"]),
+        ("public int Width\n    {\n        get { return _width; }\n        set { ", ["_width = value; }\n"]),
+        ("public int Width\n    {\n        get\n        {\n            ", ["return _width;\n"]),
+        ("public int New\n    {\n        get => ", ["other.New;\n"]),
+        ("public int New\n    {\n        get => a.B;\n        set => ", ["a.B = value;\n"]),
+        ("public int Width() => ", []),
+        ("var x = y => ", []),
+    ],
+)
+def test_values_of_properties_of_csharp(code: str, expected: list[str]) -> None:
+    assert texts("Box.cs", f"{CSHARP}    {code}{CURSOR}") == expected
+
+
+@pytest.mark.parametrize(
+    ("path", "code", "expected"),
+    [
+        ("Box.kt", "val width: Int\n        get() = ", ["_width\n"]),
+        ("Box.kt", "val width: Int get() =", [" _width\n"]),
+        ("Box.kt", "val open: StateFlow<Int> = ", ["_open.asStateFlow()\n"]),
+        ("Box.kt", "val other: Int\n        get() = ", []),
+        ("box.swift", "var width: Int {\n        ", ["_width\n"]),
+        ("box.swift", "var width: Int { ", ["_width }\n"]),
+        ("box.swift", "var width: Int {\n        return ", ["_width\n"]),
+        ("box.swift", "var width: Int {\n        get { _width }\n        set { ", ["_width = newValue }\n"]),
+        ("box.swift", "func width() {\n        ", []),
+    ],
+)
+def test_values_of_computed_properties(path: str, code: str, expected: list[str]) -> None:
+    fields = "    private var _width: Int\n    private val _open = MutableStateFlow(1)\n"
+    assert texts(path, f"class Box {{\n{fields}    {code}{CURSOR}") == expected
+
+
+@pytest.mark.parametrize(
+    ("path", "code", "store", "returned"),
+    [
+        (
+            "Box.java",
+            "class Box {\n    private int width;\n    Box withWidth(int width) {\n",
+            "this.width = width;",
+            "return this;",
+        ),
+        (
+            "box.ts",
+            "class Box {\n    private width: X;\n    withWidth(width: X): this {\n",
+            "this.width = width;",
+            "return this;",
+        ),
+        (
+            "Box.cs",
+            "class Box\n{\n    int _width;\n    public Box With(int width)\n    {\n",
+            "_width = width;",
+            "return this;",
+        ),
+        (
+            "box.php",
+            "<?php\nclass Box {\n    private $width;\n    function with($width): self {\n",
+            "$this->width = $width;",
+            "return $this;",
+        ),
+        (
+            "box.rs",
+            "struct Box2 { width: u8 }\nimpl Box2 {\n    fn width(mut self, width: u8) -> Self {\n",
+            "self.width = width;",
+            "self",
+        ),
+    ],
+)
+def test_a_builder_stores_its_parameter_and_returns_itself(path: str, code: str, store: str, returned: str) -> None:
+    assert texts(path, f"{code}        {CURSOR}")[:1] == [f"{store}\n"]
+    assert texts(path, f"{code}        {store}\n        {CURSOR}") == [f"{returned}\n"]
+
+
+def test_a_builder_returns_as_the_others_do() -> None:
+    code = """
+        class Box {
+            Box setWidth(int width) {
+                this.width = width;
+                return asThis();
+            }
+            Box setHeight(final int height) {
+                this.height = height;
+                <CURSOR>"""
+    assert texts("Box.java", code) == ["return asThis();\n"]
+    assert texts("Box.java", code.replace("Box setHeight", "void setHeight")) == []
 
 
 def test_names_of_tests_that_are_missing() -> None:
@@ -569,6 +745,7 @@ FRAGMENTS = st.sampled_from(
         *("class A(B):", "def f(self, x", "self.x = x", "match c:", "case A.B:", "__all__ = [", "Args:", "@property"),
         *("impl T for P {", "fn f(", "x, err := g()", "if err != nil {", "func (t *T)", "switch (c) {", "case ", "A {"),
         *("{", "}", "(", ")", '"""', "@Override", "public ", "override fun ", "a: 1,", "é"),
+        *("export {", "export { a, ", "get => ", "set => ", "get() = ", "int B => ", "this.x = x;", "=>"),
     ]
 )
 

@@ -104,6 +104,19 @@ CASES = [
         {"size", "pay(", "new("},
     ),
     ("a.php", "<?php\nclass Shop {\n  public $size;\n  function pay() {\n    $this->", {"size", "pay("}),
+    ("a.kt", "class Shop(val size: Int) {\n  fun pay() {}\n}\nfun f(shop: Shop) {\n  shop.", {"size", "pay("}),
+    ("a.cs", "class Shop { public int Size; void Pay() {} }\nclass B { void F(Shop shop) {\n  shop.", {"Size", "Pay("}),
+    (
+        "a.swift",
+        "class Shop {\n  var size: Int = 0\n  func pay() {}\n}\nfunc f(shop: Shop) {\n  shop.",
+        {"size", "pay("},
+    ),
+    (
+        "a.php",
+        "<?php\nclass Shop {\n  public $size;\n  function pay() {}\n}\n$shop = new Shop();\n$shop->",
+        {"size", "pay("},
+    ),
+    ("a.rb", "class Shop\n  attr_reader :size\n  def pay\n  end\nend\nshop = Shop.new\nshop.", {"size", "pay", "pay("}),
     ("a.rb", "class Shop\n  def pay\n  end\n\n  def sell\n    self.", {"pay", "pay(", "sell", "sell("}),
 ]
 
@@ -113,3 +126,37 @@ def test_members_in_other_languages(path, code, expected):
     found = weights(path, code + CURSOR)
     assert found and set(found) <= expected
     assert len(found) >= 2
+
+
+@pytest.mark.parametrize(
+    ("path", "code", "best"),
+    [
+        (
+            "a.rs",
+            "struct S { size: u8 }\nimpl S {\n    fn new() -> S {}\n    fn pay(&self) {}\n}\nfn f(s: S) {\n    s.",
+            {"size", "pay("},
+        ),
+        (
+            "a.rs",
+            "struct S { size: u8 }\nimpl S {\n    fn new() -> S {}\n    fn pay(&self) {}\n}\nfn f() {\n    S::",
+            {"new("},
+        ),
+        (
+            "a.rs",
+            "struct B;\nimpl B {\n    fn new() -> Self {}\n    fn size(self) -> Self {}\n}\nfn f() {\n    B::new().",
+            {"size("},
+        ),
+        (
+            "a.php",
+            "<?php\nclass S {\n  function pay() {}\n  static function of() {}\n}\nfunction f(S $s) {\n  $s->",
+            {"pay("},
+        ),
+        ("a.php", "<?php\nclass S {\n  function pay() {}\n  static function of() {}\n}\nS::", {"of("}),
+        ("a.ts", "class A {\n  constructor() {}\n  pay() {}\n}\nconst a = new A()\na.", {"pay("}),
+        ("A.java", "class A {\n  A() {}\n  void pay() {}\n}\nclass B {\n  void f(A a) {\n    a.", {"pay("}),
+        ("a.rb", "class A\n  def initialize\n  end\n  def pay(x)\n  end\nend\na = A.new\na.", {"pay("}),
+    ],
+)
+def test_members_that_the_sign_reaches_come_first(path, code, best):
+    found = weights(path, code + CURSOR)
+    assert {name for name, weight in found.items() if weight > 0.9 * max(found.values())} == best

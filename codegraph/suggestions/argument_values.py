@@ -53,7 +53,7 @@ def values_for(
     for text, kind, line in (*candidates, *_elements_of_receiver(facts, callee, written)):
         if text in around:
             continue
-        text = _referenced(facts, parameter, text, written)
+        text = _referenced(facts, parameter, facts.as_variable(text) if kind in _VARIABLES else text, written)
         factor = LATEST_FACTOR if line >= facts.line - 1 >= 0 else 1.0
         weight = WEIGHTS[kind] * factor
         found[text] = 1.0 - (1.0 - min(weight, 0.95)) * (1.0 - found.get(text, 0.0))
@@ -184,5 +184,6 @@ def _simple(text: str) -> str:
     return "" if text in _COMMON else text
 
 
+_VARIABLES = frozenset(WEIGHTS) - {"constant", "module name"}
 _REFERENCE = re.compile(r"&\s*(?:'\w+\s+)?(?:mut\b)?")
 _COMMON = frozenset({"", "Any", "any", "object", "Object", "unknown", "str", "string", "String", "int", "bool"})

@@ -200,7 +200,8 @@ class _Writer:
             sign = self._sign(slot)
             end = ""
             if call.has_lines:
-                end = ",\n" if self._syntax.has_trailing_comma or len(plan) > 1 else "\n"
+                has_comma = (self._syntax.has_trailing_comma and sign != "..") or len(plan) > 1
+                end = ",\n" if has_comma else "\n"
             rest = 1.0
             for text, weight in self._values_of(slot.number):
                 texts.append((f"{call.space}{sign}{_ended(text, end)}", share * weight))
@@ -293,7 +294,7 @@ class _Writer:
         if len(unknown) > 1:
             return []
         (name,) = unknown
-        uses = [found.span(1) for found in _FREE_NAMES.finditer(bare) if found[1] == name]
+        uses = [found.span(1) for found in self._free_names.finditer(bare) if found[1] == name]
         found = []
         for other, share in self._replacements(name):
             adapted = text
@@ -302,12 +303,16 @@ class _Writer:
             found.append((adapted, share))
         return found
 
+    @property
+    def _free_names(self) -> re.Pattern[str]:
+        return _VARIABLES if self._facts.language.name == "php" else _FREE_NAMES
+
     def _unknown_names(self, bare: str) -> set[str]:
         """The names of an expression that are unknown at the cursor."""
         bound = {name for group in _LAMBDA.findall(bare) for each in group for name in _NAME.findall(each)}
         facts, own = self._facts, self._facts.language.own_object.split()
         unknown = set()
-        for name in _FREE_NAMES.findall(bare):
+        for name in self._free_names.findall(bare):
             if name in own:
                 if facts.object_around(self._line) is None:
                     unknown.add(name)
@@ -331,11 +336,12 @@ def _ended(text: str, end: str) -> str:
     return text if text.endswith("\n") else f"{text}{end}"
 
 
-_SPREAD_SIGNS = frozenset({"*", "**", "..."})
+_SPREAD_SIGNS = frozenset({"*", "**", "...", ".."})
 _OPENS_TYPES, _CLOSES_TYPES = re.compile(r"<(?=\S)"), re.compile(r"(?<=[^\s=-])>")
 _NAME = re.compile(r"[^\W\d]\w*")
 _LAMBDA = re.compile(r"\blambda\b([^:]*):|(\([^()]*\)|\w+)\s*[-=]>|\|([^|]*)\||\bfunc\b\s*(\([^()]*\))")
 _FREE_NAMES = re.compile(r"(?<![\w.$'\"])([^\W\d]\w*)(?!\w|\s*=(?![=>])|\??:(?!:))")
+_VARIABLES = re.compile(r"(?<=\$)([^\W\d]\w*)")
 _STRINGS = re.compile(r"\"(?:\\.|[^\"\\])*\"|'(?:\\.|[^'\\])*'")
 _KEYWORDS = re.compile(
     r"if|else|for|in|not|and|or|is|new|await|async|typeof|as|b|f|r|rb|br|u|mut|ref|out|true|false|null|nil|func"

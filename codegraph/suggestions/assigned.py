@@ -1,7 +1,7 @@
 """The right side of an assignment, a key, a return or a loop, by the name that it is for and by the lines above.
 
-Owns the choice of parameters, callables and types that are spelled like the name on the left, of locals to return, and
-of the plural of a loop's name; the counterparts above are those of `parallel_lines`.
+Owns the choice of parameters, callables and types that are spelled like the name on the left, and of the plural of a
+loop's name; the counterparts above are those of `parallel_lines`, and the locals to return those of `returned`.
 """
 
 from __future__ import annotations
@@ -9,11 +9,11 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 
-from ..file_graph import Definition
 from ..symbol_table import BoundName, ImportedName
 from ..values import CLASS_VALUE, FUNCTION_VALUE, INSTANCE_VALUE
 from .cursor_facts import CursorFacts, words_of
 from .parallel_lines import counterparts
+from .returned import returned
 from .values import Suggested, weighted
 
 MAX_OBJECTS = 12
@@ -31,8 +31,10 @@ _TARGET = re.compile(
 _TYPED_TARGET = re.compile(r"\s*(?:final\s+)?[A-Z][\w.<>\[\], ?]*\s+(?P<target>\w+)\s*=(?P<space>\s?)\Z")
 _RETURN = re.compile(r"\s*return(?P<space>\s?)\Z")
 _LOOP = re.compile(
-    r"\s*(?:async\s+)?for\s*\(?\s*(?:(?:const|let|var|val|auto&?|final)\s+)?(?P<name>\w+)\s+(?:in|of)(?P<space>\s?)\Z"
+    r"\s*(?:(?:async|await)\s+)?for(?:each)?\s*\(?\s*(?:(?:const|let|var|val|auto&?|final|[A-Z][\w.<>\[\]?]*)\s+)?"
+    r"(?P<name>\w+)\s+(?:in|of)(?P<space>\s?)\Z"
 )
+_EACH = re.compile(r"\s*foreach \((?P<value>.*) as(?P<space>\s?)\Z")
 _RANGE = re.compile(r"\s*for\s+\w+,\s*(?P<name>\w+)\s*:=\s*range(?P<space>\s?)\Z")
 
 
@@ -47,13 +49,15 @@ WEIGHTS = {
     "adapted": 0.3,
     "same": 0.13,
     "type": 0.5,
-    "returned unused local": 0.15,
+    "clearly returned local": 0.33,
+    "likely returned local": 0.14,
     "returned local": 0.1,
-    "returned type": 0.1,
+    "returned above": 0.13,
     "plural": 1.0,
     "plural with its words": 0.3,
     "own plural": 0.6,
     "plural of a local": 0.3,
+    "element": 0.6,
 }
 RANKED = 0.6
 """Factor for each nearer counterpart."""
@@ -68,7 +72,10 @@ def assigned(facts: CursorFacts, written: str) -> list[Suggested]:
     if found is None:
         return []
     space = "" if found["space"] else " "
-    texts = [(f"{space}{text}", WEIGHTS[kind] * RANKED**rank) for text, kind, rank in candidates]
+    texts = [
+        (f"{space}{facts.as_variable(text) if kind in _VARIABLES else text}", WEIGHTS[kind] * RANKED**rank)
+        for text, kind, rank in candidates
+    ]
     return weighted("assigned", texts, min(1.0, sum(weight for _, weight in texts)))[:MAX_TEXTS]
 
 
@@ -79,8 +86,12 @@ Candidates = Iterable[tuple[str, str, int]]
 def _candidates(facts: CursorFacts, line: str) -> tuple[re.Match[str] | None, Candidates]:
     if (found := _LOOP.match(line) or _RANGE.match(line)) is not None:
         return found, _plurals(facts, line, found["name"])
+    if (found := _EACH.match(line)) is not None:
+        name = re.split(r"\W+", found["value"].removesuffix("()"))[-1]
+        singular = singular_of(name)
+        return found, [(singular, "element", 0)] if singular != name else []
     if (found := _RETURN.match(line)) is not None:
-        return found, _returned(facts, line)
+        return found, returned(facts, line)
     if (found := _KEY.match(line)) is not None and (facts.language.name in _WITH_KEYS or found["quote"]):
         return found, counterparts(facts, line, found["target"], ":")
     found = _TARGET.match(line) or _TYPED_TARGET.match(line)
@@ -100,7 +111,8 @@ def _values_for(facts: CursorFacts, line: str, target: str) -> Iterator[tuple[st
     name = last.lstrip("_@$")
     if not name:
         return
-    is_own = bool(receiver) and receiver in facts.language.own_object.split()
+    receiver = receiver.lstrip("$")
+    is_own = target.startswith("@") or (bool(receiver) and receiver in facts.language.own_object.split())
     for parameter in facts.parameters(line):
         if _same(parameter, name):
             yield parameter, "own parameter" if is_own else "parameter", 0
@@ -122,28 +134,6 @@ def _of_type(facts: CursorFacts, line: str, found: re.Match[str]) -> Iterator[tu
     new = "new " if facts.language.name in _WITH_NEW else ""
     call = f"{match[1]}::new(" if facts.language.name == "rust" else f"{new}{match[1]}("
     yield call, "type", 0
-
-
-def _returned(facts: CursorFacts, line: str) -> Iterator[tuple[str, str, int]]:
-    function = facts.function_around(line)
-    names = list(facts.locals(line))
-    if function is None or not names:
-        return
-    end = ", nil" if facts.language.name == "go" and _GO_RESULTS.search(_header_line(facts, function)) else ""
-    unused = [name for name in reversed(names) if facts.role_of(name, line) == "unused local"]
-    for rank, name in enumerate(unused[:2]):
-        yield f"{name}{end}", "returned unused local", rank
-    for rank, name in enumerate([name for name in reversed(names) if name not in unused][:2]):
-        yield f"{name}{end}", "returned local", rank
-    wanted = facts.resolver.result(facts.value(function.name, line)) if function.returns else None
-    for name in names[-MAX_OBJECTS:]:
-        value = facts.value(name, line)
-        if value is not None and wanted is not None and value[:3] == wanted[:3]:
-            yield f"{name}{end}", "returned type", 0
-
-
-def _header_line(facts: CursorFacts, function: Definition) -> str:
-    return facts.lines[function.header_line] if function.header_line < len(facts.lines) else ""
 
 
 def _plurals(facts: CursorFacts, line: str, name: str) -> Iterator[tuple[str, str, int]]:
@@ -216,9 +206,12 @@ def singular_of(name: str) -> str:
 
 
 _TEST = re.compile(r"test_|Test[A-Z]")
-_ENDS = frozenset({*"=:", *"nfe"})
-"""The last characters of places with a right side: of signs, and of `return`, `in`, `of` and `range`."""
-_GO_RESULTS = re.compile(r"\) \([^(),]+, (?:err )?error\) \{\s*\Z")
+_VARIABLES = frozenset(
+    {"own parameter", "parameter", "clearly returned local", "likely returned local", "returned local", "element"}
+    | {"plural", "plural with its words", "own plural", "plural of a local"}
+)
+_ENDS = frozenset({*"=:", *"nfes"})
+"""The last characters of places with a right side: of signs, and of `return`, `in`, `of`, `range` and `as`."""
 _TYPE_BEHIND = re.compile(r":\s*([\w.]+)\s*=\Z")
 _TYPE_BEFORE = re.compile(r"(?:\A|\s)([A-Z][\w.]*)\s+\Z")
 _WITH_NEW = frozenset({"java", "csharp", "typescript", "tsx", "javascript", "php"})

@@ -6,6 +6,7 @@ definition. Knows no ranking of values.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from typing import NamedTuple
 
@@ -35,6 +36,8 @@ class Target(NamedTuple):
 
 def target_of(facts: CursorFacts, call: OpenCall, line: str) -> Target | None:
     """What a call means; None where it is unknown or its parameters cannot be read."""
+    if call.callee.endswith("!"):
+        return _find(facts, call, line)  # its parameters are in a format string
     key = "target", call.callee, facts.within(line), str(call.is_literal)
     target = facts.remembered(*key, find=lambda: _find(facts, call, line))
     if target is not None and target.has_overloads and len(call.given) >= len(target.parameters):
@@ -43,7 +46,22 @@ def target_of(facts: CursorFacts, call: OpenCall, line: str) -> Target | None:
 
 
 def _find(facts: CursorFacts, call: OpenCall, line: str) -> Target | None:
+    if call.callee.endswith("!"):
+        return _find_formatted(call) or _find_unresolved(facts, call)
     return _find_defined(facts, call, line) or _find_unresolved(facts, call)
+
+
+def _find_formatted(call: OpenCall) -> Target | None:
+    """The values of the placeholders of a format string in Rust, `"{} {}"`, each named like the word before it."""
+    last = next((at for at, each in enumerate(call.given) if each.text.startswith('"')), -1)
+    if last < 0:
+        return None
+    names = [match[1] or "" for match in _PLACEHOLDER.finditer(call.given[last].text)]
+    if not names:
+        return None
+    before = [Parameter("", takes_keyword=False)] * (last + 1)
+    named = [Parameter(name, takes_keyword=False) for name in names]
+    return Target(("", call.callee), (*before, *named), ())
 
 
 def _find_defined(facts: CursorFacts, call: OpenCall, line: str) -> Target | None:
@@ -144,3 +162,6 @@ def _fields(facts: CursorFacts, path: str, name: str) -> tuple[Parameter, ...]:
             text = [line.decode("utf-8", "replace") for line in lines[:MAX_FIELD_LINES]]
             found.update((each.name, each) for each in fields_of(facts.language, text))
     return tuple(found.values())
+
+
+_PLACEHOLDER = re.compile(r"(?:([A-Za-z_]\w*)[^\w{}]*)?(?<!\{)\{(?:\d*)(?::[^{}]*)?\}(?!\})")

@@ -17,7 +17,7 @@ from .place import Place, Weighted, declared_fields, type_named
 
 _AT_START = re.compile(r"\s+(?:case ?)?(?:[\w.:]*(?:\.|::))?")
 _CASE = re.compile(r"\s*(case +)?((?:[\w:]+(?:\.|::))*|\.)([A-Za-z]\w*)(.*)")
-_SWITCH = re.compile(r".*\b(?:switch|match|when)\b\s*\(?([\w.]+)\)?\s*[{:]\s*")
+_SWITCH = re.compile(r".*\b(?:switch|match|when)\b\s*\(?[*&]{0,2}([\w.]+(?:\(\))?)\)?\s*[{:]\s*")
 _LANGUAGES = frozenset(
     [
         "python",
@@ -78,9 +78,24 @@ def _next_cases(place: Place) -> Weighted:
     end = _ending(rest)
     found: Weighted = []
     for rank, name in enumerate(left[:12]):
-        text = f"{'case ' if word else ''}{owner}{name}{end}"
+        ends = _payload(place, owner, switch[1], name) or end or " =>" if place.language == "rust" else end
+        text = f"{'case ' if word else ''}{owner}{name}{ends}"
         found += place.rest_of(text, NEXT if rank == 0 else OTHER / (len(left) - 1))
     return found
+
+
+def _payload(place: Place, owner: str, subject: str, name: str) -> str:
+    """The bracket behind a variant of an enum of Rust that has values, "" for one without."""
+    facts = place.facts
+    dotted = owner.replace("::", ".").strip(".")
+    value = type_named(facts, dotted, place.line) if dotted else None
+    value = value or facts.value(subject, place.line)
+    definition = facts.graph.definition(value.path, value.name) if value is not None else None
+    if value is None or definition is None:
+        return ""
+    text = "\n".join(facts.lines_of(value.path)[definition.header_line : definition.end_line])
+    found = re.search(rf"(?:[{{,]|^)\s*{re.escape(name)}(\(| \{{)", text, re.MULTILINE)
+    return found[1] if found is not None else ""
 
 
 def _ending(rest: str) -> str:
@@ -103,6 +118,8 @@ def _first_cases(place: Place, subject: str) -> Weighted:
     owner = value.name.rpartition(".")[2]
     word = {"rust": f"{owner}::", "kotlin": f"{owner}.", "swift": "case .", "java": "case ", "cpp": f"case {owner}::"}
     text = word.get(place.language, f"case {owner}.") + members[0]
+    if place.language == "rust":
+        text += _payload(place, "", subject, members[0]) or " =>"
     return place.rest_of(text, 0.4)
 
 

@@ -10,7 +10,7 @@ import re
 
 from .cursor_facts import CursorFacts, expression_before
 from .followers import MAX_CALL, followers
-from .members import members_of, value_before
+from .members import ranked_members, value_before
 from .values import Suggested, weighted
 
 MAX_CHAIN_LINES = 12
@@ -36,9 +36,9 @@ def chains(facts: CursorFacts, written: str) -> list[Suggested]:
     receiver = expression_before(before)
     if begins_line and receiver:
         value = facts.value(receiver, line)
-        known = members_of(facts, value, receiver) if value is not None else {}
+        known = ranked_members(facts, value, receiver, sign[0].strip(), line) if value is not None else []
         if known:
-            return weighted("chain", ((text, 1.0) for text in list(known.values())[:N_TEXTS]))
+            return weighted("chain", sorted(known, key=lambda item: -item[1])[:N_TEXTS])
     elif value_before(facts, line, receiver) is not None:
         return []
     return _usual(facts, before)

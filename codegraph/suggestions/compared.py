@@ -88,9 +88,10 @@ def _values(facts: CursorFacts, left: str, line: str) -> Sequence[tuple[str, flo
 def _compared_with(facts: CursorFacts, name: str) -> Counter[str]:
     found: Counter[str] = Counter()
     above = facts.above[-MAX_ABOVE:]
-    for match in re.finditer(rf"(?<![\w$]){re.escape(name)}\)? ?[!=]==? ?", above):
+    before = r"\w" if facts.language.name == "php" else r"[\w$]"
+    for match in re.finditer(rf"(?<!{before}){re.escape(name)}\)? ?[!=]==? ?", above):
         _add(found, above, match.end(), 1.0)
-    is_strict = facts.language.name in ("typescript", "tsx", "javascript")
+    is_strict = facts.language.name in ("typescript", "tsx", "javascript", "php")
     for sign in ("===", "!==") if is_strict else ("==", "!="):
         for _, behind in occurrences_nearby(facts, f"{name} {sign} ", N_PER_FILE):
             _add(found, behind, 0, NEARBY)

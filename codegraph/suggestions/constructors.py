@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 
 from ..file_graph import Definition
-from ..parameters import written_parameters
+from ..parameters import parameters_of, written_parameters
 from .cursor_facts import CursorFacts
 from .place import Place, Weighted, declared_fields, header_of
 
@@ -110,26 +110,11 @@ _NO_FIELD = frozenset({"args", "kwargs"})
 
 
 def parameters(facts: CursorFacts, function: Definition) -> list[str]:
-    """The names of the parameters of a function of the file of the cursor, without its object."""
-    header = header_of(facts, facts.path, function)
-    found = []
-    for each in written_parameters(header):
-        if facts.language.name in ("python", "ruby"):
-            name = re.split(r"[:=\s]", each)[0]
-        elif facts.language.name in ("java", "csharp"):
-            name = each.split("=")[0].split()[-1]
-        elif facts.language.name == "php":
-            name = (re.findall(r"\$(\w+)", each) or [""])[0]
-            name = "" if re.match(r"(?:public|private|protected|readonly)\b", each) else name
-        elif facts.language.name == "swift":
-            name = each.split(":")[0].split()[-1]
-        elif re.match(r"(?:public|private|protected|readonly)\b", each):
-            continue  # the parameter is a field
-        else:
-            name = re.split(r"[:=?\s]", each)[0]
-        if name.isidentifier() and name not in _NO_FIELD and name not in facts.language.own_object.split():
-            found.append(name)
-    return found
+    """The names of the parameters of a function of the cursor's file, without its object and those that are fields."""
+    header = header_of(facts, facts.path, function).partition(function.name)[2]
+    own = facts.language.own_object.split()
+    found = (each.name for each in parameters_of(facts.language.name, header) or () if not each.is_field)
+    return [name for name in found if name.isidentifier() and name not in _NO_FIELD and name not in own]
 
 
 def _field(name: str, style: str, fields: dict[str, str], language: str) -> str:

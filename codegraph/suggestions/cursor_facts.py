@@ -148,6 +148,20 @@ class CursorFacts:
         """The same as bytes."""
         return self._own_lines if path == self.path else lines_of_source(self.texts.get(path, b""))
 
+    def behind(self, written: str) -> str:
+        """The text behind the cursor on its line and on the next one, as the last analysis of the file has them.
+
+        "" where the lines around the cursor differ from it.
+        """
+        if not self.sees_below or "\n" in written:
+            return ""
+        lines = _decoded_lines(self.texts.get(self.path, b""))[max(0, self.line - 1) : self.line + 2]
+        above = self.lines[-1:]
+        own = lines[len(above)] if len(lines) > len(above) else ""
+        if lines[: len(above)] != above or not own.startswith(written):
+            return ""
+        return "\n".join([own[len(written) :], *lines[len(above) + 1 : len(above) + 2]])
+
     @cached_property
     def _own_lines(self) -> tuple[bytes, ...]:
         return tuple(line.encode("utf-8", "replace") for line in self.lines)
@@ -199,6 +213,10 @@ class CursorFacts:
         """The innermost function around the cursor's line."""
         return next((each for each in self.scopes(written) if each.kind in FUNCTION_KINDS), None)
 
+    def as_variable(self, dotted: str) -> str:
+        """A dotted expression that begins with a variable as the language writes it: `$this->rate` in PHP."""
+        return f"${dotted.replace('.', '->')}" if self.language.name == "php" else dotted
+
     def object_around(self, written: str) -> Value | None:
         """The object of the class around the cursor's line, where a method has one."""
         function = self.function_around(written)
@@ -238,7 +256,7 @@ class CursorFacts:
             name = definition.qualified_name
             if definition.kind in FUNCTION_KINDS and (within == name or within.startswith(f"{name}.")):
                 scopes[number] = name
-        blocks = self._lines_of_open_blocks
+        blocks = self.lines_of_open_blocks
         if blocks:
             scopes[MODULE_SCOPE] = MODULE
         for binding in file.bindings:
@@ -250,7 +268,7 @@ class CursorFacts:
         return found
 
     @cached_property
-    def _lines_of_open_blocks(self) -> frozenset[int]:
+    def lines_of_open_blocks(self) -> frozenset[int]:
         """The indented lines above the cursor whose block is not closed, as far as the indentation tells."""
         if self.language.blocks != "braces":
             return frozenset()
@@ -275,7 +293,7 @@ class CursorFacts:
             return frozenset()
         closed: set[str] = set()
         others: set[str] = set()
-        blocks = self._lines_of_open_blocks
+        blocks = self.lines_of_open_blocks
         for binding in self.graph.files[self.path].bindings:
             if binding.scope == MODULE_SCOPE:
                 is_closed = binding.line not in blocks and self._line(binding.line)[:1].isspace()

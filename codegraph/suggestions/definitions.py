@@ -8,7 +8,9 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from .accessors import accessors
+from .builder_methods import builder_methods
 from .cases import cases
+from .computed_properties import computed_properties
 from .constructors import constructors
 from .cursor_facts import CursorFacts
 from .docstrings import docstrings
@@ -29,6 +31,8 @@ TOPICS: tuple[Callable[[Place], Weighted], ...] = (
     literal_fields,
     export_lists,
     accessors,
+    computed_properties,
+    builder_methods,
     tested,
     error_checks,
     docstrings,

@@ -19,14 +19,17 @@ NAMED = 0.3
 """Weight of an exception that the file only names, against one that the lines above raise."""
 
 _RAISED = re.compile(r"\s*(?:raise|throw(?: new)?)(?P<space>\s)\Z")
-_CAUGHT = re.compile(r"\s*(?:except|\}? ?catch)(?P<space>\s)\(?\Z")
+_CAUGHT = re.compile(r"\s*(?:except|rescue|\}? ?catch)(?P<space>\s)\(?\Z")
 _USES = {
     True: re.compile(r"(?<!\w)(?:raise|throw) ((?:new )?[A-Za-z_][\w.]*)\("),
-    False: re.compile(r"(?<!\w)(?:except|catch) \(?(?:final )?([A-Z][\w.]*)"),
+    False: re.compile(r"(?<!\w)(?:except|catch|rescue) \(?(?:final )?([A-Z][\w.:]*)"),
 }
+_WRITTEN = re.compile(r"(?<!\w)(?:raise|throw) ([A-Z][\w.:]*(?:\.new)?\(?)")
 _NAME = re.compile(r"[A-Z]\w*(?:Error|Exception)").fullmatch
 _WITH_NEW = frozenset({"java", "csharp", "typescript", "tsx", "javascript", "php"})
-_LANGUAGES = frozenset({"python", "kotlin", "scala", *_WITH_NEW})
+_AS_WRITTEN = frozenset({"ruby", "swift"})
+"""Languages whose exceptions have no brackets, or may have some."""
+_LANGUAGES = frozenset({"python", "kotlin", "scala", *_WITH_NEW, *_AS_WRITTEN})
 
 
 def exceptions(place: Place) -> Weighted:
@@ -37,13 +40,14 @@ def exceptions(place: Place) -> Weighted:
     is_raised = _RAISED.fullmatch(line) is not None
     if not is_raised and _CAUGHT.fullmatch(line) is None:
         return []
-    if not is_raised and place.language in ("typescript", "tsx", "javascript"):
+    if not is_raised and place.language in ("typescript", "tsx", "javascript", "swift"):
         return []
     names = place.facts.remembered("exceptions", str(is_raised), find=lambda: _names(place.facts, is_raised))
     total = sum(names.values())
+    end = "(" if is_raised and place.language not in _AS_WRITTEN else ""
     is_behind_new = line.rstrip().endswith("new")
     texts = [
-        (f"{name.removeprefix('new ')}(" if is_behind_new else f"{name}(" if is_raised else name, weight)
+        (f"{name.removeprefix('new ') if is_behind_new else name}{end}", weight)
         for name, weight in names.most_common(N_NAMES)
         if name.startswith("new ") or not is_behind_new
     ]
@@ -52,7 +56,8 @@ def exceptions(place: Place) -> Weighted:
 
 def _names(facts: CursorFacts, is_raised: bool) -> Counter[str]:
     found: Counter[str] = Counter()
-    for distance, name in enumerate(reversed(_USES[is_raised].findall("\n".join(facts.lines[-400:])))):
+    uses = _WRITTEN if is_raised and facts.language.name in _AS_WRITTEN else _USES[is_raised]
+    for distance, name in enumerate(reversed(uses.findall("\n".join(facts.lines[-400:])))):
         found[name] += 1.0 / (1.0 + 0.2 * distance)  # type: ignore[assignment]
     new = "new " if is_raised and facts.language.name in _WITH_NEW else ""
     for name, entries in facts.symbols.entries.items():

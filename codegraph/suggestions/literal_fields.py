@@ -21,12 +21,16 @@ _NO_LITERAL = re.compile(
     r"\s*(?:\} )?(?:(?:pub(?:\(\w+\))?|export|default|async|unsafe|public|private|internal|static|abstract|declare) )*"
     r"(?:if|else|for|while|loop|switch|match|case|func|fn|impl|struct|enum|union|trait|class|interface|type|mod"
     r"|namespace|function|return match|let \w+ = match|try|catch|do|unsafe|get|set|extern)\b"
-    r"|.*(?:\bfn |\bfunc\(|\bmatch |=>|\) ?\{$)"
+    r"|.*(?:\bfn |\bfunc\(|\bmatch |=>|\)(?:: [\w.<>\[\], |]+)? ?\{$)"
 )
 _ELEMENTS = re.compile(r".*\](?:[\w.]*\.)?(\w+)\{")
 _ELEMENT_START = re.compile(r"\s*(?:\{|(?:\"[^\"]*\"|\w+): *\{)")
 _STRUCT_FIELD = re.compile(r"\s*(\w+(?:, \w+)*)\s+[\w\[\]*.(){} ,]+(?:`.*)?(?:\s*//.*)?")
 
+MAX_ABOVE = 40_000
+"""Characters above the cursor that are searched."""
+AS_ABOVE, DEFAULTS = 0.6, 0.12
+"""Shares of `..Default::default()` behind the last field that the literal above gives, and elsewhere."""
 NEXT, OTHER = 0.5, 0.35
 """Shares of the field that follows the last one, and of all others."""
 
@@ -57,14 +61,15 @@ def _next_fields(place: Place) -> Weighted:
                 given.append(match[1])
     if not header.endswith("{"):
         return []
+    literal: re.Match[str] | None = None
     if place.language == "go" and _ELEMENT_START.fullmatch(header):
         names = _fields_of_element(place, indent_of(header))
     else:
         typed = _TYPED_LITERAL.fullmatch(header)
-        match = typed or _LITERAL.fullmatch(header)
-        if match is None or (typed is None and (_NO_LITERAL.match(header) or _ELEMENTS.fullmatch(header))):
+        literal = typed or _LITERAL.fullmatch(header)
+        if literal is None or (typed is None and (_NO_LITERAL.match(header) or _ELEMENTS.fullmatch(header))):
             return []
-        names = _fields_of_literal(place, match[1].replace("::", "."))
+        names = _fields_of_literal(place, literal[1].replace("::", "."))
     if not names or (given and not set(given) & set(names)):
         return []
     after = names.index(given[0]) + 1 if given and given[0] in names else 0
@@ -83,7 +88,28 @@ def _next_fields(place: Place) -> Weighted:
             found.append((f".{name} =", weight))
         else:
             found.append((f"{name}{sign}", weight))
+    if place.language == "rust":
+        found += _rest_of_fields(place, header, literal[1] if literal is not None else "", given)
     return found
+
+
+def _rest_of_fields(place: Place, header: str, name: str, given: Sequence[str]) -> Weighted:
+    """`..Default::default()` as the last literal of the type above has it, or where the type has defaults."""
+    facts = place.facts
+    name = name.rpartition(":")[2]
+    found = re.findall(rf"\b{re.escape(name)} \{{([^{{}};]*?),\s*(\.\.[\w:().&]+)\s*\}}", facts.above[-MAX_ABOVE:])
+    if found:
+        fields, rest = found[-1]
+        is_next = bool(given) and f"{given[0]}" in fields.rpartition("\n")[2]
+        return [(f"{rest}\n", AS_ABOVE if is_next else DEFAULTS)]
+    value = type_named(facts, name, place.line) if name and given else None
+    definition = facts.graph.definition(value.path, value.name) if value is not None else None
+    if value is None or definition is None:
+        return []
+    lines = facts.lines_of(value.path)
+    above = lines[max(0, definition.header_line - 4) : definition.header_line]
+    is_derived = any("derive(" in line and "Default" in line for line in above)
+    return [("..Default::default()\n", DEFAULTS)] if is_derived else []
 
 
 def _fields_of_element(place: Place, indent: int) -> Sequence[str]:

@@ -26,7 +26,7 @@ class Argument(NamedTuple):
 class OpenCall(NamedTuple):
     """A call whose next argument begins at the cursor."""
 
-    callee: str  # dotted
+    callee: str  # dotted; "name!" of a macro
     is_literal: bool  # `Type{`
     given: tuple[Argument, ...]  # the arguments before the cursor's
     keyword: str  # of the cursor's argument, where it is written already
@@ -48,7 +48,11 @@ def open_call(facts: CursorFacts, written: str) -> OpenCall | None:
     is_literal = bracket == "{" and syntax.has_literals
     if (bracket != "(" and not is_literal) or len(text) - at > MAX_ARGUMENTS or text[at : at + 1] != bracket:
         return None
-    callee = _callee_before(text[max(0, at - 400) : at], is_literal=is_literal)
+    before = text[max(0, at - 400) : at]
+    is_macro = syntax.has_macros and before.endswith("!")
+    callee = _callee_before(before.removesuffix("!") if is_macro else before, is_literal=is_literal)
+    if callee and is_macro:
+        callee = f"{callee.rpartition('.')[2]}!"
     if not callee:
         return None
     inside = text[at + 1 :]
@@ -115,7 +119,7 @@ def is_declared(before: str) -> bool:
     return word is not None and word[1] not in _OPERATORS
 
 
-_SPREAD = re.compile(r"\*\*?(?=[\w(])|\.\.\.(?=[\w(])")
+_SPREAD = re.compile(r"\*\*?(?=[\w(])|\.\.\.?(?=[\w(])")
 _KEYWORD = re.compile(r"(?:^|[(,{\s])[^\W\d]\w*\s*[=:]\Z")
 _CONTINUED = re.compile(r"\s*\n\s*(?=\.|\?\.|->)")
 _TYPE_ARGUMENTS = re.compile(r"(?:::)?<[\w\s.,:<>?&'\[\]]{0,80}>\Z")

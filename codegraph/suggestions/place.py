@@ -221,9 +221,10 @@ def declared_fields(facts: CursorFacts, path: str, name: str) -> dict[str, str]:
     found = {}
     for key, entries in symbols.entries.items():
         field = key[len(prefix) :]
-        if key.startswith(prefix) and field.isidentifier() and isinstance(entries[0], BoundName):
-            entry = entries[0]
-            found[field] = entry.value if entry.how == "annotation" else ""
+        if key.startswith(prefix) and field.isidentifier():
+            entry = next((each for each in entries if isinstance(each, BoundName)), None)  # beside a method of the name
+            if entry is not None:
+                found[field] = entry.value if entry.how == "annotation" else ""
     return found
 
 

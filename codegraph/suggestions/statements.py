@@ -1,4 +1,4 @@
-"""Parts of statements by what they are about: values of comparisons, exceptions, props of components.
+"""Parts of statements by what they are about: values of comparisons, exceptions, props of components, patterns.
 
 Owns the order of the topics and their common limit. Each topic is one function of a `Place`.
 """
@@ -10,11 +10,12 @@ from collections.abc import Callable
 from .compared import compared
 from .component_props import component_props
 from .cursor_facts import CursorFacts
+from .destructured import destructured
 from .exceptions import exceptions
 from .place import Place, Weighted
 from .values import Suggested, weighted
 
-TOPICS: tuple[Callable[[Place], Weighted], ...] = (compared, exceptions, component_props)
+TOPICS: tuple[Callable[[Place], Weighted], ...] = (compared, exceptions, component_props, destructured)
 
 
 def statements(facts: CursorFacts, written: str) -> list[Suggested]:
@@ -29,4 +30,4 @@ def statements(facts: CursorFacts, written: str) -> list[Suggested]:
     return []
 
 
-_ENDS = frozenset(" =(")
+_ENDS = frozenset(" =({,")

@@ -8,7 +8,7 @@ from typing import Literal, NamedTuple
 SOURCES = ("argument", "arguments", "member", "assigned", "definition", "chain", "statement")
 """The sources: one argument, all arguments that are left, a member of the receiver, the name on the left of an
 assignment, a definition that belongs here, what follows the same call elsewhere, and a part of a statement: a value
-that is compared, an exception, a prop of a component."""
+that is compared, an exception, a prop of a component, a name that a pattern takes from an object."""
 
 Role = Literal["", "local", "unused local", "parameter", "in the file", "reachable", "built-in", "not bound"]
 """What a plain name means at a cursor; "" where that is unknown."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+from ..call_syntax import CallSyntax
 from ..declarations import SyntaxTable, readers_of
 from ..language import Language
 from ..lexer import Lexer, Open, Rule
@@ -247,6 +248,8 @@ _SCOPES = ScopeRules(
     member_signs=r"(?<!\.)\.|::|&\.|:|@",
 )
 
+_CALL_SYNTAX = CallSyntax(keyword_sign=": ", has_keyword_parameters=True, has_trailing_comma=True, nothing="nil")
+
 LANGUAGES = (
     Language(
         "ruby",
@@ -270,6 +273,7 @@ LANGUAGES = (
         has_outer_packages=True,
         has_open_types=True,
         has_implicit_object=True,
+        call_syntax=_CALL_SYNTAX,
         own_object="self",
         own_class="",
         super_word="super",

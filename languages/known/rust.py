@@ -374,6 +374,7 @@ _SCOPES = ScopeRules(
 )
 
 _CALL_SYNTAX = CallSyntax(
+    has_macros=True,
     modifiers="mut ref",
     field=r"(?:pub(?:\([^)]*\))?\s+)?(?P<name>[^\W\d]\w*)\s*:\s*(?P<type>[^/]+?),?(?:\s*//.*)?",
     has_literals=True,
