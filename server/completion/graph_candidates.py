@@ -1,15 +1,18 @@
-"""Candidates from the code graph for the workspace model: what the graph suggests at a cursor, in the model's terms.
+"""What the code graph says at a cursor, in the terms of the models: candidates, and signatures for prompts.
 
-Owns the facts of a cursor's line for consecutive requests. The suggestions are made in `codegraph/suggestions/`.
+Owns the facts of a cursor's line for consecutive requests. The suggestions are made in `codegraph/suggestions/`, the
+signatures in `codegraph/signature_help.py`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import cached_property, lru_cache
+from typing import NamedTuple
 
 from ...codegraph import FileGraph
 from ...codegraph.prefix import parse_prefix
+from ...codegraph.signature_help import SignatureHelp, signature_help
 from ...codegraph.suggestions import CursorFacts, GraphSuggestions
 from ...languages import Language
 from ...llm.protocol import NameRole, ScopeKind, Suggestion
@@ -27,11 +30,15 @@ class GraphCandidates:
         self._language = language
 
     @cached_property
-    def _suggested(self) -> GraphSuggestions:
+    def _at_line(self) -> _LineFacts:
         above = self._cursor.lines.text[: self._cursor.lines.offset(self._cursor.line, 0)]
         path = self._snapshot.index_path(self._cursor.path)
         sees_below = bool(self._cursor.suffix.partition("\n")[2].strip())
-        return _suggestions_below(self._snapshot.index, path, above, self._language, sees_below)
+        return _facts_below(self._snapshot.index, path, above, self._language, sees_below)
+
+    @property
+    def _suggested(self) -> GraphSuggestions:
+        return self._at_line.suggestions
 
     @cached_property
     def open_brackets(self) -> str:
@@ -50,6 +57,11 @@ class GraphCandidates:
         line = self._cursor.start_of_line
         return self._suggested.names(line if line.strip() else None)
 
+    @cached_property
+    def signature_help(self) -> SignatureHelp:
+        """The callee and the receiver at the cursor, for prompts."""
+        return signature_help(self._at_line.facts, self._cursor.start_of_line)
+
 
 def graph_candidates(snapshot: FolderSnapshot, cursor: Cursor) -> GraphCandidates | None:
     """The candidates at a cursor; None in a language without a grammar."""
@@ -57,17 +69,20 @@ def graph_candidates(snapshot: FolderSnapshot, cursor: Cursor) -> GraphCandidate
     return GraphCandidates(snapshot, cursor, language) if language.grammar is not None else None
 
 
+class _LineFacts(NamedTuple):
+    facts: CursorFacts
+    suggestions: GraphSuggestions
+
+
 @lru_cache(maxsize=4)
-def _suggestions_below(
-    index: RepositoryIndex, path: str, above: str, language: Language, sees_below: bool
-) -> GraphSuggestions:
-    """The suggestions below the lines `above`; the same for all keys of a line.
+def _facts_below(index: RepositoryIndex, path: str, above: str, language: Language, sees_below: bool) -> _LineFacts:
+    """The facts and the suggestions below the lines `above`; the same for all keys of a line.
 
     The indexed version of the file counts only where the file goes on below the cursor.
     """
     file = graph_above(path, above, language, index.graph.files.get(path), index.texts.get(path, b""))
     facts = CursorFacts(index.graph, path, above, language, file, index.texts, sees_below=sees_below)
-    return GraphSuggestions(facts)
+    return _LineFacts(facts, GraphSuggestions(facts))
 
 
 @lru_cache(maxsize=16)

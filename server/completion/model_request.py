@@ -25,8 +25,8 @@ from ...retrieval import (
 )
 from ..config import Config
 from ..workspace.snapshot import FolderSnapshot
-from ..workspace.text import Cursor
-from .graph_candidates import graph_above, graph_candidates
+from ..workspace.text import Cursor, TextLines
+from .graph_candidates import GraphCandidates, graph_above, graph_candidates
 
 DRAFT_TOKENS = 24
 """Tokens of one draft for speculative decoding; after a rejected token the model requests another draft."""
@@ -67,6 +67,8 @@ def request_for(
     cancel: Cancel,
 ) -> CompletionRequest:
     """The request to `model` at the cursor, with the workspace model as the source of drafts."""
+    candidates = graph_candidates(snapshot, cursor)
+    has_signatures = config.completion.signatures and not isinstance(model, WorkspaceModel)
     request = CompletionRequest(
         path=cursor.path,
         language=cursor.language.name,
@@ -76,9 +78,16 @@ def request_for(
         repository=snapshot.name,
         max_new_tokens=max_new_tokens,
         single_line=single_line,
-        candidate_source=graph_candidates(snapshot, cursor),
+        signatures=_signatures(candidates) if candidates is not None and has_signatures else None,
+        candidate_source=candidates,
     )
-    return replace(request, draft_source=partial(_draft, snapshot.model.with_threshold(0.0), request, cancel))
+    return replace(request, draft_source=partial(_draft, snapshot, cursor, request, cancel))
+
+
+def _signatures(candidates: GraphCandidates) -> tuple[str, ...]:
+    """The lines of signature help for a prompt: the callee alone, since members of the receiver cost exact matches."""
+    callee = candidates.signature_help.callee_line
+    return (callee,) if callee else ()
 
 
 def to_prompt_fragments(fragments: Iterable[RankedFragment]) -> tuple[PromptFragment, ...]:
@@ -156,7 +165,20 @@ def _recent_edit_locations(snapshot: FolderSnapshot, cursor: Cursor) -> Iterator
             yield location
 
 
-def _draft(model: WorkspaceModel, request: CompletionRequest, cancel: Cancel, written: str) -> str:
-    """The most likely line by the workspace model, without a threshold, because the model verifies drafts."""
+def _draft(snapshot: FolderSnapshot, cursor: Cursor, request: CompletionRequest, cancel: Cancel, written: str) -> str:
+    """The most likely line by the workspace model, without a threshold, because the model verifies drafts.
+
+    It reads what the code graph suggests behind `written`.
+    """
     further = replace(request, prefix=request.prefix + written, max_new_tokens=DRAFT_TOKENS)
+    if "\n" in written:
+        further = replace(further, candidate_source=graph_candidates(snapshot, _behind(cursor, written)))
+    model = snapshot.model.with_threshold(0.0)
     return "".join(piece.text for piece in model.stream(further, cancel))
+
+
+def _behind(cursor: Cursor, written: str) -> Cursor:
+    """The cursor behind a text that is inserted at it."""
+    lines = TextLines(f"{cursor.prefix}{written}{cursor.suffix}")
+    line, character = lines.position(cursor.offset + len(written))
+    return replace(cursor, lines=lines, line=line, character=character)
