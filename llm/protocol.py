@@ -152,9 +152,6 @@ class CompletionRequest:
     max_new_tokens: int = 64
     single_line: bool = True  # stop at the first line break
     stop: tuple[str, ...] = ()
-    # What the code graph knows about the call and the receiver at the cursor, a line each, the most important last.
-    # None where no graph reads the file, so that a prompt needs no room for them.
-    signatures: tuple[str, ...] | None = None
     # Order fragments by score, for prompts that don't depend on earlier requests. Otherwise those of the last prompt
     # keep their order, so that their tokens stay cached.
     in_score_order: bool = False

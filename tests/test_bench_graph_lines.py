@@ -10,11 +10,10 @@ from weft.benchmarks.completion.graph_line_forms import FORMS, in_form
 from weft.benchmarks.completion.graph_line_prefill import prefilled_per_key
 from weft.benchmarks.completion.graph_line_run import FormRow, answer_in_forms, table
 from weft.benchmarks.completion.graph_line_tasks import call_tasks, graph_line_tasks, known_at
+from weft.benchmarks.completion.signature_help import SignatureHelp
 from weft.benchmarks.repoeval.sources import SourceFile, parse_source
 from weft.benchmarks.repoeval.tasks import Task, build_tasks
-from weft.codegraph.signature_help import SignatureHelp
 from weft.llm import Cancel, CompletionRequest, ModelInfo, Piece
-from weft.llm.prompting.prompts import build_prompt
 from weft.llm.protocol import Speed
 
 SHOP = """
@@ -112,11 +111,6 @@ def test_forms_have_their_lines_in_their_places():
     assert code_in("words").endswith("    # total takes prices, rate\n    total(")
     assert f"\n\n\n{receiver}{callee}def pay(self):\n" in code_in("function")
     assert code_in("top").startswith(f"{receiver}{callee}import shop\n")
-
-
-def test_the_prompt_of_the_server_is_in_the_form_near():
-    request = CompletionRequest("till.py", "python", CODE, "", signatures=(KNOWN.callee_line,))
-    assert build_prompt(request, None, len, 10_000).text == code_in("near")
 
 
 def test_equal_prompts_are_answered_once():

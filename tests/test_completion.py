@@ -160,13 +160,6 @@ def test_a_model_is_told_what_the_repository_would_go_on_with(folder):
     assert (request.draft_source(""), request.draft_source("ite")) == ("items)", "ms)")
 
 
-def test_a_model_is_told_what_the_code_graph_knows_at_the_cursor(folder):
-    model = Scripted("x")
-    completed(folder, model)
-    (request,) = model.requests
-    assert request.signatures == ("total_price(items)",)
-
-
 def test_a_draft_has_suggestions_for_the_lines_that_are_written_already(folder):
     (folder / "other.py").write_text("class Basket:\n    def empty_all(self): ...\n")
     (folder / "shop.py").write_text("from other import Basket\n\n\ndef pay(items):\n    return total_price(")

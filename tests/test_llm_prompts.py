@@ -13,7 +13,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from weft.llm.prompting.formats import FIM_FORMATS, FimTokens
 from weft.llm.prompting.prompts import Prompt, build_prompt, choose_blocks, fit_prefix, fit_suffix, stable_order
-from weft.llm.prompting.signatures import fit_signatures
 from weft.llm.protocol import CompletionRequest, PromptFragment
 
 RULE = "-" * 50
@@ -224,61 +223,3 @@ def test_a_prompt_fits_its_budget(
 def test_fitted_code_is_the_part_next_to_the_cursor(text: str, budget: int):
     assert text.endswith(fit_prefix(text, len, budget))
     assert text.startswith(fit_suffix(text, len, budget))
-
-
-# Signatures
-
-CODE = "def pay(store):\n" + "".join(f"    step_{number}()\n" for number in range(8)) + "    total = store.find("
-KNOWN = replace(
-    REQUEST, prefix=CODE, suffix="", fragments=(), signatures=("store: items, find(key)", "store.find(key: str)")
-)
-
-
-def test_signatures_are_comments_some_lines_above_the_cursor():
-    check(
-        """
-        def pay(store):
-            step_0()
-            step_1()
-            # store: items, find(key)
-            # store.find(key: str)
-            step_2()
-            step_3()
-            step_4()
-            step_5()
-            step_6()
-            step_7()
-            total = store.find(""",
-        fim=None,
-        request=KNOWN,
-    )
-
-
-def test_signatures_are_in_the_code_before_the_cursor_of_every_format():
-    for fim in FIM_FORMATS.values():
-        assert "    # store.find(key: str)\n    step_2()" in build_prompt(KNOWN, fim, words, 1000).text
-
-
-def test_signatures_above_a_first_line_come_before_it():
-    check("# f(x)\nf(", fim=None, request=replace(KNOWN, prefix="f(", signatures=("f(x)",)))
-
-
-def test_signatures_are_comments_of_the_language():
-    prompt = build_prompt(replace(KNOWN, language="go"), None, words, 1000)
-    assert "    // store.find(key: str)\n" in prompt.text
-
-
-def test_without_room_for_all_signatures_the_callee_stays():
-    receiver, callee = "# store: items, find(key)\n", "# store.find(key: str)\n"
-    assert fit_signatures([receiver, callee], words, words(callee)) == [callee]
-    assert fit_signatures([receiver, callee], words, words(callee) + words(receiver)) == [receiver, callee]
-
-
-def test_the_code_begins_at_the_same_line_with_and_without_signatures():
-    long_file = "".join(f"value_{number} = load({number})\n" for number in range(400))
-    for n_tokens in range(300, 400, 7):
-        with_them, without = (
-            build_prompt(replace(KNOWN, prefix=long_file, signatures=found), None, words, n_tokens).text
-            for found in (("load(number: int)",), ())
-        )
-        assert with_them.partition("\n")[0] == without.partition("\n")[0]

@@ -73,14 +73,14 @@ def test_nothing_that_a_model_is_sent_holds_the_secret() -> None:
     model = RedactingModel(inner)
     line = f'password = "{SECRET}"'
     fragment = PromptFragment(("a.py",), line, 0, 1.0)
-    request = CompletionRequest("b.py", "python", f"{line}\nx = ", f"\n{line}\n", (fragment,), signatures=(line,))
+    request = CompletionRequest("b.py", "python", f"{line}\nx = ", f"\n{line}\n", (fragment,))
     list(model.stream(request, Cancel()))
     model.warm(request, Cancel())
     list(model.chat(ChatRequest((Message("system", line), Message("user", line))), Cancel()))
     model.count_tokens(line)
     assert len(inner.requests) == 4
     assert SECRET not in str(inner.requests)
-    assert str(inner.requests).count(REDACTED) == 4 + 4 + 2 + 1
+    assert str(inner.requests).count(REDACTED) == 3 + 3 + 2 + 1
 
 
 @pytest.mark.parametrize(

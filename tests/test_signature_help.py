@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from graph_at_cursor import facts_at
-from weft.codegraph.signature_help import SignatureHelp, signature_help
+from weft.benchmarks.completion.signature_help import SignatureHelp, signature_help
 
 STORE = """
     class Store:

@@ -9,10 +9,10 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from ...codegraph.signature_help import SignatureHelp
 from ...llm import CodeModel, CompletionRequest
 from ...llm.prompting.prompts import fit_prefix
 from ...llm.text import normalise_line_breaks
+from .signature_help import SignatureHelp
 
 CODE_TOKENS = 600
 """Tokens of the code before the cursor."""
@@ -102,7 +102,7 @@ def in_form(request: CompletionRequest, found: SignatureHelp, form: Form, model:
     at = form.place(code)
     indent = code[at][: len(code[at]) - len(code[at].lstrip())]
     comments = [f"{indent}# {each}" for each in form.comments(found) if each]
-    return replace(request, prefix="\n".join((*code[:at], *comments, *code[at:])), signatures=None)
+    return replace(request, prefix="\n".join((*code[:at], *comments, *code[at:])))
 
 
 _DEF = re.compile(r"(\s*)(?:async )?def ")

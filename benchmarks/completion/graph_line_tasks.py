@@ -10,11 +10,11 @@ import re
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
-from ...codegraph.signature_help import SignatureHelp
 from ...server.completion.graph_candidates import graph_candidates
 from ..repoeval.tasks import SEED, Task, typed_to_called_name
 from .answering import Repository, cursor_of
 from .mid_line import mid_line_tasks
+from .signature_help import SignatureHelp, signature_help
 
 CALL = "called"
 """The kind of tasks behind a bracket, in their ids."""
@@ -51,4 +51,4 @@ def known_at(repository: Repository, task: Task) -> SignatureHelp:
     """Signature help at the cursor of a task."""
     cursor = cursor_of(task, repository.sources[task.path], suffix=False)
     candidates = graph_candidates(repository.snapshot, cursor)
-    return candidates.signature_help if candidates is not None else SignatureHelp()
+    return SignatureHelp() if candidates is None else signature_help(candidates.facts, cursor.start_of_line)

@@ -56,8 +56,7 @@ def build_infilling_chat(
     max_new_tokens = request.max_new_tokens + FENCE_TOKENS
     frame = _user_message(request, FittedRequest((), [], "", ""))
     budget = max(0, context_tokens - max_new_tokens - count_tokens(_INSTRUCTION) - count_tokens(frame))
-    # Without signatures: a repetition of the code before the cursor, which is dropped, would hold them.
-    fitted = fit_request(request, count_tokens, budget, _fragment, previous, has_signatures=False)
+    fitted = fit_request(request, count_tokens, budget, _fragment, previous)
     messages = (Message("system", _INSTRUCTION), Message("user", _user_message(request, fitted)))
     return InfillingChat(ChatRequest(messages, max_new_tokens), fitted.fragments)
 

@@ -20,7 +20,6 @@ from ...languages import language_named
 from ..protocol import CompletionRequest, PromptFragment
 from ..text import normalise_line_breaks
 from .formats import FimTokens
-from .signatures import fit_signatures, signature_tokens, with_signatures
 
 MAX_BLOCKS = 10  # as RepoCoder
 BLOCK_SHARE = 0.5  # of the prompt, at most
@@ -104,15 +103,11 @@ def fit_request(
     previous: Sequence[PromptFragment],
     *,
     has_suffix: bool = True,
-    has_signatures: bool = True,
 ) -> FittedRequest:
-    """Divide `budget` tokens between fragments, the suffix, the prefix and the signatures in it.
+    """Divide `budget` tokens between fragments, the suffix and the prefix.
 
     `previous` are the fragments of the last prompt, in its order.
     """
-    # The same for all cursors of a file, with and without signatures: the start of the prefix must not move with them.
-    n_signature_tokens = signature_tokens(budget) if has_signatures and request.signatures is not None else 0
-    budget -= n_signature_tokens
     blocks = choose_blocks(
         request.fragments, lambda fragment: count_tokens(write_block(fragment)), int(budget * BLOCK_SHARE)
     )
@@ -122,9 +117,6 @@ def fit_request(
     if has_suffix:
         suffix = fit_suffix(normalise_line_breaks(request.suffix), count_tokens, int(left * SUFFIX_SHARE))
     prefix = fit_prefix(normalise_line_breaks(request.prefix), count_tokens, left - count_tokens(suffix))
-    if n_signature_tokens and request.signatures:
-        lines = [_comment(request.language, each) for each in request.signatures]
-        prefix = with_signatures(prefix, fit_signatures(lines, count_tokens, n_signature_tokens))
     return FittedRequest(blocks, texts, prefix, suffix)
 
 

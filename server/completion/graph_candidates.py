@@ -1,7 +1,6 @@
-"""What the code graph says at a cursor, in the terms of the models: candidates, and signatures for prompts.
+"""Candidates from the code graph for the workspace model: what the graph suggests at a cursor, in the model's terms.
 
-Owns the facts of a cursor's line for consecutive requests. The suggestions are made in `codegraph/suggestions/`, the
-signatures in `codegraph/signature_help.py`.
+Owns the facts of a cursor's line for consecutive requests. The suggestions are made in `codegraph/suggestions/`.
 """
 
 from __future__ import annotations
@@ -12,7 +11,6 @@ from typing import NamedTuple
 
 from ...codegraph import FileGraph
 from ...codegraph.prefix import parse_prefix
-from ...codegraph.signature_help import SignatureHelp, signature_help
 from ...codegraph.suggestions import CursorFacts, GraphSuggestions
 from ...languages import Language
 from ...llm.protocol import NameRole, ScopeKind, Suggestion
@@ -40,6 +38,11 @@ class GraphCandidates:
     def _suggested(self) -> GraphSuggestions:
         return self._at_line.suggestions
 
+    @property
+    def facts(self) -> CursorFacts:
+        """The code around the cursor's line, from which the suggestions are made."""
+        return self._at_line.facts
+
     @cached_property
     def open_brackets(self) -> str:
         return self._suggested.open_brackets
@@ -56,11 +59,6 @@ class GraphCandidates:
     def names(self) -> Sequence[str]:
         line = self._cursor.start_of_line
         return self._suggested.names(line if line.strip() else None)
-
-    @cached_property
-    def signature_help(self) -> SignatureHelp:
-        """The callee and the receiver at the cursor, for prompts."""
-        return signature_help(self._at_line.facts, self._cursor.start_of_line)
 
 
 def graph_candidates(snapshot: FolderSnapshot, cursor: Cursor) -> GraphCandidates | None:

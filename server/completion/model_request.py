@@ -12,7 +12,7 @@ from functools import partial
 from itertools import groupby
 
 from ...codegraph import parse_file
-from ...llm import Cancel, CodeModel, CompletionRequest, PromptFragment, WorkspaceModel
+from ...llm import Cancel, CodeModel, CompletionRequest, PromptFragment
 from ...retrieval import (
     Fragment,
     Location,
@@ -26,7 +26,7 @@ from ...retrieval import (
 from ..config import Config
 from ..workspace.snapshot import FolderSnapshot
 from ..workspace.text import Cursor, TextLines
-from .graph_candidates import GraphCandidates, graph_above, graph_candidates
+from .graph_candidates import graph_above, graph_candidates
 
 DRAFT_TOKENS = 24
 """Tokens of one draft for speculative decoding; after a rejected token the model requests another draft."""
@@ -67,8 +67,6 @@ def request_for(
     cancel: Cancel,
 ) -> CompletionRequest:
     """The request to `model` at the cursor, with the workspace model as the source of drafts."""
-    candidates = graph_candidates(snapshot, cursor)
-    has_signatures = config.completion.signatures and not isinstance(model, WorkspaceModel)
     request = CompletionRequest(
         path=cursor.path,
         language=cursor.language.name,
@@ -78,16 +76,9 @@ def request_for(
         repository=snapshot.name,
         max_new_tokens=max_new_tokens,
         single_line=single_line,
-        signatures=_signatures(candidates) if candidates is not None and has_signatures else None,
-        candidate_source=candidates,
+        candidate_source=graph_candidates(snapshot, cursor),
     )
     return replace(request, draft_source=partial(_draft, snapshot, cursor, request, cancel))
-
-
-def _signatures(candidates: GraphCandidates) -> tuple[str, ...]:
-    """The lines of signature help for a prompt: the callee alone, since members of the receiver cost exact matches."""
-    callee = candidates.signature_help.callee_line
-    return (callee,) if callee else ()
 
 
 def to_prompt_fragments(fragments: Iterable[RankedFragment]) -> tuple[PromptFragment, ...]:

@@ -163,11 +163,6 @@ class CompletionOptions:
     recent_edits: bool = _setting(
         True, "Include the most recent edits in prompts, also unsaved ones and those in other files."
     )
-    signatures: bool = _setting(
-        True,
-        "Include the signature of the function that is called at the cursor in prompts, as a comment some lines above. "
-        "A model reads about 70 tokens again when a call begins and when it ends.",
-    )
     deadline_ms: int = _setting(
         2000,
         "Deadline of an automatic completion. A model without output by then is abandoned, and the workspace model "

@@ -88,8 +88,7 @@ def _split(line: str, clean: str, column: int) -> tuple[str, str]:
 def _redacted(request: CompletionRequest) -> CompletionRequest:
     prefix, suffix = redact_around(request.prefix, request.suffix)
     fragments = tuple(replace(fragment, text=redact(fragment.text)) for fragment in request.fragments)
-    signatures = None if request.signatures is None else tuple(map(redact, request.signatures))
-    return replace(request, prefix=prefix, suffix=suffix, fragments=fragments, signatures=signatures)
+    return replace(request, prefix=prefix, suffix=suffix, fragments=fragments)
 
 
 def _up_to_marker(pieces: Iterator[Piece]) -> Iterator[Piece]:

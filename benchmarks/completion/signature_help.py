@@ -10,13 +10,13 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from ..languages.dotted import dotted_name
-from .callees import Callee
-from .parameters import fields_of, pieces_of
-from .suggestions.cursor_facts import CursorFacts, expression_start
-from .suggestions.members import members
-from .suggestions.open_call import is_declared
-from .symbol_table import FUNCTION_KINDS
+from ...codegraph.callees import Callee
+from ...codegraph.parameters import fields_of, pieces_of
+from ...codegraph.suggestions.cursor_facts import CursorFacts, expression_start
+from ...codegraph.suggestions.members import members
+from ...codegraph.suggestions.open_call import is_declared
+from ...codegraph.symbol_table import FUNCTION_KINDS
+from ...languages.dotted import dotted_name
 
 MAX_MEMBERS = 12
 MAX_CHARACTERS = 240
