@@ -24,6 +24,7 @@ class ModelSpec:
 
     spelling: str
     context_tokens: int
+    quantise: str = "auto"  # see ModelConfig
 
 
 def model_option(*others: str) -> Callable[[str], str]:
@@ -42,7 +43,8 @@ def open_spec(spec: ModelSpec) -> CodeModel | None:
     """The open model; None for the repository's own. Raises ModelError."""
     table = parse_model(spec.spelling)
     assert table is not None, spec.spelling
-    return open_model(ModelConfig(**table, context_tokens=spec.context_tokens, prompt_ms=NEVER_MS))  # type: ignore[arg-type]
+    limits = {"context_tokens": spec.context_tokens, "prompt_ms": NEVER_MS}
+    return open_model(ModelConfig(**table, **limits, quantise=spec.quantise))  # type: ignore[arg-type]
 
 
 def open_chat_model(spelling: str, context_tokens: int) -> CodeModel | None:

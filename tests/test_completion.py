@@ -160,6 +160,16 @@ def test_a_model_is_told_what_the_repository_would_go_on_with(folder):
     assert (request.draft_source(""), request.draft_source("ite")) == ("items)", "ms)")
 
 
+def test_a_draft_has_suggestions_for_the_lines_that_are_written_already(folder):
+    (folder / "other.py").write_text("class Basket:\n    def empty_all(self): ...\n")
+    (folder / "shop.py").write_text("from other import Basket\n\n\ndef pay(items):\n    return total_price(")
+    model = Scripted("x")
+    completed(folder, model)
+    (request,) = model.requests
+    assert request.draft_source is not None
+    assert request.draft_source("items)\n    cart = Basket()\n    cart.e") == "mpty_all()"
+
+
 def test_warm_up_prefills_the_prompt_of_the_next_completion(folder):
     model = Scripted("items)")
     with Workspace([folder], Config(), model=model, cache=False) as workspace:

@@ -5,6 +5,7 @@ Owns the command and the run. Answers are made in `answering`, figures are defin
     weft bench completion                                      the workspace model, eight archives, all tasks
     weft bench completion --settings none bm25 weft --limit 20 --model transformers=DIRECTORY
     weft bench completion --trees DIRECTORY --settings weft    checkouts of other languages
+    weft bench completion --graph-lines none line --model transformers=DIRECTORY --context 1024 --limit 50
     weft bench completion --ablation --tasks line --jobs 8 --html completion.html
 
 An interrupted run continues when it is started again: rows are cached in the work folder until something that they
@@ -30,6 +31,9 @@ from ..repoeval.tasks import build_tasks
 from ..rows import RowCache
 from .answering import CompletionRow
 from .argument_tasks import argument_tasks
+from .graph_line_forms import FORMS
+from .graph_line_run import measure_graph_lines
+from .graph_line_tasks import HALVES
 from .mid_line import mid_line_tasks
 from .page import plots
 from .report import KINDS, ModelResults, report, summary
@@ -56,6 +60,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--ablation", action="store_true", help="also weft without each of its terms")
     parser.add_argument("--against", choices=SETTINGS, metavar="SETTING", help="baseline of the differences (bm25)")
     parser.add_argument("--against-model", metavar="MODEL", help="baseline model of the differences; default: itself")
+    parser.add_argument(
+        "--graph-lines", nargs="+", choices=FORMS, metavar="FORM", help=f"signature help in prompts: {', '.join(FORMS)}"
+    )
+    parser.add_argument("--half", choices=HALVES, default="reporting", help="the tasks of --graph-lines")
+    parser.add_argument("--quantise", choices=("auto", "int8"), default="auto", help="weights of a transformers model")
     where = parser.add_mutually_exclusive_group()
     where.add_argument("--jobs", type=int, default=1, metavar="N", help="processes on this machine")
     where.add_argument("--ray", metavar="ADDRESS", help='a Ray cluster instead; "local" starts one here')
@@ -68,8 +77,10 @@ def _measure(options: argparse.Namespace) -> Report | int:
     if options.write_subset:
         write_subset(options.write_subset)
         return 0
+    if options.graph_lines:
+        return measure_graph_lines(options)
     _choose_settings(options)
-    results = [_measured(options, ModelSpec(spelling, options.context)) for spelling in options.model]
+    results = [_measured(options, ModelSpec(spelling, options.context, options.quantise)) for spelling in options.model]
     other = next((result for result in results if result.model.spelling == options.against_model), None)
     text = "\n\n".join(report(result, options.against, other) for result in results)
     figures = {"models": [summary(result, options.against, other) for result in results]}

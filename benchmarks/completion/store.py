@@ -5,12 +5,19 @@ Owns the list of what a row depends on. Knows no figure.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
+from typing import TYPE_CHECKING, TypeVar
 
 from ..models import ModelSpec
 from ..repoeval.checkouts import CheckoutFiles
 from ..rows import RowCache, code_digest
 from .answering import CompletionRow
+
+if TYPE_CHECKING:
+    from _typeshed import DataclassInstance
+
+T = TypeVar("T", bound="DataclassInstance")
 
 _CODE = (
     "codegraph",
@@ -22,6 +29,8 @@ _CODE = (
     "benchmarks/repoeval",
     "benchmarks/completion/answering.py",
     "benchmarks/completion/argument_tasks.py",
+    "benchmarks/completion/graph_line_forms.py",
+    "benchmarks/completion/graph_line_tasks.py",
     "benchmarks/completion/settings.py",
     "benchmarks/similarity.py",
 )
@@ -31,9 +40,16 @@ def completion_cache(
     folder: Path, repo: str, files: CheckoutFiles, model: ModelSpec, *, suffix: bool
 ) -> RowCache[CompletionRow]:
     """The cached rows of one model on one repository."""
+    return row_cache(folder, repo, files, model, CompletionRow, suffix=suffix)
+
+
+def row_cache(
+    folder: Path, repo: str, files: CheckoutFiles, model: ModelSpec, make: Callable[..., T], *, suffix: bool
+) -> RowCache[T]:
+    """The same of other rows."""
     contents = sorted([*((path, source.sha256) for path, source in files.sources.items()), *files.manifests.items()])
     depends_on = (code_digest(_CODE), model, _stamp(model), suffix, contents)
-    return RowCache(folder, repo, depends_on, CompletionRow)
+    return RowCache(folder, repo, depends_on, make)
 
 
 def _stamp(model: ModelSpec) -> list[tuple[str, int, int]]:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import cached_property, lru_cache
+from typing import NamedTuple
 from weakref import WeakKeyDictionary
 
 from ...codegraph import FileGraph
@@ -21,7 +22,7 @@ from ..workspace.text import Cursor
 MAX_LINES = 4
 """Lines of one index whose suggestions are kept for their next keys."""
 
-_LAST: WeakKeyDictionary[RepositoryIndex, dict[tuple[str, str, str, bool], GraphSuggestions]] = WeakKeyDictionary()
+_LAST: WeakKeyDictionary[RepositoryIndex, dict[tuple[str, str, str, bool], _LineFacts]] = WeakKeyDictionary()
 """By index: when it is gone, so are the suggestions. The suggestions of a line know its graph, not the index."""
 
 
@@ -34,11 +35,20 @@ class GraphCandidates:
         self._language = language
 
     @cached_property
-    def _suggested(self) -> GraphSuggestions:
+    def _at_line(self) -> _LineFacts:
         above = self._cursor.lines.text[: self._cursor.lines.offset(self._cursor.line, 0)]
         path = self._snapshot.index_path(self._cursor.path)
         sees_below = bool(self._cursor.suffix.partition("\n")[2].strip())
-        return _suggestions_below(self._snapshot.index, path, above, self._language, sees_below)
+        return _facts_below(self._snapshot.index, path, above, self._language, sees_below)
+
+    @property
+    def _suggested(self) -> GraphSuggestions:
+        return self._at_line.suggestions
+
+    @property
+    def facts(self) -> CursorFacts:
+        """The code around the cursor's line, from which the suggestions are made."""
+        return self._at_line.facts
 
     @property
     def key(self) -> object:
@@ -68,10 +78,13 @@ def graph_candidates(snapshot: FolderSnapshot, cursor: Cursor) -> GraphCandidate
     return GraphCandidates(snapshot, cursor, language) if language.grammar is not None else None
 
 
-def _suggestions_below(
-    index: RepositoryIndex, path: str, above: str, language: Language, sees_below: bool
-) -> GraphSuggestions:
-    """The suggestions below the lines `above`; the same for all keys of a line.
+class _LineFacts(NamedTuple):
+    facts: CursorFacts
+    suggestions: GraphSuggestions
+
+
+def _facts_below(index: RepositoryIndex, path: str, above: str, language: Language, sees_below: bool) -> _LineFacts:
+    """The facts and the suggestions below the lines `above`; the same for all keys of a line.
 
     The indexed version of the file counts only where the file goes on below the cursor.
     """
@@ -79,17 +92,15 @@ def _suggestions_below(
     key = path, above, language.name, sees_below
     found = last.get(key)
     if found is None:
-        found = _new_suggestions(index, path, above, language, sees_below)
+        found = _new_facts(index, path, above, language, sees_below)
         _LAST[index] = dict([*list(last.items())[1 - MAX_LINES :], (key, found)])
     return found
 
 
-def _new_suggestions(
-    index: RepositoryIndex, path: str, above: str, language: Language, sees_below: bool
-) -> GraphSuggestions:
+def _new_facts(index: RepositoryIndex, path: str, above: str, language: Language, sees_below: bool) -> _LineFacts:
     file = graph_above(path, above, language, index.graph.files.get(path), index.texts.get(path, b""))
     facts = CursorFacts(index.graph, path, above, language, file, index.texts, sees_below=sees_below)
-    return GraphSuggestions(facts)
+    return _LineFacts(facts, GraphSuggestions(facts))
 
 
 @lru_cache(maxsize=16)

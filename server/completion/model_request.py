@@ -12,7 +12,7 @@ from functools import partial
 from itertools import groupby
 
 from ...codegraph import parse_file
-from ...llm import Cancel, CodeModel, CompletionRequest, PromptFragment, WorkspaceModel
+from ...llm import Cancel, CodeModel, CompletionRequest, PromptFragment
 from ...retrieval import (
     Fragment,
     Location,
@@ -25,7 +25,7 @@ from ...retrieval import (
 )
 from ..config import Config
 from ..workspace.snapshot import FolderSnapshot
-from ..workspace.text import Cursor
+from ..workspace.text import Cursor, TextLines
 from .graph_candidates import graph_above, graph_candidates
 
 DRAFT_TOKENS = 24
@@ -78,7 +78,7 @@ def request_for(
         single_line=single_line,
         candidate_source=graph_candidates(snapshot, cursor),
     )
-    return replace(request, draft_source=partial(_draft, snapshot.model.with_threshold(0.0), request, cancel))
+    return replace(request, draft_source=partial(_draft, snapshot, cursor, request, cancel))
 
 
 def to_prompt_fragments(fragments: Iterable[RankedFragment]) -> tuple[PromptFragment, ...]:
@@ -156,7 +156,20 @@ def _recent_edit_locations(snapshot: FolderSnapshot, cursor: Cursor) -> Iterator
             yield location
 
 
-def _draft(model: WorkspaceModel, request: CompletionRequest, cancel: Cancel, written: str) -> str:
-    """The most likely line by the workspace model, without a threshold, because the model verifies drafts."""
+def _draft(snapshot: FolderSnapshot, cursor: Cursor, request: CompletionRequest, cancel: Cancel, written: str) -> str:
+    """The most likely line by the workspace model, without a threshold, because the model verifies drafts.
+
+    It reads what the code graph suggests behind `written`.
+    """
     further = replace(request, prefix=request.prefix + written, max_new_tokens=DRAFT_TOKENS)
+    if "\n" in written:
+        further = replace(further, candidate_source=graph_candidates(snapshot, _behind(cursor, written)))
+    model = snapshot.model.with_threshold(0.0)
     return "".join(piece.text for piece in model.stream(further, cancel))
+
+
+def _behind(cursor: Cursor, written: str) -> Cursor:
+    """The cursor behind a text that is inserted at it."""
+    lines = TextLines(f"{cursor.prefix}{written}{cursor.suffix}")
+    line, character = lines.position(cursor.offset + len(written))
+    return replace(cursor, lines=lines, line=line, character=character)
