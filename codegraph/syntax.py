@@ -214,6 +214,22 @@ def tree_with(
         raise
 
 
+def prepare_tree(path: str, text: str, language: Language) -> None:
+    """Parse an open file ahead of the first `tree_with`. `text` is known to parse in time."""
+    if path in _LAST_TREES or _is_known_slow(path, text):
+        return
+    with suppress(TimeLimitExceeded):
+        limit = CpuTimeLimit(REQUEST_LIMIT_S, samples=False)
+        _keep_tree(path, SyntaxTree.parse(path, text, limit, language=language))
+
+
+def _keep_tree(path: str, tree: SyntaxTree) -> None:
+    with _CHECKED_LOCK:
+        _LAST_TREES[path] = tree
+        if len(_LAST_TREES) > MAX_CHECKED_TEXTS:
+            del _LAST_TREES[next(iter(_LAST_TREES))]
+
+
 def _tree_with(
     path: str,
     prefix: str,
@@ -225,7 +241,9 @@ def _tree_with(
     harmless: bytes | None,
 ) -> SyntaxTree:
     last = _LAST_TREES.get(path)
-    if last is not None and last.language is language and last.text == whole:
+    if last is not None and last.language is not language:
+        last = None
+    if last is not None and last.text == whole:
         return last
     start = prefix.rfind("\n") + 1
     if language.source_filter is None or not start:
@@ -233,21 +251,18 @@ def _tree_with(
     else:
         above, below = _filtered(language, prefix[:start], suffix)
         source = b"".join((above, _source(language, f"{prefix[start:]}{text}"), below))
-    if harmless is not None and path not in _LAST_TREES:
+    if last is not None:
+        harmless = last.source
+    elif harmless is not None:
         harmless = language.readable(harmless)
         harmless = harmless.replace(b"\n", b"\r\n") if b"\r\n" in source else harmless
-    else:
-        harmless = None
     _check_samples(language, _unchecked_part(path, source, harmless=harmless))
     _note_checked(path, source)
-    if last is None or last.language is not language:
+    if last is None:
         tree = SyntaxTree(path, whole, language, source, _parse(language, source, limit))
     else:
         tree = last.reparsed(whole, limit, source=source)
-    with _CHECKED_LOCK:
-        _LAST_TREES[path] = tree
-        if len(_LAST_TREES) > MAX_CHECKED_TEXTS:
-            del _LAST_TREES[next(iter(_LAST_TREES))]
+    _keep_tree(path, tree)
     return tree
 
 

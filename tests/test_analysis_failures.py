@@ -154,6 +154,16 @@ def test_what_is_known_to_parse_in_time_is_not_sampled_again(monkeypatch):
         syntax._CHECKED.clear()
 
 
+def test_an_open_file_is_parsed_before_a_text_in_it_is_checked(monkeypatch, folder):
+    monkeypatch.setattr(syntax, "_LAST_TREES", {})
+    with Workspace([folder], Config(), cache=False) as workspace:
+        workspace.index()
+        path = folder / "a.py"
+        workspace.open_buffer(path, path.read_text(encoding="utf-8"), 1)
+        workspace.flush()
+        assert syntax._LAST_TREES["a.py"].text == path.read_text(encoding="utf-8")
+
+
 def test_a_pasted_text_that_explodes_holds_nothing_up_and_is_named(folder):
     with Workspace([folder], Config(), cache=False) as workspace:
         workspace.index()
