@@ -205,7 +205,7 @@ class TokenModel:
             return []
         expected = context.expected
         logits = self._word_embeddings[first:last] @ expected + self._word_bias[first:last]
-        best = np.argpartition(-logits, count)[:count] if len(logits) > count else np.arange(len(logits))
+        best = _largest(logits, count)
         if not begin:
             is_spaced = bool(self.weights.spaced @ expected > 0.0)
         words = [self._sorted_words[first + at] for at in best[np.argsort(-logits[best])].tolist()]
@@ -225,6 +225,16 @@ class TokenModel:
         hidden = hidden + np.maximum(hidden @ weights.second + weights.second_bias, 0.0)
         expected: Array = hidden @ weights.output + weights.output_bias
         return expected
+
+
+def _largest(values: Array, count: int) -> NDArray[np.int64]:
+    """The indices of the largest values, in no order."""
+    if len(values) <= count:
+        return np.arange(len(values))
+    least = np.partition(values, len(values) - count)[len(values) - count]
+    found = np.flatnonzero(values >= least)
+    # With ties at the end, some of them.
+    return found if len(found) == count else np.argpartition(-values, count)[:count]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
