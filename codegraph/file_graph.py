@@ -173,6 +173,11 @@ class FileGraph:
     def n_nodes(self) -> int:
         return int(self.nodes.shape[1])
 
+    @property
+    def is_harmless(self) -> bool:
+        """Whether a grammar read all of the text: it took the grammar no longer than the limit of a file."""
+        return not self.problems and self.n_nodes > 1
+
     def at(self, path: str) -> FileGraph:
         """The same facts under another path, with shared contents."""
         moved = FileGraph.__new__(FileGraph)

@@ -6,6 +6,7 @@ Knows no model and no fragment.
 
 from __future__ import annotations
 
+import json
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
@@ -193,13 +194,18 @@ def _imported_names(graph: CodeGraph, path: str, language: Language, typed: str)
 def _imported_inside(graph: CodeGraph, path: str, family: str, inside: str) -> tuple[tuple[str, int], ...]:
     """The global names that other files import and that begin with a text, with the number of these files."""
     found: Counter[str] = Counter()
-    # An import is `["local","module",level,"name",...]`. A search in packed facts, without decoding.
-    pattern = re.compile(b'","(' + re.escape(inside.encode("utf-8", "replace")) + b'[^"\\\\]*)",0,"([^"*]+)"')
     for other, file in graph.files.items():
         if other != path and language_family(file.language) == family:
-            names = {b"%b.%b" % each for each in pattern.findall(file._outline)}
-            found.update(each.decode("utf-8", "replace") for each in names)
+            found.update(_imported_from(file._outline, inside))
     return tuple(found.items())
+
+
+@lru_cache(maxsize=4_096)
+def _imported_from(outline: bytes, inside: str) -> frozenset[str]:
+    """The global names that a file imports and that begin with a text, from its packed facts."""
+    # An import is `["local","module",level,"name",...]`. A search in packed facts, without decoding.
+    pattern = re.compile(b'","(' + re.escape(inside.encode("utf-8", "replace")) + b'[^"\\\\]*)",0,"([^"*]+)"')
+    return frozenset([(b"%b.%b" % each).decode("utf-8", "replace") for each in pattern.findall(outline)])
 
 
 def _found_inside(graph: CodeGraph, key: tuple[str, ...], find: Callable[[], tuple[T, ...]]) -> tuple[T, ...]:
@@ -232,10 +238,25 @@ def _defined_inside(graph: CodeGraph, family: str, inside: str) -> Iterator[tupl
             continue
         if not (package.startswith(inside) or inside.startswith(package)):
             continue
-        for definition in file.definitions:
-            name = package + definition.qualified_name
+        for defined in _defined_names(file._outline):
+            name = package + defined
             if name.startswith(inside):
-                yield name, name[: name.rindex(".") + 1] if "." in definition.qualified_name else ""
+                yield name, name[: name.rindex(".") + 1] if "." in defined else ""
+
+
+@lru_cache(maxsize=2_048)
+def _defined_names(outline: bytes) -> tuple[str, ...]:
+    """The qualified names of the definitions of a file, from its packed facts."""
+    if outline.startswith(b"[[],"):
+        return ()
+    end = _END_OF_DEFINITIONS.search(outline)
+    packed = outline[1 : end.end()] if end is not None else outline
+    found = json.loads(packed.decode("utf-8", "surrogatepass"))
+    return tuple([definition[1] for definition in (found if end is not None else found[0])])
+
+
+_END_OF_DEFINITIONS = re.compile(rb'(?<!\\)"\]\](?=,\[)')
+"""A definition ends with its return annotation. Imports and bindings take most of the time of decoding."""
 
 
 def _namespaces(graph: CodeGraph, path: str, language: Language, line: ImportLine, text: str) -> list[ModulePath]:

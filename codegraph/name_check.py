@@ -84,7 +84,9 @@ def name_problems(
     if language.source_filter is not None and is_blanked(language, prefix, suffix):
         return ()
     try:
-        tree = tree_with(path, prefix, text, suffix, language, CpuTimeLimit(LIMIT_S, samples=False))
+        indexed = graph.files.get(path)
+        harmless = texts.get(path) if texts and indexed is not None and indexed.is_harmless else None
+        tree = tree_with(path, prefix, text, suffix, language, CpuTimeLimit(LIMIT_S, samples=False), harmless)
     except TimeLimitExceeded:
         return ()
     start = len(prefix.encode("utf-8", "replace"))

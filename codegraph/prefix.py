@@ -37,14 +37,17 @@ def parse_prefix(
     source, language = prefix.encode("utf-8", "replace"), language or language_of(path)
     if indexed is None or indexed.language != language.name or language.embedded is not None or b"\r" in source:
         return parse_file(path, prefix, language)
-    n_same = source.count(b"\n", 0, common_length(source, indexed_source))
+    n_common = common_length(source, indexed_source)
+    n_same = source.count(b"\n", 0, n_common)
     lines = source.split(b"\n")
     finished = _finished_lines(indexed, lines, n_same).tolist() if n_same >= MIN_LINES else []
+    n_harmless = n_common if indexed.is_harmless else 0
     if not any(finished):
-        return parse_file(path, prefix, language)
-    kept = b"\n".join(b"" if line < n_same and finished[line] else text for line, text in enumerate(lines))
-    parsed = parse_file(path, kept.decode("utf-8"), language)
-    return _merged(parsed, indexed, finished, lines) or parse_file(path, prefix, language)
+        return parse_file(path, prefix, language, n_harmless)
+    kept = [b"" if line < n_same and finished[line] else text for line, text in enumerate(lines)]
+    n_kept = len(b"\n".join(kept[:n_same])) if indexed.is_harmless else 0
+    parsed = parse_file(path, b"\n".join(kept).decode("utf-8"), language, n_kept)
+    return _merged(parsed, indexed, finished, lines) or parse_file(path, prefix, language, n_harmless)
 
 
 def _finished_lines(file: FileGraph, lines: list[bytes], n_same: int) -> NDArray[np.bool_]:

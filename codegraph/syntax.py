@@ -46,23 +46,22 @@ RETRY_SLOW_AFTER_S = 60.0
 would cost the limit."""
 
 
-def parse_file(path: str, text: str, language: Language | None = None) -> FileGraph:
+def parse_file(path: str, text: str, language: Language | None = None, n_harmless: int = 0) -> FileGraph:
     """The graph of one file. Never raises, whatever the text: one that takes too long has a graph without syntax.
 
-    `language` None: the language of the path.
+    `language` None: the language of the path. The first `n_harmless` bytes are known to parse in time.
     """
     language = language or language_of(path)
-    slow_until_s, slow_length = _SLOW.get(path, (0.0, 0))
-    if slow_until_s > time.monotonic() and len(text) > slow_length / 2:
+    if _is_known_slow(path, text):
         return _graph_without_syntax(path, language, _encode(text), (TOO_SLOW,))
     limit = CpuTimeLimit(REQUEST_LIMIT_S, samples=False)
     source = _source(language, text)
     try:
-        _check_samples(language, _unchecked_part(path, source))
+        _check_samples(language, _unchecked_part(path, source, n_harmless))
         _note_checked(path, source)
         return SyntaxTree.parse(path, text, limit, language=language).file_graph(limit)
     except TimeLimitExceeded:
-        _SLOW[path] = time.monotonic() + RETRY_SLOW_AFTER_S, len(text)
+        _note_slow(path, text)
         return _graph_without_syntax(path, language, _encode(text), (TOO_SLOW,))
 
 
@@ -188,16 +187,63 @@ class SyntaxTree:
         return SyntaxTree(self.path, new_text, self.language, new, _parse(self.language, new, limit, edited))
 
 
-def tree_with(path: str, prefix: str, text: str, suffix: str, language: Language, limit: CpuTimeLimit) -> SyntaxTree:
+def tree_with(
+    path: str,
+    prefix: str,
+    text: str,
+    suffix: str,
+    language: Language,
+    limit: CpuTimeLimit,
+    harmless: bytes | None = None,
+) -> SyntaxTree:
     """The syntax tree of a file with a text between `prefix` and `suffix`.
 
     For several texts at one cursor: of the file's last tree by this function unchanged parts are not parsed again, and
     lines above and below are not filtered again. The recovery of errors may differ from that of a parse from scratch.
-    Raises TimeLimitExceeded.
+    `harmless` is a version of the file, with "\\n" line breaks, that is known to parse in time. Raises
+    TimeLimitExceeded; after one that took REQUEST_LIMIT_S the file is not tried again for some time.
     """
-    whole = f"{prefix}{text}{suffix}"
+    whole, started_s = f"{prefix}{text}{suffix}", time.thread_time()
+    if _is_known_slow(path, whole):
+        raise TimeLimitExceeded(TOO_SLOW)
+    try:
+        return _tree_with(path, prefix, text, suffix, whole, language, limit, harmless)
+    except TimeLimitExceeded:
+        if time.thread_time() - started_s > REQUEST_LIMIT_S:  # within one step, which cannot be interrupted
+            _note_slow(path, whole)
+        raise
+
+
+def prepare_tree(path: str, text: str, language: Language) -> None:
+    """Parse an open file ahead of the first `tree_with`. `text` is known to parse in time."""
+    if path in _LAST_TREES or _is_known_slow(path, text):
+        return
+    with suppress(TimeLimitExceeded):
+        limit = CpuTimeLimit(REQUEST_LIMIT_S, samples=False)
+        _keep_tree(path, SyntaxTree.parse(path, text, limit, language=language))
+
+
+def _keep_tree(path: str, tree: SyntaxTree) -> None:
+    with _CHECKED_LOCK:
+        _LAST_TREES[path] = tree
+        if len(_LAST_TREES) > MAX_CHECKED_TEXTS:
+            del _LAST_TREES[next(iter(_LAST_TREES))]
+
+
+def _tree_with(
+    path: str,
+    prefix: str,
+    text: str,
+    suffix: str,
+    whole: str,
+    language: Language,
+    limit: CpuTimeLimit,
+    harmless: bytes | None,
+) -> SyntaxTree:
     last = _LAST_TREES.get(path)
-    if last is not None and last.language is language and last.text == whole:
+    if last is not None and last.language is not language:
+        last = None
+    if last is not None and last.text == whole:
         return last
     start = prefix.rfind("\n") + 1
     if language.source_filter is None or not start:
@@ -205,16 +251,18 @@ def tree_with(path: str, prefix: str, text: str, suffix: str, language: Language
     else:
         above, below = _filtered(language, prefix[:start], suffix)
         source = b"".join((above, _source(language, f"{prefix[start:]}{text}"), below))
-    _check_samples(language, _unchecked_part(path, source))
+    if last is not None:
+        harmless = last.source
+    elif harmless is not None:
+        harmless = language.readable(harmless)
+        harmless = harmless.replace(b"\n", b"\r\n") if b"\r\n" in source else harmless
+    _check_samples(language, _unchecked_part(path, source, harmless=harmless))
     _note_checked(path, source)
-    if last is None or last.language is not language:
+    if last is None:
         tree = SyntaxTree(path, whole, language, source, _parse(language, source, limit))
     else:
         tree = last.reparsed(whole, limit, source=source)
-    with _CHECKED_LOCK:
-        _LAST_TREES[path] = tree
-        if len(_LAST_TREES) > MAX_CHECKED_TEXTS:
-            del _LAST_TREES[next(iter(_LAST_TREES))]
+    _keep_tree(path, tree)
     return tree
 
 
@@ -309,13 +357,28 @@ def _check_samples(language: Language, source: bytes) -> None:
             raise TooRiskyToParse("takes its grammar too long")
 
 
-def _unchecked_part(path: str, source: bytes) -> bytes:
-    """The changed part since the last check of this file, with some text before it: a key costs one sample."""
-    checked = _CHECKED.get(path)
-    if checked is None:
-        return source
-    start, _, end = _differing_range(checked, source)
+def _unchecked_part(path: str, source: bytes, n_harmless: int = 0, harmless: bytes | None = None) -> bytes:
+    """The part that differs from the last check of this file, with some text before it: a key costs one sample.
+
+    Where that is shorter, the part that differs from the version `harmless`. None of it is in the first `n_harmless`
+    bytes.
+    """
+    start, end = n_harmless, len(source)
+    for version in (_CHECKED.get(path), harmless):
+        if version is not None:
+            first, _, last = _differing_range(version, source)
+            if last - first < end - start:
+                start, end = first, last
     return source[max(0, start - SMALL_SAMPLE_BYTES // 2) : end]
+
+
+def _is_known_slow(path: str, text: str) -> bool:
+    until_s, length = _SLOW.get(path, (0.0, 0))
+    return until_s > time.monotonic() and len(text) > length / 2
+
+
+def _note_slow(path: str, text: str) -> None:
+    _SLOW[path] = time.monotonic() + RETRY_SLOW_AFTER_S, len(text)
 
 
 def _note_checked(path: str, source: bytes) -> None:

@@ -13,6 +13,8 @@ from typing import Any
 import pytest
 from weft import Config, Workspace
 from weft.codegraph import CpuTimeLimit, SyntaxTree, TimeLimitExceeded, TooRiskyToParse, parse_file, syntax
+from weft.codegraph.syntax import tree_with
+from weft.languages import language_of
 from weft.server.config import IndexOptions
 from weft.server.output.as_json import status_json
 from weft.server.workspace import buffers, workers
@@ -133,6 +135,33 @@ def test_what_is_pasted_is_sampled_too():
     assert parse_file("a.java", before + EXPLODES).problems == (syntax.TOO_SLOW,)
     assert parse_file("a.java", before + EXPLODES + ";").problems == (syntax.TOO_SLOW,)  # at once
     assert not parse_file("a.java", before).problems  # it was deleted again
+
+
+def test_what_is_known_to_parse_in_time_is_not_sampled_again(monkeypatch):
+    sampled = []
+    monkeypatch.setattr(syntax, "_is_slow", lambda parser, source, slow_s: sampled.append(len(source)) or False)
+    monkeypatch.setattr(syntax, "_LAST_TREES", {})
+    above, below = "def f(a):\n    return a\n\n\n" * 3000, "\n\ndef g(b):\n    return b\n" * 3000
+    source = f"{above}x = 1{below}".encode()
+    limit, language = CpuTimeLimit(1.0, samples=False), language_of("a.py")
+    parse_file("a.py", above[:-1], language, len(above) - 1)
+    for line_break in ("\n", "\r\n"):
+        prefix, suffix = above.replace("\n", line_break), below.replace("\n", line_break)
+        tree_with("a.py", prefix, "x = f(1)", suffix, language, limit, source)
+        assert sum(sampled) < 2 * syntax.SAMPLE_BYTES
+        sampled.clear()
+        syntax._LAST_TREES.clear()
+        syntax._CHECKED.clear()
+
+
+def test_an_open_file_is_parsed_before_a_text_in_it_is_checked(monkeypatch, folder):
+    monkeypatch.setattr(syntax, "_LAST_TREES", {})
+    with Workspace([folder], Config(), cache=False) as workspace:
+        workspace.index()
+        path = folder / "a.py"
+        workspace.open_buffer(path, path.read_text(encoding="utf-8"), 1)
+        workspace.flush()
+        assert syntax._LAST_TREES["a.py"].text == path.read_text(encoding="utf-8")
 
 
 def test_a_pasted_text_that_explodes_holds_nothing_up_and_is_named(folder):

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import pickle
 import textwrap
 
 import pytest
 from graph_at_cursor import CURSOR, facts_at
 from hypothesis import given
 from hypothesis import strategies as st
+from weft.codegraph import CodeGraph, parse_file
 from weft.codegraph.suggestions import GraphSuggestions
 from weft.codegraph.suggestions.cursor_facts import CursorFacts, expression_before, expression_start, words_of
+from weft.languages import language_of
 
 
 def facts(path: str, code: str, **others: str) -> tuple[CursorFacts, str]:
@@ -112,6 +115,39 @@ def test_a_name_of_the_package_is_in_reach():
     other = "package a\n\nfunc Total() {}\n"
     assert role("Total", "a.go", code + CURSOR, b_go=other) == "reachable"
     assert role("Missing", "a.go", code + CURSOR, b_go=other) == "not bound"
+
+
+@pytest.mark.parametrize(
+    ("suffix", "shop", "lines"),
+    [
+        ("go", "package a\n\nfunc Total() {}\n", ["package a\n", "func pay(x int) {", "\tlate := x", "\tTotal()", "}"]),
+        (
+            "java",
+            "package a;\npublic class Shop { protected int late; public static int total() { return 1; } }\n",
+            [
+                "package a;",
+                "class B extends Shop {",
+                "  void pay(int x) {",
+                "    int fresh = x;",
+                "  }",
+                "  int more;",
+                "}",
+            ],
+        ),
+    ],
+)
+def test_what_lines_above_found_holds_below_as_far_as_names_are_the_same(suffix, shop, lines):
+    path = f"b.{suffix}"
+    graph = CodeGraph.build([parse_file(f"shop.{suffix}", shop), parse_file(path, "\n".join(lines))])
+    language = language_of(path)
+    names = ["late", "fresh", "more", "x", "Total", "total", "Shop", "B", "pay", "missing"]
+    for end in range(1, len(lines) + 1):
+        above = "\n".join(lines[:end]) + "\n"
+        file = parse_file(path, above)
+        after_others = CursorFacts(graph, path, above, language, file, {})
+        alone = CursorFacts(pickle.loads(pickle.dumps(graph)), path, above, language, file, {})
+        found = [(name, indent, after_others.role_of(name, indent)) for name in names for indent in (None, "", "    ")]
+        assert found == [(name, indent, alone.role_of(name, indent)) for name, indent, _ in found]
 
 
 def test_a_star_import_brings_names_into_reach():

@@ -308,6 +308,7 @@ def everything(graph: CodeGraph) -> dict[str, object]:
             file,
             graph.call_edges(path),
             [graph.callers(path, definition.qualified_name) for definition in file.definitions],
+            [graph.calling_files(path, definition.qualified_name) for definition in file.definitions],
             set(reachable_symbols(graph, path, file.n_lines)),
         )
         for path, file in graph.files.items()
@@ -317,6 +318,17 @@ def everything(graph: CodeGraph) -> dict[str, object]:
 def changed(graph: CodeGraph, step: dict[str, str | None]) -> CodeGraph:
     files = [parse_file(path, text) for path, text in step.items() if text is not None]
     return graph.with_changes(files, [path for path, text in step.items() if text is None])
+
+
+@settings(max_examples=40, deadline=None)
+@given(states)
+def test_the_calling_files_of_a_definition_are_those_of_its_callers(state):
+    graph = CodeGraph.build(parse_file(path, text) for path, text in state.items())
+    for path, file in graph.files.items():
+        for definition in file.definitions:
+            callers = graph.callers(path, definition.qualified_name)
+            found = graph.calling_files(path, definition.qualified_name)
+            assert found == tuple(dict.fromkeys(caller.path for caller in callers))
 
 
 @settings(max_examples=80, deadline=None)

@@ -9,7 +9,8 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property, lru_cache
 from itertools import islice
-from typing import TypeVar, cast
+from typing import NamedTuple, TypeVar, cast
+from weakref import WeakKeyDictionary
 
 from ...languages import Language, OpenStack
 from ...languages.dotted import dotted_name
@@ -18,9 +19,10 @@ from ...languages.lexer import MAX_CHARACTERS
 from ..callees import Callee, Callees, lines_of_source
 from ..file_graph import MODULE_SCOPE, Definition, FileGraph
 from ..graph import CodeGraph
+from ..invalidation import is_definition
 from ..reachability import scopes_around
 from ..resolver import parse_dotted
-from ..symbol_table import FUNCTION_KINDS, MODULE, STAR_IMPORTS, BoundName, SymbolTable
+from ..symbol_table import FUNCTION_KINDS, MODULE, STAR_IMPORTS, BoundName, SymbolTable, changed_names
 from ..typed_resolver import TypedResolver
 from ..values import OUTSIDE_VALUE, Value
 from .values import Role
@@ -74,6 +76,7 @@ class CursorFacts:
         self.resolver = TypedResolver(self.graph)
         self._symbols = self.graph.symbols(path)
         self._remembered: dict[tuple[str, ...], object] = {}  # only added to, so several threads may read it
+        self._names_at: dict[int, _Names] = {}  # by indentation, -1 where it does not matter
 
     def remembered(self, *key: str, find: Callable[[], T]) -> T:
         """What `find` found for a key when it was called first: the name of a search, and what it depends on here."""
@@ -397,24 +400,55 @@ class CursorFacts:
 
     def role_of(self, name: str, written: str | None) -> Role:
         """What a plain name means at the cursor."""
-        within = self.within(written)
-        return self.remembered("role", name, within, find=lambda: self._role_of(name, within, written))
+        is_indented = written is not None and self.language.blocks == "indentation"
+        indent = indent_of(written) if is_indented and written is not None else -1
+        known = self._names_at.get(indent)
+        if known is None:
+            within = self.within(written)
+            known = self._names_at[indent] = _Names(within, self.parameters(written), self._locals_of(within), {})
+        role = known.roles.get(name)
+        if role is None:
+            role = known.roles[name] = self._role_of(name, known)
+        return role
 
-    def _role_of(self, name: str, within: str, written: str | None) -> Role:
-        language = self.language
-        if name in self.parameters(written):
+    def _role_of(self, name: str, names: _Names) -> Role:
+        language, within = self.language, names.within
+        if name in names.parameters:
             return "parameter"
-        if name in self._locals_of(within):
+        if name in names.locals:
             return "unused local" if name in self._unused_in(within) else "local"
         if name in self.symbols.entries:
             return "in the file"
         if name in language.builtin_names or (language.scope_rules and name in language.scope_rules.predefined_names):
             return "built-in"
-        if self._may_reach_others:
-            value = self.resolver.name(self.path, within, name, self.line)
-            if value is not None and value.kind != OUTSIDE_VALUE:
-                return "reachable"
+        if self._may_reach_others and self._is_reachable(name, within):
+            return "reachable"
         return "not bound" if language.scope_rules is not None else ""
+
+    def _is_reachable(self, name: str, within: str) -> bool:
+        """Whether a name that the file does not declare at its top level means something of the repository."""
+        key, entries, scope = (name, within), self.symbols.entries, within
+        while scope and f"{scope}.{name}" not in entries:
+            scope = scope.rpartition(".")[0]
+        # Without such an entry, and without lambdas, the line does not matter.
+        known = self._reachable_in_file if not scope and not self.symbols.has_lambdas else {}
+        if key not in known:
+            value = self.resolver.name(self.path, within, name, self.line)
+            known[key] = value is not None and value.kind != OUTSIDE_VALUE
+        return known[key]
+
+    @cached_property
+    def _reachable_in_file(self) -> dict[tuple[str, str], bool]:
+        """By name and scope, what the last facts of the file in the same graph found, as far as it still holds."""
+        last = _LAST_REACHABLE.get(self.base)
+        known: dict[tuple[str, str], bool] = {}
+        if last is not None and last.path == self.path and last.symbols.package_key == self.symbols.package_key:
+            names = changed_names(last.symbols, self.symbols)
+            if all(_is_of_local(name, last.symbols, self.symbols) for name in names):
+                changed = {name.rpartition(".")[2] for name in names}
+                known = {key: found for key, found in list(last.found.items()) if key[0] not in changed}
+        _LAST_REACHABLE[self.base] = _Reachable(self.path, self.symbols, known)
+        return known
 
     @cached_property
     def _may_reach_others(self) -> bool:
@@ -422,6 +456,31 @@ class CursorFacts:
         language = self.language
         is_wide = language.has_implicit_object or language.has_globals or language.shares_directory
         return bool(self.symbols.package_key) or is_wide or STAR_IMPORTS in self.symbols.entries
+
+
+class _Names(NamedTuple):
+    """The scope of a line, its parameters and locals, and what names mean there."""
+
+    within: str
+    parameters: tuple[str, ...]
+    locals: Mapping[str, tuple[BoundName, int]]
+    roles: dict[str, Role]  # only added to
+
+
+class _Reachable(NamedTuple):
+    path: str
+    symbols: SymbolTable
+    found: dict[tuple[str, str], bool]  # only added to
+
+
+_LAST_REACHABLE: WeakKeyDictionary[CodeGraph, _Reachable] = WeakKeyDictionary()
+"""By graph, which names can be reached in the file of the last cursor."""
+
+
+def _is_of_local(changed: str, *tables: SymbolTable) -> bool:
+    """Whether a changed qualified name is bound in a scope and defines nothing, so that it tells of no other name."""
+    scope, _, name = changed.rpartition(".")
+    return bool(scope) and name.isidentifier() and not any(is_definition(table, changed) for table in tables)
 
 
 def expression_before(text: str) -> str:

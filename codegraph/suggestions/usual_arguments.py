@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from itertools import islice
 
 from ..callees import Callee, lines_of_source
 from ..parameters import pieces_of
@@ -25,6 +26,8 @@ MAX_NEAR_FILES = 40
 MAX_NEAR_BYTES = 500_000
 """Of files that are searched for calls of a name."""
 MAX_PER_FILE = 3
+MAX_CALLING_FILES = 60
+"""Files with calls of a definition that are read."""
 
 
 def calls_above(facts: CursorFacts, name: str, opening: str, sign: str) -> list[Call]:
@@ -45,27 +48,25 @@ def calls_above(facts: CursorFacts, name: str, opening: str, sign: str) -> list[
 
 
 def other_calls(facts: CursorFacts, callee: Callee, name: str, sign: str) -> list[Call]:
-    """The arguments of a few calls of a definition in other files."""
-    callers = facts.base.callers(callee.path, callee.definition.qualified_name)
+    """The arguments of a few calls of a definition in other files, those of the own folder first."""
     found: list[Call] = []
     folder = facts.path.rpartition("/")[0]
-    others = [each for each in callers if each.path != facts.path and each.path in facts.texts]
-    others.sort(key=lambda each: each.path.rpartition("/")[0] != folder)
-    per_file: dict[str, int] = {}
+    graph, target = facts.base, (callee.path, callee.definition.qualified_name)
+    paths = [path for path in graph.calling_files(*target) if path != facts.path and path in facts.texts]
+    paths.sort(key=lambda path: path.rpartition("/")[0] != folder)
     pattern = re.compile(rf"(?<![\w$]){re.escape(name)}\(")
-    for caller in others:
-        per_file[caller.path] = per_file.get(caller.path, 0) + 1
-        if per_file[caller.path] > 3:
-            continue
-        line = facts.base.files[caller.path].calls[caller.call].line
-        lines = lines_of_source(facts.texts[caller.path])[line : line + 8]
-        text = b"\n".join(lines).decode("utf-8", "replace")
-        start = pattern.search(text)
-        call = _arguments_at(text, start.end(), sign) if start is not None else None
-        if call is not None:
-            found.append(call)
-            if len(found) == MAX_OTHER_CALLS:
-                break
+    for path in paths[:MAX_CALLING_FILES]:
+        edges = (edge for edge in graph.call_edges(path) if (edge.path, edge.qualified_name) == target)
+        for edge in islice(edges, MAX_PER_FILE):
+            line = graph.files[path].calls[edge.call].line
+            lines = lines_of_source(facts.texts[path])[line : line + 8]
+            text = b"\n".join(lines).decode("utf-8", "replace")
+            start = pattern.search(text)
+            call = _arguments_at(text, start.end(), sign) if start is not None else None
+            if call is not None:
+                found.append(call)
+                if len(found) == MAX_OTHER_CALLS:
+                    return found
     return found
 
 

@@ -113,6 +113,14 @@ N_LIKELY_WORDS = 12  # of the token model
 _N_RENAMED = 8  # matches in which parts of names are compared
 _LEAST_SPACING = 0.1  # share of matches from which on names are offered with a space before them, or without
 _ROLE_COLUMN = {role: _COLUMN[f"name: {role}"] for role in get_args(NameRole) if role}
+_POSITION_COLUMNS = [
+    _COLUMN[name]
+    for name in (
+        *("at the start of a line", "at a line break", "after an opening bracket", "open round brackets"),
+        *("open other brackets", "in a string", "longest exact match", "longest kind match"),
+        *("most equal tokens in a kind match", "number of exact matches", "characters of the word"),
+    )
+]
 _OPENERS = ("(", "[", "{", ":")
 _RECEIVER_SIGNS = (".", "->", "::")
 _MEMBER = SOURCE_NUMBERS["member"]
@@ -766,23 +774,25 @@ def _describe_others(
 def _describe_position(rows: Floats, search: SearchContext, partial: PartialLine) -> None:
     n_equal = sum(len(found.positions) for found in partial.exact_matches)
     last = search.vocabulary.text(max(int(partial.context[-1]), BOUNDARY))
-    rows[:, _COLUMN["at the start of a line"]] = float(begins_line(search, partial))
-    rows[:, _COLUMN["at a line break"]] = float(partial.unfinished[:1] == "\n")
-    rows[:, _COLUMN["after an opening bracket"]] = float(last.endswith(_OPENERS))
     opened = search.open_in(partial)
     n_round = opened.brackets.count("(")
-    rows[:, _COLUMN["open round brackets"]] = min(n_round, 4) / 2.0
-    rows[:, _COLUMN["open other brackets"]] = min(len(opened.brackets) - n_round, 4) / 2.0
-    rows[:, _COLUMN["in a string"]] = float(bool(opened.quote))
+    most = max((float(found.n_same.max()) for found in partial.kind_matches), default=0.0)
+    rows[:, _POSITION_COLUMNS] = (
+        float(begins_line(search, partial)),
+        float(partial.unfinished[:1] == "\n"),
+        float(last.endswith(_OPENERS)),
+        min(n_round, 4) / 2.0,
+        min(len(opened.brackets) - n_round, 4) / 2.0,
+        float(bool(opened.quote)),
+        min(longest_match(partial.exact_matches), MAX_ORDER) / 16.0,
+        longest_match(partial.kind_matches) / 16.0,
+        min(most, MAX_ORDER) / 16.0,
+        math.log1p(n_equal) / 5.0,
+        min(len(partial.unfinished.strip()), 8) / 4.0,
+    )
     scope_kind = search.source.scope_kind(_line_so_far(search, partial)) if search.source is not None else ""
     if scope_kind:
         rows[:, _COLUMN[f"in a {scope_kind}"]] = 1.0
-    rows[:, _COLUMN["longest exact match"]] = min(longest_match(partial.exact_matches), MAX_ORDER) / 16.0
-    rows[:, _COLUMN["longest kind match"]] = longest_match(partial.kind_matches) / 16.0
-    most = max((float(found.n_same.max()) for found in partial.kind_matches), default=0.0)
-    rows[:, _COLUMN["most equal tokens in a kind match"]] = min(most, MAX_ORDER) / 16.0
-    rows[:, _COLUMN["number of exact matches"]] = math.log1p(n_equal) / 5.0
-    rows[:, _COLUMN["characters of the word"]] = min(len(partial.unfinished.strip()), 8) / 4.0
     for source in {each.source for each in partial.suggestions}:
         is_argument, is_member = SUGGESTION_SOURCES[source].startswith("argument"), source == _MEMBER
         rows[:, _COLUMN[SUGGESTING[0 if is_argument else 1 if is_member else 2]]] = 1.0

@@ -34,6 +34,7 @@ N_WINDOW = 12  # last tokens, each with weights of its own
 N_LINES, N_STARTS = 4, 2  # the first tokens of this line and of those above
 N_CONTEXT = 160  # tokens above, which are enough for the last lines
 N_PARTS = 4  # parts of a name that count
+_NO_PARTS = (0,) * N_PARTS
 N_PART_ROWS = 8192  # parts are hashed to rows from 1 on
 LANGUAGES = (
     *("", "python", "typescript", "tsx", "javascript", "go", "java", "kotlin", "scala", "csharp", "rust", "c", "cpp"),
@@ -136,32 +137,32 @@ class TokenModel:
             try:
                 at_rows = [rows[key] for key in keys]
             except KeyError:
-                at_rows = [rows[key] if key in rows else self._remember(key) for key in keys]
+                self._remember([key for key in dict.fromkeys(keys) if key not in rows])
+                at_rows = [rows[key] for key in keys]
                 if len(rows) > _KEPT_TOKENS:
                     embeddings, bias = self._embeddings, self._bias
                     self._forget()
                     return embeddings[at_rows], bias[at_rows]
             return self._embeddings[at_rows], self._bias[at_rows]
 
-    def _remember(self, key: str) -> int:
-        weights = self.weights
-        if key in _BREAK_IDENTITIES:
-            identity = _BREAK_IDENTITIES[key]
-            vector = weights.identity[identity]
-        else:
-            identity, parts, is_spaced = self.encoder.encoded(key)
-            vector = weights.identity[identity].copy()
-            if parts:
-                vector += weights.part[list(parts)].sum(axis=0) / np.float32(len(parts) ** 0.5)
-            if is_spaced:
-                vector += weights.spaced
-        row = len(self._rows)
-        if row == len(self._embeddings):
+    def _remember(self, keys: Sequence[str]) -> None:
+        weights, encoded = self.weights, self.encoder.encoded
+        found = [
+            Encoded(_BREAK_IDENTITIES[key], (), False) if key in _BREAK_IDENTITIES else encoded(key) for key in keys
+        ]
+        identities = [each.identity for each in found]
+        parts = np.array([(*each.parts, *_NO_PARTS[len(each.parts) :]) for each in found])
+        n_parts = np.array([len(each.parts) or 1 for each in found])
+        vectors = weights.identity[identities]
+        of_parts = (weights.part[parts] * (parts > 0)[:, :, None]).sum(axis=1)
+        vectors += of_parts / (n_parts**0.5).astype(np.float32)[:, None]
+        vectors[np.array([each.is_spaced for each in found])] += weights.spaced
+        first, end = len(self._rows), len(self._rows) + len(keys)
+        while end > len(self._embeddings):
             self._embeddings = np.concatenate([self._embeddings, np.zeros_like(self._embeddings)])
             self._bias = np.concatenate([self._bias, np.zeros_like(self._bias)])
-        self._embeddings[row], self._bias[row] = vector, weights.bias[identity]
-        self._rows[key] = row
-        return row
+        self._embeddings[first:end], self._bias[first:end] = vectors, weights.bias[identities]
+        self._rows.update(zip(keys, range(first, end), strict=True))
 
     def context(self, tokens: Sequence[str], language: str) -> TokenContext:
         """The context after these tokens, in a language by its name; the last N_CONTEXT of them count."""
@@ -204,7 +205,7 @@ class TokenModel:
             return []
         expected = context.expected
         logits = self._word_embeddings[first:last] @ expected + self._word_bias[first:last]
-        best = np.argpartition(-logits, count)[:count] if len(logits) > count else np.arange(len(logits))
+        best = _largest(logits, count)
         if not begin:
             is_spaced = bool(self.weights.spaced @ expected > 0.0)
         words = [self._sorted_words[first + at] for at in best[np.argsort(-logits[best])].tolist()]
@@ -224,6 +225,16 @@ class TokenModel:
         hidden = hidden + np.maximum(hidden @ weights.second + weights.second_bias, 0.0)
         expected: Array = hidden @ weights.output + weights.output_bias
         return expected
+
+
+def _largest(values: Array, count: int) -> NDArray[np.int64]:
+    """The indices of the largest values, in no order."""
+    if len(values) <= count:
+        return np.arange(len(values))
+    least = np.partition(values, len(values) - count)[len(values) - count]
+    found = np.flatnonzero(values >= least)
+    # With ties at the end, some of them.
+    return found if len(found) == count else np.argpartition(-values, count)[:count]
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -184,6 +184,7 @@ class CompletionCache:
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._entries: OrderedDict[tuple[CursorContext, bool], CachedCompletion] = OrderedDict()
+        self._of_file: dict[tuple[str, str], OrderedDict[tuple[CursorContext, bool], CachedCompletion]] = {}
         self._n_characters = 0
         self._changes: dict[str, IndexChanges] = {}  # by folder
 
@@ -202,6 +203,7 @@ class CompletionCache:
         with self._lock:
             self._drop(entry.key)
             self._entries[entry.key] = entry
+            self._of_file.setdefault(entry.context.file, OrderedDict())[entry.key] = entry
             self._n_characters += entry.n_characters
             while len(self._entries) > MAX_ENTRIES or self._n_characters > MAX_CHARACTERS:
                 self._drop(next(iter(self._entries)))
@@ -213,11 +215,11 @@ class CompletionCache:
 
         `now` is the validity of a completion generated now. `single_line` None accepts any length.
         """
-        file, offset = cursor.file, cursor.offset
+        offset = cursor.offset
         with self._lock:
-            for entry in reversed(self._entries.values()):
-                context = entry.context
-                if context.offset > offset or context.file != file or (rest := entry.remainder_at(cursor)) is None:
+            entries = self._of_file.get(cursor.file, OrderedDict())
+            for entry in reversed(entries.values()):
+                if entry.context.offset > offset or (rest := entry.remainder_at(cursor)) is None:
                     continue
                 validity = entry.validity
                 if (
@@ -227,12 +229,14 @@ class CompletionCache:
                     and self._is_valid(validity, cursor)
                 ):
                     self._entries.move_to_end(entry.key)
+                    entries.move_to_end(entry.key)
                     return entry, rest
         return None
 
     def clear(self) -> None:
         with self._lock:
             self._entries.clear()
+            self._of_file.clear()
             self._n_characters = 0
 
     def _is_valid(self, validity: Validity, cursor: Cursor) -> bool:
@@ -251,6 +255,10 @@ class CompletionCache:
         entry = self._entries.pop(key, None)
         if entry is not None:
             self._n_characters -= entry.n_characters
+            entries = self._of_file[entry.context.file]
+            del entries[key]
+            if not entries:
+                del self._of_file[entry.context.file]
 
 
 _MAX_CLOSERS = 8

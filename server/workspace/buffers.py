@@ -19,6 +19,7 @@ from functools import partial
 from pathlib import Path
 
 from ...codegraph import CpuTimeLimit, SyntaxTree, TimeLimitExceeded
+from ...codegraph.syntax import prepare_tree
 from ...errors import InvalidArgument
 from ...languages import Language, language_of
 from ...llm.disk import read_regular
@@ -260,7 +261,10 @@ class OpenBuffers:
             return
         folder.mark_open(key)
         language = language_of(key, buffer.language_id)
-        if not folder.has_indexed(key, text, language.name) and buffer.too_slow_until_s <= time.monotonic():
+        if folder.has_indexed(key, text, language.name):
+            if self.config.completion.check_names and language.scope_rules is not None and language.embedded is None:
+                prepare_tree(key, text, language)
+        elif buffer.too_slow_until_s <= time.monotonic():
             self._overlay(path, folder, key, buffer, language)
         self.folders.follow_imports(folder)
 
