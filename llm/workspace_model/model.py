@@ -367,16 +367,17 @@ class WorkspaceModel(CodeModel):
         """Best-first search for the most likely line that joins the rest of the line, above `least`.
 
         None without candidates and when cancelled. After MAX_STEPS only the best node is followed. `with_beginning`:
-        where no line is more likely than `least`, the beginning of the best one up to there.
+        where no line is more likely than `least`, the longest beginning that is.
         """
         order = count()
+        longest: _SearchNode | None = None  # the most likely token after the longest beginning
         # By negative log probability. The matches of a node are searched only when it is expanded.
         waiting = [_SearchNode(0.0, next(order), start, None, ())]
         n_steps = 0
         while waiting and not search.cancel.cancelled:
             best = heappop(waiting)
             if math.exp(-best.cost) <= least:  # the others are no more likely
-                return self._beginning(search, best) if with_beginning else None
+                return self._beginning(search, longest or best) if with_beginning else None
             kinds = self._vocabulary.kinds
             if best.token is not None and best.ends_line:
                 following = best.partial.extended_by(best.token, kinds)
@@ -396,8 +397,10 @@ class WorkspaceModel(CodeModel):
                     search, following, BRANCHING_FACTOR if n_steps < MAX_STEPS else 1
                 ):
                     cost = best.cost - math.log(max(share, MIN_LINE_PROBABILITY))
-                    shares = (*best.shares, share)
-                    heappush(waiting, _SearchNode(cost, next(order), following, token, shares, ends_line))
+                    node = _SearchNode(cost, next(order), following, token, (*best.shares, share), ends_line)
+                    heappush(waiting, node)
+                    if longest is None or len(following.line) > len(longest.partial.line):
+                        longest = node
                 continue
             if line is not None:
                 return line
@@ -411,11 +414,12 @@ class WorkspaceModel(CodeModel):
             node = with_matches(search, following)
             following = agreed = None
             most = N_FIRST_TOKENS if is_first else BRANCHING_FACTOR
+            written = split_tokens(rest)[0]
             for token, probability, ends_line in self._next_tokens(search, node, most, 0.0):
                 text = search.text(token)
                 if ends_line or search.cancel.cancelled:
                     continue
-                if rest.startswith(text):
+                if text == written:
                     following, agreed = node.extended_by(token, self._vocabulary.kinds), (text, probability)
                 elif share * probability > MIN_ALTERNATIVE_PROBABILITY:
                     yield _Branch(node.extended_by(token, self._vocabulary.kinds), share * probability, is_first)
