@@ -242,7 +242,7 @@ def test_a_fit_lowers_the_loss_on_another_tree_and_reuses_samples(tmp_path: Path
     pytest.importorskip("torch")
     fitted, held_out = write_tree(tmp_path / "fitted", 8), write_tree(tmp_path / "other", 6)
     weights = tmp_path / "scorer.json"
-    common = ["--lines", "12", "--jobs", "1", "--hidden", "4", "--epochs", "8", "--work", str(tmp_path / "work")]
+    common = ["--lines", "12", "--jobs", "1", "--hidden", "4", "--epochs", "16", "--work", str(tmp_path / "work")]
     trees = ["--fit", str(fitted), "--held-out", str(held_out)]
     assert main([*trees, *common, "--output", str(weights)]) == 0
     said = capsys.readouterr()

@@ -77,9 +77,8 @@ def test_no_alternative_begins_or_continues_another():
 
 
 def test_the_word_at_the_cursor_is_kept():
-    texts = alternatives(ABOVE + "    own", "er.charge(total)")
-    assert texts and all(("own" + text).startswith("owner") for text in texts[:1])
-    assert "er.refund(total)" in texts
+    texts = alternatives(ABOVE + "    own", "er.charge(total)", n=6)
+    assert sum(("own" + text).startswith("owner.") for text in texts) >= 2
 
 
 def test_alternatives_join_the_code_after_the_cursor():

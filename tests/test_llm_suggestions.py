@@ -261,7 +261,7 @@ def test_further_lines_ask_with_the_lines_above(trust):
 
 
 def test_names_in_scope_are_candidates(trust):
-    trust(**{"name:_unused_local": 9.0})
+    trust(**{"name:_unused_local": 9.0}, ends_the_line=4.0)
     source = Source({}, {"wombat": "unused local"}, ("wombat",))
     assert text(request("def f(shop):\n    thing = ", source)).startswith("wombat")
 

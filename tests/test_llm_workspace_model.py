@@ -125,8 +125,8 @@ def test_a_piece_is_a_token_with_its_probability_and_the_first_has_the_support()
 
 
 def test_a_line_ends_where_it_gets_unlikely():
-    texts = files(**{f"f{i}": f"result = compute(first, option_{i})\n" for i in range(6)})
-    text = "result = <CURSOR>"
+    texts = files(**{f"f{i}": f"first = load()\nresult = compute(first, option_{i})\n" for i in range(6)})
+    text = "first = load()\nresult = <CURSOR>"
     whole = line(build(texts), text)
     part = line(build(texts, threshold=0.2), text)
     assert whole.startswith("compute(first, option_")
@@ -135,9 +135,19 @@ def test_a_line_ends_where_it_gets_unlikely():
 
 
 def test_near_files_come_before_far_ones():
-    texts = files(a__near="value = load(near)\n", b__far="value = load(far)\n")
+    texts = files(a__near="other = 1\nvalue = load(near)\n", b__far="other = 1\nvalue = load(far)\n")
     for path, expected in (("a/x.py", "near)"), ("b/x.py", "far)")):
-        assert line(build(texts), "value = load(<CURSOR>", path) == expected
+        assert line(build(texts), "other = 1\nvalue = load(<CURSOR>", path) == expected
+
+
+def test_the_longest_beginning_counts_that_is_likely_enough():
+    """Another first token is more likely than the line's fifth one."""
+    texts = files(**{f"f{i}": f"first = load()\nresult = compute(first, option_{i})\n" for i in range(6)})
+    texts |= files(**{f"g{i}": "first = load()\nresult = other(1)\n" for i in range(3)})
+    text = "first = load()\nresult = <CURSOR>"
+    first, *others = complete(build(texts, threshold=0.05), text)
+    assert (first.text, len(others) >= 3) == ("compute", True)
+    assert math.prod(piece.probability or 0 for piece in [first, *others]) > 0.05
 
 
 def test_a_longer_context_beats_a_more_frequent_one():
@@ -156,7 +166,7 @@ def test_lines_below_the_threshold_are_dropped():
     assert complete(build(texts, threshold=0.0), "go = <CURSOR>")
     (below,) = complete(build(texts, threshold=0.9), "go = <CURSOR>")
     assert below.text == "" and 0.0 < below.probability < 0.9
-    assert complete(build({}, threshold=0.9), "# a") == []  # there is nothing to drop
+    assert all(piece.text == "" for piece in complete(build({}, threshold=0.9), "# a"))  # only common words
 
 
 def test_more_matches_make_a_line_more_likely():
