@@ -25,7 +25,7 @@ N_HIDDEN = 12
 N_EPOCHS = 12
 BATCH = 512
 LEARNING_RATE = 3e-3
-SHRINKAGE = 0.5
+SHRINKAGE = 1.0
 SEEDS = range(3)
 """Fits with several seeds are joined to one model, whose hidden units are those of all."""
 
