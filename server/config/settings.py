@@ -123,7 +123,7 @@ class CompletionOptions:
         True, "Offer automatic completions in strings and docstrings. An invoked completion is always offered."
     )
     min_confidence: float = _setting(
-        0.75,
+        0.8,
         "Automatic completions from the index below this confidence are hidden. The confidence is the share of such "
         "texts that are right, measured on real edits.",
         low=0,
