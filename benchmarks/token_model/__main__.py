@@ -30,6 +30,12 @@ N_WORDS = 4_086
 MOST_TOKENS = 430_000
 
 
+NOTES = """\
+"Shipped" learned from the trees "token model" of `benchmarks/fit_trees.py`, in one pass over 18 million tokens.
+The held-out trees are those of the candidate scorer. The loss is that of the next token among all tokens of a batch
+of eight files, so it compares networks only; what the token model adds to completions is in [scorer.md](scorer.md)."""
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
     parser = command_parser("weft bench token-model", __doc__, "work", "machine", "write-results")
     parser.add_argument("--pinned", action="store_true", help="the pinned trees instead of named ones")
@@ -79,7 +85,9 @@ def _measure(options: argparse.Namespace) -> Report:
         say(f"written to {options.output}")
     results |= {name: [tree.name for tree in getattr(options, name)] for name in ("fit", "held_out")}
     text = markdown(["weights", "NLL a token", "% right"], rows)
-    return Report("token-model", text, results, "Token model, on held-out trees")
+    fitted = "--fit TREE... " if options.fit else ""
+    command = "weft bench token-model " + ("--pinned" if options.pinned else f"{fitted}--held-out TREE...")
+    return Report("token-model", text, results, "Token model, on held-out trees", notes=NOTES, command=command)
 
 
 if __name__ == "__main__":
