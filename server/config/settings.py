@@ -373,7 +373,9 @@ _MODEL = {
         "`transformers`: device. `auto`: the fastest one available.", choices=("auto", "cpu", "cuda", "mps")
     ),
     "quantise": Description(
-        "`transformers`: quantisation of the weights. `auto`: as stored.", choices=("auto", "none", "int8")
+        "`transformers`: quantisation of the weights. `auto`: as stored. With `int8`, speculative decoding may change a "
+        "text: products of several tokens share a scale.",
+        choices=("auto", "none", "int8"),
     ),
     "threads": Description(
         "Threads of a model in this process. 0: the fastest number in a short measurement.", low=0, high=1024
