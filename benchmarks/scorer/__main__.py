@@ -116,7 +116,17 @@ def _measure(options: argparse.Namespace) -> Report:
         "seconds": {"sampling": round(sampled - started, 1), "fitting": round(fitted - sampled, 1)},
     }
     where = "held-out trees" if to_check else "the trees that it is fitted on"
-    return Report("scorer", text, results, f"Candidate scorer, on {where}")
+    return Report("scorer", text, results, f"Candidate scorer, on {where}", command=_repeated(options))
+
+
+def _repeated(options: argparse.Namespace) -> str:
+    """The command without the folders of one machine."""
+    trees = "--pinned" if options.pinned else f"{'--fit TREE... ' if options.fit else ''}--held-out TREE..."
+    without = f" --without {' '.join(options.without)}" if options.without else ""
+    return (
+        f"weft bench scorer {trees} --lines {options.lines} --hidden {options.hidden} --epochs {options.epochs}"
+        f" --rate {options.rate:g}{' --start FILE' if options.start else ''}{without}"
+    )
 
 
 def _parts(samples: Sequence[TreeSample], scorer: CandidateScorer) -> list[Part]:
