@@ -373,8 +373,8 @@ _MODEL = {
         "`transformers`: device. `auto`: the fastest one available.", choices=("auto", "cpu", "cuda", "mps")
     ),
     "quantise": Description(
-        "`transformers`: quantisation of the weights. `auto`: as stored. With `int8`, speculative decoding may change a "
-        "text: products of several tokens share a scale.",
+        "`transformers`: quantisation of the weights. `auto`: as stored. With `int8`, speculative decoding may change "
+        "a text: products of several tokens share a scale.",
         choices=("auto", "none", "int8"),
     ),
     "threads": Description(
