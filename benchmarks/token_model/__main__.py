@@ -51,9 +51,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _measure(options: argparse.Namespace) -> Report:
-    from .corpus import encode_files, known_words, read_files
-    from .fit import Network, figures, fit
-
     if options.pinned:
         options.fit = pinned_trees(TOKEN_MODEL, options.work)
         options.held_out = pinned_trees(SCORER_HELD_OUT, options.work)
@@ -62,6 +59,9 @@ def _measure(options: argparse.Namespace) -> Report:
     for tree in [*options.fit, *options.held_out]:
         if not tree.is_dir():
             raise UserError(f"{tree} is no folder. Name folders of code.")
+    from .corpus import encode_files, known_words, read_files
+    from .fit import Network, figures, fit
+
     held_out = [each for tree in options.held_out for each in read_files(tree, MOST_TOKENS // 5)]
     rows, results = [], dict[str, object]()
     shipped = fitted_token_model()

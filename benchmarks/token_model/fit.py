@@ -33,7 +33,7 @@ N_SEQUENCES = 8  # of a batch
 _SAY_EVERY = 500  # batches
 
 
-class Network(nn.Module):
+class Network(nn.Module):  # type: ignore[misc, unused-ignore]  # torch is an extra
     """The parameters of `Weights`, and the logits of candidates along sequences."""
 
     def __init__(self, n_words: int, d: int = 64, h: int = 192) -> None:
