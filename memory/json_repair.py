@@ -12,6 +12,8 @@ from typing import Any
 _THOUGHTS = re.compile(r"<think>.*?(?:</think>|\Z)", re.DOTALL)
 _FENCE = re.compile(r"```[a-zA-Z]*[ \t]*\n?(.*?)(?:```|\Z)", re.DOTALL)
 
+_WIDEST_FENCE = re.compile(r"```[a-zA-Z]*[ \t]*\n?(.*)```", re.DOTALL)  # for strings that hold a fence
+
 _MAX_CHARACTERS = 1 << 20  # longer texts are rejected, because repair would take too long
 _MAX_VALUES = 20  # how many opening brackets in prose are tried
 
@@ -25,7 +27,8 @@ def read_json(text: str) -> Any:
     if len(text) > _MAX_CHARACTERS:
         raise ValueError(f"{len(text)} characters are too long")
     text = _THOUGHTS.sub("", text)
-    for fence in _FENCE.finditer(text):
+    fences = [*_FENCE.finditer(text)]
+    for fence in (*fences[:1], *_WIDEST_FENCE.finditer(text), *fences[1:]):
         try:
             return _parsed(fence.group(1))
         except ValueError:

@@ -74,6 +74,10 @@ def test_json_comes_back_as_it_was(value):
     assert read_json(json.dumps(value, ensure_ascii=False, indent=2)) == value
 
 
+def test_a_string_in_a_fence_may_hold_a_fence():
+    assert read_json('Here:\n```json\n{"```": null}\n```\nDone.') == {"```": None}
+
+
 @given(structures)
 def test_json_in_a_fence_with_words_around_it_comes_back_too(value):
     assert read_json(f"Here:\n```json\n{json.dumps(value)}\n```\nDone.") == value
