@@ -10,13 +10,13 @@ with `suffix` the model and the repair also see the code after the target.
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import islice
 
-from ...llm import CodeModel, WorkspaceModel
-from ...retrieval import RetrievalOptions
+from ...llm import CodeModel, CompletionRequest, WorkspaceModel
+from ...retrieval import RankedFragment, RetrievalOptions
 from ...server.completion import Cursor
 from ...server.completion.confidence import least_probability
 from ...server.completion.iterate import LINES_4K, Loop, Round, best_of, oracle, rounds
@@ -145,16 +145,7 @@ def _scored(task: Task, text: str) -> str:
 def _best_candidate(loop: Loop, task: Task, first: Written) -> float:
     """The exact match of the best of the first text and its alternatives."""
     assert isinstance(loop.model, WorkspaceModel)
-    request = request_for(
-        loop.snapshot,
-        loop.cursor,
-        loop.config,
-        (),
-        loop.model,
-        single_line=True,
-        max_new_tokens=loop.max_new_tokens,
-        cancel=loop.cancel,
-    )
+    request = request_of(loop)
     others = islice(loop.model.alternatives(request, first.text, loop.cancel), N_CANDIDATES - 1)
     written = [first, *(Written(((each.text, each.probability),), "", first.backend, first.family) for each in others)]
     texts = [postprocess(each, loop.cursor, single_line=True).text for each in written]
@@ -212,20 +203,25 @@ def _run_mode(loop: Loop, setting: Setting, task: Task, source: SourceFile) -> R
 def as_server(loop: Loop) -> Round:
     """One round as the server has it. Raises ModelError."""
     found = retrieve_at(loop.snapshot, loop.cursor, loop.retrieval)
-    request = request_for(
+    request = request_of(loop, found.fragments)
+    assert loop.stopping is not None
+    # Models keep the order of blocks of the last prompt for a file; here no task may depend on another.
+    written = write(loop.model, replace(request, in_score_order=True), loop.stopping(), loop.cancel)
+    return Round(None, found.fragments, written)
+
+
+def request_of(loop: Loop, fragments: Sequence[RankedFragment] = ()) -> CompletionRequest:
+    """The request at the loop's cursor, as the server makes it."""
+    return request_for(
         loop.snapshot,
         loop.cursor,
         loop.config,
-        found.fragments,
+        fragments,
         loop.model,
         single_line=loop.single_line,
         max_new_tokens=loop.max_new_tokens,
         cancel=loop.cancel,
     )
-    assert loop.stopping is not None
-    # Models keep the order of blocks of the last prompt for a file; here no task may depend on another.
-    written = write(loop.model, replace(request, in_score_order=True), loop.stopping(), loop.cancel)
-    return Round(None, found.fragments, written)
 
 
 def _stopped(loop: Loop, done: Round) -> Round:

@@ -13,7 +13,6 @@ from typing import Any
 from ...llm import Cancel, CodeModel, CompletionRequest
 from ...retrieval import RetrievalOptions
 from ...server.completion.iterate import Loop
-from ...server.completion.model_request import request_for
 from ...server.completion.postprocess import postprocess
 from ...server.completion.writing import write
 from ..bootstrap import bootstrap_interval, grouped, mean
@@ -24,7 +23,7 @@ from ..repoeval.metrics import score_completion
 from ..repoeval.tasks import Task
 from ..rows import RowCache
 from ..tables import bracketed, markdown, number
-from .answering import Repository, cursor_of, loop_at
+from .answering import Repository, cursor_of, loop_at, request_of
 from .graph_line_forms import FORMS, in_form
 from .graph_line_prefill import prefilled_per_key
 from .graph_line_tasks import CALL, graph_line_tasks, known_at
@@ -112,10 +111,10 @@ def _prefilled(repository: Repository, task: Task, form: str, model: CodeModel) 
     if prompt_tokens is None:
         return []
 
-    def request_of(at: Task) -> CompletionRequest:
-        return in_form(_request(_loop(repository, at, model)), known_at(repository, at), FORMS[form], model)
+    def request_at(at: Task) -> CompletionRequest:
+        return in_form(request_of(_loop(repository, at, model)), known_at(repository, at), FORMS[form], model)
 
-    return [prefilled_per_key(repository, task, request_of, prompt_tokens)]
+    return [prefilled_per_key(repository, task, request_at, prompt_tokens)]
 
 
 def _opened(spec: ModelSpec) -> CodeModel:
@@ -131,7 +130,7 @@ def answer_in_forms(repository: Repository, task: Task, forms: Sequence[str], mo
     found: dict[str, FormRow] = {}
     rows = []
     for form in forms:
-        request = in_form(_request(loop), known, FORMS[form], model)
+        request = in_form(request_of(loop), known, FORMS[form], model)
         if request.prefix not in found:
             found[request.prefix] = _answer(loop, request, task, form)
         rows.append(replace(found[request.prefix], form=form))
@@ -142,19 +141,6 @@ def _loop(repository: Repository, task: Task, model: CodeModel) -> Loop:
     cursor = cursor_of(task, repository.sources[task.path], suffix=False)
     options = RetrievalOptions(strategy="none")
     return loop_at(repository.snapshot, cursor, model, options, single_line=True, max_new_tokens=MAX_NEW_TOKENS)
-
-
-def _request(loop: Loop) -> CompletionRequest:
-    return request_for(
-        loop.snapshot,
-        loop.cursor,
-        loop.config,
-        (),
-        loop.model,
-        single_line=True,
-        max_new_tokens=loop.max_new_tokens,
-        cancel=loop.cancel,
-    )
 
 
 def _answer(loop: Loop, request: CompletionRequest, task: Task, form: str) -> FormRow:

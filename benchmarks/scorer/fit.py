@@ -172,15 +172,11 @@ def thinned(sample: TreeSample, scorer: CandidateScorer) -> TreeSample:
     )
 
 
-def _scores_of(rows: NDArray[np.float16], scorer: CandidateScorer) -> NDArray[np.float32]:
-    linear, hidden, bias, output = (
-        each.astype(np.float32) for each in (scorer.linear, scorer.hidden, scorer.bias, scorer.output)
-    )
-    found = [np.zeros(0, np.float32)]
-    for start in range(0, len(rows), BLOCK_ROWS):
-        block = rows[start : start + BLOCK_ROWS].astype(np.float32)
-        found.append(block @ linear + np.tanh(block @ hidden + bias) @ output)
-    return np.concatenate(found)
+def _scores_of(rows: NDArray[np.float16], scorer: CandidateScorer) -> NDArray[np.float64]:
+    """The scores of many rows, a block at a time."""
+    starts = range(0, len(rows), BLOCK_ROWS)
+    found = [scorer.scores(rows[start : start + BLOCK_ROWS].astype(np.float32)) for start in starts]
+    return np.concatenate([np.zeros(0), *found])
 
 
 def score_lines(sample: TreeSample, scorer: CandidateScorer) -> LineScores:

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from ...languages.indentation import indent_of
 from .match_finder import Matches, Numbers, OpenFile, line_hashes
 from .ngram_index import MAX_ORDER, Vocabulary
-from .tokens import LINE_BREAK, N_KINDS, kind_of
+from .tokens import LINE_BREAK, N_KINDS, kind_of, name_parts
 from .word_index import NEVER
 
 N_RECENT = 40  # most recent names that are candidates
@@ -29,7 +29,6 @@ _N_OCCURRENCES = 5
 _LIST_STEP = 20  # tokens between two names of a list
 _DEFINITION = re.compile(r"\s*(?:async |export |public |private |static )*(?:def|function|func|fn|fun)\b")
 _WORD = re.compile(r"[^\W\d]\w*")
-_PARTS = re.compile(r"[A-Z]+(?=[A-Z][a-z])|[A-Z]?[a-z]+|[A-Z]+|\d+")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -124,7 +123,7 @@ def is_name(kinds: NDArray[np.int32]) -> NDArray[np.bool_]:
 @lru_cache(maxsize=65_536)
 def parts_of(word: str) -> frozenset[str]:
     """The words of a name, in lower case."""
-    return frozenset(part.lower() for part in _PARTS.findall(word))
+    return frozenset(name_parts(word))
 
 
 @lru_cache(maxsize=4_096)

@@ -32,10 +32,15 @@ class CandidateScorer:
 
     def probabilities(self, rows: NDArray[np.float64]) -> Floats:
         """The probability of each row; they sum to 1. The last row represents all other tokens."""
-        scores = rows @ self.linear + np.tanh(rows @ self.hidden + self.bias) @ self.output
+        scores = self.scores(rows)
         shares: Floats = np.exp(scores - scores.max())
         shares /= shares.sum()
         return shares
+
+    def scores(self, rows: NDArray[np.floating]) -> Floats:
+        """The score of each row, the logarithm of its probability up to a constant of the step."""
+        found: Floats = rows @ self.linear + np.tanh(rows @ self.hidden + self.bias) @ self.output
+        return found
 
     @classmethod
     def from_weights(cls, weights: Mapping[str, Sequence[float]]) -> CandidateScorer:

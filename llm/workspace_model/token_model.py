@@ -11,7 +11,6 @@ with a scale for each row: 1.1 MB.
 
 from __future__ import annotations
 
-import re
 import threading
 from bisect import bisect_left
 from collections.abc import Mapping, Sequence
@@ -24,7 +23,7 @@ from zlib import crc32
 import numpy as np
 from numpy.typing import NDArray
 
-from .tokens import kind_of
+from .tokens import kind_of, name_parts
 
 Array = NDArray[np.float32]
 
@@ -47,7 +46,6 @@ _OTHERS = {2: 5, 4: 6, 6: 7, 8: 8}  # by kind without a space: numbers, CONSTANT
 _OTHER_SIGN = 9
 FIRST_WORD = 10
 
-_PARTS = re.compile(r"[A-Z]+(?=[A-Z][a-z])|[A-Z]?[a-z]+|[A-Z]+|\d+")
 _KEPT_TOKENS = 16_384  # whose embedding is remembered
 
 
@@ -78,8 +76,7 @@ class TokenEncoder:
 
 def part_rows(word: str) -> tuple[int, ...]:
     """The rows of the first parts of a name."""
-    parts = [part.lower() for part in _PARTS.findall(word)[:N_PARTS]]
-    return tuple(1 + crc32(part.encode()) % N_PART_ROWS for part in parts)
+    return tuple(1 + crc32(part.encode()) % N_PART_ROWS for part in name_parts(word)[:N_PARTS])
 
 
 def line_break_identity(indent: int, new_indent: int) -> int:
@@ -165,7 +162,7 @@ class TokenModel:
         self._rows.update(zip(keys, range(first, end), strict=True))
 
     def context(self, tokens: Sequence[str], language: str) -> TokenContext:
-        """The context after these tokens, in a language by its name; the last N_CONTEXT of them count."""
+        """The context after these tokens, in a language by its name. The last N_CONTEXT tokens of a file are enough."""
         number = LANGUAGES.index(language) if language in LANGUAGES else 0
         return self._context(np.zeros((0, len(self.weights.spaced)), np.float32), (), 0, None, number, tokens)
 

@@ -37,6 +37,8 @@ _COMMON_WORDS = """
 _COMMON = frozenset(_COMMON_WORDS.split())
 
 
+_PARTS = re.compile(r"[A-Z]+(?=[A-Z][a-z])|[A-Z]?[a-z]+|[A-Z]+|\d+")
+
 LINE_BREAK = 1  # the kind of a line break with its indentation
 N_KINDS = 10  # kinds from 2 on are names and numbers
 
@@ -53,6 +55,11 @@ class DocumentTokens:
 def split_tokens(text: str) -> list[str]:
     """The tokens of `text`, in order; any kind of line break becomes "\\n"."""
     return _TOKEN.findall(normalise_line_breaks(text))
+
+
+def name_parts(word: str) -> list[str]:
+    """The words of a name, in lower case and in their order."""
+    return [part.lower() for part in _PARTS.findall(word)]
 
 
 def kind_of(token: str) -> int:
