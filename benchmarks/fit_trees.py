@@ -6,11 +6,13 @@ Code is read, never run, and none of it is in the repository.
 
 from __future__ import annotations
 
+import argparse
 import shutil
 import subprocess
 import sys
 from pathlib import Path
 
+from ..errors import UserError
 from .command import say
 from .repoeval.archives import ArchiveError, Commit, checkout_commit, unpack_file
 
@@ -92,6 +94,16 @@ def commits(use: str) -> list[Commit]:
         Commit(name.rpartition("/")[2], f"https://github.com/{name}", sha, "", "fit")
         for name, sha in zip(words[::2], words[1::2], strict=True)
     ]
+
+
+def chosen_trees(options: argparse.Namespace, use: str) -> tuple[list[Path], list[Path]]:
+    """The trees to fit on and those that are held out, pinned or named. Raises UserError."""
+    if options.pinned:
+        return pinned_trees(use, options.work), pinned_trees(SCORER_HELD_OUT, options.work)
+    for tree in (*options.fit, *options.held_out):
+        if not tree.is_dir():
+            raise UserError(f"{tree} is no folder. Name folders of code.")
+    return [tree.resolve() for tree in options.fit], [tree.resolve() for tree in options.held_out]
 
 
 def pinned_trees(use: str, work: Path) -> list[Path]:

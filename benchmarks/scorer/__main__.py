@@ -26,7 +26,7 @@ from typing import TYPE_CHECKING
 from ...errors import UserError
 from ...llm.workspace_model.scorer import WEIGHTS_FILE, CandidateScorer
 from ..command import Report, command_parser, run_command, say
-from ..fit_trees import SCORER, SCORER_HELD_OUT, pinned_trees
+from ..fit_trees import SCORER, chosen_trees
 from .groups import GROUPS
 from .samples import TreeSample, sample_trees
 
@@ -70,10 +70,8 @@ def _measure(options: argparse.Namespace) -> Report:
     from .figures import added_table, figures_table, plain
     from .fit import FitOptions, fit
 
-    if options.pinned:
-        options.fit = pinned_trees(SCORER, options.work)
-        options.held_out = pinned_trees(SCORER_HELD_OUT, options.work)
-    held_out, fitted_on = _checked(options.held_out), _without(_checked(options.fit), options.held_out)
+    named, held_out = chosen_trees(options, SCORER)
+    fitted_on = _without(named, held_out)
     if not fitted_on and (options.without or not held_out):
         raise UserError("There are no trees to fit on. Name folders of code with --fit.")
     started = time.perf_counter()
@@ -143,13 +141,6 @@ def _counts(samples: Sequence[TreeSample]) -> str:
 
 def _read(file: Path) -> CandidateScorer:
     return CandidateScorer.from_weights(json.loads(file.read_text(encoding="utf-8")))
-
-
-def _checked(trees: Sequence[Path]) -> list[Path]:
-    for tree in trees:
-        if not tree.is_dir():
-            raise UserError(f"{tree} is no folder. Name folders of code.")
-    return [tree.resolve() for tree in trees]
 
 
 def _without(trees: Sequence[Path], held_out: Sequence[Path]) -> list[Path]:

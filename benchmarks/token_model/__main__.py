@@ -23,7 +23,7 @@ import numpy as np
 from ...errors import UserError
 from ...llm.workspace_model.token_model import WEIGHTS_FILE, TokenEncoder, fitted_token_model, packed
 from ..command import Report, command_parser, run_command, say
-from ..fit_trees import SCORER_HELD_OUT, TOKEN_MODEL, pinned_trees
+from ..fit_trees import TOKEN_MODEL, chosen_trees
 from ..tables import markdown
 
 N_WORDS = 4_086
@@ -51,14 +51,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _measure(options: argparse.Namespace) -> Report:
-    if options.pinned:
-        options.fit = pinned_trees(TOKEN_MODEL, options.work)
-        options.held_out = pinned_trees(SCORER_HELD_OUT, options.work)
+    options.fit, options.held_out = chosen_trees(options, TOKEN_MODEL)
     if not options.held_out:
         raise UserError("There are no trees to measure on. Name folders of code with --held-out, or use --pinned.")
-    for tree in [*options.fit, *options.held_out]:
-        if not tree.is_dir():
-            raise UserError(f"{tree} is no folder. Name folders of code.")
     from .corpus import encode_files, known_words, read_files
     from .fit import Network, figures, fit
 

@@ -110,18 +110,18 @@ def _encoded(language: str, tokens: Sequence[str], encoder: TokenEncoder) -> Cor
     identity, is_spaced = np.full(n, PADDING, np.int16), np.zeros(n, np.bool_)
     parts = np.zeros((n, N_PARTS), np.int16)
     starts = np.full((n, N_LINES * N_STARTS), -1, np.int32)
-    indent, broken = 0, None
+    indent, pending_indent = 0, None
     begun: list[int] = []
     row = starts[0]
     for at, token in enumerate(tokens, N_WINDOW):
         if token[0] == "\n":
-            broken = len(token) - 1
-            identity[at] = line_break_identity(indent, broken)
+            pending_indent = len(token) - 1
+            identity[at] = line_break_identity(indent, pending_indent)
         else:
             identity[at], rows, is_spaced[at] = encoder.encoded(token)
             parts[at, : len(rows)] = rows
-            if broken is not None:
-                begun, indent, broken = [at, *begun[: N_LINES - 1]], broken, None
+            if pending_indent is not None:
+                begun, indent, pending_indent = [at, *begun[: N_LINES - 1]], pending_indent, None
                 row = np.full(N_LINES * N_STARTS, -1, np.int32)
                 for number, begin in enumerate(begun):
                     row[number * N_STARTS : (number + 1) * N_STARTS] = range(begin, begin + N_STARTS)

@@ -46,7 +46,7 @@ _OTHERS = {2: 5, 4: 6, 6: 7, 8: 8}  # by kind without a space: numbers, CONSTANT
 _OTHER_SIGN = 9
 FIRST_WORD = 10
 
-_KEPT_TOKENS = 16_384  # whose embedding is remembered
+_CACHED_TOKENS = 16_384  # whose embedding is cached
 
 
 class Encoded(NamedTuple):
@@ -105,21 +105,21 @@ class Weights:
 
 
 class TokenModel:
-    """Scores candidate tokens after a context. Thread-safe; embeddings of recent tokens are remembered."""
+    """Scores candidate tokens after a context. Thread-safe; embeddings of recent tokens are cached."""
 
     def __init__(self, words: Sequence[str], weights: Weights) -> None:
         self.weights = weights
         self.encoder = TokenEncoder(words)
         self._lock = threading.Lock()
-        self._forget()
+        self._clear_cache()
         self._sorted_words = sorted(words)
         self._word_embeddings, self._word_bias = self.embedded(self._sorted_words, 0)
-        self._forget()
+        self._clear_cache()
 
-    def _forget(self) -> None:
+    def _clear_cache(self) -> None:
         n_special = len(self.weights.identity)
         self._rows: dict[str, int] = {}
-        self._embeddings = np.zeros((max(_KEPT_TOKENS // 8, n_special), len(self.weights.spaced)), np.float32)
+        self._embeddings = np.zeros((max(_CACHED_TOKENS // 8, n_special), len(self.weights.spaced)), np.float32)
         self._bias = np.zeros(len(self._embeddings), np.float32)
 
     def embedded(self, tokens: Sequence[str], indents: Sequence[int] | int) -> tuple[Array, Array]:
@@ -134,15 +134,15 @@ class TokenModel:
             try:
                 at_rows = [rows[key] for key in keys]
             except KeyError:
-                self._remember([key for key in dict.fromkeys(keys) if key not in rows])
+                self._cache_embeddings([key for key in dict.fromkeys(keys) if key not in rows])
                 at_rows = [rows[key] for key in keys]
-                if len(rows) > _KEPT_TOKENS:
+                if len(rows) > _CACHED_TOKENS:
                     embeddings, bias = self._embeddings, self._bias
-                    self._forget()
+                    self._clear_cache()
                     return embeddings[at_rows], bias[at_rows]
             return self._embeddings[at_rows], self._bias[at_rows]
 
-    def _remember(self, keys: Sequence[str]) -> None:
+    def _cache_embeddings(self, keys: Sequence[str]) -> None:
         weights, encoded = self.weights, self.encoder.encoded
         found = [
             Encoded(_BREAK_IDENTITIES[key], (), False) if key in _BREAK_IDENTITIES else encoded(key) for key in keys
@@ -169,7 +169,7 @@ class TokenModel:
     def extended(self, context: TokenContext, tokens: Sequence[str]) -> TokenContext:
         """The context after some more tokens."""
         return self._context(
-            context.embeddings, context.starts, context.indent, context.broken, context.language, tokens
+            context.embeddings, context.starts, context.indent, context.pending_indent, context.language, tokens
         )
 
     def _context(
@@ -177,14 +177,16 @@ class TokenModel:
         before: Array,
         starts: tuple[int, ...],
         indent: int,
-        broken: int | None,
+        pending_indent: int | None,
         language: int,
         tokens: Sequence[str],
     ) -> TokenContext:
-        indents, more_starts, indent, broken = _layout(tokens, indent, broken, len(before))
+        indents, more_starts, indent, pending_indent = _layout(tokens, indent, pending_indent, len(before))
         starts = (*starts, *more_starts)[-N_LINES:]
         embeddings = np.concatenate([before, self.embedded(tokens, indents)[0]]) if tokens else before
-        return TokenContext(embeddings, starts, indent, broken, language, self._expected(embeddings, starts, language))
+        return TokenContext(
+            embeddings, starts, indent, pending_indent, language, self._expected(embeddings, starts, language)
+        )
 
     def scores(self, context: TokenContext, candidates: Sequence[str]) -> Array:
         """The logit of each candidate as the next token, up to a constant; line breaks by their new indentation."""
@@ -241,27 +243,27 @@ class TokenContext:
     embeddings: Array  # (n, d)
     starts: tuple[int, ...]  # the first tokens of the last lines that are not empty, by number
     indent: int  # of the last of these lines
-    broken: int | None  # the indentation behind the last token, a line break
+    pending_indent: int | None  # the indentation behind the last token, a line break
     language: int
     expected: Array  # (d,): the embedding of the next token
 
 
 def _layout(
-    tokens: Sequence[str], indent: int, broken: int | None, first: int
+    tokens: Sequence[str], indent: int, pending_indent: int | None, first: int
 ) -> tuple[list[int], list[int], int, int | None]:
     """The indentation before each token, and the numbers of the tokens that begin a line.
 
-    `indent` and `broken` as in `TokenContext` before the tokens, and, returned, behind them.
+    `indent` and `pending_indent` as in `TokenContext` before the tokens, and, returned, behind them.
     """
     indents, starts = [], []
     for number, token in enumerate(tokens, first):
         if token[:1] == "\n":
-            broken = len(token) - 1
-        elif broken is not None:
+            pending_indent = len(token) - 1
+        elif pending_indent is not None:
             starts.append(number)
-            indent, broken = broken, None
+            indent, pending_indent = pending_indent, None
         indents.append(indent)
-    return indents, starts, indent, broken
+    return indents, starts, indent, pending_indent
 
 
 _BREAK_IDENTITIES = {f"\n{identity}": identity for identity in (SAME_INDENT, DEEPER, SHALLOWER, NO_INDENT)}
