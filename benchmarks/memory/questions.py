@@ -1,9 +1,10 @@
-"""`weft bench memory questions`: recall of the lines that answer questions about three repositories.
+"""`weft bench memory questions`: recall of the lines that answer questions about sixteen repositories.
 
-The questions in `questions/` were written from the sources, before the search was built: where is something decided,
-what calls it, what is it, how does one place reach another, which file documents it; twelve have no answer in these
-repositories. Each names spans of lines of a pinned archive. A question can need several spans, and a span can have
-alternatives.
+The questions in `questions/` were written from the sources, before the search was built or changed: where is something
+decided, what calls it, what is it, how does one location reach another, which file documents it; the same without the
+code's words, in six human languages, with typos, and as follow-ups in a conversation; some have no answer in these
+repositories. Each names spans of lines of a pinned archive or commit. A question can need several spans, and a span can
+have alternatives. What is fitted is fitted on the repositories for fitting; figures are of those for reporting.
 
 An evidence item finds a span when they share a line. An item of more than `LONGEST_EXHIBIT_LINES` lines finds nothing,
 because it does not locate the answer.
@@ -19,22 +20,22 @@ import json
 import statistics
 import time
 import zipfile
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from ...errors import UserError
 from ...languages import language_of
+from ...llm.backends import ModelConfig
 from ...retrieval import RepositoryIndex
 from ...retrieval.terms import count_terms
-from ...server.chat.extractive import extractive
 from ...server.chat.values import Citation, EvidenceItem, EvidenceSet
 from ...server.config import Config
 from ...server.workspace.workspace import Workspace
 from ..bootstrap import percentile
 from ..command import Report, command_parser, run_command
-from ..repoeval.archives import PINNED, download, unpack
+from ..repoeval.archives import PINNED, Archive, Commit, checkout_commit, download, unpack
 from ..tables import markdown
 
 LONGEST_EXHIBIT_LINES = 60
@@ -43,11 +44,53 @@ SUFFIXES = (".py", ".md", ".rst", ".txt", ".toml", ".cfg")
 
 _HERE = Path(__file__).with_name("questions")
 
-REPOSITORIES = {
-    "diffusers": PINNED["huggingface_diffusers"],
-    "nerfstudio": PINNED["nerfstudio-project_nerfstudio"],
-    "scrapy": PINNED["scrapy"],
+FITTING, REPORTING = "fitting", "reporting"
+
+_GITHUB = """
+fitting pallets/flask 2ac89889f4cc330eabd50f295dcef02828522c69
+fitting simonw/sqlite-utils 56dd09702fdb9e899f577ffd51693c1f2176cb08
+fitting ianstormtaylor/slate 2b7d9b0bd0118e7ce9b9adeac748de8a3bbe390c
+fitting colinhacks/zod e516c3baf22615e20934116abebfed6c000222c2
+fitting caddyserver/caddy 0cf03d32f7d99cf160d5375e8a40fbe3d910d515
+fitting go-chi/chi 735ae2b87f8c733d616e809ae86e0985c1bc3350
+fitting casey/just 4f41f609278edb6f1024e3dd7a9912946e1e7bc3
+fitting jhy/jsoup 46b620860af930eedc193a705eaf7cea5aec89a6
+reporting encode/uvicorn e6c7ce791fc634b6eedee40e0d0207faa8a9aefd
+reporting TanStack/query 40321a0b1b3bdd0afa11f0e439642ab84cdf6afe
+reporting charmbracelet/bubbletea 73b6d91ac1c3854dd4af046ab5f9e51d3b3b4290
+reporting sharkdp/bat 2ba8db9c14e5794572f5ea338c2b90404c9769cb
+reporting mockito/mockito ee8a330da0218f32d5964acdeaa3ac39e2c6ce14
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class QuestionTree:
+    """A repository that questions are asked about, and whether anything was fitted on them."""
+
+    source: Archive | Commit
+    purpose: str = REPORTING
+
+
+def _trees() -> Iterator[tuple[str, QuestionTree]]:
+    yield "diffusers", QuestionTree(PINNED["huggingface_diffusers"])
+    yield "nerfstudio", QuestionTree(PINNED["nerfstudio-project_nerfstudio"])
+    yield "scrapy", QuestionTree(PINNED["scrapy"])
+    for line in _GITHUB.strip().splitlines():
+        purpose, name, sha = line.split()
+        repository = name.rpartition("/")[2]
+        yield repository, QuestionTree(Commit(repository, f"https://github.com/{name}", sha, "", "report"), purpose)
+
+
+REPOSITORIES = dict(_trees())
+
+GROUPS = {
+    "plain": ("decision", "callers", "callees", "definition", "documentation", "path"),
+    "paraphrase": ("paraphrase",),
+    "follow-up": ("follow-up",),
+    "other languages": ("german", "french", "spanish", "chinese", "japanese", "korean"),
+    "typo": ("typo",),
 }
+"""The kinds of questions, by what they have in common."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,6 +117,7 @@ class RepositoryQuestion:
     kind: str
     text: str
     gold: tuple[tuple[Span, ...], ...]
+    before: tuple[str, ...] = ()  # earlier questions of the conversation
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,7 +144,9 @@ def load(repository: str) -> list[RepositoryQuestion]:
 
 def checkout(repository: str, work: Path) -> Path:
     """The repository's files in `work`. Raises ArchiveError as the other benchmarks do."""
-    archive = REPOSITORIES[repository]
+    archive = REPOSITORIES[repository].source
+    if isinstance(archive, Commit):
+        return checkout_commit(archive, work)
     tree = work / "questions" / repository
     if not tree.is_dir():
         unpack(archive, work, tree, SUFFIXES)
@@ -160,18 +206,19 @@ def words_alone(index: RepositoryIndex, question: str) -> EvidenceSet:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     parser = command_parser("weft bench memory questions", __doc__, "work", "machine", "html")
-    parser.add_argument("--repository", choices=REPOSITORIES, action="append", help="default: all three")
+    parser.add_argument("--purpose", choices=(FITTING, REPORTING), default=REPORTING, help="of the repositories")
+    parser.add_argument("--repository", choices=REPOSITORIES, action="append", help="default: all of the purpose")
     parser.add_argument("--rows", type=Path, metavar="FILE", help="write a JSON line for every question")
     return run_command(parser, _measure, arguments)
 
 
 def _measure(options: argparse.Namespace) -> Report:
     rows: dict[str, list[QuestionScore]] = {"words alone": [], "weft": []}
-    for repository in options.repository or REPOSITORIES:
+    for repository in options.repository or [n for n, of in REPOSITORIES.items() if of.purpose == options.purpose]:
         tree, questions = checkout(repository, options.work), load(repository)
         if wrong := misplaced(questions, tree):
             raise UserError(f"{tree} is not the pinned archive: {wrong[0]}. Remove the folder and run again.")
-        with Workspace([tree], Config(), cache=False) as workspace:
+        with Workspace([tree], _CONFIG, cache=False) as workspace:
             workspace.index()
             (index,) = workspace.indexes().values()
             for question in questions:
@@ -194,10 +241,11 @@ def table(rows: dict[str, list[QuestionScore]]) -> str:
     lines = []
     for name, all_rows in rows.items():
         answerable = [row for row in all_rows if row.kind != "unanswerable"]
-        for kind in ("", *dict.fromkeys(row.kind for row in answerable)):
-            some = [row for row in answerable if not kind or row.kind == kind]
+        kinds = dict.fromkeys(row.kind for row in answerable)
+        for group, members in {"": tuple(kinds), **GROUPS, **{kind: (kind,) for kind in kinds}}.items():
+            some = [row for row in answerable if row.kind in members]
             if some:
-                lines.append(_cells(f"{name}{', ' + kind if kind else ''}", some))
+                lines.append(_cells(f"{name}{', ' + group if group else ''}", some))
     asked = rows["weft"]
     answerable = [row for row in asked if row.kind != "unanswerable"]
     others = [row for row in asked if row.kind == "unanswerable"]
@@ -218,12 +266,18 @@ def table(rows: dict[str, list[QuestionScore]]) -> str:
 
 
 def ask(workspace: Workspace, question: RepositoryQuestion, tree: Path) -> QuestionScore:
+    """The score of the answer without a model, after the earlier questions of the conversation."""
+    conversation = ""
+    for before in question.before:
+        conversation = workspace.ask(before, conversation).conversation_id
     started = time.perf_counter()
-    evidence = workspace.gather(question.text)
+    reply = workspace.ask(question.text, conversation, remember=bool(question.before))
     milliseconds = 1e3 * (time.perf_counter() - started)
-    reply = extractive(evidence)
-    row = score(question, evidence, reply.citations, lambda path: (tree / path).read_text(encoding="utf-8"))
+    row = score(question, reply.evidence, reply.citations, lambda path: (tree / path).read_text("utf-8", "replace"))
     return replace(row, says_not_found=not reply.found, milliseconds=milliseconds)
+
+
+_CONFIG = Config(model=(ModelConfig(backend="none"),))
 
 
 def _holds(citation: Citation, texts: Callable[[str], str]) -> bool:
@@ -245,7 +299,11 @@ def _cells(name: str, rows: Sequence[QuestionScore]) -> list[str]:
 def _summary(rows: Sequence[QuestionScore]) -> dict[str, float]:
     """Recall by depth, of everything that is answerable."""
     recalls = [row.recall for row in rows if row.kind != "unanswerable"]
-    return {f"recall@{k}": round(100 * statistics.fmean(recall[k] for recall in recalls), 1) for k in DEPTHS if recalls}
+    found = {f"recall@{k}": round(100 * statistics.fmean(recall[k] for recall in recalls), 1) for k in DEPTHS if recalls}
+    for group, kinds in GROUPS.items():
+        if some := [row.recall[3] for row in rows if row.kind in kinds]:
+            found[f"recall@3, {group}"] = round(100 * statistics.fmean(some), 1)
+    return found
 
 
 def _percent(part: int, whole: int) -> str:
@@ -254,7 +312,7 @@ def _percent(part: int, whole: int) -> str:
 
 def _question(record: dict[str, Any]) -> RepositoryQuestion:
     gold = tuple(tuple(map(_span, alternatives)) for alternatives in record["gold"])
-    return RepositoryQuestion(record["id"], record["kind"], record["question"], gold)
+    return RepositoryQuestion(record["id"], record["kind"], record["question"], gold, tuple(record.get("before", ())))
 
 
 def _span(record: dict[str, Any]) -> Span:

@@ -1,0 +1,109 @@
+"""Static word vectors: a vector for each of 40,000 words, whose weighted sum is the vector of a text.
+
+The table is fitted so that the sentence that describes a function is near the function's code
+(`weft bench meaning`). Words are the sub-words of `terms`, in lower case; other words have no vector. There is no
+model to run: a text costs one lookup a word.
+
+Owns the table, and the arithmetic of vectors. Knows no fragment, no question and no score.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from functools import lru_cache
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .terms import Vocabulary, term_key
+
+TABLE_FILE = Path(__file__).with_name("static_vectors.npz")
+
+Vectors = NDArray[np.float32]  # (n, N_DIMENSIONS)
+StoredVectors = NDArray[np.int8]  # (n, N_DIMENSIONS): rows of length 1, times SCALE
+
+N_DIMENSIONS = 96
+SCALE = 254.0
+"""A component of a unit vector is stored as an integer of this scale; larger ones are cut at 0.5."""
+
+NO_ROW = -1
+
+
+class StaticVectors:
+    """A table of word vectors, sorted by term key. Immutable, and thread-safe apart from the cache of a vocabulary."""
+
+    def __init__(self, words: Sequence[str], vectors: Vectors) -> None:
+        """`vectors` has a row for each word; its length is the weight of the word."""
+        keys = np.array([term_key(word) for word in words], np.uint64)
+        order = np.argsort(keys)
+        self.words = tuple(words[at] for at in order.tolist())
+        self._keys = keys[order]
+        self.vectors = vectors[order]
+        self._rows: NDArray[np.int32] = np.zeros(0, np.int32)  # of the terms of one vocabulary, by number
+        self._vocabulary: Vocabulary | None = None
+
+    def rows(self, keys: NDArray[np.uint64]) -> NDArray[np.int32]:
+        """The row of each term key, NO_ROW for words without a vector."""
+        at = np.minimum(np.searchsorted(self._keys, keys), len(self._keys) - 1)
+        return np.where(self._keys[at] == keys, at, NO_ROW).astype(np.int32)
+
+    def vector(self, weights: Mapping[str, float]) -> Vectors:
+        """The vector of weighted words, (N_DIMENSIONS,), of length 1; zeros when no word has one."""
+        rows = self.rows(np.array([term_key(word) for word in weights], np.uint64))
+        known = rows != NO_ROW
+        values = np.array(list(weights.values()), np.float32)[known]
+        return normalised(values @ self.vectors[rows[known]])
+
+    def of_counts(self, counts: NDArray[np.float32], rows: NDArray[np.int32]) -> Vectors:
+        """The vectors of texts, from the counts of each word in each text: (n_texts, n_words) -> (n_texts, 96)."""
+        known = rows != NO_ROW
+        return normalised(counts[:, known] @ self.vectors[rows[known]])
+
+
+def normalised(vectors: Vectors) -> Vectors:
+    """The rows with length 1; zeros stay zeros."""
+    lengths = np.linalg.norm(vectors, axis=-1, keepdims=True)
+    scaled: Vectors = vectors / np.maximum(lengths, 1e-9)
+    return scaled
+
+
+def stored(vectors: Vectors) -> StoredVectors:
+    """Vectors of length 1 in 8 bits a component."""
+    return np.clip(np.rint(vectors * SCALE), -127, 127).astype(np.int8)
+
+
+def cosines(stored_vectors: StoredVectors, query: Vectors, block: int = 8192) -> NDArray[np.float32]:
+    """The cosine of each stored vector with a query of length 1, (n,). Converted by blocks, so that memory is bounded."""
+    found = np.zeros(len(stored_vectors), np.float32)
+    for at in range(0, len(stored_vectors), block):
+        found[at : at + block] = stored_vectors[at : at + block].astype(np.float32) @ query
+    return found / np.float32(SCALE)
+
+
+def weight_of_count(counts: NDArray[np.floating]) -> NDArray[np.float32]:
+    """The weight of a word by its count in a text: 1, 1.7, 2.1, 2.4, …"""
+    return (1 + np.log(counts)).astype(np.float32)
+
+
+def packed(words: Iterable[str], vectors: Vectors) -> dict[str, NDArray[np.generic]]:
+    """The arrays of a table as they are stored: each row in 8 bits with a scale of its own."""
+    scales = np.maximum(np.abs(vectors).max(axis=1), 1e-9) / 127
+    return {
+        "words": np.frombuffer("\n".join(words).encode(), np.uint8),
+        "vectors": np.rint(vectors / scales[:, None]).astype(np.int8),
+        "scales": scales.astype(np.float16),
+    }
+
+
+def read_table(path: Path = TABLE_FILE) -> StaticVectors:
+    """Raises OSError and ValueError."""
+    with np.load(path) as arrays:
+        words = arrays["words"].tobytes().decode().split("\n")
+        return StaticVectors(words, arrays["vectors"] * arrays["scales"].astype(np.float32)[:, None])
+
+
+@lru_cache(maxsize=1)
+def shipped_vectors() -> StaticVectors | None:
+    """The table of this package; None when the file is missing."""
+    return read_table() if TABLE_FILE.is_file() else None
