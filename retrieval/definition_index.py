@@ -7,7 +7,7 @@ the index of the next snapshot reads only the files that changed.
 from __future__ import annotations
 
 from collections.abc import Iterator, Set
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from typing import NamedTuple
 
 from ..codegraph import CodeGraph, Definition, FileGraph
@@ -16,6 +16,7 @@ from ..codegraph.resolve import resolve
 from ..codegraph.symbol_table import DECLARATION, is_class
 from ..codegraph.typed_resolver import TypedResolver
 from ..codegraph.values import CLASS_VALUE, FUNCTION_VALUE, Value
+from .terms import encode, terms_of_word, words_in
 
 MAX_ALIASES = 20
 """The files that are asked for the meaning of an alias."""
@@ -94,6 +95,13 @@ class DefinitionIndex:
         symbols = self.graph.symbols(named.path)
         return symbols is not None and name.rpartition(".")[0] in names and symbols.is_constructor(name)
 
+    @cached_property
+    def name_parts(self) -> frozenset[str]:
+        """The sub-words of all names of definitions and of bound values, in lower case."""
+        names = {self._definition(*entries[0]).name for entries in self._by_name.values()}
+        names |= {self.graph.files[path].bindings[index].name for (path, index), *_ in self._bindings.values()}
+        return frozenset(part for name in names for part in name_parts(name))
+
     def value_bindings(self, name: str) -> list[ValueBinding]:
         """The lines that bind a value to a name of a module or a class, by path and line."""
         *outer, last = [part for part in name.split(".") if part] or [""]
@@ -148,6 +156,12 @@ class DefinitionIndex:
 
     def _definition(self, path: str, index: int) -> Definition:
         return self.graph.files[path].definitions[index]
+
+
+def name_parts(name: str) -> tuple[str, ...]:
+    """The words of a name in lower case: "http", "server" of HTTPServer."""
+    words = (terms_of_word(word) for word in words_in(encode(name)))
+    return tuple(dict.fromkeys(term for terms in words for term in terms if term == term.lower() and "_" not in term))
 
 
 @lru_cache(maxsize=1 << 14)

@@ -132,6 +132,15 @@ class InvertedIndex:
             scores[here] += weight * idf(n_live, len(here)) * saturated(counts[here], norm[here])
         return GroupScores(scores, tuple(frequencies))
 
+    def n_postings(self, terms: Iterable[str]) -> NDArray[np.int64]:
+        """How many fragments each term occurs in, (n_terms,); fragments that are dead and not yet dropped count."""
+        keys = np.array([term_key(term) for term in terms], np.uint64)
+        found = np.zeros(len(keys), np.int64)
+        for segment in self._segments:
+            for term, at in segment.find(keys):
+                found[term] += at.stop - at.start
+        return found
+
     def jaccard(self, query: Iterable[str]) -> FloatArray:
         """Shared terms over all terms of query and fragment, (n_ids,): RepoCoder's similarity on our terms."""
         terms = dict.fromkeys(query)

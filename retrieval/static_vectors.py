@@ -33,8 +33,9 @@ NO_ROW = -1
 class StaticVectors:
     """A table of word vectors, sorted by term key. Immutable, and thread-safe apart from the cache of a vocabulary."""
 
-    def __init__(self, words: Sequence[str], vectors: Vectors) -> None:
-        """`vectors` has a row for each word; its length is the weight of the word."""
+    def __init__(self, words: Sequence[str], vectors: Vectors, n_plain: int = 0) -> None:
+        """`vectors` has a row for each word; its length is the weight of the word. The first words are plain English."""
+        self.plain_words = frozenset(words[:n_plain])
         keys = np.array([term_key(word) for word in words], np.uint64)
         order = np.argsort(keys)
         self.words = tuple(words[at] for at in order.tolist())
@@ -86,13 +87,14 @@ def weight_of_count(counts: NDArray[np.floating]) -> NDArray[np.float32]:
     return (1 + np.log(counts)).astype(np.float32)
 
 
-def packed(words: Iterable[str], vectors: Vectors) -> dict[str, NDArray[np.generic]]:
+def packed(words: Iterable[str], vectors: Vectors, n_plain: int) -> dict[str, NDArray[np.generic]]:
     """The arrays of a table as they are stored: each row in 8 bits with a scale of its own."""
     scales = np.maximum(np.abs(vectors).max(axis=1), 1e-9) / 127
     return {
         "words": np.frombuffer("\n".join(words).encode(), np.uint8),
         "vectors": np.rint(vectors / scales[:, None]).astype(np.int8),
         "scales": scales.astype(np.float16),
+        "n_plain": np.array(n_plain, np.int32),
     }
 
 
@@ -100,7 +102,8 @@ def read_table(path: Path = TABLE_FILE) -> StaticVectors:
     """Raises OSError and ValueError."""
     with np.load(path) as arrays:
         words = arrays["words"].tobytes().decode().split("\n")
-        return StaticVectors(words, arrays["vectors"] * arrays["scales"].astype(np.float32)[:, None])
+        vectors = arrays["vectors"] * arrays["scales"].astype(np.float32)[:, None]
+        return StaticVectors(words, vectors, int(arrays["n_plain"]))
 
 
 @lru_cache(maxsize=1)

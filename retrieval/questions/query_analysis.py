@@ -1,6 +1,7 @@
 """Query analysis: the names in a question, its content words with weights, and the kind of expected answer.
 
-Knows no repository; the idf of the words is computed by the search.
+Words of other languages than English come from `lexicon`. Knows no repository; the idf of the words is computed by the
+search.
 """
 
 from __future__ import annotations
@@ -11,7 +12,8 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Literal
 
-from ..terms import encode, terms_of_word
+from ..terms import encode, terms_of, terms_of_word
+from .lexicon import ENGLISH, Lexicon, lexicon_of, spaced
 from .query_expansion import ABBREVIATED, expand_word
 
 Kind = Literal[
@@ -31,6 +33,12 @@ Kind = Literal[
 
 INTENT_WEIGHT = 0.3
 """Weight of words for the kind of answer ("decided", "defined"), relative to 1 for words that name a thing."""
+
+TRANSLATION_WEIGHTS = (1.0, 0.8, 0.7, 0.6, 0.5)
+"""Weights of the English words for one word of another language, the most usual one first."""
+
+UNTRANSLATED_WEIGHT = 0.25
+"""Weight of a word of another language that the lexicon lacks."""
 
 PART_WEIGHT = 0.3
 """Weight of a part of a name, relative to 1 for the whole: `step` of `step_mdp`."""
@@ -59,15 +67,20 @@ class AnalysedQuestion:
     names: tuple[str, ...]  # identifiers, dotted ones and paths, as written; in the order of the question
     capitalised: tuple[str, ...]  # plain words that are capitalised inside a sentence: possibly names
     kinds: frozenset[Kind]
-    words: tuple[str, ...]  # all plain words in lower case, stop words included
+    words: tuple[str, ...]  # all plain words in lower case, stop words included; of another language the English ones
     about_tests: bool = False
+    language: str = ENGLISH
+    meaning: tuple[tuple[str, float], ...] = ()  # English words with weights, for the vector of the question
 
 
 def analyse_question(text: str) -> AnalysedQuestion:
     """The analysis of any text; a text without words has no concepts."""
-    text = _dotted_members(_POSSESSIVE.sub("", text[:MAX_CHARACTERS]))
+    text = _dotted_members(_POSSESSIVE.sub("", spaced(text[:MAX_CHARACTERS])))
     names = tuple(dict.fromkeys(_names(text)))
     rest = _NAME.sub(" ", _QUOTED.sub(" ", text))
+    lexicon = lexicon_of(rest)
+    if lexicon is not None:
+        return _foreign(text, rest, names, lexicon)
     as_written = _WORD.findall(rest)
     words = tuple(word.lower() for word in as_written)
     concepts: dict[str, Concept] = {}
@@ -93,7 +106,57 @@ def analyse_question(text: str) -> AnalysedQuestion:
         # "Where is the default set?" has intent words only, so they get the full weight.
         chosen = [Concept(concept.word, concept.forms) for concept in chosen]
     capitalised = tuple(dict.fromkeys(_CAPITALISED.findall(rest)))
-    return AnalysedQuestion(text, tuple(chosen[:MAX_CONCEPTS]), names, capitalised, kinds, words, about_tests)
+    meaning = tuple((word, 1.0) for word in dict.fromkeys(_lower_terms(text)))
+    return AnalysedQuestion(
+        text, tuple(chosen[:MAX_CONCEPTS]), names, capitalised, kinds, words, about_tests, ENGLISH, meaning
+    )
+
+
+def _foreign(text: str, rest: str, names: tuple[str, ...], lexicon: Lexicon) -> AnalysedQuestion:
+    """The analysis of a question in another language: each of its words has the expansions of its English words."""
+    concepts: dict[str, Concept] = {}
+    meaning: dict[str, float] = {}
+    words: list[str] = []
+    for name in names:
+        for concept in _concepts_of_name(name):
+            concepts.setdefault(concept.word.lower(), concept)
+        meaning.update(dict.fromkeys(_lower_terms(name), 1.0))
+    for word, english in lexicon.content_words(rest):
+        known = english or ((word,) if word.isascii() else ())
+        forms: dict[str, float] = {}
+        for translation, weight in zip(known, TRANSLATION_WEIGHTS, strict=False):
+            for form, share in expand_word(translation).items():
+                forms[form] = max(forms.get(form, 0.0), weight * share)
+            meaning[translation] = max(meaning.get(translation, 0.0), weight / len(known) ** 0.5)
+        forms[word] = 1.0
+        is_intent = bool(english) and (english[0] in INTENT_WORDS or english[0] in STOP_WORDS)
+        weight = INTENT_WEIGHT if is_intent else 1.0 if known else UNTRANSLATED_WEIGHT
+        if word not in concepts:
+            concepts[word] = Concept(word, forms, weight)
+        words += known[:1]
+    for written in _WORD.findall(rest):  # English words and names in a text without blanks
+        word = written.lower()
+        if written.isascii() and word not in words and word not in concepts and word not in lexicon.stop_words:
+            concepts[word] = Concept(word, _forms_with_case(written))
+            meaning.setdefault(word, 1.0)
+            words.append(word)
+    kinds = frozenset(kind for kind, _ in _KINDS if kind in lexicon.kinds_of(rest))
+    capitalised = tuple(dict.fromkeys(re.findall(r"(?<![a-z])[A-Z][a-z]+(?![a-z])", rest)))
+    return AnalysedQuestion(
+        text,
+        tuple(list(concepts.values())[:MAX_CONCEPTS]),
+        names,
+        capitalised if lexicon.language != "german" else (),  # German nouns are capitalised
+        kinds,
+        tuple(words),
+        not TEST_WORDS.isdisjoint(words),
+        lexicon.language,
+        tuple(meaning.items()),
+    )
+
+
+def _lower_terms(text: str) -> Iterator[str]:
+    return (term for term in terms_of(text) if term == term.lower() and term.isalnum())
 
 
 TEST_WORDS = frozenset({"test", "tests", "tested", "testing"})
