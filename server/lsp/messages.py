@@ -84,7 +84,8 @@ class SearchParams:
     languages: Annotated[list[str], "Names of languages, such as `python`."] = attrs.field(factory=list)
     paths: Annotated[
         list[str],
-        "Globs: `*.py` and `docs` match at any depth, `src/**/*.py` from the folder's root, `!tests` excludes.",
+        "Globs: `*.py` and `docs` match at any depth, `src/*.py` from the folder's root; `**` is any folders, and "
+        "`!tests` excludes.",
     ] = attrs.field(factory=list)
     kinds: Annotated[
         list[str], "Kinds of definitions (`function`, `class`), `code`, `document` (or `section`) and `test`."

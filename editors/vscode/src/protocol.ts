@@ -441,7 +441,7 @@ export interface SearchParams {
   limit?: number;
   /** Names of languages, such as `python`. */
   languages?: string[];
-  /** Globs: `*.py` and `docs` match at any depth, `src/**/*.py` from the folder's root, `!tests` excludes. */
+  /** Globs: `*.py` and `docs` match at any depth, `src/*.py` from the folder's root; `**` is any folders, and `!tests` excludes. */
   paths?: string[];
   /** Kinds of definitions (`function`, `class`), `code`, `document` (or `section`) and `test`. */
   kinds?: string[];

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ....llm import Cancel
 from ...output.safe_text import for_editor
-from ...output.types import SearchHit, SearchResult
+from ...output.types import Position, SearchHit, SearchResult
 from ...search.as_json import hit_json
 from ...search.values import SearchHit as Hit
 from ...workspace.workspace import Workspace
@@ -12,6 +12,9 @@ from ..links import PathOf, uri
 from ..messages import WEFT_SEARCH, SearchParams
 from ..registry import handles
 from ..session import Session
+
+PAGE = "#page="
+"""Begins the page of a document in a path: paper.pdf#page=3."""
 
 
 @handles(WEFT_SEARCH)
@@ -37,5 +40,6 @@ async def handle_search(session: Session, params: SearchParams) -> SearchResult 
 
 
 def _with_link(hit: Hit, path_of: PathOf) -> SearchHit:
-    at = {"line": hit.line, "character": 0}
-    return {**hit_json(hit), "uri": uri(path_of(hit.folder, hit.path)), "range": {"start": at, "end": at}}  # type: ignore[typeddict-item]
+    start: Position = {"line": hit.line, "character": 0}
+    file = hit.path.partition(PAGE)[0]
+    return {**hit_json(hit), "uri": uri(path_of(hit.folder, file)), "range": {"start": start, "end": start}}
