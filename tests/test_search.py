@@ -80,6 +80,7 @@ def names(query: str, text: str = SHOP, **filters: list[str]) -> list[str]:
         ("Cache", "Cache"),
         ("one", "evict_all.one"),  # too short for a unit of its own
         ("evict_a", "evict_all"),
+        ("evictal", "evict_all"),
         ("Cache.ev", "Cache.evict"),
         ("LIMIT", "LIMIT"),
         ("oldest entries", "Cache"),
@@ -172,6 +173,21 @@ def test_hits_of_several_folders_are_merged_and_say_their_folder():
     other = index_of("#- evict.py\ndef evict():\n    pass\n")
     found = search_folders([("one", index_of(SHOP)), ("two", other)], "evict").hits
     assert {(hit.folder, hit.symbol) for hit in found[:2]} == {("one", "Cache.evict"), ("two", "evict")}
+
+
+def test_beginnings_of_names_count_only_if_no_folder_has_the_name():
+    other = index_of("#- a.py\ndef evict_soon():\n    evicted(1)\n")
+    found = search_folders([("one", index_of(SHOP)), ("two", other)], "evict").hits
+    assert found[0].symbol == "Cache.evict"
+    assert "begins with" not in {part.name for hit in found for part in hit.parts}
+    found = search_folders([("one", index_of(SHOP)), ("two", other)], "evi").hits
+    assert [hit.symbol for hit in found[:3]] == ["Cache.evict", "evict_all", "evict_soon"]
+
+
+def test_a_filter_finds_a_name_in_another_spelling():
+    text = "#- a.py\ndef query():\n    pass\n\nclass Query:\n    pass\n\nclass QueryCache:\n    query = query()\n"
+    assert names("query", text)[0] == "query"
+    assert names("query", text, kinds=["class"])[0] == "Query"
 
 
 def test_a_workspace_is_searched_with_unsaved_edits_and_notebooks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):

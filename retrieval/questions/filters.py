@@ -92,18 +92,27 @@ class UnitFilter:
 
     def _windows(self, index: RepositoryIndex, file: FileGraph, at: slice) -> NDArray[np.bool_]:
         """Which windows of a file have a line of a unit of these kinds."""
-        kept = np.zeros(index.n_lines_of(file.path) + 2, np.int32)
-        for unit in units_of(file, index.texts[file.path]):
-            if self._has_kind(unit):
-                for line in unit.lines():
-                    kept[min(line + 1, len(kept) - 1)] = 1
-        n_before = kept.cumsum()
-        last = len(kept) - 1
+        if is_document(file.path) and self.kinds.isdisjoint(("document", "section", "test")):
+            return np.zeros(at.stop - at.start, np.bool_)
+        n_before = _n_lines_before(file, index.texts[file.path], self.kinds)
+        last = len(n_before) - 1
         found = n_before[np.minimum(index.ends[at], last)] > n_before[np.minimum(index.starts[at], last)]
         return np.asarray(found, np.bool_)
 
     def _has_kind(self, unit: Unit) -> bool:
         return not self.kinds.isdisjoint(_kinds_of(unit))
+
+
+# While a person types, the same filter is applied to the same files.
+@lru_cache(maxsize=1 << 13)
+def _n_lines_before(file: FileGraph, text: bytes, kinds: frozenset[str]) -> NDArray[np.int32]:
+    """For each line of a file, how many lines before it are in a unit of these kinds."""
+    counts = np.zeros(text.count(b"\n") + 2, np.int32)
+    for unit in units_of(file, text):
+        if not kinds.isdisjoint(_kinds_of(unit)):
+            for line in unit.lines():
+                counts[line + 1] = 1
+    return counts.cumsum(dtype=np.int32)
 
 
 def _kinds_of(unit: Unit) -> Iterator[str]:
@@ -117,7 +126,8 @@ def _kinds_of(unit: Unit) -> Iterator[str]:
         yield "test"
 
 
-def is_selected(path: str, globs: Sequence[str]) -> bool:
+@lru_cache(maxsize=1 << 14)
+def is_selected(path: str, globs: tuple[str, ...]) -> bool:
     """Whether a path matches a glob, or there is none to match, and matches no glob with `!`."""
     wanted = [glob for glob in globs if not glob.startswith("!")]
     excluded = [glob[1:] for glob in globs if glob.startswith("!")]

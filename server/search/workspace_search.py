@@ -13,8 +13,18 @@ from dataclasses import dataclass, replace
 from ...codegraph import Definition
 from ...llm import Cancel
 from ...retrieval import Location, RepositoryIndex, ScorePart
-from ...retrieval.definition_index import NamedDefinition, normalised_name
-from ...retrieval.questions import QuestionResult, ScoredUnit, SearchOptions, Unit, UnitFilter, is_document, search
+from ...retrieval.definition_index import NamedDefinition
+from ...retrieval.questions import (
+    QuestionResult,
+    ScoredUnit,
+    SearchOptions,
+    Unit,
+    UnitFilter,
+    is_document,
+    is_test,
+    search,
+)
+from ...retrieval.questions.unit_search import TEST_SHARE
 from .values import SearchHit, SearchResult
 
 N_HITS = 10
@@ -57,17 +67,17 @@ def search_folders(
     name = queried_name(query)
     # A name in quotes is searched as written: `get` alone would be a word without content.
     text = f"`{name}`" if name else query
-    found: list[_Ranked] = []
-    results: list[QuestionResult] = []
+    folders: list[_FolderHits] = []
     for folder, index in indexes:
         if cancel is not None and cancel.cancelled:
             break
         result = search(index, text, SearchOptions(n=n + MAX_DEFINITIONS if name else n, filter=filter))
-        results.append(result)
-        found += _FolderHits(index, folder, result, filter).ranked(name, n)
+        folders.append(_FolderHits(index, folder, result, filter, name))
+    is_defined = any(each.defined for each in folders)
+    found = [ranked for each in folders for ranked in each.ranked(is_begun=not is_defined)]
     found.sort(key=lambda ranked: ranked.order)
     hits = tuple(ranked.hit for ranked in found[:n])
-    return SearchResult(hits, () if hits else (_nothing(query, results, indexes, filter),))
+    return SearchResult(hits, () if hits else (_nothing(query, [each.found for each in folders], indexes, filter),))
 
 
 def queried_name(query: str) -> str:
@@ -77,73 +87,67 @@ def queried_name(query: str) -> str:
 
 
 class _FolderHits:
-    """The hits of one index."""
+    """The hits of one index. `name` is the whole query, or "" for words."""
 
-    def __init__(self, index: RepositoryIndex, folder: str, found: QuestionResult, filter: UnitFilter | None) -> None:
-        self._index, self._folder, self._found, self._filter = index, folder, found, filter
+    def __init__(
+        self, index: RepositoryIndex, folder: str, found: QuestionResult, filter: UnitFilter | None, name: str
+    ) -> None:
+        self._index, self._folder, self.found, self._filter = index, folder, found, filter
+        self._name = name
+        self.defined = self._kept(index.names.definitions(name))[:MAX_DEFINITIONS] if name else []
         # Scores of several snapshots are comparable when the query weighs 1 in each.
         self._scale = 1 / (sum(found.idf) or 1.0)
 
-    def ranked(self, name: str, n: int) -> Iterator[_Ranked]:
-        """The hits, those of the definitions of `name` first, each place once."""
+    def ranked(self, *, is_begun: bool) -> Iterator[_Ranked]:
+        """The hits, those of definitions of the name first, each place once.
+
+        `is_begun`: nothing has this name, so its last letters may be missing.
+        """
         shown: set[tuple[str, int]] = set()
-        for ranked in (*self._definitions(name), *self._bindings(name), *self._matching(n)):
+        for ranked in (*(self._begun() if is_begun else self._definitions()), *self._bindings(), *self._matching()):
             place = ranked.hit.path, ranked.hit.start_line
             if place not in shown:
                 shown.add(place)
                 yield ranked
 
-    def _definitions(self, name: str) -> Iterator[_Ranked]:
-        if not name:
-            return
-        exact = self._kept(self._index.names.definitions(name))[:MAX_DEFINITIONS]
-        found = exact or self._begun(name)
-        gain = 1 / max(1, len(found)) ** 0.5
-        for path, definition in found:
+    def _definitions(self) -> Iterator[_Ranked]:
+        gain = 1 / max(1, len(self.defined)) ** 0.5
+        for path, definition in self.defined:
             scored = self._scored_at(path, definition.header_line)
             if scored is not None and scored.unit.definition == definition:
                 score, parts = self._scaled(scored)
-            elif exact:  # a short function inside a function is no unit
-                score, parts = gain, (ScorePart("defines", gain, name),)
-            else:
-                score = len(name) / len(definition.name) * gain
-                parts = (ScorePart("begins with", score, name),)
+            else:  # a short function inside a function is no unit
+                score, parts = gain, (ScorePart("defines", gain, self._name),)
             yield _Ranked(DEFINED, self._hit_of(path, definition, score, parts))
 
-    def _begun(self, name: str) -> list[NamedDefinition]:
-        """The definitions whose names begin with a name that is still typed, the shortest first."""
-        outer, _, last = name.rpartition(".")
-        key = normalised_name(last)
-        if len(key) < MIN_PREFIX:
-            return []
-        found = [
-            NamedDefinition(path, definition)
-            for path, file in self._index.graph.files.items()
-            for definition in file.definitions
-            if normalised_name(definition.name).startswith(key)
-            and (not outer or f".{definition.qualified_name}".endswith(f".{outer}.{definition.name}"))
-        ]
-        found.sort(key=lambda item: (len(item.definition.name), item.path, item.definition.start_line))
-        return self._kept(found)[:MAX_DEFINITIONS]
+    def _begun(self) -> Iterator[_Ranked]:
+        """The definitions whose names begin with this one; the fewer letters are missing, the better."""
+        last = self._name.rpartition(".")[2]
+        if len(last) < MIN_PREFIX:
+            return
+        for path, definition in self._kept(self._index.names.begun(self._name, MAX_DEFINITIONS)):
+            score = min(1.0, len(last) / len(definition.name)) * (TEST_SHARE if is_test(path) else 1.0)
+            part = ScorePart("begins with", score, self._name)
+            yield _Ranked(DEFINED, self._hit_of(path, definition, score, (part,)))
 
     def _kept(self, found: list[NamedDefinition]) -> list[NamedDefinition]:
         return found if self._filter is None else self._filter.definitions(self._index, found)
 
-    def _bindings(self, name: str) -> Iterator[_Ranked]:
-        for path, qualified, line in self._index.names.value_bindings(name) if name else ():
+    def _bindings(self) -> Iterator[_Ranked]:
+        for path, qualified, line in self._index.names.value_bindings(self._name) if self._name else ():
             scored = self._scored_at(path, line)
             if scored is not None:
                 hit = self._hit(scored, line)
                 symbol = hit.symbol if scored.unit.definition else qualified
                 yield _Ranked(BOUND, replace(hit, symbol=symbol))
 
-    def _matching(self, n: int) -> Iterator[_Ranked]:
-        for scored in self._found.units:
+    def _matching(self) -> Iterator[_Ranked]:
+        for scored in self.found.units:
             yield _Ranked(MATCHING, self._hit(scored, self._best_line(scored)))
 
     def _scored_at(self, path: str, line: int) -> ScoredUnit | None:
         """The innermost unit of the result at a line."""
-        inside = (s for s in self._found.units if s.unit.path == path and s.unit.start_line <= line < s.unit.end_line)
+        inside = (s for s in self.found.units if s.unit.path == path and s.unit.start_line <= line < s.unit.end_line)
         return max(inside, key=lambda scored: scored.unit.start_line, default=None)
 
     def _hit(self, scored: ScoredUnit, line: int) -> SearchHit:
