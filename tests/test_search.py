@@ -84,6 +84,7 @@ def names(query: str, text: str = SHOP, **filters: list[str]) -> list[str]:
         ("Cache.ev", "Cache.evict"),
         ("LIMIT", "LIMIT"),
         ("oldest entries", "Cache"),
+        ("evict all", "evict_all"),
     ],
 )
 def test_the_best_hit(query: str, first: str):

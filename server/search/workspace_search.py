@@ -30,6 +30,7 @@ from .values import SearchHit, SearchResult
 N_HITS = 10
 MAX_PREVIEW = 200  # characters
 MAX_DEFINITIONS = 100  # of one name
+MAX_WORDS = 4  # of a name that is written as words
 MIN_PREFIX = 2  # the letters of a name from which on definitions that begin with it are found
 
 DEFINED, BOUND, MATCHING = 0, 1, 2
@@ -67,6 +68,7 @@ def search_folders(
     name = queried_name(query)
     # A name in quotes is searched as written: `get` alone would be a word without content.
     text = f"`{name}`" if name else query
+    name = name or _name_in_words(query, [index for _, index in indexes])
     folders: list[_FolderHits] = []
     for folder, index in indexes:
         if cancel is not None and cancel.cancelled:
@@ -86,8 +88,18 @@ def queried_name(query: str) -> str:
     return _MEMBER.sub(".", text) if _NAME.fullmatch(text) else ""
 
 
+def _name_in_words(query: str, indexes: Sequence[RepositoryIndex]) -> str:
+    """The name that the words of a query spell, if it is defined: `DataLoader` for "data loader"; else ""."""
+    words = query.split()
+    if not 2 <= len(words) <= MAX_WORDS or not all(word.isidentifier() for word in words):
+        return ""
+    name = "".join(words)
+    names = [index.names for index in indexes]
+    return name if any(each.definitions(name) or each.value_bindings(name) for each in names) else ""
+
+
 class _FolderHits:
-    """The hits of one index. `name` is the whole query, or "" for words."""
+    """The hits of one index. `name` is the whole query, "" if that is no name."""
 
     def __init__(
         self, index: RepositoryIndex, folder: str, found: QuestionResult, filter: UnitFilter | None, name: str
