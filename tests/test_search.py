@@ -207,3 +207,20 @@ def test_a_workspace_is_searched_with_unsaved_edits_and_notebooks(tmp_path: Path
         assert (hit.path, hit.preview, hit.folder) == ("b.ipynb", "Quokkas eat leaves.", "")
         with pytest.raises(ValueError, match="is no known kind"):
             workspace.search("evict", kinds=["x"])
+
+
+def test_a_workspace_with_two_folders_names_the_folder_of_each_hit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setenv("WEFT_DATA_DIR", str(tmp_path / "data"))
+    folders = [tmp_path / name for name in ("one", "two")]
+    for folder in folders:
+        folder.mkdir()
+        (folder / f"{folder.name}.py").write_text("def evict():\n    pass\n")
+    with Workspace(folders, Config(), cache=False) as workspace:
+        workspace.index()
+        found = workspace.search("evict").hits
+        assert sorted((hit.folder, hit.place) for hit in found) == [
+            (str(folders[0]), "one.py:1-2"),
+            (str(folders[1]), "two.py:1-2"),
+        ]
+        assert workspace.path_of(found[0].folder, found[0].path) in {f / f"{f.name}.py" for f in folders}
+        assert [hit.path for hit in workspace.search("evict", folder=folders[1]).hits] == ["two.py"]
