@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from .server.completion import Completion
     from .server.completion.explanation import Explanation
     from .server.config import Config, load_config
+    from .server.search import SearchHit, SearchResult
     from .server.workspace.folder import IndexReport, Progress
     from .server.workspace.status import Status
     from .server.workspace.workspace import Workspace
@@ -33,6 +34,7 @@ _HOMES = {
     "server.completion": ("Completion",),
     "server.completion.explanation": ("Explanation",),
     "server.config": ("Config", "load_config"),
+    "server.search": ("SearchHit", "SearchResult"),
     "server.workspace.folder": ("IndexReport", "Progress"),
     "server.workspace.status": ("Status",),
     "server.workspace.workspace": ("Workspace",),
@@ -60,6 +62,8 @@ __all__ = [
     "RetrievalOptions",
     "Retrieved",
     "ScorePart",
+    "SearchHit",
+    "SearchResult",
     "Status",
     "StoreError",
     "UserError",

@@ -83,6 +83,23 @@ class DefinitionIndex:
             found = self._inherited(".".join(outer), last) if outer else self._renamed(last)
         return sorted(self._distinct(found), key=_top_level_first)
 
+    def begun(self, name: str, n: int) -> list[NamedDefinition]:
+        """At most `n` definitions whose names begin with the last part of a plain or dotted name, the shortest first.
+
+        The parts before must end the names around the definition: `Shop.pa` for `Shop.pay`.
+        """
+        outer, _, last = name.rpartition(".")
+        key = normalised_name(last)
+        found: list[NamedDefinition] = []
+        for each in sorted(
+            (each for each in self._by_name if each.startswith(key)), key=lambda each: (len(each), each)
+        ):
+            named = map(self.at, self._by_name[each])
+            found += (it for it in named if not outer or f".{'.'.join(_owners(it))}".endswith(f".{outer}"))
+            if len(found) >= n:
+                break
+        return found[:n]
+
     def _distinct(self, found: list[NamedDefinition]) -> list[NamedDefinition]:
         """The definitions without constructors of a class among them, and without declarations of one with a body."""
         names = {named.definition.qualified_name for named in found if named.definition.kind != DECLARATION}

@@ -166,7 +166,7 @@ def test_every_command_names_a_function_that_exists():
         if run := parser.get_default("run"):
             module, _, function = run.partition(":")
             assert callable(getattr(import_module(f"weft.server.cli.{module}"), function))
-    assert len(subparsers) == 14
+    assert len(subparsers) == 15
 
 
 def test_complete_in_the_middle_of_a_line_keeps_its_rest(weft):
@@ -199,6 +199,30 @@ def test_retrieve_ranks_by_the_strategy_asked_for(weft):
     assert len(ranked["fragments"]) == 2
 
 
+def test_search_prints_path_line_name_and_preview(weft):
+    status, out, _ = weft("search price_of --limit 2 --folder .")
+    assert (status, out.split("\n")[:2]) == (
+        0,
+        ["price.py:1  price_of  function", "     │ def price_of(basket):"],
+    )
+    assert out.count(" │ ") == 2 and " = words " not in out
+    assert " = words " in weft("search price_of --explain --folder .")[1]
+
+
+def test_search_prints_json_and_filters(weft):
+    status, out, _ = weft("search price of a basket --path part_1.py --path new.py --path !new.py --json --folder .")
+    found = json.loads(out)
+    assert status == 0 and {hit["path"] for hit in found["hits"]} == {"part_1.py"} and found["notes"] == []
+    (hit, *_) = found["hits"]
+    assert hit["place"] == f"part_1.py:{hit['startLine'] + 1}-{hit['endLine']}"
+    assert sum(part["value"] for part in hit["parts"]) == pytest.approx(hit["score"])
+
+
+def test_search_without_a_hit_says_what_to_try(weft):
+    status, out, err = weft("search zebra --folder .")
+    assert (status, out) == (1, "") and "Nothing matches zebra. Check the spelling" in err
+
+
 def test_nothing_to_show_is_one(weft):
     (status, out, _) = weft("retrieve price.py:1:1 --strategy bm25 --json --folder .")
     assert (status, json.loads(out)["fragments"]) == (1, [])
@@ -215,6 +239,9 @@ def test_nothing_to_show_is_one(weft):
         ("complete new.py:1 --folder nowhere", "nowhere is not a folder"),
         ("retrieve new.py:1 --strategy magic", "--strategy: strategy 'magic' is unknown; did you mean"),
         ("index nowhere", "nowhere is not a folder"),
+        ("search pay --language pyton", "Did you mean python? Choose one of "),
+        ("search pay --kind thing", "thing is no known kind. Choose one of function, method, "),
+        ("search pay --limit 0", "--limit 0 is not possible. Give 1 to 1,000."),
         ("serve --tcp nonsense", "is not an address"),
     ],
 )

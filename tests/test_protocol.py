@@ -211,6 +211,7 @@ def test_the_answers_of_the_server_are_of_their_types(wire: Wire, tmp_path: Path
     assert ask("weft/complete", {**at, "candidates": 3})["items"][0]["text"] == "ce_of(basket)"
     assert ask("weft/stats")["shown"] == {"python": 1}
 
+    assert ask("weft/search", {"query": "price_of"})["hits"][0]["symbol"] == "price_of"
     asked = ask("weft/ask", {"question": "/where price_of", "partialResultToken": "t"})
     assert asked["citations"] and asked["exhibits"]
     pieces = [m["params"]["value"] for m in wire.came if m.get("method") == "$/progress"]

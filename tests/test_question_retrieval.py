@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from weft.codegraph import parse_file
 from weft.retrieval import InvertedIndex, RepositoryIndex, slice_file
-from weft.retrieval.questions import SearchOptions, analyse_question, is_test, search, units_of
+from weft.retrieval.questions import KINDS, SearchOptions, UnitFilter, analyse_question, is_test, search, units_of
 from weft.retrieval.questions.query_expansion import expand_word
 from weft.retrieval.terms import count_terms
 
@@ -358,3 +358,77 @@ def test_the_names_of_a_snapshot_follow_its_changes():
     assert not after.names.definitions("test_round_total")
     assert after.names.definitions("go_on")
     assert before.names.definitions("should_stop")
+
+
+# Filters
+
+
+FILTERED = """
+    #- src/shop.py
+    class Shop:
+        def pay(self, basket):
+            return basket.total()
+    #- src/deep/rate.ts
+    export function pay(basket) { return basket }
+    #- tests/test_shop.py
+    def test_pay():
+        assert pay(basket)
+    #- docs/pay.md
+    # How to pay
+
+    A basket is paid in euros.
+    """
+
+
+@pytest.mark.parametrize(
+    ("filter", "expected"),
+    [
+        ({"languages": {"python"}}, {"Shop.pay", "test_pay"}),
+        ({"languages": {"typescript"}}, {"pay"}),
+        ({"paths": ("src",)}, {"Shop.pay", "pay"}),
+        ({"paths": ("*.py", "!tests")}, {"Shop.pay"}),
+        ({"paths": ("!src/**", "!*.md")}, {"test_pay"}),
+        ({"paths": ("src/*/*.ts",)}, {"pay"}),
+        ({"paths": ("./src/**/*.py",)}, {"Shop.pay"}),
+        ({"paths": ("shop.py",)}, {"Shop.pay"}),
+        ({"paths": ("/shop.py",)}, set()),
+        ({"kinds": {"method"}}, {"Shop.pay"}),
+        ({"kinds": {"function", "method"}, "paths": ("src",)}, {"Shop.pay", "pay"}),
+        ({"kinds": {"document"}}, {"How to pay"}),
+        ({"kinds": {"section"}}, {"How to pay"}),
+        ({"kinds": {"test"}}, {"test_pay"}),
+        ({"kinds": {"code"}}, {"Shop.pay", "pay", "test_pay"}),
+        ({"kinds": {"enum"}}, set()),
+    ],
+)
+def test_a_filter_keeps_languages_paths_and_kinds(filter, expected):
+    chosen = {name: value if name == "paths" else frozenset(value) for name, value in filter.items()}
+    assert set(found(index_of(FILTERED), "pay a basket", filter=UnitFilter(**chosen))) == expected
+
+
+@pytest.mark.parametrize(
+    "filter",
+    [UnitFilter(kinds=frozenset({"class"})), UnitFilter(paths=("z.py",)), UnitFilter(languages=frozenset({"go"}))],
+)
+def test_a_filter_empties_no_result_that_has_matches(filter):
+    # Many better windows and definitions, and next to each a class that does not match.
+    many = "".join(f"#- a{n}.py\nclass A{n}:\n    x = 1\n\ndef pay():\n    return pay(pay, pay)\n" for n in range(120))
+    few = '#- z.py\nclass Counter:\n    """Where to pay."""\n#- z.go\npackage z\n\nfunc total() { pay() }\n'
+    index = index_of(many + few)
+    assert not any(unit in ("Counter", "total") for unit in found(index, "pay"))
+    assert set(found(index, "pay", filter=filter)) <= {"Counter", "total"}
+    assert found(index, "pay", filter=filter)
+
+
+def test_every_kind_of_definition_can_be_named():
+    text = {
+        "a.cs": "delegate int D(int a); namespace N { record R(int a); struct S {} }",
+        "a.rs": "mod m {}\nunion U { a: i32 }\ntrait T {}\nimpl T for U {}\nmacro_rules! m { () => {} }\n",
+        "a.cpp": "namespace n { class A { int f(); }; }\n",
+        "a.swift": "extension A {}\nenum E { case a }\n",
+        "a.kt": "object O { fun f() {} }\ninterface I\nclass A { constructor(a: Int) {} }\n",
+        "a.lua": "local M = {}\nfunction M.f() end\n",
+        "a.rb": "module M\nend\n",
+    }
+    kinds = {d.kind for path, content in text.items() for d in parse_file(path, content).definitions}
+    assert kinds <= set(KINDS) and len(kinds) > 12

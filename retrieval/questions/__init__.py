@@ -4,12 +4,14 @@
 by the names in it, and by related code.
 """
 
+from .filters import KINDS, UnitFilter, is_test
 from .query_analysis import TEST_WORDS, AnalysedQuestion, Concept, Kind, analyse_question
 from .unit_scoring import ScoredUnit
-from .unit_search import QuestionResult, SearchOptions, is_test, search
+from .unit_search import QuestionResult, SearchOptions, search
 from .units import Unit, is_document, units_of
 
 __all__ = [
+    "KINDS",
     "TEST_WORDS",
     "AnalysedQuestion",
     "Concept",
@@ -18,6 +20,7 @@ __all__ = [
     "ScoredUnit",
     "SearchOptions",
     "Unit",
+    "UnitFilter",
     "analyse_question",
     "is_document",
     "is_test",

@@ -5,7 +5,6 @@ Owns the order of the search. Knows no model and no text of answers.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from functools import lru_cache
@@ -17,6 +16,7 @@ from .. import bm25
 from ..bm25 import FloatArray
 from ..definition_index import NamedDefinition, normalised_name
 from ..values import ScorePart
+from .filters import UnitFilter, is_test
 from .query_analysis import AnalysedQuestion, analyse_question
 from .unit_scoring import ScoredUnit, UnitScorer
 from .units import Unit, is_document, units_of
@@ -66,6 +66,8 @@ class SearchOptions:
     """Weight of the relations between windows (alpha of Eq. 10); 0 ranks by words only."""
     n_windows: int = N_WINDOWS
     """Best windows whose units are scored."""
+    filter: UnitFilter | None = None
+    """The units that the result may have; None for all."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,11 +98,15 @@ def search(index: RepositoryIndex, text: str, options: SearchOptions = SearchOpt
     if options.relation and scores.any():
         around = index.relations.environment(scores, alpha=options.relation)
         scores = np.where(scores > 0, scores + options.relation * around, 0.0)
-    candidates = _UnitCandidates(index)
+    if options.filter is not None:
+        scores = options.filter.masked(index, scores)
+    candidates = _UnitCandidates(index, options.filter)
     for window in _best(scores, options.n_windows):
         candidates.add_window(window, float(around[window]))
     named = _named(index, question)
     for name, definitions, share in named:
+        if options.filter is not None:
+            definitions = options.filter.definitions(index, definitions)
         gain = share * sum(idf) / max(1, len(definitions)) ** 0.5
         for path, definition in definitions[:MAX_DEFINITIONS]:
             candidates.add_named(path, definition.header_line, name, gain)
@@ -108,6 +114,9 @@ def search(index: RepositoryIndex, text: str, options: SearchOptions = SearchOpt
         candidates.add_named(path, line, name, BOUND_IN_WORDS * sum(idf))
     scorer = UnitScorer(question, idf)
     units = [weighed for candidate in candidates.all() if (weighed := _scored(index, question, scorer, candidate))]
+    if options.filter is not None and not units and options.n_windows < np.count_nonzero(scores):
+        # The best windows have a unit that passes, but the words are in other units.
+        return search(index, text, replace(options, n_windows=len(scores)))
     units.sort(key=lambda item: (-item.score, item.unit.path, item.unit.start_line))
     return QuestionResult(
         question,
@@ -132,27 +141,33 @@ class _UnitCandidate:
 class _UnitCandidates:
     """The candidate units, each once."""
 
-    def __init__(self, index: RepositoryIndex) -> None:
-        self._index = index
+    def __init__(self, index: RepositoryIndex, filter: UnitFilter | None) -> None:
+        self._index, self._filter = index, filter
         self._found: dict[tuple[str, int], _UnitCandidate] = {}
 
     def add_window(self, window: int, around: float) -> None:
         """Add the units that overlap a window. Better windows come first."""
         location = self._index.location(window)
         for unit in self._units_between(location.path, location.start_line, location.end_line):
-            self._found.setdefault((unit.path, unit.start_line), _UnitCandidate(unit, around))
+            if self._keeps(unit):
+                self._found.setdefault((unit.path, unit.start_line), _UnitCandidate(unit, around))
 
     def add_named(self, path: str, line: int, name: str, gain: float) -> None:
         """Add the innermost unit at a line, which defines or binds a name of the question."""
         units = self._units_between(path, line, line + 1)
         if units:
             unit = max(units, key=lambda unit: unit.start_line)
+            if not self._keeps(unit):
+                return
             found = self._found.setdefault((path, unit.start_line), _UnitCandidate(unit))
             if gain > found.gain:
                 found.name, found.gain = name, gain
 
     def all(self) -> Iterable[_UnitCandidate]:
         return self._found.values()
+
+    def _keeps(self, unit: Unit) -> bool:
+        return self._filter is None or self._filter.keeps(unit, self._index.graph.files[unit.path])
 
     def _units_between(self, path: str, start_line: int, end_line: int) -> list[Unit]:
         units = units_of(self._index.graph.files[path], self._index.texts[path])
@@ -184,15 +199,6 @@ def _scored(
 @lru_cache(maxsize=64)
 def _lines(text: bytes) -> list[bytes]:
     return text.split(b"\n")
-
-
-@lru_cache(maxsize=4096)
-def is_test(path: str) -> bool:
-    """Whether a path is one of tests."""
-    return _TEST.search(path) is not None
-
-
-_TEST = re.compile(r"(^|/)((tests?|testing|spec)/|(test_[^/]*|conftest)\.py$)|_test(_lib)?\.\w+$|\.(test|spec)\.\w+$")
 
 
 def _share(unit: Unit, question: AnalysedQuestion) -> float:

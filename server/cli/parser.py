@@ -39,7 +39,7 @@ def command_line() -> ArgumentParser:
     )
     parser.add_argument("--version", action="version", version=f"weft {__version__}")
     commands = parser.add_subparsers(dest="command", metavar="COMMAND")
-    for add in (_index, _complete, _retrieve, _ask, _history, _serve, _models, _stats, _bench, _doctor):
+    for add in (_index, _complete, _retrieve, _search, _ask, _history, _serve, _models, _stats, _bench, _doctor):
         add(commands)
     return parser
 
@@ -86,6 +86,20 @@ def _retrieve(commands: Commands) -> None:
     retrieve.add_argument("--explain", action="store_true", help="show the parts of each score, and what was left out")
     retrieve.add_argument("--strategy", help="ranking strategy: weft, fragrel, bm25 or jaccard")
     retrieve.add_argument("-k", type=int, metavar="N", help="maximum number of fragments")
+
+
+def _search(commands: Commands) -> None:
+    summary = "search definitions, code and documents by name and words"
+    search = _command(commands, "search", summary, "search:search", _REPOSITORY, _NO_CACHE, _BROAD)
+    search.add_argument("query", nargs="+", metavar="QUERY", help="a name (evict, Shop.pay) or words")
+    search.add_argument("--limit", type=int, default=10, metavar="N", help="maximum number of hits; default 10")
+    search.add_argument("--explain", action="store_true", help="show the parts of each score")
+    for flag, metavar, summary in (
+        ("--language", "NAME", "only this language, such as python; may be repeated"),
+        ("--path", "GLOB", "only these paths: 'src', '*.py', 'src/**/*.py'; '!GLOB' excludes; may be repeated"),
+        ("--kind", "KIND", "only this kind: function, class, code, document, test and others; may be repeated"),
+    ):
+        search.add_argument(flag, action="append", default=[], metavar=metavar, help=summary)
 
 
 def _ask(commands: Commands) -> None:

@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     from ..completion.stats import Summary
     from ..completion.values import Trace
     from ..output.doctor import CheckResult
+    from ..search import SearchHit
     from ..workspace.folder import IndexReport
     from ..workspace.folder import Progress as HowFar
 
@@ -311,6 +312,22 @@ class Terminal:
             text = [line for line in ranked.fragment.text.splitlines() if line.strip()]
             for line in text if details else text[:PREVIEW_LINES]:
                 self._out.print(Text(f"     │ {for_terminal_line(line)}", "dim"))
+
+    def hits(self, hits: Sequence[SearchHit], *, details: bool = False) -> None:
+        """Hits of a search, best first, with their best lines; `details` adds the parts of each score."""
+        for hit in hits:
+            folder = f"{Path(hit.folder).name}: " if hit.folder else ""
+            self._out.print(
+                Text.assemble(
+                    (f"{for_terminal_line(folder + hit.path)}:{hit.line + 1}", "cyan"),
+                    (f"  {for_terminal_line(hit.symbol)}" if hit.symbol else "", "bold"),
+                    (f"  {hit.kind}", "dim"),
+                )
+            )
+            self._out.print(Text(f"     │ {for_terminal_line(hit.preview)}"))
+            if details:
+                parts = " + ".join(f"{part.name} {part.value:.2f}" for part in hit.parts)
+                self._out.print(Text(f"     {hit.score:.2f} = {for_terminal_line(parts)}", "dim"))
 
     def left_out(self, left_out: Sequence[tuple[Location, str]]) -> None:
         if left_out:

@@ -28,6 +28,7 @@ WEFT_DOCTOR = "weft/doctor"
 WEFT_EXPLAIN = "weft/explain"
 WEFT_PAUSE = "weft/pause"
 WEFT_INDEX_FOLDERS = "weft/indexFolders"
+WEFT_SEARCH = "weft/search"
 WEFT_STATUS = "weft/status"
 WEFT_STATS = "weft/stats"
 WEFT_DID_CHANGE_STATUS = "weft/didChangeStatus"
@@ -68,6 +69,27 @@ class AskParams:
         "Token of begin, end and reports: the resolved question when it depends on an earlier one, and the estimated "
         "cost of an expensive answer.",
     ] = attrs.field(default=None, validator=_token)
+
+
+@attrs.define
+class SearchParams:
+    """A query, with filters. Each filter keeps what matches one of its values; an empty one keeps all."""
+
+    query: Annotated[str, "A name (`evict`, `Shop.pay`) or words, at most 10,000 characters."] = attrs.field(
+        validator=attrs.validators.max_len(10_000)
+    )
+    limit: Annotated[int, "Maximum number of hits, 1 to 1,000."] = attrs.field(
+        default=10, validator=[attrs.validators.ge(1), attrs.validators.le(1_000)]
+    )
+    languages: Annotated[list[str], "Names of languages, such as `python`."] = attrs.field(factory=list)
+    paths: Annotated[
+        list[str],
+        "Globs: `*.py` and `docs` match at any depth, `src/*.py` from the folder's root; `**` is any folders, and "
+        "`!tests` excludes.",
+    ] = attrs.field(factory=list)
+    kinds: Annotated[
+        list[str], "Kinds of definitions (`function`, `class`), `code`, `document` (or `section`) and `test`."
+    ] = attrs.field(factory=list)
 
 
 @attrs.define
@@ -175,6 +197,7 @@ OWN_MESSAGES = (
     OwnMessage(WEFT_EXPLAIN, ExplainParams, answers.ExplainResult | None, "A completion, and why it is shown or not."),
     OwnMessage(WEFT_COMPLETE, CompleteParams, answers.CompleteResult | None, "An invoked completion, with candidates."),
     OwnMessage(WEFT_ASK, AskParams, answers.AskResult | None, "Answer a question about the repository."),
+    OwnMessage(WEFT_SEARCH, SearchParams, answers.SearchResult | None, "Search the workspace by name and words."),
     OwnMessage(WEFT_CONVERSATIONS, ConversationsParams, answers.ConversationsResult, "Stored conversations."),
     OwnMessage(WEFT_DID_SHOW, ItemParams, None, "A completion is shown."),
     OwnMessage(WEFT_DID_ACCEPT, ItemParams, None, "It was accepted, or its remaining part was."),

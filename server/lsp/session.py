@@ -234,6 +234,10 @@ class Session:
         """
         return await self._run(("answer", str(next(self._ids))), self._questions, call)
 
+    async def run_short(self, call: Callable[[Workspace, Cancel], T]) -> T | None:
+        """As `run_concurrently`, for a call of less than a second: it does not wait until questions are answered."""
+        return await self._run(("short", str(next(self._ids))), self._requests, call)
+
     async def _run(
         self, key: tuple[str, str], pool: ThreadPoolExecutor, call: Callable[[Workspace, Cancel], T]
     ) -> T | None:

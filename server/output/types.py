@@ -397,6 +397,45 @@ class AskProgress(TypedDict, total=False):
     restart: Annotated[Literal[True], "Discard the text and the citations so far: another model starts over."]
 
 
+class _Hit(TypedDict):
+    place: Annotated[str, "`path:first-last`, 1-based and inclusive."]
+    path: Annotated[str, "Relative to its folder, with forward slashes."]
+    folder: Annotated[str, "Path of the workspace folder; empty if there is only one."]
+    startLine: Annotated[int, "0-based."]
+    endLine: Annotated[int, "The line after the last one, 0-based."]
+    kind: Annotated[
+        str,
+        "Kind of the definition: `function`, `method`, `class`, `struct` and so on; else `section` of a document, or "
+        "`code`.",
+    ]
+    symbol: Annotated[str, "Qualified name of the definition, or the headings above the section; may be empty."]
+    line: Annotated[int, "The best line, 0-based."]
+    preview: Annotated[str, "The text of the best line."]
+    score: Annotated[
+        float,
+        "Higher is better. If the query is a name, its definitions come before better scores of other hits.",
+    ]
+    parts: Annotated[list[Part], "The parts that add up to the score."]
+
+
+class FoundLines(_Hit):
+    """A hit of a search, as `weft search --json` prints it."""
+
+
+class SearchHit(_Hit):
+    """A hit of a search, with a link."""
+
+    uri: Annotated[str | None, "URI of the file; null if its folder was removed."]
+    range: Annotated[Range, "The best line."]
+
+
+class SearchResult(TypedDict):
+    """The hits of a search."""
+
+    hits: Annotated[list[SearchHit], "Best first."]
+    notes: Annotated[list[str], "Why there is no hit and what to try, and what is not searched yet."]
+
+
 class Conversation(TypedDict):
     """A stored conversation."""
 

@@ -12,13 +12,15 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING
 
 from ...llm import Cancel, CodeModel
-from ...retrieval import RetrievalOptions, Retrieved
+from ...memory.storage import StoreError
+from ...retrieval import RepositoryIndex, RetrievalOptions, Retrieved
 from ..completion.explanation import Explanation
 from ..completion.idle import IdleWorker
 from ..completion.iterate import Round
@@ -41,6 +43,7 @@ if TYPE_CHECKING:  # chat modules are imported on the first question, so that co
     from ..chat.evidence import GatherOptions
     from ..chat.generation import StreamCallbacks
     from ..chat.values import EvidenceSet, Reply
+    from ..search import SearchResult
 
 log = logging.getLogger("weft")
 
@@ -263,6 +266,48 @@ class Workspace(WorkspaceIndex):
         Raises ValueError if `folder` is not a folder of this workspace.
         """
         return self.chat.context.gather(question, folder, options=options)
+
+    def search(
+        self,
+        query: str,
+        limit: int = 10,
+        *,
+        languages: Sequence[str] = (),
+        paths: Sequence[str] = (),
+        kinds: Sequence[str] = (),
+        folder: Path | str | None = None,
+        documents_wait_s: float = 1.0,
+        cancel: Cancel | None = None,
+    ) -> SearchResult:
+        """Definitions, code and sections of documents by name and words, of one folder or of all, best first.
+
+        The filters are those of `UnitFilter`; each keeps what matches one of its values. `documents_wait_s` is the
+        longest wait for notebooks and PDF files that are not read yet. Unsaved edits are searched. Raises ValueError
+        for an unknown language or kind, and if `folder` is not a folder of this workspace.
+        """
+        from ..chat.conversation import NOT_FULLY_INDEXED
+        from ..chat.evidence import index_documents
+        from ..search import read_filter, search_folders
+
+        chosen = read_filter(languages, paths, kinds)
+        context = self.chat.context
+        indexes, searched, notes = context.indexes(folder), list[tuple[str, RepositoryIndex]](), list[str]()
+        for root, index in indexes.items():
+            shown = "" if len(indexes) == 1 else root
+            searched.append((shown, index))
+            try:
+                documents = context.documents(root)
+                beside = index_documents(index, documents.files_outside_index(documents_wait_s))
+                notes += documents.notes
+            except StoreError as error:  # code is found without stored documents
+                notes.append(str(error))
+                continue
+            if beside.n_files:
+                searched.append((shown, beside))
+        result = search_folders(searched, query, limit, chosen, cancel)
+        unread = [NOT_FULLY_INDEXED] if context.is_indexing else []
+        # Files that cannot be read matter only when nothing is found.
+        return replace(result, notes=(*result.notes, *unread, *(() if result.hits else notes)))
 
     @property
     def models(self) -> ModelChain:

@@ -16,6 +16,10 @@ end, {
   end,
 })
 
+vim.api.nvim_create_user_command('WeftSearch', function(call)
+  require('weft.commands').run({ args = 'search ' .. call.args, range = 0 })
+end, { nargs = '*', desc = 'Weft: search definitions, code and documents by name and words' })
+
 for name, call in pairs({
   ['chat-send'] = "require('weft.chat').send()",
   ['chat-stop'] = "require('weft.chat').stop()",

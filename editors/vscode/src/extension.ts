@@ -10,6 +10,7 @@ import { Inline } from "./inline";
 import { choose, install, showNotFound } from "./install";
 import { Pages } from "./pages";
 import type { StatusResult } from "./protocol";
+import { searchWorkspace } from "./search";
 import { Server } from "./server";
 import { StatusItem } from "./status";
 
@@ -61,6 +62,7 @@ function commands(context: vscode.ExtensionContext, { server, inline, status, pa
     "weft.toggle": toggle,
     "weft.moreCompletions": () => inline.showMore(),
     "weft.why": () => pages.why(),
+    "weft.search": (query?: string) => searchWorkspace(server, query),
     "weft.status": () => pages.status(),
     "weft.doctor": () => pages.doctor(),
     "weft.refreshPage": () => pages.refresh(),

@@ -433,6 +433,58 @@ export interface AskResult {
   exhibits: EvidenceItem[];
 }
 
+/** A query, with filters. Each filter keeps what matches one of its values; an empty one keeps all. */
+export interface SearchParams {
+  /** A name (`evict`, `Shop.pay`) or words, at most 10,000 characters. */
+  query: string;
+  /** Maximum number of hits, 1 to 1,000. */
+  limit?: number;
+  /** Names of languages, such as `python`. */
+  languages?: string[];
+  /** Globs: `*.py` and `docs` match at any depth, `src/*.py` from the folder's root; `**` is any folders, and `!tests` excludes. */
+  paths?: string[];
+  /** Kinds of definitions (`function`, `class`), `code`, `document` (or `section`) and `test`. */
+  kinds?: string[];
+}
+
+/** A hit of a search, with a link. */
+export interface SearchHit {
+  /** `path:first-last`, 1-based and inclusive. */
+  place: string;
+  /** Relative to its folder, with forward slashes. */
+  path: string;
+  /** Path of the workspace folder; empty if there is only one. */
+  folder: string;
+  /** 0-based. */
+  startLine: number;
+  /** The line after the last one, 0-based. */
+  endLine: number;
+  /** Kind of the definition: `function`, `method`, `class`, `struct` and so on; else `section` of a document, or `code`. */
+  kind: string;
+  /** Qualified name of the definition, or the headings above the section; may be empty. */
+  symbol: string;
+  /** The best line, 0-based. */
+  line: number;
+  /** The text of the best line. */
+  preview: string;
+  /** Higher is better. If the query is a name, its definitions come before better scores of other hits. */
+  score: number;
+  /** The parts that add up to the score. */
+  parts: Part[];
+  /** URI of the file; null if its folder was removed. */
+  uri: string | null;
+  /** The best line. */
+  range: Range;
+}
+
+/** The hits of a search. */
+export interface SearchResult {
+  /** Best first. */
+  hits: SearchHit[];
+  /** Why there is no hit and what to try, and what is not searched yet. */
+  notes: string[];
+}
+
 /** An action on the stored conversations of this workspace. */
 export interface ConversationsParams {
   /** `list`, `get`, `search`, `delete` or `export`. */

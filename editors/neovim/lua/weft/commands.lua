@@ -111,6 +111,7 @@ M._commands = {
   status = calling('weft.pages', 'status'),
   doctor = calling('weft.pages', 'doctor'),
   why = calling('weft.pages', 'why'),
+  search = calling('weft.search', 'run'),
   log = { run = show_log },
   chat = calling('weft.chat', 'open'),
   new = calling('weft.chat', 'new'),
