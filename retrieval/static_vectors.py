@@ -23,7 +23,10 @@ TABLE_FILE = Path(__file__).with_name("static_vectors.npz")
 Vectors = NDArray[np.float32]  # (n, N_DIMENSIONS)
 StoredVectors = NDArray[np.int8]  # (n, N_DIMENSIONS): rows of length 1, times SCALE
 
-N_DIMENSIONS = 96
+N_DIMENSIONS = 192
+N_STORED = 96
+"""The first components are vectors of their own, a little less exact: those are stored for each fragment."""
+
 SCALE = 254.0
 """A component of a unit vector is stored as an integer of this scale; larger ones are cut at 0.5."""
 

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 from torch.nn import functional
 
-from ...retrieval.static_vectors import N_DIMENSIONS, StaticVectors, Vectors, normalised, weight_of_count
+from ...retrieval.static_vectors import N_DIMENSIONS, N_STORED, StaticVectors, Vectors, normalised, weight_of_count
 from ...retrieval.terms import terms_of
 from ..command import say
 from .pairs import Pair
@@ -61,9 +61,8 @@ def words_of(text: str) -> list[str]:
     return [term for term in terms_of(text) if term.isalnum() and term == term.lower()]
 
 
-def first_vectors(words: Sequence[str], encode: Callable[[Sequence[str]], Vectors]) -> Vectors:
-    """The principal components of the encoder's vectors, (n_words, N_DIMENSIONS)."""
-    full = encode(words)
+def first_vectors(full: Vectors, words: Sequence[str]) -> Vectors:
+    """The principal components of an encoder's vectors of words, (n_words, N_DIMENSIONS)."""
     centred = full - full.mean(0)
     _, _, axes = np.linalg.svd(centred[:: max(1, len(words) // 12_000)], full_matrices=False)
     return normalised((centred @ axes[:N_DIMENSIONS].T).astype(np.float32)) * 0.3
@@ -108,10 +107,12 @@ class WordVectors(nn.Module):  # type: ignore[misc, unused-ignore]  # torch is a
         self.bag = nn.EmbeddingBag.from_pretrained(torch.from_numpy(vectors.copy()), freeze=False, mode="sum")
 
     def forward(self, texts: Sequence[Encoded]) -> Tensor:
+        """The sums of the texts, (n_texts, N_DIMENSIONS)."""
         rows = torch.from_numpy(np.concatenate([text.rows for text in texts]))
         weights = torch.from_numpy(np.concatenate([text.weights for text in texts]))
         ends = np.cumsum([0, *(len(text.rows) for text in texts)])[:-1]
-        return functional.normalize(self.bag(rows, torch.from_numpy(ends), per_sample_weights=weights), dim=-1)
+        found: Tensor = self.bag(rows, torch.from_numpy(ends), per_sample_weights=weights)
+        return found
 
 
 def encode_text(index: Mapping[str, int], text: str, extra: Mapping[str, float] | None = None) -> Encoded:
@@ -160,10 +161,10 @@ def fit(
             wanted = torch.arange(len(batch))
             loss = torch.zeros(())
             for other, share in ((code, 1.0), (named, 0.4)):
-                scores = asked @ other.T / TEMPERATURE
-                loss = loss + share * (
-                    functional.cross_entropy(scores, wanted) + 0.3 * functional.cross_entropy(scores.T, wanted)
-                )
+                for n_first in (N_DIMENSIONS, N_STORED):
+                    scores = _cosines(asked[:, :n_first], other[:, :n_first]) / TEMPERATURE
+                    both = functional.cross_entropy(scores, wanted) + 0.3 * functional.cross_entropy(scores.T, wanted)
+                    loss = loss + 0.5 * share * both
             loss = loss + TO_START * (weight - start).square().sum(1).mean()
             optimiser.zero_grad()
             loss.backward()
@@ -174,6 +175,10 @@ def fit(
         after_epoch(epoch, weight.detach().numpy())
     found: Vectors = weight.detach().numpy()
     return found
+
+
+def _cosines(first: Tensor, second: Tensor) -> Tensor:
+    return functional.normalize(first, dim=-1) @ functional.normalize(second, dim=-1).T
 
 
 def _batches(
@@ -188,13 +193,13 @@ def _batches(
         yield batch
 
 
-def ranks(table: StaticVectors, pairs: Sequence[Pair], n_queries: int = 400) -> list[int]:
+def ranks(table: StaticVectors, pairs: Sequence[Pair], n_queries: int = 400, n_first: int = N_DIMENSIONS) -> list[int]:
     """The rank of the code of each of some descriptions among all codes of the tree; 1 is best."""
     index = {word: row for row, word in enumerate(table.words)}
     made = [each for pair in pairs if (each := encode_pair(index, pair))]
 
     def matrix(texts: Sequence[Encoded]) -> Vectors:
-        return normalised(np.stack([text.weights @ table.vectors[text.rows] for text in texts]))
+        return normalised(np.stack([text.weights @ table.vectors[text.rows, :n_first] for text in texts]))
 
     codes = matrix([each[1] for each in made])
     asked = random.Random(0).sample(range(len(made)), min(n_queries, len(made)))

@@ -1,0 +1,148 @@
+"""Features of candidate units for a question, and the linear score that ranks them.
+
+Words, names and relations come from `unit_scoring`, meaning from `unit_vectors`. The weights are fitted on questions
+about some repositories and reported on others: `weft bench memory ranking`.
+
+Owns the features, their weights, and the parts of a score. Knows no index.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...codegraph.symbol_table import is_class
+from ..values import ScorePart
+from .filters import is_test
+from .query_analysis import AnalysedQuestion
+from .unit_scoring import ScoredUnit
+from .units import Unit, is_document
+
+NAMED_AS_WRITTEN = 1.0
+"""The gain of a unit that defines a name of the question in its exact spelling."""
+
+
+@dataclass(frozen=True, slots=True)
+class Features:
+    """The features of one unit. Those of words are shares of the idf of all words of the question."""
+
+    words: float  # BM25 of the lines
+    name: float  # further BM25 by the name, the names around it, headings and the path
+    inside: float
+    title: float
+    path: float
+    coverage: float  # share of the question's words that the unit has
+    coverage_squared: float
+    related_code: float  # environment score of the best window (Eq. 10)
+    defines_name: float  # a name in its exact spelling
+    defines_words: float  # plain words that are a name
+    body: float  # cosine of the lines, in standard deviations above the mean of the repository's windows
+    body_squared: float
+    covered_body: float
+    head: float  # cosine of name and file
+    test: float
+    wanted_test: float
+    document: float
+    wanted_document: float
+    length: float  # logarithm of the lines
+    definition: float
+    type: float
+
+
+NAMES: tuple[str, ...] = tuple(Features.__dataclass_fields__)
+
+WEIGHTS = Features(
+    words=5.48,
+    name=0.03,
+    inside=1.71,
+    title=3.61,
+    path=1.0,
+    coverage=3.66,
+    coverage_squared=-1.28,
+    related_code=1.98,
+    defines_name=2.0,
+    defines_words=1.61,
+    body=2.43,
+    body_squared=0.31,
+    covered_body=0.47,
+    head=4.03,
+    test=-4.28,
+    wanted_test=-1.8,
+    document=-1.76,
+    wanted_document=1.81,
+    length=2.89,
+    definition=0.87,
+    type=-0.2,
+)
+
+_PARTS: dict[str, tuple[str, ...]] = {
+    "words": ("words", "coverage", "coverage_squared"),
+    "name": ("name",),
+    "inside": ("inside",),
+    "title": ("title",),
+    "path": ("path",),
+    "related code": ("related_code",),
+    "defines": ("defines_name", "defines_words"),
+    "meaning": ("body", "body_squared", "covered_body", "head"),
+    "kind": ("test", "wanted_test", "document", "wanted_document", "length", "definition", "type"),
+}
+"""The parts of a score as they are shown, and the features of each."""
+
+BODY_SCALE, HEAD_SCALE, LENGTH_SCALE = 4.0, 0.25, 4.0
+"""Typical sizes, so that all features are about 1."""
+
+
+class Meaning(NamedTuple):
+    """Cosines of the units with a question, (n,) each, and mean and deviation over the windows of the repository."""
+
+    bodies: NDArray[np.float32]
+    heads: NDArray[np.float32]
+    mean: float
+    deviation: float
+
+
+def features_of(
+    question: AnalysedQuestion, scored: ScoredUnit, total_idf: float, around: float, gain: float, body: float, head: float
+) -> Features:
+    """`body` is in standard deviations above the mean; `gain` is that of a name."""
+    unit, parts = scored.unit, {part.name: part.value / total_idf for part in scored.parts}
+    coverage = scored.coverage
+    body, test, document = body / BODY_SCALE, is_test(unit.path), is_document(unit.path)
+    return Features(
+        words=parts.get("words", 0.0),
+        name=parts.get("name", 0.0),
+        inside=parts.get("inside", 0.0),
+        title=parts.get("title", 0.0),
+        path=parts.get("path", 0.0),
+        coverage=coverage,
+        coverage_squared=coverage**2,
+        related_code=around / total_idf,
+        defines_name=gain if gain >= 0.5 else 0.0,
+        defines_words=gain if gain < 0.5 else 0.0,
+        body=body,
+        body_squared=max(body, 0.0) ** 2,
+        covered_body=coverage * body,
+        head=head / HEAD_SCALE,
+        test=float(test and not question.about_tests),
+        wanted_test=float(test and question.about_tests),
+        document=float(document and "documentation" not in question.kinds),
+        wanted_document=float(document and "documentation" in question.kinds),
+        length=float(np.log1p(unit.end_line - unit.start_line)) / LENGTH_SCALE,
+        definition=float(unit.definition is not None),
+        type=float(unit.definition is not None and is_class(unit.definition)),
+    )
+
+
+def score_parts(features: Features, name: str = "", weights: Features = WEIGHTS) -> tuple[ScorePart, ...]:
+    """The parts of the score of a unit, those of 0 left out; `name` is the name that it defines."""
+    values = {part: sum(getattr(weights, f) * getattr(features, f) for f in of) for part, of in _PARTS.items()}
+    return tuple(ScorePart(part, value, name if part == "defines" else "") for part, value in values.items() if value)
+
+
+def as_array(features: Sequence[Features]) -> NDArray[np.float64]:
+    """(n, number of features), in the order of `NAMES`."""
+    return np.array([[getattr(each, name) for name in NAMES] for each in features]).reshape(len(features), len(NAMES))
