@@ -31,8 +31,8 @@ const LISTING = /^ {4} *(?:(\d+)(?: {2}(.*))?|(\.\.\.))$/;
 /** The marks of a fence, at the beginning of a line. */
 const FENCE = /^(`{3,}|~{3,})/;
 
-/** A word that is long enough to be wider than what is left of a line. */
-const LONG_WORD = /[^\s]{12,}/g;
+/** A word that may be wider than a line of a narrow side bar; a shorter one goes to the next line in whole. */
+const LONG_WORD = /[^\s]{20,}/g;
 
 const markdown = new MarkdownIt({ html: false, linkify: false, breaks: true });
 const { escapeHtml } = markdown.utils;

@@ -125,7 +125,7 @@ test("a long path may be broken behind its separators, in links, code and text",
   assert.equal(render(`\`${long}\``)[0]!.html, `<p><code>${parts}</code></p>`);
   assert.equal(render(long, [cited(long)])[0]!.html, `<p>${link(long, 0).replace(`>${long}<`, () => `>${parts}<`)}</p>`);
   assert.equal(render("See a.py and 3.14.")[0]!.html, "<p>See a.py and 3.14.</p>");
-  assert.deepEqual(breakableParts("a/<b>.py and `more_words_here`"), ["a/<b>.py and `more_", "words_", "here`"]);
+  assert.deepEqual(breakableParts("a/<b>.py and `even_more_words_here`"), ["a/<b>.py and `even_", "more_", "words_", "here`"]);
 });
 
 const FOLDED =
