@@ -215,6 +215,27 @@ def test_a_stopped_answer_stays_and_the_model_is_told(neovim, model):
     assert chat.text() == "## You\n"
 
 
+def test_a_question_is_asked_as_written_while_its_answer_streams(neovim, model):
+    nv = neovim(FILES, setup=model.setup)
+    nv.edit("shop/price.py")
+    nv.nv.command("Weft chat")
+    model.go_on.set()
+    nv.keys("iwhat calls total_price?<C-s>")
+    chat = Chat(nv)
+    chat.shows("it multiplies.")
+    chat.is_done()
+    model.go_on.clear()
+    nv.keys("iand where is it defined?<C-s>")
+    chat.shows("> asked as: where is `total_price` defined?")
+    chat.shows("and then", times=2)
+    nv.keys("ga")
+    chat.shows("(The answer was stopped here.)")
+    chat.shows("Not found in this repository.")  # as written, it names nothing
+    chat.is_done()
+    assert [bool(params.get("asWritten")) for params in asked(nv)] == [False, False, True]
+    assert chat.text().count("> asked as:") == 1
+
+
 def test_a_server_that_dies_in_an_answer_leaves_the_question_to_be_asked_again(neovim, model):
     nv = neovim(FILES, setup=model.setup)
     nv.edit("shop/price.py")

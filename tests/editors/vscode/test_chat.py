@@ -127,6 +127,8 @@ def test_a_follow_up_says_what_it_was_asked_as_and_is_asked_as_written(chat, vsc
     line = "asked as: where is open_ledger imported? Ask as written"
     assert chat.texts(".asked-as", frame=CHAT) == [line]
     picture(chat, "chat-asked-as")
+    heard = chat.do("evaluate", frame=CHAT, script="document.querySelector('[role=log]').textContent")
+    assert heard.count("Asked as: where is `open_ledger` imported?") == 1
     mark = vscode.wire.now()
     chat.click(".asked-as button", "Ask as written", frame=CHAT)
     vscode.wire.wait("weft/ask", after=mark, sender="server")

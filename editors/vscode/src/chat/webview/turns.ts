@@ -97,20 +97,22 @@ class TurnView {
     // An answer without citations may name locations of its evidence.
     const blocks = this.renderer.render(turn.answer, [...turn.citations, ...turn.evidence], isWhole);
     this.blocks.show(blocks.map(({ html }) => html));
-    this.showAskedAs(turn.askedAs);
+    const isAskedAsNew = this.showAskedAs(turn.askedAs);
     this.head.replaceChildren(...sentence(headOf(turn)));
     this.foot.replaceChildren(...this.footOf(turn, isLast));
     if (!isChanged) return "";
-    const announced = [this.sentences.next(blocks.map(({ text }) => text).join("\n"), isWhole), isWhole ? endOf(turn) : ""];
+    const askedAs = isAskedAsNew && turn.askedAs ? `Asked as: ${turn.askedAs}` : "";
+    const announced = [askedAs, this.sentences.next(blocks.map(({ text }) => text).join("\n"), isWhole), isWhole ? endOf(turn) : ""];
     return announced.filter(Boolean).join(" ");
   }
 
-  /** Above the answer: the question that was answered, and the way to ask it as written. */
-  private showAskedAs(question: string): void {
-    if (question === (this.askedAs.dataset["question"] ?? "")) return;
+  /** Above the answer: the question that was answered, and the way to ask it as written. True when it changed. */
+  private showAskedAs(question: string): boolean {
+    if (question === (this.askedAs.dataset["question"] ?? "")) return false;
     this.askedAs.dataset["question"] = question;
     const again = button("Ask as written", () => this.actions.askAsWritten(this.number), { class: "link" });
     this.askedAs.replaceChildren(...(question ? ["asked as: ", ...sentence(question), " ", again] : []));
+    return true;
   }
 
   private footOf(turn: Turn, isLast: boolean): Node[] {
