@@ -9,9 +9,11 @@ import threading
 from typing import Any
 
 import pytest
+from weft.server.chat.values import EvidenceSet, Reply
 from weft.server.cli import main
 from weft.server.cli.ask import Asking
 from weft.server.cli.terminal import Terminal
+from weft.server.output.folds import fold
 from weft.server.workspace.workspace import Workspace
 
 FILES = """
@@ -66,14 +68,36 @@ def test_what_is_not_there_ends_with_one(weft):
 def test_a_conversation_goes_on_until_a_new_one_is_wanted(weft):
     first = json.loads(weft("ask 'what calls total_price?' --json")[1])
     status, out, err = weft("ask 'and where is it defined?'")
-    assert status == 0 and "price.py:" in out and "interpreted as: where is `total_price` defined?" in err
+    assert status == 0 and "price.py:" in out
+    assert "asked as: where is `total_price` defined? (--as-written: as typed)" in err
     again = json.loads(weft("ask 'and where is it defined?' --json")[1])
     assert again["conversationId"] == first["conversationId"]
+    assert (first["askedAs"], again["askedAs"]) == ("", "where is `total_price` defined?")
+    _, _, err = weft("ask 'and where is it defined?' --as-written")
+    assert "asked as" not in err
+    typed = json.loads(weft("ask 'and where is it defined?' --as-written --json")[1])
+    assert (typed["askedAs"], typed["question"]) == ("", "and where is it defined?")
+    assert typed["conversationId"] == first["conversationId"]
+    assert "asked as: where is `total_price` defined?" in weft(f"history show {first['conversationId']}")[1]
     other = json.loads(weft("ask 'where is total_price defined?' --new --json")[1])
     assert other["conversationId"] != first["conversationId"]
     named = json.loads(weft(f"ask '/where pay' --json --conversation {first['conversationId']}")[1])
     assert named["conversationId"] == first["conversationId"]
     assert weft("ask 'what calls pay?' --conversation nowhere")[0] == 2
+
+
+FOLDED = "Called at 2 locations:\n\n- price.py:1-1\n\n" + fold("1 more", "- basket.py:1-1")
+
+
+def test_a_folded_part_is_left_out_unless_all_is_asked_for(weft, monkeypatch):
+    def ask(self, *arguments, callbacks, **more):
+        callbacks.on_text(FOLDED)
+        return Reply(FOLDED, (), EvidenceSet("", ()))
+
+    monkeypatch.setattr("weft.server.workspace.workspace.Workspace.ask", ask)
+    assert weft("ask x")[1] == "Called at 2 locations:\n\n- price.py:1-1\n\n1 more: --all\n"
+    assert weft("ask x --all")[1].rstrip() == "Called at 2 locations:\n\n- price.py:1-1\n\n- basket.py:1-1"
+    assert json.loads(weft("ask x --json")[1])["text"] == FOLDED
 
 
 def test_json_is_all_that_is_on_stdout(weft):
@@ -137,10 +161,10 @@ def test_a_mistake_is_named_without_a_traceback(weft, arguments, message):
 
 
 def test_without_a_question_one_is_asked_after_the_other(weft, monkeypatch):
-    monkeypatch.setattr("sys.stdin", io.StringIO("what calls total_price?\n\nand where is it defined?\n/forget\n"))
+    monkeypatch.setattr("sys.stdin", io.StringIO("what calls total_price?\n\nand where is it defined?\n!\n/forget\n"))
     status, out, err = weft("ask")
     assert status == 0 and "Deleted this conversation." in out
-    assert "interpreted as: where is `total_price` defined?" in err
+    assert err.count("asked as: where is `total_price` defined? (! asks as typed)") == 1
     assert weft("history")[0] == 1
 
 
@@ -154,7 +178,7 @@ def test_an_interrupt_stops_the_answer_and_keeps_it(project, scripted_chat, tmp_
     monkeypatch.setenv("WEFT_DATA_DIR", str(tmp_path / "data"))
     folder = project(FILES)
     options = type("Options", (), {"json": False, "evidence": False, "no_history": False, "strategy": ""})
-    options.conversation, options.new = None, False
+    options.conversation, options.new, options.as_written, options.all = None, False, False, False
     model = scripted_chat([("multiply", "`total_price` multiplies (price.py:4-5). And on, and on.")])
     with Workspace([folder], model=model, cache=True) as workspace:
         workspace.index()

@@ -90,6 +90,27 @@ def test_an_answer_is_streamed_and_its_citations_are_places_in_utf_16(editing, r
     editing(FILES, story, **settings(server.url))
 
 
+def test_a_follow_up_says_what_it_was_asked_as_and_is_asked_as_written_on_demand(editing):
+    async def story(editor: Any) -> None:
+        await editor.indexed()
+        first = await editor.within(ask(editor, "what calls total_price?", partialResultToken="t1"))
+        assert first.askedAs == "" and not any("askedAs" in value for value in streamed(editor, "t1"))
+        same = {"conversationId": first.conversationId}
+        follow_up, asked_as = "and where is it defined?", "where is `total_price` defined?"
+        reply = await editor.within(ask(editor, follow_up, partialResultToken="t2", workDoneToken="w", **same))
+        assert (reply.askedAs, reply.question) == (asked_as, asked_as)
+        told = [next(iter(value)) for value in streamed(editor, "t2")]
+        assert told[:2] == ["conversationId", "askedAs"] and "text" in told[2:]
+        assert [value["kind"] for value in streamed(editor, "w")] == ["begin", "end"]
+        typed = await editor.within(ask(editor, follow_up, partialResultToken="t3", asWritten=True, **same))
+        assert (typed.askedAs, typed.question) == ("", follow_up)
+        assert not any("askedAs" in value for value in streamed(editor, "t3"))
+        found = await editor.request("weft/conversations", {"action": "get", "id": first.conversationId})
+        assert [turn.askedAs for turn in found.turns] == ["", asked_as, ""]
+
+    editing(FILES, story)
+
+
 def test_without_a_model_the_evidence_answers_and_a_selection_or_a_cursor_is_explained(editing):
     async def story(editor: Any) -> None:
         await editor.indexed()

@@ -12,6 +12,7 @@ from markdown_it import MarkdownIt
 from markdown_it.token import Token
 from weft.server.completion.postprocess import postprocess
 from weft.server.completion.values import Completion, Cursor, Written
+from weft.server.output.folds import FOLD_END, FOLD_START, FoldedText, fold
 from weft.server.output.safe_text import (
     MarkdownStream,
     for_editor,
@@ -121,6 +122,7 @@ def test_nothing_but_links_to_the_web_acts(text: str):
 PARTS = st.one_of(
     st.sampled_from(list("[]()!<>`\\|:\n\taB#*_$=\r\u202e\u200d\x1b👩")),
     st.sampled_from(["``", "```", "~~~", "\n\n", "  ", "    ", "- ", "1. ", "> ", "command:a", "http://a.example"]),
+    st.sampled_from(["<details><summary>3 more</summary>\n", "\n</details>\n", "<details>", "</details>"]),
     st.sampled_from(["https://b.example/c(d)", "[b]: ", "[b]", "](", "|---|---|\n", "&#99;", "</", "<a ", "\r\n"]),
 )
 TEXTS = st.lists(PARTS, max_size=25).map("".join)
@@ -183,10 +185,56 @@ def _acting(markdown: str) -> Iterator[str]:
     while tokens:
         token = tokens.pop()
         tokens += token.children or ()
-        if token.type in ("html_inline", "html_block", "image"):
+        if token.type in ("html_inline", "html_block", "image") and not _is_fold(token.content):
             yield token.content
         if token.type == "link_open" and not str(token.attrs["href"]).lower().startswith(("http://", "https://")):
             yield str(token.attrs["href"])
+
+
+def _is_fold(html: str) -> bool:
+    return all(FOLD_START.fullmatch(line) or FOLD_END.fullmatch(line) for line in html.splitlines())
+
+
+FOLDED = (
+    "Called at 3 locations:\n\n- a.py:1-2\n\n<details><summary>2 more</summary>\n\n- b.py:3-4\n\n</details>\n\nEnd.\n"
+)
+
+
+def test_the_tags_of_a_fold_stay_and_any_other_html_is_text():
+    assert for_markdown(FOLDED) == FOLDED
+    assert for_markdown("<details><summary>2 more</summary>\n<b>") == (
+        "<details><summary>2 more</summary>\n\n\\<b>"  # a blank line ends what a browser reads as HTML
+    )
+    for text in ("x <details><summary>2</summary>", "<details open><summary>2</summary>", "<summary>2</summary>"):
+        assert for_markdown(text) == text.replace("<d", "\\<d").replace("<s", "\\<s").replace("</", "\\</")
+    check("<details><summary>a</summary>\n<img src=x onerror=alert(1)>\n</details>\n<script>alert(1)</script>")
+
+
+def in_terminal(text: str, size: int, *, is_open: bool) -> str:
+    view = FoldedText("--all", is_open=is_open)
+    pieces = [text[start : start + size] for start in range(0, len(text), size)]
+    return "".join([*map(view.feed, pieces), view.finish()])
+
+
+@pytest.mark.parametrize("size", [1, 3, 1000])
+def test_a_terminal_leaves_a_fold_out_or_shows_it_without_its_tags(size: int):
+    closed = "Called at 3 locations:\n\n- a.py:1-2\n\n2 more: --all\n\nEnd.\n"
+    assert in_terminal(FOLDED, size, is_open=False) == closed
+    assert in_terminal(FOLDED, size, is_open=True) == ("Called at 3 locations:\n\n- a.py:1-2\n\n- b.py:3-4\n\nEnd.\n")
+    fenced = "```html\n<details><summary>2 more</summary>\n</details>\n```\na <details> b"
+    assert in_terminal(fenced, size, is_open=False) == fenced
+    quoted = "    3  </details>\n"
+    assert in_terminal(fold("2 more", quoted) + "\nx", size, is_open=False) == "2 more: --all\nx"
+
+
+def test_a_fold_has_a_plain_summary():
+    assert fold("2 <b>more</b>\n`x`", "y") == "<details><summary>2 b more /b x</summary>\n\ny\n\n</details>"
+
+
+@settings(max_examples=EXAMPLES, deadline=None)
+@given(TEXTS, st.integers(1, 7), st.booleans())
+def test_what_a_terminal_shows_does_not_depend_on_the_pieces(text: str, size: int, is_open: bool):
+    assert in_terminal(text, size, is_open=is_open) == in_terminal(text, 1000, is_open=is_open)
 
 
 @pytest.mark.parametrize("text", ["user\u202e", "a\x1b[2J", "pay\u200bment", "x\u2066y", "ok\U000e0041", "a\fb"])

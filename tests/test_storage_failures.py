@@ -330,6 +330,7 @@ def test_a_sample_of_every_version_opens(path, version):
     assert (first.asked_at, first.answered_at) == (100.0, 101.0)
     assert (first.citations, first.evidence) == (({"place": "shop.py:1-2"},), ("why",))
     assert (second.question, second.answer, second.asked_at) == ("And 价格?", None, 102.0)
+    assert (first.asked_as, second.asked_as) == ("", "" if version < 2 else "Where is `价格`?")
     (conversation,) = store.conversations.list()
     assert (conversation.title, conversation.folder, conversation.created_at) == ("Größe", "/shop", 99.0)
     (document,) = store.documents.all()

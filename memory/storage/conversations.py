@@ -35,7 +35,10 @@ class Conversation:
 
 @dataclass(frozen=True, slots=True)
 class Turn:
-    """A question and its answer. `answer` is None if the process ended or the request was cancelled."""
+    """A question and its answer. `answer` is None if the process ended or the request was cancelled.
+
+    `asked_as` is the standalone question that was answered, "" where that is the question itself.
+    """
 
     conversation: str
     number: int  # from 0
@@ -46,6 +49,7 @@ class Turn:
     model: str = ""
     citations: tuple[Any, ...] = ()
     evidence: tuple[Any, ...] = ()
+    asked_as: str = ""
 
 
 def items_of(turns: Iterable[Turn]) -> list[Item]:
@@ -95,13 +99,15 @@ class Conversations:
         citations: Sequence[Any] = (),
         model: str = "",
         evidence: Sequence[Any] = (),
+        asked_as: str = "",
     ) -> None:
         """Store the answer of a turn and replace an earlier one. Raises NoConversation."""
         now = time.time()
-        row = (encodable(text), now, encodable(model), json.dumps(list(citations)), json.dumps(list(evidence)))
+        lists = (json.dumps(list(citations)), json.dumps(list(evidence)))
+        row = (encodable(text), now, encodable(model), *lists, encodable(asked_as))
 
         def put(to: sqlite3.Connection) -> None:
-            sql = "UPDATE turns SET answer = ?, answered_at = ?, model = ?, citations = ?, evidence = ?"
+            sql = "UPDATE turns SET answer = ?, answered_at = ?, model = ?, citations = ?, evidence = ?, asked_as = ?"
             _expect(to.execute(f"{sql} WHERE conversation = ? AND number = ?", (*row, id, number)), id)
             to.execute("UPDATE conversations SET changed_at = ? WHERE id = ?", (now, id))
 
@@ -158,11 +164,11 @@ class Conversations:
                 answer = None if t.answer is None else encodable(t.answer)
                 when_and_what = (encodable(t.question), t.asked_at, answer, t.answered_at, encodable(t.model))
                 lists = (json.dumps(t.citations), json.dumps(t.evidence))
-                turns.append((t.conversation, t.number, *when_and_what, *lists))
+                turns.append((t.conversation, t.number, *when_and_what, *lists, encodable(t.asked_as)))
 
         def put(to: sqlite3.Connection) -> int:
             to.executemany("INSERT OR IGNORE INTO conversations VALUES (?, ?, ?, ?, ?)", heads)
-            return to.executemany("INSERT OR IGNORE INTO turns VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)", turns).rowcount
+            return to.executemany("INSERT OR IGNORE INTO turns VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", turns).rowcount
 
         return max(0, self._database.write(put))
 
@@ -177,7 +183,7 @@ class Conversations:
 _CONVERSATION: Columns = {"id": str, "title": str, "folder": str, "created_at": float, "changed_at": float}
 _TURN: Columns = {
     **{"conversation": str, "number": int, "question": str, "asked_at": float, "answer": (str, type(None))},
-    **{"answered_at": (float, type(None)), "model": str, "citations": str, "evidence": str},
+    **{"answered_at": (float, type(None)), "model": str, "citations": str, "evidence": str, "asked_as": str},
 }
 _N_TURNS = "(SELECT count(*) FROM turns WHERE conversation = id)"
 _CONVERSATIONS = f"SELECT {', '.join(_CONVERSATION)}, {_N_TURNS} FROM conversations"
@@ -190,9 +196,9 @@ def _conversation(row: Any) -> Conversation:
 
 
 def _turn(row: Any) -> Turn:
-    *values, citations, evidence = checked(row, _TURN)
-    turn = Turn(*values)
-    return replace(turn, citations=json_list(citations, "citations"), evidence=json_list(evidence, "evidence"))
+    *values, citations, evidence, asked_as = checked(row, _TURN)
+    citations, evidence = json_list(citations, "citations"), json_list(evidence, "evidence")
+    return replace(Turn(*values), citations=citations, evidence=evidence, asked_as=asked_as)
 
 
 def _expect(changed: sqlite3.Cursor, id: str) -> None:

@@ -22,7 +22,7 @@ from ...llm.disk import remove_abandoned
 from ...llm.private_files import private_file, private_folder
 from .migrations import APPLICATION_ID, VERSION, migrate, version_of
 from .rows import DamagedRow
-from .salvage import salvage
+from .salvage import TURN_COLUMNS, salvage
 
 
 class StoreTooNew(StoreError):
@@ -200,7 +200,7 @@ def _copy_salvaged(connection: sqlite3.Connection, damaged: Path) -> int:
 
     def put(to: sqlite3.Connection) -> int:
         to.executemany("INSERT OR IGNORE INTO conversations VALUES (?, ?, ?, ?, ?)", conversations.values())
-        sql = "INSERT OR IGNORE INTO turns VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)"
+        sql = f"INSERT OR IGNORE INTO turns ({TURN_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)"
         return max(0, to.executemany(sql, turns.values()).rowcount)
 
     return _in_transaction(connection, "BEGIN IMMEDIATE", put) if conversations else 0
@@ -287,9 +287,10 @@ def _in_transaction(connection: sqlite3.Connection, begin: str, work: Work[T]) -
 
 def _copy(old: sqlite3.Connection, new: sqlite3.Connection) -> None:
     for table in _SAVED_TABLES:
-        rows = old.execute(f"SELECT * FROM {table}").fetchall()
-        if rows:
-            new.executemany(f"INSERT INTO {table} VALUES ({', '.join('?' * len(rows[0]))})", rows)
+        found = old.execute(f"SELECT * FROM {table}")
+        columns = [column[0] for column in found.description]  # a file of an earlier version has fewer
+        values = ", ".join("?" * len(columns))
+        new.executemany(f"INSERT INTO {table} ({', '.join(columns)}) VALUES ({values})", found.fetchall())
 
 
 def _means_damage(error: Exception, path: Path) -> bool:

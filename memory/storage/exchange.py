@@ -2,8 +2,8 @@
 
 The first line is `{"weft": "conversations", "version": 1}`. Every other line is a conversation (`id`, `title`,
 `folder`, `created_at`, `changed_at`, `turns`), and a turn is `number`, `question`, `asked_at`, `answer`, `answered_at`,
-`model`, `citations`, `evidence`; times are seconds since the epoch. Documents and computed results are left out,
-because they can be computed again.
+`model`, `citations`, `evidence`, and `asked_as`, which earlier versions did not write; times are seconds since the
+epoch. Documents and computed results are left out, because they can be computed again.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from .rows import MAX_NUMBER, MAX_SECONDS
 
 _HEAD = {"weft": "conversations", "version": 1}
 _KINDS: dict[str, tuple[type, ...]] = {
-    **dict.fromkeys(("id", "title", "folder", "question", "model"), (str,)),
+    **dict.fromkeys(("id", "title", "folder", "question", "model", "asked_as"), (str,)),
     **dict.fromkeys(("created_at", "changed_at", "asked_at"), (int, float)),
     **dict.fromkeys(("citations", "evidence"), (list,)),
     "number": (int,),
@@ -32,7 +32,7 @@ _KINDS: dict[str, tuple[type, ...]] = {
 }
 _WORDS = {str: "text", int: "a number", float: "a number", list: "a list", type(None): "null"}
 _OF_A_CONVERSATION = ("id", "title", "folder", "created_at", "changed_at")
-_OF_A_TURN = ("number", "question", "asked_at", "answer", "answered_at", "model", "citations", "evidence")
+_OF_A_TURN = ("number", "question", "asked_at", "answer", "answered_at", "model", "citations", "evidence", "asked_as")
 
 
 def export_conversations(conversations: Conversations, file: Path, *, overwrite: bool = False) -> int:
@@ -89,8 +89,13 @@ def _conversation(value: Any) -> tuple[Conversation, list[Turn]]:
     turns = value.get("turns")
     if not isinstance(turns, list):
         raise ValueError("turns must be a list")
-    said = [Turn(head["id"], **_checked(turn, _OF_A_TURN)) for turn in turns]
+    said = [Turn(head["id"], **_checked(_with_asked_as(turn), _OF_A_TURN)) for turn in turns]
     return Conversation(**head, n_turns=len(said)), said
+
+
+def _with_asked_as(turn: Any) -> Any:
+    """The turn with the field that exports of earlier versions lack."""
+    return {"asked_as": "", **turn} if isinstance(turn, dict) else turn
 
 
 def _checked(value: Any, names: tuple[str, ...]) -> dict[str, Any]:

@@ -60,8 +60,9 @@ MIGRATIONS: tuple[tuple[str, ...], ...] = (
         )""",
         "CREATE INDEX kept_by_use ON kept (used_at)",
     ),
+    ("ALTER TABLE turns ADD COLUMN asked_as TEXT NOT NULL DEFAULT ''",),
 )
-"""History: 1, the first."""
+"""History: 1, the first. 2, the question that a turn was asked as."""
 
 VERSION = len(MIGRATIONS)
 """The newest version that this Weft reads."""

@@ -16,6 +16,9 @@ from ...llm.disk import temporary_file
 from .migrations import migrate
 from .rows import MAX_NUMBER, MAX_SECONDS, DamagedRow, json_list
 
+TURN_COLUMNS = "conversation, number, question, asked_at, answer, answered_at, model, citations, evidence"
+"""The columns of salvaged turns. Those that later versions added get their defaults."""
+
 _MAX_FAILED = 1000
 _STEP_AFTER = 100  # consecutive failures; a page holds fewer rows
 _HEADER_BYTES = 100
@@ -57,8 +60,7 @@ def _read(damaged: sqlite3.Connection, found: Salvaged) -> None:
         conversation = _conversation(*row)
         if conversation is not None:
             found.conversations.setdefault(conversation[0], conversation)
-    columns = "conversation, number, question, asked_at, answer, answered_at, model, citations, evidence"
-    for row in _rows(damaged, "turns", columns):
+    for row in _rows(damaged, "turns", TURN_COLUMNS):
         turn = _turn(row)
         if turn is not None:
             found.turns.setdefault((turn[0], turn[1]), turn)

@@ -66,7 +66,8 @@ class ChatRequest:
 
     `selection` is a file with the first of its selected lines and the line after the last (0-based). `folder` None asks
     about all folders. A `strategy` of `memory/strategies.py` answers from the documents of the workspace alone. Without
-    `remember` nothing is stored, and no earlier turn counts.
+    `remember` nothing is stored, and no earlier turn counts. With `as_written`, no name of an earlier turn
+    is inserted into a follow-up question.
     """
 
     question: str
@@ -75,6 +76,7 @@ class ChatRequest:
     folder: Path | str | None = None
     strategy: str = ""
     remember: bool = True
+    as_written: bool = False
 
 
 class Chat:
@@ -159,15 +161,17 @@ class Chat:
             self.context.wait_for_index(cancel)
         partial = (NOT_FULLY_INDEXED,) if self.context.is_indexing else ()
         command = read_command(request.question)
-        whole = request.question if command.name else self._standalone(request.question, before, generator, cancel)
-        if whole != request.question:
-            callbacks.on_note(f"interpreted as: {whole}")
+        is_whole = bool(command.name) or request.as_written
+        whole = request.question if is_whole else self._standalone(request.question, before, generator, cancel)
+        asked_as = "" if whole == request.question else whole
+        if asked_as:
+            callbacks.on_asked_as(asked_as)
         if request.strategy:
             from .strategy_answers import answer_by_strategy
 
             reply = answer_by_strategy(request.strategy, whole, self.context, generator, self._strategies, cancel)
             notes = (*partial, *_time_notes(reply, "chat.strategy_max_seconds", cancel), *reply.notes)
-            return replace(reply, conversation_id=recorder.conversation_id, notes=notes)
+            return replace(reply, conversation_id=recorder.conversation_id, notes=notes, asked_as=asked_as)
         past = relevant_history(before, whole, StrategyContext())
         evidence = self._gather(whole, command, selection, request.folder, past.items)
         is_found = evidence.confidence >= options.min_confidence or _is_about_conversation(request.question, before)
@@ -181,7 +185,8 @@ class Chat:
         notes = (*partial, *in_time, *generator.notes, *reply.notes, *evidence.notes, *self.context.memory.notes)
         if by_model is None and is_found and not command.name and not generator.notes and not in_time:
             notes = (*(self.context.models.notes or (NO_CHAT_MODEL,)), *notes)
-        return replace(reply, conversation_id=recorder.conversation_id, notes=tuple(dict.fromkeys(notes)))
+        notes = tuple(dict.fromkeys(notes))
+        return replace(reply, conversation_id=recorder.conversation_id, notes=notes, asked_as=asked_as)
 
     def _by_model(
         self, evidence: EvidenceSet, recent: Sequence[Message], generator: AnswerGenerator, cancel: Cancel

@@ -44,9 +44,10 @@ class StreamCallbacks:
 
     on_text: Callable[[str], None] = lambda text: None
     on_restart: Callable[[], None] = lambda: None  # the text so far is void: another model starts over
-    on_note: Callable[[str], None] = lambda note: None  # before the answer: its cost, the resolved question
+    on_note: Callable[[str], None] = lambda note: None  # before the answer: its cost, a wait
     on_conversation: Callable[[str], None] = lambda id: None  # the id under which the turn is stored, before the answer
     on_citation: Callable[[Citation], None] = lambda citation: None  # before the text that contains it
+    on_asked_as: Callable[[str], None] = lambda question: None  # before the answer: `Reply.asked_as`, unless ""
 
     def emit(self, text: str, citations: Sequence[Citation]) -> None:
         """Citations, then the text that contains them."""

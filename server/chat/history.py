@@ -96,4 +96,5 @@ class TurnRecorder:
                 citations=[citation_json(citation) for citation in reply.citations],
                 model=reply.model,
                 evidence=shown,
+                asked_as=reply.asked_as,
             )

@@ -95,3 +95,4 @@ class Reply:
     conversation_id: str = ""
     cost: Cost = field(default_factory=Cost)
     notes: tuple[str, ...] = ()
+    asked_as: str = ""  # the standalone question that was answered; "" where the question was answered as written

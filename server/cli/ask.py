@@ -37,6 +37,9 @@ CONTINUES_WITHIN_S = 3600
 
 MAX_LISTED = 1000
 
+AGAIN = "!"
+"""What a person types at the prompt to ask the last question as written."""
+
 
 def ask(options: argparse.Namespace) -> int:
     """Answer one question, or one after the other until the input ends."""
@@ -55,17 +58,18 @@ class Asking:
 
     def __init__(self, workspace: Workspace, folder: Path, terminal: Terminal, options: argparse.Namespace) -> None:
         self._workspace, self._folder, self._terminal = workspace, folder, terminal
-        self._as_json, self._evidence = options.json, options.evidence
+        self._as_json, self._evidence, self._all = options.json, options.evidence, options.all
         self._remember, self._strategy = not options.no_history, options.strategy
+        self._as_written = options.as_written
         self._conversation = self._continued(options)
 
-    def one(self, question: str) -> int:
-        """Print the answer to one question; returns the exit status."""
+    def one(self, question: str, *, as_written: bool = False, how: str = "--as-written: as typed") -> int:
+        """Print the answer to one question; returns the exit status. `how` says how to ask it as written."""
         cancel = Cancel()
-        view = AnswerView(self._folder, quiet=self._as_json)
-        callbacks = StreamCallbacks(view.on_text, view.on_restart, view.on_note)
+        view = AnswerView(self._folder, quiet=self._as_json, whole=self._all, as_written=how)
+        callbacks = StreamCallbacks(view.on_text, view.on_restart, view.on_note, on_asked_as=view.on_asked_as)
         try:
-            reply = self._answer(question, callbacks, cancel)
+            reply = self._answer(question, as_written or self._as_written, callbacks, cancel)
         except UserError:
             raise
         except StoreError as error:
@@ -84,12 +88,12 @@ class Asking:
         return 0 if reply.found else NOTHING_TO_SHOW
 
     def prompt(self) -> int:
-        """Read questions until Ctrl-D. Ctrl-C stops an answer or clears the line."""
+        """Read questions until Ctrl-D. Ctrl-C stops an answer or clears the line; `!` asks the last one as written."""
         with suppress(ImportError):
             import readline  # noqa: F401  # enables line editing and history
         if sys.stdin.isatty():
             self._terminal.say("Ask about this repository. /help lists commands, Ctrl-C stops an answer, Ctrl-D exits.")
-        status = 0
+        status, last = 0, ""
         while True:
             try:
                 question = input("> " if sys.stdin.isatty() else "")
@@ -98,11 +102,13 @@ class Asking:
             except KeyboardInterrupt:
                 print()
                 continue
+            is_again = question.strip() == AGAIN and bool(last)
+            last = last if is_again else question.strip() or last
             if question.strip():
-                status = self.one(question)
+                status = self.one(last, as_written=is_again, how=f"{AGAIN} asks as typed")
                 print()
 
-    def _answer(self, question: str, callbacks: StreamCallbacks, cancel: Cancel) -> Reply:
+    def _answer(self, question: str, as_written: bool, callbacks: StreamCallbacks, cancel: Cancel) -> Reply:
         """The reply, computed in another thread: an interrupt cancels the model and keeps the text so far."""
         done: Future[Reply] = Future()
 
@@ -114,6 +120,7 @@ class Asking:
                         self._conversation,
                         strategy=self._strategy,
                         remember=self._remember,
+                        as_written=as_written,
                         callbacks=callbacks,
                         cancel=cancel,
                     )

@@ -112,6 +112,10 @@ def _ask(commands: Commands) -> None:
     ask.add_argument(
         "--strategy", default="", metavar="NAME", help="answer with a memory strategy, from the documents alone"
     )
+    ask.add_argument(
+        "--as-written", action="store_true", help="answer a follow-up question without names from earlier turns"
+    )
+    ask.add_argument("--all", action="store_true", help="show the parts of an answer that are left out: `12 more`")
     ask.add_argument("--evidence", action="store_true", help="show all evidence with its scores")
 
 

@@ -15,30 +15,42 @@ from rich.text import Text
 
 from ...memory.storage import Conversation, Turn
 from ..chat.values import EvidenceItem, Reply
+from ..output.folds import FoldedText
 from ..output.safe_text import CharacterStream, for_terminal, for_terminal_line
 
 _PLACE = re.compile(r"(?P<path>[\w./@+~-]+):(?P<first>\d+)-\d+")
 
 
 class AnswerView:
-    """One streamed answer; with `quiet` nothing is printed."""
+    """One streamed answer; with `quiet` nothing is printed.
 
-    def __init__(self, folder: Path, *, quiet: bool = False) -> None:
+    Folded parts of the answer are left out, unless `whole`. `as_written` says how to ask the question as written.
+    """
+
+    def __init__(self, folder: Path, *, quiet: bool = False, whole: bool = False, as_written: str = "") -> None:
         self._out = Console(highlight=False, soft_wrap=True)
         self._err = Console(highlight=False, soft_wrap=True, stderr=True)
         self._folder = folder
         self._quiet = quiet
-        self._characters = CharacterStream()
+        self._is_whole = whole
+        self._as_written = as_written
+        self._begin()
         self._is_in_line = False  # the last printed line is not finished
 
     def on_text(self, text: str) -> None:
         if not self._quiet:
-            self._print(self._characters.feed(text))
+            self._print(self._folds.feed(self._characters.feed(text)))
 
     def on_restart(self) -> None:
         if not self._quiet:
             self._end_line()
             self._err.print(Text("The model failed. The next one starts over:", "yellow"))
+            self._begin()
+
+    def on_asked_as(self, question: str) -> None:
+        if not self._quiet:
+            how = f" ({self._as_written})" if self._as_written else ""
+            self._err.print(Text(f"asked as: {for_terminal_line(question)}{how}", "dim"))
 
     def on_note(self, note: str) -> None:
         if not self._quiet:
@@ -84,8 +96,12 @@ class AnswerView:
             self._out.file.flush()
             self._is_in_line = not safe.endswith("\n")
 
+    def _begin(self) -> None:
+        self._characters = CharacterStream()
+        self._folds = FoldedText("--all", is_open=self._is_whole)
+
     def _end_line(self) -> None:
-        self._print(self._characters.finish())
+        self._print(self._folds.feed(self._characters.finish()) + self._folds.finish())
         if self._is_in_line:
             self._out.print()
             self._is_in_line = False
@@ -96,7 +112,7 @@ class HistoryView:
 
     def __init__(self, folder: Path) -> None:
         self._out = Console(highlight=False, soft_wrap=True)
-        self._answer = AnswerView(folder)
+        self._answer = AnswerView(folder, whole=True)
 
     def conversations(self, found: Sequence[Conversation]) -> None:
         if not found:
@@ -114,5 +130,7 @@ class HistoryView:
             self._out.print(
                 Text.assemble((f"{where}{when}  ", "dim"), (" ".join(for_terminal(turn.question).split()), "bold"))
             )
+            if turn.asked_as:
+                self._out.print(Text(f"asked as: {for_terminal_line(turn.asked_as)}", "dim"))
             self._answer.on_text(turn.answer if turn.answer is not None else "(no answer)")
             self._answer.on_text("\n\n")

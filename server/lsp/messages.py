@@ -61,13 +61,14 @@ class AskParams:
     position: Annotated[types.Position | None, "The cursor in the document, for `/explain` without a selection."] = None
     strategy: Annotated[str, "The memory strategy that answers from the documents."] = ""
     remember: Annotated[bool, "False stores neither question nor answer."] = True
+    as_written: Annotated[bool, "True answers a follow-up question without inserting names of earlier turns."] = False
     partial_result_token: Annotated[
         types.ProgressToken | None, "Token of the streamed answer: `AskProgress` in `$/progress`."
     ] = attrs.field(default=None, validator=_token)
     work_done_token: Annotated[
         types.ProgressToken | None,
-        "Token of begin, end and reports: the resolved question when it depends on an earlier one, and the estimated "
-        "cost of an expensive answer.",
+        "Token of begin, end and reports: that the answer waits for the index, and the estimated cost of an expensive "
+        "answer.",
     ] = attrs.field(default=None, validator=_token)
 
 

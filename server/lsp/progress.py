@@ -91,6 +91,10 @@ class AnswerProgress:
         """Send the id under which the answer is stored, before the answer is complete."""
         self._stream({"conversationId": id})
 
+    def asked_as(self, question: str) -> None:
+        """Send the question that is answered where it is not the question as written, before the answer."""
+        self._stream({"askedAs": for_editor(question)})
+
     def citation(self, citation: Citation) -> None:
         self._stream({"citation": citation})
 

@@ -10,13 +10,16 @@ case, where it changes how they are written (Persian, Hindi). Variation selector
 
 Markdown: only links to http(s) stay links; images, raw HTML, autolinks and reference definitions are escaped. Locations
 (`path:first-last`) are not Markdown links: front ends link them from the citations. Code is unchanged. A fence moves to
-the start of its line, where all parsers agree on its end.
+the start of its line, where all parsers agree on its end. The tags of a fold (`folds.py`) stay, each on a line of its
+own and with a blank line below: there a block of HTML ends, so that nothing else is HTML.
 """
 
 from __future__ import annotations
 
 import re
 import unicodedata
+
+from .folds import CLOSING, FOLD_END, FOLD_START, OPENING
 
 MAX_CODE_SPAN = 1000  # a backtick that is not closed within so many characters of its line is text
 MAX_BACKTICKS = 50  # more backticks in a row are text
@@ -123,6 +126,7 @@ class MarkdownStream:
         self._fence = ""  # the marks of the open fence
         self._fence_indent = 0
         self._may_define = False  # the line may be the definition of a reference
+        self._is_after_tag = False  # a blank line was written below the tag of a fold
 
     def feed(self, piece: str) -> str:
         return self._take(self._characters.feed(piece), is_end=False)
@@ -183,8 +187,16 @@ class MarkdownStream:
         end = self._text.find("\n", at, at + MAX_LINE_HEAD)
         head = self._text[at : at + MAX_LINE_HEAD] if end < 0 else self._text[at:end]
         is_whole = end >= 0 or is_end or len(head) == MAX_LINE_HEAD
-        if not is_whole and _MAY_OPEN.fullmatch(head):
+        if not is_whole and (_MAY_OPEN.fullmatch(head) or _may_be_tag(head)):
             return None
+        if self._is_after_tag and not head.strip(" \t") and (end >= 0 or is_end):
+            self._is_after_tag = False
+            return "", at + len(head) + (end >= 0)
+        self._is_after_tag = False
+        if (end >= 0 or is_end) and (FOLD_START.fullmatch(head) or FOLD_END.fullmatch(head)):
+            self._is_after_tag, self._may_define = end >= 0, False
+            self._is_line_start = end >= 0
+            return head.rstrip(" \t") + ("\n\n" if end >= 0 else ""), at + len(head) + (end >= 0)
         opened = _FENCE.fullmatch(head) if end >= 0 or is_end else None
         if opened is not None:
             self._fence, self._fence_indent = opened["marks"], len(opened["indent"].expandtabs(4))
@@ -264,6 +276,13 @@ class MarkdownStream:
             if not is_whole:
                 return None
         return "\\`" * len(marks), start
+
+
+def _may_be_tag(head: str) -> bool:
+    """Whether a line that begins so may become the tag of a fold."""
+    if head.startswith(OPENING):
+        return True
+    return OPENING.startswith(head) or CLOSING.startswith(head) or FOLD_END.fullmatch(head) is not None
 
 
 _SPECIAL = re.compile(r"[\\`<!\]\n]")

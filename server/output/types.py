@@ -367,6 +367,7 @@ class _Answer(TypedDict):
     model: Annotated[str, "The model that wrote it; empty for an extractive answer."]
     conversationId: Annotated[str, "The conversation to continue; empty if it is not stored."]
     question: Annotated[str, "The question after ellipsis resolution."]
+    askedAs: Annotated[str, "The same where it differs from the question as written; else empty."]
     confidence: Annotated[float, "Probability that the evidence answers the question, 0 to 1."]
     names: Annotated[list[str], "Symbols of the repository in the question."]
     notes: Annotated[list[str], "Notes for a person."]
@@ -392,6 +393,7 @@ class AskProgress(TypedDict, total=False):
     """A piece of an answer, by `$/progress` with the request's `partialResultToken`."""
 
     conversationId: Annotated[str, "The conversation; sent once, first."]
+    askedAs: Annotated[str, "The question that is answered, if it is not the one as written; before the answer."]
     text: Annotated[str, "The next part of the answer."]
     citation: Annotated[Citation, "A citation in the text that follows."]
     restart: Annotated[Literal[True], "Discard the text and the citations so far: another model starts over."]
@@ -462,6 +464,7 @@ class _Turn(TypedDict):
     conversationId: Annotated[str, "The conversation of the turn."]
     number: Annotated[int, "Its number in the conversation, from 0."]
     question: Annotated[str, "The question as asked."]
+    askedAs: Annotated[str, "The question that was answered, if it was another one; else empty."]
     askedAt: Annotated[float, "Seconds since the epoch."]
     answer: Annotated[str | None, "Null if there is none."]
     answeredAt: Annotated[float | None, "Seconds since the epoch; null without an answer."]

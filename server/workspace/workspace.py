@@ -248,6 +248,7 @@ class Workspace(WorkspaceIndex):
         folder: Path | str | None = None,
         strategy: str = "",
         remember: bool = True,
+        as_written: bool = False,
         callbacks: StreamCallbacks | None = None,
         cancel: Cancel | None = None,
     ) -> Reply:
@@ -255,7 +256,7 @@ class Workspace(WorkspaceIndex):
         from ..chat.conversation import ChatRequest
         from ..chat.generation import NO_CALLBACKS
 
-        request = ChatRequest(question, conversation_id, selection, folder, strategy, remember)
+        request = ChatRequest(question, conversation_id, selection, folder, strategy, remember, as_written)
         return self.chat.ask(request, callbacks or NO_CALLBACKS, cancel)
 
     def gather(

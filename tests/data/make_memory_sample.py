@@ -15,7 +15,7 @@ if __name__ == "__main__":
     store = MemoryStore(path)
     turns = [
         Turn("c1", 0, "Wo steht die Größe?", 100.0, "In shop.py.", 101.0, "m", ({"place": "shop.py:1-2"},), ("why",)),
-        Turn("c1", 1, "And 价格?", 102.0),
+        Turn("c1", 1, "And 价格?", 102.0, asked_as="Where is `价格`?"),
     ]
     store.conversations.add([(Conversation("c1", "Größe", "/shop", 99.0, 102.0, 2), turns)])
     segments = (

@@ -23,6 +23,7 @@ end, { nargs = '*', desc = 'Weft: search definitions, code and documents by name
 for name, call in pairs({
   ['chat-send'] = "require('weft.chat').send()",
   ['chat-stop'] = "require('weft.chat').stop()",
+  ['chat-as-written'] = "require('weft.chat').as_written()",
   ['place-open'] = "require('weft.jump').follow()",
   ['place-split'] = "require('weft.jump').follow('split')",
   ['place-next'] = "require('weft.jump').next()",

@@ -74,8 +74,12 @@ function commands(context: vscode.ExtensionContext, { server, inline, status, pa
     "weft.choose": choose,
     "weft.guide": () =>
       vscode.commands.executeCommand("workbench.action.openWalkthrough", `${context.extension.id}#start`),
-    "weft.openSettings": (query?: string) =>
-      vscode.commands.executeCommand("workbench.action.openSettings", query ?? `@ext:${context.extension.id}`),
+    // In a title bar, VS Code may pass an argument of its own.
+    "weft.openSettings": (query?: unknown) =>
+      vscode.commands.executeCommand(
+        "workbench.action.openSettings",
+        typeof query === "string" ? query : `@ext:${context.extension.id}`,
+      ),
   };
   return Object.entries(all).map(([id, run]) => vscode.commands.registerCommand(id, run));
 }

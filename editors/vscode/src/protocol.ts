@@ -335,9 +335,11 @@ export interface AskParams {
   strategy?: string;
   /** False stores neither question nor answer. */
   remember?: boolean;
+  /** True answers a follow-up question without inserting names of earlier turns. */
+  asWritten?: boolean;
   /** Token of the streamed answer: `AskProgress` in `$/progress`. */
   partialResultToken?: number | string | null;
-  /** Token of begin, end and reports: the resolved question when it depends on an earlier one, and the estimated cost of an expensive answer. */
+  /** Token of begin, end and reports: that the answer waits for the index, and the estimated cost of an expensive answer. */
   workDoneToken?: number | string | null;
 }
 
@@ -417,6 +419,8 @@ export interface AskResult {
   conversationId: string;
   /** The question after ellipsis resolution. */
   question: string;
+  /** The same where it differs from the question as written; else empty. */
+  askedAs: string;
   /** Probability that the evidence answers the question, 0 to 1. */
   confidence: number;
   /** Symbols of the repository in the question. */
@@ -539,6 +543,8 @@ export interface Turn {
   number: number;
   /** The question as asked. */
   question: string;
+  /** The question that was answered, if it was another one; else empty. */
+  askedAs: string;
   /** Seconds since the epoch. */
   askedAt: number;
   /** Null if there is none. */
@@ -619,6 +625,8 @@ export interface StatsResult {
 export interface AskProgress {
   /** The conversation; sent once, first. */
   conversationId?: string;
+  /** The question that is answered, if it is not the one as written; before the answer. */
+  askedAs?: string;
   /** The next part of the answer. */
   text?: string;
   /** A citation in the text that follows. */

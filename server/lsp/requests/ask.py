@@ -31,7 +31,13 @@ async def handle_ask(session: Session, params: AskParams) -> AskResult | None:
 
     def call(workspace: Workspace, cancel: Cancel) -> AskResult:
         request = ChatRequest(
-            params.question, params.conversation_id, selection, None, params.strategy, params.remember
+            params.question,
+            params.conversation_id,
+            selection,
+            None,
+            params.strategy,
+            params.remember,
+            params.as_written,
         )
         callbacks = StreamCallbacks(
             progress.text,
@@ -39,6 +45,7 @@ async def handle_ask(session: Session, params: AskParams) -> AskResult | None:
             progress.note,
             progress.conversation,
             lambda citation: progress.citation(with_location(citation_json(citation), workspace.path_of, encoding)),
+            progress.asked_as,
         )
         reply = workspace.chat.ask(request, callbacks, cancel)
         progress.finish_text()

@@ -58,11 +58,15 @@ class Model:
     def __init__(self, replaying: Any, chat_routes: Any) -> None:
         self.go_on, self.was_cut = threading.Event(), threading.Event()
         self.dies = False
+        self.text = ""  # the whole answer, if given
         self.server = replaying(chat_routes(self._answer))
         settings = f"{{ model = {{ {{ backend = 'openai', url = '{self.server.url}', fim = 'none' }} }} }}"
         self.setup = f"{{ settings = {settings}, restart = {{ first_ms = 10 }} }}"
 
     def _answer(self, reply: Any, say: Any) -> None:
+        if self.text:
+            say(self.text)
+            return
         say(FIRST)
         say("It sums first,\nand then\n")
         if self.dies:
@@ -211,6 +215,27 @@ def test_a_stopped_answer_stays_and_the_model_is_told(neovim, model):
     assert chat.text() == "## You\n"
 
 
+def test_a_question_is_asked_as_written_while_its_answer_streams(neovim, model):
+    nv = neovim(FILES, setup=model.setup)
+    nv.edit("shop/price.py")
+    nv.nv.command("Weft chat")
+    model.go_on.set()
+    nv.keys("iwhat calls total_price?<C-s>")
+    chat = Chat(nv)
+    chat.shows("it multiplies.")
+    chat.is_done()
+    model.go_on.clear()
+    nv.keys("iand where is it defined?<C-s>")
+    chat.shows("> asked as: where is `total_price` defined?")
+    chat.shows("and then", times=2)
+    nv.keys("ga")
+    chat.shows("(The answer was stopped here.)")
+    chat.shows("Not found in this repository.")  # as written, it names nothing
+    chat.is_done()
+    assert [bool(params.get("asWritten")) for params in asked(nv)] == [False, False, True]
+    assert chat.text().count("> asked as:") == 1
+
+
 def test_a_server_that_dies_in_an_answer_leaves_the_question_to_be_asked_again(neovim, model):
     nv = neovim(FILES, setup=model.setup)
     nv.edit("shop/price.py")
@@ -239,6 +264,105 @@ def test_what_a_model_said_before_it_failed_is_void(neovim, model):
     chat.is_done()
     assert "It sums first" not in chat.text() and "> " in chat.text()
     assert "shop/price.py:4-6" in chat.links()
+
+
+def view(nv):
+    """The first visible line of the chat's window, and the line of the cursor there."""
+    return nv.lua(
+        """
+        local window = vim.fn.bufwinid('weft://chat')
+        return vim.api.nvim_win_call(window, function()
+          return { vim.fn.getline(vim.fn.line('w0')), vim.fn.getline(vim.fn.line('w0') + 1), vim.fn.getline('.') }
+        end)
+        """
+    )
+
+
+def test_the_view_stays_at_the_question_while_its_answer_grows(neovim, model):
+    model.text = FIRST + "\n".join(f"Step {n} of `total_price` follows." for n in range(60)) + "\n"
+    nv = neovim(FILES, setup=model.setup)
+    nv.edit("shop/price.py")
+    nv.nv.command(f"Weft ask {QUESTION}")
+    chat = Chat(nv)
+    chat.shows("Step 59")
+    chat.is_done()
+    assert view(nv) == ["## You", QUESTION, "## Weft"] and place(nv)[0] == "shop/price.py"
+    # From the input, in insert mode; `i` leads back to it.
+    nv.nv.command("Weft chat")
+    nv.keys("AAnd again?<C-s>")
+    chat.shows("Step 59", times=2)
+    chat.is_done()
+    assert view(nv) == ["## You", "And again?", "## Weft"] and nv.mode() == "n"
+    screen = "\n".join(nv.screen())
+    assert "Step 0 of" in screen and "Step 59" not in screen
+    nv.keys("iMore?")
+    nv.wait(lambda: nv.nv.current.line == "More?", "the next question")
+    # Whoever is at the end stays there: here, in the input.
+    assert "Step 59" in "\n".join(nv.screen())
+
+
+FOLDED = """\
+`total_price` multiplies (shop/price.py:4-6).
+
+<details><summary>2 more</summary>
+
+- It prints the rate (shop/price.py:5-5).
+- It sums `items` (shop/price.py:6-6).
+
+</details>
+
+That is all.
+"""
+
+
+def test_a_folded_part_of_an_answer_is_a_closed_fold(neovim, model):
+    model.text = FOLDED
+    nv = neovim(FILES, setup=model.setup)
+    nv.edit("shop/price.py")
+    nv.nv.command(f"Weft ask {QUESTION}")
+    chat = Chat(nv)
+    chat.shows("That is all.")
+    chat.is_done()
+    assert "<details>" not in chat.text() and "</details>" not in chat.text()
+    nv.nv.command("Weft chat")
+
+    def lines():
+        return [line for line in nv.screen() if "2 more" in line or "prints the rate" in line]
+
+    (closed,) = lines()
+    assert "+ 2 more  (2 lines, zo opens)" in closed
+    assert chat.links() == ["shop/price.py:4-6", "shop/price.py:5-5", "shop/price.py:6-6"]
+    nv.lua("vim.fn.search('^2 more')")
+    nv.keys("zo")
+    nv.wait(lambda: len(lines()) == 2, "the open fold")
+    nv.keys("jgf")
+    nv.wait(lambda: place(nv) == ("shop/price.py", 5, '    print("the rate")'), "the place in the fold")
+    # A new window has the fold, and so has the conversation from the history.
+    for command in ("Weft chat", "close", "Weft chat"):
+        nv.nv.command(command)
+    assert len(lines()) == 1
+    nv.nv.command("Weft new")
+    nv.nv.command("Weft history")
+    nv.wait(lambda: QUESTION in nv.nv.current.line, "the history")
+    nv.keys("<CR>")
+    chat.shows("That is all.")
+    nv.wait(lambda: len(lines()) == 1, "the fold")
+
+
+UNFOLD = """
+local lines, folds = require('weft.transcript').unfolded(vim.split(..., '\\n'))
+return { lines, vim.tbl_map(function(fold) return { fold.first, fold.last, fold.summary } end, folds) }
+"""
+
+
+def test_only_the_tags_of_a_fold_are_taken_out(without_model):
+    fenced = "```\n<details><summary>1 more</summary>\n</details>\n```\n</details>"
+    assert without_model.lua(UNFOLD, fenced) == [fenced.split("\n"), []]
+    text = "a\n<details><summary>1 more</summary>\n\nb\n<details><summary>2 more</summary>\nc"
+    assert without_model.lua(UNFOLD, text) == [
+        ["a", "1 more", "b", "2 more", "c"],
+        [[2, 5, "1 more"], [4, 5, "2 more"]],
+    ]
 
 
 @pytest.fixture(scope="module")
@@ -309,6 +433,57 @@ def test_citations_open_the_right_lines_and_fill_the_quickfix_list(without_model
     nv.lua("vim.fn.search('^- shop/basket of goods.py:4-5', 'b')")
     nv.keys("gf")
     nv.wait(lambda: any("does not exist any more" in notice for notice in nv.notices()), "the notice")
+
+
+def test_a_follow_up_says_what_it_was_asked_as_and_is_asked_as_written(without_model):
+    nv = without_model
+    nv.nv.command("Weft chat")
+    nv.keys("iwhat calls total_price?<C-s>")
+    chat = Chat(nv)
+    chat.shows("is called at 1 location")
+    chat.is_done()
+    nv.keys("iand where is it defined?<C-s>")
+    line = "> asked as: where is `total_price` defined?"
+    chat.shows(line)
+    chat.is_done()
+    assert f"## Weft\n{line}\n\n`total_price` is defined" in chat.text()
+    screen = nv.screen()
+    assert "ga asks as written" in "".join(screen)
+    assert view(nv) == ["## You", "and where is it defined?", "## Weft"]
+    nv.keys("ga")
+    chat.shows("## You\nand where is it defined?", times=2)
+    chat.is_done()
+    assert chat.text().count(line) == 1
+    *_, before, typed = asked(nv)
+    assert "ga asks as written" not in "".join(nv.screen())  # the key would ask the newer question
+    assert "asWritten" not in before and typed["asWritten"] and typed["question"] == before["question"]
+    assert typed["conversationId"] == before["conversationId"]
+    # The window bar has the title of the conversation and the keys.
+    assert any("what calls total_price?" in row and "<CR> ask" in row for row in nv.screen())
+    nv.nv.command("Weft new")
+    assert any("New conversation" in row and "<CR> ask · gf open" in row for row in nv.screen())
+    nv.nv.command("edit shop/price.py")
+    assert not any("New conversation" in row for row in nv.screen())  # the bar belongs to the chat
+
+
+def test_a_long_path_goes_on_behind_a_separator(without_model):
+    nv = without_model
+    folder = "/".join(f"component_{n}_of_the_shop" for n in range(6))
+    (nv.folder / folder).mkdir(parents=True)
+    (nv.folder / folder / "price_rules.py").write_text("def rule_of_price(items):\n    return items\n")
+    nv.edit(f"{folder}/price_rules.py")
+    nv.ready()
+    nv.nv.command("Weft ask /where rule_of_price")
+    chat = Chat(nv)
+    chat.shows("price_rules.py:1-2")
+    chat.is_done()
+    nv.nv.command("Weft chat | only | vsplit | wincmd l | vertical resize 40")
+    rows = [row[-40:].strip(" │|") for row in nv.screen()]
+    first = next(n for n, row in enumerate(rows) if "component_0" in row)
+    shown = [row for row in rows[first : first + 8] if "component" in row]
+    assert len(shown) > 2 and all(row.endswith("/") for row in shown[:-1]), rows
+    nv.keys("gg]]gf")
+    nv.wait(lambda: place(nv)[0].endswith("price_rules.py"), "the place")
 
 
 def test_a_place_is_not_found_within_a_longer_one(without_model):

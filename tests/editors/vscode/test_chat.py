@@ -117,6 +117,132 @@ def test_an_answer_is_streamed_and_its_citations_open_the_lines(chat, vscode, mo
     assert SAID in heard and "End of the answer, 2 citations." in heard
 
 
+def test_a_follow_up_says_what_it_was_asked_as_and_is_asked_as_written(chat, vscode, picture):
+    ask(chat, "what calls open_ledger?")
+    answer_of(chat, "what calls open_ledger?")
+    assert chat.texts(".asked-as", frame=CHAT) == []
+    follow_up = "and where is it imported?"
+    ask_from_box(chat, follow_up)
+    answer_of(chat, follow_up)
+    line = "asked as: where is open_ledger imported? Ask as written"
+    assert chat.texts(".asked-as", frame=CHAT) == [line]
+    picture(chat, "chat-asked-as")
+    heard = chat.do("evaluate", frame=CHAT, script="document.querySelector('[role=log]').textContent")
+    assert heard.count("Asked as: where is `open_ledger` imported?") == 1
+    mark = vscode.wire.now()
+    chat.click(".asked-as button", "Ask as written", frame=CHAT)
+    vscode.wire.wait("weft/ask", after=mark, sender="server")
+    answer_of(chat, follow_up)
+    (params,) = asked(vscode, mark)
+    assert params["asWritten"] and params["question"] == follow_up and params["conversationId"]
+    assert len(chat.texts("article", frame=CHAT)) == 3 and chat.texts(".asked-as", frame=CHAT) == [line]
+
+
+LONG = "\n\n".join(f"Step {n} of `handle_3` follows." for n in range(30))
+POSITION = """(() => {
+  const view = document.querySelector("main");
+  const last = document.querySelector("article:last-child");
+  const top = last.getBoundingClientRect().top - view.getBoundingClientRect().top;
+  return [Math.round(top), Math.round(view.scrollHeight - view.scrollTop - view.clientHeight)];
+})()"""
+
+
+def position(window):
+    """The distance of the last question from the top of the view, and of its end from the end, in pixels."""
+    return window.do("evaluate", frame=CHAT, script=POSITION)
+
+
+def test_the_last_question_stays_at_the_top_of_the_view_while_its_answer_grows(chat, model, picture, waiting):
+    go_on = [threading.Event() for _ in range(3)]
+
+    def answer(reply, say):
+        say(PIECES[0] + PIECES[1] + "\n\n" + LONG)
+        for event in go_on:
+            assert event.wait(WAIT_S)
+            say("\n\n" + LONG.replace("Step", f"Part {go_on.index(event)}, step"))
+
+    def written(text):
+        chat.do("wait", selector="article:last-child .answer p", text=text, frame=CHAT)
+
+    model(answer)
+    ask(chat, QUESTION)
+    written("Step 29")
+    assert position(chat)[0] == 0 and position(chat)[1] > 100
+    picture(chat, "chat-at-the-top")
+    go_on[0].set()
+    written("Part 0, step 29")
+    assert position(chat)[0] == 0
+    # Whoever scrolls to the end sees the end of what comes.
+    chat.do("evaluate", frame=CHAT, script="document.querySelector('main').scrollTo(0, 1e6)")
+    waiting(lambda: position(chat)[1] == 0, "the end of the answer")
+    go_on[1].set()
+    written("Part 1, step 29")
+    waiting(lambda: position(chat)[1] == 0, "the new end of the answer")
+    chat.do("evaluate", frame=CHAT, script="document.querySelector('main').scrollBy(0, -300)")
+    waiting(lambda: position(chat)[1] == 300, "the way back")
+    go_on[2].set()
+    written("Part 2, step 29")
+    assert position(chat)[1] > 500
+    answer_of(chat)
+    # The next question comes to the top, also with a short answer, and after the history was open.
+    ask_from_box(chat, "/where handle_4")
+    answer_of(chat, "/where handle_4")
+    assert position(chat)[0] == 0
+    for _ in range(2):
+        press_icon(chat, "Show or Hide History")
+    chat.wait("article:last-child", frame=CHAT)
+    assert position(chat)[0] == 0
+
+
+FOLDED = """\
+`handle_3` takes the price (part_3.py:5-6).
+
+<details><summary>2 more</summary>
+
+- It opens the ledger (part_3.py:7-7).
+
+</details>
+
+That is all.
+"""
+
+
+def test_a_folded_part_of_an_answer_is_opened_by_a_click(chat, model, picture):
+    model(lambda reply, say: say(FOLDED))
+    ask(chat, QUESTION)
+    assert "It opens the ledger" not in answer_of(chat)
+    picture(chat, "chat-fold")
+    chat.click(".answer summary", "2 more", frame=CHAT)
+    assert "It opens the ledger (part_3.py:7-7)." in answer_of(chat) and "That is all." in answer_of(chat)
+    chat.click(".answer details a.place", "part_3.py:7-7", frame=CHAT)
+    chat.wait("#status\\.editor\\.selection", "Ln 7, ")
+
+
+def test_the_title_bar_stops_starts_anew_and_opens_history_and_settings(chat, model, picture):
+    def answer(reply, say):
+        say(PIECES[0] + PIECES[1])
+        reply.was_cut()
+
+    icons = ".sidebar .title-actions .action-label"
+    chat.gone(f"{icons}[aria-label^='Stop Answer']")
+    model(answer)
+    ask(chat, QUESTION)
+    chat.wait("article[data-state=writing] a.place", frame=CHAT)
+    chat.wait(f"{icons}[aria-label^='Stop Answer']")
+    picture(chat, "chat-title-bar")
+    press_icon(chat, "Stop Answer")
+    answer_of(chat, state="stopped")
+    chat.gone(f"{icons}[aria-label^='Stop Answer']")
+    press_icon(chat, "Show or Hide History")
+    chat.wait(".conversation", QUESTION, frame=CHAT)
+    press_icon(chat, "New Conversation")
+    chat.wait("#question:focus", frame=CHAT)
+    chat.gone("article", frame=CHAT)
+    chat.gone(".conversation", frame=CHAT)
+    press_icon(chat, "Open Settings")
+    chat.wait(".settings-editor", "weft")
+
+
 def test_stop_ends_the_model_and_keeps_what_was_written(chat, vscode, model, remote_model):
     was_cut = threading.Event()
 
@@ -154,7 +280,7 @@ def test_an_answer_of_somebody_else_is_text_and_does_nothing(chat, model):
     # The server escapes the "!": a link remains, and no image is loaded.
     assert answer_of(chat) == hostile.replace("`", "").replace("![x](http://x/p.png)", "!x")
     made = chat.do("evaluate", frame=CHAT, script="[...document.querySelectorAll('.answer *')].map(e => e.localName)")
-    assert set(made) == {"p", "code", "a"}
+    assert set(made) == {"p", "code", "a", "wbr", "span"}
     assert chat.texts(".answer a", frame=CHAT) == ["x", "part_3.py:5-10"]
 
 
@@ -395,9 +521,14 @@ def test_history_goes_on_after_a_reload_and_is_searched_and_deleted(chat, vscode
     chat.gone("article", frame=CHAT)
 
 
+def press_icon(window, title):
+    """Presses an icon of the title bar of the view."""
+    window.click(f".sidebar .title-actions .action-label[aria-label^='{title}']")
+
+
 def search(window, text):
     """The history, with the conversation that began with `/where TEXT` on top."""
-    window.click("#show-history", frame=CHAT)
+    press_icon(window, "Show or Hide History")
     window.wait("#search:focus", frame=CHAT)
     window.type(text)
     window.wait("li:first-child .conversation", f"/where {text}", frame=CHAT)
@@ -414,8 +545,6 @@ def test_it_can_be_read_in_every_theme_and_by_who_cannot_see(chat, picture):
         '- list "Notes"',
         '- combobox "Question"',
         '- button "Ask"',
-        '- button "History"',
-        '- button "New conversation"',
         '- log "New text of the answer"',
     ):
         assert part in tree, tree

@@ -13,17 +13,18 @@ local PREFIX = 'weft-ask-'
 local streams = {}
 local n_requests = 0
 
---- Asks a question. `about` is { bufnr, first, last }, the 1-based lines that it is about, or nil.
---- `follow` has text(piece), restart(), citation(citation), conversation(id), note(sentence), and
+--- Asks a question. `options` has `conversation`, its id or nil; `about`, { bufnr, first, last }: the 1-based lines that
+--- it is about, or nil; and `as_written`: without names of earlier questions.
+--- `follow` has text(piece), restart(), citation(citation), conversation(id), asked_as(question), note(sentence), and
 --- finished(outcome) with one of { result =, error =, stopped = } set. The returned function stops the answer.
-function M.start(question, conversation_id, about, follow)
+function M.start(question, options, follow)
   n_requests = n_requests + 1
   local token, work_token = PREFIX .. n_requests, PREFIX .. n_requests .. '-work'
   local function finish(outcome)
     streams[token], streams[work_token] = nil, nil
     follow.finished(outcome)
   end
-  local params, bufnr, problem = M._params(question, conversation_id, about)
+  local params, bufnr, problem = M._params(question, options)
   if problem then
     finish({ error = problem })
     return function() end
@@ -55,8 +56,10 @@ function M.start(question, conversation_id, about, follow)
 end
 
 --- The parameters of the request: the given lines, else the cursor of the last file window.
-function M._params(question, conversation_id, about)
-  local params = { question = question, conversationId = conversation_id }
+function M._params(question, options)
+  local about = options.about
+  local params = { question = question, conversationId = options.conversation }
+  params.asWritten = options.as_written or nil
   local server = client.get()
   local encoding = server and server.offset_encoding or 'utf-16'
   if about then
@@ -83,6 +86,9 @@ end
 function M._tell(follow, value)
   if value.conversationId then
     follow.conversation(value.conversationId)
+  end
+  if value.askedAs then
+    follow.asked_as(value.askedAs)
   end
   if value.restart then
     follow.restart()

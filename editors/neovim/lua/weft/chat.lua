@@ -12,22 +12,26 @@ local window = require('weft.window')
 
 local M = {}
 
+-- The window bar shows fewer keys where less than this many cells would be left for the title.
+local TITLE_CELLS = 24
+
 -- The server ends a stored answer that was stopped with the same text.
 local STOPPED = '(The answer was stopped here.)'
 
--- `bufnr` is the buffer and `text` its transcript, `id` the conversation of the next question, `stop` cancels the running
--- request, `last` is the question, the citations and the evidence of the last answer.
+-- `bufnr` is the buffer and `text` its transcript, `id` the conversation of the next question, `title` its first question,
+-- `stop` cancels the running request, `asked` is the last question with the lines that it is about, `last` is the
+-- question, the citations and the evidence of the last answer.
 local chat = {}
 
 --- Opens the chat with the cursor in the input.
 function M.open()
   M._ensure()
-  window.show(chat.bufnr, config.options.chat)
+  M._show()
   vim.api.nvim_win_set_cursor(0, { vim.api.nvim_buf_line_count(chat.bufnr), 0 })
 end
 
 --- Asks a question, about the lines range[1] to range[2] of the current buffer if a range is given. Without a question,
---- opens the chat. Does not move the cursor.
+--- opens the chat. Stays in the current window; the chat shows the question, and its answer below it.
 function M.ask(question, range)
   if vim.trim(question or '') == '' then
     return M.open()
@@ -44,6 +48,7 @@ function M.ask(question, range)
     M.open()
     vim.api.nvim_set_current_win(before)
   end
+  M._show_question()
 end
 
 --- Asks the question in the input.
@@ -53,7 +58,28 @@ function M.send()
   if question ~= '' and M._is_free() then
     chat.text:set_typed('')
     M._start(question)
+    vim.cmd('stopinsert')
+    M._show_question()
   end
+end
+
+--- Goes to the end of the input, in insert mode.
+function M.write()
+  M.open()
+  vim.bo.modifiable = true
+  vim.cmd('startinsert!')
+end
+
+--- Asks the last question again, without the names that the server inserted. Stops the answer with them.
+function M.as_written()
+  M._ensure()
+  local asked = chat.asked
+  if not asked then
+    return notice.info('no question was asked yet.')
+  end
+  M.stop()
+  M._start(asked.question, asked.about, true)
+  M._show_question()
 end
 
 --- Stops the running answer and keeps its text. True when there was one.
@@ -81,10 +107,12 @@ end
 --- Continues a stored conversation.
 function M.resume(id, turns)
   M.forget()
-  chat.id = id
+  chat.id, chat.title = id, turns[1] and turns[1].question
   for _, turn in ipairs(turns) do
     local has_answer = turn.answer and turn.answer ~= vim.NIL
     chat.text:ask(turn.question)
+    chat.text:asked_as(turn.askedAs)
+    chat.asked = { question = turn.question }
     local notes = has_answer and {} or { 'This question was not answered.' }
     chat.text:finish(has_answer and turn.answer or '', turn.citations, notes)
     chat.last = { question = turn.question, citations = turn.citations, exhibits = {} }
@@ -131,13 +159,14 @@ function M._is_free()
   return not chat.stop
 end
 
-function M._start(question, about)
+function M._start(question, about, as_written)
+  chat.title, chat.asked = chat.title or question, { question = question, about = about }
   chat.text:ask(question, about and M._location(about))
   chat.text:set_busy('waiting ...  <C-c> stops')
   -- An error may come before `start` returns.
   local is_over = false
   local text = chat.text
-  local stop = ask.start(question, chat.id, about, {
+  local stop = ask.start(question, { conversation = chat.id, about = about, as_written = as_written }, {
     text = function(piece)
       text:set_busy('...  <C-c> stops')
       text:append(piece)
@@ -151,6 +180,9 @@ function M._start(question, about)
     conversation = function(id)
       chat.id = id
     end,
+    asked_as = function(resolved)
+      text:asked_as(resolved)
+    end,
     note = function(sentence)
       text:set_busy(sentence)
     end,
@@ -161,16 +193,19 @@ function M._start(question, about)
     end,
   })
   chat.stop = not is_over and stop or nil
+  vim.cmd('redrawstatus!')
 end
 
 function M._finish(question, outcome)
   if not chat.bufnr then
     return
   end
+  vim.cmd('redrawstatus!')
   local result = outcome.result
   if result then
     -- Empty after /forget.
     chat.id = result.conversationId ~= '' and result.conversationId or nil
+    chat.text:asked_as(result.askedAs)
     chat.text:finish(result.text, result.citations, M._notes(result))
     chat.last = { question = question, citations = result.citations, exhibits = result.exhibits }
   else
@@ -209,6 +244,55 @@ function M._location(about)
   }
 end
 
+--- The chat's window bar: the title of the conversation, and the keys as far as they leave room for it.
+function M.winbar()
+  local title = (chat.title or 'New conversation'):gsub('%s+', ' ')
+  local first = chat.stop and ' <C-c> stop ' or ' <CR> ask '
+  for _, keys in ipairs({ first .. '· gf open · i write · :Weft history ', first .. '· gf open ', first }) do
+    local room = vim.api.nvim_win_get_width(0) - vim.fn.strdisplaywidth(keys) - 1
+    if room >= math.min(TITLE_CELLS, vim.fn.strdisplaywidth(title)) or keys == first then
+      if vim.fn.strdisplaywidth(title) > room then
+        title = vim.fn.strcharpart(title, 0, math.max(0, room - 2)) .. '…'
+      end
+      return ' %#Title#' .. title:gsub('%%', '%%%%') .. '%*%=' .. keys
+    end
+  end
+end
+
+--- The text of a closed fold.
+function M.fold_text()
+  local n = vim.v.foldend - vim.v.foldstart
+  return string.format('+ %s  (%d lines, zo opens)', vim.fn.getline(vim.v.foldstart), n)
+end
+
+--- Goes to the window of the chat, or opens one, with its options.
+function M._show()
+  window.show(chat.bufnr, config.options.chat)
+  if vim.fn.exists('+winbar') == 1 then
+    vim.opt_local.winbar = "%{%v:lua.require'weft.chat'.winbar()%}"
+  end
+  -- Long paths go on behind a `/` or a `.`, indented.
+  vim.opt_local.breakindent = true
+  vim.opt_local.breakindentopt = 'shift:2'
+  vim.opt_local.scrolloff = 0
+  vim.opt_local.foldmethod = 'manual'
+  vim.opt_local.foldenable = true
+  vim.opt_local.foldlevel = 0
+  vim.opt_local.foldtext = "v:lua.require'weft.chat'.fold_text()"
+  chat.text:fold(vim.api.nvim_get_current_win())
+end
+
+--- Brings the last question to the top of the windows of the chat, with the cursor there: the view stays at the first
+--- line of the answer while more is written below.
+function M._show_question()
+  local question, answer = chat.text:rows()
+  for _, shown in ipairs(vim.fn.win_findbuf(chat.bufnr)) do
+    vim.api.nvim_win_call(shown, function()
+      vim.fn.winrestview({ topline = question + 1, lnum = answer + 1, col = 0, skipcol = 0 })
+    end)
+  end
+end
+
 --- Creates the buffer with its keys and an empty conversation, unless it exists.
 function M._ensure()
   local bufnr, is_new = window.scratch('weft://chat')
@@ -221,6 +305,7 @@ end
 
 function M._begin()
   chat.text, chat.id, chat.last = transcript.new(chat.bufnr), nil, nil
+  chat.title, chat.asked = nil, nil
 end
 
 function M._prepare(bufnr)
@@ -240,6 +325,13 @@ function M._prepare(bufnr)
   end, 'ask the question, or open the location')
   map('i', '<C-s>', M.send, 'ask the question')
   map('n', '<C-c>', M.stop, 'stop the answer')
+  map('n', 'ga', M.as_written, 'ask the last question again as written')
+  for _, key in ipairs({ 'i', 'a', 'I', 'A', 'o', 'O' }) do
+    vim.keymap.set('n', key, function()
+      local is_input = chat.text:is_input(vim.api.nvim_win_get_cursor(0)[1] - 1)
+      return is_input and key or "<Cmd>lua require('weft.chat').write()<CR>"
+    end, { buffer = bufnr, expr = true, desc = 'Weft: write the next question' })
+  end
   local function on(events, fn)
     vim.api.nvim_create_autocmd(events, { buffer = bufnr, callback = fn })
   end
@@ -260,6 +352,9 @@ function M._prepare(bufnr)
   end)
   vim.bo[bufnr].filetype = 'weftchat'
   vim.bo[bufnr].syntax = 'markdown'
+  vim.api.nvim_buf_call(bufnr, function()
+    vim.cmd('silent! syntax clear markdownError') -- an underscore in a name is no error here
+  end)
 end
 
 return M

@@ -1,7 +1,7 @@
 -- The text of the chat buffer: the turns of the conversation, and the input for the next question.
 --
--- Owns the text, the position of the streaming answer and the links to cited locations. Only the input is modifiable.
--- Moves no cursor. Knows no server.
+-- Owns the text, the position of the streaming answer, the links to cited locations and the folds of long lists. Only the
+-- input is modifiable. Moves no cursor. Knows no server.
 --
 --   ## You                 a question
 --   What does pay call?
@@ -17,14 +17,17 @@ local M = {}
 
 local NS = vim.api.nvim_create_namespace('weft.transcript')
 local YOU, WEFT = '## You', '## Weft'
-local HINT = '<CR> ask  <C-c> stop  gf open location'
+-- The other keys are in the window bar, which Neovim 0.7 does not have.
+local HINT = vim.fn.exists('+winbar') == 1 and '<CR> ask' or '<CR> ask  <C-c> stop  gf open location'
+local AS_WRITTEN = 'ga asks as written'
+local FOLD_START, FOLD_END = '^<details><summary>([^<>]+)</summary>%s*$', '^</details>%s*$'
 
 local Transcript = {}
 Transcript.__index = Transcript
 
 --- Creates an empty transcript in a buffer.
 function M.new(bufnr)
-  local self = setmetatable({ bufnr = bufnr, citations = {} }, Transcript)
+  local self = setmetatable({ bufnr = bufnr, citations = {}, folds = {} }, Transcript)
   self:_edit(function()
     jump.clear(bufnr, 0, -1)
     vim.api.nvim_buf_clear_namespace(bufnr, NS, 0, -1)
@@ -61,16 +64,43 @@ function Transcript:ask(question, about)
   end
   local n_question = #lines
   vim.list_extend(lines, { '', WEFT, '', '' })
-  self.citations = {}
+  self.citations, self.is_asked_as = {}, false
+  if self.hint then
+    -- The key asks the last question.
+    vim.api.nvim_buf_del_extmark(self.bufnr, NS, self.hint)
+    self.hint = nil
+  end
   self:_edit(function()
     local row = self:_row(self.input)
     vim.api.nvim_buf_set_lines(self.bufnr, row, row, false, lines)
+    self.question = self:_mark(row, 0, { right_gravity = false })
     self.start = self:_mark(row + #lines - 2, 0, { right_gravity = false })
     self.tail = self:_mark(row + #lines - 2, 0, {})
     if about then
       jump.add(self.bufnr, row + n_question - 1, 6, 6 + #about.place, about)
     end
   end)
+end
+
+--- Adds a line above the answer: the question that was answered where it is not the question as written.
+function Transcript:asked_as(question)
+  if self.is_asked_as or not question or question == vim.NIL or question == '' then
+    return
+  end
+  self.is_asked_as = true
+  self:_edit(function()
+    local row = self:_row(self.start)
+    local line = '> asked as: ' .. question:gsub('%s+', ' ')
+    vim.api.nvim_buf_set_lines(self.bufnr, row, row, false, { line, '' })
+    self.hint = self:_mark(row, 0, { virt_text = { { ' ' .. AS_WRITTEN, 'Comment' } } })
+    self:_mark(row + 2, 0, { id = self.start, right_gravity = false })
+  end)
+end
+
+--- The 0-based rows of the last question and of the heading of its answer.
+function Transcript:rows()
+  local row = self:_row(self.start) - (self.is_asked_as and 2 or 0)
+  return self:_row(self.question), row - 1
 end
 
 --- Sets the progress message at the end of the answer; nil removes it.
@@ -104,8 +134,12 @@ end
 function Transcript:finish(text, citations, notes)
   local written = self:answer()
   text = (text or written):gsub('^%s*\n', ''):gsub('%s+$', '')
-  if text ~= written then
-    self:_replace(vim.split(text, '\n'))
+  local lines, folds = M.unfolded(vim.split(text, '\n'))
+  if table.concat(lines, '\n') ~= written then
+    self:_replace(lines)
+  end
+  for _, fold in ipairs(folds) do
+    self:_add_fold(self:_row(self.start), fold)
   end
   self.citations = citations or self.citations
   self:_link(self:_row(self.start))
@@ -117,6 +151,68 @@ function Transcript:finish(text, citations, notes)
     self:append(head .. table.concat(quoted, '\n'))
   end
   self:set_busy(nil)
+end
+
+--- Closes the folds in a window of the buffer. Folds belong to a window, so each new one needs them.
+function Transcript:fold(window)
+  for _, fold in ipairs(self.folds) do
+    self:_fold(window, fold)
+  end
+end
+
+--- The lines of an answer without the tags of its folds, and the folds as { first, last, summary }: 1-based lines, the
+--- first of them the summary.
+function M.unfolded(lines)
+  local out, folds, open, fence = {}, {}, {}, nil
+  for _, line in ipairs(lines) do
+    local marks = line:match('^```+') or line:match('^~~~+')
+    local summary = not fence and line:match(FOLD_START)
+    if summary then
+      table.insert(out, summary)
+      table.insert(open, { first = #out, summary = summary })
+    elseif not fence and #open > 0 and line:match(FOLD_END) then
+      local fold = table.remove(open)
+      while out[#out] == '' and #out > fold.first do
+        table.remove(out)
+      end
+      fold.last = #out
+      table.insert(folds, fold)
+    elseif not (line == '' and #open > 0 and open[#open].first == #out) then
+      table.insert(out, line)
+    end
+    if marks and not fence then
+      fence = marks
+    elseif marks and vim.startswith(marks, fence) then
+      fence = nil
+    end
+  end
+  for _, fold in ipairs(open) do
+    fold.last = #out
+    table.insert(folds, fold)
+  end
+  return out, folds
+end
+
+function Transcript:_add_fold(start, fold)
+  local first = self:_mark(start + fold.first - 1, 0, {})
+  local last = self:_mark(start + fold.last - 1, 0, {})
+  local added = { first = first, last = last }
+  table.insert(self.folds, added)
+  for _, window in ipairs(vim.fn.win_findbuf(self.bufnr)) do
+    self:_fold(window, added)
+  end
+end
+
+function Transcript:_fold(window, fold)
+  local first, last = self:_row(fold.first) + 1, self:_row(fold.last) + 1
+  if last > first then
+    vim.api.nvim_win_call(window, function()
+      -- A range that is folded already would be folded once more.
+      if vim.wo.foldmethod == 'manual' and vim.fn.foldlevel(first) == 0 then
+        vim.cmd(first .. ',' .. last .. 'fold')
+      end
+    end)
+  end
 end
 
 --- The text of the answer.

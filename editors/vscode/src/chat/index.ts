@@ -13,6 +13,8 @@ export function registerChat(context: vscode.ExtensionContext, server: Server): 
     vscode.window.registerWebviewViewProvider(VIEW, view),
     vscode.commands.registerCommand("weft.chat", () => view.focus()),
     vscode.commands.registerCommand("weft.newConversation", () => view.newConversation()),
+    vscode.commands.registerCommand("weft.history", () => view.toggleHistory()),
+    vscode.commands.registerCommand("weft.stopAnswer", () => view.stop()),
     vscode.commands.registerCommand("weft.askSelection", () => view.askSelection()),
     registerModel(server),
     registerParticipant(context, server),

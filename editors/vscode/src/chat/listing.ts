@@ -1,10 +1,14 @@
-// Converts the numbered lines in which Weft quotes files to fenced code, while an answer streams.
+// Converts the numbered lines in which Weft quotes files to fenced code, while an answer streams; folds become headings.
 //
-// For VS Code's own chat, whose Markdown would join these lines to a paragraph. Owns the state of the open fence. Text is
-// passed on as soon as it cannot be a quoted line.
+// For VS Code's own chat, whose Markdown would join these lines to a paragraph and has no folds. Owns the state of the open
+// fence. Text is passed on as soon as it cannot be a quoted line or the tag of a fold.
 
 const LISTING = /^ {4} *(?:\d+(?: {2}.*)?|\.\.\.)$/;
 const FENCE = /^(?:(`{3,})[^`]*|(~{3,}).*)$/;
+
+/** The tags of a folded part of an answer, each on a line of its own. The server lets no other HTML through. */
+export const FOLD_START = /^<details><summary>([^<>&\\`]+)<\/summary>[ \t]*$/;
+export const FOLD_END = /^<\/details>[ \t]*$/;
 
 /** Removes the backslashes with which the server escapes Markdown; code has none. */
 export function withoutEscapes(code: string): string {
@@ -26,7 +30,7 @@ export class ListingFences {
       out += this.convert(line) + "\n";
       this.nShown = 0;
     }
-    if (this.fence || (!this.isOpen && !this.line.startsWith(" "))) {
+    if (this.fence || (!this.isOpen && !/^[ <]/.test(this.line))) {
       out += this.line.slice(this.nShown);
       this.nShown = this.line.length;
     }
@@ -47,6 +51,8 @@ export class ListingFences {
       const opened = FENCE.exec(line);
       this.fence = opened?.[1] ?? opened?.[2] ?? "";
     }
+    const summary = this.fence ? null : FOLD_START.exec(line);
+    if (summary || (!this.fence && FOLD_END.test(line))) line = summary ? `**${summary[1]}**` : "";
     const fence = isListing === this.isOpen ? "" : isListing ? "\n```\n" : "```\n\n";
     this.isOpen = isListing;
     return fence + (isListing ? withoutEscapes(line.slice(4)) : line.slice(this.nShown));

@@ -1,12 +1,13 @@
 // Markdown of answers to HTML, by markdown-it, block by block while an answer streams.
 //
-// Owns which Markdown is allowed: no HTML, no images, links to http and https only, and citations as links that the
-// page handles. Reads the numbered lines in which Weft quotes files. Knows no document to show the HTML in.
+// Owns which Markdown is allowed: no HTML but the folds of long lists, no images, links to http and https only, and
+// citations as links that the page handles. Reads the numbered lines in which Weft quotes files. Knows no document to show
+// the HTML in.
 
 import MarkdownIt, { type StateBlock, type StateCore, type Token } from "markdown-it";
 import { type Cited, split } from "./citations";
 import { highlight } from "./highlight";
-import { withoutEscapes } from "./listing";
+import { FOLD_END, FOLD_START, withoutEscapes } from "./listing";
 
 /** A top-level block of an answer: its HTML, and its text without markup for screen readers. */
 export interface Block {
@@ -27,6 +28,12 @@ const MAX_HEADING = 6;
 /** A quoted line of a file: four spaces, a right-aligned line number, two spaces, the line. */
 const LISTING = /^ {4} *(?:(\d+)(?: {2}(.*))?|(\.\.\.))$/;
 
+/** The marks of a fence, at the beginning of a line. */
+const FENCE = /^(`{3,}|~{3,})/;
+
+/** A word that may be wider than a line of a narrow side bar; a shorter one goes to the next line in whole. */
+const LONG_WORD = /[^\s]{20,}/g;
+
 const markdown = new MarkdownIt({ html: false, linkify: false, breaks: true });
 const { escapeHtml } = markdown.utils;
 const { block, inline, core, renderer } = markdown;
@@ -37,6 +44,7 @@ markdown.validateLink = (url) => /^https?:\/\//i.test(url);
 markdown.disable(["lheading", "reference"]);
 
 const [paragraph, indentedCode] = [blockRule("paragraph"), blockRule("code")];
+block.ruler.before("table", "fold", fold, { alt: ["paragraph", "blockquote", "list"] });
 block.ruler.before("table", "listing", listing, { alt: ["paragraph", "blockquote", "list"] });
 block.ruler.at("paragraph", (state, start, end, silent) => {
   let next = start + 1;
@@ -74,8 +82,13 @@ renderer.rules["listing"] = (tokens, n) => {
 };
 renderer.rules["citation"] = (tokens, n) => {
   const { content, meta } = tokens[n]!;
-  return `<a href="#" class="place" data-citation="${meta!["citation"]}" title="Open ${escapeHtml(content)}">${escapeHtml(content)}</a>`;
+  return `<a href="#" class="place" data-citation="${meta!["citation"]}" title="Open ${escapeHtml(content)}">${breakable(content)}</a>`;
 };
+renderer.rules["text"] = (tokens, n) => breakable(tokens[n]!.content);
+renderer.rules["code_inline"] = (tokens, n) => `<code>${breakable(tokens[n]!.content)}</code>`;
+renderer.rules["fold_open"] = (tokens, n) =>
+  `<details class="fold"><summary>${escapeHtml(tokens[n]!.content)}</summary>\n`;
+renderer.rules["fold_close"] = () => "</details>\n";
 renderer.rules["image"] = (tokens, n) => escapeHtml(`![${tokens[n]!.content}](${tokens[n]!.attrGet("src")})`);
 renderer.rules["link_open"] = (tokens, n, options) => {
   const token = tokens[n]!;
@@ -129,6 +142,20 @@ export function sentenceHtml(text: string): string {
   return markdown.renderInline(text);
 }
 
+/** The parts of a text after each of which a long word may be broken: behind `/`, `.` and `_` within it. */
+export function breakableParts(text: string): string[] {
+  return text.replace(LONG_WORD, (word) => word.replace(/(?=[^\s/._])(?<=[^\s/._][/._]+)/g, "\0")).split("\0");
+}
+
+/** A part of a path with its lines, `py:4-6`, which stay together: a browser breaks behind a hyphen. */
+export const WITH_LINES = /:\d+-\d+/;
+
+function breakable(text: string): string {
+  const html = (part: string): string =>
+    WITH_LINES.test(part) && !/\s/.test(part) ? `<span class="whole">${escapeHtml(part)}</span>` : escapeHtml(part);
+  return breakableParts(text).map(html).join("<wbr>");
+}
+
 function topLevelBlocks(tokens: readonly Token[]): { start: number; tokens: Token[] }[] {
   const blocks: { start: number; tokens: Token[] }[] = [];
   let depth = 0;
@@ -157,6 +184,40 @@ function blockRule(name: string): (state: StateBlock, start: number, end: number
   return block.ruler.__rules__.find((rule) => rule.name === name)!.fn;
 }
 
+/** A folded part of an answer, up to its last tag or to the end of what came so far. */
+function fold(state: StateBlock, start: number, end: number, silent: boolean): boolean {
+  const summary = state.blkIndent ? null : FOLD_START.exec(lineOf(state, start));
+  if (!summary) return false;
+  if (silent) return true;
+  let [last, depth, fence] = [start + 1, 1, ""];
+  for (; last < end; last += 1) {
+    const line = lineOf(state, last);
+    const marks = FENCE.exec(line)?.[1] ?? "";
+    if (fence || marks) {
+      if (!fence) fence = marks;
+      else if (marks.startsWith(fence)) fence = "";
+    } else if (FOLD_START.test(line)) {
+      depth += 1;
+    } else if (FOLD_END.test(line) && --depth === 0) {
+      break;
+    }
+  }
+  const opening = state.push("fold_open", "details", 1);
+  opening.content = summary[1]!;
+  opening.map = [start, Math.min(last + 1, end)];
+  const { lineMax } = state;
+  state.lineMax = last;
+  block.tokenize(state, start + 1, last);
+  state.lineMax = lineMax;
+  state.push("fold_close", "details", -1);
+  state.line = Math.min(last + 1, end);
+  return true;
+}
+
+function lineOf(state: StateBlock, n: number): string {
+  return state.src.slice(state.bMarks[n], state.eMarks[n]);
+}
+
 function listing(state: StateBlock, start: number, end: number, silent: boolean): boolean {
   const lines: ListingLine[] = [];
   for (let n = start; n < end; n += 1) {
@@ -175,7 +236,7 @@ function listing(state: StateBlock, start: number, end: number, silent: boolean)
 }
 
 function listingLine(state: StateBlock, n: number): ListingLine | null {
-  const found = LISTING.exec(state.src.slice(state.bMarks[n], state.eMarks[n]));
+  const found = LISTING.exec(lineOf(state, n));
   return found && { number: found[1] ?? "", text: found[3] ?? withoutEscapes(found[2] ?? "") };
 }
 

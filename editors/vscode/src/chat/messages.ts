@@ -10,12 +10,13 @@ export type ToView =
   | { type: "event"; event: ChatEvent }
   | { type: "commands"; commands: readonly SlashCommand[] }
   | { type: "history"; conversations: readonly Conversation[]; text: string; error: string }
-  | { type: "focus" };
+  | { type: "focus" | "toggleHistory" };
 
 export type ToExtension =
   | { type: "ready" }
   | { type: "ask"; question: string }
-  | { type: "askAgain" | "stop" | "attach" | "detach" | "new" | "restart" | "log" }
+  | { type: "askAgain" | "stop" | "attach" | "detach" | "restart" | "log" }
+  | { type: "askAsWritten"; turn: number }
   | { type: "openLocation"; turn: number; list: "citations" | "evidence"; index: number }
   | { type: "openAttachment" }
   | { type: "copy"; text: string }

@@ -72,6 +72,7 @@ class StreamedAnswer {
   part(part: AskProgress): void {
     if (part.conversationId) this.conversationId = part.conversationId;
     if (part.citation) this.citations.push(part.citation);
+    if (part.askedAs) this.stream.markdown(`*asked as:* ${escapeMarkdown(part.askedAs)}\n\n`);
     if (part.restart) {
       this.show(this.fences.end());
       this.stream.markdown(RESTARTED);

@@ -34,15 +34,18 @@ export class Session {
     return this.current;
   }
 
-  /** Asks in this conversation. Returns false, without asking, while another answer streams. */
-  async ask(question: string, cursor: Cursor = {}): Promise<boolean> {
+  /**
+   * Asks in this conversation; `asWritten` without names of earlier turns. Returns false, without asking, while another
+   * answer streams.
+   */
+  async ask(question: string, cursor: Cursor = {}, asWritten = false): Promise<boolean> {
     if (isBusy(this.current) || !question.trim()) return false;
     const { conversationId, attachment } = this.current;
     const request = new AbortController();
     this.request = request;
     this.dispatch({ type: "asked", question, attachment });
     const selected = attachment ? { textDocument: { uri: attachment.uri }, selection: attachment.range } : cursor;
-    const params: AskParams = { question, ...(conversationId ? { conversationId } : {}), ...selected };
+    const params: AskParams = { question, ...(conversationId ? { conversationId } : {}), ...selected, ...(asWritten ? { asWritten } : {}) };
     const dispatch = (event: ChatEvent): void => {
       if (this.request === request) this.dispatch(event);
     };
@@ -66,6 +69,18 @@ export class Session {
     if (!last || isBusy(this.current)) return;
     this.dispatch({ type: "attached", attachment: last.attachment });
     await this.ask(last.question, cursor);
+  }
+
+  /** Asks the question of a turn again, as written. Stops the answer to what it was asked as. */
+  async askAsWritten(number: number, cursor: Cursor = {}): Promise<void> {
+    const turn = this.current.turns[number];
+    if (!turn) return;
+    this.stop();
+    const { attachment } = this.current;
+    this.dispatch({ type: "attached", attachment: turn.attachment });
+    const asking = this.ask(turn.question, cursor, true);
+    this.dispatch({ type: "attached", attachment }); // what is attached to the next question stays
+    await asking;
   }
 
   /** Cancels the request and keeps the text so far. Does not wait for the server. */
@@ -102,6 +117,7 @@ export class Session {
 function eventsOf(part: AskProgress): ChatEvent[] {
   const events: ChatEvent[] = [];
   if (part.conversationId) events.push({ type: "began", conversationId: part.conversationId });
+  if (part.askedAs) events.push({ type: "resolved", askedAs: part.askedAs });
   if (part.restart) events.push({ type: "restarted" });
   if (part.citation) events.push({ type: "cited", citation: part.citation });
   if (part.text) events.push({ type: "written", text: part.text });

@@ -25,8 +25,8 @@ export interface Turn {
   evidence: readonly Evidence[];
   notes: readonly string[];
   model: string;
-  /** The question with its references ("it") resolved; empty when it is the same. */
-  resolvedQuestion: string;
+  /** The question that the server answered; empty when it is the question as written. */
+  askedAs: string;
   /** The progress message of the server. */
   progress: string;
   /** The error, with the next step. */
@@ -45,6 +45,7 @@ export type ChatEvent =
   | { type: "asked"; question: string; attachment: Attachment | null }
   | { type: "began"; conversationId: string }
   | { type: "progressed"; note: string }
+  | { type: "resolved"; askedAs: string }
   | { type: "written"; text: string }
   | { type: "cited"; citation: Citation }
   | { type: "restarted" }
@@ -69,6 +70,8 @@ export function reduce(chat: Chat, event: ChatEvent): Chat {
       return { ...chat, conversationId: event.conversationId };
     case "progressed":
       return updateWriting(chat, () => ({ progress: event.note }));
+    case "resolved":
+      return updateWriting(chat, () => ({ askedAs: event.askedAs }));
     case "written":
       return updateWriting(chat, (turn) => ({ answer: turn.answer + event.text }));
     case "cited":
@@ -77,7 +80,7 @@ export function reduce(chat: Chat, event: ChatEvent): Chat {
       return updateWriting(chat, () => ({ answer: "", citations: [] }));
     case "answered":
       // Empty after `/forget` or with the history disabled: the next question starts a new conversation.
-      return { ...updateWriting(chat, (turn) => answered(turn.question, event.result)), conversationId: event.result.conversationId };
+      return { ...updateWriting(chat, () => answered(event.result)), conversationId: event.result.conversationId };
     case "stopped":
       return updateWriting(chat, () => ({ state: "stopped", progress: "" }));
     case "failed": {
@@ -103,6 +106,7 @@ export function turnOf(stored: StoredTurn): Turn {
     citations: stored.citations,
     evidence: stored.evidence,
     model: stored.model,
+    askedAs: stored.askedAs ?? "",
     error: stored.answer === null ? "This question was not answered. Ask again." : "",
   };
 }
@@ -118,13 +122,13 @@ function newTurn(question: string, attachment: Attachment | null): Turn {
     evidence: [],
     notes: [],
     model: "",
-    resolvedQuestion: "",
+    askedAs: "",
     progress: "",
     error: "",
   };
 }
 
-function answered(question: string, result: AskResult): Partial<Turn> {
+function answered(result: AskResult): Partial<Turn> {
   return {
     state: "answered",
     answer: result.text,
@@ -133,7 +137,7 @@ function answered(question: string, result: AskResult): Partial<Turn> {
     evidence: result.exhibits,
     notes: result.notes,
     model: result.model,
-    resolvedQuestion: question.startsWith("/") || result.question === question ? "" : result.question,
+    askedAs: result.askedAs ?? "",
     progress: "",
   };
 }

@@ -12,6 +12,7 @@ import { describe } from "../errors";
 import type { ToExtension, ToView } from "./messages";
 import { cursor, openLines, selectedLines } from "./open";
 import { Session } from "./session";
+import { isBusy } from "./state";
 
 export const VIEW = "weft.chat";
 
@@ -25,7 +26,10 @@ export class ChatView implements vscode.WebviewViewProvider, vscode.Disposable {
   private view: vscode.WebviewView | undefined;
   /** The page has loaded. VS Code discards a hidden page, and loads it again. */
   private isReady = false;
-  private focusWhenReady = false;
+  /** What the page is to do once it has loaded. */
+  private whenReady: "focus" | "toggleHistory" | undefined;
+  /** Whether the title bar of the view shows the action that stops an answer. */
+  private showsStop = false;
   /** The conversation to reopen once a server runs. */
   private lastConversation: string;
   private historySearch = "";
@@ -40,6 +44,7 @@ export class ChatView implements vscode.WebviewViewProvider, vscode.Disposable {
     this.session = new Session(this.service, (event) => {
       this.post({ type: "event", event });
       this.saveConversation();
+      this.updateTitleBar();
     });
     this.lastConversation = context.workspaceState.get<string>(LAST_CONVERSATION, "");
     this.statusListener = server.onStatus(() => {
@@ -66,10 +71,23 @@ export class ChatView implements vscode.WebviewViewProvider, vscode.Disposable {
     view.webview.html = this.page(view.webview);
   }
 
-  async focus(): Promise<void> {
-    this.focusWhenReady = true;
+  focus(): Promise<void> {
+    return this.reveal("focus");
+  }
+
+  /** Opens the view with the history, or closes the history. */
+  toggleHistory(): Promise<void> {
+    return this.reveal("toggleHistory");
+  }
+
+  stop(): void {
+    this.session.stop();
+  }
+
+  private async reveal(then: "focus" | "toggleHistory"): Promise<void> {
+    this.whenReady = then;
     await vscode.commands.executeCommand(`${VIEW}.focus`);
-    this.focusPage();
+    this.postWhenReady();
   }
 
   async newConversation(): Promise<void> {
@@ -95,7 +113,7 @@ export class ChatView implements vscode.WebviewViewProvider, vscode.Disposable {
         this.isReady = true;
         this.post({ type: "chat", chat: this.session.chat });
         this.postCommands();
-        this.focusPage();
+        this.postWhenReady();
         return this.reopen();
       case "ask":
         this.lastConversation = "";
@@ -103,15 +121,14 @@ export class ChatView implements vscode.WebviewViewProvider, vscode.Disposable {
         return;
       case "askAgain":
         return this.session.askAgain(cursor());
+      case "askAsWritten":
+        return this.session.askAsWritten(message.turn, cursor());
       case "stop":
         return this.session.stop();
       case "attach":
         return this.attach();
       case "detach":
         return this.session.attach(null);
-      case "new":
-        this.lastConversation = "";
-        return this.session.newConversation();
       case "openLocation":
         return this.openLocation(message.turn, message.list, message.index);
       case "openAttachment":
@@ -136,10 +153,17 @@ export class ChatView implements vscode.WebviewViewProvider, vscode.Disposable {
     this.post({ type: "commands", commands: this.commands });
   }
 
-  private focusPage(): void {
-    if (!this.isReady || !this.focusWhenReady) return;
-    this.focusWhenReady = false;
-    this.post({ type: "focus" });
+  private postWhenReady(): void {
+    if (!this.isReady || !this.whenReady) return;
+    this.post({ type: this.whenReady });
+    this.whenReady = undefined;
+  }
+
+  private updateTitleBar(): void {
+    const showsStop = isBusy(this.session.chat);
+    if (showsStop === this.showsStop) return;
+    this.showsStop = showsStop;
+    void vscode.commands.executeCommand("setContext", "weft.chat.isBusy", showsStop);
   }
 
   /** Reopens the last conversation once a server runs. */

@@ -4,16 +4,19 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { type Cited } from "../../src/chat/citations";
 import { ListingFences } from "../../src/chat/listing";
-import { AnswerRenderer, sentenceHtml } from "../../src/chat/markdown";
+import { AnswerRenderer, breakableParts, sentenceHtml } from "../../src/chat/markdown";
 
 const render = (answer: string, citations: readonly Cited[] = []) => new AnswerRenderer().render(answer, citations, true);
-/** The HTML without what is the same for all blocks of code, and without line breaks between elements. */
+/** The HTML without what is the same for all blocks of code, without line breaks between elements and without the places
+ * where long words may be broken. */
 const html = (answer: string, citations: readonly Cited[] = []): string =>
   render(answer, citations)
     .map((block) => block.html)
     .join("")
     .replaceAll(' tabindex="0" role="group" aria-label="Code"', "")
     .replaceAll('<button type="button" class="copy" aria-label="Copy code">Copy</button>', "")
+    .replaceAll("<wbr>", "")
+    .replace(/<span class="whole">(.*?)<\/span>/g, "$1")
     .replace(/(?<=>)(?<!<code>)\n/g, "");
 const plain = (answer: string): string =>
   render(answer)
@@ -115,6 +118,36 @@ test("cited locations become links, the longest first, in code as well, never in
   assert.equal(html('_".py:1-2', [cited('_".py:1-2')]), `<p>${link("_&quot;.py:1-2", 0)}</p>`);
 });
 
+test("a long path may be broken behind its separators, in links, code and text", () => {
+  const long = "packages/shop/__init__/total_price.py:4-6";
+  const parts = "packages/<wbr>shop/<wbr>__init__/<wbr>total_<wbr>price.<wbr><span class=\"whole\">py:4-6</span>".replace("/<wbr>__init__", "/__<wbr>init__");
+  assert.equal(render(long)[0]!.html, `<p>${parts}</p>`);
+  assert.equal(render(`\`${long}\``)[0]!.html, `<p><code>${parts}</code></p>`);
+  assert.equal(render(long, [cited(long)])[0]!.html, `<p>${link(long, 0).replace(`>${long}<`, () => `>${parts}<`)}</p>`);
+  assert.equal(render("See a.py and 3.14.")[0]!.html, "<p>See a.py and 3.14.</p>");
+  assert.deepEqual(breakableParts("a/<b>.py and `even_more_words_here`"), ["a/<b>.py and `even_", "more_", "words_", "here`"]);
+});
+
+const FOLDED =
+  "Called at 3 locations:\n\n- a.py:1-2\n\n<details><summary>2 more</summary>\n\n- b.py:1-2\n     1  </details>\n\n" +
+  "```html\n</details>\n```\n\n</details>\n\nEnd.";
+
+test("a folded part is a closed fold, and no other HTML comes through", () => {
+  const citations = [cited("b.py:1-2")];
+  const inside = `<ul><li>${link("b.py:1-2", 0)}${listing(["1", "&lt;/details&gt;"])}</li></ul>`;
+  const fenced = /<div class="block"><pre><code>.*&lt;\/.*details.*&gt;.*<\/code><\/pre><\/div>/s;
+  const shown = html(FOLDED, citations);
+  const start = `<p>Called at 3 locations:</p><ul><li>a.py:1-2</li></ul><details class="fold"><summary>2 more</summary>${inside}`;
+  assert.equal(shown.slice(0, start.length), start);
+  assert.match(shown.slice(start.length), fenced);
+  assert.ok(shown.endsWith("</div></details><p>End.</p>"));
+  assert.equal(html("x\n<details><summary>1 more</summary>\ny"), '<p>x</p><details class="fold"><summary>1 more</summary><p>y</p></details>');
+  for (const text of ["<details open><summary>x</summary>", "a <details><summary>x</summary>", "<details><summary><b></summary>"]) {
+    assert.doesNotMatch(html(`${text}\ny\n</details>`), /<details|<b>/);
+  }
+  assert.match(plain(FOLDED), /2 more\nb.py:1-2/);
+});
+
 test("plain text is what a screen reader reads out", () => {
   assert.equal(plain("# A **b**\n- `c`\n- d\n\n```\ne\n```\n    1  f\n\n| g |\n|---|\n| h |"), "A b\nc\nd\ne\nf\ng\nh");
 });
@@ -131,7 +164,7 @@ test("a fence that is still open holds what came so far, and is highlighted once
 test("streamed in any pieces, an answer is shown as it would be in whole", () => {
   const answer =
     "## A\na.py:1-2\n- **b** `c`\n\n  d\n- e\n     4  x\n\ntext\n| a | b |\n|---|---|\n| c | d |\n\n> q\n> r\n\n" +
-    "```py\nif y\n\n# z\n```\n\n1. d\n   - e\n\n        f\n\na.py:1-2\r\n    4  g\n    reached by\n\n***\n[h](https://i.j)\n\n- k\n*l* m";
+    "<details><summary>2 more</summary>\n\n- s\n\nt\n\n</details>\n\n```py\nif y\n\n# z\n```\n\n1. d\n   - e\n\n        f\n\na.py:1-2\r\n    4  g\n    reached by\n\n***\n[h](https://i.j)\n\n- k\n*l* m";
   const citations = [cited("a.py:1-2")];
   const content = (blocks: { html: string; text: string }[]): unknown =>
     blocks.map(({ html, text }) => [html.replace(/<\/?span( class="hljs[^>]*)?>/g, ""), text]);

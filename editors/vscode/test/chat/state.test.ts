@@ -43,8 +43,8 @@ function begin(): { server: FakeServer; session: Session; events: ChatEvent[] } 
 test("an answer streams, and the next question continues its conversation", async () => {
   const { server, session } = begin();
   const asking = session.ask("What?");
-  server.listener.note("interpreted as: what");
-  assert.equal(session.chat.turns[0]!.progress, "interpreted as: what");
+  server.listener.note("waiting");
+  assert.equal(session.chat.turns[0]!.progress, "waiting");
   for (const part of [{ conversationId: "c1" }, { text: "It " }, { citation: CITATION }, { text: "is a.py:1-2." }]) {
     server.listener.part(part as never);
   }
@@ -54,6 +54,27 @@ test("an answer streams, and the next question continues its conversation", asyn
   assert.deepEqual([session.chat.turns[0]!.state, isBusy(session.chat)], ["answered", false]);
   void session.ask("And?");
   assert.deepEqual(server.asked, [{ question: "What?" }, { question: "And?", conversationId: "c1" }]);
+});
+
+test("a question that was asked as another one can be asked as written, also while its answer streams", async () => {
+  const { server, session } = begin();
+  void session.ask("And where is it?");
+  server.listener.part({ conversationId: "c1" });
+  server.listener.part({ askedAs: "where is `pay`?" });
+  server.listener.part({ restart: true });
+  assert.equal(session.chat.turns[0]!.askedAs, "where is `pay`?");
+  const draft = { label: "a.py:1-1", uri: "file:///a.py", range: CITATION.range };
+  session.attach(draft);
+  const again = session.askAsWritten(0);
+  assert.deepEqual(session.chat.turns.map(({ state }) => state), ["stopped", "writing"]);
+  assert.deepEqual(session.chat.attachment, draft);
+  server.answer(result({ askedAs: "" }));
+  await again;
+  assert.equal(session.chat.turns[1]!.askedAs, "");
+  assert.deepEqual(server.asked[1], { question: "And where is it?", conversationId: "c1", asWritten: true });
+  assert.equal(turnOf(kept({ askedAs: "where is `pay`?" })).askedAs, "where is `pay`?");
+  await session.askAsWritten(7);
+  assert.equal(server.asked.length, 2);
 });
 
 test("a restart clears the text and the citations", () => {
@@ -185,6 +206,17 @@ test("quoted lines become fenced code, in any chunks", () => {
   const answer = "See a.py:4-5 `f`\n    4  def f():\n    5\n    reached by b.py\n\n```\n    7  mine\n```\nEnd\n    9  x";
   const expected =
     "See a.py:4-5 `f`\n\n```\n4  def f():\n5\n```\n\n    reached by b.py\n\n```\n    7  mine\n```\nEnd\n\n```\n9  x\n```\n";
+  for (const size of [1, 2, 3, 7, answer.length]) {
+    const fences = new ListingFences();
+    let out = "";
+    for (let at = 0; at < answer.length; at += size) out += fences.feed(answer.slice(at, at + size));
+    assert.equal(out + fences.end(), expected);
+  }
+});
+
+test("a fold is a heading in VS Code's chat, in any chunks", () => {
+  const answer = "a.py:1-2\n\n<details><summary>2 more</summary>\n\n- b.py:1-2\n    1  x\n\n</details>\n\nEnd <b>";
+  const expected = "a.py:1-2\n\n**2 more**\n\n- b.py:1-2\n\n```\n1  x\n```\n\n\n\n\nEnd <b>";
   for (const size of [1, 2, 3, 7, answer.length]) {
     const fences = new ListingFences();
     let out = "";

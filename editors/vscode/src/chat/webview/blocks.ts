@@ -3,7 +3,7 @@
 // Handles the clicks on citations and on the copy buttons. Blocks that did not change keep their elements, with focus and
 // selection.
 
-import { sentenceHtml } from "../markdown";
+import { breakableParts, sentenceHtml, WITH_LINES } from "../markdown";
 import { element, elementsOf } from "./dom";
 
 export interface Handlers {
@@ -26,7 +26,9 @@ export class BlockList {
     blocks.forEach((html, n) => {
       if (html === this.shown[n]) return;
       const made = elementsOf(html);
-      if (children[n]) children[n].replaceWith(...made);
+      const [before, after] = [children[n], made[0]];
+      if (before instanceof HTMLDetailsElement && after instanceof HTMLDetailsElement) after.open = before.open;
+      if (before) before.replaceWith(...made);
       else this.into.append(...made);
     });
     for (const child of children.slice(blocks.length)) child.remove();
@@ -60,5 +62,12 @@ export function locationLink(text: string, open: () => void): HTMLElement {
     event.preventDefault();
     open();
   };
-  return element("a", { href: "#", class: "place", title: `Open ${text}`, onclick: follow }, text);
+  return element("a", { href: "#", class: "place", title: `Open ${text}`, onclick: follow }, ...breakableNodes(text));
+}
+
+/** A text that is broken within long paths, if it must be, behind `/`, `.` and `_`. */
+export function breakableNodes(text: string): Node[] {
+  const node = (part: string): Node =>
+    WITH_LINES.test(part) ? element("span", { class: "whole" }, part) : document.createTextNode(part);
+  return breakableParts(text).flatMap((part, n) => [...(n ? [element("wbr")] : []), node(part)]);
 }

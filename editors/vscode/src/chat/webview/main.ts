@@ -5,8 +5,9 @@
 import type { ToExtension, ToView } from "../messages";
 import { type Chat, EMPTY, isBusy, reduce } from "../state";
 import { Composer } from "./composer";
-import { button, element } from "./dom";
+import { element } from "./dom";
 import { History } from "./history";
+import { Scroller } from "./scroller";
 import { TurnList } from "./turns";
 
 interface PageState {
@@ -30,19 +31,14 @@ const intro = element(
   element("p", {}, "Without a chat model, an answer is the cited lines themselves. Conversations are stored on this machine."),
 );
 const conversation = element("main", { id: "conversation", "aria-label": "Conversation" }, intro, log);
-const historyButton = button("History", () => (history.isOpen ? closeHistory() : openHistory()), {
-  id: "show-history",
-  class: "secondary",
-  "aria-expanded": "false",
-  "aria-controls": "history",
-});
-const newButton = button("New", () => newConversation(), { id: "new", class: "secondary", "aria-label": "New conversation" });
-const bar = element("header", {}, element("h1", { class: "unseen" }, "Weft"), historyButton, newButton);
+const title = element("h1", { class: "unseen" }, "Weft");
+const scroller = new Scroller(conversation);
 
 const turns = new TurnList(log, announcer, {
   openLocation: (turn, list, index) => post({ type: "openLocation", turn, list, index }),
   copy: (text) => post({ type: "copy", text }),
   askAgain: () => post({ type: "askAgain" }),
+  askAsWritten: (turn) => post({ type: "askAsWritten", turn }),
   restart: () => post({ type: "restart" }),
   showLog: () => post({ type: "log" }),
 });
@@ -69,6 +65,7 @@ const history = new History({
 
 let chat: Chat = EMPTY;
 let isScheduled = false;
+let nShown = 0;
 
 window.addEventListener("message", ({ data }: MessageEvent<ToView>) => {
   switch (data.type) {
@@ -83,14 +80,16 @@ window.addEventListener("message", ({ data }: MessageEvent<ToView>) => {
     case "history":
       return history.show(data.conversations, data.text, data.error);
     case "focus":
-      closeHistory();
+      return closeHistory();
+    case "toggleHistory":
+      return history.isOpen ? closeHistory() : openHistory();
   }
 });
 document.addEventListener("keydown", (event) => {
   if (event.key === "Escape" && isBusy(chat)) post({ type: "stop" });
 });
 
-document.body.append(bar, history.root, conversation, composer.root, announcer);
+document.body.append(title, history.root, conversation, composer.root, announcer);
 composer.write(host.getState()?.draft ?? "");
 show(true);
 post({ type: "ready" });
@@ -105,29 +104,24 @@ function scheduleShow(): void {
   });
 }
 
+/** A new question comes to the top of the view, where it stays while the answer is written below it. */
 function show(isOther: boolean): void {
-  // Follows the answer unless the user scrolled up.
-  const isAtEnd = conversation.scrollHeight - conversation.scrollTop - conversation.clientHeight < 40;
+  const isNew = chat.turns.length !== nShown;
+  nShown = chat.turns.length;
   intro.hidden = chat.turns.length > 0;
   turns.show(chat.turns, isOther);
   composer.show(chat.turns.map((turn) => turn.question), chat.attachment, isBusy(chat));
-  if (isAtEnd || isOther || chat.turns.at(-1)?.answer === "") conversation.scrollTop = conversation.scrollHeight;
-}
-
-function newConversation(): void {
-  post({ type: "new" });
-  closeHistory();
+  if (isOther || isNew) scroller.toTop(log.lastElementChild);
+  else scroller.follow();
 }
 
 function openHistory(): void {
-  conversation.hidden = true;
-  historyButton.setAttribute("aria-expanded", "true");
+  scroller.hide();
   history.open();
 }
 
 function closeHistory(): void {
   history.close();
-  conversation.hidden = false;
-  historyButton.setAttribute("aria-expanded", "false");
+  scroller.unhide();
   composer.focus();
 }

@@ -5,13 +5,14 @@
 import { AnswerRenderer } from "../markdown";
 import { Sentences } from "../sentences";
 import type { Evidence, Turn } from "../state";
-import { BlockList, locationLink, sentence } from "./blocks";
+import { BlockList, breakableNodes, locationLink, sentence } from "./blocks";
 import { button, element } from "./dom";
 
 export interface Actions {
   openLocation(turn: number, list: "citations" | "evidence", index: number): void;
   copy(text: string): void;
   askAgain(): void;
+  askAsWritten(turn: number): void;
   restart(): void;
   showLog(): void;
 }
@@ -59,6 +60,7 @@ class TurnView {
   readonly root: HTMLElement;
   private readonly renderer = new AnswerRenderer();
   private readonly blocks: BlockList;
+  private readonly askedAs = element("p", { class: "about asked-as" });
   private readonly head = element("p", { class: "about" });
   private readonly foot = element("div", { class: "foot" });
   private readonly sentences = new Sentences();
@@ -74,7 +76,7 @@ class TurnView {
     const about = turn.attachment ? [element("p", { class: "about" }, `About ${turn.attachment.label}`)] : [];
     const answer = element("div", { class: "answer" });
     const question = element("h2", { id, class: "question" }, turn.question);
-    this.root = element("article", { "aria-labelledby": id }, question, ...about, this.head, answer, this.foot);
+    this.root = element("article", { "aria-labelledby": id }, question, ...about, this.askedAs, this.head, answer, this.foot);
     const openCitation = (index: number): void => {
       const nCitations = this.shown?.citations.length ?? 0;
       if (index < nCitations) actions.openLocation(number, "citations", index);
@@ -95,11 +97,22 @@ class TurnView {
     // An answer without citations may name locations of its evidence.
     const blocks = this.renderer.render(turn.answer, [...turn.citations, ...turn.evidence], isWhole);
     this.blocks.show(blocks.map(({ html }) => html));
+    const isAskedAsNew = this.showAskedAs(turn.askedAs);
     this.head.replaceChildren(...sentence(headOf(turn)));
     this.foot.replaceChildren(...this.footOf(turn, isLast));
     if (!isChanged) return "";
-    const announced = [this.sentences.next(blocks.map(({ text }) => text).join("\n"), isWhole), isWhole ? endOf(turn) : ""];
+    const askedAs = isAskedAsNew && turn.askedAs ? `Asked as: ${turn.askedAs}` : "";
+    const announced = [askedAs, this.sentences.next(blocks.map(({ text }) => text).join("\n"), isWhole), isWhole ? endOf(turn) : ""];
     return announced.filter(Boolean).join(" ");
+  }
+
+  /** Above the answer: the question that was answered, and the way to ask it as written. True when it changed. */
+  private showAskedAs(question: string): boolean {
+    if (question === (this.askedAs.dataset["question"] ?? "")) return false;
+    this.askedAs.dataset["question"] = question;
+    const again = button("Ask as written", () => this.actions.askAsWritten(this.number), { class: "link" });
+    this.askedAs.replaceChildren(...(question ? ["asked as: ", ...sentence(question), " ", again] : []));
+    return true;
   }
 
   private footOf(turn: Turn, isLast: boolean): Node[] {
@@ -131,7 +144,7 @@ class TurnView {
       const folder = each.folder.split(/[\\/]/).pop();
       const location = folder ? `${folder}: ${each.place}` : each.place;
       const open = (): void => this.actions.openLocation(this.number, "evidence", index);
-      const head = each.uri ? locationLink(location, open) : element("span", { class: "place" }, location);
+      const head = each.uri ? locationLink(location, open) : element("span", { class: "place" }, ...breakableNodes(location));
       const why = [each.why, ...(each.way?.length ? [`reached by ${each.way.join("; ")}`] : [])].filter(Boolean);
       return element("li", {}, head, ...why.map((text) => element("p", { class: "why" }, ...sentence(text))));
     });
@@ -141,7 +154,7 @@ class TurnView {
 }
 
 function headOf(turn: Turn): string {
-  if (turn.state !== "writing") return turn.resolvedQuestion && `Interpreted as: ${turn.resolvedQuestion}`;
+  if (turn.state !== "writing") return "";
   return turn.progress || (turn.answer ? "" : SEARCHING);
 }
 
