@@ -28,13 +28,6 @@ class FragmentVectors:
         self.n_ids = n_ids
         self._blocks = tuple(blocks)
 
-    @classmethod
-    def of(cls, vectors: StoredVectors) -> FragmentVectors:
-        """The rows of an array, (n_ids, N_DIMENSIONS), which is not copied but for the last block."""
-        n_whole = len(vectors) // IDS_IN_BLOCK * IDS_IN_BLOCK
-        whole = [vectors[at : at + IDS_IN_BLOCK] for at in range(0, n_whole, IDS_IN_BLOCK)]
-        return cls(n_whole, whole).with_changes(len(vectors), [(n_whole, vectors[n_whole:])])
-
     def with_changes(self, n_ids: int, changed: Iterable[tuple[int, StoredVectors]]) -> FragmentVectors:
         """The vectors with `n_ids` ids, not fewer than before, and these rows from the given ids on."""
         blocks = list(self._blocks)
@@ -59,5 +52,15 @@ class FragmentVectors:
 
     def joined(self) -> StoredVectors:
         """One array of all vectors, (n_ids, N_DIMENSIONS)."""
-        empty = np.zeros((0, N_DIMENSIONS), np.int8)
-        return np.concatenate((empty, *self._blocks))[: self.n_ids]
+        return self._all_blocks()[: self.n_ids]
+
+    def __getstate__(self) -> tuple[object, ...]:
+        return self.n_ids, self._all_blocks()
+
+    def __setstate__(self, state: tuple[int, StoredVectors]) -> None:
+        # The blocks are parts of one array: a stored index is loaded without a copy.
+        self.n_ids, rows = state
+        self._blocks = tuple(rows[at : at + IDS_IN_BLOCK] for at in range(0, len(rows), IDS_IN_BLOCK))
+
+    def _all_blocks(self) -> StoredVectors:
+        return np.concatenate((np.zeros((0, N_DIMENSIONS), np.int8), *self._blocks))

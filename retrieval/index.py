@@ -195,17 +195,25 @@ class RepositoryIndex:
             self.starts,
             self.ends,
             self.hashes,
-            self.vectors,
+            self._vectors,
             self.n_lines,
         )
 
     def __setstate__(self, state: tuple[object, ...]) -> None:
-        *others, vectors, n_lines = state
-        names = ("settings", "graph", "_relations", "lexical", "texts", "starts", "ends", "hashes")
-        for name, value in zip(names, others, strict=True):
+        names = (
+            "settings",
+            "graph",
+            "_relations",
+            "lexical",
+            "texts",
+            "starts",
+            "ends",
+            "hashes",
+            "_vectors",
+            "n_lines",
+        )
+        for name, value in zip(names, state, strict=True):
             setattr(self, name, value)
-        self._vectors = FragmentVectors.of(vectors)
-        self.n_lines = n_lines
         self._names = None
         self._owners = np.zeros(self.lexical.n_ids, object)
         for path in self.lexical.paths:

@@ -88,7 +88,7 @@ class StaticVectors:
             columns[used] = np.arange(len(used))
             matrix = np.zeros((min(TEXTS_IN_BLOCK, n_texts - first), len(used)))
             matrix[texts[begin:end] - first, columns[block]] = weights[begin:end]
-            found[first : first + len(matrix)] = stored(normalised(matrix @ self.vectors[used]))
+            found[first : first + len(matrix)] = stored(normalised((matrix @ self.vectors[used]).astype(np.float32)))
         return found
 
 
@@ -110,7 +110,8 @@ def normalised(vectors: Vectors) -> Vectors:
 
 def stored(vectors: Vectors) -> StoredVectors:
     """Vectors of length 1 in 8 bits a component."""
-    return np.clip(np.rint(vectors * SCALE), -127, 127).astype(np.int8)
+    components: StoredVectors = np.clip(np.rint(vectors * SCALE), -127, 127).astype(np.int8)
+    return components
 
 
 def cosines(stored_vectors: StoredVectors, query: Vectors, block: int = 8192) -> NDArray[np.float32]:
@@ -123,7 +124,8 @@ def cosines(stored_vectors: StoredVectors, query: Vectors, block: int = 8192) ->
 
 def weight_of_count(counts: NDArray[np.floating] | NDArray[np.integer]) -> NDArray[np.float32]:
     """The weight of a word by its count in a text: 1, 1.7, 2.1, 2.4, …"""
-    return (1 + np.log(counts)).astype(np.float32)
+    weights: NDArray[np.float32] = (1 + np.log(counts)).astype(np.float32)
+    return weights
 
 
 def packed(words: Iterable[str], vectors: Vectors) -> dict[str, NDArray[np.generic]]:
