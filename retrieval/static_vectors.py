@@ -69,26 +69,27 @@ class StaticVectors:
         Memory is bounded by the size of the table. The sums are in double precision, so that their order, which
         differs between processes, does not change a stored component.
         """
-        rows = np.repeat(self.rows(postings.keys), np.diff(postings.indptr))
-        known = np.flatnonzero(rows != NO_ROW)
-        rows, texts = rows[known], postings.texts[known]
-        weights = weight_of_count(postings.counts[known])
+        rows = self.rows(postings.keys)
+        is_known, sizes = rows != NO_ROW, postings.indptr[1:] - postings.indptr[:-1]
+        rows = rows[is_known]
+        words = np.repeat(np.arange(len(rows)), sizes[is_known])
+        here = np.repeat(is_known, sizes)
+        texts, weights = postings.texts[here], weight_of_count(postings.counts[here])
         if n_texts > TEXTS_IN_BLOCK:
             order = np.argsort(texts, kind="stable")
-            rows, texts, weights = rows[order], texts[order], weights[order]
+            words, texts, weights = words[order], texts[order], weights[order]
         firsts = np.arange(0, n_texts, TEXTS_IN_BLOCK)
         edges = (*np.searchsorted(texts, firsts).tolist(), len(texts))
         found = np.zeros((n_texts, N_DIMENSIONS), np.int8)
-        columns = np.empty(len(self.vectors), np.intp)  # by row of the table; set where the block has the word
         for first, begin, end in zip(firsts.tolist(), edges[:-1], edges[1:], strict=True):
-            block = rows[begin:end]
-            is_used = np.zeros(len(self.vectors), bool)
+            block = words[begin:end]
+            is_used = np.zeros(len(rows), bool)
             is_used[block] = True
-            used = np.flatnonzero(is_used)
-            columns[used] = np.arange(len(used))
-            matrix = np.zeros((min(TEXTS_IN_BLOCK, n_texts - first), len(used)))
+            columns = np.cumsum(is_used) - 1
+            vectors = self.vectors[rows[is_used]].astype(np.float64)
+            matrix = np.zeros((min(TEXTS_IN_BLOCK, n_texts - first), len(vectors)))
             matrix[texts[begin:end] - first, columns[block]] = weights[begin:end]
-            found[first : first + len(matrix)] = stored(normalised((matrix @ self.vectors[used]).astype(np.float32)))
+            found[first : first + len(matrix)] = stored(normalised((matrix @ vectors).astype(np.float32)))
         return found
 
 
