@@ -5,6 +5,7 @@
 """
 
 from .explain import with_paths
+from .fragment_vectors import FragmentVectors
 from .fragments import FileFragments, Slicing, slice_file
 from .index import CursorView, RepositoryIndex, RetrievalSettings
 from .inverted_index import STORED_CLASSES as LEXICAL_CLASSES
@@ -23,7 +24,13 @@ from .values import (
     ScorePart,
 )
 
-STORED_CLASSES: tuple[type, ...] = (RepositoryIndex, RetrievalSettings, Slicing, *LEXICAL_CLASSES)
+STORED_CLASSES: tuple[type, ...] = (
+    RepositoryIndex,
+    RetrievalSettings,
+    Slicing,
+    FragmentVectors,
+    *LEXICAL_CLASSES,
+)
 """The classes of this room that a stored index may contain."""
 
 __all__ = [

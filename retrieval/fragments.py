@@ -1,4 +1,4 @@
-"""Fragments of one file: overlapping windows of whole lines, with their term frequencies.
+"""Fragments of one file: overlapping windows of whole lines, with their term frequencies and static vectors.
 
 Owns the definition of a line, the positions of windows, and `FileFragments`, the part of an index that one file
 contributes. Knows no other file, no score and no syntax.
@@ -8,7 +8,7 @@ contributes. Knows no other file, no score and no syntax.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from hashlib import blake2b
 from typing import Any
@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from .static_vectors import N_DIMENSIONS, Postings, StoredVectors, shipped_vectors
 from .terms import LINE_BREAK, encode, shared_vocabulary
 
 
@@ -56,7 +57,7 @@ class Slicing:
 
 @dataclass(frozen=True, eq=False)
 class FileFragments:
-    """The fragments of one file and how often each term occurs in each. Immutable.
+    """The fragments of one file, how often each term occurs in each, and their vectors. Immutable.
 
     n fragments in file order; m distinct terms in no particular order; p postings, grouped by term.
     """
@@ -72,6 +73,7 @@ class FileFragments:
     indptr: NDArray[np.int32]  # (m + 1,) where a term's postings begin
     windows: NDArray[np.int32]  # (p,) index of the fragment
     counts: NDArray[np.uint16]  # (p,) occurrences, at most 65535
+    vectors: StoredVectors  # (n, N_DIMENSIONS); zeros without words of the table of static vectors
 
     def __len__(self) -> int:
         return len(self.starts)
@@ -84,6 +86,20 @@ class FileFragments:
 
 def slice_file(path: str, text: str, slicing: Slicing = Slicing(), first: int = 0) -> FileFragments:
     """The fragments of `text`, from number `first` on; none for an empty file."""
+    part = slice_terms(path, text, slicing, first)
+    return replace(part, vectors=vectors_of(part))
+
+
+def vectors_of(part: FileFragments) -> StoredVectors:
+    """The vector of each fragment: the sum of the vectors of its words; zeros without the shipped table."""
+    table = shipped_vectors()
+    if table is None:
+        return part.vectors
+    return table.of_postings(Postings(part.keys, part.indptr, part.windows, part.counts), len(part))
+
+
+def slice_terms(path: str, text: str, slicing: Slicing = Slicing(), first: int = 0) -> FileFragments:
+    """As `slice_file`, without vectors: they are zeros."""
     data = encode(normalise(text))
     line_starts = _line_starts(data)
     starts, ends = (edges[first:] for edges in slicing.windows(len(line_starts) - 1))
@@ -173,20 +189,23 @@ _LAYOUT = (
     ("indptr", np.int32),
     ("windows", np.int32),
     ("counts", np.uint16),
+    ("vectors", np.int8),
 )
 
 
 def _file_fragments(path: str, text: bytes, **arrays: object) -> FileFragments:
     typed: dict[str, Any] = {name: np.array(arrays.get(name, ()), dtype) for name, dtype in _LAYOUT}
+    typed["vectors"] = np.zeros((len(typed["starts"]), N_DIMENSIONS), np.int8)
     return FileFragments(path, text, **typed)
 
 
 def _unpack(path: str, text: bytes, sizes: tuple[int, int, int], packed: bytes) -> FileFragments:
     n, m, p = sizes
-    lengths = {"keys": m, "indptr": m + 1, "windows": p, "counts": p}
+    lengths = {"keys": m, "indptr": m + 1, "windows": p, "counts": p, "vectors": n * N_DIMENSIONS}
     arrays: dict[str, Any] = {}
     offset = 0
     for name, dtype in _LAYOUT:
         arrays[name] = np.frombuffer(packed, dtype, lengths.get(name, n), offset)
         offset += arrays[name].nbytes
+    arrays["vectors"] = arrays["vectors"].reshape(n, N_DIMENSIONS)
     return FileFragments(path, text, **arrays)

@@ -25,8 +25,19 @@ from ..codegraph.weights import Weights
 from ..languages import language_named
 from .bm25 import FloatArray
 from .definition_index import DefinitionIndex
-from .fragments import FileFragments, Slicing, count_lines, lines_between, normalise, slice_file, split_lines
+from .fragment_vectors import FragmentVectors
+from .fragments import (
+    FileFragments,
+    Slicing,
+    count_lines,
+    lines_between,
+    normalise,
+    slice_terms,
+    split_lines,
+    vectors_of,
+)
 from .inverted_index import InvertedIndex, grown
+from .static_vectors import StoredVectors, Vectors, cosines
 from .terms import count_terms, encode
 from .values import Location, Query, QueryLines
 
@@ -52,8 +63,8 @@ class RepositoryIndex:
     """
 
     __slots__ = (
-        *("_names", "_owners", "_relations", "ends", "graph", "hashes", "lexical", "n_lines", "settings", "starts"),
-        *("texts", "__weakref__"),
+        *("_names", "_owners", "_relations", "_vectors", "ends", "graph", "hashes", "lexical", "n_lines", "settings"),
+        *("starts", "texts", "__weakref__"),
     )
 
     def __init__(
@@ -72,6 +83,7 @@ class RepositoryIndex:
         self.starts: NDArray[np.int32] = np.zeros(0, np.int32)
         self.ends: NDArray[np.int32] = np.zeros(0, np.int32)
         self.hashes: NDArray[np.uint64] = np.zeros(0, np.uint64)  # equal for identical windows
+        self._vectors = FragmentVectors()
         self.n_lines = 0
         self._owners: NDArray[np.object_] = np.zeros(0, object)  # paths
         self._names: DefinitionIndex | None = None  # of this snapshot or one before
@@ -124,10 +136,21 @@ class RepositoryIndex:
             new.hashes[at], new._owners[at] = fragments.hashes, path
             texts[path] = fragments.text
             new.n_lines += new.n_lines_of(path)
+        firsts = ((new.lexical.ids(path).start, fragments.vectors) for path, (_, fragments) in pairs.items())
+        new._vectors = self._vectors.with_changes(n_ids, firsts)
         spans = {path: new._spans(path) for path in pairs}
         new._relations = self._relations and self._relations.with_changes(new.graph, spans, gone)
         new._names = self._names
         return new
+
+    @property
+    def vectors(self) -> StoredVectors:
+        """The static vector of each fragment, (n_ids, N_DIMENSIONS). A copy of all; `meaning` needs none."""
+        return self._vectors.joined()
+
+    def meaning(self, query_vector: Vectors) -> NDArray[np.float32]:
+        """The cosine of each fragment's static vector with a vector of length 1, (n_ids,); 0 for dead ids."""
+        return self._vectors.cosines(query_vector) * self.lexical.live
 
     @property
     def relations(self) -> Relations:
@@ -172,11 +195,23 @@ class RepositoryIndex:
             self.starts,
             self.ends,
             self.hashes,
+            self._vectors,
             self.n_lines,
         )
 
     def __setstate__(self, state: tuple[object, ...]) -> None:
-        names = ("settings", "graph", "_relations", "lexical", "texts", "starts", "ends", "hashes", "n_lines")
+        names = (
+            "settings",
+            "graph",
+            "_relations",
+            "lexical",
+            "texts",
+            "starts",
+            "ends",
+            "hashes",
+            "_vectors",
+            "n_lines",
+        )
         for name, value in zip(names, state, strict=True):
             setattr(self, name, value)
         self._names = None
@@ -208,7 +243,7 @@ class CursorView:
         self._indexed = index.lexical.ids(query.path)
         self.own_starts, self.own_ends = index.settings.slicing.windows(self.n_lines)
         self._n_kept = self._count_unchanged()
-        self._tail = slice_file(query.path, query.prefix, index.settings.slicing, self._n_kept)
+        self._tail = slice_terms(query.path, query.prefix, index.settings.slicing, self._n_kept)
         self._lexical = index.lexical.cut(query.path, self._n_kept, self._tail)
         shown_from = self.n_lines - n_shown_lines if query.shown_from_line is None else query.shown_from_line
         self._shown_from = min(shown_from, self.cursor_line)
@@ -275,6 +310,11 @@ class CursorView:
         """`InvertedIndex.jaccard`, (n_ids,); 0 for non-candidates."""
         return self._renumbered(self._lexical.jaccard(query)) * self.candidates
 
+    def meaning(self, query_vector: Vectors) -> NDArray[np.float32]:
+        """`RepositoryIndex.meaning`, (n_ids,); 0 for non-candidates."""
+        own = cosines(self._tail_vectors, query_vector)
+        return self._renumbered(np.concatenate((self.index.meaning(query_vector), own))) * self.candidates
+
     def shown_windows(self, query: Mapping[str, float]) -> list[tuple[float, int, int]]:
         """BM25 score and lines of the windows before the cursor that the prompt shows anyway."""
         scores = self._renumbered(self._lexical.bm25(query))[self.first_own :]
@@ -330,6 +370,11 @@ class CursorView:
     def hashes(self) -> NDArray[np.uint64]:
         """Hash of every fragment's text, (n_ids,); equal for identical windows."""
         return self._renumbered(np.concatenate((self.index.hashes, self._tail.hashes)))
+
+    @cached_property
+    def _tail_vectors(self) -> StoredVectors:
+        # On demand: the keystrokes of a completion do not need them.
+        return vectors_of(self._tail)
 
     def _count_unchanged(self) -> int:
         """The number of first windows of the prefix that equal those of the indexed file."""

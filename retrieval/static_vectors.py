@@ -11,12 +11,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
+from hashlib import blake2b
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from .terms import Vocabulary, term_key
+from .terms import term_key
 
 TABLE_FILE = Path(__file__).with_name("static_vectors.npz")
 
@@ -32,9 +34,12 @@ SCALE = 254.0
 
 NO_ROW = -1
 
+TEXTS_IN_BLOCK = 32
+"""Texts whose vectors are one matrix product: neighbouring windows share words, distant ones would add zeros."""
+
 
 class StaticVectors:
-    """A table of word vectors, sorted by term key. Immutable, and thread-safe apart from the cache of a vocabulary."""
+    """A table of word vectors, sorted by term key. Immutable."""
 
     def __init__(self, words: Sequence[str], vectors: Vectors, n_plain: int = 0) -> None:
         """`vectors` has a row for each word; its length is the weight of the word. The first words are plain English."""
@@ -44,8 +49,6 @@ class StaticVectors:
         self.words = tuple(words[at] for at in order.tolist())
         self._keys = keys[order]
         self.vectors = vectors[order]
-        self._rows: NDArray[np.int32] = np.zeros(0, np.int32)  # of the terms of one vocabulary, by number
-        self._vocabulary: Vocabulary | None = None
 
     def rows(self, keys: NDArray[np.uint64]) -> NDArray[np.int32]:
         """The row of each term key, NO_ROW for words without a vector."""
@@ -64,6 +67,44 @@ class StaticVectors:
         known = rows != NO_ROW
         return normalised(counts[:, known] @ self.vectors[rows[known]])
 
+    def of_postings(self, postings: Postings, n_texts: int) -> StoredVectors:
+        """The vectors of texts from their postings, (n_texts, N_DIMENSIONS); zeros for a text without known words.
+
+        Memory is bounded by the size of the table. The sums are in double precision, so that their order, which
+        differs between processes, does not change a stored component.
+        """
+        rows = self.rows(postings.keys)
+        is_known, sizes = rows != NO_ROW, postings.indptr[1:] - postings.indptr[:-1]
+        rows = rows[is_known]
+        words = np.repeat(np.arange(len(rows)), sizes[is_known])
+        here = np.repeat(is_known, sizes)
+        texts, weights = postings.texts[here], weight_of_count(postings.counts[here])
+        if n_texts > TEXTS_IN_BLOCK:
+            order = np.argsort(texts, kind="stable")
+            words, texts, weights = words[order], texts[order], weights[order]
+        firsts = np.arange(0, n_texts, TEXTS_IN_BLOCK)
+        edges = (*np.searchsorted(texts, firsts).tolist(), len(texts))
+        found = np.zeros((n_texts, N_DIMENSIONS), np.int8)
+        for first, begin, end in zip(firsts.tolist(), edges[:-1], edges[1:], strict=True):
+            block = words[begin:end]
+            is_used = np.zeros(len(rows), bool)
+            is_used[block] = True
+            columns = np.cumsum(is_used) - 1
+            vectors = self.vectors[rows[is_used]].astype(np.float64)
+            matrix = np.zeros((min(TEXTS_IN_BLOCK, n_texts - first), len(vectors)))
+            matrix[texts[begin:end] - first, columns[block]] = weights[begin:end]
+            found[first : first + len(matrix)] = stored(normalised((matrix @ vectors).astype(np.float32)))
+        return found
+
+
+class Postings(NamedTuple):
+    """How often each term occurs in each text, grouped by term: those of `keys[i]` begin at `indptr[i]`."""
+
+    keys: NDArray[np.uint64]
+    indptr: NDArray[np.integer]
+    texts: NDArray[np.integer]
+    counts: NDArray[np.integer]
+
 
 def normalised(vectors: Vectors) -> Vectors:
     """The rows with length 1; zeros stay zeros."""
@@ -74,20 +115,22 @@ def normalised(vectors: Vectors) -> Vectors:
 
 def stored(vectors: Vectors) -> StoredVectors:
     """Vectors of length 1 in 8 bits a component."""
-    return np.clip(np.rint(vectors * SCALE), -127, 127).astype(np.int8)
+    components: StoredVectors = np.clip(np.rint(vectors * SCALE), -127, 127).astype(np.int8)
+    return components
 
 
 def cosines(stored_vectors: StoredVectors, query: Vectors, block: int = 8192) -> NDArray[np.float32]:
-    """The cosine of each stored vector with a query of length 1, (n,). Converted by blocks, so that memory is bounded."""
+    """The cosine of each stored vector with a query of length 1, (n,). Converted by blocks: memory is bounded."""
     found = np.zeros(len(stored_vectors), np.float32)
     for at in range(0, len(stored_vectors), block):
         found[at : at + block] = stored_vectors[at : at + block].astype(np.float32) @ query
     return found / np.float32(SCALE)
 
 
-def weight_of_count(counts: NDArray[np.floating]) -> NDArray[np.float32]:
+def weight_of_count(counts: NDArray[np.floating] | NDArray[np.integer]) -> NDArray[np.float32]:
     """The weight of a word by its count in a text: 1, 1.7, 2.1, 2.4, …"""
-    return (1 + np.log(counts)).astype(np.float32)
+    weights: NDArray[np.float32] = (1 + np.log(counts)).astype(np.float32)
+    return weights
 
 
 def packed(words: Iterable[str], vectors: Vectors, n_plain: int) -> dict[str, NDArray[np.generic]]:
@@ -113,3 +156,9 @@ def read_table(path: Path = TABLE_FILE) -> StaticVectors:
 def shipped_vectors() -> StaticVectors | None:
     """The table of this package; None when the file is missing."""
     return read_table() if TABLE_FILE.is_file() else None
+
+
+@lru_cache(maxsize=1)
+def table_identity() -> str:
+    """A hash of the file of the table: stored vectors are valid for one table. Empty when the file is missing."""
+    return blake2b(TABLE_FILE.read_bytes(), digest_size=16).hexdigest() if TABLE_FILE.is_file() else ""

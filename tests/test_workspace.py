@@ -276,6 +276,18 @@ def test_files_with_trusted_stamps_are_not_read_again(folder):
         assert holds(workspace, folder, "total_price")
 
 
+def test_an_index_with_vectors_of_another_table_is_built_anew(folder, monkeypatch):
+    age(folder)
+    monkeypatch.setattr("weft.server.config.options.table_identity", lambda: "one")
+    with opened(folder, cache=True):
+        pass
+    monkeypatch.setattr("weft.server.config.options.table_identity", lambda: "two")
+    for n_reused in (0, 2):
+        with Workspace([folder], Config()) as workspace:
+            report = workspace.index()
+            assert (report.warm, report.n_reused, report.n_files) == (n_reused > 0, n_reused, 2)
+
+
 def test_unsaved_text_is_not_kept(folder):
     age(folder)
     with opened(folder, cache=True) as workspace:

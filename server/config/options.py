@@ -10,6 +10,7 @@ from pathlib import Path
 
 from ...llm import ModelConfig
 from ...retrieval import RetrievalSettings
+from ...retrieval.static_vectors import table_identity
 from ...version import __version__
 from ..models.budget import prompt_ms
 from ..workspace.analysis import ANALYSIS_VERSION
@@ -45,6 +46,9 @@ def kept_indexes(config: Config) -> Store:
 
 
 def _analysis_stamp() -> str:
-    """The version of the analysis and the layout of the stored classes: an index with another stamp is built anew."""
+    """The version of the analysis, the table of static vectors and the layout of the stored classes.
+
+    An index with another stamp is built anew.
+    """
     layout = [(kind.__qualname__, sorted(getattr(kind, "__slots__", ()))) for kind in STORED_CLASSES]
-    return f"{__version__} {ANALYSIS_VERSION} {layout}"
+    return f"{__version__} {ANALYSIS_VERSION} {table_identity()} {layout}"

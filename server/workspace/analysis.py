@@ -13,10 +13,11 @@ from ...llm.workspace_model import DocumentTokens, tokenise_document
 from ...retrieval import FileFragments, slice_file
 from .store import FileRecord
 
-ANALYSIS_VERSION = 4
+ANALYSIS_VERSION = 5
 """Part of the cache's version: increment it when the analysis of the same text changes.
 
-History: 2, the n-gram index also stores token kinds; 3, files without a grammar have the name of their language.
+History: 2, the n-gram index also stores token kinds; 3, files without a grammar have the name of their language;
+4, names of all languages are resolved with types; 5, fragments have static vectors.
 """
 
 
