@@ -13,7 +13,7 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from .static_vectors import N_DIMENSIONS, StoredVectors, Vectors, cosines
+from .static_vectors import N_STORED, StoredVectors, Vectors, cosines
 
 IDS_IN_BLOCK = 1024
 
@@ -33,7 +33,7 @@ class FragmentVectors:
         blocks = list(self._blocks)
         n_blocks = -(-n_ids // IDS_IN_BLOCK)
         new = set(range(len(blocks), n_blocks))  # the blocks that no other snapshot has
-        blocks.extend(np.zeros((IDS_IN_BLOCK, N_DIMENSIONS), np.int8) for _ in new)
+        blocks.extend(np.zeros((IDS_IN_BLOCK, N_STORED), np.int8) for _ in new)
         for first, rows in changed:
             while len(rows):
                 number, at = divmod(first, IDS_IN_BLOCK)
@@ -51,7 +51,7 @@ class FragmentVectors:
         return np.concatenate(found)[: self.n_ids]
 
     def joined(self) -> StoredVectors:
-        """One array of all vectors, (n_ids, N_DIMENSIONS)."""
+        """One array of all vectors, (n_ids, N_STORED)."""
         return self._all_blocks()[: self.n_ids]
 
     def __getstate__(self) -> tuple[object, ...]:
@@ -63,4 +63,4 @@ class FragmentVectors:
         self._blocks = tuple(rows[at : at + IDS_IN_BLOCK] for at in range(0, len(rows), IDS_IN_BLOCK))
 
     def _all_blocks(self) -> StoredVectors:
-        return np.concatenate((np.zeros((0, N_DIMENSIONS), np.int8), *self._blocks))
+        return np.concatenate((np.zeros((0, N_STORED), np.int8), *self._blocks))

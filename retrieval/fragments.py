@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .static_vectors import N_DIMENSIONS, Postings, StoredVectors, shipped_vectors
+from .static_vectors import N_STORED, Postings, StoredVectors, shipped_vectors
 from .terms import LINE_BREAK, encode, shared_vocabulary
 
 
@@ -73,7 +73,7 @@ class FileFragments:
     indptr: NDArray[np.int32]  # (m + 1,) where a term's postings begin
     windows: NDArray[np.int32]  # (p,) index of the fragment
     counts: NDArray[np.uint16]  # (p,) occurrences, at most 65535
-    vectors: StoredVectors  # (n, N_DIMENSIONS); zeros without words of the table of static vectors
+    vectors: StoredVectors  # (n, N_STORED); zeros without words of the table of static vectors
 
     def __len__(self) -> int:
         return len(self.starts)
@@ -195,17 +195,17 @@ _LAYOUT = (
 
 def _file_fragments(path: str, text: bytes, **arrays: object) -> FileFragments:
     typed: dict[str, Any] = {name: np.array(arrays.get(name, ()), dtype) for name, dtype in _LAYOUT}
-    typed["vectors"] = np.zeros((len(typed["starts"]), N_DIMENSIONS), np.int8)
+    typed["vectors"] = np.zeros((len(typed["starts"]), N_STORED), np.int8)
     return FileFragments(path, text, **typed)
 
 
 def _unpack(path: str, text: bytes, sizes: tuple[int, int, int], packed: bytes) -> FileFragments:
     n, m, p = sizes
-    lengths = {"keys": m, "indptr": m + 1, "windows": p, "counts": p, "vectors": n * N_DIMENSIONS}
+    lengths = {"keys": m, "indptr": m + 1, "windows": p, "counts": p, "vectors": n * N_STORED}
     arrays: dict[str, Any] = {}
     offset = 0
     for name, dtype in _LAYOUT:
         arrays[name] = np.frombuffer(packed, dtype, lengths.get(name, n), offset)
         offset += arrays[name].nbytes
-    arrays["vectors"] = arrays["vectors"].reshape(n, N_DIMENSIONS)
+    arrays["vectors"] = arrays["vectors"].reshape(n, N_STORED)
     return FileFragments(path, text, **arrays)

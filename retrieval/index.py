@@ -145,7 +145,7 @@ class RepositoryIndex:
 
     @property
     def vectors(self) -> StoredVectors:
-        """The static vector of each fragment, (n_ids, N_DIMENSIONS). A copy of all; `meaning` needs none."""
+        """The static vector of each fragment, (n_ids, N_STORED). A copy of all; `meaning` needs none."""
         return self._vectors.joined()
 
     def meaning(self, query_vector: Vectors) -> NDArray[np.float32]:

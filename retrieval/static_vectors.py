@@ -23,7 +23,7 @@ from .terms import term_key
 TABLE_FILE = Path(__file__).with_name("static_vectors.npz")
 
 Vectors = NDArray[np.float32]  # (n, N_DIMENSIONS)
-StoredVectors = NDArray[np.int8]  # (n, N_DIMENSIONS): rows of length 1, times SCALE
+StoredVectors = NDArray[np.int8]  # (n, N_STORED): rows of length 1, times SCALE
 
 N_DIMENSIONS = 192
 N_STORED = 96
@@ -49,6 +49,7 @@ class StaticVectors:
         self.words = tuple(words[at] for at in order.tolist())
         self._keys = keys[order]
         self.vectors = vectors[order]
+        self._stored = np.ascontiguousarray(self.vectors[:, :N_STORED])
 
     def rows(self, keys: NDArray[np.uint64]) -> NDArray[np.int32]:
         """The row of each term key, NO_ROW for words without a vector."""
@@ -62,13 +63,8 @@ class StaticVectors:
         values = np.array(list(weights.values()), np.float32)[known]
         return normalised(values @ self.vectors[rows[known]])
 
-    def of_counts(self, counts: NDArray[np.float32], rows: NDArray[np.int32]) -> Vectors:
-        """The vectors of texts, from the counts of each word in each text: (n_texts, n_words) -> (n_texts, 96)."""
-        known = rows != NO_ROW
-        return normalised(counts[:, known] @ self.vectors[rows[known]])
-
     def of_postings(self, postings: Postings, n_texts: int) -> StoredVectors:
-        """The vectors of texts from their postings, (n_texts, N_DIMENSIONS); zeros for a text without known words.
+        """The vectors of texts from their postings, (n_texts, N_STORED); zeros for a text without known words.
 
         Memory is bounded by the size of the table. The sums are in double precision, so that their order, which
         differs between processes, does not change a stored component.
@@ -84,13 +80,13 @@ class StaticVectors:
             words, texts, weights = words[order], texts[order], weights[order]
         firsts = np.arange(0, n_texts, TEXTS_IN_BLOCK)
         edges = (*np.searchsorted(texts, firsts).tolist(), len(texts))
-        found = np.zeros((n_texts, N_DIMENSIONS), np.int8)
+        found = np.zeros((n_texts, N_STORED), np.int8)
         for first, begin, end in zip(firsts.tolist(), edges[:-1], edges[1:], strict=True):
             block = words[begin:end]
             is_used = np.zeros(len(rows), bool)
             is_used[block] = True
             columns = np.cumsum(is_used) - 1
-            vectors = self.vectors[rows[is_used]].astype(np.float64)
+            vectors = self._stored[rows[is_used]].astype(np.float64)
             matrix = np.zeros((min(TEXTS_IN_BLOCK, n_texts - first), len(vectors)))
             matrix[texts[begin:end] - first, columns[block]] = weights[begin:end]
             found[first : first + len(matrix)] = stored(normalised((matrix @ vectors).astype(np.float32)))

@@ -14,7 +14,7 @@ from weft.retrieval import FileFragments, Query, RepositoryIndex, Slicing, fragm
 from weft.retrieval.fragment_vectors import IDS_IN_BLOCK, FragmentVectors
 from weft.retrieval.fragments import slice_terms, split_lines, vectors_of
 from weft.retrieval.static_vectors import (
-    N_DIMENSIONS,
+    N_STORED,
     SCALE,
     TEXTS_IN_BLOCK,
     Postings,
@@ -30,7 +30,7 @@ from weft.retrieval.static_vectors import (
 from weft.retrieval.terms import count_terms
 
 WORDS = ("load", "store", "größe", "http", "server", "name", "total", "cart")
-TABLE = StaticVectors(WORDS, np.random.default_rng(7).normal(size=(len(WORDS), N_DIMENSIONS)).astype(np.float32))
+TABLE = StaticVectors(WORDS, np.random.default_rng(7).normal(size=(len(WORDS), N_STORED)).astype(np.float32))
 PIECES = [
     *("load", "store", "load_store", "HTTPServer2", "größe", "total", "cart", "unknown", "7", "_", "-", " ", "\t"),
     *("\n", "\r\n", "\r", "\n\n\n", "\f", "\x85", "\0", "😀", "\ud800"),
@@ -48,7 +48,7 @@ def table() -> Iterator[StaticVectors]:
 
 def plain_sum(text: str) -> np.ndarray:
     """The vector of a text, word by word."""
-    total = np.zeros(N_DIMENSIONS)
+    total = np.zeros(N_STORED)
     for term, count in count_terms(text).items():
         if term in WORDS:
             total += weight_of_count(np.array([count])) * TABLE.vectors[TABLE.words.index(term)]
@@ -73,7 +73,7 @@ def test_the_vector_of_a_window_is_the_sum_of_its_words(text, slicing):
     part = slice_file("a.py", text, slicing)
     lines = split_lines(text)
     expected = [plain_sum("\n".join(lines[at:end])) for at, end in zip(part.starts, part.ends, strict=True)]
-    assert part.vectors.dtype == np.int8 and part.vectors.shape == (len(part), N_DIMENSIONS)
+    assert part.vectors.dtype == np.int8 and part.vectors.shape == (len(part), N_STORED)
     assert part.vectors.tolist() == [vector.tolist() for vector in expected]
 
 
@@ -89,7 +89,7 @@ def test_words_count_by_the_logarithm_of_their_count():
 )
 def test_text_without_known_words_has_zeros(text):
     part = slice_file("a.py", text)
-    assert part.vectors.shape == (len(part), N_DIMENSIONS) and not part.vectors.any()
+    assert part.vectors.shape == (len(part), N_STORED) and not part.vectors.any()
 
 
 def test_line_breaks_change_nothing():
@@ -128,7 +128,7 @@ def test_the_order_of_terms_does_not_matter(text, random):
 def test_without_a_table_vectors_are_zeros(monkeypatch):
     monkeypatch.setattr(fragments, "shipped_vectors", lambda: None)
     part = slice_file("a.py", "load\n" * 30)
-    assert part.vectors.shape == (3, N_DIMENSIONS) and not part.vectors.any()
+    assert part.vectors.shape == (3, N_STORED) and not part.vectors.any()
     index = RepositoryIndex.build(analysed({"a.py": "load\n" * 30}))
     assert index.meaning(TABLE.vector({"load": 1.0})).tolist() == [0, 0, 0]
 
@@ -142,7 +142,7 @@ def test_vectors_survive_the_way_from_a_worker(text):
 
 def test_terms_alone_have_no_vectors():
     part = slice_terms("a.py", "load\n" * 30)
-    assert part.vectors.shape == (3, N_DIMENSIONS) and not part.vectors.any()
+    assert part.vectors.shape == (3, N_STORED) and not part.vectors.any()
 
 
 # All files
@@ -190,7 +190,7 @@ def test_an_index_that_was_stored_takes_changes():
 
 
 def test_a_change_copies_the_blocks_that_it_writes_to():
-    rows = np.random.default_rng(0).integers(-127, 128, (3 * IDS_IN_BLOCK + 5, N_DIMENSIONS)).astype(np.int8)
+    rows = np.random.default_rng(0).integers(-127, 128, (3 * IDS_IN_BLOCK + 5, N_STORED)).astype(np.int8)
     before = FragmentVectors().with_changes(len(rows), [(0, rows)])
     after = before.with_changes(len(rows) + 3, [(IDS_IN_BLOCK + 7, -rows[:2]), (len(rows), rows[:3])])
     expected = np.concatenate((rows, rows[:3]))
@@ -205,7 +205,7 @@ def test_a_change_copies_the_blocks_that_it_writes_to():
 
 def test_an_empty_index_has_no_vectors():
     index = RepositoryIndex()
-    assert index.vectors.shape == (0, N_DIMENSIONS) and index.meaning(TABLE.vector({"load": 1.0})).shape == (0,)
+    assert index.vectors.shape == (0, N_STORED) and index.meaning(TABLE.vector({"load": 1.0})).shape == (0,)
 
 
 # At a cursor

@@ -12,6 +12,7 @@ from importlib import import_module
 COMMANDS = {
     "questions": "recall of the lines that answer questions about repositories",
     "tuning": "the same for the questions that the search was tuned on",
+    "ranking": "fit of the weights of the search, and of its confidence",
     "stories": "recall of facts in BABILong-style stories of up to 128k tokens",
     "dialogues": "recall of the turns that a last question is about",
     "answers": "answer quality and cost of strategies with a model of yours",

@@ -84,7 +84,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def _measure(options: argparse.Namespace) -> Report:
     results = list[QuestionScore]()
     for repository, questions in load().items():
-        folder = _folder(repository, options.work)
+        folder = folder_of(repository, options.work)
         if folder is None:
             say(f"Skipped {repository}: this checkout lacks commit {WEFT_COMMIT}.")
             continue
@@ -98,7 +98,7 @@ def _measure(options: argparse.Namespace) -> Report:
     return Report("memory tuning", text, {"results": figures})
 
 
-def _folder(repository: str, work: Path) -> Path | None:
+def folder_of(repository: str, work: Path) -> Path | None:
     if repository != "weft":
         return checkout(PINNED[repository], work)
     folder = work / "trees" / f"weft-{WEFT_COMMIT}"

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,7 +19,7 @@ from ..values import ScorePart
 from .filters import is_test
 from .query_analysis import AnalysedQuestion
 from .unit_scoring import ScoredUnit
-from .units import Unit, is_document
+from .units import is_document
 
 NAMED_AS_WRITTEN = 1.0
 """The gain of a unit that defines a name of the question in its exact spelling."""
@@ -96,22 +95,13 @@ BODY_SCALE, HEAD_SCALE, LENGTH_SCALE = 4.0, 0.25, 4.0
 """Typical sizes, so that all features are about 1."""
 
 
-class Meaning(NamedTuple):
-    """Cosines of the units with a question, (n,) each, and mean and deviation over the windows of the repository."""
-
-    bodies: NDArray[np.float32]
-    heads: NDArray[np.float32]
-    mean: float
-    deviation: float
-
-
 def features_of(
     question: AnalysedQuestion, scored: ScoredUnit, total_idf: float, around: float, gain: float, body: float, head: float
 ) -> Features:
-    """`body` is in standard deviations above the mean; `gain` is that of a name."""
+    """`body` and `head` are cosines as of `QuestionMeaning.of_units`; `gain` is that of a name."""
     unit, parts = scored.unit, {part.name: part.value / total_idf for part in scored.parts}
-    coverage = scored.coverage
-    body, test, document = body / BODY_SCALE, is_test(unit.path), is_document(unit.path)
+    coverage, body = scored.coverage, body / BODY_SCALE
+    test, document = is_test(unit.path), is_document(unit.path)
     return Features(
         words=parts.get("words", 0.0),
         name=parts.get("name", 0.0),

@@ -55,6 +55,7 @@ class ScoredUnit:
     score: float
     parts: tuple[ScorePart, ...]
     covered: tuple[float, ...]  # of each concept 0 to 1: the largest weight of an expansion in the unit
+    coverage: float  # share of the idf of the question's words that is covered
     lines: tuple[tuple[int, float], ...]  # lines with words of the question, and the weight of these
 
 
@@ -103,7 +104,7 @@ class UnitScorer:
         factor = 1 - COVERAGE + COVERAGE * share
         scaled = tuple(ScorePart(part.name, part.value * factor, part.detail) for part in parts if part.value)
         on_line = tuple((line.number, line.worth * self._weight(line.mentions)) for line in read if line.mentions)
-        return ScoredUnit(unit, sum(part.value for part in scaled), scaled, tuple(covered), on_line)
+        return ScoredUnit(unit, sum(part.value for part in scaled), scaled, tuple(covered), share, on_line)
 
     def _concepts_in_name(self, text: str) -> tuple[tuple[int, float], ...]:
         """The concepts in a name or a path, each with its largest weight."""

@@ -15,11 +15,13 @@ import numpy as np
 from .. import bm25
 from ..bm25 import FloatArray
 from ..definition_index import NamedDefinition, normalised_name
-from ..values import ScorePart
-from .filters import UnitFilter, is_test
+from .filters import UnitFilter
 from .query_analysis import AnalysedQuestion, analyse_question
+from .spelling import correct_spelling
+from .unit_features import NAMED_AS_WRITTEN, Features, features_of, score_parts
 from .unit_scoring import ScoredUnit, UnitScorer
-from .units import Unit, is_document, units_of
+from .unit_vectors import QuestionMeaning
+from .units import Unit, units_of
 
 if TYPE_CHECKING:
     from ..index import RepositoryIndex
@@ -29,16 +31,14 @@ if TYPE_CHECKING:
 N_WINDOWS = 80
 """The units of this many best windows are scored."""
 
+N_MEANING_WINDOWS = 80
+"""The same for the windows that are nearest by meaning."""
+
 RELATION = 0.5
 """Weight of the environment in the score of a window: alpha of Eq. 10 (papers' spec 1.4)."""
 
-AROUND = 0.4
-"""Weight of the environment in the score of a unit."""
-
-NAMED_AS_WRITTEN = 1.0
 NAMED_IN_WORDS = 0.15
-"""A unit that defines a name of the question gains this share of the sum of all idf: for the exact name, or for plain
-words ("data loader")."""
+"""The gain of a unit that defines plain words of the question ("data loader"); 1 for a name in its exact spelling."""
 
 BOUND_IN_WORDS = 0.4
 """The same for a unit that binds a value to a name of several words of the question: `COOKIE_AGE` for "cookie age"."""
@@ -48,12 +48,6 @@ MAX_BINDINGS, MAX_DEFINITIONS = 10, 30
 
 MIN_NAME_LENGTH = 3
 """Plain words of fewer letters are not taken as names."""
-
-TEST_SHARE = 0.6
-"""Factor for tests, unless the question is about tests."""
-
-DOCUMENT_SHARE, DOCUMENT_GAIN = 0.85, 1.5
-"""Factors for documents, when the question asks for code, and when it asks for documents."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,17 +70,20 @@ class QuestionResult:
 
     question: AnalysedQuestion
     units: tuple[ScoredUnit, ...]  # best first
+    features: tuple[Features, ...]  # of each unit
     idf: tuple[float, ...]
     df: tuple[int, ...]
     named: tuple[tuple[str, tuple[NamedDefinition, ...]], ...]  # names of the question with definitions
     as_written: frozenset[str]  # those of them in the exact spelling
+    corrections: tuple[tuple[str, str], ...] = ()  # misspelled words, and the words that were searched instead
 
 
 def search(index: RepositoryIndex, text: str, options: SearchOptions = SearchOptions()) -> QuestionResult:
-    """The units that match a question, best first; none when no word of it is in the index.
+    """The units that match a question, best first; none when no word of it has a vector or is in the index.
 
     Reads one snapshot and may run in any thread.
     """
+    text, corrections = correct_spelling(index, text)
     question = analyse_question(text)
     concepts = question.concepts
     windows = index.lexical.bm25_of_groups([concept.forms for concept in concepts], [c.weight for c in concepts])
@@ -98,33 +95,35 @@ def search(index: RepositoryIndex, text: str, options: SearchOptions = SearchOpt
     if options.relation and scores.any():
         around = index.relations.environment(scores, alpha=options.relation)
         scores = np.where(scores > 0, scores + options.relation * around, 0.0)
+    meaning = QuestionMeaning.of(index, question)
+    near = meaning.windows
     if options.filter is not None:
-        scores = options.filter.masked(index, scores)
+        scores, near = options.filter.masked(index, scores), options.filter.masked(index, near)
     candidates = _UnitCandidates(index, options.filter)
-    for window in _best(scores, options.n_windows):
+    for window in (*_best(scores, options.n_windows), *_best(near, min(N_MEANING_WINDOWS, options.n_windows))):
         candidates.add_window(window, float(around[window]))
     named = _named(index, question)
     for name, definitions, share in named:
         if options.filter is not None:
             definitions = options.filter.definitions(index, definitions)
-        gain = share * sum(idf) / max(1, len(definitions)) ** 0.5
+        gain = share / max(1, len(definitions)) ** 0.5
         for path, definition in definitions[:MAX_DEFINITIONS]:
             candidates.add_named(path, definition.header_line, name, gain)
     for name, path, line in _value_bindings(index, question):
-        candidates.add_named(path, line, name, BOUND_IN_WORDS * sum(idf))
-    scorer = UnitScorer(question, idf)
-    units = [weighed for candidate in candidates.all() if (weighed := _scored(index, question, scorer, candidate))]
-    if options.filter is not None and not units and options.n_windows < np.count_nonzero(scores):
+        candidates.add_named(path, line, name, BOUND_IN_WORDS)
+    ranked = _ranked(index, question, idf, list(candidates.all()), meaning)
+    if options.filter is not None and not ranked and options.n_windows < np.count_nonzero(scores):
         # The best windows have a unit that passes, but the words are in other units.
         return search(index, text, replace(options, n_windows=len(scores)))
-    units.sort(key=lambda item: (-item.score, item.unit.path, item.unit.start_line))
     return QuestionResult(
         question,
-        tuple(units[: options.n]),
+        tuple(scored for scored, _ in ranked[: options.n]),
+        tuple(features for _, features in ranked[: options.n]),
         idf,
         windows.df,
         tuple((name, tuple(definitions)) for name, definitions, _ in named),
         frozenset(name for name, _, share in named if share == NAMED_AS_WRITTEN),
+        corrections,
     )
 
 
@@ -174,40 +173,32 @@ class _UnitCandidates:
         return [unit for unit in units if unit.start_line < end_line and unit.end_line > start_line]
 
 
-def _scored(
-    index: RepositoryIndex, question: AnalysedQuestion, scorer: UnitScorer, candidate: _UnitCandidate
-) -> ScoredUnit | None:
-    """The unit with its whole score; None when no feature matches."""
-    unit = candidate.unit
-    found = scorer.score(unit, _lines(index.texts[unit.path]))
-    if not found.lines and not candidate.gain:
-        return None
-    share = _share(unit, question)
-    parts = tuple(
-        ScorePart(part.name, part.value * share, part.detail)
-        for part in (
-            *found.parts,
-            ScorePart("related code", AROUND * candidate.around),
-            ScorePart("defines", candidate.gain, candidate.name),
-        )
-        if part.value
-    )
-    return replace(found, score=sum(part.value for part in parts), parts=parts)
+def _ranked(
+    index: RepositoryIndex,
+    question: AnalysedQuestion,
+    idf: tuple[float, ...],
+    candidates: list[_UnitCandidate],
+    meaning: QuestionMeaning,
+) -> list[tuple[ScoredUnit, Features]]:
+    """The candidates with their scores and features, best first; without those that nothing matches."""
+    scorer, total = UnitScorer(question, idf), sum(idf) or 1.0
+    bodies, heads = meaning.of_units([candidate.unit for candidate in candidates], lambda path: _lines(index.texts[path]))
+    found: list[tuple[ScoredUnit, Features]] = []
+    for candidate, body, head in zip(candidates, bodies.tolist(), heads.tolist(), strict=True):
+        scored = scorer.score(candidate.unit, _lines(index.texts[candidate.unit.path]))
+        if not scored.lines and not candidate.gain and body <= 0:
+            continue
+        features = features_of(question, scored, total, candidate.around, candidate.gain, body, head)
+        parts = score_parts(features, candidate.name)
+        found.append((replace(scored, score=sum(part.value for part in parts), parts=parts), features))
+    found.sort(key=lambda each: (-each[0].score, each[0].unit.path, each[0].unit.start_line))
+    return found
 
 
 # Mostly, consecutive units are of one file.
 @lru_cache(maxsize=64)
 def _lines(text: bytes) -> list[bytes]:
     return text.split(b"\n")
-
-
-def _share(unit: Unit, question: AnalysedQuestion) -> float:
-    share = 1.0
-    if is_test(unit.path) and not question.about_tests:
-        share *= TEST_SHARE
-    if is_document(unit.path):
-        share *= DOCUMENT_GAIN if "documentation" in question.kinds else DOCUMENT_SHARE
-    return share
 
 
 def _best(scores: FloatArray, n: int) -> list[int]:

@@ -1,22 +1,61 @@
-"""Vectors of units: the meaning of their lines, and of their names and files.
+"""The meaning of units for a question: cosines of its vector with those of their lines, and of their names and files.
 
 Owns what of a unit its vectors are made of, which is as the table was fitted: the first lines of a definition with its
-name, and its name with the name of its file. Knows no question.
+name, and its name with the name of its file. Without a table all cosines are 0. Knows no words and no score.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from itertools import islice
+from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
-from ..static_vectors import NO_ROW, StaticVectors, Vectors, normalised, weight_of_count
+from ..static_vectors import N_STORED, NO_ROW, StaticVectors, Vectors, normalised, shipped_vectors, weight_of_count
 from ..terms import Vocabulary, encode, shared_vocabulary
+from .query_analysis import AnalysedQuestion
 from .units import Unit
+
+if TYPE_CHECKING:
+    from ..index import RepositoryIndex
 
 MOST_LINES = 40
 """The lines of a unit that its vector is made of."""
+
+Cosines = NDArray[np.float32]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class QuestionMeaning:
+    """The vector of a question, and its cosines with the windows of a repository."""
+
+    vector: Vectors  # (N_DIMENSIONS,), of length 1, or 0 without known words
+    windows: Cosines  # (n_ids,), 0 for dead windows
+    mean: float  # of the windows
+    deviation: float
+
+    @classmethod
+    def of(cls, index: RepositoryIndex, question: AnalysedQuestion) -> QuestionMeaning:
+        table = shipped_vectors()
+        vector = np.zeros(N_STORED, np.float32) if table is None else table.vector(dict(question.meaning))
+        if not vector.any():
+            return cls(vector, np.zeros(index.lexical.n_ids, np.float32), 0.0, 1.0)
+        windows = index.meaning(normalised(vector[:N_STORED]))
+        live = windows[index.lexical.live]
+        return cls(vector, windows, float(live.mean()), float(live.std()) + 1e-6)
+
+    def of_units(
+        self, units: Sequence[Unit], lines_of: Callable[[str], Sequence[bytes]]
+    ) -> tuple[Cosines, Cosines]:
+        """The cosines of lines, in standard deviations above the mean of the windows, and those of names: (n,) each."""
+        table = shipped_vectors()
+        if table is None or not self.vector.any():
+            return np.zeros(len(units), np.float32), np.zeros(len(units), np.float32)
+        bodies, heads = unit_vectors(table, units, lines_of)
+        return (bodies @ self.vector - np.float32(self.mean)) / np.float32(self.deviation), heads @ self.vector
 
 
 def unit_vectors(

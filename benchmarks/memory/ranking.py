@@ -1,0 +1,212 @@
+"""`weft bench memory ranking`: fits the weights of the search for questions, and the curves of its confidence.
+
+The weights are those of `retrieval/questions/unit_features.py`: a linear score whose softmax over the candidates of a
+question is to be on units that answer it. The curves are those of `server/chat/answerability.py`: the probability that
+the repository answers the question, and the probability that one of the first three units does. All are fitted on the
+questions of the repositories for fitting (`questions.py`) and of `tuning.jsonl`, and cross-validated by repository. The
+command prints the values; `weft bench memory questions` measures them on the repositories for reporting.
+
+    weft bench memory ranking --work DIR
+"""
+
+from __future__ import annotations
+
+import argparse
+import statistics
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, fields
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...retrieval.questions import QuestionResult, SearchOptions, search
+from ...retrieval.questions.unit_features import NAMES, WEIGHTS, as_array
+from ...server.chat.answerability import CURVES, Curve, answer_features
+from ...server.config import Config
+from ...server.workspace.workspace import Workspace
+from ..command import Report, command_parser, run_command, say
+from ..tables import markdown
+from . import questions as by_questions
+from . import tuning
+from .questions import FITTING, GROUPS, REPOSITORIES, RepositoryQuestion
+
+FloatArray = NDArray[np.float64]
+
+N_FOLDS = 4
+SHRINKAGE = 0.02
+"""Weight of the squared distance to the weights before, for each question."""
+
+TUNING_SHARE = 0.4
+"""Weight of a question of `tuning.jsonl`: they are easier, and the words of the search were chosen on them."""
+
+N_STEPS, RATE = 500, 0.03
+CURVE_SHRINKAGE = 0.3
+WRONG_WEIGHT = 1.0
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class AskedQuestion:
+    """The candidates of one question."""
+
+    repository: str
+    group: str  # of `GROUPS`, "unanswerable" or "tuning"
+    features: FloatArray  # (n_candidates, n_features), best first by the weights before
+    gold: NDArray[np.bool_]  # (n_candidates, n_spans): what each candidate answers
+    found: QuestionResult
+
+    @property
+    def is_answerable(self) -> bool:
+        return self.gold.shape[1] > 0
+
+    def recall(self, weights: FloatArray, depth: int = 3) -> float:
+        order = np.argsort(-(self.features @ weights), kind="stable")[:depth]
+        return float(self.gold[order].any(0).mean()) if self.is_answerable else 0.0
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    parser = command_parser("weft bench memory ranking", __doc__, "work", "machine")
+    return run_command(parser, _measure, arguments)
+
+
+def _measure(options: argparse.Namespace) -> Report:
+    asked = [each for job in _jobs(options.work) for each in ask_all(*job)]
+    start = np.array([getattr(WEIGHTS, name) for name in NAMES])
+    repositories = sorted({each.repository for each in asked})
+    folds = [repositories[at::N_FOLDS] for at in range(N_FOLDS)]
+    held_out = dict[int, FloatArray]()
+    for fold in folds:
+        weights = fit_weights([each for each in asked if each.repository not in fold], start)
+        held_out |= {id(each): weights for each in asked if each.repository in fold}
+    weights = fit_weights(asked, start)
+    rows = []
+    for group in ("", "tuning", *GROUPS):
+        some = [each for each in asked if each.is_answerable and (each.group == group if group else each.group != "tuning")]
+        if some:
+            means = (
+                statistics.fmean(each.recall(w(each)) for each in some)
+                for w in (lambda _: start, lambda each: held_out[id(each)], lambda _: weights)
+            )
+            rows.append([group or "all", str(len(some)), *(f"{100 * mean:.1f}" for mean in means)])
+    text = markdown(["recall@3 of units", "questions", "before", "cross-validated", "fitted"], rows)
+    values = "\n".join(f"    {name}={value:.2f}," for name, value in zip(NAMES, weights, strict=True))
+    curves = {name: _fit_curve(asked, name, held_out, folds) for name in CURVES}
+    shown = "\n".join(f"{name}: {curve}" for name, (curve, _) in curves.items())
+    gates = markdown(["curve", "held out: answered", "refused", "Brier"], [row for _, of in curves.values() for row in of])
+    return Report(
+        "memory ranking",
+        f"{text}\n\n{values}\n\n{shown}\n\n{gates}",
+        {"weights": {name: round(float(value), 3) for name, value in zip(NAMES, weights, strict=True)}},
+    )
+
+
+def ask_all(repository: str, questions: Sequence[RepositoryQuestion], tree: Path) -> Iterator[AskedQuestion]:
+    """The questions about one tree, without follow-ups: those are searched as other questions."""
+    with Workspace([tree], Config(), cache=False) as workspace:
+        workspace.index()
+        (index,) = workspace.indexes().values()
+        for question in questions:
+            if question.before:
+                continue
+            found = search(index, question.text, SearchOptions(n=10_000))
+            gold = np.array(
+                [
+                    [
+                        any(s.path == u.unit.path and u.unit.start_line < s.last and u.unit.end_line >= s.first for s in spans)
+                        for spans in question.gold
+                    ]
+                    for u in found.units
+                ],
+                bool,
+            ).reshape(len(found.units), len(question.gold))
+            group = next((name for name, kinds in GROUPS.items() if question.kind in kinds), "unanswerable")
+            if repository not in REPOSITORIES and question.gold:
+                group = "tuning"
+            yield AskedQuestion(repository, group, as_array(found.features), gold, found)
+    say(f"{repository}: {len(questions)} questions")
+
+
+def _jobs(work: Path) -> Iterator[tuple[str, list[RepositoryQuestion], Path]]:
+    for name, of in REPOSITORIES.items():
+        if of.purpose == FITTING:
+            yield name, by_questions.load(name), by_questions.checkout(name, work)
+    for name, questions in tuning.load().items():
+        folder = tuning.folder_of(name, work)
+        if folder is not None:
+            yield name, questions, folder
+
+
+def fit_weights(asked: Sequence[AskedQuestion], start: FloatArray) -> FloatArray:
+    """Weights by gradient descent (Adam) on the log share of the softmax that is on units that answer."""
+    useful = [each for each in asked if each.gold.any()]
+    shares = np.array([TUNING_SHARE if each.group == "tuning" else 1.0 for each in useful])
+
+    def gradient(weights: FloatArray) -> FloatArray:
+        total = SHRINKAGE * 2 * (weights - start) * shares.sum()
+        for each, share in zip(useful, shares.tolist(), strict=True):
+            answers = each.gold.any(1)
+            odds = _softmax(each.features @ weights)
+            right = odds * answers / max(float(odds[answers].sum()), 1e-12)
+            total -= share * ((right - odds) @ each.features)
+        gradient: FloatArray = total / shares.sum()
+        return gradient
+
+    return _adam(start.copy(), gradient)
+
+
+def _adam(weights: FloatArray, gradient: Callable[[FloatArray], FloatArray]) -> FloatArray:
+    mean, square = np.zeros_like(weights), np.zeros_like(weights)
+    for step in range(1, N_STEPS + 1):
+        now = gradient(weights)
+        mean, square = 0.9 * mean + 0.1 * now, 0.999 * square + 0.001 * now**2
+        weights = weights - RATE * (mean / (1 - 0.9**step)) / (np.sqrt(square / (1 - 0.999**step)) + 1e-8)
+    return weights
+
+
+def _softmax(scores: FloatArray) -> FloatArray:
+    odds: FloatArray = np.exp(scores - scores.max())
+    return odds / odds.sum()
+
+
+def _fit_curve(
+    asked: Sequence[AskedQuestion], name: str, held_out: dict[int, FloatArray], folds: Sequence[Sequence[str]]
+) -> tuple[Curve, list[list[str]]]:
+    """A logistic curve over `answer_features`, and how it does on repositories that it was not fitted on."""
+    some = [each for each in asked if len(each.found.units)]
+    x = np.array([[*answer_features(each.found), 1.0] for each in some])
+    is_right = [each.recall(held_out[id(each)]) > 0 for each in some]
+    y = np.array([each.is_answerable if name == "answerable" else right for each, right in zip(some, is_right, strict=True)])
+    predicted = np.zeros(len(some))
+    for fold in folds:
+        is_out = np.array([each.repository in fold for each in some])
+        predicted[is_out] = _sigmoid(x[is_out] @ _logistic(x[~is_out], y[~is_out]))
+    rows = []
+    for threshold in (0.2, 0.3, 0.4, 0.5, 0.7):
+        answered = predicted >= threshold
+        rows.append(
+            [
+                f"{name} >= {threshold}",
+                f"{100 * answered[y].mean():.1f}",
+                f"{100 * (~answered[~y]).mean():.1f}",
+                f"{((predicted - y) ** 2).mean():.3f}",
+            ]
+        )
+    values = _logistic(x, y)
+    return Curve(*(round(float(value), 3) for value in values)), rows
+
+
+def _logistic(x: FloatArray, y: NDArray[np.bool_]) -> FloatArray:
+    scale = np.ones(x.shape[1])
+    scale[-1] = 0.0
+
+    def gradient(weights: FloatArray) -> FloatArray:
+        found: FloatArray = ((_sigmoid(x @ weights) - y) @ x + CURVE_SHRINKAGE * scale * weights) / len(y)
+        return found
+
+    return _adam(np.zeros(x.shape[1]), gradient)
+
+
+def _sigmoid(values: FloatArray) -> FloatArray:
+    found: FloatArray = 1 / (1 + np.exp(-np.clip(values, -50, 50)))
+    return found
