@@ -37,7 +37,7 @@ from .ellipsis import resolved
 from .evidence import GatherOptions
 from .extractive import extractive
 from .generation import NO_CALLBACKS, AnswerGenerator, GeneratedAnswer, StreamCallbacks
-from .history import TurnRecorder, answer_text, earlier_turn, relevant_history
+from .history import MOST_TURNS, TurnRecorder, answer_text, earlier_turn, relevant_history
 from .prompts import NOT_FOUND
 from .sources import Sources
 from .strategy_cache import StrategyCache
@@ -216,7 +216,7 @@ class Chat:
             # A plain word is a name where the question has no other content: "what calls pay?"
             return found if all(any(word in name.lower() for name in found) for word in evidence.search_terms) else []
 
-        by_rule = resolved(question, [*map(earlier_turn, earlier)], names_of, is_known)
+        by_rule = resolved(question, [*map(earlier_turn, earlier[-MOST_TURNS:])], names_of, is_known)
         if by_rule.has_name:
             return by_rule.question
         turns = [(turn.question, answer_text(turn)) for turn in before[-2:]]

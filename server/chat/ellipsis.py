@@ -24,6 +24,8 @@ from .follow_up_patterns import (
     without_joining,
 )
 
+MOST_OF_EARLIER = 600  # the most characters of an earlier question that are read
+LONGEST_NAME = 120
 MOST_CHARACTERS = 300  # the longest rewrite of a model that is accepted
 MOST_CONTEXT = 200  # the most characters of an earlier question that are added in brackets
 MOST_WORDS = 12  # the most words of an earlier question that are added in brackets
@@ -46,7 +48,12 @@ _ANSWER_IS_ANOTHER = re.compile(
 )
 """A question for something else than the names in it: "Which function deletes the entries for `clean`?"."""
 
-_ADJUNCT = re.compile(r"^(?:when|if|with|without|under|after|before|during|unless|while)\b", re.IGNORECASE)
+_CONDITION = r"when|if|unless|while"
+_ADJUNCT = re.compile(
+    rf"^(?:{_CONDITION}|with|without|under|after|before|during)\s+"
+    r"(?!(?:is|are|was|were|does|do|did|has|have|can|will|would|should)\b)",
+    re.IGNORECASE,
+)
 _BARE_TEST = re.compile(
     r"^((?:(?:is|are) there (?:also )?(?:an? |any )?|any )(?:tests?|docs|documentation|examples?))\s*\?*\s*$",
     re.IGNORECASE,
@@ -114,8 +121,9 @@ def resolved(
         if not result.question or not is_elliptical(turn.question, patterns):
             result = Resolution(turn.question)
         else:
-            subject = _Subject.of(result.question, last, names_of, is_known)
-            result = _rewritten(turn.question, result.question, subject, foreign_reference(turn.question, patterns))
+            whole = result.question[:MOST_OF_EARLIER]
+            subject = _Subject.of(whole, last, names_of, is_known)
+            result = _rewritten(turn.question, whole, subject, foreign_reference(turn.question, patterns))
         last = turn
     return result
 
@@ -131,7 +139,7 @@ class _Subject:
 
     @staticmethod
     def of(whole: str, turn: EarlierTurn, names_of: NamesOf | None, is_known: Callable[[str], bool] | None) -> _Subject:
-        written = [name for name in names_in(whole) if _IDENTIFIER.match(name)]
+        written = [name for name in names_in(whole) if len(name) <= LONGEST_NAME and _IDENTIFIER.match(name)]
         names = [name for name in written if is_known is None or is_known(name)]
         if not names and not written and names_of is not None:
             names = list(names_of(whole))
@@ -171,6 +179,11 @@ def is_faithful(suggestion: str, question: str, earlier: Sequence[str]) -> bool:
 def _rewritten(question: str, whole: str, subject: _Subject, has_foreign_pronoun: bool) -> Resolution:
     rest = without_joining(question)
     reference = english_reference(rest)
+    if subject.names and not subject.is_cited and _ADJUNCT.match(rest):
+        first = rest.split()[0].lower()
+        same = _CONDITION if re.fullmatch(_CONDITION, first) else first
+        base = re.split(rf"\s(?:{same})\s", _BRACKETS.sub("", whole), maxsplit=1, flags=re.IGNORECASE)[0]
+        return Resolution(f"{base.rstrip('?.! ')} {rest}")
     if reference is not None and (inserted := _replacement(reference, whole, subject)):
         text = f"{rest[: reference.start]}{inserted}{rest[reference.end :]}".strip()
         # A cited symbol may be the wrong one, so a question with words of its own keeps the words of the previous one.
@@ -178,12 +191,8 @@ def _rewritten(question: str, whole: str, subject: _Subject, has_foreign_pronoun
             return Resolution(_in_brackets(text, " ".join(_content(whole, left_out=inserted))))
         return Resolution(text)
     has_pronoun = reference is not None or has_foreign_pronoun
-    if not has_pronoun and subject.names:
-        if bare := _BARE_TEST.match(rest):
-            return Resolution(f"{bare[1]} for `{subject.names[0]}`?")
-        if _ADJUNCT.match(rest) and not subject.is_cited:
-            base = re.split(rf"\s{re.escape(rest.split()[0])}\s", _BRACKETS.sub("", whole), maxsplit=1)[0]
-            return Resolution(f"{base.rstrip('?.! ')} {rest}")
+    if not has_pronoun and subject.names and (bare := _BARE_TEST.match(rest)):
+        return Resolution(f"{bare[1]} for `{subject.names[0]}`?")
     if reference is not None and reference.kind == "definite":
         return Resolution(question)
     is_plural = reference is not None and reference.kind in ("plural", "other")
@@ -202,8 +211,8 @@ def _replacement(reference: Reference, whole: str, subject: _Subject) -> str:
         return ""
     if reference.kind == "file":
         return f"`{subject.file}`" if subject.file else ""
-    if reference.kind == "plural" or (reference.kind == "possessive" and subject.several):
-        names = subject.several or (() if subject.is_cited else names)
+    if reference.kind == "plural" or (reference.kind == "possessive_plural" and subject.several):
+        names = subject.several
     named = _name_of_kind(reference.noun, whole) if reference.noun else ""
     names = (named,) if named else names
     if reference.kind == "definite" and subject.is_cited and not named:
@@ -213,7 +222,7 @@ def _replacement(reference: Reference, whole: str, subject: _Subject) -> str:
     shown = " and ".join(f"`{name}`" for name in names)
     if reference.kind == "place":
         return f"in {shown}"
-    return f"{shown}'s" if reference.kind == "possessive" else shown
+    return f"{shown}'s" if reference.kind.startswith("possessive") else shown
 
 
 def _name_of_kind(noun: str, text: str) -> str:

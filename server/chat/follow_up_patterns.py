@@ -10,7 +10,7 @@ import re
 from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
-ReferenceKind = Literal["singular", "plural", "possessive", "place", "file", "definite", "other"]
+ReferenceKind = Literal["singular", "plural", "possessive", "possessive_plural", "place", "file", "definite", "other"]
 """`place` is "there", `file` is "that file", `definite` is "the class" without a name.
 
 For `other` ("that page", "another one") no name can be inserted.
@@ -58,8 +58,8 @@ ENGLISH = FollowUpPatterns(
         re.IGNORECASE,
     ),
     re.compile(
-        rf"\b(?P<possessive>its|their)\b"
-        rf"|\b(?P<file>(?:in )?(?:this|that|the same) (?:file|document))\b"
+        rf"\b(?:(?P<possessive>its)|(?P<possessive_plural>their))\b"
+        rf"|\b(?P<file>(?:this|that|the same) (?:file|document))\b"
         rf"|\b(?:this|that|the same|the (?:above|former|latter)) (?P<noun>{_CODE_NOUN})\b"
         rf"|\bthe (?P<definite>{_DEFINABLE})(?=\s*(?:[?.,!]|$)|\s+(?:and|is|are|was|does|do|called|used|defined|"
         r"created|tested|documented|implemented|return|raise|instantiated|set|when|if)\b)"
@@ -132,15 +132,22 @@ def without_joining(question: str) -> str:
     return re.sub(_JOINING, "", question, count=1, flags=re.IGNORECASE)
 
 
+MOST_CHARACTERS = 500
+"""A longer question, mostly with pasted text, is no follow-up."""
+
+
 def english_reference(question: str) -> Reference | None:
     """The first English reference to an earlier turn: no expletive, and without an antecedent in the question."""
+    if len(question) > MOST_CHARACTERS:
+        return None
     empty = [match.span() for match in _EXPLETIVE.finditer(question)]
     for match in ENGLISH.pronoun.finditer(question):
         start, end = match.span()
         kind = _kind(match)
         if any(first <= start < last for first, last in empty):
             continue
-        if match[0].lower() == "that" and not _BEFORE_DEMONSTRATIVE.search(question[:start]):
+        is_before_verb = match[0].lower() == "that" and re.match(r"\s+\w", question[end:])
+        if is_before_verb and not _BEFORE_DEMONSTRATIVE.search(question[:start]):
             continue
         if match[0].lower() == "there" and _EXISTENTIAL.search(question[:start]):
             continue
@@ -152,11 +159,13 @@ def english_reference(question: str) -> Reference | None:
 
 def has_opening(question: str, patterns: tuple[FollowUpPatterns, ...]) -> bool:
     """Whether a question begins as a follow-up in one of the languages."""
-    return any(each.opening.search(question) for each in patterns)
+    return len(question) <= MOST_CHARACTERS and any(each.opening.search(question) for each in patterns)
 
 
 def foreign_reference(question: str, patterns: tuple[FollowUpPatterns, ...]) -> bool:
     """Whether a question has a pronoun of one of the languages other than English, with no name before it."""
+    if len(question) > MOST_CHARACTERS:
+        return False
     found = (each.pronoun.search(question) for each in patterns if each is not ENGLISH)
     return any(match is not None and not names_in(question[: match.start()]) for match in found)
 
@@ -165,7 +174,7 @@ def _kind(match: re.Match[str]) -> ReferenceKind:
     return next((kind for kind in _KINDS if match[kind]), "singular")
 
 
-_KINDS: tuple[ReferenceKind, ...] = ("possessive", "file", "definite", "plural", "other", "place")
+_KINDS: tuple[ReferenceKind, ...] = ("possessive", "possessive_plural", "file", "definite", "plural", "other", "place")
 
 
 def _has_antecedent(before: str) -> bool:
