@@ -20,6 +20,7 @@ from .values import EvidenceItem, Finding
 LEAST_LETTERS = 4  # the names of tests are not searched for a shorter name
 LINES_OF_TEST = 12  # the most lines of a test that are shown
 LINES_OF_SECTION = 12
+MOST_OTHER_WORDS = 1  # beside the name, in a question for documents: "page" of "which page describes `total`?"
 
 _ASKS_FOR_TESTS = re.compile(
     r"\btests?\s+(?:for|of|cover\w*|check\w*|exercis\w*|call\w*|use\w*)\b|\b(?:un)?tested\b|\btests?\s+there\b"
@@ -56,9 +57,8 @@ def document_findings(context: QuestionContext) -> Iterator[Finding]:
         return
     for subject in context.subjects:
         name = subject.last
-        if not _has(asked, subject) or (
-            not (subject.definitions or subject.values) and name not in context.question.names
-        ):
+        is_name = bool(subject.definitions or subject.values) or name in context.question.names
+        if not is_name or not _has(asked, subject) or _n_other_words(context, name) > MOST_OTHER_WORDS:
             continue
         found = sorted(_sections(context, name), key=lambda pair: pair[0])
         if found:
@@ -73,6 +73,13 @@ def _without_context(text: str) -> str:
 
 def _has(text: str, subject: Subject) -> bool:
     return normalised_name(subject.last) in normalised_name(text)
+
+
+def _n_other_words(context: QuestionContext, name: str) -> int:
+    """The content words of a question beside a name: with several, the name is not what it asks about."""
+    own = normalised_name(name)
+    others = (each for each in context.question.concepts if each.weight == 1.0)
+    return sum(normalised_name(each.word) not in own for each in others)
 
 
 def _tests_of(context: QuestionContext, subject: Subject) -> list[EvidenceItem]:
