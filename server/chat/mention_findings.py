@@ -20,7 +20,7 @@ from .values import EvidenceItem, Finding
 LEAST_LETTERS = 4  # the names of tests are not searched for a shorter name
 LINES_OF_TEST = 12  # the most lines of a test that are shown
 LINES_OF_SECTION = 12
-MOST_OTHER_WORDS = 1  # beside the name, in a question for documents: "page" of "which page describes `total`?"
+MOST_OTHER_WORDS = 1  # the most content words beside the name in a question for its documents
 
 _ASKS_FOR_TESTS = re.compile(
     r"\btests?\s+(?:for|of|cover\w*|check\w*|exercis\w*|call\w*|use\w*)\b|\b(?:un)?tested\b|\btests?\s+there\b"
@@ -33,6 +33,10 @@ _ASKS_FOR_DOCUMENTS = re.compile(
     rf"|\b(?:{_DOCUMENTS}|page|document)\s+(?:describes?|explains?|mentions?|covers?|for|of|about|on)\b"
     rf"|\b(?:is|are) there (?:\w+ ){{0,2}}(?:{_DOCUMENTS})\b",
     re.IGNORECASE,
+)
+
+_OF_DOCUMENTS = re.compile(
+    rf"{_DOCUMENTS}|documents?|pages?|sections?|chapters?|describes?|explains?|mentions?|covers?", re.IGNORECASE
 )
 
 
@@ -78,8 +82,8 @@ def _has(text: str, subject: Subject) -> bool:
 def _n_other_words(context: QuestionContext, name: str) -> int:
     """The content words of a question beside a name: with several, the name is not what it asks about."""
     own = normalised_name(name)
-    others = (each for each in context.question.concepts if each.weight == 1.0)
-    return sum(normalised_name(each.word) not in own for each in others)
+    words = (each.word for each in context.question.concepts if each.weight == 1.0)
+    return sum(normalised_name(word) not in own and not _OF_DOCUMENTS.fullmatch(word) for word in words)
 
 
 def _tests_of(context: QuestionContext, subject: Subject) -> list[EvidenceItem]:
