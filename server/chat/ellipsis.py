@@ -197,7 +197,7 @@ def _rewritten(question: str, whole: str, subject: _Subject, has_foreign_pronoun
         return Resolution(question)
     is_plural = reference is not None and reference.kind in ("plural", "other")
     names = [] if subject.is_cited and (is_plural or not has_pronoun) else list(subject.names)
-    context = _content(whole, names)
+    context = [f"`{name}`" for name in names[:1]] if has_foreign_pronoun and names else _content(whole, names)
     if has_pronoun and not names:
         return Resolution(_in_brackets(question.strip(), re.sub(r"[?\s]+$", "", whole)), False)
     text = question.strip()
