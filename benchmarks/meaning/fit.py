@@ -34,6 +34,9 @@ BATCH, N_TREES_OF_BATCH = 1536, 3
 TEMPERATURE = 0.05
 RATE = 3e-3
 N_EPOCHS = 8
+WORDS_KEPT = 1.0
+"""Share of the words of a text that a step sees."""
+
 TO_START = 0.02
 """Weight of the squared distance to the initial vectors: words that no description uses keep their neighbours."""
 
@@ -110,6 +113,8 @@ class WordVectors(nn.Module):  # type: ignore[misc, unused-ignore]  # torch is a
         """The sums of the texts, (n_texts, N_DIMENSIONS)."""
         rows = torch.from_numpy(np.concatenate([text.rows for text in texts]))
         weights = torch.from_numpy(np.concatenate([text.weights for text in texts]))
+        if self.training and WORDS_KEPT < 1:
+            weights = weights * (torch.rand(len(weights)) < WORDS_KEPT)
         ends = np.cumsum([0, *(len(text.rows) for text in texts)])[:-1]
         found: Tensor = self.bag(rows, torch.from_numpy(ends), per_sample_weights=weights)
         return found

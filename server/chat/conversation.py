@@ -33,11 +33,11 @@ from .commands import (
     where_evidence,
 )
 from .context import ChatContext
-from .ellipsis import is_elliptical, names_in, resolved
+from .ellipsis import resolved
 from .evidence import GatherOptions
 from .extractive import extractive
 from .generation import NO_CALLBACKS, AnswerGenerator, GeneratedAnswer, StreamCallbacks
-from .history import TurnRecorder, answer_text, relevant_history
+from .history import MOST_TURNS, TurnRecorder, answer_text, earlier_turn, relevant_history
 from .prompts import NOT_FOUND
 from .sources import Sources
 from .strategy_cache import StrategyCache
@@ -206,27 +206,28 @@ class Chat:
 
     def _standalone(self, question: str, before: Sequence[Turn], generator: AnswerGenerator, cancel: Cancel) -> str:
         """The standalone form of a question. A model rewrites it only if the earlier turns have no name to insert."""
-        asked = [turn.question for turn in before if not read_command(turn.question).name]
-        if not asked or not is_elliptical(question):
+        earlier = [turn for turn in before if not read_command(turn.question).name]
+        if not earlier:
             return question
-        names = list[str]()
+        indexes = list(self.context.indexes().values())
+
+        def is_known(name: str) -> bool:
+            return any(index.names.definitions(name) or index.names.value_bindings(name) for index in indexes)
 
         def names_of(text: str) -> list[str]:
-            evidence, indexes = self.context.gather(text), self.context.indexes().values()
-            known = [word for word in evidence.search_terms if any(index.names.definitions(word) for index in indexes)]
+            evidence = self.context.gather(text)
+            known = [word for word in evidence.search_terms if is_known(word)]
             found = list(dict.fromkeys((*evidence.names, *known)))
             # A plain word is a name where the question has no other content: "what calls pay?"
-            about = all(any(word in name.lower() for name in found) for word in evidence.search_terms)
-            names[:] = found if about else ()
-            return names
+            return found if all(any(word in name.lower() for name in found) for word in evidence.search_terms) else []
 
-        by_rule = resolved(question, asked, names_of)
-        if names or any(names_in(text) for text in (*asked[-2:], question)):
-            return by_rule
+        by_rule = resolved(question, [*map(earlier_turn, earlier[-MOST_TURNS:])], names_of, is_known)
+        if by_rule.has_name:
+            return by_rule.question
         turns = [(turn.question, answer_text(turn)) for turn in before[-2:]]
         by_model = generator.standalone_question(question, turns, cancel)
         generator.notes.clear()  # a model that fails here fails again for the answer, which reports it
-        return by_model or by_rule
+        return by_model or by_rule.question
 
     def _gather(
         self,

@@ -1,4 +1,4 @@
-"""Code-graph answers: callers, callees, call paths, subclasses, uses, and facts of definitions.
+"""Code-graph answers: callers, callees, call paths, subclasses, uses, tests, documents, and facts of definitions.
 
 Owns which kind of question gets which of these, and its wording. Findings add to the general search and never replace
 it. Knows no ranking.
@@ -26,6 +26,7 @@ from .definition_facts import (
     return_findings,
 )
 from .evidence_items import MOST_SHOWN, EvidenceBuilder, counted, cut_finding, locations, name_list
+from .mention_findings import document_findings, test_findings
 from .symbol_queries import (
     MAX_IMPLEMENTATIONS,
     OF_CREATED_OBJECT,
@@ -58,6 +59,7 @@ def findings(found: QuestionResult, index: RepositoryIndex, folder: str = "") ->
     kinds = kinds - {"callers", "uses"} if "callees" in kinds else kinds
     kinds = kinds | {"callers"} if "uses" in kinds else kinds
     made = [finding for kind, find in _BY_KIND if kind in kinds for finding in find(context)]
+    made = [*test_findings(context), *document_findings(context), *made]
     if kinds & _ABOUT_SYMBOLS:
         n_shown = N_BESIDE_OTHERS if made else MOST_SHOWN
         names = dict.fromkeys(subject.last for subject in context.subjects)

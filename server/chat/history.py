@@ -7,8 +7,9 @@ relevant to the question.
 
 from __future__ import annotations
 
+import re
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 
@@ -17,7 +18,10 @@ from ...memory import Question
 from ...memory.fragrel.presets import returning_chat
 from ...memory.storage import MemoryStore, NoConversation, Turn
 from ...memory.strategy import StrategyContext
+from ...retrieval.questions import is_test
 from .as_json import citation_json
+from .ellipsis import MOST_CITED, EarlierTurn
+from .prompts import NOT_FOUND
 from .values import EvidenceItem, Reply
 
 MOST_TURNS = 200  # older turns are ignored
@@ -60,6 +64,56 @@ def answer_text(turn: Turn) -> str:
         return (turn.answer or "")[:LONGEST_ANSWER]
     locations = [str(citation.get("place")) for citation in turn.citations if isinstance(citation, dict)]
     return f"Relevant lines: {', '.join(locations)}"[:LONGEST_ANSWER]
+
+
+def earlier_turn(turn: Turn) -> EarlierTurn:
+    """A stored turn as ellipsis resolution needs it: the symbols and the file that its answer cites first.
+
+    Definitions in tests count only if no other code is cited. Symbols of the same finding as the first come first.
+    """
+    if (turn.answer or "").startswith(NOT_FOUND):
+        return EarlierTurn(turn.question)
+    cited = _cited(turn)
+    named = [item for item in cited if item.get("symbol") and item.get("kind") in ("code", "definition")]
+    first = next((item for item in named if not is_test(_path(item))), named[0] if named else None)
+    if first is None:
+        return EarlierTurn(turn.question, file=_path(cited[0]) if cited else "")
+    relation = str(first.get("why")).partition(" ")[0]
+    is_finding = relation not in ("", "mentions")
+    alike = dict.fromkeys(
+        str(item["symbol"]) for item in named if is_finding and str(item.get("why")).partition(" ")[0] == relation
+    )
+    symbols = dict.fromkeys((str(first["symbol"]), *alike, *(str(item["symbol"]) for item in named)))
+    return EarlierTurn(turn.question, tuple(symbols)[: max(MOST_CITED, len(alike))], max(1, len(alike)), _path(first))
+
+
+def _cited(turn: Turn) -> list[dict[str, object]]:
+    """The evidence items of a stored turn that overlap its citations, in their order; all items if it cites none."""
+    items = [item for item in turn.evidence if isinstance(item, dict) and item.get("kind") != "turn"]
+    citations = [citation for citation in turn.citations if isinstance(citation, dict)]
+    if not citations:
+        return items
+    found: list[dict[str, object]] = []
+    for citation in citations:
+        found += [item for item in items if item not in found and _overlap(item, citation)][:1]
+    return found
+
+
+def _overlap(item: Mapping[str, object], citation: Mapping[str, object]) -> bool:
+    first, last = _lines(item)
+    start, end = _lines(citation)
+    in_one_file = (_path(item), item.get("folder") or "") == (_path(citation), citation.get("folder") or "")
+    return in_one_file and first <= end and start <= last
+
+
+def _path(stored: Mapping[str, object]) -> str:
+    return str(stored.get("place") or "").rpartition(":")[0]
+
+
+def _lines(stored: Mapping[str, object]) -> tuple[int, int]:
+    """The first and the last line of "path:3-5"; (0, -1) where there are none."""
+    lines = re.search(r":(\d+)-(\d+)$", str(stored.get("place") or ""))
+    return (int(lines[1]), int(lines[2])) if lines else (0, -1)
 
 
 RECORD_INTERVAL_S = 1.0  # the interval between two writes of a partial answer
