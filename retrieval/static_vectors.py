@@ -42,7 +42,7 @@ class StaticVectors:
     """A table of word vectors, sorted by term key. Immutable."""
 
     def __init__(self, words: Sequence[str], vectors: Vectors, n_plain: int = 0) -> None:
-        """`vectors` has a row for each word; its length is the weight of the word. The first words are plain English."""
+        """`vectors` has a row for each word, as long as its weight. The first `n_plain` words are plain English."""
         self.plain_words = frozenset(words[:n_plain])
         keys = np.array([term_key(word) for word in words], np.uint64)
         order = np.argsort(keys)

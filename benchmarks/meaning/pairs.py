@@ -77,7 +77,9 @@ def pairs_of(path: str, text: str) -> Iterator[Pair]:
 def _documented(lines: Sequence[str], definition: Definition) -> tuple[str, list[str]] | None:
     body = list(lines[definition.header_line : definition.end_line])
     first = next((n for n, line in enumerate(body[1:9], 1) if line.lstrip().startswith(_QUOTES)), 0)
-    if first and all(not line.strip() or line.rstrip()[-1] in "(,:)[{" or n == 0 for n, line in enumerate(body[:first])):
+    if first and all(
+        not line.strip() or line.rstrip()[-1] in "(,:)[{" or n == 0 for n, line in enumerate(body[:first])
+    ):
         quote = body[first].lstrip()[:3]
         is_short = body[first].count(quote) > 1
         last = first if is_short else next((n for n in range(first + 1, len(body)) if quote in body[n]), first)

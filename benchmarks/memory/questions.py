@@ -299,7 +299,9 @@ def _cells(name: str, rows: Sequence[QuestionScore]) -> list[str]:
 def _summary(rows: Sequence[QuestionScore]) -> dict[str, float]:
     """Recall by depth, of everything that is answerable."""
     recalls = [row.recall for row in rows if row.kind != "unanswerable"]
-    found = {f"recall@{k}": round(100 * statistics.fmean(recall[k] for recall in recalls), 1) for k in DEPTHS if recalls}
+    found = {
+        f"recall@{k}": round(100 * statistics.fmean(recall[k] for recall in recalls), 1) for k in DEPTHS if recalls
+    }
     for group, kinds in GROUPS.items():
         if some := [row.recall[3] for row in rows if row.kind in kinds]:
             found[f"recall@3, {group}"] = round(100 * statistics.fmean(some), 1)

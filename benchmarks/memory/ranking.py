@@ -14,9 +14,8 @@ from __future__ import annotations
 import argparse
 import statistics
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -82,7 +81,9 @@ def _measure(options: argparse.Namespace) -> Report:
     weights = fit_weights(asked, start)
     rows = []
     for group in ("", "tuning", *GROUPS):
-        some = [each for each in asked if each.is_answerable and (each.group == group if group else each.group != "tuning")]
+        some = [
+            each for each in asked if each.is_answerable and (each.group == group if group else each.group != "tuning")
+        ]
         if some:
             means = (
                 statistics.fmean(each.recall(w(each)) for each in some)
@@ -93,7 +94,9 @@ def _measure(options: argparse.Namespace) -> Report:
     values = "\n".join(f"    {name}={value:.2f}," for name, value in zip(NAMES, weights, strict=True))
     curves = {name: _fit_curve(asked, name, held_out, folds) for name in CURVES}
     shown = "\n".join(f"{name}: {curve}" for name, (curve, _) in curves.items())
-    gates = markdown(["curve", "held out: answered", "refused", "Brier"], [row for _, of in curves.values() for row in of])
+    gates = markdown(
+        ["curve", "held out: answered", "refused", "Brier"], [row for _, of in curves.values() for row in of]
+    )
     return Report(
         "memory ranking",
         f"{text}\n\n{values}\n\n{shown}\n\n{gates}",
@@ -113,7 +116,10 @@ def ask_all(repository: str, questions: Sequence[RepositoryQuestion], tree: Path
             gold = np.array(
                 [
                     [
-                        any(s.path == u.unit.path and u.unit.start_line < s.last and u.unit.end_line >= s.first for s in spans)
+                        any(
+                            s.path == u.unit.path and u.unit.start_line < s.last and u.unit.end_line >= s.first
+                            for s in spans
+                        )
                         for spans in question.gold
                     ]
                     for u in found.units
@@ -176,7 +182,9 @@ def _fit_curve(
     some = [each for each in asked if len(each.found.units)]
     x = np.array([[*answer_features(each.found), 1.0] for each in some])
     is_right = [each.recall(held_out[id(each)]) > 0 for each in some]
-    y = np.array([each.is_answerable if name == "answerable" else right for each, right in zip(some, is_right, strict=True)])
+    y = np.array(
+        [each.is_answerable if name == "answerable" else right for each, right in zip(some, is_right, strict=True)]
+    )
     predicted = np.zeros(len(some))
     for fold in folds:
         is_out = np.array([each.repository in fold for each in some])

@@ -36,7 +36,9 @@ _LINKING = ("", "s", "es", "n", "en", "er", "e")
 _KANA = re.compile(r"[\u3040-\u30ff\u31f0-\u31ff]")
 _HANGUL = re.compile(r"[\u1100-\u11ff\u3130-\u318f\uac00-\ud7af]")
 _HAN = re.compile(r"[\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff]")
-_ASIAN_RUN = re.compile(r"[\u1100-\u11ff\u3040-\u30ff\u3130-\u318f\u31f0-\u31ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff]+")
+_ASIAN_RUN = re.compile(
+    r"[\u1100-\u11ff\u3040-\u30ff\u3130-\u318f\u31f0-\u31ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff]+"
+)
 _BORDER = re.compile(rf"(?<=[A-Za-z0-9_)\]`])(?={_ASIAN_RUN.pattern})|(?<=[\u1100-\uffee])(?=[A-Za-z0-9_`(])")
 _WORD = re.compile(r"[^\W\d_]+(?:[_'’-][^\W\d_]+)*")
 _ELISION = re.compile(r"^(?:[ldjcnmts]|qu|jusqu|lorsqu|puisqu)['’]", re.IGNORECASE)

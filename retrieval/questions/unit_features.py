@@ -96,7 +96,13 @@ BODY_SCALE, HEAD_SCALE, LENGTH_SCALE = 4.0, 0.25, 4.0
 
 
 def features_of(
-    question: AnalysedQuestion, scored: ScoredUnit, total_idf: float, around: float, gain: float, body: float, head: float
+    question: AnalysedQuestion,
+    scored: ScoredUnit,
+    total_idf: float,
+    around: float,
+    gain: float,
+    body: float,
+    head: float,
 ) -> Features:
     """`body` and `head` are cosines as of `QuestionMeaning.of_units`; `gain` is that of a name."""
     unit, parts = scored.unit, {part.name: part.value / total_idf for part in scored.parts}

@@ -182,7 +182,9 @@ def _ranked(
 ) -> list[tuple[ScoredUnit, Features]]:
     """The candidates with their scores and features, best first; without those that nothing matches."""
     scorer, total = UnitScorer(question, idf), sum(idf) or 1.0
-    bodies, heads = meaning.of_units([candidate.unit for candidate in candidates], lambda path: _lines(index.texts[path]))
+    bodies, heads = meaning.of_units(
+        [candidate.unit for candidate in candidates], lambda path: _lines(index.texts[path])
+    )
     found: list[tuple[ScoredUnit, Features]] = []
     for candidate, body, head in zip(candidates, bodies.tolist(), heads.tolist(), strict=True):
         scored = scorer.score(candidate.unit, _lines(index.texts[candidate.unit.path]))

@@ -47,9 +47,7 @@ class QuestionMeaning:
         live = windows[index.lexical.live]
         return cls(vector, windows, float(live.mean()), float(live.std()) + 1e-6)
 
-    def of_units(
-        self, units: Sequence[Unit], lines_of: Callable[[str], Sequence[bytes]]
-    ) -> tuple[Cosines, Cosines]:
+    def of_units(self, units: Sequence[Unit], lines_of: Callable[[str], Sequence[bytes]]) -> tuple[Cosines, Cosines]:
         """The cosines of lines, in standard deviations above the mean of the windows, and those of names: (n,) each."""
         table = shipped_vectors()
         if table is None or not self.vector.any():

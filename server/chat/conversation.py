@@ -36,6 +36,7 @@ from .context import ChatContext
 from .ellipsis import resolved
 from .evidence import GatherOptions
 from .extractive import extractive
+from .follow_up_patterns import patterns_for
 from .generation import NO_CALLBACKS, AnswerGenerator, GeneratedAnswer, StreamCallbacks
 from .history import MOST_TURNS, TurnRecorder, answer_text, earlier_turn, relevant_history
 from .prompts import NOT_FOUND
@@ -221,7 +222,9 @@ class Chat:
             # A plain word is a name where the question has no other content: "what calls pay?"
             return found if all(any(word in name.lower() for name in found) for word in evidence.search_terms) else []
 
-        by_rule = resolved(question, [*map(earlier_turn, earlier[-MOST_TURNS:])], names_of, is_known)
+        turns_before = [*map(earlier_turn, earlier[-MOST_TURNS:])]
+        patterns = patterns_for((question, *(turn.question for turn in turns_before)))
+        by_rule = resolved(question, turns_before, names_of, is_known, patterns)
         if by_rule.has_name:
             return by_rule.question
         turns = [(turn.question, answer_text(turn)) for turn in before[-2:]]

@@ -1,14 +1,18 @@
 """Anaphora detection: what makes a question a follow-up, and what its pronoun refers to by its form.
 
 Owns the English patterns of openings and pronouns, and the test whether a pronoun has its antecedent in the question
-itself. Patterns of other languages are passed in. Knows no conversation.
+itself. Patterns of other languages are those of the lexicons. Knows no conversation.
 """
 
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Literal, NamedTuple
+
+from ...retrieval.questions import language_of_question, read_lexicon
+from ...retrieval.questions.lexicon import ENGLISH as ENGLISH_LANGUAGE
 
 ReferenceKind = Literal["singular", "plural", "possessive", "possessive_plural", "place", "file", "definite", "other"]
 """`place` is "there", `file` is "that file", `definite` is "the class" without a name.
@@ -23,6 +27,10 @@ class FollowUpPatterns:
 
     opening: re.Pattern[str]
     pronoun: re.Pattern[str]
+    language: str = ""  # of the questions that they are for; "" for all
+
+    def apply_to(self, question: str) -> bool:
+        return not self.language or language_of_question(question) == self.language
 
 
 class Reference(NamedTuple):
@@ -157,16 +165,25 @@ def english_reference(question: str) -> Reference | None:
     return None
 
 
+def patterns_for(questions: Iterable[str]) -> tuple[FollowUpPatterns, ...]:
+    """The patterns of English and of the languages of some questions."""
+    lexicons = dict.fromkeys(map(language_of_question, questions))
+    others = (read_lexicon(language) for language in lexicons if language != ENGLISH_LANGUAGE)
+    return ENGLISH, *(FollowUpPatterns(lexicon.opening, lexicon.pronoun, lexicon.language) for lexicon in others)
+
+
 def has_opening(question: str, patterns: tuple[FollowUpPatterns, ...]) -> bool:
     """Whether a question begins as a follow-up in one of the languages."""
-    return len(question) <= MOST_CHARACTERS and any(each.opening.search(question) for each in patterns)
+    return len(question) <= MOST_CHARACTERS and any(
+        each.opening.search(question) for each in patterns if each.apply_to(question)
+    )
 
 
 def foreign_reference(question: str, patterns: tuple[FollowUpPatterns, ...]) -> bool:
     """Whether a question has a pronoun of one of the languages other than English, with no name before it."""
     if len(question) > MOST_CHARACTERS:
         return False
-    found = (each.pronoun.search(question) for each in patterns if each is not ENGLISH)
+    found = (each.pronoun.search(question) for each in patterns if each is not ENGLISH and each.apply_to(question))
     return any(match is not None and not names_in(question[: match.start()]) for match in found)
 
 
