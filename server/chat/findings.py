@@ -25,7 +25,7 @@ from .definition_facts import (
     raise_findings,
     return_findings,
 )
-from .evidence_items import MOST_SHOWN, EvidenceBuilder, counted, cut_finding, locations, name_list
+from .evidence_items import MOST_LISTED, MOST_SHOWN, EvidenceBuilder, counted, cut_finding, locations, name_list
 from .symbol_queries import (
     MAX_IMPLEMENTATIONS,
     OF_CREATED_OBJECT,
@@ -85,7 +85,8 @@ def _callers(context: QuestionContext) -> Iterator[Finding]:
             continue
         made = [*_calls_of(context, subject), *_calls_of_overridden(context, subject)] if subject.definitions else []
         if wants_uses or not made:
-            made += _uses_of(context, subject)
+            # Resolved reads say more than calls of something else that may have the same name.
+            made = sorted([*made, *_uses_of(context, subject)], key=lambda finding: not finding.is_resolved)
         if subject.definitions and _IMPORTS.search(context.question.text):
             imports = context.ranked(importers(context.index, subject.last))
             shown = (context.reference(each, f"imports `{subject.last}`") for each in imports)
@@ -108,8 +109,8 @@ def _calls_of(context: QuestionContext, subject: Subject) -> Iterator[Finding]:
         yield cut_finding(text, (_call_item(context, call, last) for call in resolved), len(resolved))
     if unresolved:
         text = f"Unresolved calls of the name `{last}`: {locations(unresolved)}."
-        shown = [_call_item(context, call, last) for call in unresolved[:MOST_SHOWN]]
-        yield Finding(text, tuple(shown), complete=False)
+        shown = [_call_item(context, call, last) for call in unresolved[:MOST_LISTED]]
+        yield Finding(text, tuple(shown), complete=False, is_resolved=False)
 
 
 def _calls_of_overridden(context: QuestionContext, subject: Subject) -> Iterator[Finding]:
@@ -132,9 +133,9 @@ def _uses_of(context: QuestionContext, subject: Subject) -> Iterator[Finding]:
     found = uses(context.index, symbol, called, with_calls=not subject.definitions)
     unread = f" {counted(range(found.n_unread), 'file')} with the name took too long to read." if found.n_unread else ""
     if found.resolved:
-        text = f"`{name}` is {_by_role(found.resolved)}.{unread}"
-        yield _use_finding(context, text, found.resolved, last, MOST_SHOWN)
-    n_shown = N_BY_NAME if found.resolved else MOST_SHOWN
+        text = f"`{name}` is {uses_by_role(found.resolved)}.{unread}"
+        yield _use_finding(context, text, found.resolved, last, MOST_LISTED)
+    n_shown = N_BY_NAME if found.resolved else MOST_LISTED
     if found.by_name:
         text = f"`{last}` is mentioned by name at {locations(found.by_name)}; what it refers to is unknown."
         text += "" if found.resolved else unread
@@ -147,10 +148,10 @@ def _use_finding(context: QuestionContext, text: str, found: Sequence[Use], name
     asked = next((roles for words, roles in _ASKED_ROLES if words.search(context.question.text)), frozenset[str]())
     ranked.sort(key=lambda each: each.how not in asked)
     shown = [context.reference(each, f"{_VERBS[each.how]} `{name}`", how) for each in ranked[:n_shown]]
-    return Finding(text, tuple(shown), not how and len(shown) == len(ranked))
+    return Finding(text, tuple(shown), not how and len(shown) == len(ranked), is_resolved=not how)
 
 
-def _by_role(found: Sequence[Use]) -> str:
+def uses_by_role(found: Sequence[Use]) -> str:
     """The locations by role: "read at 3 locations in 2 files; assigned at 1 location"."""
     n_by_role = Counter(use.role for use in found)
     roles = sorted(n_by_role, key=lambda role: (-n_by_role[role], list(_PARTICIPLES).index(role)))

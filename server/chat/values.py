@@ -13,6 +13,7 @@ from ...memory import Cost
 from ...retrieval import ScorePart
 
 EvidenceKind = Literal["code", "definition", "document", "turn"]
+ConfidenceLevel = Literal["sure", "perhaps", "not found"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,12 +45,14 @@ class EvidenceItem:
 class Finding:
     """A statement from the code graph ("`pay` is called at 3 locations.") and the lines that show it.
 
-    `complete` is False when the list was cut, or when its entries match by name alone.
+    `complete` is False when the list was cut, or when its entries match by name alone; for these, `is_resolved` is
+    False too.
     """
 
     text: str
     items: tuple[EvidenceItem, ...]
     complete: bool = True
+    is_resolved: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,3 +98,4 @@ class Reply:
     conversation_id: str = ""
     cost: Cost = field(default_factory=Cost)
     notes: tuple[str, ...] = ()
+    confidence: ConfidenceLevel = "sure"  # of the evidence; "not found" unless `found`

@@ -417,8 +417,10 @@ export interface AskResult {
   conversationId: string;
   /** The question after ellipsis resolution. */
   question: string;
+  /** The level of `probability`. */
+  confidence: "sure" | "perhaps" | "not found";
   /** Probability that the evidence answers the question, 0 to 1. */
-  confidence: number;
+  probability: number;
   /** Symbols of the repository in the question. */
   names: string[];
   /** Notes for a person. */
