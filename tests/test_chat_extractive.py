@@ -140,7 +140,7 @@ def test_a_folder_goes_by_its_name_unless_two_have_the_same():
         items = [EvidenceItem("code", "a.py", 0, 1, "best", 1.0, folder=folder) for folder in folders]
         return extractive(EvidenceSet("?", tuple(items), 1.0)).text
 
-    assert text("/one/shop", "/two/zoo").startswith("The best match is shop: a.py:1.\n\nshop: a.py:1-1")
+    assert text("/one/shop", "/two/zoo").startswith("The best match is shop: a.py:1-1.\n\nshop: a.py:1-1")
     assert "/two/shop: a.py:1-1" in text("/one/shop", "/two/shop")
 
 
@@ -189,7 +189,9 @@ def cache():
             "`Cache.pop_oldest` in shop/cache.py:8 (called by `evict`, `put`).",
         ),
         ("What is the default max age?", "`MAX_AGE` is 60 (shop/cache.py:1)."),
-        ("What is the value of `MAX_AGE`?", "`MAX_AGE` is 60 (shop/cache.py:1)."),
+        ("What is `MAX_AGE`?", "`MAX_AGE` is 60 (shop/cache.py:1)."),
+        ("Where is `MAX_AGE` defined?", "`MAX_AGE` is 60 (shop/cache.py:1)."),
+        ("Where is pop_oldest defined?", "`pop_oldest` is defined in shop/cache.py:8."),
         ("Which document describes the expiry?", "README.md, section `Expiry`: entries expire after an hour."),
         ("What calls pop_oldest?", "`pop_oldest` is called at 2 locations, in `Cache.evict`, `Cache.put`."),
     ],
@@ -218,7 +220,7 @@ def test_an_uncertain_answer_says_perhaps_and_what_is_missing():
     reply = extractive(EvidenceSet("?", items, 0.5, search_terms=("pay", "tax")))
     assert (reply.found, reply.confidence, len(reply.citations)) == (True, "perhaps", 3)
     assert reply.text.startswith(
-        "Perhaps: The best match is pay.py:1.\nNo single definition has all of: “pay”, “tax”.\n\npay.py:1-1\n"
+        "Perhaps: The best match is pay.py:1-1.\nNo single definition has all of: “pay”, “tax”.\n\npay.py:1-1\n"
     )
     reply = extractive(EvidenceSet("?", items, 0.5, search_terms=("pay", "tip"), missing_terms=("tip",)))
     assert "\n“tip” occurs in no file.\n" in reply.text

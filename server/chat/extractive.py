@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import pairwise
 from pathlib import PurePath
 from types import MappingProxyType
@@ -17,6 +17,7 @@ from ...retrieval.questions import AnalysedQuestion, analyse_question, is_docume
 from .commands import SELECTED
 from .confidence_level import confidence_level, what_is_missing, word_patterns
 from .evidence import FOUND_ABOVE
+from .evidence_items import EvidenceBuilder
 from .summary_sentence import definition_line, item_sentence, value_line
 from .values import Citation, EvidenceItem, EvidenceSet, Finding, Reply
 
@@ -77,7 +78,7 @@ def _not_found(evidence: EvidenceSet, items: Sequence[EvidenceItem]) -> Reply:
 
 
 def _code_first(items: Sequence[EvidenceItem], question: AnalysedQuestion) -> list[EvidenceItem]:
-    """The items with code first, unless the question asks for documents, examples or tests, or code matches less."""
+    """The items with code first, unless the question asks for the others or "how to", or they match much better."""
     if not items or items[0].reason == SELECTED:
         return list(items)
     enough = SHARE_OF_CODE * max(item.score for item in items)
@@ -87,6 +88,8 @@ def _code_first(items: Sequence[EvidenceItem], question: AnalysedQuestion) -> li
 
 def _is_secondary(item: EvidenceItem, question: AnalysedQuestion) -> bool:
     """Whether an item is a document, a test or an example that the question does not ask for."""
+    if _ASKS_HOW_TO.search(question.text):
+        return False
     if is_document(item.path):
         return "documentation" not in question.kinds
     if is_test(item.path):
@@ -94,6 +97,7 @@ def _is_secondary(item: EvidenceItem, question: AnalysedQuestion) -> bool:
     return _EXAMPLES.search(item.path) is not None and _ABOUT_EXAMPLES.search(question.text) is None
 
 
+_ASKS_HOW_TO = re.compile(r"\bhow\s+(?:to\b|(?:do|can|should|would)\s+(?:i|we|you|one)\b)", re.IGNORECASE)
 _EXAMPLES = re.compile(r"(?:^|/)_?(?:examples?|samples?|demos?)/", re.IGNORECASE)
 _ABOUT_EXAMPLES = re.compile(r"\b(?:example|sample|demo|tutorial)", re.IGNORECASE)
 
@@ -107,22 +111,48 @@ def _first_sentence(
 ) -> tuple[str, list[EvidenceItem]]:
     """The first sentence of an answer, and the items with the one it is about first."""
     analysed = analyse_question(question)
-    if "value" in analysed.kinds or items[0].kind == "code":
+    if "value" in analysed.kinds or items[0].kind == "code" or _ASKS_WHAT.match(question):
         # "What is the default lifetime?" asks for a lifetime; "default" need not be in its name.
         content = [concept.forms for concept in analysed.concepts if concept.weight == 1.0]
-        found = value_line(items[:N_VALUES], content)
+        found = value_line([*_bindings(analysed.names, indexes), *items[:N_VALUES]], content)
         if found is not None:
             item, line, name, value = found
             sentence = f"`{name}` is {value} ({_path(item, names)}:{line + 1})."
             return sentence, [item, *(other for other in items if other is not item)]
-    best, *rest = items
-    index = indexes.get(best.folder) if best.folder else next(iter(indexes.values()), None)
-    sentence = item_sentence(best, index, words, _path(best, names))
-    second = next((item for item in rest if item.symbol and item.symbol != best.symbol), None)
-    if second is not None and _is_alternative(second, best):
-        line = definition_line(second, indexes.get(second.folder, index)) + 1
-        sentence = f"{sentence.removesuffix('.')}, or `{second.symbol}` in {_path(second, names)}:{line}."
-    return sentence, [*items]
+    for best in (item for item in items if item.score >= SHARE_OF_CODE * items[0].score):
+        index = indexes.get(best.folder, next(iter(indexes.values()), None))
+        sentence = item_sentence(best, index, words, _path(best, names))
+        if sentence:
+            rest = [item for item in items if item is not best]
+            return _with_alternative(sentence, best, rest, indexes, names), [best, *rest]
+    return f"The best match is {_location(items[0], names)}.", [*items]
+
+
+_ASKS_WHAT = re.compile(r"\s*what(?:'s|\s+is|\s+are)\b", re.IGNORECASE)
+
+
+def _bindings(names: Sequence[str], indexes: Mapping[str, RepositoryIndex]) -> Iterator[EvidenceItem]:
+    """The lines that bind values to names of a question, code before tests."""
+    for folder, index in indexes.items():
+        builder = EvidenceBuilder(index, folder if len(indexes) > 1 else "")
+        bound = [value for name in names for value in index.names.value_bindings(name)]
+        for path, name, line in sorted(bound, key=lambda value: is_test(value.path))[:N_VALUES]:
+            yield builder.line(path, line, f"binds `{name}`", name, 0, 0)
+
+
+def _with_alternative(
+    sentence: str,
+    best: EvidenceItem,
+    others: Sequence[EvidenceItem],
+    indexes: Mapping[str, RepositoryIndex],
+    names: Mapping[str, str],
+) -> str:
+    """The sentence, and a second definition that matches nearly as well."""
+    second = next((item for item in others if item.symbol and item.symbol != best.symbol), None)
+    if second is None or not _is_alternative(second, best):
+        return sentence
+    line = definition_line(second, indexes.get(second.folder, next(iter(indexes.values()), None))) + 1
+    return f"{sentence.removesuffix('.')}, or `{second.symbol}` in {_path(second, names)}:{line}."
 
 
 def _is_alternative(second: EvidenceItem, best: EvidenceItem) -> bool:

@@ -24,6 +24,7 @@ from .definition_facts import (
     default_findings,
     raise_findings,
     return_findings,
+    value_of,
 )
 from .evidence_items import MOST_LISTED, MOST_SHOWN, EvidenceBuilder, counted, cut_finding, locations, name_list
 from .symbol_queries import (
@@ -69,12 +70,19 @@ def _definitions(context: QuestionContext) -> Iterator[Finding]:
     for subject in context.subjects:
         name, (_, definitions, values) = subject.shown, subject
         if definitions:
+            definitions = sorted(definitions, key=lambda named: is_test(named.path))
             shown = (context.definition(named, n_lines=3) for named in definitions)
-            text = f"`{name}` is defined at {locations(definitions)}."
+            path, definition = definitions[0]
+            where = f"in {path}:{definition.header_line + 1}"
+            text = f"`{name}` is defined {where if len(definitions) == 1 else f'at {locations(definitions)}'}."
             yield cut_finding(text, shown, len(definitions))
         elif values:
             bound = (context.line(path, line, f"binds `{full}`", full, 0, 0) for path, full, line in values)
-            yield cut_finding(f"`{name}` is bound at {locations(values)}.", bound, len(values))
+            value = value_of(context, values[0]) if len(values) == 1 else ""
+            is_value = f"is {value} ({values[0].path}:{values[0].line + 1})"
+            yield cut_finding(
+                f"`{name}` {is_value if value else f'is bound at {locations(values)}'}.", bound, len(values)
+            )
 
 
 def _callers(context: QuestionContext) -> Iterator[Finding]:

@@ -30,7 +30,10 @@ MAX_VALUE = 60  # the most characters of a value in a sentence
 
 
 def item_sentence(item: EvidenceItem, index: RepositoryIndex | None, words: Sequence[re.Pattern[str]], at: str) -> str:
-    """What an item says, with a full stop. `at` is its path, with the folder's name where there are several."""
+    """What an item says, with a full stop; "" for code of which nothing is known but its lines.
+
+    `at` is its path, with the folder's name where there are several.
+    """
     if item.kind == "document":
         return _document_sentence(item, words, at)
     named = None if index is None or item.path not in index else _definition_of(index, item)
@@ -40,7 +43,7 @@ def item_sentence(item: EvidenceItem, index: RepositoryIndex | None, words: Sequ
         where = f"{at}:{item.start_line + 1}"
         if item.symbol:
             return f"`{item.symbol}` in {where}."
-        return f"{where}: {_end(_lower(_cut(said)))}" if said else f"The best match is {at}:{_line_range(item)}."
+        return f"{where}: {_end(_lower(_cut(said)))}" if said else ""
     described = _description(index, named)
     if not described and (around := _function_around(index, named)) is not None:
         named, described = around, _description(index, around)
@@ -69,8 +72,8 @@ def value_line(
             terms = {term.lower() for term in terms_of(found["name"])}
             if not any(terms.isdisjoint(forms) for forms in words):
                 value = assigned_value(line, found["name"])
-                if _LITERAL.search(value):
-                    return item, number, found["name"], value
+                if _is_literal(value):
+                    return item, number, re.sub(r"^(?:this|self)\.", "", found["name"]), value
     return None
 
 
@@ -87,7 +90,14 @@ def assigned_value(line: str, name: str) -> str:
     return value if re.fullmatch(r"-?[\d_.]+", value) else f"`{value}`"
 
 
-_LITERAL = re.compile(r"\d|[\"']|\b(?:true|false|none|null|nil)\b", re.IGNORECASE)
+def _is_literal(value: str) -> bool:
+    """Whether a value names no variable: numbers, strings, constants of the language and calls with those."""
+    names = _NAME.findall(_STRING.sub("", value))
+    return bool(value) and all(name.lower() in ("true", "false", "none", "null", "nil") for name in names)
+
+
+_STRING = re.compile(r"\"[^\"]*\"|'[^']*'")
+_NAME = re.compile(r"(?<![\w.$])[A-Za-z_$][\w.$]*(?!\s*[\w.$(=])")
 _ASSIGNMENT = re.compile(
     r"\s*(?:(?:export|const|let|var|static|final|public|private|protected|internal|pub|readonly|val|default)\s+)*"
     r"(?:[\w<>\[\]]+\s+)?['\"]?(?P<name>[A-Za-z_$][\w$.]*)['\"]?\s*(?::=|=(?!=)|:(?!:))"
@@ -270,11 +280,6 @@ def _names(names: Iterable[str], named: NamedDefinition) -> str:
     quoted = [f"`{name.removeprefix(f'{owner}.')}`" for name in dict.fromkeys(names)]
     rest = len(quoted) - N_NAMES
     return ", ".join(quoted[:N_NAMES]) + (f" and {rest} more" if rest > 0 else "")
-
-
-def _line_range(item: EvidenceItem) -> str:
-    first, last = item.start_line + 1, item.end_line
-    return f"{first}-{last}" if last > first else str(first)
 
 
 def _cut(text: str) -> str:
