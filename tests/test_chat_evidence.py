@@ -130,6 +130,34 @@ def test_a_definition_that_nobody_calls_is_said_to_be_that(shop):
 def test_imports_are_uses(shop):
     texts = [finding.text for finding in ask(shop, "Where is `tax` used?").findings]
     assert texts == ["`tax` is called at 1 location, in `total`.", "`tax` is imported at 1 location."]
+    texts = [finding.text for finding in ask(shop, "Where is `tax` imported?").findings]
+    assert texts[0] == "`tax` is imported at 1 location."
+
+
+READS = """
+    #- shop.py
+    class Rates:
+        limit: int = 3
+    def read(rates: Rates, other):
+        other.limit()
+        return rates.limit
+    #- till.py
+    from shop import Rates
+    def write(rates: Rates):
+        rates.limit = 4
+    """
+
+
+@pytest.mark.parametrize(
+    ("question", "expected"),
+    [
+        ("Where is `limit` used?", "`limit` is read at 1 location; assigned at 1 location."),
+        ("Who calls `Rates`?", "`Rates` is named as a type at 2 locations in 2 files."),
+        ("callers of Rates", "`Rates` is named as a type at 2 locations in 2 files."),
+    ],
+)
+def test_what_is_read_or_named_as_a_type_begins_with_these_uses(question, expected):
+    assert ask(index_of(READS), question).findings[0].text == expected
 
 
 def test_callers_are_not_listed_when_something_else_is_said_to_be_used(shop):

@@ -253,6 +253,12 @@ def test_a_long_list_is_folded_after_code_of_several_files():
     assert re.fullmatch(r"(- [\w/]+\.py:\d+-\d+\n){12}\n</details>", folded.partition("\n\nshop.py")[0])
 
 
+def test_a_list_that_is_cut_says_how_many_locations_it_leaves_out():
+    calls = "".join(f"def f{n}():\n    pay()\n" for n in range(80))
+    text = reply_to(index_of(f"#- shop.py\ndef pay(): ...\n{calls}"), "What calls pay?").text
+    assert "<summary>74 more</summary>" in text and "\n- 20 more that are not listed\n" in text
+
+
 WORDS = st.sampled_from(
     ["kangaroo", "hay", "noon", "What calls", "feed_kangaroo", "water_rose", "reach", "return", "🦘"]
 )

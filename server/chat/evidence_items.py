@@ -87,7 +87,9 @@ class EvidenceBuilder:
 
 def cut_finding(text: str, items: Iterable[EvidenceItem], n_items: int) -> Finding:
     """A finding with the first of its `n_items` items; complete when these are all."""
-    return Finding(text, tuple(islice(items, MOST_LISTED)), n_items <= MOST_LISTED)
+    return Finding(
+        text, tuple(islice(items, MOST_LISTED)), n_items <= MOST_LISTED, n_left_out=max(0, n_items - MOST_LISTED)
+    )
 
 
 class Located(Protocol):

@@ -170,11 +170,14 @@ def _finding(finding: Finding, names: Mapping[str, str]) -> str:
         lines.append(f"- {_location(item, names)}: {item.reason}")
         most = LINES_OF_DEFINITION if item.kind == "definition" else LINES_OF_SITE
         lines += _numbered(item, item.text.split("\n"), range(min(most, item.end_line - item.start_line)))
-    if not finding.complete and finding.items:
+    if not finding.complete and finding.items and not finding.n_left_out:
         lines.append("  The list may be incomplete.")
     folded = [f"- {_location(item, names)}" for item in finding.items if item not in shown]
+    if finding.n_left_out:
+        folded.append(f"- {finding.n_left_out} more that are not listed")
     if folded:
-        lines += [f"<details><summary>{len(folded)} more</summary>", "", *folded, "", "</details>"]
+        n_more = len(finding.items) - len(shown) + finding.n_left_out
+        lines += [f"<details><summary>{n_more} more</summary>", "", *folded, "", "</details>"]
     return "\n".join(lines)
 
 

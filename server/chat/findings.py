@@ -99,7 +99,8 @@ def _callers(context: QuestionContext) -> Iterator[Finding]:
             imports = context.ranked(importers(context.index, subject.last))
             shown = (context.reference(each, f"imports `{subject.last}`") for each in imports)
             text = f"`{subject.last}` is imported at {locations(imports)}."
-            made += [cut_finding(text, shown, len(imports))] if imports else []
+            imported = [cut_finding(text, shown, len(imports))] if imports else []
+            made = [*imported, *made] if _ASKS_FOR_IMPORTS.search(context.question.text) else [*made, *imported]
         yield from made or _no_use(context, subject, wants_uses)
 
 
@@ -118,7 +119,8 @@ def _calls_of(context: QuestionContext, subject: Subject) -> Iterator[Finding]:
     if unresolved:
         text = f"Unresolved calls of the name `{last}`: {locations(unresolved)}."
         shown = [_call_item(context, call, last) for call in unresolved[:MOST_LISTED]]
-        yield Finding(text, tuple(shown), complete=False, is_resolved=False)
+        n_left_out = len(unresolved) - len(shown)
+        yield Finding(text, tuple(shown), complete=False, is_resolved=False, n_left_out=n_left_out)
 
 
 def _calls_of_overridden(context: QuestionContext, subject: Subject) -> Iterator[Finding]:
@@ -156,7 +158,8 @@ def _use_finding(context: QuestionContext, text: str, found: Sequence[Use], name
     asked = next((roles for words, roles in _ASKED_ROLES if words.search(context.question.text)), frozenset[str]())
     ranked.sort(key=lambda each: each.how not in asked)
     shown = [context.reference(each, f"{_VERBS[each.how]} `{name}`", how) for each in ranked[:n_shown]]
-    return Finding(text, tuple(shown), not how and len(shown) == len(ranked), is_resolved=not how)
+    n_left_out = len(ranked) - len(shown)
+    return Finding(text, tuple(shown), not how and not n_left_out, not how, n_left_out)
 
 
 def uses_by_role(found: Sequence[Use]) -> str:
@@ -249,6 +252,7 @@ _USED = (
     r"\s+(?:\w+\s+){0,2}(?:called|used|invoked|imported|instantiated|constructed|created|made|referenced|needed|read|set"
     r"|accessed|assigned|modified|changed|written|mentioned|passed|rendered)\b"
 )
+_ASKS_FOR_IMPORTS = re.compile(r"\bimport", re.IGNORECASE)
 _IMPORTS = re.compile(r"import|\buse[sd]?\b|usage|depend|refer", re.IGNORECASE)
 
 

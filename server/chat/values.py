@@ -53,6 +53,7 @@ class Finding:
     items: tuple[EvidenceItem, ...]
     complete: bool = True
     is_resolved: bool = True
+    n_left_out: int = 0  # the number of items of a cut list that are not in `items`
 
 
 @dataclass(frozen=True, slots=True)
