@@ -135,6 +135,12 @@ def test_a_folder_is_named_where_there_are_several(zoo):
     assert "\n\nzoo: zoo/kangaroo.py:1-6 " in extractive(evidence).text
 
 
+def test_a_value_of_one_of_several_folders_is_named_with_it():
+    indexes = {f"/{name}": index_of(f"#- {name}.py\n{name.upper()}_LIMIT = 3\n") for name in ("shop", "zoo")}
+    reply = extractive(gather(indexes, "What is SHOP_LIMIT?"), indexes=indexes)
+    assert reply.text.startswith("`SHOP_LIMIT` is 3 (shop: shop.py:1).")
+
+
 def test_a_folder_goes_by_its_name_unless_two_have_the_same():
     def text(*folders):
         items = [EvidenceItem("code", "a.py", 0, 1, "best", 1.0, folder=folder) for folder in folders]

@@ -178,7 +178,7 @@ class Chat:
         # These commands list locations: a model would only delay them.
         asks = is_found and command.name not in ("where", "recent", "doc") and not cancel.cancelled
         by_model = self._by_model(evidence, past.recent, generator, cancel) if asks else None
-        reply = by_model or self._without_model(evidence, request.question, command, before)
+        reply = by_model or self._without_model(evidence, request, command, before)
         if by_model is None:
             callbacks.emit(reply.text, reply.citations)
         in_time = _time_notes(reply, "chat.max_seconds", cancel)
@@ -196,14 +196,16 @@ class Chat:
         found_above = self.context.config.chat.min_confidence
         return None if written is None else _reply_of(written, evidence, sources, generator.callbacks, found_above)
 
-    def _without_model(self, evidence: EvidenceSet, question: str, command: Command, before: Sequence[Turn]) -> Reply:
+    def _without_model(
+        self, evidence: EvidenceSet, request: ChatRequest, command: Command, before: Sequence[Turn]
+    ) -> Reply:
         if command.name and not evidence.items:
             text = nothing_text(command, self.context.indexes())
             return Reply(text, (), evidence, found=False, confidence="not found")
-        if not command.name and _is_about_conversation(question, before):
+        if not command.name and _is_about_conversation(request.question, before):
             asked = [f"{turn.number + 1}. {turn.question}" for turn in before]
             return Reply("\n".join(("Questions in this conversation:", *asked)), (), evidence)
-        return extractive(evidence, self.context.config.chat.min_confidence, self.context.indexes())
+        return extractive(evidence, self.context.config.chat.min_confidence, self.context.indexes(request.folder))
 
     def _standalone(self, question: str, before: Sequence[Turn], generator: AnswerGenerator, cancel: Cancel) -> str:
         """The standalone form of a question. A model rewrites it only if the earlier turns have no name to insert."""

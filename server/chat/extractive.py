@@ -114,18 +114,25 @@ def _first_sentence(
     if "value" in analysed.kinds or items[0].kind == "code" or _ASKS_WHAT.match(question):
         # "What is the default lifetime?" asks for a lifetime; "default" need not be in its name.
         content = [concept.forms for concept in analysed.concepts if concept.weight == 1.0]
-        found = value_line([*_bindings(analysed.names, indexes), *items[:N_VALUES]], content)
+        bound = (item for item in _bindings(analysed.names, indexes) if not item.folder or item.folder in names)
+        found = value_line([*bound, *items[:N_VALUES]], content)
         if found is not None:
             item, line, name, value = found
             sentence = f"`{name}` is {value} ({_path(item, names)}:{line + 1})."
             return sentence, [item, *(other for other in items if other is not item)]
     for best in (item for item in items if item.score >= SHARE_OF_CODE * items[0].score):
-        index = indexes.get(best.folder, next(iter(indexes.values()), None))
-        sentence = item_sentence(best, index, words, _path(best, names))
+        sentence = item_sentence(best, _index_of(best, indexes), words, _path(best, names))
         if sentence:
             rest = [item for item in items if item is not best]
             return _with_alternative(sentence, best, rest, indexes, names), [best, *rest]
     return f"The best match is {_location(items[0], names)}.", [*items]
+
+
+def _index_of(item: EvidenceItem, indexes: Mapping[str, RepositoryIndex]) -> RepositoryIndex | None:
+    """The snapshot of an item, which names its folder only where there are several."""
+    if item.folder:
+        return indexes.get(item.folder)
+    return next(iter(indexes.values())) if len(indexes) == 1 else None
 
 
 _ASKS_WHAT = re.compile(r"\s*what(?:'s|\s+is|\s+are)\b", re.IGNORECASE)
@@ -151,7 +158,7 @@ def _with_alternative(
     second = next((item for item in others if item.symbol and item.symbol != best.symbol), None)
     if second is None or not _is_alternative(second, best):
         return sentence
-    line = definition_line(second, indexes.get(second.folder, next(iter(indexes.values()), None))) + 1
+    line = definition_line(second, _index_of(second, indexes)) + 1
     return f"{sentence.removesuffix('.')}, or `{second.symbol}` in {_path(second, names)}:{line}."
 
 
