@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import re
 import shlex
 import threading
 from typing import Any
@@ -12,6 +13,7 @@ import pytest
 from weft.server.cli import main
 from weft.server.cli.ask import Asking
 from weft.server.cli.terminal import Terminal
+from weft.server.cli.terminal_chat import AnswerView
 from weft.server.workspace.workspace import Workspace
 
 FILES = """
@@ -194,3 +196,13 @@ def test_an_interrupt_stops_the_answer_and_keeps_it(project, scripted_chat, tmp_
         (turn,) = workspace.memory.conversations.turns(conversation.id)
         assert "stopped here" in (turn.answer or "")
     capsys.readouterr()
+
+
+def test_prose_is_wrapped_between_words_on_a_terminal_and_code_is_not(tmp_path, monkeypatch, capsys):
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    monkeypatch.setenv("COLUMNS", "30")
+    view = AnswerView(tmp_path)
+    view.on_text("`pay` in shop.py:3 takes the money of all.\n    3  def pay(money, of, all, the, items):\n")
+    out, _ = capsys.readouterr()
+    plain = re.sub(r"\x1b\[[0-9;]*m|\x1b\]8;[^\x1b]*\x1b\\", "", out)
+    assert plain == "`pay` in shop.py:3 takes the\nmoney of all.\n    3  def pay(money, of, all, the, items):\n"

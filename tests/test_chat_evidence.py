@@ -260,7 +260,7 @@ def test_what_raises_and_what_is_raised_is_found(shop):
 
 def test_what_is_returned_is_read_from_the_definition(shop):
     (finding,) = ask(shop, "What does `tax` return?").findings
-    assert finding.text == "`tax` returns at 1 location. Its return annotation is `float`."
+    assert finding.text == "`tax` returns `float` at 1 location."
     assert "return amount * rate" in finding.items[-1].text
 
 

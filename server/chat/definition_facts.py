@@ -171,12 +171,13 @@ def return_findings(context: QuestionContext) -> Iterator[Finding]:
     for named in _unambiguous(context):
         name = named.definition.qualified_name
         lines = _own_lines(context, named, _RETURNS)
-        annotated = f" Its return annotation is `{named.definition.returns}`." if named.definition.returns else ""
+        annotated = f" `{named.definition.returns}`" if named.definition.returns else ""
         if not is_class(named.definition) and (lines or annotated):
-            returns = f"returns at {counted(lines, 'location')}" if lines else "has no return statement"
+            at = f"returns{annotated} at {counted(lines, 'location')}"
+            none = f"returns{annotated}; it has no return statement" if annotated else "has no return statement"
             shown = [context.signature(named, f"the signature of `{name}`")]
             shown += [context.line(named.path, line, "returns here", name) for line in lines[:MOST_SHOWN]]
-            yield Finding(f"`{name}` {returns}.{annotated}", tuple(shown), len(lines) <= MOST_SHOWN)
+            yield Finding(f"`{name}` {at if lines else none}.", tuple(shown), len(lines) <= MOST_SHOWN)
 
 
 def raise_findings(context: QuestionContext) -> Iterator[Finding]:

@@ -70,7 +70,7 @@ def _definitions(context: QuestionContext) -> Iterator[Finding]:
     for subject in context.subjects:
         name, (_, definitions, values) = subject.shown, subject
         if definitions:
-            definitions = sorted(definitions, key=lambda named: is_test(named.path))
+            definitions = tuple(sorted(definitions, key=lambda named: is_test(named.path)))
             shown = (context.definition(named, n_lines=3) for named in definitions)
             path, definition = definitions[0]
             where = f"in {path}:{definition.header_line + 1}"
