@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import re
 import shlex
 import threading
 from typing import Any
@@ -13,6 +14,7 @@ from weft.server.chat.values import EvidenceSet, Reply
 from weft.server.cli import main
 from weft.server.cli.ask import Asking
 from weft.server.cli.terminal import Terminal
+from weft.server.cli.terminal_chat import AnswerView
 from weft.server.output.folds import fold
 from weft.server.workspace.workspace import Workspace
 
@@ -53,11 +55,11 @@ def weft(project, tmp_path, monkeypatch, capsys):
     return run
 
 
-def test_ask_prints_lines_that_exist_and_says_that_no_model_wrote_it(weft):
+def test_ask_prints_lines_that_exist_and_says_once_that_no_model_is_configured(weft):
     status, out, err = weft("ask 'what calls total_price?'")
     assert status == 0
-    assert "basket.py:" in out and "total_price(items" in out and "No model wrote this answer" in out
-    assert "No chat model is configured." in err and "conversation " in err
+    assert "basket.py:" in out and "total_price(items" in out
+    assert "No chat model is configured" in err and "conversation " in err
 
 
 def test_what_is_not_there_ends_with_one(weft):
@@ -70,6 +72,7 @@ def test_a_conversation_goes_on_until_a_new_one_is_wanted(weft):
     status, out, err = weft("ask 'and where is it defined?'")
     assert status == 0 and "price.py:" in out
     assert "asked as: where is `total_price` defined? (--as-written: as typed)" in err
+    assert "No chat model" not in err
     again = json.loads(weft("ask 'and where is it defined?' --json")[1])
     assert again["conversationId"] == first["conversationId"]
     assert (first["askedAs"], again["askedAs"]) == ("", "where is `total_price` defined?")
@@ -104,7 +107,7 @@ def test_json_is_all_that_is_on_stdout(weft):
     status, out, err = weft("ask 'what does total_price multiply?' --json")
     reply = json.loads(out)
     assert (status, err, reply["found"], reply["model"]) == (0, "", True, "")
-    assert {"text", "citations", "exhibits", "notes", "cost", "confidence", "question"} <= set(reply)
+    assert {"text", "citations", "exhibits", "notes", "cost", "confidence", "level", "question"} <= set(reply)
     assert reply["citations"][0]["place"].startswith(reply["citations"][0]["path"])
 
 
@@ -217,3 +220,13 @@ def test_an_interrupt_stops_the_answer_and_keeps_it(project, scripted_chat, tmp_
         (turn,) = workspace.memory.conversations.turns(conversation.id)
         assert "stopped here" in (turn.answer or "")
     capsys.readouterr()
+
+
+def test_prose_is_wrapped_between_words_on_a_terminal_and_code_is_not(tmp_path, monkeypatch, capsys):
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    monkeypatch.setenv("COLUMNS", "30")
+    view = AnswerView(tmp_path)
+    view.on_text("`pay` in shop.py:3 takes the money of all.\n    3  def pay(money, of, all, the, items):\n")
+    out, _ = capsys.readouterr()
+    plain = re.sub(r"\x1b\[[0-9;]*m|\x1b\]8;[^\x1b]*\x1b\\", "", out)
+    assert plain == "`pay` in shop.py:3 takes the\nmoney of all.\n    3  def pay(money, of, all, the, items):\n"

@@ -15,10 +15,9 @@ from weft.llm.protocol import Message, ModelUnreachable
 from weft.memory.storage import NoConversation
 from weft.server.chat.citation_parsing import find_mentions
 from weft.server.chat.commands import COMMANDS, read_command
-from weft.server.chat.conversation import ATTRIBUTED, NOTHING_CITED
+from weft.server.chat.conversation import ATTRIBUTED, NO_CHAT_MODEL, NOTHING_CITED
 from weft.server.chat.ellipsis import is_elliptical, is_faithful, resolved
 from weft.server.chat.evidence import FOUND_ABOVE
-from weft.server.chat.extractive import NO_MODEL
 from weft.server.chat.generation import StreamCallbacks
 from weft.server.chat.history import STOPPED
 from weft.server.chat.prompts import NOT_FOUND, question_messages, sanitized
@@ -102,9 +101,17 @@ class Recorded:
 
 def test_without_a_model_the_evidence_answers_and_says_so(workspace):
     reply = workspace().ask(QUESTION)
-    assert reply.found and reply.model == "" and NO_MODEL in reply.text
+    assert (reply.found, reply.level, reply.model) == (True, "sure", "")
+    assert reply.text.startswith("`total_price` in shop/price.py:4 ")
     assert "shop/price.py" in {citation.path for citation in reply.citations}
-    assert reply.notes == ("No chat model is configured.",)
+    assert reply.notes == (NO_CHAT_MODEL,)
+
+
+def test_the_note_about_models_comes_once_in_a_conversation(workspace):
+    desk = workspace()
+    first = desk.ask(QUESTION)
+    assert desk.ask("Where is discount defined?", first.conversation_id).notes == ()
+    assert desk.ask("Where is discount defined?").notes == (NO_CHAT_MODEL,)
 
 
 def test_what_is_not_there_is_not_found_and_no_model_is_asked(workspace, scripted_chat):
@@ -192,7 +199,7 @@ def test_a_model_may_say_that_it_is_not_there(workspace, scripted_chat):
 @pytest.mark.parametrize("answer", ["", " \n", "<think>it is the rate, I am sure"])
 def test_a_model_that_says_nothing_is_replaced_by_the_evidence(workspace, scripted_chat, answer):
     reply = workspace(scripted_chat([(QUESTION, answer)])).ask(QUESTION)
-    assert reply.model == "" and NO_MODEL in reply.text and "scripted returned an empty answer." in reply.notes
+    assert reply.model == "" and "scripted returned an empty answer." in reply.notes
 
 
 def test_a_model_in_a_loop_is_stopped(workspace, scripted_chat):
@@ -206,7 +213,7 @@ def test_an_answer_beside_the_point_is_not_shown(workspace, scripted_chat):
     dream = "The thousandth episode of our series will be broadcast on Sunday by a famous host from London."
     recorded = Recorded()
     reply = workspace(scripted_chat([(QUESTION, dream)])).ask(QUESTION, callbacks=recorded.callbacks)
-    assert reply.model == "" and reply.text == recorded.text and NO_MODEL in reply.text and recorded.n_restarts == 1
+    assert reply.model == "" and reply.text == recorded.text and recorded.n_restarts == 1
     assert any("shares almost no words with the evidence" in note for note in reply.notes)
     # Of an answer in another script the words say nothing.
     assert workspace(scripted_chat([(QUESTION, "它把总价乘以汇率。" * 3)])).ask(QUESTION).model == "scripted"
@@ -220,7 +227,7 @@ def test_what_a_model_thinks_first_is_not_shown(workspace, scripted_chat):
 def test_a_model_that_fails_is_replaced_by_the_evidence_and_the_reason(workspace, scripted_chat):
     model = scripted_chat([(QUESTION, ModelUnreachable("scripted is gone. Start it."))])
     reply = workspace(model).ask(QUESTION)
-    assert NO_MODEL in reply.text and "scripted is gone. Start it." in reply.notes
+    assert reply.model == "" and "scripted is gone. Start it." in reply.notes
 
 
 def test_when_a_model_breaks_off_the_next_one_begins_anew(workspace, scripted_chat):
@@ -681,4 +688,4 @@ def test_a_real_llama_server_is_asked_and_its_death_leaves_the_evidence(project,
         assert reply.model and reply.cost.tokens_out > 0 and reply.text == recorded.text
         server.kill()
         after = desk.ask(QUESTION)
-    assert after.model == "" and NO_MODEL in after.text and server.url in after.notes[0]
+    assert after.model == "" and server.url in after.notes[0]

@@ -130,6 +130,34 @@ def test_a_definition_that_nobody_calls_is_said_to_be_that(shop):
 def test_imports_are_uses(shop):
     texts = [finding.text for finding in ask(shop, "Where is `tax` used?").findings]
     assert texts == ["`tax` is called at 1 location, in `total`.", "`tax` is imported at 1 location."]
+    texts = [finding.text for finding in ask(shop, "Where is `tax` imported?").findings]
+    assert texts[0] == "`tax` is imported at 1 location."
+
+
+READS = """
+    #- shop.py
+    class Rates:
+        limit: int = 3
+    def read(rates: Rates, other):
+        other.limit()
+        return rates.limit
+    #- till.py
+    from shop import Rates
+    def write(rates: Rates):
+        rates.limit = 4
+    """
+
+
+@pytest.mark.parametrize(
+    ("question", "expected"),
+    [
+        ("Where is `limit` used?", "`limit` is read at 1 location; assigned at 1 location."),
+        ("Who calls `Rates`?", "`Rates` is named as a type at 2 locations in 2 files."),
+        ("callers of Rates", "`Rates` is named as a type at 2 locations in 2 files."),
+    ],
+)
+def test_what_is_read_or_named_as_a_type_begins_with_these_uses(question, expected):
+    assert ask(index_of(READS), question).findings[0].text == expected
 
 
 def test_callers_are_not_listed_when_something_else_is_said_to_be_used(shop):
@@ -232,7 +260,7 @@ def test_what_raises_and_what_is_raised_is_found(shop):
 
 def test_what_is_returned_is_read_from_the_definition(shop):
     (finding,) = ask(shop, "What does `tax` return?").findings
-    assert finding.text == "`tax` returns at 1 location. Its return annotation is `float`."
+    assert finding.text == "`tax` returns `float` at 1 location."
     assert "return amount * rate" in finding.items[-1].text
 
 
@@ -439,7 +467,7 @@ def test_a_long_list_of_callers_leaves_room_for_the_definition():
     index = index_of(f"#- a.py\nfrom zoo import feed\n{calls}\n#- zoo.py\ndef feed(kangaroo):\n    return kangaroo\n")
     evidence = ask(index, "What calls feed?")
     assert evidence.findings[0].text.startswith("`feed` is called at 40 locations")
-    assert not evidence.findings[0].complete
+    assert len(evidence.findings[0].items) == 40
     assert "zoo.py" in [item.path for item in evidence.items]
 
 

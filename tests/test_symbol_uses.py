@@ -297,7 +297,7 @@ def test_a_method_of_go_is_called_however_the_question_writes_it(name):
 
 def test_a_function_of_go_has_its_package():
     assert texts(GO, "What calls money.Total?") == ["`money.Total` is called at 1 location, in `Shop.Pay`."]
-    assert texts(GO, "Where is shop.Shop defined?") == ["`shop.Shop` is defined at 1 location."]
+    assert texts(GO, "Where is shop.Shop defined?") == ["`shop.Shop` is defined in shop/shop.go:5."]
 
 
 def test_structs_embed_structs():
@@ -509,7 +509,7 @@ def test_a_name_behind_a_variable_means_any_definition_of_the_name():
 
 def test_a_stated_kind_selects_the_definitions():
     index = index_of("#- a.py\nclass Shop: pass\n#- b.py\nclass Mall:\n    def Shop(self): pass\n")
-    assert texts(index, "Where is the class Shop defined?") == ["`Shop` is defined at 1 location."]
+    assert texts(index, "Where is the class Shop defined?") == ["`Shop` is defined in a.py:1."]
     assert texts(index, "Where is `Shop` defined?") == ["`Shop` is defined at 2 locations in 2 files."]
 
 
@@ -537,8 +537,8 @@ def test_a_dotted_name_of_a_module_is_no_method_in_it():
     index = index_of(
         "#- api.py\nclass Client:\n    def get(self): pass\ndef get(): pass\n#- b.py\nimport api\napi.get()\n"
     )
-    assert texts(index, "Where is api.get defined?") == ["`api.get` is defined at 1 location."]
-    assert texts(index, "Where is Client.get defined?") == ["`Client.get` is defined at 1 location."]
+    assert texts(index, "Where is api.get defined?") == ["`api.get` is defined in api.py:3."]
+    assert texts(index, "Where is Client.get defined?") == ["`Client.get` is defined in api.py:2."]
 
 
 def test_a_word_in_capitals_is_a_name_in_this_spelling():

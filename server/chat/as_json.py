@@ -27,6 +27,7 @@ def reply_json(reply: Reply) -> answers.Answer:
         "question": for_editor(evidence.question),
         "askedAs": for_editor(reply.asked_as),
         "confidence": round(evidence.confidence, 3),
+        "level": reply.level,
         "names": list(evidence.names),
         "exhibits": [item_json(item) for item in evidence.items],
         "notes": list(map(for_editor, reply.notes)),

@@ -17,8 +17,9 @@ from ...retrieval.definition_index import NamedDefinition
 from ...retrieval.questions import is_document
 from ..workspace.recent_edits import RecentEdits, matches_text
 from .evidence_items import EvidenceBuilder, counted, cut_finding, locations, name_list
-from .findings import unread_findings
+from .findings import unread_findings, uses_by_role
 from .symbol_queries import callees, callers, callers_by_name, importers, subclasses
+from .symbol_uses import symbol_of, uses
 from .values import EvidenceItem, EvidenceSet, Finding
 
 COMMANDS = {
@@ -112,6 +113,7 @@ def where_evidence(indexes: Mapping[str, RepositoryIndex], name: str) -> Evidenc
         made += unread_findings(builder, last)
         if not (defined or assigned or calls or unresolved):
             continue
+        used = uses(index, symbol_of(index, name, defined, assigned), known, with_calls=not defined).resolved
         for text, found, reason in (
             (f"`{last}` is called at", calls, f"calls `{last}`"),
             (f"Unresolved calls of the name `{last}`:", unresolved, f"calls the name `{last}`"),
@@ -120,11 +122,14 @@ def where_evidence(indexes: Mapping[str, RepositoryIndex], name: str) -> Evidenc
             if found:
                 references = (builder.reference(each, reason) for each in found)
                 made.append(cut_finding(f"{text} {locations(found)}.", references, len(found)))
+        if used:
+            shown = (builder.line(use.path, use.line, f"uses `{last}`", use.enclosing, 0, 0) for use in used)
+            made.append(cut_finding(f"`{last}` is {uses_by_role(used)}.", shown, len(used)))
         if classes:
             verb = "inherits" if len(classes) == 1 else "inherit"
             shown = (builder.definition(each, f"inherits from `{last}`") for each in classes)
             made.append(cut_finding(f"{counted(classes, 'class')} {verb} from `{last}`.", shown, len(classes)))
-        if defined and not calls and not unresolved:
+        if defined and not (calls or unresolved or used):
             made.append(Finding(f"No call of `{last}` was found.", ()))
     return _evidence_set(f"Where is `{name}` defined and used?", made, (name,))
 

@@ -32,6 +32,7 @@ from .commands import (
     recent_evidence,
     where_evidence,
 )
+from .confidence_level import confidence_level
 from .context import ChatContext
 from .ellipsis import resolved
 from .evidence import GatherOptions
@@ -42,7 +43,7 @@ from .history import MOST_TURNS, TurnRecorder, answer_text, earlier_turn, releva
 from .prompts import NOT_FOUND
 from .sources import Sources
 from .strategy_cache import StrategyCache
-from .values import EvidenceItem, EvidenceSet, Reply
+from .values import ConfidenceLevel, EvidenceItem, EvidenceSet, Reply
 
 NOTHING_CITED = "The model cited no lines, and no evidence matches its statements. It was given:"
 ATTRIBUTED = "The model cited no lines. These lines match its statements:"
@@ -58,7 +59,10 @@ _ABOUT_CONVERSATION = re.compile(
 
 
 NOT_FULLY_INDEXED = "Indexing is not finished: some files were not searched."
-NO_CHAT_MODEL = "No chat model is configured."
+NO_CHAT_MODEL = (
+    "No chat model is configured, so answers are lines of the repository. "
+    "`weft models` lists models, and `weft models use NAME` selects one."
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -179,12 +183,12 @@ class Chat:
         # These commands list locations: a model would only delay them.
         asks = is_found and command.name not in ("where", "recent", "doc") and not cancel.cancelled
         by_model = self._by_model(evidence, past.recent, generator, cancel) if asks else None
-        reply = by_model or self._without_model(evidence, request.question, command, before)
+        reply = by_model or self._without_model(evidence, request, command, before)
         if by_model is None:
             callbacks.emit(reply.text, reply.citations)
         in_time = _time_notes(reply, "chat.max_seconds", cancel)
         notes = (*partial, *in_time, *generator.notes, *reply.notes, *evidence.notes, *self.context.memory.notes)
-        if by_model is None and is_found and not command.name and not generator.notes and not in_time:
+        if by_model is None and is_found and not command.name and not before and not generator.notes and not in_time:
             notes = (*(self.context.models.notes or (NO_CHAT_MODEL,)), *notes)
         notes = tuple(dict.fromkeys(notes))
         return replace(reply, conversation_id=recorder.conversation_id, notes=notes, asked_as=asked_as)
@@ -195,15 +199,19 @@ class Chat:
         """The answer of a model; None when no model gives one."""
         sources = Sources(self.context.indexes(), evidence.items)
         written = generator.answer(evidence, recent, sources, cancel)
-        return None if written is None else _reply_of(written, evidence, sources, generator.callbacks)
+        found_above = self.context.config.chat.min_confidence
+        return None if written is None else _reply_of(written, evidence, sources, generator.callbacks, found_above)
 
-    def _without_model(self, evidence: EvidenceSet, question: str, command: Command, before: Sequence[Turn]) -> Reply:
+    def _without_model(
+        self, evidence: EvidenceSet, request: ChatRequest, command: Command, before: Sequence[Turn]
+    ) -> Reply:
         if command.name and not evidence.items:
-            return Reply(nothing_text(command, self.context.indexes()), (), evidence, found=False)
-        if not command.name and _is_about_conversation(question, before):
+            text = nothing_text(command, self.context.indexes())
+            return Reply(text, (), evidence, found=False, level="not found")
+        if not command.name and _is_about_conversation(request.question, before):
             asked = [f"{turn.number + 1}. {turn.question}" for turn in before]
             return Reply("\n".join(("Questions in this conversation:", *asked)), (), evidence)
-        return extractive(evidence, self.context.config.chat.min_confidence)
+        return extractive(evidence, self.context.config.chat.min_confidence, self.context.indexes(request.folder))
 
     def _standalone(self, question: str, before: Sequence[Turn], generator: AnswerGenerator, cancel: Cancel) -> str:
         """The standalone form of a question. A model rewrites it only if the earlier turns have no name to insert."""
@@ -273,7 +281,13 @@ class Chat:
         return _own_reply("Deleted this conversation.", callbacks)
 
 
-def _reply_of(written: GeneratedAnswer, evidence: EvidenceSet, sources: Sources, callbacks: StreamCallbacks) -> Reply:
+def _reply_of(
+    written: GeneratedAnswer,
+    evidence: EvidenceSet,
+    sources: Sources,
+    callbacks: StreamCallbacks,
+    found_above: float,
+) -> Reply:
     """A model's answer as a reply. An answer without citations ends with lines that match it, or with its evidence."""
     checked = written.checked
     found = not checked.text.strip().startswith(NOT_FOUND)
@@ -296,7 +310,9 @@ def _reply_of(written: GeneratedAnswer, evidence: EvidenceSet, sources: Sources,
         notes.append(f"The answer names files that are not in the workspace: {', '.join(checked.unknown_files)}.")
     if written.is_stopped:
         notes.append("The answer was stopped.")
-    return Reply(text, citations, evidence, found, checked.n_dropped, written.model, "", written.cost, tuple(notes))
+    level = confidence_level(evidence.confidence, found_above) if found else "not found"
+    model, cost = written.model, written.cost
+    return Reply(text, citations, evidence, found, checked.n_dropped, model, "", cost, tuple(notes), level)
 
 
 def _time_notes(reply: Reply, setting: str, cancel: Cancel) -> tuple[str, ...]:
@@ -312,4 +328,5 @@ def _is_about_conversation(question: str, before: Sequence[Turn]) -> bool:
 
 def _own_reply(text: str, callbacks: StreamCallbacks, *, found: bool = True, conversation_id: str = "") -> Reply:
     callbacks.on_text(text)
-    return Reply(text, (), EvidenceSet("", ()), found, conversation_id=conversation_id)
+    level: ConfidenceLevel = "sure" if found else "not found"
+    return Reply(text, (), EvidenceSet("", ()), found, conversation_id=conversation_id, level=level)

@@ -16,6 +16,7 @@ from ...retrieval.definition_index import NamedDefinition, ValueBinding, normali
 from ...retrieval.questions import TEST_WORDS, QuestionResult, is_test
 from ...retrieval.terms import encode, terms_of
 from .evidence_items import MOST_SHOWN, EvidenceBuilder, counted, cut_finding, locations
+from .summary_sentence import assigned_value
 from .symbol_queries import Reference, is_imported
 from .values import Finding
 
@@ -170,12 +171,13 @@ def return_findings(context: QuestionContext) -> Iterator[Finding]:
     for named in _unambiguous(context):
         name = named.definition.qualified_name
         lines = _own_lines(context, named, _RETURNS)
-        annotated = f" Its return annotation is `{named.definition.returns}`." if named.definition.returns else ""
+        annotated = f" `{named.definition.returns}`" if named.definition.returns else ""
         if not is_class(named.definition) and (lines or annotated):
-            returns = f"returns at {counted(lines, 'location')}" if lines else "has no return statement"
+            at = f"returns{annotated} at {counted(lines, 'location')}"
+            none = f"returns{annotated}; it has no return statement" if annotated else "has no return statement"
             shown = [context.signature(named, f"the signature of `{name}`")]
             shown += [context.line(named.path, line, "returns here", name) for line in lines[:MOST_SHOWN]]
-            yield Finding(f"`{name}` {returns}.{annotated}", tuple(shown), len(lines) <= MOST_SHOWN)
+            yield Finding(f"`{name}` {at if lines else none}.", tuple(shown), len(lines) <= MOST_SHOWN)
 
 
 def raise_findings(context: QuestionContext) -> Iterator[Finding]:
@@ -213,7 +215,14 @@ def default_findings(context: QuestionContext) -> Iterator[Finding]:
         found = context.index.names.value_bindings(name)
         if found and len(found) <= MOST_SHOWN:
             assigned = [context.line(path, line, f"assigns `{full}`", full, 0, 2) for path, full, line in found]
-            yield Finding(f"`{name}` is assigned at {locations(found)}.", tuple(assigned))
+            value = value_of(context, found[0]) if len(found) == 1 else ""
+            is_value = f"is {value} ({found[0].path}:{found[0].line + 1})" if value else ""
+            yield Finding(f"`{name}` {is_value or f'is assigned at {locations(found)}'}.", tuple(assigned))
+
+
+def value_of(context: QuestionContext, bound: ValueBinding) -> str:
+    """The short value that a line binds to a name; "" if there is none."""
+    return assigned_value(context.index.text(Location(bound.path, bound.line, bound.line + 1)), bound.name)
 
 
 def _unambiguous(context: QuestionContext) -> Iterator[NamedDefinition]:

@@ -198,11 +198,13 @@ def _text(numbered: dict[int, str]) -> str:
     return "".join(f"{numbered.get(number, '')}\n" for number in range(max(numbered) + 1))
 
 
-# A logistic curve fitted on 142 questions about six repositories, 50 of them without an answer there
-# (benchmarks/results/memory-log.md, "Questions about the code"): above the threshold 96 of 100 answerable
-# questions get an answer, 92 of 100 others get "not found", and 96 of 100 answers are to answerable questions.
+# A logistic curve, and the thresholds between the levels of confidence. Fitted on 142 questions about six repositories,
+# 50 of them without an answer there (benchmarks/results/memory-log.md, "Questions about the code"): above FOUND_ABOVE
+# 96 of 100 answerable questions get an answer, 92 of 100 others get "not found", and 96 of 100 answers are to
+# answerable questions. SURE_ABOVE is not fitted.
 COVERED, SCORED, NOTHING = 3.22, 5.24, -5.70
-FOUND_ABOVE = 0.4  # below this the answer is "not found"
+FOUND_ABOVE = 0.4  # below this the answer is "not found"; the default of `chat.min_confidence`
+SURE_ABOVE = 0.7  # below this the answer begins with "Perhaps"
 GRAPH_FINDING_CONFIDENCE = 0.9  # the minimum where the code graph has a finding about the names in the question
 N_CONSIDERED = 5  # the number of top units whose coverage of the question counts
 TEST_SHARE = 0.6  # the weight of a match in a test, whose words are often made up

@@ -29,7 +29,8 @@ LEAST_COPIED = 5  # shorter items are not compared: they are alike by chance
 N_WORDS = 5  # the number of matching words that a reason lists
 
 
-MOST_SHOWN = 12  # the number of lines that a finding shows; its text gives the total
+MOST_SHOWN = 12  # the most lines of a short list; the text of its finding gives the total
+MOST_LISTED = 60  # the most items of a finding: an answer shows the first ones, and folds the others
 LONGEST_SIGNATURE = 40
 
 
@@ -86,7 +87,9 @@ class EvidenceBuilder:
 
 def cut_finding(text: str, items: Iterable[EvidenceItem], n_items: int) -> Finding:
     """A finding with the first of its `n_items` items; complete when these are all."""
-    return Finding(text, tuple(islice(items, MOST_SHOWN)), n_items <= MOST_SHOWN)
+    return Finding(
+        text, tuple(islice(items, MOST_LISTED)), n_items <= MOST_LISTED, n_left_out=max(0, n_items - MOST_LISTED)
+    )
 
 
 class Located(Protocol):

@@ -24,8 +24,9 @@ from .definition_facts import (
     default_findings,
     raise_findings,
     return_findings,
+    value_of,
 )
-from .evidence_items import MOST_SHOWN, EvidenceBuilder, counted, cut_finding, locations, name_list
+from .evidence_items import MOST_LISTED, MOST_SHOWN, EvidenceBuilder, counted, cut_finding, locations, name_list
 from .mention_findings import document_findings, test_findings
 from .symbol_queries import (
     MAX_IMPLEMENTATIONS,
@@ -71,12 +72,19 @@ def _definitions(context: QuestionContext) -> Iterator[Finding]:
     for subject in context.subjects:
         name, (_, definitions, values) = subject.shown, subject
         if definitions:
+            definitions = tuple(sorted(definitions, key=lambda named: is_test(named.path)))
             shown = (context.definition(named, n_lines=3) for named in definitions)
-            text = f"`{name}` is defined at {locations(definitions)}."
+            path, definition = definitions[0]
+            where = f"in {path}:{definition.header_line + 1}"
+            text = f"`{name}` is defined {where if len(definitions) == 1 else f'at {locations(definitions)}'}."
             yield cut_finding(text, shown, len(definitions))
         elif values:
             bound = (context.line(path, line, f"binds `{full}`", full, 0, 0) for path, full, line in values)
-            yield cut_finding(f"`{name}` is bound at {locations(values)}.", bound, len(values))
+            value = value_of(context, values[0]) if len(values) == 1 else ""
+            is_value = f"is {value} ({values[0].path}:{values[0].line + 1})"
+            yield cut_finding(
+                f"`{name}` {is_value if value else f'is bound at {locations(values)}'}.", bound, len(values)
+            )
 
 
 def _callers(context: QuestionContext) -> Iterator[Finding]:
@@ -87,12 +95,14 @@ def _callers(context: QuestionContext) -> Iterator[Finding]:
             continue
         made = [*_calls_of(context, subject), *_calls_of_overridden(context, subject)] if subject.definitions else []
         if wants_uses or not made:
-            made += _uses_of(context, subject)
+            # Resolved reads say more than calls of something else that may have the same name.
+            made = sorted([*made, *_uses_of(context, subject)], key=lambda finding: not finding.is_resolved)
         if subject.definitions and _IMPORTS.search(context.question.text):
             imports = context.ranked(importers(context.index, subject.last))
             shown = (context.reference(each, f"imports `{subject.last}`") for each in imports)
             text = f"`{subject.last}` is imported at {locations(imports)}."
-            made += [cut_finding(text, shown, len(imports))] if imports else []
+            imported = [cut_finding(text, shown, len(imports))] if imports else []
+            made = [*imported, *made] if _ASKS_FOR_IMPORTS.search(context.question.text) else [*made, *imported]
         yield from made or _no_use(context, subject, wants_uses)
 
 
@@ -110,8 +120,9 @@ def _calls_of(context: QuestionContext, subject: Subject) -> Iterator[Finding]:
         yield cut_finding(text, (_call_item(context, call, last) for call in resolved), len(resolved))
     if unresolved:
         text = f"Unresolved calls of the name `{last}`: {locations(unresolved)}."
-        shown = [_call_item(context, call, last) for call in unresolved[:MOST_SHOWN]]
-        yield Finding(text, tuple(shown), complete=False)
+        shown = [_call_item(context, call, last) for call in unresolved[:MOST_LISTED]]
+        n_left_out = len(unresolved) - len(shown)
+        yield Finding(text, tuple(shown), complete=False, is_resolved=False, n_left_out=n_left_out)
 
 
 def _calls_of_overridden(context: QuestionContext, subject: Subject) -> Iterator[Finding]:
@@ -134,9 +145,9 @@ def _uses_of(context: QuestionContext, subject: Subject) -> Iterator[Finding]:
     found = uses(context.index, symbol, called, with_calls=not subject.definitions)
     unread = f" {counted(range(found.n_unread), 'file')} with the name took too long to read." if found.n_unread else ""
     if found.resolved:
-        text = f"`{name}` is {_by_role(found.resolved)}.{unread}"
-        yield _use_finding(context, text, found.resolved, last, MOST_SHOWN)
-    n_shown = N_BY_NAME if found.resolved else MOST_SHOWN
+        text = f"`{name}` is {uses_by_role(found.resolved)}.{unread}"
+        yield _use_finding(context, text, found.resolved, last, MOST_LISTED)
+    n_shown = N_BY_NAME if found.resolved else MOST_LISTED
     if found.by_name:
         text = f"`{last}` is mentioned by name at {locations(found.by_name)}; what it refers to is unknown."
         text += "" if found.resolved else unread
@@ -149,10 +160,11 @@ def _use_finding(context: QuestionContext, text: str, found: Sequence[Use], name
     asked = next((roles for words, roles in _ASKED_ROLES if words.search(context.question.text)), frozenset[str]())
     ranked.sort(key=lambda each: each.how not in asked)
     shown = [context.reference(each, f"{_VERBS[each.how]} `{name}`", how) for each in ranked[:n_shown]]
-    return Finding(text, tuple(shown), not how and len(shown) == len(ranked))
+    n_left_out = len(ranked) - len(shown)
+    return Finding(text, tuple(shown), not how and not n_left_out, not how, n_left_out)
 
 
-def _by_role(found: Sequence[Use]) -> str:
+def uses_by_role(found: Sequence[Use]) -> str:
     """The locations by role: "read at 3 locations in 2 files; assigned at 1 location"."""
     n_by_role = Counter(use.role for use in found)
     roles = sorted(n_by_role, key=lambda role: (-n_by_role[role], list(_PARTICIPLES).index(role)))
@@ -242,6 +254,7 @@ _USED = (
     r"\s+(?:\w+\s+){0,2}(?:called|used|invoked|imported|instantiated|constructed|created|made|referenced|needed|read|set"
     r"|accessed|assigned|modified|changed|written|mentioned|passed|rendered)\b"
 )
+_ASKS_FOR_IMPORTS = re.compile(r"\bimport", re.IGNORECASE)
 _IMPORTS = re.compile(r"import|\buse[sd]?\b|usage|depend|refer", re.IGNORECASE)
 
 

@@ -25,7 +25,7 @@ from .extractive import extractive
 from .generation import AnswerGenerator
 from .sources import Sources
 from .strategy_cache import LoadedStrategy, StrategyCache
-from .values import EvidenceItem, EvidenceSet, Reply
+from .values import ConfidenceLevel, EvidenceItem, EvidenceSet, Reply
 
 
 def check_strategy(name: str) -> None:
@@ -83,9 +83,11 @@ def answer_by_strategy(
             text, citations, n_dropped = checked.text, checked.citations, checked.n_dropped
         generator.callbacks.on_text(text)
         shown = tuple(dict.fromkeys(filter(None, (*generator.notes, *notes, *answer.notes, reader_note, why))))
-        return Reply(text, citations, evidence, bool(evidence.items), n_dropped, answer.model, "", answer.cost, shown)
-    nothing = EvidenceSet(question, ())
-    return Reply("No model answered, and no evidence was retrieved.", (), nothing, found=False, notes=tuple(notes))
+        is_found = bool(evidence.items)
+        level: ConfidenceLevel = "sure" if is_found else "not found"
+        return Reply(text, citations, evidence, is_found, n_dropped, answer.model, "", answer.cost, shown, level)
+    nothing, text = EvidenceSet(question, ()), "No model answered, and no evidence was retrieved."
+    return Reply(text, (), nothing, found=False, notes=tuple(notes), level="not found")
 
 
 def _items(source: ChatContext) -> list[Item]:

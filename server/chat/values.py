@@ -13,6 +13,7 @@ from ...memory import Cost
 from ...retrieval import ScorePart
 
 EvidenceKind = Literal["code", "definition", "document", "turn"]
+ConfidenceLevel = Literal["sure", "perhaps", "not found"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,12 +45,15 @@ class EvidenceItem:
 class Finding:
     """A statement from the code graph ("`pay` is called at 3 locations.") and the lines that show it.
 
-    `complete` is False when the list was cut, or when its entries match by name alone.
+    `complete` is False when the list was cut, or when its entries match by name alone; for these, `is_resolved` is
+    False too.
     """
 
     text: str
     items: tuple[EvidenceItem, ...]
     complete: bool = True
+    is_resolved: bool = True
+    n_left_out: int = 0  # the number of items of a cut list that are not in `items`
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,3 +100,4 @@ class Reply:
     cost: Cost = field(default_factory=Cost)
     notes: tuple[str, ...] = ()
     asked_as: str = ""  # the standalone question that was answered; "" where the question was answered as written
+    level: ConfidenceLevel = "sure"  # of confidence; "not found" unless `found`

@@ -62,6 +62,7 @@ class Asking:
         self._remember, self._strategy = not options.no_history, options.strategy
         self._as_written = options.as_written
         self._conversation = self._continued(options)
+        self._shown_notes = set[str]()
 
     def one(self, question: str, *, as_written: bool = False, how: str = "--as-written: as typed") -> int:
         """Print the answer to one question; returns the exit status. `how` says how to ask it as written."""
@@ -82,7 +83,9 @@ class Asking:
             self._terminal.json(reply_json(reply))
         else:
             view.end(reply, evidence=self._evidence)
-            self._terminal.notes(reply.notes)
+            # Notes of the models are the same for each question.
+            self._terminal.notes([note for note in reply.notes if note not in self._shown_notes])
+            self._shown_notes.update(reply.notes)
         if cancel.cancelled:
             return INTERRUPTED
         return 0 if reply.found else NOTHING_TO_SHOW

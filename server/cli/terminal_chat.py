@@ -6,6 +6,7 @@ Results go to stdout, notes to stderr, and all text is escaped first, as in `ter
 from __future__ import annotations
 
 import re
+import textwrap
 import time
 from collections.abc import Sequence
 from pathlib import Path
@@ -18,7 +19,7 @@ from ..chat.values import EvidenceItem, Reply
 from ..output.folds import FoldedText
 from ..output.safe_text import CharacterStream, for_terminal, for_terminal_line
 
-_PLACE = re.compile(r"(?P<path>[\w./@+~-]+):(?P<first>\d+)-\d+")
+_PLACE = re.compile(r"(?P<path>[\w./@+~-]+):(?P<first>\d+)(?:-\d+)?\b")
 
 
 class AnswerView:
@@ -92,6 +93,7 @@ class AnswerView:
 
     def _print(self, safe: str) -> None:
         if safe:
+            safe = safe if self._is_in_line or not self._out.is_terminal else self._wrapped(safe)
             self._out.print(self._styled(safe), end="")
             self._out.file.flush()
             self._is_in_line = not safe.endswith("\n")
@@ -99,6 +101,18 @@ class AnswerView:
     def _begin(self) -> None:
         self._characters = CharacterStream()
         self._folds = FoldedText("--all", is_open=self._is_whole)
+
+    def _wrapped(self, safe: str) -> str:
+        """The text with its long lines of prose broken between words; lines of code stay."""
+        lines = safe.split("\n")
+        whole = [line if line.startswith("    ") else self._wrapped_line(line) for line in lines[:-1]]
+        return "\n".join((*whole, lines[-1]))
+
+    def _wrapped_line(self, line: str) -> str:
+        indent = "  " if line.startswith("- ") else ""
+        width = self._out.width
+        broken = textwrap.wrap(line, width, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False)
+        return "\n".join(broken) if len(line) > width else line
 
     def _end_line(self) -> None:
         self._print(self._folds.feed(self._characters.finish()) + self._folds.finish())

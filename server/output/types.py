@@ -369,6 +369,7 @@ class _Answer(TypedDict):
     question: Annotated[str, "The question after ellipsis resolution."]
     askedAs: Annotated[str, "The same where it differs from the question as written; else empty."]
     confidence: Annotated[float, "Probability that the evidence answers the question, 0 to 1."]
+    level: Annotated[Literal["sure", "perhaps", "not found"], "How sure the answer is, in one word."]
     names: Annotated[list[str], "Symbols of the repository in the question."]
     notes: Annotated[list[str], "Notes for a person."]
     cost: Annotated[Cost, "Cost of the answer."]

@@ -422,7 +422,7 @@ export interface AskResult {
   /** The same where it differs from the question as written; else empty. */
   askedAs: string;
   /** Probability that the evidence answers the question, 0 to 1. */
-  confidence: number;
+  probability: number;
   /** Symbols of the repository in the question. */
   names: string[];
   /** Notes for a person. */

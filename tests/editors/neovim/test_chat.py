@@ -260,7 +260,7 @@ def test_what_a_model_said_before_it_failed_is_void(neovim, model):
     nv.edit("shop/price.py")
     nv.nv.command(f"Weft ask {QUESTION}")
     chat = Chat(nv)
-    chat.shows("No model wrote this answer")
+    chat.shows("` in shop/price.py:")
     chat.is_done()
     assert "It sums first" not in chat.text() and "> " in chat.text()
     assert "shop/price.py:4-6" in chat.links()
@@ -394,7 +394,7 @@ def test_citations_open_the_right_lines_and_fill_the_quickfix_list(without_model
     nv.nv.current.buffer[:0] = ["# new", "# lines"]
     nv.nv.command(f"6,8Weft ask {QUESTION}")
     chat = Chat(nv)
-    chat.shows("No model wrote this answer")
+    chat.shows("` in shop/price.py:")
     chat.is_done()
     (question,) = asked(nv)
     assert question["selection"] == {"start": {"line": 5, "character": 0}, "end": {"line": 8, "character": 0}}
