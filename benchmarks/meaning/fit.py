@@ -31,13 +31,10 @@ LEAST_TREES = 2
 """A word of fewer trees is a name of one project."""
 
 BATCH, N_TREES_OF_BATCH = 1536, 3
-TEMPERATURE = 0.05
+TEMPERATURE = 0.08
 RATE = 3e-3
-N_EPOCHS = 8
-WORDS_KEPT = 1.0
-"""Share of the words of a text that a step sees."""
-
-TO_START = 0.02
+N_EPOCHS = 3
+TO_START = 0.05
 """Weight of the squared distance to the initial vectors: words that no description uses keep their neighbours."""
 
 
@@ -113,8 +110,6 @@ class WordVectors(nn.Module):  # type: ignore[misc, unused-ignore]  # torch is a
         """The sums of the texts, (n_texts, N_DIMENSIONS)."""
         rows = torch.from_numpy(np.concatenate([text.rows for text in texts]))
         weights = torch.from_numpy(np.concatenate([text.weights for text in texts]))
-        if self.training and WORDS_KEPT < 1:
-            weights = weights * (torch.rand(len(weights)) < WORDS_KEPT)
         ends = np.cumsum([0, *(len(text.rows) for text in texts)])[:-1]
         found: Tensor = self.bag(rows, torch.from_numpy(ends), per_sample_weights=weights)
         return found

@@ -18,7 +18,7 @@ from ...server.config import IndexOptions
 from ...server.workspace.files import Membership, SourceText, read_source
 from ..scorer.samples import MAX_FILE_BYTES, VENDORED
 
-MOST_LINES_OF_TREE = 60_000
+MOST_LINES_OF_TREE = 400_000
 LEAST_WORDS, MOST_WORDS = 3, 50
 MOST_CODE_LINES = 40
 SEED = 0

@@ -21,7 +21,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from ...server.chat.evidence import FOUND_ABOVE
+from ...server.chat.answerability import FOUND_ABOVE
 from ...server.config import Config
 from ...server.workspace.workspace import Workspace
 from ..command import Report, command_parser, run_command, say

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 N_WINDOWS = 80
 """The units of this many best windows are scored."""
 
-N_MEANING_WINDOWS = 80
+N_MEANING_WINDOWS = 150
 """The same for the windows that are nearest by meaning."""
 
 RELATION = 0.5

@@ -7,11 +7,9 @@ figure is reported on. Owns the features, the curves and the levels. Knows no ev
 from __future__ import annotations
 
 from math import exp, log1p
-from typing import Literal, NamedTuple
+from typing import NamedTuple
 
 from ...retrieval.questions import QuestionResult, is_test
-
-Level = Literal["sure", "perhaps", "not found"]
 
 SURE_ABOVE = 0.6
 """Above this probability that a shown unit answers, an answer is "sure"."""

@@ -1,6 +1,6 @@
 """The level of confidence of an answer, and what its evidence lacks.
 
-Owns the wording of what is missing. The thresholds stand with the fit of the probability in `evidence`.
+Owns the wording of what is missing. The thresholds stand with the fitted curves in `answerability`.
 """
 
 from __future__ import annotations
@@ -8,17 +8,17 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 
-from .evidence import FOUND_ABOVE, SURE_ABOVE
+from .answerability import FOUND_ABOVE, SURE_ABOVE
 from .values import ConfidenceLevel, EvidenceItem, EvidenceSet
 
 N_MISSING = 5  # the number of missing words that are named
 
 
-def confidence_level(confidence: float, found_above: float = FOUND_ABOVE) -> ConfidenceLevel:
-    """The level of a probability. A threshold of the caller above `SURE_ABOVE` leaves no "perhaps"."""
-    if confidence < found_above:
+def confidence_level(evidence: EvidenceSet, found_above: float = FOUND_ABOVE) -> ConfidenceLevel:
+    """The level of an answer with this evidence."""
+    if evidence.confidence < found_above:
         return "not found"
-    return "sure" if confidence >= SURE_ABOVE else "perhaps"
+    return "sure" if evidence.probability_right >= SURE_ABOVE else "perhaps"
 
 
 def word_patterns(words: Iterable[str]) -> list[re.Pattern[str]]:

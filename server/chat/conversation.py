@@ -310,7 +310,7 @@ def _reply_of(
         notes.append(f"The answer names files that are not in the workspace: {', '.join(checked.unknown_files)}.")
     if written.is_stopped:
         notes.append("The answer was stopped.")
-    level = confidence_level(evidence.confidence, found_above) if found else "not found"
+    level = confidence_level(evidence, found_above) if found else "not found"
     model, cost = written.model, written.cost
     return Reply(text, citations, evidence, found, checked.n_dropped, model, "", cost, tuple(notes), level)
 

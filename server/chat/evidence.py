@@ -1,7 +1,7 @@
 """Evidence retrieval: code, definitions, documents and past turns for a question, within one token budget.
 
-Owns fusion, order, and the answerability estimate: the probability that the evidence answers the question. The ranking
-is in `retrieval/questions`, and answers of the code graph are in `findings`. Knows no model.
+Owns fusion and order. The ranking is in `retrieval/questions`, the probability that the evidence answers the question
+in `answerability`, and answers of the code graph are in `findings`. Knows no model.
 """
 
 from __future__ import annotations
@@ -10,7 +10,6 @@ import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
-from math import exp
 from types import MappingProxyType
 
 from ...codegraph import parse_file
@@ -18,7 +17,8 @@ from ...memory import Segment
 from ...memory.strategy import estimate_tokens
 from ...retrieval import RepositoryIndex, slice_file
 from ...retrieval.definition_index import NamedDefinition
-from ...retrieval.questions import QuestionResult, ScoredUnit, SearchOptions, is_test, search
+from ...retrieval.questions import QuestionResult, ScoredUnit, SearchOptions, search
+from .answerability import GRAPH_FINDING_CONFIDENCE, answerability, probability_right
 from .evidence_items import deduplicated, unit_items
 from .findings import findings
 from .symbol_queries import CallStep, call_path_to
@@ -46,11 +46,6 @@ class _FolderSearch:
     folder: str
     index: RepositoryIndex
     found: QuestionResult
-
-    @property
-    def scale(self) -> float:
-        """Normalises scores, so that those of several snapshots are comparable: a question weighs 1 in each."""
-        return 1 / (sum(self.found.idf) or 1.0)
 
 
 def gather(
@@ -86,8 +81,9 @@ def gather(
     room = options.max_tokens - sum(map(_tokens, past))
     chosen = _within(deduplicated([*first, *ranked]), room, options.max_items)
     confidence = max((answerability(one.found) for one in (*code, *more)), default=0.0)
+    right = max((probability_right(one.found) for one in (*code, *more)), default=0.0)
     if any(finding.items for finding in graph_findings):
-        confidence = max(confidence, GRAPH_FINDING_CONFIDENCE)
+        confidence, right = max(confidence, GRAPH_FINDING_CONFIDENCE), max(right, GRAPH_FINDING_CONFIDENCE)
     founds = [one.found for one in (*code, *more)]
     search_terms, missing_terms = _search_terms(founds)
     done = time.perf_counter()
@@ -99,6 +95,8 @@ def gather(
         tuple(graph_findings),
         search_terms,
         missing_terms,
+        probability_right=right,
+        corrections=tuple(dict.fromkeys(pair for found in founds for pair in found.corrections)),
         timings_ms={"search": 1e3 * (searched - started), "exhibits": 1e3 * (done - searched)},
     )
 
@@ -107,9 +105,7 @@ def _items(searched: _FolderSearch, *, needs_match: bool = False) -> Iterator[Ev
     for scored in searched.found.units:
         if needs_match and _match(scored) < MIN_MATCH * _match(searched.found.units[0]):
             continue
-        for item in unit_items(searched.found, scored, searched.index, searched.folder):
-            parts = tuple(replace(part, value=part.value * searched.scale) for part in item.parts)
-            yield replace(item, score=item.score * searched.scale, parts=parts)
+        yield from unit_items(searched.found, scored, searched.index, searched.folder)
 
 
 def _match(scored: ScoredUnit) -> float:
@@ -196,32 +192,3 @@ def _index_of(segments: tuple[Segment, ...]) -> RepositoryIndex:
 
 def _text(numbered: dict[int, str]) -> str:
     return "".join(f"{numbered.get(number, '')}\n" for number in range(max(numbered) + 1))
-
-
-# A logistic curve, and the thresholds between the levels of confidence. Fitted on 142 questions about six repositories,
-# 50 of them without an answer there (benchmarks/results/memory-log.md, "Questions about the code"): above FOUND_ABOVE
-# 96 of 100 answerable questions get an answer, 92 of 100 others get "not found", and 96 of 100 answers are to
-# answerable questions. SURE_ABOVE is not fitted.
-COVERED, SCORED, NOTHING = 3.22, 5.24, -5.70
-FOUND_ABOVE = 0.4  # below this the answer is "not found"; the default of `chat.min_confidence`
-SURE_ABOVE = 0.7  # below this the answer begins with "Perhaps"
-GRAPH_FINDING_CONFIDENCE = 0.9  # the minimum where the code graph has a finding about the names in the question
-N_CONSIDERED = 5  # the number of top units whose coverage of the question counts
-TEST_SHARE = 0.6  # the weight of a match in a test, whose words are often made up
-
-
-def answerability(found: QuestionResult) -> float:
-    """0 to 1: the probability that the repository answers the question."""
-    # Words of intent ("documented", "decided") need not occur near their subject.
-    idf = [idf if c.weight >= 0.5 else 0.0 for idf, c in zip(found.idf, found.question.concepts, strict=True)]
-    total = sum(idf)
-    best = found.units[:N_CONSIDERED]
-    if not best or total <= 0:
-        return 0.0
-    covered = max(
-        sum(weight * share for weight, share in zip(idf, unit.covered, strict=True))
-        * (TEST_SHARE if is_test(unit.unit.path) and not found.question.about_tests else 1.0)
-        for unit in best
-    )
-    value = (COVERED * covered + SCORED * best[0].score) / total + NOTHING
-    return 1 / (1 + exp(-max(-50.0, min(50.0, value))))

@@ -14,9 +14,9 @@ from types import MappingProxyType
 
 from ...retrieval import RepositoryIndex
 from ...retrieval.questions import AnalysedQuestion, analyse_question, is_document, is_test
+from .answerability import FOUND_ABOVE
 from .commands import SELECTED
 from .confidence_level import confidence_level, what_is_missing, word_patterns
-from .evidence import FOUND_ABOVE
 from .evidence_items import EvidenceBuilder
 from .summary_sentence import definition_line, item_sentence, value_line
 from .values import Citation, EvidenceItem, EvidenceSet, Finding, Reply
@@ -45,7 +45,7 @@ def extractive(
     With the `indexes` of the workspace folders, the sentence describes the best definition.
     """
     in_files = [item for item in evidence.items if item.kind != "turn"]
-    level = confidence_level(evidence.confidence, found_above)
+    level = confidence_level(evidence, found_above)
     if not in_files or level == "not found":
         return _not_found(evidence, in_files)
     names, words = _folder_names(evidence), word_patterns(evidence.search_terms)

@@ -68,6 +68,8 @@ class EvidenceSet:
     search_terms: tuple[str, ...] = ()  # content words of the question, the rarest first
     missing_terms: tuple[str, ...] = ()  # those of them that occur in no file, in any form
     notes: tuple[str, ...] = ()
+    probability_right: float = 1.0  # 0 to 1; that one of the first items answers the question
+    corrections: tuple[tuple[str, str], ...] = ()  # misspelled words of the question, and what was searched instead
     timings_ms: dict[str, float] = field(default_factory=dict)
 
 
