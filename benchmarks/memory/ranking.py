@@ -20,7 +20,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from ...retrieval.questions import QuestionResult, SearchOptions, search
+from ...retrieval.questions import QuestionResult, SearchOptions, Unit, search
 from ...retrieval.questions.unit_features import NAMES, WEIGHTS, as_array
 from ...server.chat.answerability import CURVES, Curve, answer_features
 from ...server.config import Config
@@ -29,16 +29,22 @@ from ..command import Report, command_parser, run_command, say
 from ..tables import markdown
 from . import questions as by_questions
 from . import tuning
-from .questions import FITTING, GROUPS, REPOSITORIES, RepositoryQuestion
+from .questions import FITTING, GROUPS, REPOSITORIES, RepositoryQuestion, Span
 
 FloatArray = NDArray[np.float64]
 
 N_FOLDS = 4
-SHRINKAGE = 0.02
+SHRINKAGE = 0.003
 """Weight of the squared distance to the weights before, for each question."""
 
-TUNING_SHARE = 0.4
-"""Weight of a question of `tuning.jsonl`: they are easier, and the words of the search were chosen on them."""
+GROUP_WEIGHTS = {"tuning": 0.4, "paraphrase": 2.0}
+"""Weights of questions: those of `tuning.jsonl` are easier, and the words of the search were chosen on them."""
+
+SUPPORTING = (
+    *("words", "name", "inside", "title", "path", "coverage", "related_code", "defines_name", "defines_words"),
+    *("body", "head"),
+)
+"""More of these is never a reason against a unit: their weights are at least 0."""
 
 N_STEPS, RATE = 500, 0.03
 CURVE_SHRINKAGE = 0.3
@@ -57,7 +63,7 @@ class AskedQuestion:
 
     @property
     def is_answerable(self) -> bool:
-        return self.gold.shape[1] > 0
+        return bool(self.gold.shape[1])
 
     def recall(self, weights: FloatArray, depth: int = 3) -> float:
         order = np.argsort(-(self.features @ weights), kind="stable")[:depth]
@@ -113,24 +119,20 @@ def ask_all(repository: str, questions: Sequence[RepositoryQuestion], tree: Path
             if question.before:
                 continue
             found = search(index, question.text, SearchOptions(n=10_000))
-            gold = np.array(
-                [
-                    [
-                        any(
-                            s.path == u.unit.path and u.unit.start_line < s.last and u.unit.end_line >= s.first
-                            for s in spans
-                        )
-                        for spans in question.gold
-                    ]
-                    for u in found.units
-                ],
-                bool,
-            ).reshape(len(found.units), len(question.gold))
+            gold = np.array([[_answers(each.unit, spans) for spans in question.gold] for each in found.units], bool)
+            gold = gold.reshape(len(found.units), len(question.gold))
             group = next((name for name, kinds in GROUPS.items() if question.kind in kinds), "unanswerable")
             if repository not in REPOSITORIES and question.gold:
                 group = "tuning"
             yield AskedQuestion(repository, group, as_array(found.features), gold, found)
     say(f"{repository}: {len(questions)} questions")
+
+
+def _answers(unit: Unit, spans: Sequence[Span]) -> bool:
+    """Whether lines of a unit, without those of nested units, are in one of the spans."""
+    return any(
+        span.path == unit.path and any(span.first <= line + 1 <= span.last for line in unit.lines()) for span in spans
+    )
 
 
 def _jobs(work: Path) -> Iterator[tuple[str, list[RepositoryQuestion], Path]]:
@@ -146,7 +148,7 @@ def _jobs(work: Path) -> Iterator[tuple[str, list[RepositoryQuestion], Path]]:
 def fit_weights(asked: Sequence[AskedQuestion], start: FloatArray) -> FloatArray:
     """Weights by gradient descent (Adam) on the log share of the softmax that is on units that answer."""
     useful = [each for each in asked if each.gold.any()]
-    shares = np.array([TUNING_SHARE if each.group == "tuning" else 1.0 for each in useful])
+    shares = np.array([GROUP_WEIGHTS.get(each.group, 1.0) for each in useful])
 
     def gradient(weights: FloatArray) -> FloatArray:
         total = SHRINKAGE * 2 * (weights - start) * shares.sum()
@@ -155,18 +157,22 @@ def fit_weights(asked: Sequence[AskedQuestion], start: FloatArray) -> FloatArray
             odds = _softmax(each.features @ weights)
             right = odds * answers / max(float(odds[answers].sum()), 1e-12)
             total -= share * ((right - odds) @ each.features)
-        gradient: FloatArray = total / shares.sum()
-        return gradient
+        mean: FloatArray = total / shares.sum()
+        return mean
 
-    return _adam(start.copy(), gradient)
+    return _adam(start.copy(), gradient, np.array([0.0 if name in SUPPORTING else -np.inf for name in NAMES]))
 
 
-def _adam(weights: FloatArray, gradient: Callable[[FloatArray], FloatArray]) -> FloatArray:
-    mean, square = np.zeros_like(weights), np.zeros_like(weights)
+def _adam(
+    weights: FloatArray, gradient: Callable[[FloatArray], FloatArray], least: FloatArray | float = -np.inf
+) -> FloatArray:
+    mean: FloatArray = np.zeros_like(weights)
+    square: FloatArray = np.zeros_like(weights)
     for step in range(1, N_STEPS + 1):
         now = gradient(weights)
         mean, square = 0.9 * mean + 0.1 * now, 0.999 * square + 0.001 * now**2
-        weights = weights - RATE * (mean / (1 - 0.9**step)) / (np.sqrt(square / (1 - 0.999**step)) + 1e-8)
+        step_size: FloatArray = (mean / (1 - 0.9**step)) / (np.sqrt(square / (1 - 0.999**step)) + 1e-8)
+        weights = np.maximum(np.subtract(weights, RATE * step_size), least)
     return weights
 
 

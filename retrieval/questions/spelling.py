@@ -82,7 +82,7 @@ def _candidates(index: RepositoryIndex) -> Sequence[str]:
 def _nearest(index: RepositoryIndex, part: str, candidates: Iterable[str]) -> str:
     word = part.lower()
     most = 2 if len(word) >= LETTERS_FOR_TWO else 1
-    near = process.extract(word, candidates, scorer=OSA.distance, score_cutoff=most, limit=40)
+    near = process.extract(word, candidates, scorer=OSA.distance, score_cutoff=most, limit=40)  # type: ignore[arg-type]
     words = [candidate for candidate, _, _ in near if len(candidate) >= MIN_LETTERS - 1]
     n_postings = dict(zip(words, index.lexical.n_postings(dict.fromkeys(words)).tolist(), strict=True))
     distances: Mapping[str, float] = {candidate: distance for candidate, distance, _ in near}

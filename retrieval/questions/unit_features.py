@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from math import log1p
 
 import numpy as np
 from numpy.typing import NDArray
@@ -47,7 +48,7 @@ class Features:
     wanted_test: float
     document: float
     wanted_document: float
-    length: float  # logarithm of the lines
+    length: float  # logarithm of the lines without those of nested units
     definition: float
     type: float
 
@@ -55,27 +56,27 @@ class Features:
 NAMES: tuple[str, ...] = tuple(Features.__dataclass_fields__)
 
 WEIGHTS = Features(
-    words=5.48,
-    name=0.03,
-    inside=1.71,
-    title=3.61,
-    path=1.0,
-    coverage=3.66,
-    coverage_squared=-1.28,
-    related_code=1.98,
-    defines_name=2.0,
-    defines_words=1.61,
-    body=2.43,
-    body_squared=0.31,
-    covered_body=0.47,
-    head=4.03,
-    test=-4.28,
-    wanted_test=-1.8,
-    document=-1.76,
-    wanted_document=1.81,
-    length=2.89,
-    definition=0.87,
-    type=-0.2,
+    words=5.39,
+    name=0.3,
+    inside=1.74,
+    title=3.57,
+    path=0.71,
+    coverage=3.68,
+    coverage_squared=-1.57,
+    related_code=1.53,
+    defines_name=0.5,
+    defines_words=1.63,
+    body=3.08,
+    body_squared=-0.29,
+    covered_body=-0.09,
+    head=1.78,
+    test=-5.09,
+    wanted_test=-2.06,
+    document=-1.92,
+    wanted_document=2.16,
+    length=3.34,
+    definition=0.8,
+    type=-0.77,
 )
 
 _PARTS: dict[str, tuple[str, ...]] = {
@@ -93,6 +94,9 @@ _PARTS: dict[str, tuple[str, ...]] = {
 
 BODY_SCALE, HEAD_SCALE, LENGTH_SCALE = 4.0, 0.25, 4.0
 """Typical sizes, so that all features are about 1."""
+
+LONGEST = 60
+"""More lines than this count as this many."""
 
 
 def features_of(
@@ -127,7 +131,7 @@ def features_of(
         wanted_test=float(test and question.about_tests),
         document=float(document and "documentation" not in question.kinds),
         wanted_document=float(document and "documentation" in question.kinds),
-        length=float(np.log1p(unit.end_line - unit.start_line)) / LENGTH_SCALE,
+        length=log1p(min(unit.n_lines, LONGEST)) / LENGTH_SCALE,
         definition=float(unit.definition is not None),
         type=float(unit.definition is not None and is_class(unit.definition)),
     )

@@ -57,6 +57,7 @@ class ScoredUnit:
     covered: tuple[float, ...]  # of each concept 0 to 1: the largest weight of an expansion in the unit
     coverage: float  # share of the idf of the question's words that is covered
     lines: tuple[tuple[int, float], ...]  # lines with words of the question, and the weight of these
+    nearest: tuple[int, int] = (0, 0)  # of a long unit, the lines that are nearest by meaning, half-open
 
 
 _OF_CODE = frozenset({"decision", "raisers", "value"})

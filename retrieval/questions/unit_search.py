@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 N_WINDOWS = 80
 """The units of this many best windows are scored."""
 
-N_MEANING_WINDOWS = 150
+N_MEANING_WINDOWS = 100
 """The same for the windows that are nearest by meaning."""
 
 RELATION = 0.5
@@ -182,17 +182,16 @@ def _ranked(
 ) -> list[tuple[ScoredUnit, Features]]:
     """The candidates with their scores and features, best first; without those that nothing matches."""
     scorer, total = UnitScorer(question, idf), sum(idf) or 1.0
-    bodies, heads = meaning.of_units(
-        [candidate.unit for candidate in candidates], lambda path: _lines(index.texts[path])
-    )
+    near = meaning.of_units([each.unit for each in candidates], lambda path: _lines(index.texts[path]))
     found: list[tuple[ScoredUnit, Features]] = []
-    for candidate, body, head in zip(candidates, bodies.tolist(), heads.tolist(), strict=True):
+    for candidate, (body, head, nearest) in zip(candidates, near, strict=True):
         scored = scorer.score(candidate.unit, _lines(index.texts[candidate.unit.path]))
         if not scored.lines and not candidate.gain and body <= 0:
             continue
         features = features_of(question, scored, total, candidate.around, candidate.gain, body, head)
         parts = score_parts(features, candidate.name)
-        found.append((replace(scored, score=sum(part.value for part in parts), parts=parts), features))
+        score = sum(part.value for part in parts)
+        found.append((replace(scored, score=score, parts=parts, nearest=nearest), features))
     found.sort(key=lambda each: (-each[0].score, each[0].unit.path, each[0].unit.start_line))
     return found
 

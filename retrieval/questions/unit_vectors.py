@@ -1,7 +1,7 @@
 """The meaning of units for a question: cosines of its vector with those of their lines, and of their names and files.
 
-Owns what of a unit its vectors are made of, which is as the table was fitted: the first lines of a definition with its
-name, and its name with the name of its file. Without a table all cosines are 0. Knows no words and no score.
+Owns what of a unit its vectors are made of, which is as the table was fitted: lines of a definition with its name, and
+its name with the name of its file. Without a table all cosines are 0. Knows no words and no score.
 """
 
 from __future__ import annotations
@@ -9,11 +9,11 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import islice
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ..bm25 import FloatArray
 from ..static_vectors import N_STORED, NO_ROW, StaticVectors, Vectors, normalised, shipped_vectors, weight_of_count
 from ..terms import Vocabulary, encode, shared_vocabulary
 from .query_analysis import AnalysedQuestion
@@ -22,10 +22,10 @@ from .units import Unit
 if TYPE_CHECKING:
     from ..index import RepositoryIndex
 
-MOST_LINES = 40
-"""The lines of a unit that its vector is made of."""
+PIECE_LINES = 30
+"""A longer unit has a vector for each piece of this many lines; the nearest one counts."""
 
-Cosines = NDArray[np.float32]
+MOST_PIECES = 12
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -33,42 +33,61 @@ class QuestionMeaning:
     """The vector of a question, and its cosines with the windows of a repository."""
 
     vector: Vectors  # (N_DIMENSIONS,), of length 1, or 0 without known words
-    windows: Cosines  # (n_ids,), 0 for dead windows
+    windows: FloatArray  # (n_ids,) cosines, 0 for dead windows
     mean: float  # of the windows
     deviation: float
 
     @classmethod
     def of(cls, index: RepositoryIndex, question: AnalysedQuestion) -> QuestionMeaning:
-        table = shipped_vectors()
-        vector = np.zeros(N_STORED, np.float32) if table is None else table.vector(dict(question.meaning))
-        if not vector.any():
-            return cls(vector, np.zeros(index.lexical.n_ids, np.float32), 0.0, 1.0)
-        windows = index.meaning(normalised(vector[:N_STORED]))
+        table, weights = shipped_vectors(), dict(question.meaning)
+        if table is None or not weights:
+            return cls(np.zeros(N_STORED, np.float32), np.zeros(index.lexical.n_ids), 0.0, 1.0)
+        vector = table.vector(weights)
+        windows = index.meaning(normalised(vector[:N_STORED])).astype(np.float64)
         live = windows[index.lexical.live]
         return cls(vector, windows, float(live.mean()), float(live.std()) + 1e-6)
 
-    def of_units(self, units: Sequence[Unit], lines_of: Callable[[str], Sequence[bytes]]) -> tuple[Cosines, Cosines]:
-        """The cosines of lines, in standard deviations above the mean of the windows, and those of names: (n,) each."""
+    def of_units(self, units: Sequence[Unit], lines_of: Callable[[str], Sequence[bytes]]) -> list[UnitMeaning]:
+        """What the question shares with each unit; `lines_of` gives the lines of a path."""
         table = shipped_vectors()
         if table is None or not self.vector.any():
-            return np.zeros(len(units), np.float32), np.zeros(len(units), np.float32)
-        bodies, heads = unit_vectors(table, units, lines_of)
-        return (bodies @ self.vector - np.float32(self.mean)) / np.float32(self.deviation), heads @ self.vector
+            return [UnitMeaning(0.0, 0.0, (unit.start_line, unit.end_line)) for unit in units]
+        pieces, owners, bodies, heads = list[tuple[int, int]](), list[int](), list[bytes](), list[bytes]()
+        for number, unit in enumerate(units):
+            lines = lines_of(unit.path)
+            name = encode(f"{unit.symbol} {unit.title}")
+            heads.append(name + b" " + encode(unit.path.rpartition("/")[2]))
+            for piece in _pieces(unit, len(lines)):
+                pieces.append((piece[0], piece[-1] + 1))
+                owners.append(number)
+                bodies.append(b" ".join((*(lines[line] for line in piece), name)))
+        vocabulary = shared_vocabulary()
+        near = (_vectors(table, vocabulary, bodies) @ self.vector).tolist()
+        best: dict[int, int] = {}
+        for at, owner in enumerate(owners):
+            if owner not in best or near[at] > near[best[owner]]:
+                best[owner] = at
+        cosines = (_vectors(table, vocabulary, heads) @ self.vector).tolist()
+        return [
+            UnitMeaning((near[best[number]] - self.mean) / self.deviation, cosine, pieces[best[number]])
+            for number, cosine in enumerate(cosines)
+        ]
 
 
-def unit_vectors(
-    table: StaticVectors, units: Sequence[Unit], lines_of: Callable[[str], Sequence[bytes]]
-) -> tuple[Vectors, Vectors]:
-    """The vectors of the units' lines, and of their names and files: (n, 96) each. `lines_of` a path."""
-    vocabulary = shared_vocabulary()
-    bodies, heads = [], []
-    for unit in units:
-        lines = lines_of(unit.path)
-        own = (lines[number] for number in islice(unit.lines(), MOST_LINES) if number < len(lines))
-        name = encode(f"{unit.symbol} {unit.title}")
-        bodies.append(b" ".join((*own, name)))
-        heads.append(name + b" " + encode(unit.path.rpartition("/")[2]))
-    return _vectors(table, vocabulary, bodies), _vectors(table, vocabulary, heads)
+class UnitMeaning(NamedTuple):
+    """The cosine of a unit's nearest piece, in standard deviations above the mean of the windows; that of its name."""
+
+    body: float
+    head: float
+    nearest: tuple[int, int]  # lines of that piece, half-open
+
+
+def _pieces(unit: Unit, n_lines: int) -> list[list[int]]:
+    """The own lines of a unit in pieces; one piece of a unit of up to 4/3 of a piece."""
+    own = [line for line in islice(unit.lines(), MOST_PIECES * PIECE_LINES) if line < n_lines]
+    if len(own) <= PIECE_LINES * 4 // 3:
+        return [own or [unit.start_line]] if unit.start_line < n_lines else [[0]]
+    return [own[at : at + PIECE_LINES] for at in range(0, len(own), PIECE_LINES)]
 
 
 def _vectors(table: StaticVectors, vocabulary: Vocabulary, texts: Sequence[bytes]) -> Vectors:

@@ -46,6 +46,11 @@ class Unit:
     def symbol(self) -> str:
         return self.definition.qualified_name if self.definition else ""
 
+    @property
+    def n_lines(self) -> int:
+        """The number of `lines`."""
+        return self.end_line - self.start_line - sum(end - start for start, end in self.holes)
+
     def lines(self) -> Iterator[int]:
         """The lines without those of nested units."""
         line = self.start_line

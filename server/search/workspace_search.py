@@ -24,7 +24,6 @@ from ...retrieval.questions import (
     is_test,
     search,
 )
-from ...retrieval.questions.unit_search import TEST_SHARE
 from .values import SearchHit, SearchResult
 
 N_HITS = 10
@@ -32,6 +31,9 @@ MAX_PREVIEW = 200  # characters
 MAX_DEFINITIONS = 100  # of one name
 MAX_WORDS = 4  # of a name that is written as words
 MIN_PREFIX = 2  # the letters of a name from which on definitions that begin with it are found
+
+TEST_SHARE = 0.6
+"""Factor for the tests among the definitions whose names begin with the query."""
 
 DEFINED, BOUND, MATCHING = 0, 1, 2
 """Ranks of hits: definitions of the name that is the whole query, values bound to it, and all others."""
