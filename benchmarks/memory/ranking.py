@@ -34,7 +34,7 @@ from .questions import FITTING, GROUPS, REPOSITORIES, RepositoryQuestion, Span
 FloatArray = NDArray[np.float64]
 
 N_FOLDS = 4
-SHRINKAGE = 0.003
+SHRINKAGE = 0.02
 """Weight of the squared distance to the weights before, for each question."""
 
 GROUP_WEIGHTS = {"tuning": 0.4, "paraphrase": 2.0}
@@ -46,9 +46,8 @@ SUPPORTING = (
 )
 """More of these is never a reason against a unit: their weights are at least 0."""
 
-N_STEPS, RATE = 500, 0.03
-CURVE_SHRINKAGE = 0.3
-WRONG_WEIGHT = 1.0
+N_STEPS, RATE = 200, 0.03
+CURVE_SHRINKAGE, N_CURVE_STEPS = 0.3, 1500
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -72,6 +71,7 @@ class AskedQuestion:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     parser = command_parser("weft bench memory ranking", __doc__, "work", "machine")
+    parser.add_argument("--curves", action="store_true", help="fit the curves alone, with the weights as they are")
     return run_command(parser, _measure, arguments)
 
 
@@ -82,20 +82,19 @@ def _measure(options: argparse.Namespace) -> Report:
     folds = [repositories[at::N_FOLDS] for at in range(N_FOLDS)]
     held_out = dict[int, FloatArray]()
     for fold in folds:
-        weights = fit_weights([each for each in asked if each.repository not in fold], start)
+        some = [each for each in asked if each.repository not in fold]
+        weights = start if options.curves else fit_weights(some, start)
         held_out |= {id(each): weights for each in asked if each.repository in fold}
-    weights = fit_weights(asked, start)
+    weights = start if options.curves else fit_weights(asked, start)
     rows = []
     for group in ("", "tuning", *GROUPS):
         some = [
             each for each in asked if each.is_answerable and (each.group == group if group else each.group != "tuning")
         ]
         if some:
-            means = (
-                statistics.fmean(each.recall(w(each)) for each in some)
-                for w in (lambda _: start, lambda each: held_out[id(each)], lambda _: weights)
-            )
-            rows.append([group or "all", str(len(some)), *(f"{100 * mean:.1f}" for mean in means)])
+            triples = [(each.recall(start), each.recall(held_out[id(each)]), each.recall(weights)) for each in some]
+            means = (f"{100 * statistics.fmean(column):.1f}" for column in zip(*triples, strict=True))
+            rows.append([group or "all", str(len(some)), *means])
     text = markdown(["recall@3 of units", "questions", "before", "cross-validated", "fitted"], rows)
     values = "\n".join(f"    {name}={value:.2f}," for name, value in zip(NAMES, weights, strict=True))
     curves = {name: _fit_curve(asked, name, held_out, folds) for name in CURVES}
@@ -164,11 +163,14 @@ def fit_weights(asked: Sequence[AskedQuestion], start: FloatArray) -> FloatArray
 
 
 def _adam(
-    weights: FloatArray, gradient: Callable[[FloatArray], FloatArray], least: FloatArray | float = -np.inf
+    weights: FloatArray,
+    gradient: Callable[[FloatArray], FloatArray],
+    least: FloatArray | float = -np.inf,
+    n_steps: int = N_STEPS,
 ) -> FloatArray:
     mean: FloatArray = np.zeros_like(weights)
     square: FloatArray = np.zeros_like(weights)
-    for step in range(1, N_STEPS + 1):
+    for step in range(1, n_steps + 1):
         now = gradient(weights)
         mean, square = 0.9 * mean + 0.1 * now, 0.999 * square + 0.001 * now**2
         step_size: FloatArray = (mean / (1 - 0.9**step)) / (np.sqrt(square / (1 - 0.999**step)) + 1e-8)
@@ -177,8 +179,9 @@ def _adam(
 
 
 def _softmax(scores: FloatArray) -> FloatArray:
-    odds: FloatArray = np.exp(scores - scores.max())
-    return odds / odds.sum()
+    odds = np.exp(scores - scores.max())
+    shares: FloatArray = odds / odds.sum()
+    return shares
 
 
 def _fit_curve(
@@ -191,12 +194,13 @@ def _fit_curve(
     y = np.array(
         [each.is_answerable if name == "answerable" else right for each, right in zip(some, is_right, strict=True)]
     )
+    is_balanced = name == "answerable"
     predicted = np.zeros(len(some))
     for fold in folds:
         is_out = np.array([each.repository in fold for each in some])
-        predicted[is_out] = _sigmoid(x[is_out] @ _logistic(x[~is_out], y[~is_out]))
+        predicted[is_out] = _sigmoid(x[is_out] @ _logistic(x[~is_out], y[~is_out], is_balanced))
     rows = []
-    for threshold in (0.2, 0.3, 0.4, 0.5, 0.7):
+    for threshold in (0.3, 0.4, 0.5, 0.6, 0.7, 0.8):
         answered = predicted >= threshold
         rows.append(
             [
@@ -206,19 +210,23 @@ def _fit_curve(
                 f"{((predicted - y) ** 2).mean():.3f}",
             ]
         )
-    values = _logistic(x, y)
+    values = _logistic(x, y, is_balanced)
     return Curve(*(round(float(value), 3) for value in values)), rows
 
 
-def _logistic(x: FloatArray, y: NDArray[np.bool_]) -> FloatArray:
+def _logistic(x: FloatArray, y: NDArray[np.bool_], is_balanced: bool) -> FloatArray:
+    """Weights of a logistic curve; balanced as if half of the questions were true."""
     scale = np.ones(x.shape[1])
     scale[-1] = 0.0
+    share = np.where(y, 0.5 / y.mean(), 0.5 / (1 - y.mean())) if is_balanced else np.ones(len(y))
 
     def gradient(weights: FloatArray) -> FloatArray:
-        found: FloatArray = ((_sigmoid(x @ weights) - y) @ x + CURVE_SHRINKAGE * scale * weights) / len(y)
+        found: FloatArray = np.add((share * (_sigmoid(x @ weights) - y)) @ x, CURVE_SHRINKAGE * scale * weights) / len(
+            y
+        )
         return found
 
-    return _adam(np.zeros(x.shape[1]), gradient)
+    return _adam(np.zeros(x.shape[1]), gradient, n_steps=N_CURVE_STEPS)
 
 
 def _sigmoid(values: FloatArray) -> FloatArray:

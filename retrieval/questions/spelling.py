@@ -49,8 +49,14 @@ def correct_spelling(index: RepositoryIndex, text: str) -> tuple[str, tuple[tupl
         written = "".join(found.get(part, part) for part in _PART.findall(run))
         if any(part in found for part in _PART.findall(run)) and len(written) >= MIN_LETTERS:
             corrected[run] = written
-    replaced = _RUN.sub(lambda match: corrected.get(match[0], match[0]), text)
-    return replaced, tuple(corrected.items())
+    corrections = tuple(corrected.items())
+    return respelled(text, corrections), corrections
+
+
+def respelled(text: str, corrections: Iterable[tuple[str, str]]) -> str:
+    """The text with its words replaced as `corrections` say."""
+    right = dict(corrections)
+    return _RUN.sub(lambda match: right.get(match[0], match[0]), text)
 
 
 def _may_be_misspelled(word: str) -> bool:

@@ -62,6 +62,8 @@ class SearchOptions:
     """Best windows whose units are scored."""
     filter: UnitFilter | None = None
     """The units that the result may have; None for all."""
+    correct_spelling: bool = True
+    """Whether words that occur nowhere are replaced by the nearest ones."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,7 +85,7 @@ def search(index: RepositoryIndex, text: str, options: SearchOptions = SearchOpt
 
     Reads one snapshot and may run in any thread.
     """
-    text, corrections = correct_spelling(index, text)
+    text, corrections = correct_spelling(index, text) if options.correct_spelling else (text, ())
     question = analyse_question(text)
     concepts = question.concepts
     windows = index.lexical.bm25_of_groups([concept.forms for concept in concepts], [c.weight for c in concepts])

@@ -18,6 +18,7 @@ from ...llm import Cancel, TimeLimit
 from ...llm.protocol import Message
 from ...memory.storage import Turn
 from ...memory.strategy import StrategyContext
+from ...retrieval.questions import SearchOptions, respelled
 from .attribution import attributed
 from .commands import (
     COMMANDS,
@@ -169,16 +170,19 @@ class Chat:
         is_whole = bool(command.name) or request.as_written
         whole = request.question if is_whole else self._standalone(request.question, before, generator, cancel)
         asked_as = "" if whole == request.question else whole
-        if asked_as:
-            callbacks.on_asked_as(asked_as)
         if request.strategy:
             from .strategy_answers import answer_by_strategy
 
+            if asked_as:
+                callbacks.on_asked_as(asked_as)
             reply = answer_by_strategy(request.strategy, whole, self.context, generator, self._strategies, cancel)
             notes = (*partial, *_time_notes(reply, "chat.strategy_max_seconds", cancel), *reply.notes)
             return replace(reply, conversation_id=recorder.conversation_id, notes=notes, asked_as=asked_as)
         past = relevant_history(before, whole, StrategyContext())
-        evidence = self._gather(whole, command, selection, request.folder, past.items)
+        evidence = self._gather(whole, command, selection, request.folder, past.items, spelling=not request.as_written)
+        asked_as = respelled(whole, evidence.corrections) if evidence.corrections else asked_as
+        if asked_as:
+            callbacks.on_asked_as(asked_as)
         is_found = evidence.confidence >= options.min_confidence or _is_about_conversation(request.question, before)
         # These commands list locations: a model would only delay them.
         asks = is_found and command.name not in ("where", "recent", "doc") and not cancel.cancelled
@@ -247,6 +251,8 @@ class Chat:
         selection: Selection | None,
         folder: Path | str | None,
         turns: Sequence[EvidenceItem],
+        *,
+        spelling: bool,
     ) -> EvidenceSet:
         """The evidence for a standalone question or a command."""
         desk = self.context
@@ -256,7 +262,9 @@ class Chat:
             return explain_evidence(desk.indexes(), selection, command.argument)
         if command.name == "recent":
             return recent_evidence(desk.indexes(), desk.recent_edits(), time.monotonic())
-        options = GatherOptions(max_tokens=desk.config.chat.evidence_tokens)
+        options = GatherOptions(
+            max_tokens=desk.config.chat.evidence_tokens, search=SearchOptions(correct_spelling=spelling)
+        )
         if command.name == "doc":
             # Most results are code, so documents are selected from a larger set.
             wide = replace(options, max_items=60, max_tokens=10 * options.max_tokens)

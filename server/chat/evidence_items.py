@@ -240,12 +240,15 @@ def _head_end(index: RepositoryIndex, scored: ScoredUnit) -> int:
 
 
 def _regions(scored: ScoredUnit, head_end: int) -> list[tuple[int, int, float]]:
-    """Regions of matching lines with their weights, the heaviest first."""
+    """Regions of matching lines with their weights, the heaviest first; without words, the nearest by meaning."""
     lines = [(number, weight) for number, weight in scored.lines if number >= head_end]
     found = []
     for at, (first, _) in enumerate(lines):
         run = [(number, weight) for number, weight in lines[at:] if number < first + REGION_LINES]
         found.append((first, run[-1][0] + 1, sum(weight for _, weight in run)))
+    start, end = scored.nearest
+    if not found and end > head_end:
+        return [(max(start, head_end), min(end, max(start, head_end) + REGION_LINES), 1.0)]
     return sorted(found, key=lambda item: (-item[2], item[0]))
 
 
