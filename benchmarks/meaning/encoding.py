@@ -35,11 +35,13 @@ EncodedPair = tuple[Encoded, Encoded, Encoded]
 
 
 def vocabulary(trees: Iterable[Sequence[Pair]], n_words: int, plain: Iterable[str]) -> list[str]:
-    """The plain words of the encoder, then the words of most trees."""
+    """The plain words of the encoder, then the words of most trees, and of as many trees in alphabetical order."""
     n_trees: Counter[str] = Counter()
     for pairs in trees:
         n_trees.update({word for pair in pairs for word in words_of(f"{pair.description}\n{pair.name}\n{pair.code}")})
-    frequent = [word for word, n in n_trees.most_common() if n >= LEAST_TREES]
+    frequent = sorted(
+        (word for word, n in n_trees.items() if n >= LEAST_TREES), key=lambda word: (-n_trees[word], word)
+    )
     return list(dict.fromkeys([*plain, *frequent]))[:n_words]
 
 
