@@ -1,4 +1,4 @@
-"""Pinned trees that the weights of the workspace model are fitted on: releases of the package index and commits.
+"""Pinned trees that the workspace model and the static vectors are fitted on: releases of packages, and commits.
 
 Owns both lists, and the folders of their trees. No tree is in two lists, and none is one that a benchmark reports on.
 Code is read, never run, and none of it is in the repository.
@@ -10,6 +10,7 @@ import argparse
 import shutil
 import subprocess
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 
 from ..errors import UserError
@@ -96,14 +97,24 @@ def commits(use: str) -> list[Commit]:
     ]
 
 
-def chosen_trees(options: argparse.Namespace, use: str) -> tuple[list[Path], list[Path]]:
-    """The trees to fit on and those that are held out, pinned or named. Raises UserError."""
+def chosen_trees(options: argparse.Namespace, *uses: str) -> tuple[list[Path], list[Path]]:
+    """The trees to fit on, pinned ones of these uses or named ones, and those that are held out. Raises UserError."""
     if options.pinned:
-        return pinned_trees(use, options.work), pinned_trees(SCORER_HELD_OUT, options.work)
+        fitted_on = [tree for use in uses for tree in pinned_trees(use, options.work)]
+        return fitted_on, pinned_trees(SCORER_HELD_OUT, options.work)
     for tree in (*options.fit, *options.held_out):
         if not tree.is_dir():
             raise UserError(f"{tree} is no folder. Name folders of code.")
     return [tree.resolve() for tree in options.fit], [tree.resolve() for tree in options.held_out]
+
+
+def without_held_out(trees: Sequence[Path], held_out: Sequence[Path]) -> list[Path]:
+    """The trees that are not held out, under this path or another."""
+    names = {tree.resolve().name for tree in held_out}
+    for tree in trees:
+        if tree.name in names:
+            say(f"{tree}: not fitted on, because a tree of this name is held out")
+    return [tree for tree in trees if tree.name not in names]
 
 
 def pinned_trees(use: str, work: Path) -> list[Path]:

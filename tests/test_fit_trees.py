@@ -5,6 +5,7 @@ from itertools import combinations
 
 import pytest
 from weft.benchmarks.fit_trees import COMMITS, PACKAGES, SCORER, SCORER_HELD_OUT, TOKEN_MODEL, commits, requirements
+from weft.benchmarks.memory.questions import REPOSITORIES
 from weft.benchmarks.repoeval import archives
 from weft.benchmarks.typed.commits import FOR_REPORTING, HISTORIES
 
@@ -29,6 +30,7 @@ def test_no_tree_has_two_uses(first, second):
 def test_no_tree_is_in_a_report(use):
     reported = {commit.repo.lower() for commit in archives.COMMITS.values() if commit.use == "report"}
     reported |= {history.short_name.lower() for history in HISTORIES if history.purpose == FOR_REPORTING}
+    reported |= {name.lower() for name in REPOSITORIES}
     packages = {archive.requirement.partition("==")[0].lower() for archive in archives.PINNED.values()}
     assert not names_of(use) & (reported | packages)
 

@@ -4,61 +4,28 @@
 2. The sum of the vectors of a description is to be nearer to its own code than to the code of the rest of a batch
    (InfoNCE). A batch has few repositories, so most of the other definitions are of the same one.
 
-Owns the vocabulary, the loss and the loop. Knows no file and no search.
+Owns the initial vectors, the loss and the loop. Words and weights are in `encoding`. Knows no file and no search.
 """
 
 from __future__ import annotations
 
 import random
-from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 
 import numpy as np
 import torch
-from numpy.typing import NDArray
 from torch import Tensor, nn
 from torch.nn import functional
 
-from ...retrieval.static_vectors import N_DIMENSIONS, N_STORED, StaticVectors, Vectors, normalised, weight_of_count
-from ...retrieval.terms import terms_of
+from ...retrieval.static_vectors import N_DIMENSIONS, N_STORED, Vectors, normalised
 from ..command import say
-from .pairs import Pair
-
-N_WORDS = 40_000
-LEAST_TREES = 2
-"""A word of fewer trees is a name of one project."""
+from .encoding import Encoded, EncodedPair
 
 BATCH, N_TREES_OF_BATCH = 1536, 3
 TEMPERATURE = 0.08
-RATE = 3e-3
-N_EPOCHS = 3
 TO_START = 0.05
 """Weight of the squared distance to the initial vectors: words that no description uses keep their neighbours."""
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Encoded:
-    """Word rows and weights of one text."""
-
-    rows: NDArray[np.int64]
-    weights: NDArray[np.float32]
-
-
-def vocabulary(trees: Iterable[Sequence[Pair]], n_words: int, plain: Iterable[str]) -> list[str]:
-    """The words of most trees, and the plain words of the encoder."""
-    n_trees: Counter[str] = Counter()
-    for pairs in trees:
-        n_trees.update({word for pair in pairs for word in words_of(f"{pair.description}\n{pair.name}\n{pair.code}")})
-    frequent = [word for word, n in n_trees.most_common() if n >= LEAST_TREES]
-    known = dict.fromkeys(plain)
-    return list(dict.fromkeys([*known, *frequent]))[:n_words]
-
-
-def words_of(text: str) -> list[str]:
-    """The sub-words of a text in lower case, repeats included."""
-    return [term for term in terms_of(text) if term.isalnum() and term == term.lower()]
 
 
 def first_vectors(full: Vectors, words: Sequence[str]) -> Vectors:
@@ -115,44 +82,16 @@ class WordVectors(nn.Module):  # type: ignore[misc, unused-ignore]  # torch is a
         return found
 
 
-def encode_text(index: Mapping[str, int], text: str, extra: Mapping[str, float] | None = None) -> Encoded:
-    """Rows and weights of a text, repeats once; `extra` are words with further weight."""
-    counts = Counter(word for word in words_of(text) if word in index)
-    weights = weight_of_count(np.array(list(counts.values()), np.float32)) if counts else np.zeros(0, np.float32)
-    found = dict(zip(counts, weights.tolist(), strict=True))
-    for word, weight in (extra or {}).items():
-        if word in index:
-            found[word] = found.get(word, 0.0) + weight
-    return Encoded(np.array([index[word] for word in found], np.int64), np.array(list(found.values()), np.float32))
-
-
-def encode_pair(index: Mapping[str, int], pair: Pair) -> tuple[Encoded, Encoded, Encoded] | None:
-    """The description, the code with its name, and the name alone; None without known words in the first two."""
-    name = dict.fromkeys(words_of(pair.name), 1.0)
-    made = (
-        encode_text(index, pair.description),
-        encode_text(index, pair.code, name),
-        encode_text(index, f"{pair.name} {pair.path.rpartition('/')[2]}"),
-    )
-    return made if len(made[0].rows) and len(made[1].rows) and len(made[2].rows) else None
-
-
-def fit(
-    trees: Sequence[Sequence[tuple[Encoded, Encoded, Encoded]]],
-    vectors: Vectors,
-    n_epochs: int = N_EPOCHS,
-    rate: float = RATE,
-    after_epoch: Callable[[int, Vectors], None] = lambda epoch, vectors: None,
-) -> Vectors:
+def fit(trees: Sequence[Sequence[EncodedPair]], vectors: Vectors, n_epochs: int, rate: float) -> Vectors:
     """The fitted vectors."""
     torch.manual_seed(0)
     rng = random.Random(0)
     model = WordVectors(vectors)
     start = torch.from_numpy(vectors.copy())
     weight = model.bag.weight
-    n_batches = sum(map(len, trees)) // BATCH
+    n_batches = max(1, sum(map(len, trees)) // BATCH)
     optimiser = torch.optim.Adam(model.parameters(), lr=rate)
-    schedule = torch.optim.lr_scheduler.OneCycleLR(optimiser, rate, total_steps=max(1, n_epochs * n_batches))
+    schedule = torch.optim.lr_scheduler.OneCycleLR(optimiser, rate, total_steps=n_epochs * n_batches)
     for epoch in range(n_epochs):
         total = 0.0
         for batch in _batches(trees, n_batches, rng):
@@ -167,12 +106,11 @@ def fit(
                     loss = loss + 0.5 * share * both
             loss = loss + TO_START * (weight - start).square().sum(1).mean()
             optimiser.zero_grad()
-            loss.backward()
+            loss.backward()  # type: ignore[no-untyped-call, unused-ignore]
             optimiser.step()
             schedule.step()
             total += float(loss.detach())
-        say(f"epoch {epoch + 1}: loss {total / max(1, n_batches):.3f}")
-        after_epoch(epoch, weight.detach().numpy())
+        say(f"epoch {epoch + 1}: loss {total / n_batches:.3f}")
     found: Vectors = weight.detach().numpy()
     return found
 
@@ -181,27 +119,11 @@ def _cosines(first: Tensor, second: Tensor) -> Tensor:
     return functional.normalize(first, dim=-1) @ functional.normalize(second, dim=-1).T
 
 
-def _batches(
-    trees: Sequence[Sequence[tuple[Encoded, Encoded, Encoded]]], n_batches: int, rng: random.Random
-) -> Iterable[list[tuple[Encoded, Encoded, Encoded]]]:
+def _batches(trees: Sequence[Sequence[EncodedPair]], n_batches: int, rng: random.Random) -> Iterable[list[EncodedPair]]:
     sizes = [len(tree) for tree in trees]
     for _ in range(n_batches):
         chosen = rng.choices(range(len(trees)), sizes, k=N_TREES_OF_BATCH)
-        batch = list[tuple[Encoded, Encoded, Encoded]]()
+        batch = list[EncodedPair]()
         for tree in chosen:
             batch += rng.sample(trees[tree], min(BATCH // N_TREES_OF_BATCH, sizes[tree]))
         yield batch
-
-
-def ranks(table: StaticVectors, pairs: Sequence[Pair], n_queries: int = 400, n_first: int = N_DIMENSIONS) -> list[int]:
-    """The rank of the code of each of some descriptions among all codes of the tree; 1 is best."""
-    index = {word: row for row, word in enumerate(table.words)}
-    made = [each for pair in pairs if (each := encode_pair(index, pair))]
-
-    def matrix(texts: Sequence[Encoded]) -> Vectors:
-        return normalised(np.stack([text.weights @ table.vectors[text.rows, :n_first] for text in texts]))
-
-    codes = matrix([each[1] for each in made])
-    asked = random.Random(0).sample(range(len(made)), min(n_queries, len(made)))
-    scores = matrix([made[n][0] for n in asked]) @ codes.T
-    return [int((row > row[n]).sum()) + 1 for n, row in zip(asked, scores, strict=True)]

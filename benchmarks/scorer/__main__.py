@@ -26,7 +26,7 @@ from typing import TYPE_CHECKING
 from ...errors import UserError
 from ...llm.workspace_model.scorer import WEIGHTS_FILE, CandidateScorer
 from ..command import Report, command_parser, run_command, say
-from ..fit_trees import SCORER, chosen_trees
+from ..fit_trees import SCORER, chosen_trees, without_held_out
 from .groups import GROUPS
 from .samples import TreeSample, sample_trees
 
@@ -71,7 +71,7 @@ def _measure(options: argparse.Namespace) -> Report:
     from .fit import FitOptions, fit
 
     named, held_out = chosen_trees(options, SCORER)
-    fitted_on = _without(named, held_out)
+    fitted_on = without_held_out(named, held_out)
     if not fitted_on and (options.without or not held_out):
         raise UserError("There are no trees to fit on. Name folders of code with --fit.")
     started = time.perf_counter()
@@ -141,15 +141,6 @@ def _counts(samples: Sequence[TreeSample]) -> str:
 
 def _read(file: Path) -> CandidateScorer:
     return CandidateScorer.from_weights(json.loads(file.read_text(encoding="utf-8")))
-
-
-def _without(trees: Sequence[Path], held_out: Sequence[Path]) -> list[Path]:
-    """The trees that are not held out, under this path or another."""
-    names = {tree.resolve().name for tree in held_out}
-    for tree in trees:
-        if tree.name in names:
-            say(f"{tree}: not fitted on, because a tree of this name is held out")
-    return [tree for tree in trees if tree.name not in names]
 
 
 if __name__ == "__main__":

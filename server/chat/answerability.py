@@ -11,10 +11,10 @@ from typing import NamedTuple
 
 from ...retrieval.questions import QuestionResult, is_test
 
-SURE_ABOVE = 0.6
+SURE_ABOVE = 0.7
 """Above this probability that a shown unit answers, an answer is "sure"."""
 
-FOUND_ABOVE = 0.4
+FOUND_ABOVE = 0.5
 """Below this probability that the repository answers, the answer is "not found"; the setting `chat.min_confidence`."""
 
 GRAPH_FINDING_CONFIDENCE = 0.9
@@ -30,8 +30,6 @@ class Curve(NamedTuple):
 
     coverage: float
     score: float
-    body: float
-    head: float
     margin: float
     share: float
     missing: float
@@ -42,8 +40,8 @@ class Curve(NamedTuple):
 
 
 CURVES: dict[str, Curve] = {
-    "answerable": Curve(3.2, 3.0, 0.5, 0.5, 0.0, 0.0, -1.0, 0.5, 0.0, 0.0, -4.0),
-    "right": Curve(2.0, 3.0, 0.5, 0.5, 0.5, 1.0, -1.0, 0.5, 0.0, 0.0, -4.5),
+    "answerable": Curve(3.2, 3.0, 0.0, 0.0, -1.0, 0.5, 0.0, 0.0, -4.0),
+    "right": Curve(2.0, 3.0, 0.5, 1.0, -1.0, 0.5, 0.0, 0.0, -4.5),
 }
 
 
@@ -51,7 +49,7 @@ def answer_features(found: QuestionResult) -> tuple[float, ...]:
     """The features of a search result with units, in the order of `Curve`."""
     idf = [idf if c.weight >= 0.5 else 0.0 for idf, c in zip(found.idf, found.question.concepts, strict=True)]
     total = sum(idf) or 1.0
-    best, top = found.units[0], found.features[:N_CONSIDERED]
+    best = found.units[0]
     covered = max(
         sum(weight * share for weight, share in zip(idf, unit.covered, strict=True))
         * (TEST_SHARE if is_test(unit.unit.path) and not found.question.about_tests else 1.0)
@@ -63,8 +61,6 @@ def answer_features(found: QuestionResult) -> tuple[float, ...]:
     return (
         covered / total,
         best.score / SCORE_SCALE,
-        max(features.body for features in top),
-        max(features.head for features in top),
         (best.score - later) / SCORE_SCALE,
         sum(odds[:3]) / sum(odds),
         missing / total,

@@ -21,6 +21,7 @@ BENCHMARKS = {
     "typed": ("typed", "what completions save while real commits are typed"),
     "scorer": ("scorer", "fit of the workspace model's candidate scorer"),
     "token-model": ("token_model", "fit of the workspace model's token model"),
+    "meaning": ("meaning", "fit of the static word vectors of search and answers"),
     "latency": ("latency", "latency of the server while typing"),
     "retrieval": ("repoeval", "quality of retrieval"),
     "engine": ("engine", "speed of the index"),
