@@ -57,7 +57,6 @@ class Lexicon:
 
     language: str
     words: dict[str, tuple[str, ...]]  # in lower case; expressions are joined by underscores
-    stems: dict[str, tuple[str, ...]]
     stop_words: frozenset[str]
     kinds: tuple[tuple[str, re.Pattern[str]], ...]
     opening: re.Pattern[str]  # of a follow-up question
@@ -106,7 +105,12 @@ class Lexicon:
         yield ForeignWord(word, english)
 
     def _english(self, word: str) -> tuple[str, ...]:
-        return self.words.get(word) or self.stems.get(_stem(self.language, word)) or self.stems.get(_folded(word), ())
+        if found := self.words.get(word):
+            return found
+        if self.language not in EUROPEAN:
+            return ()
+        stems = _stems(self.language)
+        return stems.get(_stem(self.language, word)) or stems.get(_folded(word), ())
 
     def _compound(self, word: str) -> tuple[str, ...]:
         """The parts of a German compound, all of which are entries; none when there is no such split."""
@@ -195,11 +199,9 @@ def read_lexicon(language: str) -> Lexicon:
             name, _, pattern = line.partition("=")
             patterns.append((name.strip(), pattern.strip()))
     kinds = dict.fromkeys(name for name, _ in patterns if name not in ("opening", "pronoun"))
-    european = language in EUROPEAN
     return Lexicon(
         language,
         words,
-        _stems(language, words) if european else {},
         frozenset(stop),
         tuple((kind, _any_of(patterns, kind)) for kind in kinds),
         _any_of(patterns, "opening"),
@@ -208,8 +210,10 @@ def read_lexicon(language: str) -> Lexicon:
     )
 
 
-def _stems(language: str, words: dict[str, tuple[str, ...]]) -> dict[str, tuple[str, ...]]:
-    """The entries by stem and without accents; the first entry of a stem counts."""
+@lru_cache(maxsize=len(EUROPEAN))
+def _stems(language: str) -> dict[str, tuple[str, ...]]:
+    """The entries by stem and without accents; the first entry of a stem counts. Made for the first question."""
+    words = read_lexicon(language).words
     found: dict[str, tuple[str, ...]] = {}
     for word, english in words.items():
         if "_" not in word:
@@ -251,7 +255,7 @@ def _with_elision(word: str) -> tuple[str, ...]:
 def _n_hits(words: Counter[str], lexicon: Lexicon) -> int:
     """The number of words that are stop words of a language; letters with accents of other words count too."""
     return sum(
-        n * (word in lexicon.stop_words or (not word.isascii() and lexicon._english(word) != ()))
+        n * (word in lexicon.stop_words or (not word.isascii() and word in lexicon.words))
         for word, n in words.items()
     )
 

@@ -28,10 +28,10 @@ if TYPE_CHECKING:
 
 # Measured on the same questions as the weights in `unit_scoring`.
 
-N_WINDOWS = 80
+N_WINDOWS = 70
 """The units of this many best windows are scored."""
 
-N_MEANING_WINDOWS = 100
+N_MEANING_WINDOWS = 70
 """The same for the windows that are nearest by meaning."""
 
 RELATION = 0.5

@@ -6,7 +6,7 @@ figure is reported on. Owns the features, the curves and the levels. Knows no ev
 
 from __future__ import annotations
 
-from math import exp, log1p
+from math import exp
 from typing import NamedTuple
 
 from ...retrieval.questions import QuestionResult, is_test
@@ -34,14 +34,13 @@ class Curve(NamedTuple):
     share: float
     missing: float
     named: float
-    words: float
     foreign: float
     constant: float
 
 
 CURVES: dict[str, Curve] = {
-    "answerable": Curve(3.2, 3.0, 0.0, 0.0, -1.0, 0.5, 0.0, 0.0, -4.0),
-    "right": Curve(2.0, 3.0, 0.5, 1.0, -1.0, 0.5, 0.0, 0.0, -4.5),
+    "answerable": Curve(3.2, 3.0, 0.0, 0.0, -1.0, 0.5, 0.0, -4.0),
+    "right": Curve(2.0, 3.0, 0.5, 1.0, -1.0, 0.5, 0.0, -4.5),
 }
 
 
@@ -65,7 +64,6 @@ def answer_features(found: QuestionResult) -> tuple[float, ...]:
         sum(odds[:3]) / sum(odds),
         missing / total,
         float(bool(found.as_written)),
-        log1p(len(found.question.concepts)),
         float(found.question.language != "english"),
     )
 
