@@ -13,11 +13,11 @@ from hypothesis import strategies as st
 from weft.llm import Cancel, ModelConfig, ModelError
 from weft.llm.protocol import Message, ModelUnreachable
 from weft.memory.storage import NoConversation
+from weft.server.chat.answerability import FOUND_ABOVE
 from weft.server.chat.citation_parsing import find_mentions
 from weft.server.chat.commands import COMMANDS, read_command
 from weft.server.chat.conversation import ATTRIBUTED, NO_CHAT_MODEL, NOTHING_CITED
 from weft.server.chat.ellipsis import is_elliptical, is_faithful, resolved
-from weft.server.chat.evidence import FOUND_ABOVE
 from weft.server.chat.generation import StreamCallbacks
 from weft.server.chat.history import STOPPED
 from weft.server.chat.prompts import NOT_FOUND, question_messages, sanitized

@@ -24,13 +24,13 @@ from ...retrieval.questions import (
     is_test,
     search,
 )
-from ...retrieval.questions.unit_search import TEST_SHARE
 from .values import SearchHit, SearchResult
 
 N_HITS = 10
 MAX_PREVIEW = 200  # characters
 MAX_DEFINITIONS = 100  # of one name
 MAX_WORDS = 4  # of a name that is written as words
+TEST_SHARE = 0.6  # the weight of a name that begins with the query, in a test
 MIN_PREFIX = 2  # the letters of a name from which on definitions that begin with it are found
 
 DEFINED, BOUND, MATCHING = 0, 1, 2
