@@ -2,7 +2,8 @@
 
 A word is misspelled when the index has it in no form and it is no plain English word. Candidates are plain words and
 the parts of names that the index has, at a Damerau-Levenshtein distance of 1, or 2 for longer words. Inside an
-identifier each part is corrected.
+identifier each part is corrected. Of a German, French or Spanish question only identifiers are: its words are unknown
+without being misspelled.
 
 Owns the distance and the choice. Knows no ranking.
 """
@@ -17,6 +18,7 @@ from rapidfuzz import process
 from rapidfuzz.distance import OSA
 
 from ..static_vectors import shipped_vectors
+from .lexicon import EUROPEAN, language_of_question
 from .query_analysis import STOP_WORDS
 from .query_expansion import expand_word
 
@@ -30,22 +32,25 @@ LETTERS_FOR_TWO = 8
 MAX_CORRECTED = 4
 """The most words of a question that are corrected: more unknown words are not misspelled but of another subject."""
 
-_RUN = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+_LETTER = r"A-Za-z0-9_\u00c0-\u024f\u0300-\u036f"  # a word with accents is no run
+_RUN = re.compile(rf"(?<![{_LETTER}])[A-Za-z_][A-Za-z0-9_]*(?![{_LETTER}])")
+_INSIDE_NAME = re.compile(r"_|\d|[a-z][A-Z]")
 _PART = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+|_+")
 
 
 def correct_spelling(index: RepositoryIndex, text: str) -> tuple[str, tuple[tuple[str, str], ...]]:
     """The text with its misspelled words replaced, and the replacements; the same text when there are none."""
-    parts = dict.fromkeys(
-        part for run in _RUN.findall(text) for part in _PART.findall(run) if _may_be_misspelled(part.lower())
-    )
+    runs = list(dict.fromkeys(_RUN.findall(text)))
+    if language_of_question(text) in EUROPEAN:
+        runs = [run for run in runs if _INSIDE_NAME.search(run)]
+    parts = dict.fromkeys(part for run in runs for part in _PART.findall(run) if _may_be_misspelled(part.lower()))
     unknown = [part for part in parts if not _occurs(index, part)]
     if not unknown or len(unknown) > MAX_CORRECTED:
         return text, ()
     candidates = _candidates(index)
     found = {part: nearest for part in unknown if (nearest := _nearest(index, part, candidates))}
     corrected = {}
-    for run in dict.fromkeys(_RUN.findall(text)):
+    for run in runs:
         written = "".join(found.get(part, part) for part in _PART.findall(run))
         if any(part in found for part in _PART.findall(run)) and len(written) >= MIN_LETTERS:
             corrected[run] = written
