@@ -2,8 +2,8 @@
 
 A word is misspelled when the index has it in no form and it is no plain English word. Candidates are plain words and
 the parts of names that the index has, at a Damerau-Levenshtein distance of 1, or 2 for longer words. Inside an
-identifier each part is corrected. Of a German, French or Spanish question only identifiers are: its words are unknown
-without being misspelled.
+identifier each part is corrected, if that gives a name of the repository. Of a German, French or Spanish question only
+identifiers are: its words are unknown without being misspelled.
 
 Owns the distance and the choice. Knows no ranking.
 """
@@ -52,7 +52,8 @@ def correct_spelling(index: RepositoryIndex, text: str) -> tuple[str, tuple[tupl
     corrected = {}
     for run in runs:
         written = "".join(found.get(part, part) for part in _PART.findall(run))
-        if any(part in found for part in _PART.findall(run)) and len(written) >= MIN_LETTERS:
+        is_known = not _INSIDE_NAME.search(run) or _occurs(index, written) or index.names.definitions(written)
+        if written != run and len(written) >= MIN_LETTERS and is_known:
             corrected[run] = written
     replaced = _RUN.sub(lambda match: corrected.get(match[0], match[0]), text)
     return replaced, tuple(corrected.items())
