@@ -41,7 +41,7 @@ class QuestionMeaning:
     def of(cls, index: RepositoryIndex, question: AnalysedQuestion) -> QuestionMeaning:
         table = shipped_vectors()
         vector = np.zeros(N_STORED, np.float32) if table is None else table.vector(dict(question.meaning))
-        if not vector.any():
+        if not vector.any() or not index.lexical.live.any():
             return cls(vector, np.zeros(index.lexical.n_ids, np.float32), 0.0, 1.0)
         windows = index.meaning(normalised(vector[:N_STORED]))
         live = windows[index.lexical.live]
