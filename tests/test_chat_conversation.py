@@ -107,6 +107,17 @@ def test_without_a_model_the_evidence_answers_and_says_so(workspace):
     assert reply.notes == (NO_CHAT_MODEL,)
 
 
+def test_an_answer_says_with_which_spelling_it_was_searched(workspace):
+    shop, told = workspace(), []
+    callbacks = StreamCallbacks(on_asked_as=told.append)
+    reply = shop.ask("What does total_prcie multiply?", callbacks=callbacks)
+    assert reply.asked_as == QUESTION and told == [QUESTION]
+    assert reply.text.startswith("`total_price` in shop/price.py:4 ")
+    again = shop.ask("What does total_prcie multiply?", as_written=True, callbacks=callbacks)
+    assert again.asked_as == "" and told == [QUESTION]
+    assert shop.ask(QUESTION).asked_as == ""
+
+
 def test_the_note_about_models_comes_once_in_a_conversation(workspace):
     desk = workspace()
     first = desk.ask(QUESTION)

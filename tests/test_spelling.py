@@ -7,7 +7,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from weft.codegraph import parse_file
 from weft.retrieval import RepositoryIndex, slice_file
-from weft.retrieval.questions import search
+from weft.retrieval.questions import SearchOptions, UnitFilter, search
 from weft.retrieval.questions.spelling import MAX_CORRECTED, correct_spelling
 
 
@@ -63,6 +63,7 @@ def corrected(question):
         ("Where is load_theem defined?", "load_theem", "load_theme"),
         ("Where is BAT_CONFG_PATH set?", "BAT_CONFG_PATH", "BAT_CONFIG_PATH"),
         ("Who uses `chek_password`?", "chek_password", "check_password"),
+        ("Who uses SyntaxMaping?", "SyntaxMaping", "SyntaxMapping"),
         ("Who uses SyntaxMappnig?", "SyntaxMappnig", "SyntaxMapping"),
         # In the case of the question
         ("What is the MAXIMM?", "MAXIMM", "MAXIMUM"),
@@ -80,10 +81,15 @@ def test_a_misspelled_word_is_replaced(question, written, meant):
     [
         "Where is the password checked?",
         "Where is BAT_CONFIG_PATH set?",
-        # Plain words that this repository lacks, also inflected
+        # Words that this repository lacks, also inflected, and words of programmers
         "Where is the telescope?",
+        "What does it multiply?",
+        "How is the window resized?",
+        "Where is the caret of the schema debugged?",
         "How are messages encrypted and compressed?",
         # A name of something else
+        "How does Caddy call OAuth?",
+        "What is CUDA?",
         "What is ThemeBlendCache?",
         "What does PygmentsBridge do?",
         # Too short to tell
@@ -147,3 +153,19 @@ def test_any_text_can_be_corrected(question):
     assert bool(corrections) == (text != question)
     assert all(written in question and meant in text and written != meant for written, meant in corrections)
     assert len(corrections) <= len(question.split()) * MAX_CORRECTED
+
+
+def test_corrections_are_reported_when_a_filter_widens_the_search():
+    many = "".join(
+        f"#- a{n}.py\nclass A{n}:\n    x = 1\n\ndef password():\n    return password(1)\n" for n in range(20)
+    )
+    index = index_of(many + '#- z.py\nclass Counter:\n    """Where a password is counted."""\n')
+    options = SearchOptions(n_windows=1, filter=UnitFilter(kinds=frozenset({"class"})))
+    found = search(index, "the pasword", options)
+    assert [scored.unit.symbol for scored in found.units][:1] == ["Counter"]
+    assert found.corrections == (("pasword", "password"),)
+
+
+def test_a_search_can_be_as_written():
+    found = search(BAT, "Where is check_pasword?", SearchOptions(corrects_spelling=False))
+    assert found.corrections == () and found.question.names == ("check_pasword",)

@@ -62,6 +62,8 @@ class SearchOptions:
     """Best windows whose units are scored."""
     filter: UnitFilter | None = None
     """The units that the result may have; None for all."""
+    corrects_spelling: bool = True
+    """Whether misspelled words are replaced."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,7 +85,7 @@ def search(index: RepositoryIndex, text: str, options: SearchOptions = SearchOpt
 
     Reads one snapshot and may run in any thread.
     """
-    text, corrections = correct_spelling(index, text)
+    text, corrections = correct_spelling(index, text) if options.corrects_spelling else (text, ())
     question = analyse_question(text)
     concepts = question.concepts
     windows = index.lexical.bm25_of_groups([concept.forms for concept in concepts], [c.weight for c in concepts])
@@ -96,7 +98,7 @@ def search(index: RepositoryIndex, text: str, options: SearchOptions = SearchOpt
         around = index.relations.environment(scores, alpha=options.relation)
         scores = np.where(scores > 0, scores + options.relation * around, 0.0)
     meaning = QuestionMeaning.of(index, question)
-    near = meaning.windows
+    near = meaning.windows.astype(np.float64)
     if options.filter is not None:
         scores, near = options.filter.masked(index, scores), options.filter.masked(index, near)
     candidates = _UnitCandidates(index, options.filter)
@@ -114,7 +116,7 @@ def search(index: RepositoryIndex, text: str, options: SearchOptions = SearchOpt
     ranked = _ranked(index, question, idf, list(candidates.all()), meaning)
     if options.filter is not None and not ranked and options.n_windows < np.count_nonzero(scores):
         # The best windows have a unit that passes, but the words are in other units.
-        return search(index, text, replace(options, n_windows=len(scores)))
+        return replace(search(index, text, replace(options, n_windows=len(scores))), corrections=corrections)
     return QuestionResult(
         question,
         tuple(scored for scored, _ in ranked[: options.n]),
