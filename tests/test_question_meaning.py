@@ -86,6 +86,14 @@ def test_what_no_word_and_no_meaning_matches_is_not_found(index):
     assert not units(index, "?!") and not units(index, "")
 
 
+@pytest.mark.parametrize("n_files", [1, 3])
+def test_in_a_repository_of_equal_windows_none_stands_out(n_files):
+    """Their cosines have no deviation."""
+    index = index_of("".join(f"#- a{n}.md\nQuokkas eat leaves.\n" for n in range(n_files)))
+    assert all(scored.score < 10 for scored in units(index, "evict_now"))
+    assert len(units(index, "which animal eats")) == n_files
+
+
 @pytest.mark.filterwarnings("error")
 def test_nothing_is_found_without_files(index):
     removed = index.with_changes([], list(index.texts))

@@ -34,6 +34,12 @@ N_WINDOWS = 80
 N_MEANING_WINDOWS = 150
 """The same for the windows that are nearest by meaning."""
 
+NEAR_IN_MEANING = 1.0
+"""A unit without a word or name of the question is found from this many standard deviations above the mean on.
+
+From 0 on, a third of a small repository is found for any question.
+"""
+
 RELATION = 0.5
 """Weight of the environment in the score of a window: alpha of Eq. 10 (papers' spec 1.4)."""
 
@@ -190,7 +196,7 @@ def _ranked(
     found: list[tuple[ScoredUnit, Features]] = []
     for candidate, body, head in zip(candidates, bodies.tolist(), heads.tolist(), strict=True):
         scored = scorer.score(candidate.unit, _lines(index.texts[candidate.unit.path]))
-        if not scored.lines and not candidate.gain and body <= 0:
+        if not scored.lines and not candidate.gain and body < NEAR_IN_MEANING:
             continue
         features = features_of(question, scored, total, candidate.around, candidate.gain, body, head)
         parts = score_parts(features, candidate.name)
