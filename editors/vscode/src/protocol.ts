@@ -422,7 +422,9 @@ export interface AskResult {
   /** The same where it differs from the question as written; else empty. */
   askedAs: string;
   /** Probability that the evidence answers the question, 0 to 1. */
-  probability: number;
+  confidence: number;
+  /** How sure the answer is, in one word. */
+  level: "sure" | "perhaps" | "not found";
   /** Symbols of the repository in the question. */
   names: string[];
   /** Notes for a person. */
