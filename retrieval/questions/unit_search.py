@@ -37,7 +37,7 @@ N_MEANING_WINDOWS = 150
 NEAR_IN_MEANING = 1.0
 """A unit without a word or name of the question is found from this many standard deviations above the mean on.
 
-From 0 on, a third of a small repository is found for any question.
+From 0 on, small repositories have results for questions about something else.
 """
 
 RELATION = 0.5

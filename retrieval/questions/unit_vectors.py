@@ -26,7 +26,7 @@ MOST_LINES = 40
 """The lines of a unit that its vector is made of."""
 
 PRIOR_MEAN, PRIOR_DEVIATION, N_PRIOR = 0.03, 0.11, 20
-"""Of the cosines in 900 windows of Python and Markdown with 40 questions; counted as so many windows more.
+"""Of the cosines in 3,300 windows of Python and Markdown with 25 questions; counted as so many windows more.
 
 The cosines of one or two windows say nothing of their spread: a single window has none, and any unit would stand out.
 """
