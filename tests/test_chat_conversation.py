@@ -13,11 +13,11 @@ from hypothesis import strategies as st
 from weft.llm import Cancel, ModelConfig, ModelError
 from weft.llm.protocol import Message, ModelUnreachable
 from weft.memory.storage import NoConversation
+from weft.server.chat.answerability import FOUND_ABOVE
 from weft.server.chat.citation_parsing import find_mentions
 from weft.server.chat.commands import COMMANDS, read_command
 from weft.server.chat.conversation import ATTRIBUTED, NO_CHAT_MODEL, NOTHING_CITED
 from weft.server.chat.ellipsis import is_elliptical, is_faithful, resolved
-from weft.server.chat.evidence import FOUND_ABOVE
 from weft.server.chat.generation import StreamCallbacks
 from weft.server.chat.history import STOPPED
 from weft.server.chat.prompts import NOT_FOUND, question_messages, sanitized
@@ -105,6 +105,17 @@ def test_without_a_model_the_evidence_answers_and_says_so(workspace):
     assert reply.text.startswith("`total_price` in shop/price.py:4 ")
     assert "shop/price.py" in {citation.path for citation in reply.citations}
     assert reply.notes == (NO_CHAT_MODEL,)
+
+
+def test_an_answer_says_with_which_spelling_it_was_searched(workspace):
+    shop, told = workspace(), []
+    callbacks = StreamCallbacks(on_asked_as=told.append)
+    reply = shop.ask("What does total_prcie multiply?", callbacks=callbacks)
+    assert reply.asked_as == QUESTION and told == [QUESTION]
+    assert reply.text.startswith("`total_price` in shop/price.py:4 ")
+    again = shop.ask("What does total_prcie multiply?", as_written=True, callbacks=callbacks)
+    assert again.asked_as == "" and told == [QUESTION]
+    assert shop.ask(QUESTION).asked_as == ""
 
 
 def test_the_note_about_models_comes_once_in_a_conversation(workspace):

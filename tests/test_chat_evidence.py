@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 from weft.codegraph import parse_file
 from weft.memory import Segment
 from weft.retrieval import Location, RepositoryIndex, slice_file
-from weft.server.chat.evidence import FOUND_ABOVE, GatherOptions, gather
+from weft.server.chat.answerability import FOUND_ABOVE
+from weft.server.chat.evidence import GatherOptions, gather
 from weft.server.chat.symbol_queries import call_path_to, callees, callers, callers_by_name, find_call_path, subclasses
 from weft.server.chat.values import EvidenceItem
 from weft.server.config import Config

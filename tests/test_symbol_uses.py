@@ -6,8 +6,9 @@ import pytest
 from weft.codegraph import parse_file
 from weft.retrieval import RepositoryIndex, slice_file
 from weft.server.chat import symbol_uses
+from weft.server.chat.answerability import FOUND_ABOVE
 from weft.server.chat.commands import explain_evidence, where_evidence
-from weft.server.chat.evidence import FOUND_ABOVE, gather
+from weft.server.chat.evidence import gather
 from weft.server.chat.extractive import extractive
 from weft.server.chat.symbol_uses import Symbol, symbol_of, uses
 

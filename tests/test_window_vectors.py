@@ -230,8 +230,9 @@ def test_a_view_has_the_cosines_of_an_index_that_ends_at_the_cursor(before, afte
 
 def test_a_table_survives_its_file(tmp_path):
     path = tmp_path / "table.npz"
-    np.savez(path, **packed(WORDS, TABLE.vectors[[TABLE.words.index(word) for word in WORDS]]))
+    np.savez(path, **packed(WORDS, TABLE.vectors[[TABLE.words.index(word) for word in WORDS]], n_plain=2))
     copy = read_table(path)
+    assert copy.plain_words == set(WORDS[:2])
     assert copy.words == TABLE.words and np.abs(copy.vectors - TABLE.vectors).max() < 0.03
 
 

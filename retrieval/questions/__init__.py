@@ -7,7 +7,6 @@ by the names in it, by related code, and by meaning. Questions may have typos, a
 from .filters import KINDS, UnitFilter, is_test
 from .lexicon import language_of_question, read_lexicon
 from .query_analysis import TEST_WORDS, AnalysedQuestion, Concept, Kind, analyse_question
-from .spelling import respelled
 from .unit_scoring import ScoredUnit
 from .unit_search import QuestionResult, SearchOptions, search
 from .units import Unit, is_document, units_of
@@ -28,7 +27,6 @@ __all__ = [
     "is_test",
     "language_of_question",
     "read_lexicon",
-    "respelled",
     "search",
     "units_of",
 ]

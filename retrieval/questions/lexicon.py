@@ -62,6 +62,7 @@ class Lexicon:
     opening: re.Pattern[str]  # of a follow-up question
     pronoun: re.Pattern[str]
     longest: int  # characters of the longest word
+    english: frozenset[str]  # all English words of the entries
 
     def kinds_of(self, text: str) -> frozenset[str]:
         """The kinds of answers that a question asks for."""
@@ -207,6 +208,7 @@ def read_lexicon(language: str) -> Lexicon:
         _any_of(patterns, "opening"),
         _any_of(patterns, "pronoun"),
         max(map(len, words), default=0),
+        frozenset(word for english in words.values() for word in english),
     )
 
 
@@ -253,17 +255,26 @@ def _with_elision(word: str) -> tuple[str, ...]:
 
 
 def _n_hits(words: Counter[str], lexicon: Lexicon) -> int:
-    """The number of words that are stop words of a language; letters with accents of other words count too."""
-    return sum(
-        n * (word in lexicon.stop_words or (not word.isascii() and word in lexicon.words))
-        for word, n in words.items()
+    """The number of words that are stop words of a language; other words with accents count too.
+
+    English words and single letters count for no language. A stop word and an entry are enough: "qui appelle evict".
+    """
+    likely = {
+        word: n for word, n in words.items() if word not in _ENGLISH_WORDS and (len(word) > 1 or not word.isascii())
+    }
+    others = [word for word in likely if word not in lexicon.stop_words]
+    n_stop_words = sum(n for word, n in likely.items() if word in lexicon.stop_words)
+    n_accented = sum(likely[word] for word in others if not word.isascii() and word in lexicon.words)
+    has_entry = any(
+        word in lexicon.words and lexicon.english.isdisjoint((word, word.removesuffix("s"))) for word in others
     )
+    return n_stop_words + n_accented + (n_stop_words > 0 and has_entry)
 
 
 _ENGLISH = """
-    a about all an and any are as at be before by can code could did do does file for from function get give given go
-    goes had happens has have how i if in into is it its list made make method more most no not of on one only or out
-    show than that the their them then there these they this to up used uses value was were what when where which who
+    a about all an and any are as at be before by can code could did dir do does file for from function get give given
+    go goes had happens has have how i if in into is it its list made make method more most no not of on one only or out
+    show so than that the their them then there these they this to up used uses value was were what when where which who
     why will with would your
 """
 _ENGLISH_WORDS = frozenset(_ENGLISH.split())

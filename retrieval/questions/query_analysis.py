@@ -140,7 +140,8 @@ def _foreign(text: str, rest: str, names: tuple[str, ...], lexicon: Lexicon) -> 
             concepts[word] = Concept(word, _forms_with_case(written))
             meaning.setdefault(word, 1.0)
             words.append(word)
-    kinds = frozenset(kind for kind, _ in _KINDS if kind in lexicon.kinds_of(rest))
+    found = lexicon.kinds_of(rest)
+    kinds = frozenset(kind for kind, _ in _KINDS if kind in found)
     capitalised = tuple(dict.fromkeys(re.findall(r"(?<![a-z])[A-Z][a-z]+(?![a-z])", rest)))
     return AnalysedQuestion(
         text,

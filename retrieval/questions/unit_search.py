@@ -34,6 +34,12 @@ N_WINDOWS = 70
 N_MEANING_WINDOWS = 70
 """The same for the windows that are nearest by meaning."""
 
+NEAR_IN_MEANING = 1.0
+"""A unit without a word or name of the question is found from this many standard deviations above the mean on.
+
+From 0 on, small repositories have results for questions about something else.
+"""
+
 RELATION = 0.5
 """Weight of the environment in the score of a window: alpha of Eq. 10 (papers' spec 1.4)."""
 
@@ -62,8 +68,8 @@ class SearchOptions:
     """Best windows whose units are scored."""
     filter: UnitFilter | None = None
     """The units that the result may have; None for all."""
-    correct_spelling: bool = True
-    """Whether words that occur nowhere are replaced by the nearest ones."""
+    corrects_spelling: bool = True
+    """Whether misspelled words are replaced."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +91,7 @@ def search(index: RepositoryIndex, text: str, options: SearchOptions = SearchOpt
 
     Reads one snapshot and may run in any thread.
     """
-    text, corrections = correct_spelling(index, text) if options.correct_spelling else (text, ())
+    text, corrections = correct_spelling(index, text) if options.corrects_spelling else (text, ())
     question = analyse_question(text)
     concepts = question.concepts
     windows = index.lexical.bm25_of_groups([concept.forms for concept in concepts], [c.weight for c in concepts])
@@ -98,7 +104,7 @@ def search(index: RepositoryIndex, text: str, options: SearchOptions = SearchOpt
         around = index.relations.environment(scores, alpha=options.relation)
         scores = np.where(scores > 0, scores + options.relation * around, 0.0)
     meaning = QuestionMeaning.of(index, question)
-    near = meaning.windows
+    near = meaning.windows.astype(np.float64)
     if options.filter is not None:
         scores, near = options.filter.masked(index, scores), options.filter.masked(index, near)
     candidates = _UnitCandidates(index, options.filter)
@@ -116,7 +122,7 @@ def search(index: RepositoryIndex, text: str, options: SearchOptions = SearchOpt
     ranked = _ranked(index, question, idf, list(candidates.all()), meaning)
     if options.filter is not None and not ranked and options.n_windows < np.count_nonzero(scores):
         # The best windows have a unit that passes, but the words are in other units.
-        return search(index, text, replace(options, n_windows=len(scores)))
+        return replace(search(index, text, replace(options, n_windows=len(scores))), corrections=corrections)
     return QuestionResult(
         question,
         tuple(scored for scored, _ in ranked[: options.n]),
@@ -188,7 +194,7 @@ def _ranked(
     found: list[tuple[ScoredUnit, Features]] = []
     for candidate, (body, head, nearest) in zip(candidates, near, strict=True):
         scored = scorer.score(candidate.unit, _lines(index.texts[candidate.unit.path]))
-        if not scored.lines and not candidate.gain and body <= 0:
+        if not scored.lines and not candidate.gain and body < NEAR_IN_MEANING:
             continue
         features = features_of(question, scored, total, candidate.around, candidate.gain, body, head)
         parts = score_parts(features, candidate.name)

@@ -18,7 +18,7 @@ from ...llm import Cancel, TimeLimit
 from ...llm.protocol import Message
 from ...memory.storage import Turn
 from ...memory.strategy import StrategyContext
-from ...retrieval.questions import SearchOptions, respelled
+from ...retrieval.questions import SearchOptions
 from .attribution import attributed
 from .commands import (
     COMMANDS,
@@ -73,7 +73,7 @@ class ChatRequest:
     `selection` is a file with the first of its selected lines and the line after the last (0-based). `folder` None asks
     about all folders. A `strategy` of `memory/strategies.py` answers from the documents of the workspace alone. Without
     `remember` nothing is stored, and no earlier turn counts. With `as_written`, no name of an earlier turn
-    is inserted into a follow-up question.
+    is inserted into a follow-up question, and no spelling is corrected.
     """
 
     question: str
@@ -169,20 +169,18 @@ class Chat:
         command = read_command(request.question)
         is_whole = bool(command.name) or request.as_written
         whole = request.question if is_whole else self._standalone(request.question, before, generator, cancel)
-        asked_as = "" if whole == request.question else whole
         if request.strategy:
             from .strategy_answers import answer_by_strategy
 
-            if asked_as:
-                callbacks.on_asked_as(asked_as)
+            asked_as = _reported("" if whole == request.question else whole, callbacks)
             reply = answer_by_strategy(request.strategy, whole, self.context, generator, self._strategies, cancel)
             notes = (*partial, *_time_notes(reply, "chat.strategy_max_seconds", cancel), *reply.notes)
             return replace(reply, conversation_id=recorder.conversation_id, notes=notes, asked_as=asked_as)
         past = relevant_history(before, whole, StrategyContext())
-        evidence = self._gather(whole, command, selection, request.folder, past.items, spelling=not request.as_written)
-        asked_as = respelled(whole, evidence.corrections) if evidence.corrections else asked_as
-        if asked_as:
-            callbacks.on_asked_as(asked_as)
+        search_options = SearchOptions(corrects_spelling=not request.as_written)
+        evidence = self._gather(whole, command, selection, request.folder, past.items, search_options)
+        corrected = _with_corrections(whole, evidence.corrections)
+        asked_as = _reported("" if corrected == request.question else corrected, callbacks)
         is_found = evidence.confidence >= options.min_confidence or _is_about_conversation(request.question, before)
         # These commands list locations: a model would only delay them.
         asks = is_found and command.name not in ("where", "recent", "doc") and not cancel.cancelled
@@ -251,8 +249,7 @@ class Chat:
         selection: Selection | None,
         folder: Path | str | None,
         turns: Sequence[EvidenceItem],
-        *,
-        spelling: bool,
+        search_options: SearchOptions,
     ) -> EvidenceSet:
         """The evidence for a standalone question or a command."""
         desk = self.context
@@ -262,9 +259,7 @@ class Chat:
             return explain_evidence(desk.indexes(), selection, command.argument)
         if command.name == "recent":
             return recent_evidence(desk.indexes(), desk.recent_edits(), time.monotonic())
-        options = GatherOptions(
-            max_tokens=desk.config.chat.evidence_tokens, search=SearchOptions(correct_spelling=spelling)
-        )
+        options = GatherOptions(max_tokens=desk.config.chat.evidence_tokens, search=search_options)
         if command.name == "doc":
             # Most results are code, so documents are selected from a larger set.
             wide = replace(options, max_items=60, max_tokens=10 * options.max_tokens)
@@ -321,6 +316,19 @@ def _reply_of(
     level = confidence_level(evidence, found_above) if found else "not found"
     model, cost = written.model, written.cost
     return Reply(text, citations, evidence, found, checked.n_dropped, model, "", cost, tuple(notes), level)
+
+
+def _with_corrections(question: str, corrections: Sequence[tuple[str, str]]) -> str:
+    """The question as it was searched: with the right spelling of its words."""
+    for written, meant in corrections:
+        question = re.sub(rf"(?<!\w){re.escape(written)}(?!\w)", meant, question)
+    return question
+
+
+def _reported(asked_as: str, callbacks: StreamCallbacks) -> str:
+    if asked_as:
+        callbacks.on_asked_as(asked_as)
+    return asked_as
 
 
 def _time_notes(reply: Reply, setting: str, cancel: Cancel) -> tuple[str, ...]:

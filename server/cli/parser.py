@@ -114,7 +114,9 @@ def _ask(commands: Commands) -> None:
         "--strategy", default="", metavar="NAME", help="answer with a memory strategy, from the documents alone"
     )
     ask.add_argument(
-        "--as-written", action="store_true", help="answer a follow-up question without names from earlier turns"
+        "--as-written",
+        action="store_true",
+        help="answer without names from earlier turns, and without corrected spelling",
     )
     ask.add_argument("--all", action="store_true", help="show the parts of an answer that are left out: `12 more`")
     ask.add_argument("--evidence", action="store_true", help="show all evidence with its scores")

@@ -61,7 +61,9 @@ class AskParams:
     position: Annotated[types.Position | None, "The cursor in the document, for `/explain` without a selection."] = None
     strategy: Annotated[str, "The memory strategy that answers from the documents."] = ""
     remember: Annotated[bool, "False stores neither question nor answer."] = True
-    as_written: Annotated[bool, "True answers a follow-up question without inserting names of earlier turns."] = False
+    as_written: Annotated[
+        bool, "True answers without inserting names of earlier turns, and without corrected spelling."
+    ] = False
     partial_result_token: Annotated[
         types.ProgressToken | None, "Token of the streamed answer: `AskProgress` in `$/progress`."
     ] = attrs.field(default=None, validator=_token)

@@ -30,6 +30,7 @@ N_HITS = 10
 MAX_PREVIEW = 200  # characters
 MAX_DEFINITIONS = 100  # of one name
 MAX_WORDS = 4  # of a name that is written as words
+TEST_SHARE = 0.6  # the weight of a name that begins with the query, in a test
 MIN_PREFIX = 2  # the letters of a name from which on definitions that begin with it are found
 
 TEST_SHARE = 0.6

@@ -335,7 +335,7 @@ export interface AskParams {
   strategy?: string;
   /** False stores neither question nor answer. */
   remember?: boolean;
-  /** True answers a follow-up question without inserting names of earlier turns. */
+  /** True answers without inserting names of earlier turns, and without corrected spelling. */
   asWritten?: boolean;
   /** Token of the streamed answer: `AskProgress` in `$/progress`. */
   partialResultToken?: number | string | null;
