@@ -19,9 +19,9 @@ from ...retrieval.questions import QuestionResult, ScoredUnit, is_document
 from .symbol_queries import Reference
 from .values import EvidenceItem, EvidenceKind, Finding
 
-WHOLE_LINES = 40  # units up to this length are shown whole
+WHOLE_LINES = 55  # units up to this length are shown whole
 HEAD_LINES = 14  # the most lines of the head of a longer unit: its signature and docstring
-REGION_LINES, ABOVE, BELOW = 12, 2, 3  # the length of a matching region, and the context lines around it
+REGION_LINES, ABOVE, BELOW = 26, 2, 3  # the length of a matching region, and the context lines around it
 SECOND_REGION = 0.6  # a second region is shown when it has this share of the first one's weight
 LATER_PIECE = 0.6  # the factor of the score of each further piece of a unit
 SAME_TEXT = 0.8  # an item is a near duplicate when a better one contains this share of its lines
@@ -248,7 +248,7 @@ def _regions(scored: ScoredUnit, head_end: int) -> list[tuple[int, int, float]]:
         found.append((first, run[-1][0] + 1, sum(weight for _, weight in run)))
     start, end = scored.nearest
     if not found and end > head_end:
-        return [(max(start, head_end), min(end, max(start, head_end) + REGION_LINES), 1.0)]
+        return [(max(start, head_end), end, 1.0)]
     return sorted(found, key=lambda item: (-item[2], item[0]))
 
 

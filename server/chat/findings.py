@@ -49,7 +49,7 @@ from .values import EvidenceItem, Finding
 
 N_BY_NAME = 6  # the number of uses by name that are shown beside resolved ones
 N_BESIDE_OTHERS = 3  # the number of lines of a word search that are shown beside other findings
-N_WITHOUT_PATH = 6  # the number of calls of the target that are shown when there is no call path
+N_WITHOUT_PATH = 2  # the number of calls of the target that are shown when there is no call path
 
 
 def findings(found: QuestionResult, index: RepositoryIndex, folder: str = "") -> list[Finding]:
@@ -59,6 +59,8 @@ def findings(found: QuestionResult, index: RepositoryIndex, folder: str = "") ->
     # "What does pay call?" has the words of "what calls pay?" too.
     kinds = kinds - {"callers", "uses"} if "callees" in kinds else kinds
     kinds = kinds | {"callers"} if "uses" in kinds else kinds
+    # "Which document explains what Slate returns?" asks for a document, not for return statements.
+    kinds = kinds - {"returns", "raisers", "value", "path"} if "documentation" in kinds else kinds
     made = [finding for kind, find in _BY_KIND if kind in kinds for finding in find(context)]
     made = [*test_findings(context), *document_findings(context), *made]
     if kinds & _ABOUT_SYMBOLS:
@@ -279,11 +281,12 @@ def _call_paths(context: QuestionContext) -> Iterator[Finding]:
         if steps:
             source, target, sources, targets = target, source, targets, sources
     if not steps:
-        calls = context.ranked(call for named in targets for call in callers(context.index, named))
-        shown = [_call_item(context, call, target) for call in calls[:N_WITHOUT_PATH]]
-        more = f" Calls of `{target}`:" if shown else ""
-        text = f"No call path between `{source}` and `{target}` was found.{more}"
-        yield Finding(text, tuple(shown), complete=False)
+        if source != target:
+            calls = context.ranked(call for named in targets for call in callers(context.index, named))
+            shown = [_call_item(context, call, target) for call in calls[:N_WITHOUT_PATH]]
+            more = f" Calls of `{target}`:" if shown else ""
+            text = f"No call path between `{source}` and `{target}` was found.{more}"
+            yield Finding(text, tuple(shown), complete=False)
         return
     shown = [_step_item(context, step) for step in steps]
     is_ambiguous = steps[-1].how == "name alone" and len(targets) > 1
