@@ -223,12 +223,12 @@ def test_a_description_becomes_the_rest_of_a_sentence(comment, expected):
 
 def test_an_uncertain_answer_says_perhaps_and_what_is_missing():
     items = tuple(EvidenceItem("code", f"{name}.py", 0, 1, name, 1.0) for name in ("pay", "tax", "sum", "max"))
-    reply = extractive(EvidenceSet("?", items, 0.5, search_terms=("pay", "tax")))
+    reply = extractive(EvidenceSet("?", items, 0.9, search_terms=("pay", "tax"), probability_right=0.5))
     assert (reply.found, reply.level, len(reply.citations)) == (True, "perhaps", 3)
     assert reply.text.startswith(
         "Perhaps: The best match is pay.py:1-1.\nNo single definition has all of: “pay”, “tax”.\n\npay.py:1-1\n"
     )
-    reply = extractive(EvidenceSet("?", items, 0.5, search_terms=("pay", "tip"), missing_terms=("tip",)))
+    reply = extractive(EvidenceSet("?", items, 0.9, (), (), ("pay", "tip"), ("tip",), probability_right=0.5))
     assert "\n“tip” occurs in no file.\n" in reply.text
 
 

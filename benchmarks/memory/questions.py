@@ -221,6 +221,7 @@ def _measure(options: argparse.Namespace) -> Report:
         with Workspace([tree], _CONFIG, cache=False) as workspace:
             workspace.index()
             (index,) = workspace.indexes().values()
+            ask(workspace, replace(questions[0], before=()), tree)  # the first question also reads the lexicons
             for question in questions:
                 rows["words alone"].append(score(question, words_alone(index, question.text), [], str))
                 rows["weft"].append(ask(workspace, question, tree))

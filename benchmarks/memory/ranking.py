@@ -41,8 +41,8 @@ GROUP_WEIGHTS = {"tuning": 0.4, "paraphrase": 2.0}
 """Weights of questions: those of `tuning.jsonl` are easier, and the words of the search were chosen on them."""
 
 SUPPORTING = (
-    *("words", "name", "inside", "title", "path", "coverage", "related_code", "defines_name", "defines_words"),
-    *("body", "head"),
+    *("words", "name", "inside", "title", "path", "coverage", "best_line", "related_code"),
+    *("defines_name", "defines_words", "body", "head"),
 )
 """More of these is never a reason against a unit: their weights are at least 0."""
 

@@ -37,6 +37,7 @@ class Features:
     path: float
     coverage: float  # share of the question's words that the unit has
     coverage_squared: float
+    best_line: float  # share of the question's words on one line; more where it gives a value that is asked for
     related_code: float  # environment score of the best window (Eq. 10)
     defines_name: float  # a name in its exact spelling
     defines_words: float  # plain words that are a name
@@ -63,6 +64,7 @@ WEIGHTS = Features(
     path=0.71,
     coverage=3.68,
     coverage_squared=-1.57,
+    best_line=1.0,
     related_code=1.53,
     defines_name=0.5,
     defines_words=1.63,
@@ -73,14 +75,14 @@ WEIGHTS = Features(
     test=-5.09,
     wanted_test=-2.06,
     document=-1.92,
-    wanted_document=2.16,
+    wanted_document=3.0,
     length=3.34,
     definition=0.8,
     type=-0.77,
 )
 
 _PARTS: dict[str, tuple[str, ...]] = {
-    "words": ("words", "coverage", "coverage_squared"),
+    "words": ("words", "coverage", "coverage_squared", "best_line"),
     "name": ("name",),
     "inside": ("inside",),
     "title": ("title",),
@@ -120,6 +122,7 @@ def features_of(
         path=parts.get("path", 0.0),
         coverage=coverage,
         coverage_squared=coverage**2,
+        best_line=max((weight for _, weight in scored.lines), default=0.0) / total_idf,
         related_code=around / total_idf,
         defines_name=gain if gain >= 0.5 else 0.0,
         defines_words=gain if gain < 0.5 else 0.0,

@@ -34,7 +34,7 @@ N_WINDOWS = 70
 N_MEANING_WINDOWS = 70
 """The same for the windows that are nearest by meaning."""
 
-NEAR_IN_MEANING = 1.0
+NEAR_IN_MEANING = 2.0
 """A unit without a word or name of the question is found from this many standard deviations above the mean on.
 
 From 0 on, small repositories have results for questions about something else.

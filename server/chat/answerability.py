@@ -14,7 +14,7 @@ from ...retrieval.questions import QuestionResult, is_test
 SURE_ABOVE = 0.7
 """Above this probability that a shown unit answers, an answer is "sure"."""
 
-FOUND_ABOVE = 0.5
+FOUND_ABOVE = 0.55
 """Below this probability that the repository answers, the answer is "not found"; the setting `chat.min_confidence`."""
 
 GRAPH_FINDING_CONFIDENCE = 0.9
@@ -39,8 +39,8 @@ class Curve(NamedTuple):
 
 
 CURVES: dict[str, Curve] = {
-    "answerable": Curve(1.436, 1.656, 0.711, 0.225, -2.271, 2.316, 0.179, -2.14),
-    "right": Curve(0.84, 1.401, 1.76, 3.061, -1.001, 0.669, 0.4, -4.528),
+    "answerable": Curve(1.274, 1.594, 0.265, 0.611, -2.28, 2.31, 0.171, -2.209),
+    "right": Curve(0.737, 1.681, 1.542, 2.966, -1.048, 0.543, 0.728, -5.011),
 }
 
 

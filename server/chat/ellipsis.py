@@ -15,8 +15,8 @@ from ...retrieval.questions.query_analysis import INTENT_WORDS, STOP_WORDS
 from ...retrieval.terms import encode, terms_of_word
 from .follow_up_patterns import (
     ENGLISH,
+    Anaphor,
     FollowUpPatterns,
-    Reference,
     english_reference,
     foreign_reference,
     has_opening,
@@ -204,7 +204,7 @@ def _rewritten(question: str, whole: str, subject: _Subject, has_foreign_pronoun
     return Resolution(_in_brackets(text, " ".join(context)), bool(names))
 
 
-def _replacement(reference: Reference, whole: str, subject: _Subject) -> str:
+def _replacement(reference: Anaphor, whole: str, subject: _Subject) -> str:
     """What stands for a reference; "" if nothing does."""
     names = subject.names[:1]
     if reference.kind == "other":

@@ -33,7 +33,7 @@ class FollowUpPatterns:
         return not self.language or language_of_question(question) == self.language
 
 
-class Reference(NamedTuple):
+class Anaphor(NamedTuple):
     """A pronoun, or a noun with a demonstrative, that refers to an earlier turn."""
 
     start: int
@@ -144,7 +144,7 @@ MOST_CHARACTERS = 500
 """A longer question, mostly with pasted text, is no follow-up."""
 
 
-def english_reference(question: str) -> Reference | None:
+def english_reference(question: str) -> Anaphor | None:
     """The first English reference to an earlier turn: no expletive, and without an antecedent in the question."""
     if len(question) > MOST_CHARACTERS:
         return None
@@ -161,7 +161,7 @@ def english_reference(question: str) -> Reference | None:
             continue
         if _has_antecedent(question[:start]):
             return None  # later pronouns refer to the same
-        return Reference(start, end, kind, (match["noun"] or match["definite"] or "").lower())
+        return Anaphor(start, end, kind, (match["noun"] or match["definite"] or "").lower())
     return None
 
 

@@ -283,7 +283,7 @@ class ChatOptions:
         low=0.1,
         high=86_400,
     )
-    min_confidence: float = _setting(0.5, "Evidence below this confidence is reported as not found.", low=0, high=1)
+    min_confidence: float = _setting(0.55, "Evidence below this confidence is reported as not found.", low=0, high=1)
 
 
 @dataclass(frozen=True, slots=True)
