@@ -101,8 +101,9 @@ class Recorded:
 
 def test_without_a_model_the_evidence_answers_and_says_so(workspace):
     reply = workspace().ask(QUESTION)
-    assert (reply.found, reply.level, reply.model) == (True, "sure", "")
-    assert reply.text.startswith("`total_price` in shop/price.py:4 ")
+    assert (reply.found, reply.level, reply.model) == (True, "perhaps", "")  # no code says "multiply"
+    assert reply.text.startswith("Perhaps: `total_price` in shop/price.py:4 ")
+    assert "“multiply” occurs in no file." in reply.text
     assert "shop/price.py" in {citation.path for citation in reply.citations}
     assert reply.notes == (NO_CHAT_MODEL,)
 
@@ -112,7 +113,7 @@ def test_an_answer_says_with_which_spelling_it_was_searched(workspace):
     callbacks = StreamCallbacks(on_asked_as=told.append)
     reply = shop.ask("What does total_prcie multiply?", callbacks=callbacks)
     assert reply.asked_as == QUESTION and told == [QUESTION]
-    assert reply.text.startswith("`total_price` in shop/price.py:4 ")
+    assert reply.text.startswith("Perhaps: `total_price` in shop/price.py:4 ")
     again = shop.ask("What does total_prcie multiply?", as_written=True, callbacks=callbacks)
     assert again.asked_as == "" and told == [QUESTION]
     assert shop.ask(QUESTION).asked_as == ""

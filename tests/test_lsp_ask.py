@@ -115,7 +115,7 @@ def test_without_a_model_the_evidence_answers_and_a_selection_or_a_cursor_is_exp
     async def story(editor: Any) -> None:
         await editor.indexed()
         reply = await editor.within(ask(editor))
-        assert reply.model == "" and reply.confidence == "sure"
+        assert reply.model == "" and reply.level == "perhaps"  # "multiply" is nowhere
         assert "shop/price.py" in {citation.path for citation in reply.citations}
         nothing = await editor.within(ask(editor, "How are penguins fed?"))
         assert not nothing.found

@@ -105,7 +105,7 @@ def _measure(options: argparse.Namespace) -> Report:
     if shipped := shipped_vectors():
         tables["shipped"] = shipped
     elif not is_fit:
-        raise UserError(f"{TABLE_FILE} is missing. Fit a table with --pinned or --fit, or reinstall Weft.")
+        raise UserError(f"{TABLE_FILE} is missing. Use --pinned or --fit to fit a table, or install Weft again.")
     if is_fit:
         initial, fitted, counts = _fit(fitted_on, options)
         tables |= {"initial": initial, "fitted": fitted}

@@ -34,11 +34,14 @@ N_WINDOWS = 70
 N_MEANING_WINDOWS = 70
 """The same for the windows that are nearest by meaning."""
 
-NEAR_IN_MEANING = 2.0
+NEAR_IN_MEANING = 1.0
 """A unit without a word or name of the question is found from this many standard deviations above the mean on.
 
 From 0 on, small repositories have results for questions about something else.
 """
+
+LEAST_WORDS_OF_MEANING = 3
+"""With fewer words, units that have none of them are not found: one or two names say too little."""
 
 RELATION = 0.5
 """Weight of the environment in the score of a window: alpha of Eq. 10 (papers' spec 1.4)."""
@@ -191,10 +194,11 @@ def _ranked(
     """The candidates with their scores and features, best first; without those that nothing matches."""
     scorer, total = UnitScorer(question, idf), sum(idf) or 1.0
     near = meaning.of_units([each.unit for each in candidates], lambda path: _lines(index.texts[path]))
+    is_near = NEAR_IN_MEANING if len(question.concepts) >= LEAST_WORDS_OF_MEANING else float("inf")
     found: list[tuple[ScoredUnit, Features]] = []
     for candidate, (body, head, nearest) in zip(candidates, near, strict=True):
         scored = scorer.score(candidate.unit, _lines(index.texts[candidate.unit.path]))
-        if not scored.lines and not candidate.gain and body < NEAR_IN_MEANING:
+        if not scored.lines and not candidate.gain and body < is_near:
             continue
         features = features_of(question, scored, total, candidate.around, candidate.gain, body, head)
         parts = score_parts(features, candidate.name)

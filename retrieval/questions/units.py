@@ -76,8 +76,8 @@ def units_of(file: FileGraph, text: bytes) -> tuple[Unit, ...]:
     return _code_units(file, text)
 
 
-# A question reads some dozens of files, and a rephrased question the same ones.
-@lru_cache(maxsize=256)
+# A question reads some dozens of files, and the next questions many of the same.
+@lru_cache(maxsize=1024)
 def _document_units(path: str, text: bytes) -> tuple[Unit, ...]:
     lines = text.decode("utf-8", "surrogatepass").split("\n")
     return tuple(
@@ -87,7 +87,7 @@ def _document_units(path: str, text: bytes) -> tuple[Unit, ...]:
     )
 
 
-@lru_cache(maxsize=256)
+@lru_cache(maxsize=1024)
 def _code_units(file: FileGraph, text: bytes) -> tuple[Unit, ...]:
     lines = text.decode("utf-8", "surrogatepass").split("\n")
     definitions = file.definitions

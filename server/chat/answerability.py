@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from ...retrieval.questions import QuestionResult, is_test
 
-SURE_ABOVE = 0.7
+SURE_ABOVE = 0.6
 """Above this probability that a shown unit answers, an answer is "sure"."""
 
 FOUND_ABOVE = 0.55

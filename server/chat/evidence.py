@@ -110,7 +110,10 @@ def _items(searched: _FolderSearch, *, needs_match: bool = False) -> Iterator[Ev
 
 def _match(scored: ScoredUnit) -> float:
     """The score of a unit for its own words and definitions."""
-    return sum(part.value for part in scored.parts if part.name != "related code")
+    return sum(part.value for part in scored.parts if part.name in _OWN_PARTS)
+
+
+_OWN_PARTS = ("words", "name", "inside", "title", "path", "defines")
 
 
 def _with_call_paths(items: Sequence[EvidenceItem], indexes: Mapping[str, RepositoryIndex]) -> list[EvidenceItem]:
