@@ -8,6 +8,7 @@ Owns the schedule, the loss and its evaluation; `loop` owns the loop. Knows no t
 
 from __future__ import annotations
 
+import gc
 import os
 import shutil
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -69,46 +70,61 @@ def train(
 ) -> dict[str, Any]:
     """Train in place, resuming from `checkpoint.pt` in `folder` if it exists; the last line of `log.jsonl`."""
     with _processes(options) as (rank, n_processes, device):
-        torch.manual_seed(options.seed)
-        model = model.to(device)
-        loss: Any = _Loss(model, options.bf16)
-        if n_processes > 1:
-            loss = nn.parallel.DistributedDataParallel(loss, device_ids=[device] if device.type == "cuda" else None)
-        if options.compile and can_compile(device.type):
-            loss = torch.compile(loss, dynamic=False)
-        run = Run(
-            dict(model.named_parameters()),
-            optimisers_of(model, options),
-            folder if rank == 0 else None,
-            {"shape": asdict(model.shape)},
-            more={"stage_steps": [0] * len(stages)},
-        )
-        folder.mkdir(parents=True, exist_ok=True)
-        _resume(run, folder / "checkpoint.pt", device)
-        progress = 0.0
+        return _train(model, stages, options, folder, evaluate, rank, n_processes, device)
 
-        def should_continue() -> bool:
-            nonlocal progress
-            progress = _broadcast(_progress(run, options), n_processes, device)
-            return progress < 1
 
-        def train_step() -> tuple[Tensor, Metrics]:
-            number = stage_at(stages, progress)
-            rows, stage_steps = stages[number].rows, run.more["stage_steps"]
-            n_rows = max(1, options.batch_tokens // rows.context_tokens)
-            batch = _batch(rows, stage_steps[number] * n_processes + rank, n_rows, options.seed)
-            rate = options.learning_rate * rate_factor(run.step, progress, options)
-            run.set_rate(rate)
-            value = loss(*(part.to(device, non_blocking=True) for part in batch))
-            value.backward()
-            run.update(options.gradient_norm)
-            stage_steps[number] += 1
-            run.tokens += n_rows * rows.context_tokens * n_processes
-            return value.detach(), {"context": rows.context_tokens, "rate": round(rate, 6)}
+def _train(
+    model: SmallLlama,
+    stages: Sequence[Stage],
+    options: TrainOptions,
+    folder: Path,
+    evaluate: Evaluate,
+    rank: int,
+    n_processes: int,
+    device: torch.device,
+) -> dict[str, Any]:
+    # A function of its own: its DistributedDataParallel has to be gone before the process group is, or gloo may abort
+    # the process at its exit.
+    torch.manual_seed(options.seed)
+    model = model.to(device)
+    loss: Any = _Loss(model, options.bf16)
+    if n_processes > 1:
+        loss = nn.parallel.DistributedDataParallel(loss, device_ids=[device] if device.type == "cuda" else None)
+    if options.compile and can_compile(device.type):
+        loss = torch.compile(loss, dynamic=False)
+    run = Run(
+        dict(model.named_parameters()),
+        optimisers_of(model, options),
+        folder if rank == 0 else None,
+        {"shape": asdict(model.shape)},
+        more={"stage_steps": [0] * len(stages)},
+    )
+    folder.mkdir(parents=True, exist_ok=True)
+    _resume(run, folder / "checkpoint.pt", device)
+    progress = 0.0
 
-        every = Intervals(options.log_every, options.evaluate_every, options.checkpoint_every)
-        train_until(run, should_continue, train_step, every, lambda: evaluate(model))
-        return finish(run, lambda: evaluate(model), processes=n_processes)
+    def should_continue() -> bool:
+        nonlocal progress
+        progress = _broadcast(_progress(run, options), n_processes, device)
+        return progress < 1
+
+    def train_step() -> tuple[Tensor, Metrics]:
+        number = stage_at(stages, progress)
+        rows, stage_steps = stages[number].rows, run.more["stage_steps"]
+        n_rows = max(1, options.batch_tokens // rows.context_tokens)
+        batch = _batch(rows, stage_steps[number] * n_processes + rank, n_rows, options.seed)
+        rate = options.learning_rate * rate_factor(run.step, progress, options)
+        run.set_rate(rate)
+        value = loss(*(part.to(device, non_blocking=True) for part in batch))
+        value.backward()
+        run.update(options.gradient_norm)
+        stage_steps[number] += 1
+        run.tokens += n_rows * rows.context_tokens * n_processes
+        return value.detach(), {"context": rows.context_tokens, "rate": round(rate, 6)}
+
+    every = Intervals(options.log_every, options.evaluate_every, options.checkpoint_every)
+    train_until(run, should_continue, train_step, every, lambda: evaluate(model))
+    return finish(run, lambda: evaluate(model), processes=n_processes)
 
 
 def load_model(checkpoint: Path) -> SmallLlama:
@@ -230,6 +246,7 @@ def _processes(options: TrainOptions) -> Iterator[tuple[int, int, torch.device]]
     distributed.init_process_group("nccl" if device.type == "cuda" else "gloo")
     try:
         yield rank, n_processes, device
+        gc.collect()
         distributed.barrier()
     finally:
         distributed.destroy_process_group()

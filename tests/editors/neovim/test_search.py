@@ -23,6 +23,7 @@ def listed(nv, query):
 def test_hits_are_in_the_quickfix_list_best_first(shop, command):
     shop.edit("part_0.py")
     shop.ready()
+    shop.nv.command("cclose | call setqflist([], 'r', {'title': ''})")  # of the test before
     shop.nv.command(f"{command} handle_3")
     (first,) = listed(shop, "handle_3")
     assert (first["lnum"], first["text"]) == (5, "handle_3 (function)  def handle_3(basket):")
