@@ -258,5 +258,9 @@ def _value_bindings(index: RepositoryIndex, question: AnalysedQuestion) -> Itera
                 yield name, path, line
 
 
+_VALUES = frozenset({"none", "null", "nil", "true", "false", "undefined"})
+
+
 def _may_be_name(word: str, question: AnalysedQuestion) -> bool:
-    return any(concept.word.lower() == word and concept.weight == 1.0 for concept in question.concepts)
+    concepts = (concept for concept in question.concepts if concept.word.lower() == word)
+    return word not in _VALUES and any(concept.weight == 1.0 for concept in concepts)
