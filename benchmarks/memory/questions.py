@@ -134,6 +134,7 @@ class QuestionScore:
     n_valid: int  # citations whose lines exist and hold the quote
     n_right: int  # citations that find a span
     milliseconds: float
+    level: str = ""  # "sure", "perhaps" or "not found"
 
 
 def load(repository: str) -> list[RepositoryQuestion]:
@@ -253,6 +254,8 @@ def table(rows: dict[str, list[QuestionScore]]) -> str:
     shown = [row for row in answerable if not row.says_not_found]
     n_citations = sum(row.n_citations for row in shown)
     times = [row.milliseconds for row in asked]
+    levels = {level: [row for row in asked if row.level == level] for level in ("sure", "perhaps")}
+    right = {level: sum(row.recall[3] > 0 for row in of) for level, of in levels.items()}
     said = [
         f"- Citations in the answers to answerable questions: {n_citations}. In "
         f"{_percent(sum(row.n_valid for row in shown), n_citations)} the lines exist and contain what is cited; "
@@ -261,7 +264,10 @@ def table(rows: dict[str, list[QuestionScore]]) -> str:
         f"- “Not found” for unanswerable questions ({len(others)}): "
         f"{_percent(sum(row.says_not_found for row in others), len(others))}; "
         f"for answerable questions ({len(answerable)}): {_percent(len(answerable) - len(shown), len(answerable))}.",
-        f"- Milliseconds for the evidence, p50 / p95: {percentile(times, 0.5):.0f} / {percentile(times, 0.95):.0f}.",
+        "- Answers with an expected span among the first three items: "
+        + "; ".join(f"“{level}” {_percent(right[level], len(of))} of {len(of)}" for level, of in levels.items())
+        + ".",
+        f"- Milliseconds for an answer, p50 / p95: {percentile(times, 0.5):.0f} / {percentile(times, 0.95):.0f}.",
     ]
     return "\n".join((markdown(head, lines), "", *said))
 
@@ -275,7 +281,7 @@ def ask(workspace: Workspace, question: RepositoryQuestion, tree: Path) -> Quest
     reply = workspace.ask(question.text, conversation, remember=bool(question.before))
     milliseconds = 1e3 * (time.perf_counter() - started)
     row = score(question, reply.evidence, reply.citations, lambda path: (tree / path).read_text("utf-8", "replace"))
-    return replace(row, says_not_found=not reply.found, milliseconds=milliseconds)
+    return replace(row, says_not_found=not reply.found, milliseconds=milliseconds, level=reply.level)
 
 
 _CONFIG = Config(model=(ModelConfig(backend="none"),))

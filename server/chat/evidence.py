@@ -141,9 +141,11 @@ def _step_text(step: CallStep) -> str:
 
 def _names(found: QuestionResult) -> Iterator[str]:
     """The names that are certain: as written in the code, or of several words. A plain word is mostly no name."""
-    for name, _ in found.named:
-        if name in found.as_written or name not in found.question.words:
+    for name, definitions in found.named:
+        if name in found.as_written:
             yield name
+        elif name not in found.question.words:
+            yield definitions[0].definition.name  # `shortest_path` for "shortest path"
 
 
 def _search_terms(founds: Sequence[QuestionResult]) -> tuple[tuple[str, ...], tuple[str, ...]]:
