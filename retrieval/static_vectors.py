@@ -41,15 +41,37 @@ TEXTS_IN_BLOCK = 32
 class StaticVectors:
     """A table of word vectors, sorted by term key. Immutable."""
 
-    def __init__(self, words: Sequence[str], vectors: Vectors, n_plain: int = 0) -> None:
-        """`vectors` has a row for each word, as long as its weight. The first `n_plain` words are plain English."""
+    def __init__(
+        self,
+        words: Sequence[str],
+        vectors: Vectors | NDArray[np.int8],
+        n_plain: int = 0,
+        scales: NDArray[np.float32] | None = None,
+    ) -> None:
+        """`vectors`, times `scales`, has a row for each word, as long as its weight.
+
+        The first `n_plain` words are plain English.
+        """
         self.plain_words = frozenset(words[:n_plain])
         keys = np.array([term_key(word) for word in words], np.uint64)
         order = np.argsort(keys)
         self.words = tuple(words[at] for at in order.tolist())
         self._keys = keys[order]
-        self.vectors = vectors[order]
-        self._stored = np.ascontiguousarray(self.vectors[:, :N_STORED])
+        self._vectors = vectors[order]
+        self._scales = np.ones(len(words), np.float32) if scales is None else scales[order]
+
+    @property
+    def vectors(self) -> Vectors:
+        """All rows, (n_words, N_DIMENSIONS); made here, since the table is kept in 8 bits."""
+        return self.take(np.arange(len(self._keys)))
+
+    def take(self, rows: NDArray[np.integer], n_first: int | None = None) -> Vectors:
+        """The first components of some rows, (n, n_first)."""
+        taken: Vectors = self._vectors[rows, :n_first].astype(np.float32) * self._scales[rows, None]
+        return taken
+
+    def __len__(self) -> int:
+        return len(self._keys)
 
     def rows(self, keys: NDArray[np.uint64]) -> NDArray[np.int32]:
         """The row of each term key, NO_ROW for words without a vector."""
@@ -61,7 +83,7 @@ class StaticVectors:
         rows = self.rows(np.array([term_key(word) for word in weights], np.uint64))
         known = rows != NO_ROW
         values = np.array(list(weights.values()), np.float32)[known]
-        return normalised(values @ self.vectors[rows[known]])
+        return normalised(values @ self.take(rows[known]))
 
     def of_postings(self, postings: Postings, n_texts: int) -> StoredVectors:
         """The vectors of texts from their postings, (n_texts, N_STORED); zeros for a text without known words.
@@ -86,7 +108,7 @@ class StaticVectors:
             is_used = np.zeros(len(rows), bool)
             is_used[block] = True
             columns = np.cumsum(is_used) - 1
-            vectors = self._stored[rows[is_used]].astype(np.float64)
+            vectors = self.take(rows[is_used], N_STORED).astype(np.float64)
             matrix = np.zeros((min(TEXTS_IN_BLOCK, n_texts - first), len(vectors)))
             matrix[texts[begin:end] - first, columns[block]] = weights[begin:end]
             found[first : first + len(matrix)] = stored(normalised((matrix @ vectors).astype(np.float32)))
@@ -144,8 +166,8 @@ def read_table(path: Path = TABLE_FILE) -> StaticVectors:
     """Raises OSError and ValueError."""
     with np.load(path) as arrays:
         words = arrays["words"].tobytes().decode().split("\n")
-        vectors = arrays["vectors"] * arrays["scales"].astype(np.float32)[:, None]
-        return StaticVectors(words, vectors, int(arrays["n_plain"]))
+        scales = arrays["scales"].astype(np.float32)
+        return StaticVectors(words, arrays["vectors"], int(arrays["n_plain"]), scales)
 
 
 @lru_cache(maxsize=1)

@@ -48,7 +48,7 @@ def ranks_by_vectors(table: StaticVectors, pairs: Sequence[Pair], n_first: int =
     made = [encode_pair(index, pair) or (nothing, nothing, nothing) for pair in pairs]
 
     def matrix(texts: Sequence[Encoded]) -> Vectors:
-        return normalised(np.stack([text.weights @ table.vectors[text.rows, :n_first] for text in texts]))
+        return normalised(np.stack([text.weights @ table.take(text.rows, n_first) for text in texts]))
 
     descriptions, codes = matrix([each[0] for each in made]), matrix([each[1] for each in made])
     # Rounded: the vectors of equal texts differ in their last bits.

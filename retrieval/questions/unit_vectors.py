@@ -14,7 +14,16 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from ..bm25 import FloatArray
-from ..static_vectors import N_STORED, NO_ROW, StaticVectors, Vectors, normalised, shipped_vectors, weight_of_count
+from ..static_vectors import (
+    N_DIMENSIONS,
+    N_STORED,
+    NO_ROW,
+    StaticVectors,
+    Vectors,
+    normalised,
+    shipped_vectors,
+    weight_of_count,
+)
 from ..terms import Vocabulary, encode, shared_vocabulary
 from .query_analysis import AnalysedQuestion
 from .units import Unit
@@ -107,14 +116,14 @@ def _vectors(table: StaticVectors, vocabulary: Vocabulary, texts: Sequence[bytes
     numbers = [vocabulary.numbers(text.replace(b"\n", b" ")) for text in texts]
     sizes = [len(each) for each in numbers]
     if not sum(sizes):
-        return np.zeros((len(texts), table.vectors.shape[1]), np.float32)
+        return np.zeros((len(texts), N_DIMENSIONS), np.float32)
     distinct, inverse = np.unique(np.concatenate(numbers), return_inverse=True)
     rows = table.rows(vocabulary.keys(distinct.tolist()))[inverse]
     owners = np.repeat(np.arange(len(texts)), sizes)[rows != NO_ROW]
-    n_rows = len(table.vectors)
+    n_rows = len(table)
     codes, counts = np.unique(owners * n_rows + rows[rows != NO_ROW], return_counts=True)
-    weighted = table.vectors[codes % n_rows] * weight_of_count(counts)[:, None]
-    found = np.zeros((len(texts), table.vectors.shape[1]), np.float32)
+    weighted = table.take(codes % n_rows) * weight_of_count(counts)[:, None]
+    found = np.zeros((len(texts), N_DIMENSIONS), np.float32)
     owners = codes // n_rows
     firsts = np.flatnonzero(np.diff(owners, prepend=-1))
     if len(firsts):

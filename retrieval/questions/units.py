@@ -77,7 +77,7 @@ def units_of(file: FileGraph, text: bytes) -> tuple[Unit, ...]:
 
 
 # A question reads some dozens of files, and the next questions many of the same.
-@lru_cache(maxsize=1024)
+@lru_cache(maxsize=512)
 def _document_units(path: str, text: bytes) -> tuple[Unit, ...]:
     lines = text.decode("utf-8", "surrogatepass").split("\n")
     return tuple(
@@ -87,7 +87,7 @@ def _document_units(path: str, text: bytes) -> tuple[Unit, ...]:
     )
 
 
-@lru_cache(maxsize=1024)
+@lru_cache(maxsize=512)
 def _code_units(file: FileGraph, text: bytes) -> tuple[Unit, ...]:
     lines = text.decode("utf-8", "surrogatepass").split("\n")
     definitions = file.definitions
