@@ -35,4 +35,4 @@ class SearchResult:
     """Hits, best first: the definitions of a name that is the whole query come before all others."""
 
     hits: tuple[SearchHit, ...]
-    notes: tuple[str, ...] = ()  # why there is no hit and what to try, and what is not searched yet
+    notes: tuple[str, ...] = ()  # corrected words, why there is no hit and what to try, what is not searched yet

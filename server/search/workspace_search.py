@@ -82,7 +82,14 @@ def search_folders(
     found = [ranked for each in folders for ranked in each.ranked(is_begun=not is_defined)]
     found.sort(key=lambda ranked: ranked.order)
     hits = tuple(ranked.hit for ranked in found[:n])
-    return SearchResult(hits, () if hits else (_nothing(query, [each.found for each in folders], indexes, filter),))
+    notes = [f"Searched for “{right}” instead of “{written}”." for written, right in _corrections(folders)]
+    if not hits:
+        notes.append(_nothing(query, [each.found for each in folders], indexes, filter))
+    return SearchResult(hits, tuple(notes))
+
+
+def _corrections(folders: Sequence[_FolderHits]) -> Sequence[tuple[str, str]]:
+    return list(dict.fromkeys(pair for each in folders for pair in each.found.corrections))
 
 
 def queried_name(query: str) -> str:
@@ -110,8 +117,6 @@ class _FolderHits:
         self._index, self._folder, self.found, self._filter = index, folder, found, filter
         self._name = name
         self.defined = self._kept(index.names.definitions(name))[:MAX_DEFINITIONS] if name else []
-        # Scores of several snapshots are comparable when the query weighs 1 in each.
-        self._scale = 1 / (sum(found.idf) or 1.0)
 
     def ranked(self, *, is_begun: bool) -> Iterator[_Ranked]:
         """The hits, those of definitions of the name first, each place once.
@@ -130,7 +135,7 @@ class _FolderHits:
         for path, definition in self.defined:
             scored = self._scored_at(path, definition.header_line)
             if scored is not None and scored.unit.definition == definition:
-                score, parts = self._scaled(scored)
+                score, parts = scored.score, scored.parts
             else:  # a short function inside a function is no unit
                 score, parts = gain, (ScorePart("defines", gain, self._name),)
             yield _Ranked(DEFINED, self._hit_of(path, definition, score, parts))
@@ -167,7 +172,7 @@ class _FolderHits:
 
     def _hit(self, scored: ScoredUnit, line: int) -> SearchHit:
         unit = scored.unit
-        score, parts = self._scaled(scored)
+        score, parts = scored.score, scored.parts
         return SearchHit(
             unit.path,
             unit.start_line,
@@ -195,10 +200,6 @@ class _FolderHits:
             parts,
             self._folder,
         )
-
-    def _scaled(self, scored: ScoredUnit) -> tuple[float, tuple[ScorePart, ...]]:
-        parts = tuple(replace(part, value=part.value * self._scale) for part in scored.parts)
-        return scored.score * self._scale, parts
 
     def _best_line(self, scored: ScoredUnit) -> int:
         """The line with the heaviest words, of equal ones the header of the definition, else the first."""
