@@ -1,6 +1,6 @@
 """Suffix stripping for English words: one stem for the inflections of a word.
 
-Owns the only stemmer of Weft, for prose in documents, in questions about them, and in answers that cite code. The
+Owns the stemmer of English, for prose in documents, in questions about them, and in answers that cite code. The
 search over code needs none: its index holds terms as written, and `questions.query_expansion` adds the inflections of
 a query's words instead.
 
