@@ -223,7 +223,14 @@ class Chat:
         indexes = list(self.context.indexes().values())
 
         def is_known(name: str) -> bool:
-            return any(index.names.definitions(name) or index.names.value_bindings(name) for index in indexes)
+            # A name from outside is known where the repository mentions it.
+            last = name.rpartition(".")[2]
+            return any(
+                index.names.definitions(name)
+                or index.names.value_bindings(name)
+                or index.lexical.n_postings((last,)).any()
+                for index in indexes
+            )
 
         def names_of(text: str) -> list[str]:
             evidence = self.context.gather(text)

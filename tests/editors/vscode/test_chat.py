@@ -587,7 +587,7 @@ def test_weft_answers_in_the_own_chat_of_vs_code(shop, vscode, picture):
     shop.click(".interactive-input-part .monaco-editor .view-lines")
     shop.do("insert", text="/where handle_2")
     shop.press("Enter")
-    shop.wait(".interactive-response", "is defined in part_")
+    shop.wait(".interactive-response", "is defined at 1 location")
     first, second = asked(vscode, mark)
     assert first["question"] == QUESTION
     assert second["question"] == "/where handle_2" and second["conversationId"]
