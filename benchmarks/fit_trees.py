@@ -1,21 +1,27 @@
 """Pinned trees that the workspace model and the static vectors are fitted on: releases of packages, and commits.
 
-Owns both lists, and the folders of their trees. No tree is in two lists, and none is one that a benchmark reports on.
-Code is read, never run, and none of it is in the repository.
+Owns both lists, the folders of their trees, and the order in which files of a tree are read. No tree is in two lists,
+and none is one that a benchmark reports on. Code is read, never run, and none of it is in the repository.
 """
 
 from __future__ import annotations
 
 import argparse
+import random
 import shutil
 import subprocess
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from ..errors import UserError
+from ..server.config import IndexOptions
+from ..server.workspace.files import FoundFile, Membership
 from .command import say
 from .repoeval.archives import ArchiveError, Commit, checkout_commit, unpack_file
+from .scorer.samples import MAX_FILE_BYTES, VENDORED
+
+SEED = 0
 
 TOKEN_MODEL, SCORER, SCORER_HELD_OUT = "token model", "scorer", "held out of the scorer"
 
@@ -138,3 +144,12 @@ def _package_tree(requirement: str, work: Path) -> Path:
     unpack_file(wheels[0], tree, (".py",), is_wheel=True)
     shutil.rmtree(folder)
     return tree
+
+
+def shuffled_files(tree: Path, options: IndexOptions, is_wanted: Callable[[str], bool]) -> list[FoundFile]:
+    """The files of a tree with a wanted path, shuffled, without vendored folders and large files."""
+    files = (each for each in Membership(tree, options).walk() if is_wanted(each.path))
+    own = (e for e in files if e.size <= MAX_FILE_BYTES and VENDORED.isdisjoint(e.path.split("/")[:-1]))
+    found = sorted(own, key=lambda each: each.path)
+    random.Random(f"{SEED}:{tree.name}").shuffle(found)
+    return found

@@ -16,7 +16,7 @@ from ..codegraph.resolve import resolve
 from ..codegraph.symbol_table import DECLARATION, is_class
 from ..codegraph.typed_resolver import TypedResolver
 from ..codegraph.values import CLASS_VALUE, FUNCTION_VALUE, Value
-from .terms import encode, terms_of_word, words_in
+from .terms import lower_terms
 
 MAX_ALIASES = 20
 """The files that are asked for the meaning of an alias."""
@@ -117,7 +117,7 @@ class DefinitionIndex:
         """The sub-words of all names of definitions and of bound values, in lower case."""
         names = {self._definition(*entries[0]).name for entries in self._by_name.values()}
         names |= {self.graph.files[path].bindings[index].name for (path, index), *_ in self._bindings.values()}
-        return frozenset(part for name in names for part in name_parts(name))
+        return frozenset(part for name in names for part in lower_terms(name))
 
     def value_bindings(self, name: str) -> list[ValueBinding]:
         """The lines that bind a value to a name of a module or a class, by path and line."""
@@ -173,12 +173,6 @@ class DefinitionIndex:
 
     def _definition(self, path: str, index: int) -> Definition:
         return self.graph.files[path].definitions[index]
-
-
-def name_parts(name: str) -> tuple[str, ...]:
-    """The words of a name in lower case: "http", "server" of HTTPServer."""
-    words = (terms_of_word(word) for word in words_in(encode(name)))
-    return tuple(dict.fromkeys(term for terms in words for term in terms if term == term.lower() and "_" not in term))
 
 
 @lru_cache(maxsize=1 << 14)

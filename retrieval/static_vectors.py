@@ -1,4 +1,4 @@
-"""Static word vectors: a vector for each of 40,000 words, whose weighted sum is the vector of a text.
+"""Static word vectors: a vector for each of 32,000 words, whose weighted sum is the vector of a text.
 
 The table is fitted so that the sentence that describes a function is near the function's code
 (`weft bench meaning`). Words are the sub-words of `terms`, in lower case; other words have no vector. There is no

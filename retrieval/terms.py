@@ -38,6 +38,11 @@ def terms_of(text: str) -> list[str]:
     return list(chain.from_iterable(map(terms_of_word, words_in(encode(text).replace(b"\n", b" ")))))
 
 
+def lower_terms(text: str) -> list[str]:
+    """The sub-words of `text` in lower case, in order, repeats included."""
+    return [term for term in terms_of(text) if term == term.lower() and term.isalnum()]
+
+
 def count_terms(text: str) -> Counter[str]:
     """How often each term occurs in `text`."""
     return Counter(terms_of(text))

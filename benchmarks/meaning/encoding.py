@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...retrieval.static_vectors import weight_of_count
-from ...retrieval.terms import terms_of
+from ...retrieval.terms import lower_terms
 from .pairs import Pair
 
 N_WORDS = 40_000
@@ -38,21 +38,18 @@ def vocabulary(trees: Iterable[Sequence[Pair]], n_words: int, plain: Iterable[st
     """The plain words of the encoder, then the words of most trees, and of as many trees in alphabetical order."""
     n_trees: Counter[str] = Counter()
     for pairs in trees:
-        n_trees.update({word for pair in pairs for word in words_of(f"{pair.description}\n{pair.name}\n{pair.code}")})
+        n_trees.update(
+            {word for pair in pairs for word in lower_terms(f"{pair.description}\n{pair.name}\n{pair.code}")}
+        )
     frequent = sorted(
         (word for word, n in n_trees.items() if n >= LEAST_TREES), key=lambda word: (-n_trees[word], word)
     )
     return list(dict.fromkeys([*plain, *frequent]))[:n_words]
 
 
-def words_of(text: str) -> list[str]:
-    """The sub-words of a text in lower case, repeats included."""
-    return [term for term in terms_of(text) if term.isalnum() and term == term.lower()]
-
-
 def encode_text(index: Mapping[str, int], text: str, extra: Mapping[str, float] | None = None) -> Encoded:
     """Rows and weights of a text, repeats once; `extra` are words with further weight."""
-    counts = Counter(word for word in words_of(text) if word in index)
+    counts = Counter(word for word in lower_terms(text) if word in index)
     weights = weight_of_count(np.array(list(counts.values()), np.float32)) if counts else np.zeros(0, np.float32)
     found = dict(zip(counts, weights.tolist(), strict=True))
     for word, weight in (extra or {}).items():
@@ -63,7 +60,7 @@ def encode_text(index: Mapping[str, int], text: str, extra: Mapping[str, float] 
 
 def encode_pair(index: Mapping[str, int], pair: Pair) -> EncodedPair | None:
     """The three texts of a pair; None if one of them has no known word."""
-    name = dict.fromkeys(words_of(pair.name), 1.0)
+    name = dict.fromkeys(lower_terms(pair.name), 1.0)
     made = (
         encode_text(index, pair.description),
         encode_text(index, pair.code, name),

@@ -15,7 +15,8 @@ from numpy.typing import NDArray
 
 from ...retrieval.bm25 import FloatArray, idf, length_norm, saturated
 from ...retrieval.static_vectors import N_DIMENSIONS, StaticVectors, Vectors, normalised
-from .encoding import Encoded, encode_pair, words_of
+from ...retrieval.terms import lower_terms
+from .encoding import Encoded, encode_pair
 from .pairs import Pair
 
 DEPTH = 5
@@ -57,7 +58,7 @@ def ranks_by_vectors(table: StaticVectors, pairs: Sequence[Pair], n_first: int =
 
 def ranks_by_bm25(pairs: Sequence[Pair]) -> Ranks:
     """By Okapi BM25 of the same words."""
-    codes = [Counter(words_of(f"{pair.name}\n{pair.code}")) for pair in pairs]
+    codes = [Counter(lower_terms(f"{pair.name}\n{pair.code}")) for pair in pairs]
     lengths = np.array([code.total() for code in codes], np.float64)
     norms = length_norm(lengths, float(lengths.mean()))
     postings = dict[str, list[int]]()
@@ -67,7 +68,7 @@ def ranks_by_bm25(pairs: Sequence[Pair]) -> Ranks:
 
     def scores(description: str) -> FloatArray:
         found = np.zeros(len(codes))
-        for word, weight in Counter(words_of(description)).items():
+        for word, weight in Counter(lower_terms(description)).items():
             if here := postings.get(word):
                 counts = np.array([codes[number][word] for number in here], np.float64)
                 found[here] += weight * idf(len(codes), float(len(here))) * saturated(counts, norms[here])

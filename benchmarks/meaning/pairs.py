@@ -5,7 +5,6 @@ Owns the choice of the files and what counts as a description. Knows no vectors.
 
 from __future__ import annotations
 
-import random
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,13 +14,13 @@ from ...languages import language_of
 from ...retrieval.descriptions import documentation_range, first_sentence
 from ...retrieval.questions import is_document, is_test
 from ...server.config import IndexOptions
-from ...server.workspace.files import Membership, SourceText, read_source
-from ..scorer.samples import MAX_FILE_BYTES, VENDORED
+from ...server.workspace.files import SourceText, read_source
+from ..fit_trees import shuffled_files
+from ..scorer.samples import MAX_FILE_BYTES
 
 MOST_LINES_OF_TREE = 400_000
 LEAST_WORDS, MOST_WORDS = 3, 50
 MOST_CODE_LINES = 40
-SEED = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,15 +36,8 @@ class Pair:
 def read_pairs(tree: Path, most_lines: int = MOST_LINES_OF_TREE) -> Iterator[Pair]:
     """The pairs of random files of a tree, up to a number of lines."""
     options = IndexOptions(max_file_bytes=MAX_FILE_BYTES)
-    found = [
-        each
-        for each in Membership(tree, options).walk()
-        if each.size <= MAX_FILE_BYTES and VENDORED.isdisjoint(each.path.split("/")[:-1]) and not is_test(each.path)
-    ]
-    found.sort(key=lambda each: each.path)
-    random.Random(f"{SEED}:{tree.name}").shuffle(found)
     n_lines = 0
-    for each in found:
+    for each in shuffled_files(tree, options, lambda path: not is_test(path)):
         if n_lines >= most_lines:
             return
         language = language_of(each.path)

@@ -5,7 +5,6 @@ Owns the choice of the files and of the known words. Knows no network.
 
 from __future__ import annotations
 
-import random
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -27,10 +26,9 @@ from ...llm.workspace_model.token_model import (
 )
 from ...llm.workspace_model.tokens import split_tokens
 from ...server.config import IndexOptions
-from ...server.workspace.files import Membership, SourceText, read_source
-from ..scorer.samples import MAX_FILE_BYTES, VENDORED
-
-SEED = 0
+from ...server.workspace.files import SourceText, read_source
+from ..fit_trees import SEED, shuffled_files
+from ..scorer.samples import MAX_FILE_BYTES
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -50,17 +48,8 @@ class Corpus:
 def read_files(tree: Path, most_tokens: int) -> Iterator[tuple[str, list[str]]]:
     """Language and tokens of random files of a tree, up to a number of tokens."""
     options = IndexOptions(max_file_bytes=MAX_FILE_BYTES)
-    found = [
-        each
-        for each in Membership(tree, options).walk()
-        if language_of(each.path).name in LANGUAGES
-        and each.size <= MAX_FILE_BYTES
-        and VENDORED.isdisjoint(each.path.split("/")[:-1])
-    ]
-    found.sort(key=lambda each: each.path)
-    random.Random(f"{SEED}:{tree.name}").shuffle(found)
     n_tokens = 0
-    for each in found:
+    for each in shuffled_files(tree, options, lambda path: language_of(path).name in LANGUAGES):
         if n_tokens >= most_tokens:
             return
         source = read_source(tree, each, options)

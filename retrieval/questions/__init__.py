@@ -7,6 +7,7 @@ by the names in it, by related code, and by meaning. Questions may have typos, a
 from .filters import KINDS, UnitFilter, is_test
 from .lexicon import language_of_question, read_lexicon
 from .query_analysis import TEST_WORDS, AnalysedQuestion, Concept, Kind, analyse_question
+from .spelling import respelled
 from .unit_scoring import ScoredUnit
 from .unit_search import QuestionResult, SearchOptions, search
 from .units import Unit, is_document, units_of
@@ -27,6 +28,7 @@ __all__ = [
     "is_test",
     "language_of_question",
     "read_lexicon",
+    "respelled",
     "search",
     "units_of",
 ]

@@ -165,6 +165,7 @@ def spaced(text: str) -> str:
     return _BORDER.sub(" ", unicodedata.normalize("NFC", text))
 
 
+@lru_cache(maxsize=64)  # One question is looked at for its spelling, its words and its pronouns.
 def language_of_question(text: str) -> str:
     """The language of a question without its code; English when no other one is likely."""
     if _HANGUL.search(text):

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Literal
 
-from ..terms import encode, terms_of, terms_of_word
+from ..terms import encode, lower_terms, terms_of_word
 from .lexicon import ENGLISH, Lexicon, lexicon_of, spaced
 from .query_expansion import ABBREVIATED, expand_word
 
@@ -106,7 +106,7 @@ def analyse_question(text: str) -> AnalysedQuestion:
         # "Where is the default set?" has intent words only, so they get the full weight.
         chosen = [Concept(concept.word, concept.forms) for concept in chosen]
     capitalised = tuple(dict.fromkeys(_CAPITALISED.findall(rest)))
-    meaning = tuple((word, 1.0) for word in dict.fromkeys(_lower_terms(text)))
+    meaning = tuple((word, 1.0) for word in dict.fromkeys(lower_terms(text)))
     return AnalysedQuestion(
         text, tuple(chosen[:MAX_CONCEPTS]), names, capitalised, kinds, words, about_tests, ENGLISH, meaning
     )
@@ -120,7 +120,7 @@ def _foreign(text: str, rest: str, names: tuple[str, ...], lexicon: Lexicon) -> 
     for name in names:
         for concept in _concepts_of_name(name):
             concepts.setdefault(concept.word.lower(), concept)
-        meaning.update(dict.fromkeys(_lower_terms(name), 1.0))
+        meaning.update(dict.fromkeys(lower_terms(name), 1.0))
     for word, english in lexicon.content_words(rest):
         known = english or ((word,) if word.isascii() else ())
         forms: dict[str, float] = {}
@@ -154,10 +154,6 @@ def _foreign(text: str, rest: str, names: tuple[str, ...], lexicon: Lexicon) -> 
         lexicon.language,
         tuple(meaning.items()),
     )
-
-
-def _lower_terms(text: str) -> Iterator[str]:
-    return (term for term in terms_of(text) if term == term.lower() and term.isalnum())
 
 
 TEST_WORDS = frozenset({"test", "tests", "tested", "testing"})

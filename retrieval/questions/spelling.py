@@ -56,8 +56,14 @@ def correct_spelling(index: RepositoryIndex, text: str) -> tuple[str, tuple[tupl
     corrected = {
         run: written for run, parts in unknown.items() if parts and (written := _corrected(index, run, parts, nearest))
     }
-    replaced = _RUN.sub(lambda match: corrected.get(match[0], match[0]), text)
-    return replaced, tuple(corrected.items())
+    corrections = tuple(corrected.items())
+    return respelled(text, corrections), corrections
+
+
+def respelled(text: str, corrections: Iterable[tuple[str, str]]) -> str:
+    """The text with its words replaced as `corrections` say."""
+    right = dict(corrections)
+    return _RUN.sub(lambda match: right.get(match[0], match[0]), text)
 
 
 def _corrected(index: RepositoryIndex, run: str, unknown: Sequence[str], nearest: Mapping[str, Sequence[str]]) -> str:

@@ -113,7 +113,7 @@ def search(index: RepositoryIndex, text: str, options: SearchOptions = SearchOpt
         around = index.relations.environment(strong, alpha=options.relation)
         scores = np.where(scores > 0, scores + options.relation * around, 0.0)
     meaning = QuestionMeaning.of(index, question)
-    near = meaning.windows.astype(np.float64)
+    near = meaning.windows
     if options.filter is not None:
         scores, near = options.filter.masked(index, scores), options.filter.masked(index, near)
     candidates = _UnitCandidates(index, options.filter)

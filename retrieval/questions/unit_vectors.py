@@ -56,7 +56,7 @@ class QuestionMeaning:
     def of(cls, index: RepositoryIndex, question: AnalysedQuestion) -> QuestionMeaning:
         table, weights = shipped_vectors(), dict(question.meaning)
         if table is None or not weights or not index.lexical.live.any():
-            return cls(np.zeros(N_STORED, np.float32), np.zeros(index.lexical.n_ids), 0.0, 1.0)
+            return cls(np.zeros(N_DIMENSIONS, np.float32), np.zeros(index.lexical.n_ids), 0.0, 1.0)
         vector = table.vector(weights)
         windows = index.meaning(normalised(vector[:N_STORED])).astype(np.float64)
         return cls(vector, windows, *_mean_and_deviation(windows[index.lexical.live]))
@@ -100,7 +100,7 @@ def _pieces(unit: Unit, n_lines: int) -> list[list[int]]:
     """The own lines of a unit in pieces; one piece of a unit of up to 4/3 of a piece."""
     own = [line for line in islice(unit.lines(), MOST_PIECES * PIECE_LINES) if line < n_lines]
     if len(own) <= PIECE_LINES * 4 // 3:
-        return [own or [unit.start_line]] if unit.start_line < n_lines else [[0]]
+        return [own or [min(unit.start_line, n_lines - 1)]]
     return [own[at : at + PIECE_LINES] for at in range(0, len(own), PIECE_LINES)]
 
 

@@ -68,18 +68,20 @@ def answer_features(found: QuestionResult) -> tuple[float, ...]:
     )
 
 
-def answerability(found: QuestionResult) -> float:
-    """0 to 1: the probability that the repository answers the question."""
-    return _probability(found, CURVES["answerable"])
+class Confidence(NamedTuple):
+    """Two probabilities, 0 to 1."""
+
+    answerable: float  # the repository answers the question
+    right: float  # one of the first three units answers it
+
+    @staticmethod
+    def of(found: QuestionResult) -> Confidence:
+        if not found.units or not any(found.idf):
+            return Confidence(0.0, 0.0)
+        features = (*answer_features(found), 1.0)
+        return Confidence(*(_logistic(CURVES[name], features) for name in Confidence._fields))
 
 
-def probability_right(found: QuestionResult) -> float:
-    """0 to 1: the probability that one of the first three units answers the question."""
-    return _probability(found, CURVES["right"])
-
-
-def _probability(found: QuestionResult, curve: Curve) -> float:
-    if not found.units or not any(found.idf):
-        return 0.0
-    value = sum(weight * feature for weight, feature in zip(curve, (*answer_features(found), 1.0), strict=True))
+def _logistic(curve: Curve, features: tuple[float, ...]) -> float:
+    value = sum(weight * feature for weight, feature in zip(curve, features, strict=True))
     return 1 / (1 + exp(-max(-50.0, min(50.0, value))))

@@ -7,7 +7,7 @@ completions. Knows no conversation and no prompt.
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -106,17 +106,24 @@ class ChatContext:
         Raises ValueError if `folder` is not a folder of this workspace.
         """
         indexes = self.indexes(folder)
-        beside = dict[str, Sequence[Segment]]()
-        notes = [PAUSED_NOTE] if self._indexing.is_paused else []
-        for root in indexes:
+        beside, notes = self.documents_beside(indexes, MAX_DOCUMENTS_WAIT_S)
+        paused = (PAUSED_NOTE,) if self._indexing.is_paused else ()
+        evidence = gather(indexes, question, options or GatherOptions(), turns, beside)
+        return replace(evidence, notes=(*evidence.notes, *paused, *notes))
+
+    def documents_beside(
+        self, folders: Iterable[str], wait_s: float
+    ) -> tuple[dict[str, Sequence[Segment]], Sequence[str]]:
+        """By folder the segments of documents that are not in its index, and notes on what was not read."""
+        beside, notes = dict[str, Sequence[Segment]](), list[str]()
+        for folder in folders:
             try:
-                documents = self.documents(root)
-                beside[root] = documents.files_outside_index(MAX_DOCUMENTS_WAIT_S)
+                documents = self.documents(folder)
+                beside[folder] = documents.files_outside_index(wait_s)
                 notes += documents.notes
             except StoreError as error:  # code answers without stored documents
                 notes.append(str(error))
-        evidence = gather(indexes, question, options or GatherOptions(), turns, beside)
-        return replace(evidence, notes=(*evidence.notes, *notes))
+        return beside, notes
 
     def recent_edits(self) -> dict[str, RecentEdits]:
         """By folder."""

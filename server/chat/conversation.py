@@ -18,7 +18,7 @@ from ...llm import Cancel, TimeLimit
 from ...llm.protocol import Message
 from ...memory.storage import Turn
 from ...memory.strategy import StrategyContext
-from ...retrieval.questions import SearchOptions
+from ...retrieval.questions import SearchOptions, respelled
 from .attribution import attributed
 from .commands import (
     COMMANDS,
@@ -179,7 +179,7 @@ class Chat:
         past = relevant_history(before, whole, StrategyContext())
         search_options = SearchOptions(corrects_spelling=not request.as_written)
         evidence = self._gather(whole, command, selection, request.folder, past.items, search_options)
-        corrected = _with_corrections(whole, evidence.corrections)
+        corrected = respelled(whole, evidence.corrections)
         asked_as = _reported("" if corrected == request.question else corrected, callbacks)
         is_found = evidence.confidence >= options.min_confidence or _is_about_conversation(request.question, before)
         # These commands list locations: a model would only delay them.
@@ -323,13 +323,6 @@ def _reply_of(
     level = confidence_level(evidence, found_above) if found else "not found"
     model, cost = written.model, written.cost
     return Reply(text, citations, evidence, found, checked.n_dropped, model, "", cost, tuple(notes), level)
-
-
-def _with_corrections(question: str, corrections: Sequence[tuple[str, str]]) -> str:
-    """The question as it was searched: with the right spelling of its words."""
-    for written, meant in corrections:
-        question = re.sub(rf"(?<!\w){re.escape(written)}(?!\w)", meant, question)
-    return question
 
 
 def _reported(asked_as: str, callbacks: StreamCallbacks) -> str:

@@ -18,7 +18,7 @@ from ...memory.strategy import estimate_tokens
 from ...retrieval import RepositoryIndex, slice_file
 from ...retrieval.definition_index import NamedDefinition
 from ...retrieval.questions import QuestionResult, ScoredUnit, SearchOptions, search
-from .answerability import GRAPH_FINDING_CONFIDENCE, answerability, probability_right
+from .answerability import GRAPH_FINDING_CONFIDENCE, Confidence
 from .evidence_items import deduplicated, unit_items
 from .findings import findings
 from .symbol_queries import CallStep, call_path_to
@@ -80,11 +80,12 @@ def gather(
     past = _within(turns, int(options.max_tokens * TURN_SHARE), options.max_items // 3)
     room = options.max_tokens - sum(map(_tokens, past))
     chosen = _within(deduplicated([*first, *ranked]), room, options.max_items)
-    confidence = max((answerability(one.found) for one in (*code, *more)), default=0.0)
-    right = max((probability_right(one.found) for one in (*code, *more)), default=0.0)
+    founds = [one.found for one in (*code, *more)]
+    found_confidence = [Confidence.of(found) for found in founds]
+    confidence = max((each.answerable for each in found_confidence), default=0.0)
+    right = max((each.right for each in found_confidence), default=0.0)
     if any(finding.items for finding in graph_findings):
         confidence, right = max(confidence, GRAPH_FINDING_CONFIDENCE), max(right, GRAPH_FINDING_CONFIDENCE)
-    founds = [one.found for one in (*code, *more)]
     search_terms, missing_terms = _search_terms(founds)
     done = time.perf_counter()
     return EvidenceSet(

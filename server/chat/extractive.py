@@ -14,6 +14,7 @@ from types import MappingProxyType
 
 from ...retrieval import RepositoryIndex
 from ...retrieval.questions import AnalysedQuestion, analyse_question, is_document, is_test
+from ..output.folds import fold
 from .answerability import FOUND_ABOVE
 from .commands import SELECTED
 from .confidence_level import confidence_level, what_is_missing, word_patterns
@@ -52,13 +53,14 @@ def extractive(
     of_findings = [item for finding in evidence.findings for item in finding.items]
     shown_before = {(item.folder, item.location) for item in of_findings}
     others = [item for item in in_files if (item.folder, item.location) not in shown_before]
-    others = _code_first(others, analyse_question(evidence.question))
+    question = analyse_question(evidence.question)
+    others = _code_first(others, question)
     best = max((item.score for item in others), default=0.0)
     n_others = N_WITH_FINDINGS if shown_before else N_SHOWN if level == "sure" else N_PERHAPS
     others = [item for item in others if item.score >= SHARE_OF_BEST * best][:n_others]
     blocks = [_finding(finding, names) for finding in evidence.findings]
     if not blocks:
-        sentence, others = _first_sentence(evidence.question, others, indexes, names, words)
+        sentence, others = _first_sentence(evidence.question, question, others, indexes, names, words)
         missing = what_is_missing(evidence, others) if level == "perhaps" else ""
         sentence = f"Perhaps: {sentence}" if level == "perhaps" else sentence
         blocks = ["\n".join(filter(None, (sentence, missing)))]
@@ -103,18 +105,18 @@ _ABOUT_EXAMPLES = re.compile(r"\b(?:example|sample|demo|tutorial)", re.IGNORECAS
 
 
 def _first_sentence(
-    question: str,
+    asked: str,
+    question: AnalysedQuestion,
     items: Sequence[EvidenceItem],
     indexes: Mapping[str, RepositoryIndex],
     names: Mapping[str, str],
     words: Sequence[re.Pattern[str]],
 ) -> tuple[str, list[EvidenceItem]]:
     """The first sentence of an answer, and the items with the one it is about first."""
-    analysed = analyse_question(question)
-    if "value" in analysed.kinds or items[0].kind == "code" or _ASKS_WHAT.match(question):
+    if "value" in question.kinds or items[0].kind == "code" or _ASKS_WHAT.match(asked):
         # "What is the default lifetime?" asks for a lifetime; "default" need not be in its name.
-        content = [concept.forms for concept in analysed.concepts if concept.weight == 1.0]
-        bound = (item for item in _bindings(analysed.names, indexes) if not item.folder or item.folder in names)
+        content = [concept.forms for concept in question.concepts if concept.weight == 1.0]
+        bound = (item for item in _bindings(question.names, indexes) if not item.folder or item.folder in names)
         found = value_line([*bound, *items[:N_VALUES]], content)
         if found is not None:
             item, line, name, value = found
@@ -184,7 +186,7 @@ def _finding(finding: Finding, names: Mapping[str, str]) -> str:
         folded.append(f"- {finding.n_left_out} more that are not listed")
     if folded:
         n_more = len(finding.items) - len(shown) + finding.n_left_out
-        lines += [f"<details><summary>{n_more} more</summary>", "", *folded, "", "</details>"]
+        lines.append(fold(f"{n_more} more", "\n".join(folded)))
     return "\n".join(lines)
 
 

@@ -199,7 +199,7 @@ def _third_person(first: str, rest: str) -> str:
     takes_object = following in _DETERMINERS
     if first in _VERBS and rest:
         return _with_s(first) if takes_object or first not in _ALSO_NOUNS else ""
-    base = {_with_s(verb): verb for verb in _VERBS}.get(first)
+    base = _BASE_OF.get(first)
     if base is not None and rest and (base not in _ALSO_NOUNS or takes_object):
         return first
     return first if first.endswith("s") and not first.endswith("ss") and takes_object and first != "this" else ""
@@ -230,6 +230,8 @@ _VERB_TEXT = """
 """
 _VERBS = frozenset(_VERB_TEXT.split())
 """Verbs with which docstrings and comments begin."""
+
+_BASE_OF = {_with_s(verb): verb for verb in _VERBS}
 
 _NOUN_TEXT = """
     block cache call change check clone copy count cut display download drop exit filter fold force format forward free

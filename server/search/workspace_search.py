@@ -33,9 +33,6 @@ MAX_WORDS = 4  # of a name that is written as words
 TEST_SHARE = 0.6  # the weight of a name that begins with the query, in a test
 MIN_PREFIX = 2  # the letters of a name from which on definitions that begin with it are found
 
-TEST_SHARE = 0.6
-"""Factor for the tests among the definitions whose names begin with the query."""
-
 DEFINED, BOUND, MATCHING = 0, 1, 2
 """Ranks of hits: definitions of the name that is the whole query, values bound to it, and all others."""
 

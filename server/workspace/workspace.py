@@ -19,7 +19,6 @@ from types import TracebackType
 from typing import TYPE_CHECKING
 
 from ...llm import Cancel, CodeModel
-from ...memory.storage import StoreError
 from ...retrieval import RepositoryIndex, RetrievalOptions, Retrieved
 from ..completion.explanation import Explanation
 from ..completion.idle import IdleWorker
@@ -292,19 +291,15 @@ class Workspace(WorkspaceIndex):
 
         chosen = read_filter(languages, paths, kinds)
         context = self.chat.context
-        indexes, searched, notes = context.indexes(folder), list[tuple[str, RepositoryIndex]](), list[str]()
+        indexes = context.indexes(folder)
+        beside, notes = context.documents_beside(indexes, documents_wait_s)
+        searched = list[tuple[str, RepositoryIndex]]()
         for root, index in indexes.items():
             shown = "" if len(indexes) == 1 else root
             searched.append((shown, index))
-            try:
-                documents = context.documents(root)
-                beside = index_documents(index, documents.files_outside_index(documents_wait_s))
-                notes += documents.notes
-            except StoreError as error:  # code is found without stored documents
-                notes.append(str(error))
-                continue
-            if beside.n_files:
-                searched.append((shown, beside))
+            documents = index_documents(index, beside.get(root, ()))
+            if documents.n_files:
+                searched.append((shown, documents))
         result = search_folders(searched, query, limit, chosen, cancel)
         unread = [NOT_FULLY_INDEXED] if context.is_indexing else []
         # Files that cannot be read matter only when nothing is found.
