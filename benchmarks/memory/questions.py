@@ -21,6 +21,7 @@ import statistics
 import time
 import zipfile
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -31,7 +32,7 @@ from ...llm.backends import ModelConfig
 from ...retrieval import RepositoryIndex
 from ...retrieval.terms import count_terms
 from ...server.chat.values import Citation, EvidenceItem, EvidenceSet
-from ...server.config import Config
+from ...server.config import ChatOptions, Config, IndexOptions, MemoryOptions
 from ...server.workspace.workspace import Workspace
 from ..bootstrap import percentile
 from ..command import Report, command_parser, run_command
@@ -210,7 +211,37 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--purpose", choices=(FITTING, REPORTING), default=REPORTING, help="of the repositories")
     parser.add_argument("--repository", choices=REPOSITORIES, action="append", help="default: all of the purpose")
     parser.add_argument("--rows", type=Path, metavar="FILE", help="write a JSON line for every question")
+    add_embeddings(parser)
     return run_command(parser, _measure, arguments)
+
+
+def add_embeddings(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--embeddings",
+        action="store_true",
+        help="embed all definitions with the installed model; it takes minutes a repository, once",
+    )
+
+
+@contextmanager
+def opened(tree: Path, options: argparse.Namespace) -> Iterator[Workspace]:
+    """The indexed workspace of a tree, with embedded definitions if the options say so; vectors stay in `--work`."""
+    config = _CONFIG
+    if options.embeddings:
+        memory = MemoryOptions(embeddings="bundled", keep_conversations=False)
+        config = replace(
+            config,
+            chat=ChatOptions(embed_code=True),
+            index=IndexOptions(keep_on_disk=False),
+            memory=memory,
+            data_dir=str(options.work / "embeddings"),
+        )
+    with Workspace([tree], config, cache=options.embeddings) as workspace:
+        workspace.index()
+        workspace.embed()
+        if workspace.encoder is not None and workspace.encoder.problem:
+            raise UserError(workspace.encoder.problem)
+        yield workspace
 
 
 def _measure(options: argparse.Namespace) -> Report:
@@ -219,8 +250,7 @@ def _measure(options: argparse.Namespace) -> Report:
         tree, questions = checkout(repository, options.work), load(repository)
         if wrong := misplaced(questions, tree):
             raise UserError(f"{tree} is not the pinned archive: {wrong[0]}. Remove the folder and run again.")
-        with Workspace([tree], _CONFIG, cache=False) as workspace:
-            workspace.index()
+        with opened(tree, options) as workspace:
             (index,) = workspace.indexes().values()
             ask(workspace, replace(questions[0], before=()), tree)  # the first question also reads the lexicons
             for question in questions:
@@ -228,11 +258,12 @@ def _measure(options: argparse.Namespace) -> Report:
                 rows["weft"].append(ask(workspace, question, tree))
     if options.rows is not None:
         options.rows.write_text("".join(f"{json.dumps(asdict(row))}\n" for row in rows["weft"]), encoding="utf-8")
-    title = f"Lines that answer {len(rows['weft'])} questions about repositories; no model"
+    model = "an embedding model alone" if options.embeddings else "no model"
+    title = f"Lines that answer {len(rows['weft'])} questions about repositories; {model}"
     return Report(
         "memory questions",
         table(rows),
-        {"what": title, "results": {name: _summary(of) for name, of in rows.items()}},
+        {"what": title, "embeddings": options.embeddings, "results": {name: _summary(of) for name, of in rows.items()}},
         title,
     )
 

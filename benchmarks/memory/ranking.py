@@ -21,10 +21,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...retrieval.questions import QuestionResult, SearchOptions, Unit, search
-from ...retrieval.questions.unit_features import NAMES, WEIGHTS, as_array
+from ...retrieval.questions.unit_features import EMBEDDED_WEIGHTS, NAMES, WEIGHTS, as_array
 from ...server.chat.answerability import CURVES, Curve, answer_features
-from ...server.config import Config
-from ...server.workspace.workspace import Workspace
 from ..command import Report, command_parser, run_command, say
 from ..tables import markdown
 from . import questions as by_questions
@@ -42,7 +40,7 @@ GROUP_WEIGHTS = {"tuning": 0.4, "paraphrase": 2.0}
 
 SUPPORTING = (
     *("words", "name", "inside", "title", "path", "coverage", "best_line", "related_code"),
-    *("defines_name", "defines_words", "body", "head"),
+    *("defines_name", "defines_words", "body", "head", "embedded"),
 )
 """More of these is never a reason against a unit: their weights are at least 0."""
 
@@ -72,12 +70,13 @@ class AskedQuestion:
 def main(arguments: Sequence[str] | None = None) -> int:
     parser = command_parser("weft bench memory ranking", __doc__, "work", "machine")
     parser.add_argument("--curves", action="store_true", help="fit the curves alone, with the weights as they are")
+    by_questions.add_embeddings(parser)
     return run_command(parser, _measure, arguments)
 
 
 def _measure(options: argparse.Namespace) -> Report:
-    asked = [each for job in _jobs(options.work) for each in ask_all(*job)]
-    start = np.array([getattr(WEIGHTS, name) for name in NAMES])
+    asked = [each for job in _jobs(options) for each in ask_all(*job, options)]
+    start = np.array([getattr(EMBEDDED_WEIGHTS if options.embeddings else WEIGHTS, name) for name in NAMES])
     repositories = sorted({each.repository for each in asked})
     folds = [repositories[at::N_FOLDS] for at in range(N_FOLDS)]
     held_out = dict[int, FloatArray]()
@@ -109,15 +108,16 @@ def _measure(options: argparse.Namespace) -> Report:
     )
 
 
-def ask_all(repository: str, questions: Sequence[RepositoryQuestion], tree: Path) -> Iterator[AskedQuestion]:
+def ask_all(
+    repository: str, questions: Sequence[RepositoryQuestion], tree: Path, options: argparse.Namespace
+) -> Iterator[AskedQuestion]:
     """The questions about one tree, without follow-ups: those are searched as other questions."""
-    with Workspace([tree], Config(), cache=False) as workspace:
-        workspace.index()
+    with by_questions.opened(tree, options) as workspace:
         (index,) = workspace.indexes().values()
         for question in questions:
             if question.before:
                 continue
-            found = search(index, question.text, SearchOptions(n=10_000))
+            found = search(index, question.text, SearchOptions(n=10_000, encoder=workspace.encoder))
             gold = np.array([[_answers(each.unit, spans) for spans in question.gold] for each in found.units], bool)
             gold = gold.reshape(len(found.units), len(question.gold))
             group = next((name for name, kinds in GROUPS.items() if question.kind in kinds), "unanswerable")
@@ -134,12 +134,13 @@ def _answers(unit: Unit, spans: Sequence[Span]) -> bool:
     )
 
 
-def _jobs(work: Path) -> Iterator[tuple[str, list[RepositoryQuestion], Path]]:
+def _jobs(options: argparse.Namespace) -> Iterator[tuple[str, list[RepositoryQuestion], Path]]:
     for name, of in REPOSITORIES.items():
         if of.purpose == FITTING:
-            yield name, by_questions.load(name), by_questions.checkout(name, work)
-    for name, questions in tuning.load().items():
-        folder = tuning.folder_of(name, work)
+            yield name, by_questions.load(name), by_questions.checkout(name, options.work)
+    # The other repositories are large: to embed them takes an hour.
+    for name, questions in tuning.load().items() if not options.embeddings else ():
+        folder = tuning.folder_of(name, options.work)
         if folder is not None:
             yield name, questions, folder
 

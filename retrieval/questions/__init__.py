@@ -8,6 +8,7 @@ from .filters import KINDS, UnitFilter, is_test
 from .lexicon import language_of_question, read_lexicon
 from .query_analysis import TEST_WORDS, AnalysedQuestion, Concept, Kind, analyse_question
 from .spelling import respelled
+from .unit_embeddings import UnitEncoder
 from .unit_scoring import ScoredUnit
 from .unit_search import QuestionResult, SearchOptions, search
 from .units import Unit, is_document, units_of
@@ -22,6 +23,7 @@ __all__ = [
     "ScoredUnit",
     "SearchOptions",
     "Unit",
+    "UnitEncoder",
     "UnitFilter",
     "analyse_question",
     "is_document",

@@ -9,7 +9,7 @@ Owns the features, their weights, and the parts of a score. Knows no index.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import log1p
 
 import numpy as np
@@ -45,6 +45,9 @@ class Features:
     body_squared: float
     covered_body: float
     head: float  # cosine of name and file
+    embedded: float  # cosine by an embedding model, in standard deviations above the mean of all units
+    embedded_squared: float
+    covered_embedded: float
     test: float
     wanted_test: float
     document: float
@@ -72,6 +75,9 @@ WEIGHTS = Features(
     body_squared=-0.29,
     covered_body=-0.09,
     head=1.78,
+    embedded=0.0,
+    embedded_squared=0.0,
+    covered_embedded=0.0,
     test=-5.09,
     wanted_test=-2.06,
     document=-1.92,
@@ -80,6 +86,9 @@ WEIGHTS = Features(
     definition=0.8,
     type=-0.77,
 )
+
+EMBEDDED_WEIGHTS = replace(WEIGHTS, embedded=4.0)
+"""The weights where units have vectors of an embedding model."""
 
 _PARTS: dict[str, tuple[str, ...]] = {
     "words": ("words", "coverage", "coverage_squared", "best_line"),
@@ -90,6 +99,7 @@ _PARTS: dict[str, tuple[str, ...]] = {
     "related code": ("related_code",),
     "defines": ("defines_name", "defines_words"),
     "meaning": ("body", "body_squared", "covered_body", "head"),
+    "embedding": ("embedded", "embedded_squared", "covered_embedded"),
     "kind": ("test", "wanted_test", "document", "wanted_document", "length", "definition", "type"),
 }
 """The parts of a score as they are shown, and the features of each."""
@@ -109,10 +119,14 @@ def features_of(
     gain: float,
     body: float,
     head: float,
+    embedded: float = 0.0,
 ) -> Features:
-    """`body` and `head` are cosines as of `QuestionMeaning.of_units`; `gain` is that of a name."""
+    """`body` and `head` are cosines as of `QuestionMeaning.of_units`, `embedded` one as of `NearUnits.of`.
+
+    `gain` is that of a name.
+    """
     unit, parts = scored.unit, {part.name: part.value / total_idf for part in scored.parts}
-    coverage, body = scored.coverage, body / BODY_SCALE
+    coverage, body, embedded = scored.coverage, body / BODY_SCALE, embedded / BODY_SCALE
     test, document = is_test(unit.path), is_document(unit.path)
     return Features(
         words=parts.get("words", 0.0),
@@ -130,6 +144,9 @@ def features_of(
         body_squared=max(body, 0.0) ** 2,
         covered_body=coverage * body,
         head=head / HEAD_SCALE,
+        embedded=embedded,
+        embedded_squared=max(embedded, 0.0) ** 2,
+        covered_embedded=coverage * embedded,
         test=float(test and not question.about_tests),
         wanted_test=float(test and question.about_tests),
         document=float(document and "documentation" not in question.kinds),

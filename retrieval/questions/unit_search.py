@@ -18,7 +18,8 @@ from ..definition_index import NamedDefinition, normalised_name
 from .filters import UnitFilter
 from .query_analysis import AnalysedQuestion, analyse_question
 from .spelling import correct_spelling
-from .unit_features import NAMED_AS_WRITTEN, Features, features_of, score_parts
+from .unit_embeddings import NearUnits, UnitEncoder
+from .unit_features import EMBEDDED_WEIGHTS, NAMED_AS_WRITTEN, WEIGHTS, Features, features_of, score_parts
 from .unit_scoring import ScoredUnit, UnitScorer
 from .unit_vectors import QuestionMeaning
 from .units import Unit, units_of
@@ -33,6 +34,9 @@ N_WINDOWS = 70
 
 N_MEANING_WINDOWS = 70
 """The same for the windows that are nearest by meaning."""
+
+N_EMBEDDED_UNITS = 40
+"""This many units that are nearest by an embedding model are scored."""
 
 NEAR_IN_MEANING = 1.0
 """A unit without a word or name of the question is found from this many standard deviations above the mean on.
@@ -76,6 +80,8 @@ class SearchOptions:
     """The units that the result may have; None for all."""
     corrects_spelling: bool = True
     """Whether misspelled words are replaced."""
+    encoder: UnitEncoder | None = None
+    """Vectors of an embedding model, which rank beside the words."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,9 +122,12 @@ def search(index: RepositoryIndex, text: str, options: SearchOptions = SearchOpt
     near = meaning.windows
     if options.filter is not None:
         scores, near = options.filter.masked(index, scores), options.filter.masked(index, near)
+    embedded = options.encoder.near(index, question) if options.encoder is not None else None
     candidates = _UnitCandidates(index, options.filter)
     for window in (*_best(scores, options.n_windows), *_best(near, min(N_MEANING_WINDOWS, options.n_windows))):
         candidates.add_window(window, float(around[window]))
+    for path, line in embedded.best(N_EMBEDDED_UNITS) if embedded is not None else ():
+        candidates.add_place(path, line)
     named = _named(index, question)
     for name, definitions, share in named:
         if options.filter is not None:
@@ -128,7 +137,7 @@ def search(index: RepositoryIndex, text: str, options: SearchOptions = SearchOpt
             candidates.add_named(path, definition.header_line, name, gain)
     for name, path, line in _value_bindings(index, question):
         candidates.add_named(path, line, name, BOUND_IN_WORDS)
-    ranked = _ranked(index, question, idf, list(candidates.all()), meaning)
+    ranked = _ranked(index, question, idf, list(candidates.all()), meaning, embedded)
     if options.filter is not None and not ranked and options.n_windows < np.count_nonzero(scores):
         # The best windows have a unit that passes, but the words are in other units.
         return replace(search(index, text, replace(options, n_windows=len(scores))), corrections=corrections)
@@ -168,6 +177,12 @@ class _UnitCandidates:
             if self._keeps(unit):
                 self._found.setdefault((unit.path, unit.start_line), _UnitCandidate(unit, around))
 
+    def add_place(self, path: str, line: int) -> None:
+        """Add the unit that begins at a line."""
+        for unit in self._units_between(path, line, line + 1):
+            if unit.start_line == line and self._keeps(unit):
+                self._found.setdefault((path, line), _UnitCandidate(unit))
+
     def add_named(self, path: str, line: int, name: str, gain: float) -> None:
         """Add the innermost unit at a line, which defines or binds a name of the question."""
         units = self._units_between(path, line, line + 1)
@@ -196,22 +211,33 @@ def _ranked(
     idf: tuple[float, ...],
     candidates: list[_UnitCandidate],
     meaning: QuestionMeaning,
+    embedded: NearUnits | None,
 ) -> list[tuple[ScoredUnit, Features]]:
     """The candidates with their scores and features, best first; without those that nothing matches."""
+    weights = WEIGHTS if embedded is None else EMBEDDED_WEIGHTS
     scorer, total = UnitScorer(question, idf), sum(idf) or 1.0
     near = meaning.of_units([each.unit for each in candidates], lambda path: _lines(index.texts[path]))
     is_near = NEAR_IN_MEANING if len(question.concepts) >= LEAST_WORDS_OF_MEANING else float("inf")
     found: list[tuple[ScoredUnit, Features]] = []
     for candidate, (body, head, nearest) in zip(candidates, near, strict=True):
         scored = scorer.score(candidate.unit, _lines(index.texts[candidate.unit.path]))
-        if not scored.lines and not candidate.gain and body < is_near:
+        near_by_model = _near_by_model(embedded, candidate.unit, body)
+        if not scored.lines and not candidate.gain and max(body, near_by_model) < is_near:
             continue
-        features = features_of(question, scored, total, candidate.around, candidate.gain, body, head)
-        parts = score_parts(features, candidate.name)
+        features = features_of(question, scored, total, candidate.around, candidate.gain, body, head, near_by_model)
+        parts = score_parts(features, candidate.name, weights)
         score = sum(part.value for part in parts)
         found.append((replace(scored, score=score, parts=parts, nearest=nearest), features))
     found.sort(key=lambda each: (-each[0].score, each[0].unit.path, each[0].unit.start_line))
     return found
+
+
+def _near_by_model(embedded: NearUnits | None, unit: Unit, body: float) -> float:
+    """The deviation of a unit's cosine; of a unit that was changed since the last vectors that of the word vectors."""
+    if embedded is None:
+        return 0.0
+    deviation = embedded.of(unit)
+    return body if deviation is None else deviation
 
 
 # Mostly, consecutive units are of one file.

@@ -16,6 +16,7 @@ from ...llm import Cancel
 from ...memory import Segment
 from ...memory.storage import MemoryStore, StoreError
 from ...retrieval import RepositoryIndex
+from ...retrieval.questions import SearchOptions, UnitEncoder
 from ..completion.idle import IdleWorker
 from ..completion.service import PAUSED_NOTE
 from ..config import Config
@@ -53,6 +54,7 @@ class ChatContext:
         memories: WorkspaceMemory,
         indexing: Indexing,
         idle: IdleWorker,
+        encoder: UnitEncoder | None = None,
     ) -> None:
         self.config = config
         self._folders, self._buffers = folders, buffers
@@ -60,6 +62,7 @@ class ChatContext:
         self._memories = memories
         self._indexing = indexing
         self._idle = idle
+        self.encoder = encoder
 
     @property
     def memory(self) -> MemoryStore:
@@ -108,7 +111,8 @@ class ChatContext:
         indexes = self.indexes(folder)
         beside, notes = self.documents_beside(indexes, MAX_DOCUMENTS_WAIT_S)
         paused = (PAUSED_NOTE,) if self._indexing.is_paused else ()
-        evidence = gather(indexes, question, options or GatherOptions(), turns, beside)
+        options = options or GatherOptions(search=SearchOptions(encoder=self.encoder))
+        evidence = gather(indexes, question, options, turns, beside)
         return replace(evidence, notes=(*evidence.notes, *paused, *notes))
 
     def documents_beside(

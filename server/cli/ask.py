@@ -27,7 +27,7 @@ from ..chat.values import Reply
 from ..config import load_config
 from ..workspace.memory import open_memory
 from ..workspace.workspace import Workspace
-from .common import indexed_workspace, workspace_folder
+from .common import embed_definitions, indexed_workspace, workspace_folder
 from .exit_status import INTERRUPTED, NOTHING_TO_SHOW
 from .terminal import Terminal
 from .terminal_chat import AnswerView, HistoryView
@@ -46,6 +46,7 @@ def ask(options: argparse.Namespace) -> int:
     terminal = Terminal(quiet=options.json)
     folder = workspace_folder(options.folder, terminal)
     with indexed_workspace(folder, terminal, options) as workspace:
+        embed_definitions(workspace, terminal)
         try:
             asking = Asking(workspace, folder, terminal, options)
         except StoreError as error:

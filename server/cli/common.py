@@ -6,7 +6,7 @@ import argparse
 import re
 import sys
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -155,6 +155,12 @@ def index_with_consent(
             terminal.hint(f"{folder} {reason}, so only the file and the files that it imports are used")
         report = None
     return report or index()
+
+
+def embed_definitions(workspace: Workspace, terminal: Terminal) -> None:
+    """Embed all definitions, if the settings say so, with a progress bar. Ctrl-C goes on without the rest."""
+    with terminal.progress("Embedding definitions") as progress, suppress(KeyboardInterrupt):
+        workspace.embed(progress)
 
 
 @contextmanager

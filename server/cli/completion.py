@@ -18,7 +18,14 @@ from ..output.as_json import (
     round_json,
     trace_json,
 )
-from .common import existing_folder, index_with_consent, open_workspace, parse_location, workspace_of_file
+from .common import (
+    embed_definitions,
+    existing_folder,
+    index_with_consent,
+    open_workspace,
+    parse_location,
+    workspace_of_file,
+)
 from .exit_status import NOTHING_TO_SHOW
 from .terminal import Terminal
 
@@ -28,6 +35,7 @@ def index(options: argparse.Namespace) -> int:
     folder = existing_folder(options.folder)
     with open_workspace(folder, terminal, options) as workspace:
         report = index_with_consent(workspace, terminal, options, folder.name)
+        embed_definitions(workspace, terminal)
         if options.json:
             terminal.json({"folder": str(folder), **report_json(report)})
         else:

@@ -7,7 +7,7 @@ import argparse
 from ...errors import UserError
 from ..search import read_filter
 from ..search.as_json import hit_json
-from .common import indexed_workspace, workspace_folder
+from .common import embed_definitions, indexed_workspace, workspace_folder
 from .exit_status import NOTHING_TO_SHOW
 from .terminal import Terminal
 
@@ -22,6 +22,7 @@ def search(options: argparse.Namespace) -> int:
     terminal = Terminal(quiet=options.json)
     folder = workspace_folder(options.folder, terminal)
     with indexed_workspace(folder, terminal, options) as workspace:
+        embed_definitions(workspace, terminal)
         found = workspace.search(" ".join(options.query), options.limit, **filters)
     if options.json:
         terminal.json({"hits": list(map(hit_json, found.hits)), "notes": list(found.notes)})

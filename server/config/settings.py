@@ -284,6 +284,13 @@ class ChatOptions:
         high=86_400,
     )
     min_confidence: float = _setting(0.55, "Evidence below this confidence is reported as not found.", low=0, high=1)
+    embed_code: bool = _setting(
+        False,
+        "Embed all definitions and sections with the model of `memory.embeddings`, in the background, and rank them by "
+        "it for questions and searches. A small model needs minutes for 10,000 definitions, once. With `api` the "
+        "server receives them.",
+        origin=Origin.EDITOR,
+    )
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,6 +19,7 @@ from ...retrieval.questions import (
     ScoredUnit,
     SearchOptions,
     Unit,
+    UnitEncoder,
     UnitFilter,
     is_document,
     is_test,
@@ -60,10 +61,12 @@ def search_folders(
     n: int = N_HITS,
     filter: UnitFilter | None = None,
     cancel: Cancel | None = None,
+    encoder: UnitEncoder | None = None,
 ) -> SearchResult:
     """The best hits for a query. `indexes` are snapshots with the folder of their hits, "" if there is only one.
 
-    Reads snapshots and may run in any thread. A cancelled search has the hits so far.
+    `encoder` ranks by an embedding model, too. Reads snapshots and may run in any thread. A cancelled search has the
+    hits so far.
     """
     name = queried_name(query)
     # A name in quotes is searched as written: `get` alone would be a word without content.
@@ -73,7 +76,8 @@ def search_folders(
     for folder, index in indexes:
         if cancel is not None and cancel.cancelled:
             break
-        result = search(index, text, SearchOptions(n=n + MAX_DEFINITIONS if name else n, filter=filter))
+        options = SearchOptions(n=n + MAX_DEFINITIONS if name else n, filter=filter, encoder=encoder)
+        result = search(index, text, options)
         folders.append(_FolderHits(index, folder, result, filter, name))
     is_defined = any(each.defined for each in folders)
     found = [ranked for each in folders for ranked in each.ranked(is_begun=not is_defined)]

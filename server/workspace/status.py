@@ -61,6 +61,8 @@ class Status:
     is_reconciling: bool = False  # a comparison of the index with the disk is running
     failed: tuple[str, ...] = ()  # files that could not be analysed, each with the reason
     limited: tuple[tuple[str, str], ...] = ()  # folders of which only open files and their imports are indexed, and why
+    embedding: Progress | None = None  # of definitions and sections, by the embedding model
+    not_embedded: str = ""  # why they have no vectors although the settings say so
 
     @property
     def all_notes(self) -> tuple[str, ...]:
@@ -69,6 +71,7 @@ class Status:
             *self.notes,
             *(f"{reason}: it gets no completions." for reason in self.withheld),
             *(_TO_INDEX.format(folder) for folder, _ in self.limited),
+            *((f"Definitions are not embedded. {self.not_embedded}",) if self.not_embedded else ()),
         )
         if not self.failed:
             return notes
@@ -154,4 +157,6 @@ def _with_a_model(status: Status) -> StatusSummary:
     files = "1 file" if status.n_files == 1 else f"{status.n_files:,} files"
     model = WORKSPACE_MODEL if status.model == WORKSPACE_MODEL else f"model {status.model}"
     now = " Comparing them with the disk." if status.is_reconciling else ""
+    if status.embedding is not None and status.embedding.total:
+        now += f" Embedding definitions: {status.embedding.done:,} of {status.embedding.total:,}."
     return StatusSummary("ready", f"Ready: {files} indexed; the {model} answers.{now}", ("pause",))

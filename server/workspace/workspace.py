@@ -31,6 +31,7 @@ from ..config import Config, load_config
 from ..models.active import ActiveModels
 from ..models.chain import ModelChain
 from .buffers import INDEX_AFTER_S
+from .folder import Folder, IndexReport, Progress
 from .index import WorkspaceIndex
 from .process import memory_mb
 from .quiet_timer import QuietTimer
@@ -42,9 +43,13 @@ if TYPE_CHECKING:  # chat modules are imported on the first question, so that co
     from ..chat.evidence import GatherOptions
     from ..chat.generation import StreamCallbacks
     from ..chat.values import EvidenceSet, Reply
+    from ..models.unit_encoder import UnitEncoderCache
     from ..search import SearchResult
 
 log = logging.getLogger("weft")
+
+EMBED_AFTER_S = 30.0
+"""Changed definitions are embedded this long after the last edit (`chat.embed_code`)."""
 
 SAVE_STATS_AFTER_S = 30.0
 """Counters are written to disk this long after the last edit, and on close."""
@@ -81,6 +86,7 @@ class Workspace(WorkspaceIndex):
             (WARM_UP_AFTER_S, self.completion.warm_up),
             (INDEX_AFTER_S, self._buffers.index_pending),
             (SAVE_STATS_AFTER_S, self.stats.save),
+            (EMBED_AFTER_S, self._embed_later),
         )
 
     def __enter__(self) -> Workspace:
@@ -234,9 +240,40 @@ class Workspace(WorkspaceIndex):
         from ..chat.conversation import Chat
 
         context = ChatContext(
-            self.config, self._folders, self._buffers, self._models, self._memories, self._indexing, self._idle
+            self.config,
+            self._folders,
+            self._buffers,
+            self._models,
+            self._memories,
+            self._indexing,
+            self._idle,
+            self.encoder,
         )
         return Chat(context, self._closed)
+
+    @cached_property
+    def encoder(self) -> UnitEncoderCache | None:
+        """The vectors of all definitions by an embedding model; None without the setting `chat.embed_code`."""
+        if not self.config.chat.embed_code:
+            return None
+        from ..models.embeddings import embedder_of
+        from ..models.unit_encoder import UnitEncoderCache
+
+        config = self.config
+        return UnitEncoderCache(
+            lambda cancel: embedder_of(config.memory, self.memory, cancel, redact=config.redact)[0],
+            lambda: self._folders.indexes(None).values(),
+            self._idle.wait_for_requests,
+            self._status_changed,
+        )
+
+    def embed(self, progress: Callable[[Progress], None] = lambda _: None, cancel: Cancel | None = None) -> None:
+        """Embed all definitions and sections, if the setting `chat.embed_code` says so, and wait for it.
+
+        Without this call it happens in the background, and questions are ranked by words until then.
+        """
+        if self.encoder is not None:
+            self.encoder.embed(progress, cancel or Cancel())
 
     def ask(
         self,
@@ -300,7 +337,7 @@ class Workspace(WorkspaceIndex):
             documents = index_documents(index, beside.get(root, ()))
             if documents.n_files:
                 searched.append((shown, documents))
-        result = search_folders(searched, query, limit, chosen, cancel)
+        result = search_folders(searched, query, limit, chosen, cancel, context.encoder)
         unread = [NOT_FULLY_INDEXED] if context.is_indexing else []
         # Files that cannot be read matter only when nothing is found.
         return replace(result, notes=(*result.notes, *unread, *(() if result.hits else notes)))
@@ -321,6 +358,7 @@ class Workspace(WorkspaceIndex):
     def status(self) -> Status:
         snapshots = [folder.snapshot.index for folder in self._folders.with_lone]
         chain = self._models.chain
+        encoder: UnitEncoderCache | None = self.__dict__.get("encoder")
         return Status(
             self._indexing.state,
             tuple(str(folder.path) for folder in self._folders),
@@ -340,9 +378,29 @@ class Workspace(WorkspaceIndex):
             is_reconciling=self._folders.is_reconciling,
             failed=self._folders.failed,
             limited=tuple((str(path), reason) for path, reason in self._folders.limited.items()),
+            embedding=None if encoder is None else encoder.progress,
+            not_embedded="" if encoder is None else encoder.problem,
         )
+
+    def _embed_later(self) -> None:
+        if self.encoder is not None and not self.is_paused:
+            self.encoder.update()
+
+    def _index_folder(
+        self,
+        folder: Folder,
+        progress: Callable[[Progress], None] | None = None,
+        cancel: Cancel | None = None,
+        niceness: int = 0,
+    ) -> IndexReport:
+        report = super()._index_folder(folder, progress, cancel, niceness)
+        self._embed_later()
+        return report
 
     def _close_chat(self) -> None:
         chat = self.__dict__.pop("chat", None)
         if chat is not None:
             chat.close()
+        encoder = self.__dict__.pop("encoder", None)
+        if encoder is not None:
+            encoder.close()
