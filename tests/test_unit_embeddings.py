@@ -82,9 +82,10 @@ def test_a_definition_is_found_without_a_word_of_it(workspace):
 
 
 def test_questions_have_the_same_vectors_as_searches(workspace, embedder):
-    items = workspace.gather("What is kicked overboard when it gets crowded?").items
-    assert items[0].symbol == "evict_lru"
-    assert embedder.queries == ["What is kicked overboard when it gets crowded?"]
+    question = "What is kicked overboard when it gets crowded?"
+    assert workspace.gather(question).items[0].symbol == "evict_lru"
+    assert workspace.ask(question, remember=False).evidence.items[0].symbol == "evict_lru"
+    assert embedder.queries == [question, question]
 
 
 def test_a_question_in_another_language_is_embedded_by_its_english_words(workspace, embedder):

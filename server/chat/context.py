@@ -16,7 +16,7 @@ from ...llm import Cancel
 from ...memory import Segment
 from ...memory.storage import MemoryStore, StoreError
 from ...retrieval import RepositoryIndex
-from ...retrieval.questions import SearchOptions, UnitEncoder
+from ...retrieval.questions import UnitEncoder
 from ..completion.idle import IdleWorker
 from ..completion.service import PAUSED_NOTE
 from ..config import Config
@@ -111,7 +111,8 @@ class ChatContext:
         indexes = self.indexes(folder)
         beside, notes = self.documents_beside(indexes, MAX_DOCUMENTS_WAIT_S)
         paused = (PAUSED_NOTE,) if self._indexing.is_paused else ()
-        options = options or GatherOptions(search=SearchOptions(encoder=self.encoder))
+        options = options or GatherOptions()
+        options = replace(options, search=replace(options.search, encoder=self.encoder))
         evidence = gather(indexes, question, options, turns, beside)
         return replace(evidence, notes=(*evidence.notes, *paused, *notes))
 
