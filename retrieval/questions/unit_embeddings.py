@@ -1,6 +1,5 @@
 """Vectors of units by an embedding model: a better, slower kind of meaning than the table of word vectors.
 
-Owns what of a unit a model reads, and the cosines of a question with all units of a snapshot. Knows no model: the caller
 Owns what of a unit a model reads, and the cosines of a question with all units of a snapshot. Knows no model: the
 caller gives a `UnitEncoder` in the options of a search.
 
