@@ -2,6 +2,7 @@
 
 Owns what of a unit a model reads, and the cosines of a question with all units of a snapshot. Knows no model: the
 caller gives a `UnitEncoder` in the options of a search.
+"""
 
 from __future__ import annotations
 
