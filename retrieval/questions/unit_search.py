@@ -47,8 +47,8 @@ From 0 on, small repositories have results for questions about something else.
 LEAST_WORDS_OF_MEANING = 3
 """With fewer words, units that have none of them are not found: one or two names say too little."""
 
-N_RELATED_WINDOWS = 300
-"""The relations of this many best windows count: a common word is in thousands, whose relations take a second."""
+N_CALL_ROWS = 16
+"""Relations by calls are computed for this many windows: 64 find no more in three items, and take a third longer."""
 
 RELATION = 0.5
 """Weight of the environment in the score of a window: alpha of Eq. 10 (papers' spec 1.4)."""
@@ -113,10 +113,11 @@ def search(index: RepositoryIndex, text: str, options: SearchOptions = SearchOpt
     )
     scores, around = windows.scores, np.zeros(len(windows.scores))
     if options.relation and scores.any():
-        best = _best(scores, max(N_RELATED_WINDOWS, options.n_windows))
+        # Those of the best windows alone: a common word is in thousands, whose relations take a second.
+        best = _best(scores, N_WINDOWS)
         strong = np.zeros(len(scores))
         strong[best] = scores[best]
-        around = index.relations.environment(strong, alpha=options.relation)
+        around = index.relations.environment(strong, alpha=options.relation, n_call_rows=N_CALL_ROWS)
         scores = np.where(scores > 0, scores + options.relation * around, 0.0)
     meaning = QuestionMeaning.of(index, question)
     near = meaning.windows
