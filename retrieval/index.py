@@ -34,10 +34,9 @@ from .fragments import (
     normalise,
     slice_terms,
     split_lines,
-    vectors_of,
 )
 from .inverted_index import InvertedIndex, grown
-from .static_vectors import StoredVectors, Vectors, cosines
+from .static_vectors import StoredVectors, Vectors
 from .terms import count_terms, encode
 from .values import Location, Query, QueryLines
 
@@ -310,11 +309,6 @@ class CursorView:
         """`InvertedIndex.jaccard`, (n_ids,); 0 for non-candidates."""
         return self._renumbered(self._lexical.jaccard(query)) * self.candidates
 
-    def meaning(self, query_vector: Vectors) -> NDArray[np.float32]:
-        """`RepositoryIndex.meaning`, (n_ids,); 0 for non-candidates."""
-        own = cosines(self._tail_vectors, query_vector)
-        return self._renumbered(np.concatenate((self.index.meaning(query_vector), own))) * self.candidates
-
     def shown_windows(self, query: Mapping[str, float]) -> list[tuple[float, int, int]]:
         """BM25 score and lines of the windows before the cursor that the prompt shows anyway."""
         scores = self._renumbered(self._lexical.bm25(query))[self.first_own :]
@@ -370,11 +364,6 @@ class CursorView:
     def hashes(self) -> NDArray[np.uint64]:
         """Hash of every fragment's text, (n_ids,); equal for identical windows."""
         return self._renumbered(np.concatenate((self.index.hashes, self._tail.hashes)))
-
-    @cached_property
-    def _tail_vectors(self) -> StoredVectors:
-        # On demand: the keystrokes of a completion do not need them.
-        return vectors_of(self._tail)
 
     def _count_unchanged(self) -> int:
         """The number of first windows of the prefix that equal those of the indexed file."""

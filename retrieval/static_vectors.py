@@ -45,14 +45,9 @@ class StaticVectors:
         self,
         words: Sequence[str],
         vectors: Vectors | NDArray[np.int8],
-        n_plain: int = 0,
         scales: NDArray[np.float32] | None = None,
     ) -> None:
-        """`vectors`, times `scales`, has a row for each word, as long as its weight.
-
-        The first `n_plain` words are plain English.
-        """
-        self.plain_words = frozenset(words[:n_plain])
+        """`vectors`, times `scales`, has a row for each word, as long as its weight."""
         keys = np.array([term_key(word) for word in words], np.uint64)
         order = np.argsort(keys)
         self.words = tuple(words[at] for at in order.tolist())
@@ -151,14 +146,13 @@ def weight_of_count(counts: NDArray[np.floating] | NDArray[np.integer]) -> NDArr
     return weights
 
 
-def packed(words: Iterable[str], vectors: Vectors, n_plain: int) -> dict[str, NDArray[np.generic]]:
+def packed(words: Iterable[str], vectors: Vectors) -> dict[str, NDArray[np.generic]]:
     """The arrays of a table as they are stored: each row in 8 bits with a scale of its own."""
     scales = np.maximum(np.abs(vectors).max(axis=1), 1e-9) / 127
     return {
         "words": np.frombuffer("\n".join(words).encode(), np.uint8),
         "vectors": np.rint(vectors / scales[:, None]).astype(np.int8),
         "scales": scales.astype(np.float16),
-        "n_plain": np.array(n_plain, np.int32),
     }
 
 
@@ -167,7 +161,7 @@ def read_table(path: Path = TABLE_FILE) -> StaticVectors:
     with np.load(path) as arrays:
         words = arrays["words"].tobytes().decode().split("\n")
         scales = arrays["scales"].astype(np.float32)
-        return StaticVectors(words, arrays["vectors"], int(arrays["n_plain"]), scales)
+        return StaticVectors(words, arrays["vectors"], scales)
 
 
 @lru_cache(maxsize=1)

@@ -112,7 +112,7 @@ def test_a_fit_learns_writes_its_table_and_measures_held_out_trees(tmp_path, cap
     assert "small: not fitted on" in printed.err
     table = read_table(output)
     assert len(table.words) == results["words"]
-    assert table.plain_words == {"shop", "house"}
+    assert {"shop", "house"} <= set(table.words)
 
 
 @pytest.mark.parametrize("option, value", [("--epochs", 0), ("--words", 0), ("--lines", -1), ("--rate", 0)])

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from weft.codegraph import FileGraph, parse_file
-from weft.retrieval import FileFragments, Query, RepositoryIndex, Slicing, fragments, slice_file, static_vectors
+from weft.retrieval import FileFragments, RepositoryIndex, Slicing, fragments, slice_file, static_vectors
 from weft.retrieval.fragment_vectors import IDS_IN_BLOCK, FragmentVectors
 from weft.retrieval.fragments import slice_terms, split_lines, vectors_of
 from weft.retrieval.static_vectors import (
@@ -208,31 +208,13 @@ def test_an_empty_index_has_no_vectors():
     assert index.vectors.shape == (0, N_STORED) and index.meaning(TABLE.vector({"load": 1.0})).shape == (0,)
 
 
-# At a cursor
-
-
-@settings(max_examples=60, deadline=None)
-@given(contents, contents, contents, st.integers(0, 30))
-def test_a_view_has_the_cosines_of_an_index_that_ends_at_the_cursor(before, after, other, shown_from):
-    files = {"z.py": other, "a.py": before + after, "b.py": after}
-    view = RepositoryIndex.build(analysed(files)).at(Query("a.py", before, shown_from), 20)
-    query = TABLE.vector({"load": 1.0, "cart": 0.5})
-    found = view.meaning(query)
-    assert found.shape == (view.n_ids,)
-    for fragment in np.flatnonzero(view.candidates).tolist():
-        expected = cosines(plain_sum(view.text(view.location(fragment)))[None], query)[0]
-        assert found[fragment] == pytest.approx(expected, abs=1e-6)
-    assert not found[~view.candidates].any()
-
-
 # The table
 
 
 def test_a_table_survives_its_file(tmp_path):
     path = tmp_path / "table.npz"
-    np.savez(path, **packed(WORDS, TABLE.vectors[[TABLE.words.index(word) for word in WORDS]], n_plain=2))
+    np.savez(path, **packed(WORDS, TABLE.vectors[[TABLE.words.index(word) for word in WORDS]]))
     copy = read_table(path)
-    assert copy.plain_words == set(WORDS[:2])
     assert copy.words == TABLE.words and np.abs(copy.vectors - TABLE.vectors).max() < 0.03
 
 

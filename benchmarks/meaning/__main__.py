@@ -161,7 +161,6 @@ def _fit(trees: Sequence[Path], options: argparse.Namespace) -> tuple[StaticVect
 
     plain = list(dict.fromkeys(plain_words()))
     words = vocabulary(corpus, options.words, plain)
-    n_plain = min(len(plain), len(words))
     index = {word: row for row, word in enumerate(words)}
     encoded = [[made for pair in pairs if (made := encode_pair(index, pair))] for pairs in corpus]
     n_pairs = sum(map(len, encoded))
@@ -171,10 +170,10 @@ def _fit(trees: Sequence[Path], options: argparse.Namespace) -> tuple[StaticVect
     vectors = fit(encoded, initial, options.epochs, options.rate)
     seconds = round(time.perf_counter() - started)
     with options.output.open("wb") as file:
-        np.savez(file, **packed(words, vectors, n_plain))  # type: ignore[arg-type]
+        np.savez(file, **packed(words, vectors))  # type: ignore[arg-type]
     say(f"written to {options.output}")
     counts: dict[str, object] = {"trees": len(encoded), "definitions": n_pairs, "words": len(words), "seconds": seconds}
-    return StaticVectors(words, initial, n_plain), read_table(options.output), counts
+    return StaticVectors(words, initial), read_table(options.output), counts
 
 
 def _figures(pairs: Sequence[Pair], tables: Mapping[str, StaticVectors]) -> dict[str, Figures]:

@@ -25,6 +25,9 @@ from .units import is_document
 NAMED_AS_WRITTEN = 1.0
 """The gain of a unit that defines a name of the question in its exact spelling."""
 
+FEW_DEFINITIONS = 0.5
+"""The gain of a name with four definitions; a name with more says as little as plain words."""
+
 
 @dataclass(frozen=True, slots=True)
 class Features:
@@ -138,8 +141,8 @@ def features_of(
         coverage_squared=coverage**2,
         best_line=max((weight for _, weight in scored.lines), default=0.0) / total_idf,
         related_code=around / total_idf,
-        defines_name=gain if gain >= 0.5 else 0.0,
-        defines_words=gain if gain < 0.5 else 0.0,
+        defines_name=gain if gain >= FEW_DEFINITIONS else 0.0,
+        defines_words=gain if gain < FEW_DEFINITIONS else 0.0,
         body=body,
         body_squared=max(body, 0.0) ** 2,
         covered_body=coverage * body,
