@@ -9,7 +9,7 @@ Owns the features, their weights, and the parts of a score. Knows no index.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from math import log1p
 
 import numpy as np
@@ -90,8 +90,34 @@ WEIGHTS = Features(
     type=-0.77,
 )
 
-EMBEDDED_WEIGHTS = replace(WEIGHTS, embedded=4.0)
-"""The weights where units have vectors of an embedding model."""
+EMBEDDED_WEIGHTS = Features(
+    words=5.13,
+    name=0.0,
+    inside=1.71,
+    title=3.56,
+    path=0.58,
+    coverage=3.26,
+    coverage_squared=-1.86,
+    best_line=1.72,
+    related_code=1.65,
+    defines_name=0.5,
+    defines_words=1.63,
+    body=2.91,
+    body_squared=-0.54,
+    covered_body=-0.63,
+    head=0.7,
+    embedded=4.31,
+    embedded_squared=-0.36,
+    covered_embedded=-0.96,
+    test=-5.27,
+    wanted_test=-2.06,
+    document=-2.17,
+    wanted_document=3.02,
+    length=3.38,
+    definition=0.67,
+    type=-1.05,
+)
+"""The weights where units have vectors of an embedding model, fitted with all-MiniLM-L6-v2."""
 
 _PARTS: dict[str, tuple[str, ...]] = {
     "words": ("words", "coverage", "coverage_squared", "best_line"),
