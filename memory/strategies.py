@@ -1,50 +1,95 @@
 """Registry of strategies by name, as used by the configuration, the command line and tables.
 
-Owns the names; each is a strategy with the settings of its paper.
+A name may be followed by settings, a preset and a score:
+
+    qrmem                                           the strategy with its defaults
+    qrmem:as_printed                                as the paper prints it
+    qrmem:as_printed,navigate=false                 its preset, changed
+    segment_plus:filtered=false,segment_tokens=1000 the defaults, changed
+    qrmem:score=fragrel                             on the scores of FragRel
+
+Owns the names and this syntax. docs/papers.md lists what each preset differs in.
 """
 
 from __future__ import annotations
 
 import difflib
-from collections.abc import Callable
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, fields, replace
+from types import NoneType, UnionType
+from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
 from ..errors import InvalidArgument
+from . import fragrel, memorag, qrmem, segment_plus
 from .baselines import Decomposition, FullContext, Hyde, Rewriting, Summary, TopK
 from .fragrel import (
+    ChatSettings,
     ContextRelation,
     FragRel,
     FragRelOptions,
     NoRelation,
     SemanticRelation,
-    chat_memory,
+    chat_with,
     mem_retrieval,
     memo_chat,
     related,
-    returning_chat,
     truncated_history,
 )
-from .memorag import MemoRAG
+from .memorag import MemoRAG, MemoRAGSettings
 from .qrmem import QRMeM, QRMeMSettings
 from .scoring import SCORERS, Indexer, indexer
-from .segment_plus import SegmentPlus
+from .segment_plus import SegmentPlus, SegmentPlusSettings
 from .strategy import Strategy, StrategyContext
+
+AS_PRINTED = "as_printed"
+"""The name of the preset."""
 
 Make = Callable[[StrategyContext, "Indexer | None"], Strategy]
 """Creates a strategy with the given indexer, or with its default one."""
 
 
-def strategy_named(name: str, context: StrategyContext, *, score: str = "") -> Strategy:
+@dataclass(frozen=True, slots=True)
+class SystemOfPaper:
+    """A system of the papers: how it is made from settings, its default settings, and those that its paper prints."""
+
+    make: Callable[[StrategyContext, Any, Indexer | None], Strategy]
+    default: Any  # a frozen dataclass
+    as_printed: Any
+
+    def with_defaults(self, context: StrategyContext, score: Indexer | None) -> Strategy:
+        return self.make(context, self.default, score)
+
+
+def strategy_named(spelling: str, context: StrategyContext, *, score: str = "") -> Strategy:
     """A new, empty strategy.
 
-    `score` is one of `SCORERS`, or `fragrel` for FragRel's scores inside another strategy (papers' spec, row 72); empty
-    uses the default of the strategy. Strategies without retrieval ignore it. Raises ValueError for an unknown name,
-    with the closest match.
+    `spelling` is a name with settings, see above. `score` is one of `SCORERS`, or `fragrel` for FragRel's scores inside
+    another strategy (papers' spec, row 72), if the spelling has none; empty uses the default of the strategy.
+    Strategies without retrieval ignore it. Raises InvalidArgument for an unknown name or setting, with what there is
+    instead.
     """
+    name, _, given = spelling.partition(":")
+    name = name.strip()
     if name not in STRATEGIES:
         near = difflib.get_close_matches(name, STRATEGIES, 1)
         guess = f" Did you mean {near[0]!r}?" if near else ""
         raise InvalidArgument(f"unknown strategy {name!r}.{guess} Use one of: {', '.join(STRATEGIES)}.")
-    return STRATEGIES[name](context, score_named(score, context) if score else None)
+    is_printed, values = _read_settings(given)
+    score = str(values.pop("score", score))
+    index = score_named(score, context) if score else None
+    if not is_printed and not values:
+        return STRATEGIES[name](context, index)
+    system = SYSTEMS.get(name)
+    if system is None:
+        known = ", ".join(SYSTEMS)
+        raise InvalidArgument(f"`{name}` has no setting but `score`. Strategies with settings: {known}.")
+    return system.make(context, _changed(name, system.as_printed if is_printed else system.default, values), index)
+
+
+def base_name(spelling: str) -> str:
+    """The name of a strategy without its settings."""
+    return spelling.partition(":")[0].strip()
 
 
 def score_named(name: str, context: StrategyContext) -> Indexer:
@@ -56,31 +101,148 @@ def score_named(name: str, context: StrategyContext) -> Indexer:
     return indexer(name, context)
 
 
+def _read_settings(given: str) -> tuple[bool, dict[str, Any]]:
+    """Whether the preset is named, and the values by setting."""
+    is_printed, values = False, dict[str, Any]()
+    for part in filter(None, map(str.strip, given.split(","))):
+        name, equals, value = (word.strip() for word in part.partition("="))
+        if not equals and name != AS_PRINTED:
+            raise InvalidArgument(f"{name!r} is neither a setting with its value nor the preset `{AS_PRINTED}`.")
+        if equals:
+            values[name] = _read_value(value)
+        else:
+            is_printed = True
+    return is_printed, values
+
+
+def _read_value(text: str) -> Any:
+    try:
+        return json.loads(text)
+    except ValueError:
+        return text  # a word
+
+
+def _changed(name: str, settings: Any, values: Mapping[str, Any]) -> Any:
+    hints = get_type_hints(type(settings))
+    known = [field.name for field in fields(settings) if _is_plain(hints[field.name]) and field.name != "score"]
+    for setting, value in values.items():
+        if setting not in known:
+            raise InvalidArgument(
+                f"`{name}` has no setting `{setting}`. Settings: {', '.join((AS_PRINTED, 'score', *known))}."
+            )
+        if not _accepts(hints[setting], value):
+            raise InvalidArgument(
+                f"`{name}` takes no {setting}={json.dumps(value)}. Give {_described(hints[setting])}."
+            )
+    try:
+        return replace(settings, **values)
+    except ValueError as error:
+        raise InvalidArgument(str(error)) from error
+
+
+_PLAIN: dict[type, tuple[tuple[type, ...], str]] = {
+    bool: ((bool,), "true or false"),
+    int: ((int,), "a whole number"),
+    float: ((int, float), "a number"),
+    str: ((str,), "a word"),
+    NoneType: ((NoneType,), "null"),
+}
+"""The types of settings that can be written, each with the types of its values and their description."""
+
+
+def _parts(hint: Any) -> tuple[Any, ...]:
+    return get_args(hint) if get_origin(hint) in (Union, UnionType) else (hint,)
+
+
+def _is_plain(hint: Any) -> bool:
+    return all(part in _PLAIN or get_origin(part) is Literal for part in _parts(hint))
+
+
+def _accepts(hint: Any, value: Any) -> bool:
+    for part in _parts(hint):
+        if get_origin(part) is Literal:
+            if value in get_args(part):
+                return True
+        elif isinstance(value, _PLAIN[part][0]) and (part is bool or not isinstance(value, bool)):
+            return True
+    return False
+
+
+def _described(hint: Any) -> str:
+    words = [
+        ", ".join(json.dumps(value) for value in get_args(part)) if get_origin(part) is Literal else _PLAIN[part][1]
+        for part in _parts(hint)
+    ]
+    return " or ".join(words)
+
+
 def _auto(context: StrategyContext, score: Indexer | None) -> Strategy:
     from .auto import AutoStrategy  # auto imports this module
 
     return AutoStrategy(context, score=score)
 
 
+def _fragrel(context: StrategyContext, options: FragRelOptions, score: Indexer | None) -> Strategy:
+    return FragRel(context, options, score)
+
+
+def _fragrel_by_meaning(context: StrategyContext, options: FragRelOptions, score: Indexer | None) -> Strategy:
+    return FragRel(context, replace(options, relation=SemanticRelation(context.embedder)), score, "fragrel A")
+
+
+def _fragrel_without_relation(context: StrategyContext, options: FragRelOptions, score: Indexer | None) -> Strategy:
+    return FragRel(context, replace(options, relation=NoRelation()), score, "fragrel none")
+
+
+def _chat(context: StrategyContext, settings: ChatSettings, score: Indexer | None) -> Strategy:
+    return chat_with(context, settings, "chat fragrel", score=score)
+
+
+def _qrmem(context: StrategyContext, settings: QRMeMSettings, score: Indexer | None) -> Strategy:
+    return QRMeM(context, settings, score or indexer())
+
+
+def _memorag(context: StrategyContext, settings: MemoRAGSettings, score: Indexer | None) -> Strategy:
+    return MemoRAG(context, settings, score)
+
+
+def _segment_plus(context: StrategyContext, settings: SegmentPlusSettings, score: Indexer | None) -> Strategy:
+    return SegmentPlus(context, settings, score or indexer())
+
+
+SYSTEMS: dict[str, SystemOfPaper] = {
+    "fragrel": SystemOfPaper(_fragrel, FragRelOptions(), fragrel.AS_PRINTED),
+    "fragrel A": SystemOfPaper(_fragrel_by_meaning, FragRelOptions(), fragrel.AS_PRINTED),
+    "fragrel none": SystemOfPaper(_fragrel_without_relation, FragRelOptions(), fragrel.AS_PRINTED),
+    "chat fragrel": SystemOfPaper(_chat, fragrel.CHAT, fragrel.AS_PRINTED_CHAT),
+    "qrmem": SystemOfPaper(_qrmem, QRMeMSettings(), qrmem.AS_PRINTED),
+    "qrmem expansion": SystemOfPaper(
+        _qrmem, QRMeMSettings(navigation="expansion"), replace(qrmem.AS_PRINTED, navigation="expansion")
+    ),
+    "qrmem trial": SystemOfPaper(
+        _qrmem, QRMeMSettings(navigation="trial"), replace(qrmem.AS_PRINTED, navigation="trial")
+    ),
+    "memorag": SystemOfPaper(_memorag, MemoRAGSettings(), memorag.AS_PRINTED),
+    "segment_plus": SystemOfPaper(_segment_plus, SegmentPlusSettings(), segment_plus.AS_PRINTED),
+}
+
 MEMORY_MODEL_STRATEGIES = ("auto", "memorag")  # strategies that use the memory model of the context, if there is one
 
 STRATEGIES: dict[str, Make] = {
     "auto": _auto,
-    "fragrel": lambda context, score: FragRel(context, FragRelOptions(), score),
-    "fragrel A": lambda context, score: FragRel(
-        context, FragRelOptions(SemanticRelation(context.embedder)), score, "fragrel A"
-    ),
-    "fragrel none": lambda context, score: FragRel(context, FragRelOptions(NoRelation()), score, "fragrel none"),
-    "chat fragrel": lambda context, score: chat_memory(context, score=score),
-    "chat returning": lambda context, score: returning_chat(context, score=score),
+    "fragrel": SYSTEMS["fragrel"].with_defaults,
+    "fragrel A": SYSTEMS["fragrel A"].with_defaults,
+    "fragrel none": SYSTEMS["fragrel none"].with_defaults,
+    "chat fragrel": SYSTEMS["chat fragrel"].with_defaults,
+    "chat returning": lambda context, score: fragrel.returning_chat(context, score=score),
     "chat retrieval": lambda context, score: mem_retrieval(context, score=score),
     "chat truncated": lambda context, score: truncated_history(context),
     "chat memo": lambda context, score: memo_chat(context),
-    "qrmem": lambda context, score: QRMeM(context, None, score or indexer()),
-    "qrmem expansion": lambda context, score: QRMeM(context, QRMeMSettings(navigation="expansion"), score or indexer()),
-    "qrmem trial": lambda context, score: QRMeM(context, QRMeMSettings(navigation="trial"), score or indexer()),
-    "memorag": lambda context, score: MemoRAG(context, score=score),
-    "segment_plus": lambda context, score: SegmentPlus(context, None, score or indexer()),
+    "qrmem": SYSTEMS["qrmem"].with_defaults,
+    "qrmem expansion": SYSTEMS["qrmem expansion"].with_defaults,
+    "qrmem trial": SYSTEMS["qrmem trial"].with_defaults,
+    "memorag": SYSTEMS["memorag"].with_defaults,
+    "segment_plus": SYSTEMS["segment_plus"].with_defaults,
     "full_middle": lambda context, score: FullContext(context),
     "full_left": lambda context, score: FullContext(context, "left"),
     "full_right": lambda context, score: FullContext(context, "right"),

@@ -12,12 +12,12 @@ from weft.benchmarks.memory.answers import answered
 from weft.benchmarks.memory.extractive_mock import ExtractiveMock
 from weft.benchmarks.memory.judges import judge
 from weft.benchmarks.memory.subset import ROWS, subset_rows
-from weft.benchmarks.memory.systems import SYSTEMS, RememberingEmbedder, spelled_strategy, system
+from weft.benchmarks.memory.systems import SYSTEMS, RememberingEmbedder, system
 from weft.benchmarks.memory.values import Fact, Sample
 from weft.benchmarks.plots import curves_plot, ranges_plot
 from weft.benchmarks.rows import add_rows, read_rows
 from weft.llm.protocol import ModelUnreachable
-from weft.memory import HashingEmbedder, Item, MeteredModel, Question, Segment, Strategy, StrategyContext
+from weft.memory import HashingEmbedder, Item, MeteredModel, Question, Segment, StrategyContext
 from weft.server.cli.exit_status import CANNOT_BE_DONE
 
 SUBSET = Path(__file__).parent / "golden" / "memory"
@@ -131,21 +131,6 @@ def test_what_is_found_is_as_committed():
 
 
 # Answers.
-
-
-def test_settings_are_spelled_after_a_colon():
-    context = StrategyContext()
-    plus = spelled_strategy("segment_plus:filtered=false, segment_tokens=7,merge_evidence=llm", context)
-    assert isinstance(plus, Strategy)
-    assert (plus._settings.filtered, plus._settings.segment_tokens, plus._settings.merge_evidence) == (False, 7, "llm")
-    assert spelled_strategy("qrmem:score=fragrel", context).name == "qrmem"
-    for spelling, said in (
-        ("segment_plus:colour=red", "`segment_plus` has no setting `colour`"),
-        ("qrmem:score=magic", "unknown scorer 'magic'"),
-        ("fragrel:alpha=1", "`fragrel` has no setting but `score`"),
-    ):
-        with pytest.raises(ValueError, match=said):
-            spelled_strategy(spelling, context)
 
 
 def careful(messages):

@@ -25,6 +25,7 @@ from ...errors import UserError
 from ...llm import CodeModel, ModelError
 from ...memory import Cost, MeteredModel, StrategyContext
 from ...memory.memorag.beacon.backend import BeaconSettings, open_beacon
+from ...memory.strategies import strategy_named
 from ...memory.usage import UsageTracker, describe_cost
 from ...server.models.model_argument import MODEL_SYNTAX
 from ..bootstrap import grouped, interval, mean
@@ -38,7 +39,7 @@ from .extractive_mock import NAME as EXTRACTIVE_MOCK
 from .extractive_mock import ExtractiveMock
 from .judges import Verdict, judge
 from .metrics import chinese_by, score
-from .systems import open_remembering, spelled_strategy
+from .systems import open_remembering
 from .values import Sample, recall_of
 
 _CODE = ("memory", "benchmarks/memory")
@@ -74,7 +75,7 @@ def answered(
         count_tokens=context.count_tokens if model is None else model.count_tokens,
         memory_model=None if context.memory_model is None else MeteredModel(context.memory_model.model, usage=usage),
     )
-    strategy = spelled_strategy(spelling, context)
+    strategy = strategy_named(spelling, context)
     answer, error = None, ""
     try:
         strategy.remember(sample.items)
@@ -227,7 +228,7 @@ def _rows(options: argparse.Namespace, samples: Sequence[Sample]) -> Iterator[An
 
 def _announce_cost(spelling: str, missing: Sequence[Sample], model: CodeModel, context: StrategyContext) -> None:
     """Print an upper bound of the cost before the run: the estimate of the first sample, for all samples."""
-    strategy = spelled_strategy(spelling, replace(context, model=MeteredModel(model), count_tokens=model.count_tokens))
+    strategy = strategy_named(spelling, replace(context, model=MeteredModel(model), count_tokens=model.count_tokens))
     try:
         strategy.remember(missing[0].items)
         each = strategy.estimate(missing[0].question)

@@ -14,12 +14,12 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 
 from ...memory import Budget, Item, Question, StrategyContext
-from ...memory.qrmem import QRMeM, QRMeMSettings
+from ...memory.qrmem import AS_PRINTED, QRMeM, QRMeMSettings
 from ...memory.scoring import Indexer, best, indexer
 from ...memory.splitters import by_tokens
 from ..bootstrap import interval, mean
@@ -38,8 +38,9 @@ System = Callable[[Sequence[Item]], Search]
 
 GRAPHS = {
     "qrmem": QRMeMSettings(),
-    "qrmem, as printed": QRMeMSettings(first_share=1.0, segments_per_update=None, common_penalty=0.0),
+    "qrmem, as printed": AS_PRINTED,
     "qrmem, no navigation": QRMeMSettings(navigate=False),
+    "qrmem, as printed, no navigation": replace(AS_PRINTED, navigate=False),
     "qrmem, expansion": QRMeMSettings(navigation="expansion"),
 }
 OVER_HYBRID = "qrmem over hybrid"
