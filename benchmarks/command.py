@@ -11,6 +11,7 @@ import json
 import os
 import platform
 import re
+import shlex
 import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -93,7 +94,8 @@ def run_command(
         return report
     measured = measured_on(getattr(options, "machine", ""))
     line = json.dumps({"benchmark": report.benchmark, **measured, **report.results}, ensure_ascii=False, sort_keys=True)
-    text = "\n\n".join(filter(None, [report.title, report.text]))
+    command = report.command or shlex.join([*parser.prog.split(), *(sys.argv[1:] if arguments is None else arguments)])
+    text = "\n\n".join(filter(None, [report.title, f"    {command}", report.text]))
     print(f"{aligned(text) if sys.stdout.isatty() else text}\n")
     print(line)
     if getattr(options, "html", None):

@@ -8,6 +8,8 @@
 A strategy remembers the items of a sample and answers its question, each sample by itself. The figures are the data
 set's metric, the recall of the gold facts in the evidence, the verdict of a judge where one is named, and calls,
 tokens and seconds for each question. `--model extractive-mock` is not a model: it shows the cost of a strategy.
+No strategy uses what another one has computed. By default no question does either; with `--store strategy` the
+questions of a strategy share one store, as in a workspace.
 
 Owns the run. An interrupted run continues: rows are cached in the work folder.
 """
@@ -20,12 +22,14 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from hashlib import sha256
+from pathlib import Path
 
 from ...errors import UserError
 from ...llm import CodeModel, ModelError
 from ...memory import Cost, MeteredModel, StrategyContext
 from ...memory.memorag.beacon.backend import BeaconSettings, open_beacon
 from ...memory.strategies import strategy_named
+from ...memory.strategy import InProcessCache
 from ...memory.usage import UsageTracker, describe_cost
 from ...server.models.model_argument import MODEL_SYNTAX
 from ..bootstrap import grouped, interval, mean
@@ -34,7 +38,7 @@ from ..models import model_option, open_chat_model, shown_name
 from ..plots import ranges_plot
 from ..rows import RowCache, code_digest
 from ..tables import markdown, percent
-from .adapters import ADAPTERS, DataOption, read_samples
+from .adapters import ADAPTERS, DataOption, read_samples, read_templates, with_templates
 from .extractive_mock import NAME as EXTRACTIVE_MOCK
 from .extractive_mock import ExtractiveMock
 from .judges import Verdict, judge
@@ -67,7 +71,10 @@ class AnswerRow:
 def answered(
     sample: Sample, spelling: str, model: CodeModel | None, context: StrategyContext, judged_by: Judge | None = None
 ) -> AnswerRow:
-    """The row of one sample; a failure is in the row. Raises ValueError for an unknown strategy."""
+    """The row of one sample; a failure is in the row. Results that the cache of the context has cost nothing.
+
+    Raises ValueError for an unknown strategy.
+    """
     usage = UsageTracker()
     context = replace(
         context,
@@ -155,6 +162,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
         help="for memorag: a base model, its beacon weights, and a fixed ratio",
     )
     parser.add_argument(
+        "--store",
+        choices=("question", "strategy"),
+        default="question",
+        help="an empty store of extractions for each question, or one for all questions of a strategy (question)",
+    )
+    parser.add_argument(
+        "--templates", type=Path, metavar="FILE", help="final prompts by data set: LongBench's dataset2prompt.json"
+    )
+    parser.add_argument(
         "--judge", type=model_option(EXTRACTIVE_MOCK), metavar="BACKEND[=WHERE]", help="a model that scores the answers"
     )
     return run_command(parser, _measure, arguments)
@@ -165,6 +181,8 @@ def _measure(options: argparse.Namespace) -> Report:
     if len(options.reader) > 3:
         raise UserError("`--reader` takes a model, its weights and a ratio. Give all three.")
     samples = read_samples(form, path)
+    if options.templates:
+        samples = with_templates(samples, read_templates(options.templates))
     samples = samples[:: max(1, len(samples) // options.limit)][: options.limit] if options.limit else samples
     try:
         rows = list(_rows(options, samples))
@@ -202,6 +220,8 @@ def _rows(options: argparse.Namespace, samples: Sequence[Sample]) -> Iterator[An
         options.context,
         options.judge or "",
         options.embeddings,
+        options.store,
+        "" if options.templates is None else sha256(options.templates.read_bytes()).hexdigest()[:12],
         *options.reader,
     ]
     cache = RowCache(options.work / "memory", "answers", settings, AnswerRow)
@@ -214,12 +234,15 @@ def _rows(options: argparse.Namespace, samples: Sequence[Sample]) -> Iterator[An
         embedder=open_remembering(options.embeddings)[0], memory_model=None if reader is None else MeteredModel(reader)
     )
     for spelling in options.strategies:
+        context = replace(context, cache=InProcessCache())
         missing = [sample for sample in samples if (spelling, sample.id) not in cached]
         if missing and model is not None:
             _announce_cost(spelling, missing, model, context)
         for number, sample in enumerate(samples, 1):
             row = cached.get((spelling, sample.id))
             if row is None:
+                if options.store == "question":
+                    context = replace(context, cache=InProcessCache())
                 row = answered(sample, spelling, model, context, judged_by)
                 cache.add([row])
                 say(f"{spelling}: {number} of {len(samples)}")
