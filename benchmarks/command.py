@@ -11,7 +11,6 @@ import json
 import os
 import platform
 import re
-import shlex
 import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -94,8 +93,7 @@ def run_command(
         return report
     measured = measured_on(getattr(options, "machine", ""))
     line = json.dumps({"benchmark": report.benchmark, **measured, **report.results}, ensure_ascii=False, sort_keys=True)
-    command = report.command or shlex.join([*parser.prog.split(), *(sys.argv[1:] if arguments is None else arguments)])
-    text = "\n\n".join(filter(None, [report.title, f"    {command}", report.text]))
+    text = "\n\n".join(filter(None, [report.title, report.text]))
     print(f"{aligned(text) if sys.stdout.isatty() else text}\n")
     print(line)
     if getattr(options, "html", None):

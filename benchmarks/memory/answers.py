@@ -18,6 +18,8 @@ from __future__ import annotations
 
 import argparse
 import math
+import shlex
+import sys
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -173,10 +175,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument(
         "--judge", type=model_option(EXTRACTIVE_MOCK), metavar="BACKEND[=WHERE]", help="a model that scores the answers"
     )
-    return run_command(parser, _measure, arguments)
+    given = sys.argv[1:] if arguments is None else arguments
+    return run_command(parser, partial(_measure, command=shlex.join([*parser.prog.split(), *given])), arguments)
 
 
-def _measure(options: argparse.Namespace) -> Report:
+def _measure(options: argparse.Namespace, command: str) -> Report:
     form, path = options.data
     if len(options.reader) > 3:
         raise UserError("`--reader` takes a model, its weights and a ratio. Give all three.")
@@ -195,7 +198,8 @@ def _measure(options: argparse.Namespace) -> Report:
     for reason in list(dict.fromkeys(row.error for row in rows if row.error))[:5]:
         say(f"Not answered: {reason}")
     results = {"what": title, "results": summary(rows)}
-    return Report("memory answers", table(rows, bool(options.judge)), results, title, _plot(rows))
+    text = f"    {command}\n\n{table(rows, bool(options.judge))}"
+    return Report("memory answers", text, results, title, _plot(rows))
 
 
 _ZH = ("f1_zh", "rouge_l_zh")
