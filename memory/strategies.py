@@ -14,13 +14,12 @@ Owns the names and this syntax. docs/papers.md lists what each preset differs in
 from __future__ import annotations
 
 import difflib
-import json
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, fields, replace
-from types import NoneType, UnionType
-from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any
 
 from ..errors import InvalidArgument
+from ..retrieval.spelling import changed_settings, read_settings
 from . import fragrel, memorag, qrmem, segment_plus
 from .baselines import Decomposition, FullContext, Hyde, Rewriting, Summary, TopK
 from .fragrel import (
@@ -41,9 +40,6 @@ from .qrmem import QRMeM, QRMeMSettings
 from .scoring import SCORERS, Indexer, indexer
 from .segment_plus import SegmentPlus, SegmentPlusSettings
 from .strategy import Strategy, StrategyContext
-
-AS_PRINTED = "as_printed"
-"""The name of the preset."""
 
 Make = Callable[[StrategyContext, "Indexer | None"], Strategy]
 """Creates a strategy with the given indexer, or with its default one."""
@@ -75,7 +71,7 @@ def strategy_named(spelling: str, context: StrategyContext, *, score: str = "") 
         near = difflib.get_close_matches(name, STRATEGIES, 1)
         guess = f" Did you mean {near[0]!r}?" if near else ""
         raise InvalidArgument(f"unknown strategy {name!r}.{guess} Use one of: {', '.join(STRATEGIES)}.")
-    is_printed, values = _read_settings(given)
+    is_printed, values = read_settings(given)
     score = str(values.pop("score", score))
     index = score_named(score, context) if score else None
     if not is_printed and not values:
@@ -84,7 +80,8 @@ def strategy_named(spelling: str, context: StrategyContext, *, score: str = "") 
     if system is None:
         known = ", ".join(SYSTEMS)
         raise InvalidArgument(f"`{name}` has no setting but `score`. Strategies with settings: {known}.")
-    return system.make(context, _changed(name, system.as_printed if is_printed else system.default, values), index)
+    settings = system.as_printed if is_printed else system.default
+    return system.make(context, changed_settings(name, settings, values, not_here=("score",)), index)
 
 
 def base_name(spelling: str) -> str:
@@ -99,81 +96,6 @@ def score_named(name: str, context: StrategyContext) -> Indexer:
     if name not in SCORERS:
         raise InvalidArgument(f"unknown scorer {name!r}; use one of {', '.join((*SCORERS, 'fragrel'))}.")
     return indexer(name, context)
-
-
-def _read_settings(given: str) -> tuple[bool, dict[str, Any]]:
-    """Whether the preset is named, and the values by setting."""
-    is_printed, values = False, dict[str, Any]()
-    for part in filter(None, map(str.strip, given.split(","))):
-        name, equals, value = (word.strip() for word in part.partition("="))
-        if not equals and name != AS_PRINTED:
-            raise InvalidArgument(f"{name!r} is neither a setting with its value nor the preset `{AS_PRINTED}`.")
-        if equals:
-            values[name] = _read_value(value)
-        else:
-            is_printed = True
-    return is_printed, values
-
-
-def _read_value(text: str) -> Any:
-    try:
-        return json.loads(text)
-    except ValueError:
-        return text  # a word
-
-
-def _changed(name: str, settings: Any, values: Mapping[str, Any]) -> Any:
-    hints = get_type_hints(type(settings))
-    known = [field.name for field in fields(settings) if _is_plain(hints[field.name]) and field.name != "score"]
-    for setting, value in values.items():
-        if setting not in known:
-            raise InvalidArgument(
-                f"`{name}` has no setting `{setting}`. Settings: {', '.join((AS_PRINTED, 'score', *known))}."
-            )
-        if not _accepts(hints[setting], value):
-            raise InvalidArgument(
-                f"`{name}` takes no {setting}={json.dumps(value)}. Give {_described(hints[setting])}."
-            )
-    try:
-        return replace(settings, **values)
-    except ValueError as error:
-        raise InvalidArgument(str(error)) from error
-
-
-_PLAIN: dict[type, tuple[tuple[type, ...], str]] = {
-    bool: ((bool,), "true or false"),
-    int: ((int,), "a whole number"),
-    float: ((int, float), "a number"),
-    str: ((str,), "a word"),
-    NoneType: ((NoneType,), "null"),
-}
-"""The types of settings that can be written, each with the types of its values and their description."""
-
-
-def _parts(hint: Any) -> tuple[Any, ...]:
-    return get_args(hint) if get_origin(hint) in (Union, UnionType) else (hint,)
-
-
-def _is_plain(hint: Any) -> bool:
-    return all(part in _PLAIN or get_origin(part) is Literal for part in _parts(hint))
-
-
-def _accepts(hint: Any, value: Any) -> bool:
-    for part in _parts(hint):
-        if get_origin(part) is Literal:
-            if value in get_args(part):
-                return True
-        elif isinstance(value, _PLAIN[part][0]) and (part is bool or not isinstance(value, bool)):
-            return True
-    return False
-
-
-def _described(hint: Any) -> str:
-    words = [
-        ", ".join(json.dumps(value) for value in get_args(part)) if get_origin(part) is Literal else _PLAIN[part][1]
-        for part in _parts(hint)
-    ]
-    return " or ".join(words)
 
 
 def _auto(context: StrategyContext, score: Indexer | None) -> Strategy:
