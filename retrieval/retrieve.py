@@ -47,13 +47,14 @@ def retrieve(index: RepositoryIndex, query: Query, options: RetrievalOptions = _
 def strategy_named(spelling: str) -> Callable[[CursorView, RetrievalOptions], Retrieved]:
     """The strategy of that name, with its own options where the spelling has some: `fragrel:as_printed,alpha=0.2`.
 
-    Own options replace all others but `explain`. Raises `UnknownStrategy`, and InvalidArgument for an unknown option.
+    Own options replace all others but `explain` and `shift`, which the rounds of RepoCoder's loop set. Raises
+    `UnknownStrategy`, and InvalidArgument for an unknown option.
     """
     name, colon, given = spelling.partition(":")
     strategy = STRATEGIES.get(name)
     if strategy is not None and colon:
         own = _own_options(name, given)
-        return lambda view, options: strategy(view, replace(own, explain=options.explain))
+        return lambda view, options: strategy(view, replace(own, explain=options.explain, shift=options.shift))
     if strategy is None:
         nearest = difflib.get_close_matches(name, STRATEGIES, n=1, cutoff=0.0)[0]
         raise UnknownStrategy(
@@ -67,7 +68,7 @@ def _own_options(name: str, given: str) -> RetrievalOptions:
     if is_printed and name not in PRINTED:
         raise InvalidArgument(f"`{name}` is of no paper, so it has no preset. Presets: {', '.join(PRINTED)}.")
     own = PRINTED[name] if is_printed else RetrievalOptions(name)
-    return changed_settings(name, own, values, not_here=("strategy", "explain", "query_lines"))
+    return changed_settings(name, own, values, not_here=("strategy", "explain", "shift", "query_lines"))
 
 
 def bm25(view: CursorView, options: RetrievalOptions) -> Ranking:
@@ -104,13 +105,10 @@ def _windows(rank: Callable[[CursorView, RetrievalOptions], Ranking]) -> Callabl
 
 
 PRINTED: Mapping[str, RetrievalOptions] = {
-    "fragrel": RetrievalOptions("fragrel", cutoff=0.0, shift=True),
-    "jaccard": replace(REPOCODER, shift=True),
+    "fragrel": RetrievalOptions("fragrel", cutoff=0.0),
+    "jaccard": REPOCODER,
 }
-"""The presets `fragrel:as_printed` (exact relations, Eq. 8) and `jaccard:as_printed` (RepoCoder's ranking).
-
-The windows of a first retrieval are shifted, as in RepoCoder's published code (papers' spec, F7 and 2.3).
-"""
+"""The presets `fragrel:as_printed` (exact relations, Eq. 8) and `jaccard:as_printed` (RepoCoder's ranking)."""
 
 STRATEGIES: Mapping[str, Callable[[CursorView, RetrievalOptions], Retrieved]] = {
     "weft": weft,

@@ -384,10 +384,10 @@ def test_nothing_is_explained_unasked():
 @pytest.mark.parametrize(
     ("spelling", "same"),
     [
-        # FragRel: Eq. 8 exactly, top 10, alpha 0.5; RepoCoder: the 20 best by Jaccard. Both shift the windows (2.3).
-        ("fragrel:as_printed", RetrievalOptions("fragrel", k=10, alpha=0.5, cutoff=0.0, shift=True)),
-        ("jaccard:as_printed", RetrievalOptions("jaccard", k=20, query_lines=20, shift=True)),
-        ("fragrel:as_printed,alpha=0.2,k=3", RetrievalOptions("fragrel", k=3, alpha=0.2, cutoff=0.0, shift=True)),
+        # FragRel: Eq. 8 exactly, top 10, alpha 0.5; RepoCoder: the 20 best by Jaccard.
+        ("fragrel:as_printed", RetrievalOptions("fragrel", k=10, alpha=0.5, cutoff=0.0)),
+        ("jaccard:as_printed", RetrievalOptions("jaccard", k=20, query_lines=20)),
+        ("fragrel:as_printed,alpha=0.2,k=3", RetrievalOptions("fragrel", k=3, alpha=0.2, cutoff=0.0)),
         ("fragrel:include_self=true", RetrievalOptions("fragrel", include_self=True)),
     ],
 )
@@ -395,9 +395,10 @@ def test_a_preset_is_what_the_paper_prints_whatever_the_other_options_are(spelli
     files = {"shop.py": "from price import total\ndef pay(cart):\n    return tot<CURSOR>al(cart)\n"}
     files |= {f"p{n}.py": f"def total_{n}(cart):\n    return sum(cart) + {n}\n" * 15 for n in range(5)}
     index, query = at_cursor(files)
-    found = retrieve(index, query, RetrievalOptions(spelling, k=1, alpha=0.9, cutoff=0.1))
-    assert found.fragments == retrieve(index, query, same).fragments
-    assert len(found.fragments) > 1
+    for shift in (False, True):  # set by the rounds of RepoCoder's loop
+        found = retrieve(index, query, RetrievalOptions(spelling, k=1, alpha=0.9, cutoff=0.1, shift=shift))
+        assert found.fragments == retrieve(index, query, replace(same, shift=shift)).fragments
+        assert len(found.fragments) > 1
 
 
 @pytest.mark.parametrize(
