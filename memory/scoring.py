@@ -21,7 +21,7 @@ from .words import count_terms, runs_of, terms_of_run
 
 Scores = NDArray[np.float64]
 
-SCORERS = ("auto", "bm25", "jaccard", "dense", "hybrid")
+SCORERS = ("auto", "bm25", "jaccard", "dense", "hybrid", "dense_if_semantic")
 
 
 class SegmentIndex(Protocol):
@@ -52,15 +52,25 @@ def indexer(how: str = "bm25", context: StrategyContext | None = None) -> Indexe
     """The indexer for a name of `SCORERS`; vectors come from the embedder of the context.
 
     `auto` is hybrid with a semantic embedder, otherwise BM25: hashed vectors do not improve BM25 (recall 92.0 % with
-    and without them, on the sample below). Raises ValueError for an unknown name.
+    and without them, on the sample below). `dense_if_semantic` is dense with a semantic embedder, otherwise BM25.
+    Raises ValueError for an unknown name.
     """
     embedder = (context or StrategyContext()).embedder
+    is_semantic = knows_meaning(embedder)
+
+    def dense(segments: Sequence[Segment]) -> SegmentIndex:
+        return DenseIndex(segments, embedder)
+
+    def hybrid(segments: Sequence[Segment]) -> SegmentIndex:
+        return HybridIndex(segments, embedder)
+
     ways: dict[str, Indexer] = {
-        "auto": (lambda segments: HybridIndex(segments, embedder)) if knows_meaning(embedder) else Bm25Index,
+        "auto": hybrid if is_semantic else Bm25Index,
         "bm25": Bm25Index,
         "jaccard": JaccardIndex,
-        "dense": lambda segments: DenseIndex(segments, embedder),
-        "hybrid": lambda segments: HybridIndex(segments, embedder),
+        "dense": dense,
+        "hybrid": hybrid,
+        "dense_if_semantic": dense if is_semantic else Bm25Index,
     }
     if how not in ways:
         raise ValueError(f"unknown scorer {how!r}; use one of {', '.join(SCORERS)}.")

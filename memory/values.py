@@ -108,7 +108,7 @@ class Evidence:
     score: float
     why: str = ""  # one clause for people: "shares “trigger”, “round”; so do its neighbours"
     parts: tuple[ScorePart, ...] = ()
-    quotes: tuple[str, ...] = ()  # sentences of the segment in a note, verified to be in it
+    quotes: tuple[str, ...] = ()  # sentences of the segment in a note, verified to be in it by default
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,7 +15,8 @@ from .explain import excluded_windows, path_from_cursor, words_part
 from .fragrel import fragrel
 from .index import CursorView, RepositoryIndex
 from .ranking import Ranking, best_windows
-from .repocoder import shift_down
+from .repocoder import REPOCODER, shift_down
+from .spelling import changed_settings, read_settings
 from .values import Query, RetrievalOptions, Retrieved, ScorePart
 from .weft import weft
 
@@ -43,15 +44,31 @@ def retrieve(index: RepositoryIndex, query: Query, options: RetrievalOptions = _
     return replace(found, timings_ms=timings_ms)
 
 
-def strategy_named(name: str) -> Callable[[CursorView, RetrievalOptions], Retrieved]:
-    """The strategy of that name. Raises `UnknownStrategy`."""
+def strategy_named(spelling: str) -> Callable[[CursorView, RetrievalOptions], Retrieved]:
+    """The strategy of that name, with its own options where the spelling has some: `fragrel:as_printed,alpha=0.2`.
+
+    Own options replace all others but `explain` and `shift`, which the rounds of RepoCoder's loop set. Raises
+    `UnknownStrategy`, and InvalidArgument for an unknown option.
+    """
+    name, colon, given = spelling.partition(":")
     strategy = STRATEGIES.get(name)
+    if strategy is not None and colon:
+        own = _own_options(name, given)
+        return lambda view, options: strategy(view, replace(own, explain=options.explain, shift=options.shift))
     if strategy is None:
         nearest = difflib.get_close_matches(name, STRATEGIES, n=1, cutoff=0.0)[0]
         raise UnknownStrategy(
             f"strategy {name!r} is unknown; did you mean {nearest!r}? Choose one of {', '.join(STRATEGIES)}."
         )
     return strategy
+
+
+def _own_options(name: str, given: str) -> RetrievalOptions:
+    is_printed, values = read_settings(given)
+    if is_printed and name not in PRINTED:
+        raise InvalidArgument(f"`{name}` is of no paper, so it has no preset. Presets: {', '.join(PRINTED)}.")
+    own = PRINTED[name] if is_printed else RetrievalOptions(name)
+    return changed_settings(name, own, values, not_here=("strategy", "explain", "shift", "query_lines"))
 
 
 def bm25(view: CursorView, options: RetrievalOptions) -> Ranking:
@@ -86,6 +103,12 @@ def _windows(rank: Callable[[CursorView, RetrievalOptions], Ranking]) -> Callabl
 
     return strategy
 
+
+PRINTED: Mapping[str, RetrievalOptions] = {
+    "fragrel": RetrievalOptions("fragrel", cutoff=0.0),
+    "jaccard": REPOCODER,
+}
+"""The presets `fragrel:as_printed` (exact relations, Eq. 8) and `jaccard:as_printed` (RepoCoder's ranking)."""
 
 STRATEGIES: Mapping[str, Callable[[CursorView, RetrievalOptions], Retrieved]] = {
     "weft": weft,

@@ -38,8 +38,10 @@ def one_thread():
 def wrapped(beacon_base):
     """`wrapped("qwen2", window=8)`: a tiny model with a memory whose weights are not those of the base any more."""
 
-    def make(kind: str = "llama", window: int = WINDOW, seed: int = 0, **changes: object) -> BeaconModel:
-        model = BeaconModel.wrap(beacon_base(kind, seed, **changes), window)
+    def make(
+        kind: str = "llama", window: int = WINDOW, seed: int = 0, placement: str = "interleaved", **changes: object
+    ) -> BeaconModel:
+        model = BeaconModel.wrap(beacon_base(kind, seed, **changes), window, placement)
         torch.manual_seed(seed + 1)
         for _, weight in model.beacon_parameters():
             weight.data += 0.2 * torch.randn_like(weight)
@@ -88,11 +90,17 @@ class Plain:
             hidden = self._step(self.weights["model.embed_tokens.weight"][token], seen, "")
             head = "model.embed_tokens.weight" if self.config.tie_word_embeddings else "lm_head.weight"
             logits.append(self.weights[head] @ self._norm(hidden, "model.norm.weight"))
-            if ratio and n % ratio == 0:
-                self._step(self.weights["model.beacon_embed_tokens.weight"][0], seen, "beacon_")
-                for kept, of_layer in zip(self.memory, seen, strict=True):
-                    kept.append(of_layer[-1])
+            if ratio and n % ratio == 0 and self.model.placement == "interleaved":
+                self._memory_token(seen)
+        if ratio and self.model.placement == "appended":
+            for _ in range(WINDOW // ratio):
+                self._memory_token(seen)
         return logits
+
+    def _memory_token(self, seen: list[list[tuple]]) -> None:
+        self._step(self.weights["model.beacon_embed_tokens.weight"][0], seen, "beacon_")
+        for kept, of_layer in zip(self.memory, seen, strict=True):
+            kept.append(of_layer[-1])
 
     def _step(self, x: np.ndarray, seen: list[list[tuple]], own: str) -> np.ndarray:
         """One token through all layers; it is added to what each of them has seen."""
@@ -139,6 +147,11 @@ class Plain:
 
 
 CASES = [
+    ("llama", {"placement": "appended"}, (2,), 29),
+    ("llama", {"placement": "appended", "attn_implementation": "eager", "num_key_value_heads": 4}, (4, 2, 8), 37),
+    ("mistral", {"placement": "appended", "sliding_window": 40}, (2, 4), 29),
+    ("qwen2", {"placement": "appended"}, (8, 1), 32),
+    ("qwen3", {"placement": "appended"}, (4, 2), 25),
     ("llama", {}, (2,), 29),
     ("llama", {"attn_implementation": "eager", "num_key_value_heads": 4}, (4, 2, 8), 37),
     ("llama", {"tie_word_embeddings": True, "num_key_value_heads": 1}, (8, 1), 26),
@@ -210,6 +223,48 @@ def test_an_untrained_memory_begins_as_the_base_reading_its_end_token(beacon_bas
     torch.testing.assert_close(memory.values[0], kept)
 
 
+def test_appended_memory_tokens_come_after_the_window_and_interleaved_ones_between_its_tokens(beacon_base):
+    """Eq. 5: x_1 … x_l, then x^m_1 … x^m_k. Before training, the memory is the base reading its end token there."""
+    base, tokens = beacon_base("qwen2").requires_grad_(False), tokens_of(WINDOW + 3)
+    window = tokens[0, :WINDOW].tolist()
+    rows = {
+        "appended": ([*window, 2, 2], [WINDOW, WINDOW + 1]),
+        "interleaved": ([*window[:4], 2, *window[4:], 2], [4, WINDOW + 1]),
+    }
+    for placement, (row, at) in rows.items():
+        kept = base(torch.tensor([row])).past_key_values.layers[0].values[:, :, at]
+        model = BeaconModel.wrap(beacon_base("qwen2"), WINDOW, placement)
+        torch.testing.assert_close(model.read(model.empty(), tokens, in_turn(4))[1].values[0], kept)
+
+
+def test_raw_tokens_do_not_see_the_appended_memory_tokens_of_their_window(wrapped):
+    """So the first window is read as by the base, whatever the ratio; later windows see only its memory tokens."""
+    tokens = tokens_of(2 * WINDOW)
+    for placement, is_base in (("appended", True), ("interleaved", False)):
+        model = wrapped("qwen2", placement=placement)
+        base = model.base(tokens[:, :WINDOW]).logits[0]
+        row = torch.log_softmax(base, -1)
+        expected = -row[torch.arange(WINDOW), tokens[0, 1 : WINDOW + 1]].mean()
+        losses = [model.score(tokens, in_turn(ratio)).window_losses[0] for ratio in (2, 8)]
+        assert (losses == pytest.approx([float(expected)] * 2, abs=2e-5)) is is_base
+        assert losses[0] == pytest.approx(losses[1], abs=2e-5) or not is_base
+
+
+def test_gradients_flow_into_appended_memory_tokens(wrapped):
+    model = wrapped("llama", placement="appended")
+    model.score(tokens_of(3 * WINDOW), in_turn(4)).loss.backward()
+    moved = {
+        name for name, weight in model.beacon_parameters() if weight.grad is not None and weight.grad.abs().max() > 0
+    }
+    unread = "model.layers.1.self_attn.beacon_q_proj.weight"  # of the last layer: nothing reads its queries
+    assert moved == {name for name, _ in model.beacon_parameters()} - {unread}
+
+
+def test_an_unknown_placement_is_refused(beacon_base):
+    with pytest.raises(BeaconError, match=r"placement 'before' is unknown\. Use one of interleaved, appended"):
+        BeaconModel.wrap(beacon_base(), WINDOW, "before")
+
+
 def test_the_memory_is_used(wrapped):
     model = wrapped()
     one, other = (tokens_of(2 * WINDOW, seed=seed) for seed in (1, 2))
@@ -223,10 +278,11 @@ def test_the_memory_is_used(wrapped):
 # Reading.
 
 
+@pytest.mark.parametrize("placement", ["interleaved", "appended"])
 @settings(deadline=None, max_examples=20)
-@given(st.lists(st.integers(1, 12), min_size=1, max_size=6))
-def test_any_pieces_of_a_text_give_the_same(beacon_base, lengths):
-    model = BeaconModel.wrap(beacon_base("qwen3", num_hidden_layers=1), WINDOW)
+@given(lengths=st.lists(st.integers(1, 12), min_size=1, max_size=6))
+def test_any_pieces_of_a_text_give_the_same(beacon_base, placement, lengths):
+    model = BeaconModel.wrap(beacon_base("qwen3", num_hidden_layers=1), WINDOW, placement)
     tokens, ratio_of = tokens_of(sum(lengths)), in_turn(2, 8, 4)
     whole, expected = model.read(model.empty(), tokens, ratio_of)
     memory = model.empty()

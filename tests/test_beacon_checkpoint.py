@@ -110,6 +110,34 @@ def test_saved_loaded_and_trained_on_is_as_trained_on(trained, beacon_base, tmp_
     assert read_manifest(tmp_path).ratios == (2, 4)
 
 
+def test_the_placement_is_saved_and_read_with_the_weights(beacon_base, tmp_path):
+    model = BeaconModel.wrap(beacon_base("qwen2"), 8, "appended")
+    train_a_step(model)
+    save_beacon(model, tmp_path)
+    again = load_beacon(beacon_base("qwen2"), tmp_path)
+    assert again.placement == read_manifest(tmp_path).placement == "appended"
+    assert torch.equal(loss_of(again), loss_of(model))
+
+
+def test_weights_of_version_1_are_interleaved(trained, beacon_base, tmp_path):
+    save_beacon(trained, tmp_path)
+    stored = json.loads((tmp_path / "beacon.json").read_text())
+    del stored["placement"]
+    (tmp_path / "beacon.json").write_text(json.dumps(stored | {"version": 1}))
+    again = load_beacon(beacon_base("qwen2"), tmp_path)
+    assert again.placement == "interleaved"
+    assert torch.equal(loss_of(again), loss_of(trained))
+    (tmp_path / "beacon.json").write_text(json.dumps(stored | {"placement": "before"}))
+    with pytest.raises(BeaconError, match="placement 'before' is unknown"):
+        read_manifest(tmp_path)
+
+
+def test_a_published_checkpoint_says_where_its_memory_tokens_are(beacon_base, tmp_path):
+    for value, placement in (("append", "appended"), ("interleave", "interleaved")):
+        write_published(tmp_path / value, beacon_base("qwen2"), published_state(with_bias=True), beacon_pos=value)
+        assert load_beacon(beacon_base("qwen2"), tmp_path / value).placement == placement
+
+
 def test_only_the_beacon_is_saved(trained, tmp_path):
     save_beacon(trained, tmp_path)
     n_bytes = sum(weight.nbytes for _, weight in trained.beacon_parameters())
@@ -154,8 +182,8 @@ def test_a_folder_that_is_not_whole_says_what_to_do(trained, beacon_base, tmp_pa
         load()
     save_beacon(trained, tmp_path)
     manifest = (tmp_path / "beacon.json").read_text()
-    (tmp_path / "beacon.json").write_text(manifest.replace('"version": 1', '"version": 2'))
-    with pytest.raises(BeaconError, match=r"is version 2; this Weft reads up to 1. Upgrade"):
+    (tmp_path / "beacon.json").write_text(manifest.replace('"version": 2', '"version": 3'))
+    with pytest.raises(BeaconError, match=r"is version 3; this Weft reads up to 2. Upgrade"):
         load()
     for broken in (manifest[:40], "[]", '{"version": 1}'):
         (tmp_path / "beacon.json").write_text(broken)
@@ -205,7 +233,7 @@ def test_a_published_memory_of_another_form_is_refused(beacon_base, tmp_path):
         with pytest.raises(BeaconError, match=match):
             load_beacon(beacon_base("qwen2"), tmp_path)
 
-    check("has beacon_pos 'append'; this memory reads 'interleave' only", beacon_pos="append")
+    check("has beacon_pos 'before'; this memory reads 'interleave' or 'append' only", beacon_pos="before")
     check("has beacon_stride 4; this memory reads 8 only", beacon_stride=4)
     check("has beacon_sink_size 1", beacon_sink_size=1)
     check("has beacon_attn 'segmentation'", beacon_attn="segmentation")

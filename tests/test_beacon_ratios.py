@@ -109,6 +109,12 @@ def test_a_memory_token_stands_behind_each_ratio_raw_tokens(window, ratio):
     assert [place for place, kind in enumerate(row) if kind == "raw"] == raw_places(window, ratio)
 
 
+@pytest.mark.parametrize(("window", "ratio"), [(4, 1), (4, 2), (6, 3), (8, 8), (64, 16)])
+def test_appended_memory_tokens_are_behind_the_whole_window(window, ratio):
+    assert raw_places(window, ratio, "appended") == list(range(window))
+    assert memory_places(window, ratio, "appended") == list(range(window, window + window // ratio))
+
+
 def test_windows_cover_a_text_and_the_last_may_be_short():
     assert list(windows(10, 4)) == [(0, 4), (4, 8), (8, 10)]
     assert list(windows(8, 4)) == [(0, 4), (4, 8)]

@@ -20,7 +20,7 @@ from weft.errors import ModelError  # noqa: E402
 from weft.llm.training.export import export_transformers, padded_shape  # noqa: E402
 from weft.llm.training.model import PRESETS, SmallLlama  # noqa: E402
 from weft.llm.training.tokenizer import TrainingTokenizer, train_tokenizer  # noqa: E402
-from weft.memory.memorag.beacon.checkpoint import load_beacon  # noqa: E402
+from weft.memory.memorag.beacon.checkpoint import load_beacon, read_manifest  # noqa: E402
 from weft.memory.memorag.beacon.model import BeaconModel  # noqa: E402
 from weft.memory.memorag.beacon.training.__main__ import main  # noqa: E402
 from weft.memory.memorag.beacon.training.data import (  # noqa: E402
@@ -38,7 +38,12 @@ from weft.memory.memorag.beacon.training.dataset import (  # noqa: E402
     group_strictly,
     write_texts,
 )
-from weft.memory.memorag.beacon.training.recipe import STAGE_1, STAGE_2  # noqa: E402
+from weft.memory.memorag.beacon.training.recipe import (  # noqa: E402
+    STAGE_1,
+    STAGE_1_AS_PRINTED,
+    STAGE_2,
+    STAGE_2_AS_PRINTED,
+)
 from weft.memory.memorag.beacon.training.stages import Stage, stage1_texts, stage2_texts  # noqa: E402
 from weft.memory.memorag.beacon.training.train import Intervals, held_out_loss, train  # noqa: E402
 from weft.memory.memorag.sft_data import Sample, write_samples  # noqa: E402
@@ -92,8 +97,8 @@ def base_model(base: Path) -> Any:
     return AutoModelForCausalLM.from_pretrained(base)
 
 
-def wrapped(base: Path) -> BeaconModel:
-    return BeaconModel.wrap(base_model(base), WINDOW)
+def wrapped(base: Path, placement: Any = "interleaved") -> BeaconModel:
+    return BeaconModel.wrap(base_model(base), WINDOW, placement)
 
 
 def some_texts(folder: Path, lengths: Sequence[int] = (40, 64, 64, 40)) -> TextDataset:
@@ -260,6 +265,19 @@ def test_the_loss_goes_down_and_only_the_memory_changes(base: Path, tmp_path: Pa
     assert changed == {name for name, _ in model.beacon_parameters()} - {UNREAD}
 
 
+def test_appended_memory_tokens_are_trained_as_well(base: Path, tmp_path: Path):
+    model, recipe = wrapped(base, "appended"), replace(RECIPE, placement="appended", steps=16)
+    texts = some_texts(tmp_path / "texts", (64, 64))
+    untrained = held_out_loss(model, texts, (4,), bf16=False)["loss_at_4"]
+    train(model, texts, recipe, tmp_path)
+    assert held_out_loss(model, texts, (4,), bf16=False)["loss_at_4"] < untrained - 0.02
+
+
+def test_weights_of_another_placement_are_refused(base: Path, tmp_path: Path):
+    with pytest.raises(ModelError, match="of these weights are appended, those of the recipe interleaved"):
+        train(wrapped(base, "appended"), some_texts(tmp_path / "texts"), RECIPE, tmp_path)
+
+
 @pytest.mark.parametrize("optimiser", ["adamw", "muon"])
 def test_a_run_that_was_stopped_ends_with_the_weights_it_would_have_had(base: Path, tmp_path: Path, optimiser: Any):
     texts = some_texts(tmp_path / "texts")
@@ -379,6 +397,7 @@ def test_a_gradient_that_is_no_number_ends_the_run_and_spoils_nothing(base: Path
         ({"ratios": (3,)}, "ratio 3"),
         ({"accumulate": 0}, "above 0"),
         ({"epochs": 0}, "at least 1 epoch"),
+        ({"placement": "before"}, "placement 'before' is unknown"),
     ],
 )
 def test_a_recipe_that_cannot_be_is_refused(change: dict[str, Any], says: str):
@@ -386,7 +405,12 @@ def test_a_recipe_that_cannot_be_is_refused(change: dict[str, Any], says: str):
         replace(RECIPE, **change)
 
 
-def test_the_defaults_are_the_papers():
+def test_the_presets_append_memory_tokens_and_change_nothing_else():
+    for stage, printed in ((STAGE_1, STAGE_1_AS_PRINTED), (STAGE_2, STAGE_2_AS_PRINTED)):
+        assert replace(printed, placement="interleaved") == stage != printed
+
+
+def test_the_defaults_are_the_papers_and_its_scripts():
     assert (STAGE_1.ratios, STAGE_1.learning_rate) == ((2, 4, 8, 16, 32), 5e-5)
     assert (STAGE_2.ratios, STAGE_2.learning_rate) == ((2, 4, 8), 1e-5)
     for recipe in (STAGE_1, STAGE_2):
@@ -415,6 +439,18 @@ def test_stage_2_begins_with_the_weights_of_stage_1_and_saves_its_own(base: Path
         moved = float((first[name] - untrained[name]).abs().max())
         # A small step from stage 1, not anew.
         assert 0 < float((second[name] - first[name]).abs().max()) < moved, name
+
+
+def test_the_command_trains_appended_memory_tokens_in_both_stages(base: Path, tmp_path: Path):
+    (tmp_path / "story.txt").write_text(STORY * 4, encoding="utf-8")
+    write_samples(tmp_path / "samples.jsonl", [SAMPLE])
+    common = ["--model", str(base), "--window", "64", "--lengths", "80", "120", "--ratios", "4", "--steps", "1"]
+    common += ["--accumulate", "1", "--precision", "float32", "--device", "cpu", "--placement", "appended"]
+    one, two = str(tmp_path / "one"), str(tmp_path / "two")
+    assert main(["stage1", *common, "--data", str(tmp_path / "story.txt"), "--out", one]) == 0
+    rest = ["--data", str(tmp_path / "samples.jsonl"), "--start", one, "--lengths", "4096", "--out", two]
+    assert main(["stage2", *common, *rest]) == 0
+    assert read_manifest(tmp_path / "two").placement == "appended"
 
 
 def test_too_little_text_says_what_was_found_and_what_to_do(base: Path, tmp_path: Path):

@@ -2,22 +2,26 @@
 
 import difflib
 import json
+import shlex
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 from weft.benchmarks.memory import answers, dialogues, stories
 from weft.benchmarks.memory.__main__ import main
+from weft.benchmarks.memory.adapters import read_templates, with_templates
 from weft.benchmarks.memory.answers import answered
 from weft.benchmarks.memory.extractive_mock import ExtractiveMock
 from weft.benchmarks.memory.judges import judge
+from weft.benchmarks.memory.records import BadData
 from weft.benchmarks.memory.subset import ROWS, subset_rows
-from weft.benchmarks.memory.systems import SYSTEMS, RememberingEmbedder, spelled_strategy, system
+from weft.benchmarks.memory.systems import SYSTEMS, RememberingEmbedder, system
 from weft.benchmarks.memory.values import Fact, Sample
 from weft.benchmarks.plots import curves_plot, ranges_plot
 from weft.benchmarks.rows import add_rows, read_rows
 from weft.llm.protocol import ModelUnreachable
-from weft.memory import HashingEmbedder, Item, MeteredModel, Question, Segment, Strategy, StrategyContext
+from weft.memory import HashingEmbedder, Item, MeteredModel, Question, Segment, StrategyContext
 from weft.server.cli.exit_status import CANNOT_BE_DONE
 
 SUBSET = Path(__file__).parent / "golden" / "memory"
@@ -133,19 +137,65 @@ def test_what_is_found_is_as_committed():
 # Answers.
 
 
-def test_settings_are_spelled_after_a_colon():
-    context = StrategyContext()
-    plus = spelled_strategy("segment_plus:filtered=false, segment_tokens=7,merge_evidence=llm", context)
-    assert isinstance(plus, Strategy)
-    assert (plus._settings.filtered, plus._settings.segment_tokens, plus._settings.merge_evidence) == (False, 7, "llm")
-    assert spelled_strategy("qrmem:score=fragrel", context).name == "qrmem"
-    for spelling, said in (
-        ("segment_plus:colour=red", "`segment_plus` has no setting `colour`"),
-        ("qrmem:score=magic", "unknown scorer 'magic'"),
-        ("fragrel:alpha=1", "`fragrel` has no setting but `score`"),
-    ):
-        with pytest.raises(ValueError, match=said):
-            spelled_strategy(spelling, context)
+BOOK = """Ada Vells lived in Orsk. The harbour of Orsk is old. Brill lies beside Orsk. Corfe lies beside Brill."""
+
+
+def book(tmp_path):
+    rows = [
+        {"id": str(n), "documents": [{"source": "book", "text": BOOK}], "question": question, "answers": ["Orsk"]}
+        for n, question in enumerate(["Where did Ada Vells live?", "What lies beside Orsk?"])
+    ]
+    path = tmp_path / "book.jsonl"
+    path.write_text("\n".join(map(json.dumps, rows)), encoding="utf-8")
+    return path
+
+
+def test_no_strategy_and_by_default_no_question_uses_what_another_one_has_read(tmp_path, capsys):
+    def calls(*strategies, store=()):
+        command = ["answers", "--data", "generic", str(book(tmp_path)), "--work", str(tmp_path / "work"), *store]
+        assert main([*command, "--model", "extractive-mock", "--strategies", *strategies]) == 0
+        results = json.loads(capsys.readouterr().out.strip().split("\n")[-1])["results"]
+        return [results[strategy]["calls"] for strategy in strategies]
+
+    walk, trial = calls("qrmem", "qrmem trial")
+    shared = ("--store", "strategy")
+    assert calls("qrmem trial", "qrmem") == [trial, walk]
+    alone = [*calls("qrmem trial", store=shared), *calls("qrmem", store=shared)]
+    assert calls("qrmem trial", "qrmem", store=shared) == alone
+    assert alone[1] < walk  # the summary of the text is there for the second question
+
+
+def test_the_full_command_is_printed(tmp_path, capsys):
+    arguments = ["--data", "generic", str(book(tmp_path)), "--model", "none", "--work", str(tmp_path / "my work")]
+    arguments += ["--strategies", "qrmem expansion", "top_1"]
+    assert main(["answers", *arguments]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    (command,) = (line.strip() for line in lines if line.startswith("    "))
+    assert shlex.split(command) == ["weft", "bench", "memory", "answers", *arguments]
+
+
+def test_the_final_prompts_of_longbench_are_read_from_its_file(scripted_chat, tmp_path):
+    path = tmp_path / "dataset2prompt.json"
+    path.write_text(json.dumps({"hotpotqa": "Passages: {context}\nNow answer: {input}"}), encoding="utf-8")
+    sample = Sample("1", "hotpotqa", (Item("a", "Orsk is old."),), Question("What is old?"))
+    (asked,) = with_templates([sample], read_templates(path))
+    asked_of = []
+
+    def says(messages):
+        asked_of.append(messages[-1].text)
+        return "Orsk"
+
+    for strategy in ("segment_plus:structured=false,filtered=false", "fragrel", "memorag", "full_middle"):
+        answered(asked, strategy, scripted_chat(says), StrategyContext())
+        assert asked_of[-1].startswith("Passages: ") and asked_of[-1].endswith("Now answer: What is old?"), strategy
+    with pytest.raises(BadData, match=r"no template for musique\. There are templates for hotpotqa"):
+        with_templates([replace(sample, dataset="musique")], read_templates(path))
+    path.write_text(json.dumps({"hotpotqa": "{input}"}), encoding="utf-8")
+    with pytest.raises(BadData, match=r"the prompt of 'hotpotqa' has no \{context\}"):
+        read_templates(path)
+    path.write_text("[1]", encoding="utf-8")
+    with pytest.raises(BadData, match="has no templates"):
+        read_templates(path)
 
 
 def careful(messages):
@@ -218,7 +268,7 @@ def test_answers_print_costs_and_go_on_where_they_were(data, tmp_path, capsys, m
     assert "<svg" in page.read_text(encoding="utf-8")
     monkeypatch.setattr(answers, "answered", None)  # nothing is left to ask
     assert main(arguments) == 0
-    assert capsys.readouterr().out == said.out
+    assert capsys.readouterr().out == said.out.replace(f" --html {page}", "")
 
 
 @pytest.mark.parametrize(

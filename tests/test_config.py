@@ -84,7 +84,8 @@ def test_mistakes_in_a_pyproject_without_a_weft_table_are_not_reported(tmp_path:
         ),
         (
             "[retrieval]\nstrategy = 'bm52'",
-            "retrieval.strategy: expected one of 'weft', 'fragrel', 'bm25', 'jaccard', 'none', found 'bm52'; "
+            "retrieval.strategy: expected one of 'weft', 'fragrel', 'fragrel:as_printed', 'bm25', "
+            "'jaccard', 'jaccard:as_printed', 'none', found 'bm52'; "
             "did you mean 'bm25'?",
         ),
         ("log_level = 1979-05-27", "log_level: expected string, found date"),

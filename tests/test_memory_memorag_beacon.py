@@ -90,8 +90,8 @@ def make_base(folder: Path, seed: int) -> None:
     (folder / "chat_template.jinja").write_text(TEMPLATE, encoding="utf-8")
 
 
-def random_beacon(base: Path, seed: int) -> BeaconModel:
-    model = BeaconModel.wrap(LlamaForCausalLM.from_pretrained(base), WINDOW)
+def random_beacon(base: Path, seed: int, placement: Any = "interleaved") -> BeaconModel:
+    model = BeaconModel.wrap(LlamaForCausalLM.from_pretrained(base), WINDOW, placement)
     torch.manual_seed(seed)
     for _, weight in model.beacon_parameters():
         weight.data += torch.randn_like(weight) * weight.std()
@@ -401,6 +401,18 @@ def test_another_ratio_or_other_weights_are_refused(reader: Make, folder: Path, 
     save_beacon(random_beacon(folder / "base", seed=2), tmp_path / "weights", ratios=(2, 4, 8))
     with pytest.raises(ModelError, match="another set of weights"):
         reader(weights=str(tmp_path / "weights")).load_prefix(tmp_path / "kept")
+
+
+def test_appended_memory_tokens_keep_a_text_answer_and_are_another_format(reader: Make, folder: Path, tmp_path: Path):
+    save_beacon(random_beacon(folder / "base", 1, "appended"), tmp_path / "weights", ratios=(2, 4, 8))
+    model = reader(weights=str(tmp_path / "weights"))
+    memory = memorag(model)
+    answer = memory.answer(Question("Who keeps the shop?"))
+    assert answer.text and backend_of(answer.recalled) == "beacon"
+    model.cache_prefix(article(STORY)).save(tmp_path / "kept")
+    assert reader(weights=str(tmp_path / "weights")).load_prefix(tmp_path / "kept").n_tokens > WINDOW
+    form = model.identity.cache
+    assert form.endswith(", appended") and form.removesuffix(", appended") == reader().identity.cache
 
 
 @pytest.mark.parametrize(

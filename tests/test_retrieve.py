@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from weft.codegraph import FileGraph, parse_file
+from weft.errors import InvalidArgument
 from weft.retrieval import (
     STRATEGIES,
     FileFragments,
@@ -23,6 +24,7 @@ from weft.retrieval import (
     UnknownStrategy,
     retrieve,
     slice_file,
+    strategy_named,
 )
 
 CURSOR = "<CURSOR>"
@@ -374,3 +376,41 @@ def test_nothing_is_explained_unasked():
     index, query = at_cursor(read_files(SHOP))
     found = retrieve(index, query, BM25)
     assert found.left_out == () and all(ranked.parts == () for ranked in found.fragments)
+
+
+# Presets.
+
+
+@pytest.mark.parametrize(
+    ("spelling", "same"),
+    [
+        # FragRel: Eq. 8 exactly, top 10, alpha 0.5; RepoCoder: the 20 best by Jaccard.
+        ("fragrel:as_printed", RetrievalOptions("fragrel", k=10, alpha=0.5, cutoff=0.0)),
+        ("jaccard:as_printed", RetrievalOptions("jaccard", k=20, query_lines=20)),
+        ("fragrel:as_printed,alpha=0.2,k=3", RetrievalOptions("fragrel", k=3, alpha=0.2, cutoff=0.0)),
+        ("fragrel:include_self=true", RetrievalOptions("fragrel", include_self=True)),
+    ],
+)
+def test_a_preset_is_what_the_paper_prints_whatever_the_other_options_are(spelling, same):
+    files = {"shop.py": "from price import total\ndef pay(cart):\n    return tot<CURSOR>al(cart)\n"}
+    files |= {f"p{n}.py": f"def total_{n}(cart):\n    return sum(cart) + {n}\n" * 15 for n in range(5)}
+    index, query = at_cursor(files)
+    for shift in (False, True):  # set by the rounds of RepoCoder's loop
+        found = retrieve(index, query, RetrievalOptions(spelling, k=1, alpha=0.9, cutoff=0.1, shift=shift))
+        assert found.fragments == retrieve(index, query, replace(same, shift=shift)).fragments
+        assert len(found.fragments) > 1
+
+
+@pytest.mark.parametrize(
+    ("spelling", "said"),
+    [
+        ("weft:as_printed", "`weft` is of no paper, so it has no preset. Presets: fragrel, jaccard"),
+        ("fragrel:beta=1", "`fragrel` has no setting `beta`"),
+        ("fragrel:alpha=much", 'takes no alpha="much". Give a number'),
+        ("fragrol:as_printed", "did you mean 'fragrel'"),
+    ],
+)
+def test_what_is_no_option_is_refused(spelling, said):
+    with pytest.raises(InvalidArgument) as refused:
+        strategy_named(spelling)
+    assert said in str(refused.value)

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import ast
+import json
 import re
 from argparse import Action, ArgumentError, ArgumentParser, Namespace
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from functools import lru_cache
 from html.parser import HTMLParser
 from itertools import count, takewhile
@@ -71,6 +73,29 @@ def longbench(path: Path) -> Iterator[Sample]:
             record.texts("answers"),
             metric=_LONGBENCH_METRICS.get(dataset, "f1"),
         )
+
+
+def read_templates(path: Path) -> dict[str, str]:
+    """LongBench's `dataset2prompt.json`: final prompts by data set, with {context} and {input}. Raises BadData."""
+    try:
+        found = json.loads(path.read_text("utf-8"))
+        templates = {str(name): str(text).replace("{input}", "{question}") for name, text in found.items()}
+    except (OSError, ValueError, AttributeError) as error:
+        raise BadData(f"{path} has no templates ({error}). Give an object of prompts by data set.") from error
+    if lacking := [name for name, text in templates.items() if "{context}" not in text]:
+        raise BadData(f"{path}: the prompt of {lacking[0]!r} has no {{context}}. Write where the context goes.")
+    return templates
+
+
+def with_templates(samples: Sequence[Sample], templates: Mapping[str, str]) -> list[Sample]:
+    """The samples, each asked with the final prompt of its data set. Raises BadData if none has one."""
+    if not any(sample.dataset in templates for sample in samples):
+        names = ", ".join(dict.fromkeys(sample.dataset for sample in samples))
+        raise BadData(f"There is no template for {names}. There are templates for {', '.join(templates)}.")
+    return [
+        replace(sample, question=replace(sample.question, template=templates.get(sample.dataset, "")))
+        for sample in samples
+    ]
 
 
 # QuALITY.

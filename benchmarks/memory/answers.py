@@ -8,6 +8,8 @@
 A strategy remembers the items of a sample and answers its question, each sample by itself. The figures are the data
 set's metric, the recall of the gold facts in the evidence, the verdict of a judge where one is named, and calls,
 tokens and seconds for each question. `--model extractive-mock` is not a model: it shows the cost of a strategy.
+No strategy uses what another one has computed. By default no question does either; with `--store strategy` the
+questions of a strategy share one store, as in a workspace.
 
 Owns the run. An interrupted run continues: rows are cached in the work folder.
 """
@@ -16,15 +18,20 @@ from __future__ import annotations
 
 import argparse
 import math
+import shlex
+import sys
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from hashlib import sha256
+from pathlib import Path
 
 from ...errors import UserError
 from ...llm import CodeModel, ModelError
 from ...memory import Cost, MeteredModel, StrategyContext
 from ...memory.memorag.beacon.backend import BeaconSettings, open_beacon
+from ...memory.strategies import strategy_named
+from ...memory.strategy import InProcessCache
 from ...memory.usage import UsageTracker, describe_cost
 from ...server.models.model_argument import MODEL_SYNTAX
 from ..bootstrap import grouped, interval, mean
@@ -33,12 +40,12 @@ from ..models import model_option, open_chat_model, shown_name
 from ..plots import ranges_plot
 from ..rows import RowCache, code_digest
 from ..tables import markdown, percent
-from .adapters import ADAPTERS, DataOption, read_samples
+from .adapters import ADAPTERS, DataOption, read_samples, read_templates, with_templates
 from .extractive_mock import NAME as EXTRACTIVE_MOCK
 from .extractive_mock import ExtractiveMock
 from .judges import Verdict, judge
 from .metrics import chinese_by, score
-from .systems import open_remembering, spelled_strategy
+from .systems import open_remembering
 from .values import Sample, recall_of
 
 _CODE = ("memory", "benchmarks/memory")
@@ -66,7 +73,10 @@ class AnswerRow:
 def answered(
     sample: Sample, spelling: str, model: CodeModel | None, context: StrategyContext, judged_by: Judge | None = None
 ) -> AnswerRow:
-    """The row of one sample; a failure is in the row. Raises ValueError for an unknown strategy."""
+    """The row of one sample; a failure is in the row. Results that the cache of the context has cost nothing.
+
+    Raises ValueError for an unknown strategy.
+    """
     usage = UsageTracker()
     context = replace(
         context,
@@ -74,7 +84,7 @@ def answered(
         count_tokens=context.count_tokens if model is None else model.count_tokens,
         memory_model=None if context.memory_model is None else MeteredModel(context.memory_model.model, usage=usage),
     )
-    strategy = spelled_strategy(spelling, context)
+    strategy = strategy_named(spelling, context)
     answer, error = None, ""
     try:
         strategy.remember(sample.items)
@@ -154,16 +164,28 @@ def main(arguments: Sequence[str] | None = None) -> int:
         help="for memorag: a base model, its beacon weights, and a fixed ratio",
     )
     parser.add_argument(
+        "--store",
+        choices=("question", "strategy"),
+        default="question",
+        help="an empty store of extractions for each question, or one for all questions of a strategy (question)",
+    )
+    parser.add_argument(
+        "--templates", type=Path, metavar="FILE", help="final prompts by data set: LongBench's dataset2prompt.json"
+    )
+    parser.add_argument(
         "--judge", type=model_option(EXTRACTIVE_MOCK), metavar="BACKEND[=WHERE]", help="a model that scores the answers"
     )
-    return run_command(parser, _measure, arguments)
+    given = sys.argv[1:] if arguments is None else arguments
+    return run_command(parser, partial(_measure, command=shlex.join([*parser.prog.split(), *given])), arguments)
 
 
-def _measure(options: argparse.Namespace) -> Report:
+def _measure(options: argparse.Namespace, command: str) -> Report:
     form, path = options.data
     if len(options.reader) > 3:
         raise UserError("`--reader` takes a model, its weights and a ratio. Give all three.")
     samples = read_samples(form, path)
+    if options.templates:
+        samples = with_templates(samples, read_templates(options.templates))
     samples = samples[:: max(1, len(samples) // options.limit)][: options.limit] if options.limit else samples
     try:
         rows = list(_rows(options, samples))
@@ -176,7 +198,8 @@ def _measure(options: argparse.Namespace) -> Report:
     for reason in list(dict.fromkeys(row.error for row in rows if row.error))[:5]:
         say(f"Not answered: {reason}")
     results = {"what": title, "results": summary(rows)}
-    return Report("memory answers", table(rows, bool(options.judge)), results, title, _plot(rows))
+    text = f"    {command}\n\n{table(rows, bool(options.judge))}"
+    return Report("memory answers", text, results, title, _plot(rows))
 
 
 _ZH = ("f1_zh", "rouge_l_zh")
@@ -201,6 +224,8 @@ def _rows(options: argparse.Namespace, samples: Sequence[Sample]) -> Iterator[An
         options.context,
         options.judge or "",
         options.embeddings,
+        options.store,
+        "" if options.templates is None else sha256(options.templates.read_bytes()).hexdigest()[:12],
         *options.reader,
     ]
     cache = RowCache(options.work / "memory", "answers", settings, AnswerRow)
@@ -213,12 +238,15 @@ def _rows(options: argparse.Namespace, samples: Sequence[Sample]) -> Iterator[An
         embedder=open_remembering(options.embeddings)[0], memory_model=None if reader is None else MeteredModel(reader)
     )
     for spelling in options.strategies:
+        context = replace(context, cache=InProcessCache())
         missing = [sample for sample in samples if (spelling, sample.id) not in cached]
         if missing and model is not None:
             _announce_cost(spelling, missing, model, context)
         for number, sample in enumerate(samples, 1):
             row = cached.get((spelling, sample.id))
             if row is None:
+                if options.store == "question":
+                    context = replace(context, cache=InProcessCache())
                 row = answered(sample, spelling, model, context, judged_by)
                 cache.add([row])
                 say(f"{spelling}: {number} of {len(samples)}")
@@ -227,7 +255,7 @@ def _rows(options: argparse.Namespace, samples: Sequence[Sample]) -> Iterator[An
 
 def _announce_cost(spelling: str, missing: Sequence[Sample], model: CodeModel, context: StrategyContext) -> None:
     """Print an upper bound of the cost before the run: the estimate of the first sample, for all samples."""
-    strategy = spelled_strategy(spelling, replace(context, model=MeteredModel(model), count_tokens=model.count_tokens))
+    strategy = strategy_named(spelling, replace(context, model=MeteredModel(model), count_tokens=model.count_tokens))
     try:
         strategy.remember(missing[0].items)
         each = strategy.estimate(missing[0].question)

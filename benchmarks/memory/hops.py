@@ -14,12 +14,12 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 
 from ...memory import Budget, Item, Question, StrategyContext
-from ...memory.qrmem import QRMeM, QRMeMSettings
+from ...memory.qrmem import AS_PRINTED, QRMeM, QRMeMSettings
 from ...memory.scoring import Indexer, best, indexer
 from ...memory.splitters import by_tokens
 from ..bootstrap import interval, mean
@@ -38,9 +38,23 @@ System = Callable[[Sequence[Item]], Search]
 
 GRAPHS = {
     "qrmem": QRMeMSettings(),
-    "qrmem, as printed": QRMeMSettings(first_share=1.0, segments_per_update=None, common_penalty=0.0),
+    "qrmem, as printed": AS_PRINTED,
     "qrmem, no navigation": QRMeMSettings(navigate=False),
+    "qrmem, as printed, no navigation": replace(AS_PRINTED, navigate=False),
     "qrmem, expansion": QRMeMSettings(navigation="expansion"),
+}
+# What each setting adds: the defaults with one value as printed. The other settings change nothing without a model.
+ABLATIONS = {
+    f"qrmem, {name} as printed": replace(QRMeMSettings(), **{name: getattr(AS_PRINTED, name)})
+    for name in (
+        "at_headings",
+        "first_share",
+        "segments_per_update",
+        "common_penalty",
+        "opening_bonus",
+        "fills_window",
+        "only_new_segments",
+    )
 }
 OVER_HYBRID = "qrmem over hybrid"
 SCORES = ("bm25", "dense", "hybrid")
@@ -101,7 +115,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("data", type=Path, metavar="FILE", help="questions of HotpotQA with their paragraphs")
     parser.add_argument("--n", type=int, default=None, help="number of questions, from the beginning (all)")
     parser.add_argument("--depths", type=int, nargs="+", default=list(DEPTHS), help="numbers of segments (2 3 5)")
-    parser.add_argument("--systems", nargs="+", choices=(*SCORES, *GRAPHS, OVER_HYBRID), help="default: all systems")
+    known = f"of {', '.join((*SCORES, *GRAPHS, OVER_HYBRID))} (all of these), or {', '.join(ABLATIONS)}"
+    parser.add_argument(
+        "--systems", nargs="+", choices=(*SCORES, *GRAPHS, OVER_HYBRID, *ABLATIONS), metavar="NAME", help=known
+    )
     return run_command(parser, _measure, arguments)
 
 
@@ -113,7 +130,9 @@ def _measure(options: argparse.Namespace) -> Report:
     systems: dict[str, System] = {name: partial(by_scores, scorer) for name, scorer in scorers.items()}
     systems |= {name: partial(by_graph, context, settings, scorers["bm25"]) for name, settings in GRAPHS.items()}
     systems[OVER_HYBRID] = partial(by_graph, context, QRMeMSettings(), scorers["hybrid"])
-    systems = {name: system for name, system in systems.items() if name in (options.systems or systems)}
+    ablations = {name: partial(by_graph, context, settings, scorers["bm25"]) for name, settings in ABLATIONS.items()}
+    wanted = options.systems or list(systems)
+    systems = {name: system for name, system in {**systems, **ablations}.items() if name in wanted}
     rows = list(measure(samples, systems, options.depths))
     title = f"Both paragraphs of {len(samples)} questions of {options.data.name}; {why}; no model"
     recalls: dict[str, dict[int, list[float]]] = {}

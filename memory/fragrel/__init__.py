@@ -4,13 +4,29 @@ Start with `scores` (the equations) and `relations`; `strategy` answers question
 """
 
 from .chat import ChatPolicy
-from .presets import chat_memory, mem_retrieval, memo_chat, returning_chat, truncated_history
+from .presets import (
+    AS_PRINTED_CHAT,
+    CHAT,
+    RETURNING_CHAT,
+    ChatSettings,
+    chat_memory,
+    chat_with,
+    mem_retrieval,
+    memo_chat,
+    returning_chat,
+    truncated_history,
+)
 from .relations import ContextRelation, NoRelation, SemanticRelation
 from .scores import RelatedIndex, related
-from .strategy import FragRel, FragRelOptions
+from .strategy import AS_PRINTED, FragRel, FragRelOptions
 
 __all__ = [
+    "AS_PRINTED",
+    "AS_PRINTED_CHAT",
+    "CHAT",
+    "RETURNING_CHAT",
     "ChatPolicy",
+    "ChatSettings",
     "ContextRelation",
     "FragRel",
     "FragRelOptions",
@@ -18,6 +34,7 @@ __all__ = [
     "RelatedIndex",
     "SemanticRelation",
     "chat_memory",
+    "chat_with",
     "mem_retrieval",
     "memo_chat",
     "related",

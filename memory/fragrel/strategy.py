@@ -24,16 +24,25 @@ from .scores import RelatedIndex, named, related
 
 @dataclass(frozen=True, slots=True)
 class FragRelOptions:
-    """Options of FragRel; the defaults are the paper's, except for order and temperature (papers' spec 1.5)."""
+    """Options of FragRel for stories and documents (papers' spec 1.5).
+
+    The defaults are the paper's except for score, order and temperature; `AS_PRINTED` has all of them, and
+    docs/papers.md the reasons.
+    """
 
     relation: Relation = ContextRelation(0.3)  # noqa: RUF009 - frozen
     alpha: float = 0.5
     include_self: bool = False
+    score: str = "auto"  # of one segment, s_ind (Eq. 4): one of `SCORERS`
     segment_words: int = 500
-    order: Order = "document"
+    order: Order = "document"  # of the segments in the prompt
     budget: Budget = Budget(words=4000)  # noqa: RUF009 - frozen; of `answer` without a model's window to fill
     max_new_tokens: int = 128
-    temperature: float = 0.0  # 1.0 in the paper
+    temperature: float = 0.0
+
+
+AS_PRINTED = FragRelOptions(score="dense", order="rank", temperature=1.0)
+"""Eq. 4 with the cosine of embeddings, Eq. 11 as it reads (best first), and the temperature of appendix B.1."""
 
 
 class FragRel(SingleCallStrategy):
@@ -52,7 +61,7 @@ class FragRel(SingleCallStrategy):
         name: str = "fragrel",
     ) -> None:
         score = related(
-            score or indexer("auto", context), options.relation, options.alpha, include_self=options.include_self
+            score or indexer(options.score, context), options.relation, options.alpha, include_self=options.include_self
         )
         super().__init__(context, name, by_turns(by_words(options.segment_words)), score)
         self._options, self._answer_tokens = options, options.max_new_tokens

@@ -5,6 +5,6 @@ Start with `strategy`; the memory backends are in `backends`.
 
 from .backends import KINDS
 from .gists import GistPlan
-from .strategy import MemoRAG, MemoRAGSettings
+from .strategy import AS_PRINTED, MemoRAG, MemoRAGSettings
 
-__all__ = ["KINDS", "GistPlan", "MemoRAG", "MemoRAGSettings"]
+__all__ = ["AS_PRINTED", "KINDS", "GistPlan", "MemoRAG", "MemoRAGSettings"]

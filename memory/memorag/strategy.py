@@ -32,18 +32,27 @@ Task = Literal["memorag", "qa", "summarize"]
 
 @dataclass(frozen=True, slots=True)
 class MemoRAGSettings:
+    """Hits for each clue and sizes are those of the published code; the paper prints none.
+
+    Where the defaults differ from `AS_PRINTED`, docs/papers.md has the reason.
+    """
+
     backend: str = ""  # one of `backends.KINDS`; empty selects by model and text
     task: Task = "memorag"  # default for questions without a task
     spans: bool = True
     surrogates: bool = True
     draft: bool = False  # use a draft answer of the memory as a clue and in the final prompt
     hits_per_clue: int = 3
+    score: str = "dense_if_semantic"  # of a segment for a clue: one of `SCORERS`
     segment_tokens: int = 512
     answer_tokens: int = 256
     template: str = ""  # final prompt with {context} and {question}; empty uses the default
     language: Language | Literal[""] = ""  # empty detects it
     gists: GistPlan = GistPlan()  # noqa: RUF009 - frozen
 
+
+AS_PRINTED = MemoRAGSettings(score="dense")
+"""Section 2: "the current implementation uses dense retrieval by default"."""
 
 NO_MODEL = "No model is configured, so there are no clues: the question was searched."
 NO_CLUE = "The memory generated no clue of more than three words: the question was searched."
@@ -67,8 +76,8 @@ class MemoRAG(ItemStrategy):
         generator: MeteredModel | None = None,
         memory: PromptedMemory | None = None,
     ) -> None:
-        super().__init__(context, "memorag", score=score or indexer())
         self._settings = settings or MemoRAGSettings()
+        super().__init__(context, "memorag", score=score or indexer(self._settings.score, context))
         reads, answers = context.memory_model or context.model, generator or context.model or context.memory_model
         self._model = None if reads is None else reads.for_strategy(self.name)
         self._generator = None if answers is None else answers.for_strategy(self.name)

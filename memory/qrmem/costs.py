@@ -15,6 +15,7 @@ from .graph_builder import MAX_FUSED_SEGMENTS, MAX_NAMES, GraphBuilder
 from .navigation import MAX_OFFERED
 
 NAME_TOKENS = 12  # upper bound of a name in a list
+RELATION_TOKENS = 8  # lower bound of a relation in a list
 
 
 def most_prompt_tokens(count: Callable[[str], int]) -> int:
@@ -36,7 +37,7 @@ def _building(builder: GraphBuilder, question: str) -> Cost:
     sizes = [count(segment.text) for segment in segments]
     asked = count(question)
     wanted = [(i, builder.part(question)) for i in range(len(segments))]
-    cost = Cost()
+    cost, again = Cost(), 0
     if settings.graph_update:
         raised = builder.raised(question)
         if raised is not None:
@@ -44,17 +45,22 @@ def _building(builder: GraphBuilder, question: str) -> Cost:
         else:
             if builder.summary() is None:
                 cost += _summing_up(sizes, builder.summary_room, count)
-            n, again = settings.n_questions, settings.n_questions * min(settings.update_segments, len(segments))
+            n = settings.n_questions
+            again = n * min(settings.update_segments or len(segments), len(segments))
             # One rejected question can precede each new one.
             known = ANSWER_TOKENS + asked + n * SENTENCE_TOKENS
             cost += _calls(2 * n, _words(prompts.NEW_QUESTION, count) + known, SENTENCE_TOKENS)
             cost += _reading(builder, [max(sizes)] * again, SENTENCE_TOKENS)
+    n_read = len(wanted) + again
     unread = [sizes[i] for i, part in wanted if not builder.is_read(segments[i], part)]
     cost += _reading(builder, unread, max([asked, *map(count, builder.raised(question) or [])]))
     cost += _calls(1, _words(prompts.SAME, count) + 2 * MAX_CANDIDATES * NAME_TOKENS, SENTENCE_TOKENS)
     if settings.fuse_relations:
         shown = MAX_FUSED_SEGMENTS * (max(sizes) + SENTENCE_TOKENS)
-        cost += _calls(settings.most_fusions, _words(prompts.FUSED, count) + shown, SENTENCE_TOKENS)
+        # A fused pair has at least two relations.
+        most = n_read * LIST_TOKENS // RELATION_TOKENS // 2
+        n = most if settings.most_fusions is None else settings.most_fusions
+        cost += _calls(n, _words(prompts.FUSED, count) + shown, SENTENCE_TOKENS)
     return cost
 
 

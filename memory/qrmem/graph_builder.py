@@ -92,12 +92,13 @@ class GraphBuilder:
         return question if self.settings.query_oriented and self.calls is not None else ""
 
     def matching(self, questions: Sequence[str]) -> list[tuple[int, str]]:
-        """The best segments for each question, which are read again for it."""
+        """The best segments for each question, or all of them, which are read again for it."""
         wanted = list[tuple[int, str]]()
         for question in questions:
             scores = self.index.scores(question)
-            best = np.argsort(-scores, kind="stable")[: self.settings.update_segments]
-            wanted += [(int(i), question) for i in best if scores[i] > 0]
+            most = self.settings.update_segments
+            best = np.argsort(-scores, kind="stable")[:most]
+            wanted += [(int(i), question) for i in best if most is None or scores[i] > 0]
         return wanted
 
     def key(self, question: str) -> str:
@@ -211,7 +212,7 @@ def keep_apart(pair: Pair, texts: Sequence[str], segments: Sequence[int]) -> Non
 class _ModelDecisions:
     """Merge decisions by the model, within the limits of the settings."""
 
-    def __init__(self, calls: QRMeMCalls, segments: Sequence[Segment], most_fusions: int) -> None:
+    def __init__(self, calls: QRMeMCalls, segments: Sequence[Segment], most_fusions: int | None) -> None:
         self._calls, self._segments = calls, segments
         self._left = most_fusions
 
@@ -221,9 +222,10 @@ class _ModelDecisions:
         return (decided or sure(asked)) + sure(pairs[len(asked) :])
 
     def fuse(self, pair: Pair, texts: Sequence[str], segments: Sequence[int]) -> str | None:
-        if self._left == 0:
-            return None
-        self._left -= 1
+        if self._left is not None:
+            if self._left == 0:
+                return None
+            self._left -= 1
         shown = [self._segments[number] for number in segments[:MAX_FUSED_SEGMENTS]]
         instead = f"the relations of {pair[0]} and {pair[1]} were not fused"
         return self._calls.attempt(lambda: self._calls.fused(pair, texts, shown), instead)

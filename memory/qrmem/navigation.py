@@ -32,12 +32,13 @@ def reflect(
     with_reason: bool = True,
     segments_per_update: int | None = 1,
     common_penalty: float = 0.0,
+    only_new_segments: bool = True,
 ) -> None:
     """Algorithm 1: follows the edge most similar to the guide while the model reports missing information.
 
     The guide is question, reason and entities, or the question alone without `with_reason`. Adds the best
     `segments_per_update` segments of the neighbour (None is all) and drops the worst added ones if the window is full.
-    Dropped segments do not return.
+    Dropped segments do not return. With `only_new_segments` an edge to segments that were all seen is not followed.
     """
     verdict, changed = Verdict(False), True
     for update in range(max_updates + 1):
@@ -51,7 +52,8 @@ def reflect(
         names = [context.graph.entities[entity].name for entity in walk.entities]
         guided = with_reason and model is not None
         guide = " ".join([context.question, verdict.missing, *names]) if guided else context.question
-        edge = _next_edge(context, walk, guide, common_penalty)
+        seen = {*walk.segments, *walk.dropped} if only_new_segments else set[int]()
+        edge = _next_edge(context, walk, guide, common_penalty, seen)
         if edge is None:
             walk.note("no further edge")
             return
@@ -142,14 +144,13 @@ def _judge_segments(context: WalkContext, walk: WalkState, model: WalkModel) -> 
 
 
 def _next_edge(
-    context: WalkContext, walk: WalkState, guide: str, common_penalty: float
+    context: WalkContext, walk: WalkState, guide: str, common_penalty: float, seen: set[int]
 ) -> tuple[int, EntityRelation, float] | None:
-    """The edge most similar to the guide among those that lead to a new entity with new segments."""
-    seen = {*walk.segments, *walk.dropped}
+    """The edge most similar to the guide among those that lead to a new entity with segments outside of `seen`."""
     edges = [
         (entity, relation)
         for entity, relation in context.edges_from(walk.entities, guide)
-        if not seen.issuperset(context.graph.entities[relation.other(entity)].segments)
+        if not seen or not seen.issuperset(context.graph.entities[relation.other(entity)].segments)
     ]
     if not edges:
         return None

@@ -15,7 +15,7 @@ from ..documents.reading import by_headings
 from ..metered_model import CallCancelled
 from ..prompting import with_choices
 from ..scoring import Bm25Index, Indexer, SegmentIndex
-from ..splitters import by_turns, count_words
+from ..splitters import by_tokens, by_turns, count_words
 from ..strategy import CANCELLED, StrategyContext
 from ..strategy_base import ItemStrategy
 from ..values import Answer, Budget, Cost, Evidence, Question, RecallResult, Segment, Step
@@ -33,7 +33,7 @@ NOTHING = "No item matches the question, so the model was not called."
 
 
 class QRMeM(ItemStrategy):
-    """Documents are split by tokens, at headings if there are any; a turn is one segment.
+    """Documents are split by tokens, with `at_headings` also at their headings; a turn is one segment.
 
     Extractions and graphs are cached in the context.
     """
@@ -42,7 +42,8 @@ class QRMeM(ItemStrategy):
         self, context: StrategyContext, settings: QRMeMSettings | None = None, indexer: Indexer = Bm25Index
     ) -> None:
         self._settings = settings or QRMeMSettings()
-        split = by_turns(by_headings(self._settings.segment_tokens, context.count, hard=True))
+        split_document = by_headings if self._settings.at_headings else by_tokens
+        split = by_turns(split_document(self._settings.segment_tokens, context.count, hard=True))
         super().__init__(context, "qrmem", split, indexer)
         self._tool = entity_tool(self._settings.entity_tool)
         self._latest: tuple[str, MemoryGraph] | None = None  # with its cache key, because parsing a large graph is slow
@@ -66,7 +67,15 @@ class QRMeM(ItemStrategy):
         try:
             graph = self._graph(self._builder(index, calls, cancel), question)
             window = self._window(index.segments, budget, room)
-            context = WalkContext(graph, index.segments, question.text, scores, window, self._context.embedder)
+            context = WalkContext(
+                graph,
+                index.segments,
+                question.text,
+                scores,
+                window,
+                self._context.embedder,
+                self._settings.opening_bonus,
+            )
             self._walk(context, walk, index, question, calls)
         except CallCancelled:
             walk.note("cancelled")
@@ -127,12 +136,13 @@ class QRMeM(ItemStrategy):
                 with_reason=settings.reflection,
                 segments_per_update=settings.segments_per_update,
                 common_penalty=settings.common_penalty,
+                only_new_segments=settings.only_new_segments,
             )
         elif settings.navigate and settings.navigation == "expansion":
             expand(context, walk, walk_model, partial(_scores, index), max_rounds=settings.expansion_rounds)
         elif settings.navigate:
             try_entities(context, walk, walk_model, max_updates=settings.max_updates)
-        if not walk.is_enough:
+        if settings.navigate and settings.fills_window and not walk.is_enough:
             fill_window(context, walk)
 
     def _recalled(

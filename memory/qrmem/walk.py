@@ -19,16 +19,13 @@ from ..embedding import Embedder
 from ..values import Segment, Step
 from .entities import headings_of
 from .graph import EntityRelation, MemoryGraph, normalise, words_of
+from .settings import QRMeMSettings
 
 LINK_COSINE = 0.5  # smallest cosine of a name and an entity
 NEAR_SEGMENTS = 20  # segments whose entities are compared with a name, so that not all names are embedded
 MAX_TRIED = 50  # segments tried for the rest of the window, best first
 MAX_COMPARED = 400  # edges embedded in one step
 FIRST_ENTITIES = 3  # first entities if the question names none
-
-# Bonus of a segment that begins with an entity, and so is about it. Measured on HotpotQA, see
-# benchmarks/results/memory-log.md.
-OPENING = 0.5
 
 
 @dataclass(frozen=True)
@@ -56,6 +53,7 @@ class WalkContext:
     scores: Sequence[float]
     window: SegmentWindow
     embedder: Embedder
+    opening_bonus: float = QRMeMSettings.opening_bonus  # of a segment that begins with an entity, and so is about it
     _openings: dict[int, list[str]] = field(default_factory=dict)
     _vectors: dict[str, NDArray[np.float32]] = field(default_factory=dict)  # embeds each text once in a walk
 
@@ -156,10 +154,10 @@ def link(context: WalkContext, names: Iterable[str]) -> list[int]:
 
 
 def begin(context: WalkContext, walk: WalkState, names: Sequence[str], share: float = 1.0) -> None:
-    """Begin the walk with the entities of the question and their best segments.
+    """Begin the walk with the entities of the question and their best segments, which fill `share` of the window.
 
-    Each entity gets one segment that begins with it, if there is one; `share` of the window is for the others. If the
-    question names no entity, the best segments come first, then their entities.
+    With an opening bonus each entity first gets one segment that begins with it, if there is one, beside that share. If
+    the question names no entity, the best segments come first, then their entities.
     """
     walk.entities = list(dict.fromkeys([*context.graph.named_in(context.question), *link(context, names)]))
     entities = context.graph.entities
@@ -173,7 +171,8 @@ def begin(context: WalkContext, walk: WalkState, names: Sequence[str], share: fl
 
 def close(context: WalkContext, number: int, entities: Iterable[int]) -> float:
     """The score of a segment, with the bonus if it is about one of the entities."""
-    return context.scores[number] + OPENING * any(opens(context, number, entity) for entity in entities)
+    bonus = context.opening_bonus
+    return context.scores[number] + bonus * any(bonus and opens(context, number, entity) for entity in entities)
 
 
 def opens(context: WalkContext, number: int, entity: int) -> bool:
@@ -196,11 +195,12 @@ def fill_window(context: WalkContext, walk: WalkState) -> None:
 def _begin_with_entities(context: WalkContext, walk: WalkState, share: float) -> None:
     entities = context.graph.entities
     named = dict.fromkeys(number for entity in walk.entities for number in entities[entity].segments)
+    bonus = context.opening_bonus
     opened = {
-        number: {e for e in walk.entities if number in entities[e].segments and opens(context, number, e)}
+        number: {e for e in walk.entities if bonus and number in entities[e].segments and opens(context, number, e)}
         for number in named
     }
-    ranked = sorted(named, key=lambda number: -(context.scores[number] + OPENING * bool(opened[number])))
+    ranked = sorted(named, key=lambda number: -(context.scores[number] + bonus * bool(opened[number])))
     walk.first = next(iter(ranked), None)
     first = context.window.part(share)
     covered = set[int]()

@@ -1,6 +1,6 @@
 """Segment+: structured notes of every segment, filtered and merged, and an answer from the notes alone."""
 
-from .stages import SegmentPlusSettings
+from .stages import AS_PRINTED, SegmentPlusSettings
 from .strategy import SegmentPlus
 
-__all__ = ["SegmentPlus", "SegmentPlusSettings"]
+__all__ = ["AS_PRINTED", "SegmentPlus", "SegmentPlusSettings"]

@@ -1,7 +1,7 @@
 """Notes of Segment+: quotes from a segment, verified against it, and a short reasoning.
 
-Owns `Note`, its parsing, the verification of quotes, and extractive notes without a model. Knows no filter and no
-merge.
+Owns `Note`, its parsing, the verification of quotes (which is ours, not the paper's), and extractive notes without a
+model. Knows no filter and no merge.
 """
 
 from __future__ import annotations
@@ -48,8 +48,11 @@ class Note:
         return not self.quotes and not self.reasoning
 
 
-def read_note(value: Any, segments: Sequence[Segment]) -> Note:
-    """The note in a model's JSON with verified quotes. Raises ValueError if it is invalid or every quote is made up."""
+def read_note(value: Any, segments: Sequence[Segment], *, checks_quotes: bool = True) -> Note:
+    """The note in a model's JSON with verified quotes. Raises ValueError if it is invalid or every quote is made up.
+
+    Without `checks_quotes` evidence is taken as it is; what is in none of the segments counts to the first one.
+    """
     if not isinstance(value, dict):
         raise ValueError('a note is a JSON object with "Evidence" and "Reasoning"')
     fields = {str(name).lower(): content for name, content in value.items()}
@@ -58,7 +61,7 @@ def read_note(value: Any, segments: Sequence[Segment]) -> Note:
     quotes: list[Quote] = []
     unfound: list[str] = []
     for given in _texts(fields.get("evidence")):
-        found, missing = _checked(given, segments)
+        found, missing = _checked(given, segments) if checks_quotes else ([_taken(given, segments)], [])
         quotes += found
         unfound += missing
     reasoning = collapse_whitespace(" ".join(_texts(fields.get("reasoning"))))
@@ -167,6 +170,16 @@ def _checked(given: str, segments: Sequence[Segment]) -> tuple[list[Quote], list
         else:
             missing.append(collapse_whitespace(piece))
     return found, missing
+
+
+def _taken(given: str, segments: Sequence[Segment]) -> Quote:
+    """The text as a quote of the segment that holds it, or is named in brackets, or else of the first one."""
+    if quote := _found(given, segments):
+        return quote
+    label = _LABEL.match(given)
+    named = [segment for segment in segments if label is not None and place_of(segment) == label[1]]
+    text = given[label.end() :] if label is not None and named else given
+    return Quote((named or list(segments))[0], collapse_whitespace(text))
 
 
 def _found(text: str, segments: Sequence[Segment]) -> Quote | None:

@@ -90,6 +90,52 @@ Question: {question}
 {form}
 Answer:"""
 
+_PASSAGES = """\
+Answer the question from these passages. Write the answer alone and nothing else.
+
+Passages:
+{context}
+
+Answer the question from these passages. Write the answer alone and nothing else.
+
+Question: {question}
+Answer:"""
+
+LONGBENCH = {
+    "hotpotqa": _PASSAGES,
+    "2wikimqa": _PASSAGES,
+    "musique": _PASSAGES,
+    "narrativeqa": """\
+Here are a story (a novel or a film script) and a question. Answer in as few words as you can, with a single phrase \
+where that is enough, and explain nothing.
+
+Story: {context}
+
+Answer the question about the story in as few words as you can, with a single phrase where that is enough, and explain \
+nothing.
+
+Question: {question}
+
+Answer:""",
+    "qasper": """\
+Here are a scientific article and a question. Answer in as few words as you can, with a phrase or a sentence. Write \
+"unanswerable" if the article does not answer it, and "yes", "no" or "unanswerable" to a question of yes or no. \
+Explain nothing.
+
+Article: {context}
+
+Answer the question about the article in as few words as you can, with a phrase or a sentence. Write "unanswerable" if \
+the article does not answer it, and "yes", "no" or "unanswerable" to a question of yes or no. Explain nothing.
+
+Question: {question}
+
+Answer:""",
+}
+"""Final prompts by data set, in the form of LongBench's (instruction, context, instruction, question), in our words.
+
+The paper uses LongBench's own, which `weft bench memory answers --templates` reads from its file.
+"""
+
 FORMS = {
     "short": "Answer with a single phrase, without an explanation.",
     "summary": "Answer with a list of the key points.",

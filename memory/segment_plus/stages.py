@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Literal
+from typing import Any, Literal
 
 from ...llm.protocol import Cancel
 from ..budgets import truncate
@@ -30,7 +30,10 @@ OnEmpty = Literal["answer_from_all_notes", "unanswerable", "retrieval_fallback"]
 
 @dataclass(frozen=True, slots=True)
 class SegmentPlusSettings:
-    """The ablations: *No Label* is `filtered` false, *No Structure* is `structured` false, *Normal* is both."""
+    """The ablations: *No Label* is `filtered` false, *No Structure* is `structured` false, *Normal* is both.
+
+    Where the defaults differ from `AS_PRINTED`, docs/papers.md has the reason. Raises ValueError for an invalid value.
+    """
 
     segment_tokens: int = 3000
     window_tokens: int = 4096  # prompt and answer; at most the model's context window
@@ -39,13 +42,31 @@ class SegmentPlusSettings:
     structured: bool = True
     filtered: bool = True
     merge_evidence: EvidenceMerge = "concat"
+    checks_quotes: bool = True  # drop evidence that is not in the segment word for word
     evidence_only: bool = False  # no reasoning in the final prompt, for single facts (BABILong)
     on_empty: OnEmpty = "answer_from_all_notes"
     n_prefiltered: int | None = None  # segments to take notes of, by score; None means all
+    # Final prompt: empty is Weft's own, a name of `prompts.LONGBENCH` that of the data set, and anything else is a
+    # template with {context} and {question}, or {input} as in LongBench's own file.
+    template: str = ""
 
     def __post_init__(self) -> None:
         if min(self.segment_tokens, self.window_tokens, self.note_tokens, self.answer_tokens) < 1:
             raise ValueError("segment_tokens, window_tokens, note_tokens and answer_tokens must be at least 1.")
+        if self.template and "{context}" not in self.final_template:
+            names = ", ".join(prompts.LONGBENCH)
+            raise ValueError(
+                f"the template {self.template!r} has no {{context}}; use a text with it, or one of {names}."
+            )
+
+    @property
+    def final_template(self) -> str:
+        """The template of the final prompt; that of a question comes first."""
+        return prompts.LONGBENCH.get(self.template, self.template) or prompts.ANSWER
+
+
+AS_PRINTED = SegmentPlusSettings(checks_quotes=False, template="hotpotqa")
+"""The paper's section 3 and appendix C, which print the prompts of HotpotQA. BABILong also has `evidence_only`."""
 
 
 Part = tuple[Segment, ...]
@@ -124,7 +145,7 @@ class Stages:
         if not self._settings.structured:
             return free_note(self._model.ask(call, self._cancel), part)
         try:
-            note = self._model.ask_json(call, lambda value: read_note(value, part), self._cancel)
+            note = self._model.ask_json(call, partial(self._read, segments=part), self._cancel)
         except UnparsableAnswer:
             if self._cancel.cancelled:
                 return None
@@ -132,6 +153,9 @@ class Stages:
             return self._extracted(part)
         # Made-up quotes suggest that the part has evidence, so extractive quotes replace them.
         return replace(note, quotes=self._extracted(part).quotes) if note.unfound and not note.quotes else note
+
+    def _read(self, value: Any, segments: Sequence[Segment]) -> Note:
+        return read_note(value, segments, checks_quotes=self._settings.checks_quotes)
 
     def _extracted(self, part: Part) -> Note:
         return merge_notes(extractive_notes(part, self._question, self._indexer))
@@ -158,7 +182,7 @@ class Stages:
             return free_note(written, joint.segments) if written else joint
         call = self._merge_call(prompts.MERGE_REASONING if how == "concat" else prompts.MERGE_ALL, text)
         try:
-            note = self._model.ask_json(call, lambda value: read_note(value, joint.segments), self._cancel)
+            note = self._model.ask_json(call, partial(self._read, segments=joint.segments), self._cancel)
         except UnparsableAnswer:
             return joint
         if how == "concat":

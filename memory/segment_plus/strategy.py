@@ -142,7 +142,7 @@ class SegmentPlus(ItemStrategy):
 
     def _words(self, question: Question) -> int:
         """An upper bound of the tokens of a prompt without its segment or notes."""
-        count, templates = self._count, (*prompts.TEMPLATES, question.template)
+        count, templates = self._count, (*prompts.TEMPLATES, self._settings.final_template, question.template)
         return max(map(count, templates)) + count(with_choices(question))
 
     def _size(self, note: Note) -> int:
@@ -170,8 +170,8 @@ class SegmentPlus(ItemStrategy):
 
     def _last_call(self, question: Question, context: str) -> Call:
         form = prompts.FORMS["choice" if question.choices else question.task if question.task in prompts.FORMS else ""]
-        template = question.template or prompts.ANSWER
-        prompt = fill(template, context=context, question=with_choices(question), form=form)
+        template, asked = question.template or self._settings.final_template, with_choices(question)
+        prompt = fill(template, context=context, question=asked, input=asked, form=form)
         return Call.of("answer", prompt, self._settings.answer_tokens)
 
 

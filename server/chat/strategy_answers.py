@@ -12,7 +12,7 @@ from ...llm import Cancel, CodeModel, ModelError
 from ...memory import Evidence, Item, Question
 from ...memory.embedding import EmbedderWrapper
 from ...memory.metered_model import MeteredModel
-from ...memory.strategies import MEMORY_MODEL_STRATEGIES, STRATEGIES, strategy_named
+from ...memory.strategies import MEMORY_MODEL_STRATEGIES, STRATEGIES, base_name, strategy_named
 from ...memory.strategy import StrategyContext, estimate_tokens
 from ...memory.usage import UsageTracker, describe_cost
 from ...retrieval.questions import analyse_question, is_document
@@ -29,7 +29,7 @@ from .values import ConfidenceLevel, EvidenceItem, EvidenceSet, Reply
 
 
 def check_strategy(name: str) -> None:
-    """Raises ValueError for an unknown name, with the known ones."""
+    """Raises ValueError for an unknown name or setting, with the known ones."""
     if name not in STRATEGIES:
         strategy_named(name, StrategyContext())
 
@@ -44,7 +44,7 @@ def answer_by_strategy(
     items = _items(source)
     config, notes = source.config, list[str]()
     embedder, why = embedder_of(config.memory, source.memory, cancel, redact=config.redact)
-    set_reader, reader_note = reader_of(config.memory) if name in MEMORY_MODEL_STRATEGIES else (None, "")
+    set_reader, reader_note = reader_of(config.memory) if base_name(name) in MEMORY_MODEL_STRATEGIES else (None, "")
     with_model = ((metered, set_reader) for metered in generator.metered_models(cancel))
     without: list[tuple[MeteredModel | None, CodeModel | None]] = [(None, set_reader)] if set_reader else []
     asked = Question(question)

@@ -5,8 +5,8 @@ from __future__ import annotations
 import argparse
 from dataclasses import replace
 
-from ...errors import UserError
-from ...retrieval import UnknownStrategy, strategy_named
+from ...errors import InvalidArgument, UserError
+from ...retrieval import strategy_named
 from ..completion import Round
 from ..completion.values import NO_TRACE, RequestOptions, Trace
 from ..output.as_json import (
@@ -121,7 +121,7 @@ def retrieve(options: argparse.Namespace) -> int:
     if options.strategy is not None:
         try:
             strategy_named(options.strategy)
-        except UnknownStrategy as error:
+        except InvalidArgument as error:
             raise UserError(f"--strategy: {error}") from None
     terminal = Terminal(quiet=options.json)
     path, line, character = parse_location(options.location)

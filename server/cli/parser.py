@@ -85,7 +85,7 @@ def _retrieve(commands: Commands) -> None:
         commands, "retrieve", summary, "completion:retrieve", _LOCATION, _REPOSITORY_OF_FILE, _NO_CACHE, _BROAD
     )
     retrieve.add_argument("--explain", action="store_true", help="show the parts of each score, and what was left out")
-    retrieve.add_argument("--strategy", help="ranking strategy: weft, fragrel, bm25 or jaccard")
+    retrieve.add_argument("--strategy", help="ranking strategy: weft, fragrel, fragrel:as_printed, bm25 or jaccard")
     retrieve.add_argument("-k", type=int, metavar="N", help="maximum number of fragments")
 
 
@@ -111,7 +111,10 @@ def _ask(commands: Commands) -> None:
     ask.add_argument("--new", action="store_true", help="start a new conversation")
     ask.add_argument("--no-history", action="store_true", help="store nothing; use nothing that is stored")
     ask.add_argument(
-        "--strategy", default="", metavar="NAME", help="answer with a memory strategy, from the documents alone"
+        "--strategy",
+        default="",
+        metavar="NAME",
+        help="answer with a memory strategy, from the documents alone: qrmem, qrmem:as_printed, qrmem:max_updates=2",
     )
     ask.add_argument(
         "--as-written",

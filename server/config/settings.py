@@ -333,7 +333,11 @@ class Config:
 
 
 _RETRIEVAL = {
-    "strategy": Description("Ranking strategy.", choices=("weft", "fragrel", "bm25", "jaccard", "none")),
+    "strategy": Description(
+        "Ranking strategy. With `:as_printed`, FragRel or RepoCoder as its paper prints it; the other settings of the "
+        "ranking do not apply then.",
+        choices=("weft", "fragrel", "fragrel:as_printed", "bm25", "jaccard", "jaccard:as_printed", "none"),
+    ),
     "k": Description("Maximum number of fragments for one completion.", low=0, high=100),
     "alpha": Description("Weight of relations in the score of `fragrel` (Eq. 10).", low=0, high=1),
     "include_self": Description("Whether a fragment counts among its own neighbours (Eq. 9)."),

@@ -74,7 +74,8 @@ class BeaconChatModel:
         window, max_positions = model.window, model.max_positions
         policy = parse_policy(ratio, window=window, max_positions=max_positions, ratios=ratios)
         self._plan = RatioPlan(policy, window, max_positions)
-        self._form = f"beacon, window {window}, ratio {ratio}, {model.base.dtype}"
+        appended = ", appended" if model.placement == "appended" else ""
+        self._form = f"beacon, window {window}, ratio {ratio}, {model.base.dtype}{appended}"
         self._count = lru_cache(maxsize=1024)(lambda text: len(tokenizer.encode(text)))
         self._meter = ThroughputMeter()
         self._generator = np.random.default_rng(0)  # for sampling

@@ -23,9 +23,9 @@ from torch import Tensor
 from ....llm.protocol import ModelMissing
 from .attach import EMBEDDING, PROJECTIONS
 from .model import BeaconModel
-from .ratios import RATIOS, BeaconError
+from .ratios import RATIOS, BeaconError, Placement, check_placement
 
-VERSION = 1  # 1: beacon.safetensors, beacon.json
+VERSION = 2  # 1: beacon.safetensors, beacon.json; 2: the placement of memory tokens, "interleaved" before
 MANIFEST, TENSORS = "beacon.json", "beacon.safetensors"
 
 _SHAPING = (
@@ -46,10 +46,13 @@ _SAMPLED = 64
 _ONLY_FORM = {
     "beacon_attn": "full-coverage",
     "beacon_attend_prev": True,
-    "beacon_pos": "interleave",
     "beacon_sink_size": 0,
     "beacon_parallel_window": 1,
 }
+
+
+# The published code's names of a placement.
+_PLACEMENTS: dict[object, Placement] = {"interleave": "interleaved", "append": "appended"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,6 +64,7 @@ class Manifest:
     sample: tuple[float, ...]  # some weights of the base, to detect another model of the same architecture
     window: int
     ratios: tuple[int, ...]
+    placement: Placement = "interleaved"
     version: int = VERSION
 
 
@@ -81,6 +85,7 @@ def save_beacon(model: BeaconModel, folder: Path, ratios: Sequence[int] = RATIOS
         sample=_sample(model.base),
         window=model.window,
         ratios=tuple(ratios),
+        placement=model.placement,
     )
     (folder / f"{MANIFEST}.part").write_text(json.dumps(asdict(manifest), indent=1) + "\n", "utf-8")
     os.replace(folder / f"{MANIFEST}.part", folder / MANIFEST)
@@ -95,14 +100,14 @@ def load_beacon(base: Any, folder: Path) -> BeaconModel:
     if (folder / MANIFEST).is_file():
         manifest = read_manifest(folder)
         _check_base(base, manifest, folder)
-        return load_published(base, dict(_beacon_tensors([folder / TENSORS])), manifest.window)
+        return load_published(base, dict(_beacon_tensors([folder / TENSORS])), manifest.window, manifest.placement)
     if not (folder / "config.json").is_file():
         raise ModelMissing(
             f"{folder} contains no beacon weights (no {MANIFEST}). Train them with "
             "`python -m weft.memory.memorag.beacon.training`, or name the folder of a published checkpoint."
         )
-    window = _published_window(folder)
-    return load_published(base, dict(_beacon_tensors(sorted(folder.glob("*.safetensors")))), window)
+    window, placement = _published_form(folder)
+    return load_published(base, dict(_beacon_tensors(sorted(folder.glob("*.safetensors")))), window, placement)
 
 
 def read_manifest(folder: Path) -> Manifest:
@@ -112,12 +117,15 @@ def read_manifest(folder: Path) -> Manifest:
         stored = json.loads(path.read_text("utf-8"))
         if stored["version"] > VERSION:
             raise BeaconError(f"{path} is version {stored['version']}; this Weft reads up to {VERSION}. Upgrade Weft.")
+        check_placement(stored.get("placement", "interleaved"))
         return Manifest(**stored | {"sample": tuple(stored["sample"]), "ratios": tuple(stored["ratios"])})
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise BeaconError(f"{path} can't be read: {error!r}. Train the weights again, or copy them again.") from error
 
 
-def load_published(base: Any, state: Mapping[str, Tensor], window: int = 2048) -> BeaconModel:
+def load_published(
+    base: Any, state: Mapping[str, Tensor], window: int = 2048, placement: Placement = "interleaved"
+) -> BeaconModel:
     """Attach the beacon weights in a state dict to a base model; ignores all others.
 
     Names are those of the published checkpoints: model.layers.N.self_attn.beacon_{q,k,v}_proj.{weight,bias} and
@@ -126,7 +134,7 @@ def load_published(base: Any, state: Mapping[str, Tensor], window: int = 2048) -
     """
     given = {name: weight for name, weight in state.items() if "beacon" in name}
     _check_names(base, given)
-    model = BeaconModel.wrap(base, window)
+    model = BeaconModel.wrap(base, window, placement)
     for name, weight in model.beacon_parameters():
         if (stored := given.get(name)) is not None:
             weight.data = stored.to(weight.device, torch.promote_types(stored.dtype, weight.dtype))
@@ -187,8 +195,8 @@ def _beacon_tensors(paths: Sequence[Path]) -> Iterator[tuple[str, Tensor]]:
             raise ModelMissing(f"{path} can't be read: {error}. Copy or download it again.") from error
 
 
-def _published_window(folder: Path) -> int:
-    """The window of a published checkpoint. Raises BeaconError if its memory differs."""
+def _published_form(folder: Path) -> tuple[int, Placement]:
+    """Window and placement of a published checkpoint. Raises BeaconError if its memory differs otherwise."""
     path = folder / "config.json"
     try:
         config = json.loads(path.read_text("utf-8"))
@@ -198,7 +206,11 @@ def _published_window(folder: Path) -> int:
     for name, only in {**_ONLY_FORM, "beacon_stride": window}.items():
         if config.get(name, only) != only:
             raise BeaconError(f"{path} has {name} {config[name]!r}; this memory reads {only!r} only. Take another one.")
-    return window
+    placement = config.get("beacon_pos", "interleave")
+    if placement not in _PLACEMENTS:
+        known = " or ".join(map(repr, _PLACEMENTS))
+        raise BeaconError(f"{path} has beacon_pos {placement!r}; this memory reads {known} only. Take another one.")
+    return window, _PLACEMENTS[placement]
 
 
 def _config_hash(base: Any) -> str:

@@ -1,7 +1,7 @@
 """Beacon memory on a transformers model: each full window of a text is reduced to its memory tokens.
 
 Owns reading, scoring and generation over windows. `attach` has the added parameters, `cache` the memory. Knows no
-training loop, no file and no prompt. Source: MemoRAG, section 4.2 and its published code.
+training loop, no file and no prompt. Source: MemoRAG, section 2.1 and its published code.
 """
 
 # torch and transformers are not there when types are checked without the extra `local`.
@@ -24,7 +24,16 @@ from transformers.cache_utils import Cache
 from .attach import MemoryTokenPositions, attach_memory
 from .cache import Memory, WindowLayer
 from .encoder import IncrementalEncoder
-from .ratios import BeaconError, RatioOf, check_length, memory_places, raw_places, windows
+from .ratios import (
+    BeaconError,
+    Placement,
+    RatioOf,
+    check_length,
+    check_placement,
+    memory_places,
+    raw_places,
+    windows,
+)
 
 LayerTensors = tuple[Tensor, ...]  # of each layer, (B, n_kv_heads, n, head_dim)
 
@@ -43,23 +52,25 @@ class TextLoss:
 class BeaconModel(nn.Module):
     """The base model with its beacon memory. All rows of a batch have the same length and ratios."""
 
-    def __init__(self, base: Any, window: int, places: MemoryTokenPositions) -> None:
+    def __init__(self, base: Any, window: int, places: MemoryTokenPositions, placement: Placement) -> None:
         """Use `wrap`."""
         super().__init__()
         self.base = base
         self.window = window
+        self.placement = placement
         self._places = places
 
     @classmethod
-    def wrap(cls, model: Any, window: int = 2048) -> BeaconModel:
+    def wrap(cls, model: Any, window: int = 2048, placement: Placement = "interleaved") -> BeaconModel:
         """Add the beacon parameters as copies of the base parameters, and freeze all others. Modifies the model.
 
-        Raises BeaconError for an unsupported class, a model that already has a beacon memory, and one whose rotary
-        embedding depends on the text length.
+        `placement` of memory tokens is that of the training of the weights. Raises BeaconError for an unsupported
+        class, a model that already has a beacon memory, and one whose rotary embedding depends on the text length.
         """
         if window < 1:
             raise BeaconError(f"The window has {window} tokens; it must have at least 1. Set a larger one.")
-        return cls(model, window, attach_memory(model))
+        check_placement(placement)
+        return cls(model, window, attach_memory(model), placement)
 
     @property
     def max_positions(self) -> int:
@@ -191,8 +202,8 @@ class BeaconModel(nn.Module):
         embedded = self.base.get_input_embeddings()(tokens)
         if ratio is None:
             return self._run(embedded, layers), (), ()
-        raw = torch.tensor(raw_places(self.window, ratio), device=tokens.device)
-        places = torch.tensor(memory_places(self.window, ratio), device=tokens.device)
+        raw = torch.tensor(raw_places(self.window, ratio, self.placement), device=tokens.device)
+        places = torch.tensor(memory_places(self.window, ratio, self.placement), device=tokens.device)
         memory_token = self.base.model.beacon_embed_tokens.weight.to(embedded.dtype)
         row = memory_token.expand(tokens.shape[0], len(raw) + len(places), -1).index_copy(1, raw, embedded)
         with self._places.at(places) as keys:

@@ -1,8 +1,8 @@
 """Compression ratios of the beacon memory, and the layout of raw tokens and memory tokens in windows.
 
-Owns the ratio policies, their notation, the longest text of a ratio, the interleaving of memory tokens in a full
-window, and the number of positions that a text needs. Knows no model. Source: MemoRAG, section 4.2 and its published
-training scripts. The placement "append" of that code is unused there and not implemented here.
+Owns the ratio policies, their notation, the longest text of a ratio, the placement of memory tokens in a full window,
+and the number of positions that a text needs. Knows no model. Source: MemoRAG, section 2.1 and its published training
+scripts. The paper appends the memory tokens to a window (Eq. 5); the published code and weights interleave them.
 """
 
 from __future__ import annotations
@@ -10,8 +10,16 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from random import Random
+from typing import Literal, get_args
 
 from ....errors import ModelError
+
+Placement = Literal["interleaved", "appended"]
+"""Where the memory tokens of a full window are: one after each `ratio` raw tokens, or all after the last one (Eq. 5).
+
+In both cases the raw tokens before a memory token are all that it sees of the window. Interleaved ones are seen by the
+raw tokens after them, appended ones by later windows alone.
+"""
 
 RatioOf = Callable[[int], int]  # the ratio of the window with this number, from 0; deterministic
 RATIOS = (2, 4, 8, 16)  # ratios of the released models
@@ -144,16 +152,24 @@ def windows(n_tokens: int, window: int) -> Iterator[tuple[int, int]]:
         yield start, min(start + window, n_tokens)
 
 
-def memory_places(window: int, ratio: int) -> list[int]:
-    """Positions of the memory tokens: one after each `ratio` raw tokens. Raises BeaconError, see check_ratio."""
+def check_placement(placement: str) -> None:
+    """Raises BeaconError for an unknown placement."""
+    if placement not in get_args(Placement):
+        raise BeaconError(f"The placement {placement!r} is unknown. Use one of {', '.join(get_args(Placement))}.")
+
+
+def memory_places(window: int, ratio: int, placement: Placement = "interleaved") -> list[int]:
+    """Positions of the memory tokens in a full window. Raises BeaconError, see check_ratio."""
     check_ratio(ratio, window)
+    if placement == "appended":
+        return list(range(window, window + window // ratio))
     return list(range(ratio, window + window // ratio, ratio + 1))
 
 
-def raw_places(window: int, ratio: int) -> list[int]:
+def raw_places(window: int, ratio: int, placement: Placement = "interleaved") -> list[int]:
     """Positions of the raw tokens of a full window, in order."""
-    check_ratio(ratio, window)
-    return [place for place in range(window + window // ratio) if (place + 1) % (ratio + 1)]
+    of_memory = set(memory_places(window, ratio, placement))
+    return [place for place in range(window + window // ratio) if place not in of_memory]
 
 
 def positions_needed(

@@ -10,7 +10,7 @@ import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 from .....errors import ModelError
 from .....llm.backends import BACKENDS, ModelConfig, open_model
@@ -24,6 +24,7 @@ from ....storage import MemoryStore
 from ....values import Item
 from ...prompts import PROMPTS, language_of
 from ...sft_data import CLUE_TOKENS, PAIR_TOKENS, SampleCounts, build_samples, write_samples
+from ..ratios import Placement
 from .data import read_documents
 from .dataset import UnusableData
 from .recipe import STAGE_1, STAGE_2, Recipe
@@ -64,7 +65,7 @@ def _train(options: argparse.Namespace) -> None:
 
 def _recipe(options: argparse.Namespace) -> Recipe:
     recipe: Recipe = STAGE_1 if options.step == "stage1" else STAGE_2
-    names = ("window", "epochs", "steps", "batch", "accumulate", "learning_rate", "seed")
+    names = ("window", "placement", "epochs", "steps", "batch", "accumulate", "learning_rate", "seed")
     changes: dict[str, Any] = {name: getattr(options, name) for name in names if getattr(options, name) is not None}
     changes |= {name: tuple(getattr(options, name)) for name in ("lengths", "ratios") if getattr(options, name)}
     return replace(recipe, bf16=options.precision == "bf16", checkpointing=not options.keep_windows, **changes)
@@ -155,6 +156,8 @@ def _add_training(stage: argparse.ArgumentParser, recipe: Recipe, data: str) -> 
     add("--out", type=Path, required=True, metavar="DIR", help="for the weights; an interrupted run resumes from it")
     add("--start", type=Path, metavar="DIR", help="initial beacon weights; for stage2 those of stage1")
     add("--window", type=int, metavar="N", help=f"window in tokens; {recipe.window}")
+    placements = get_args(Placement)
+    add("--placement", choices=placements, help=f"of memory tokens; appended as the paper prints; {recipe.placement}")
     add("--lengths", type=int, nargs="+", metavar="N", help=f"of texts in tokens; {_listed(recipe.lengths)}")
     add("--ratios", type=int, nargs="+", metavar="N", help=f"each window draws one; {_listed(recipe.ratios)}")
     add("--learning-rate", type=float, metavar="R", help=f"initial rate, with linear decay; {recipe.learning_rate}")

@@ -1,19 +1,24 @@
-"""Training settings of the two stages, with the paper's as defaults (papers' spec 4.3).
+"""Training settings of the two stages, and where each comes from.
 
-The paper gives data, lengths, ratios, window, one epoch, bf16, the learning rate of stage 2, eight GPUs with one text
-each, gradient checkpointing and batches with equal numbers of windows. It does not give the optimiser and the learning
-rate of stage 1, which its scripts leave to transformers' Trainer (AdamW with betas 0.9 and 0.999, no weight decay,
-gradient norm 1, linear decay from 5e-5 to 0 without warm-up); the number of texts of each length (here equal shares of
-the tokens); the order and the seed. One process accumulates eight texts a step instead of eight GPUs with one each.
+- MemoRAG's paper has the two stages, the objective (Eq. 8), the frozen base, RedPajama for stage 1, and for stage 2 the
+  clues of 17,116 samples of texts up to 80,000 tokens (section 2.2, appendix A); ratios from 2 to 16 (section 2); and
+  memory tokens appended to a window (Eq. 5). It prints no learning rate, batch, length or window of the training.
+- Its published training scripts (papers' spec 4.3) have the lengths, ratios and window, one epoch, bf16, the learning
+  rate of stage 2, eight GPUs with one text each, gradient checkpointing, batches with equal numbers of windows, and
+  interleaved memory tokens. They leave the optimiser and the learning rate of stage 1 to transformers' Trainer: AdamW
+  with betas 0.9 and 0.999, no weight decay, gradient norm 1, linear decay from 5e-5 to 0 without warm-up.
+- Ours are the share of each length (equal shares of the tokens), the order, the seed, Muon as an option, and eight
+  texts a step in one process instead of eight GPUs with one each.
+
 Needs no torch.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
-from ..ratios import BeaconError, check_ratio
+from ..ratios import BeaconError, Placement, check_placement, check_ratio
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,6 +29,7 @@ class Recipe:
     learning_rate: float
     lengths: tuple[int, ...] = (4096, 8192, 16384, 32768, 65536)  # of rows; stage 2 uses texts up to the longest
     window: int = 2048
+    placement: Placement = "interleaved"  # of memory tokens; the weights read as they were trained
     epochs: int = 1
     steps: int = 0  # replaces epochs if above 0
     batch: int = 1  # texts in a batch
@@ -42,6 +48,7 @@ class Recipe:
                 raise BeaconError(f"{name} is {getattr(self, name)}; it must be above 0. Give another value.")
         if self.steps < 0 or self.epochs < 1:
             raise BeaconError(f"epochs is {self.epochs} and steps is {self.steps}; use at least 1 epoch.")
+        check_placement(self.placement)
         if not self.ratios:
             raise BeaconError("There are no ratios. Use at least one.")
         for ratio in self.ratios:
@@ -57,3 +64,6 @@ STAGE_1 = Recipe(ratios=(2, 4, 8, 16, 32), learning_rate=5e-5)  # next-token pre
 
 STAGE_2 = Recipe(ratios=(2, 4, 8), learning_rate=1e-5)
 """Clues and answers about long texts, starting from the weights of stage 1."""
+
+STAGE_1_AS_PRINTED, STAGE_2_AS_PRINTED = (replace(stage, placement="appended") for stage in (STAGE_1, STAGE_2))
+"""With memory tokens appended to each window (Eq. 5). What the paper does not print is that of its scripts."""

@@ -99,4 +99,6 @@ class Stage:
         base = load_pretrained(self.base, self.base.name, device=self.device)
         if not self.recipe.bf16 or base.dtype == torch.float16:
             base = base.float()
-        return BeaconModel.wrap(base, self.recipe.window) if self.start is None else load_beacon(base, self.start)
+        if self.start is not None:
+            return load_beacon(base, self.start)
+        return BeaconModel.wrap(base, self.recipe.window, self.recipe.placement)

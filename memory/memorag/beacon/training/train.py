@@ -1,8 +1,8 @@
 """Training of the beacon weights in one process, on CPU or GPU.
 
 Owns the learning rate schedule, the loss and its evaluation; the loop is `llm/training/loop`. The base model is frozen.
-No distributed training: where the paper uses eight GPUs, a step accumulates eight texts. Knows no tokenizer and no data
-format.
+No distributed training: where the paper's scripts use eight GPUs, a step accumulates eight texts. Knows no tokenizer
+and no data format.
 """
 
 # torch is not there when types are checked without the extra `train`.
@@ -56,6 +56,11 @@ def train(
     """
     if not texts:
         raise UnusableData("There is no text to train on. Give more or longer texts.")
+    if model.placement != recipe.placement:
+        raise UnusableData(
+            f"The memory tokens of these weights are {model.placement}, those of the recipe {recipe.placement}. Use "
+            "the same placement, or begin without weights."
+        )
     if model.window != recipe.window:
         raise UnusableData(
             f"The memory has windows of {model.window} tokens, but the recipe has {recipe.window}. Use the same window."
