@@ -62,6 +62,13 @@ def _auto(context: StrategyContext, score: Indexer | None) -> Strategy:
     return AutoStrategy(context, score=score)
 
 
+SHARED_GRAPH = QRMeMSettings(query_oriented=False, graph_update=False, fuse_relations=False)
+"""QRMeM with one graph for all questions: each segment is read once, with two calls, and stored for later processes."""
+
+_OF_TEXTS = ("entities", "relations", "same", "fused relation", "gist", "key points", "note", "filter", "merge")
+READING_PURPOSES = frozenset((*_OF_TEXTS, "summarise", "summary", "whole summary"))
+"""Purposes of the calls that read documents. Their responses are worth storing on disk; answers are not."""
+
 MEMORY_MODEL_STRATEGIES = ("auto", "memorag")  # strategies that use the memory model of the context, if there is one
 
 STRATEGIES: dict[str, Make] = {
@@ -77,6 +84,7 @@ STRATEGIES: dict[str, Make] = {
     "chat truncated": lambda context, score: truncated_history(context),
     "chat memo": lambda context, score: memo_chat(context),
     "qrmem": lambda context, score: QRMeM(context, None, score or indexer()),
+    "qrmem shared": lambda context, score: QRMeM(context, SHARED_GRAPH, score or indexer()),
     "qrmem expansion": lambda context, score: QRMeM(context, QRMeMSettings(navigation="expansion"), score or indexer()),
     "qrmem trial": lambda context, score: QRMeM(context, QRMeMSettings(navigation="trial"), score or indexer()),
     "memorag": lambda context, score: MemoRAG(context, score=score),

@@ -114,6 +114,14 @@ def _ask(commands: Commands) -> None:
         "--strategy", default="", metavar="NAME", help="answer with a memory strategy, from the documents alone"
     )
     ask.add_argument(
+        "--about",
+        action="append",
+        default=[],
+        type=Path,
+        metavar="FILE",
+        help="a document that the question is about; may be repeated",
+    )
+    ask.add_argument(
         "--as-written",
         action="store_true",
         help="answer without names from earlier turns, and without corrected spelling",

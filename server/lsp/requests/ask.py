@@ -18,6 +18,7 @@ from ..messages import WEFT_ASK, AskParams
 from ..progress import AnswerProgress
 from ..registry import handles
 from ..session import Session
+from ..uris import to_path
 
 Selection = tuple[Path, int, int]
 
@@ -38,6 +39,7 @@ async def handle_ask(session: Session, params: AskParams) -> AskResult | None:
             params.strategy,
             params.remember,
             params.as_written,
+            tuple(path for each in params.documents if (path := to_path(each)) is not None),
         )
         callbacks = StreamCallbacks(
             progress.text,
