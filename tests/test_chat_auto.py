@@ -1,4 +1,4 @@
-"""`auto` in questions: which ones are about documents or a long chat, what answers them, what it costs, and the limits."""
+"""`auto` in questions: which are about documents or a long chat, what answers them, what it costs, and its limits."""
 
 from __future__ import annotations
 

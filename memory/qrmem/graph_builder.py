@@ -82,6 +82,14 @@ class GraphBuilder:
         value = self.cache.get("summary", self._whole_key())
         return None if value is None else str(value)
 
+    def summarised(self, calls: QRMeMCalls) -> str:
+        """The summary of the text, generated if it is not yet. Raises ModelError and `CallCancelled`."""
+        if (summary := self.summary()) is None:
+            summary = summarise(calls, self.index.segments, self.count_tokens, self.summary_room)
+            if not calls.failures:
+                self.cache.put("summary", self._whole_key(), summary)
+        return summary
+
     @property
     def summary_room(self) -> int:
         """Tokens of the summaries that are merged at once."""
@@ -166,10 +174,7 @@ class GraphBuilder:
     def _raise_questions(self, calls: QRMeMCalls, question: str) -> list[str]:
         if (cache := self.raised(question)) is not None:
             return cache
-        if (summary := self.summary()) is None:
-            summary = summarise(calls, self.index.segments, self.count_tokens, self.summary_room)
-            if not calls.failures:
-                self.cache.put("summary", self._whole_key(), summary)
+        summary = self.summarised(calls)
         asked = [part] if (part := self.part(question)) else []
         questions = raise_questions(calls, summary, asked, self.settings.n_questions)
         if not calls.failures:
