@@ -289,3 +289,26 @@ def test_a_question_about_a_long_chat_is_answered_from_its_turns(workspace, scri
     assert reply.strategy == "chat returning" and reply.text.startswith("You asked about herring.")
     assert reply.notes[0].startswith("`chat returning` answered from this conversation, because all items are one")
     assert {item.kind for item in reply.evidence.items} == {"turn"}
+
+
+# A real model
+
+
+@pytest.mark.local
+@pytest.mark.slow
+def test_a_real_model_reads_a_document_once_and_later_processes_do_not(workspace, small_chat_model):
+    pytest.importorskip("torch", reason="needs torch")
+    from weft.llm.local.model import LocalSettings
+    from weft.llm.local.transformers_model import open_transformers
+
+    limits: dict[str, Any] = {"auto_max_calls": 500, "auto_max_tokens": 1_000_000, "auto_max_seconds": 3600.0}
+    costs = []
+    for _ in range(2):
+        local = LocalSettings(context_tokens=2048, prompt_ms=10**9)
+        model = open_transformers(small_chat_model, settings=local, device="cpu", threads=1)
+        reply = workspace(model, **limits).ask(SUMMARY)
+        model.close()
+        assert reply.strategy == "memorag" and "Cost: " in reply.notes[0]
+        costs.append(reply.cost)
+    first, second = costs
+    assert first.n_calls > second.n_calls and second.n_cached >= first.n_calls - second.n_calls

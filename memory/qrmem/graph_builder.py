@@ -60,8 +60,7 @@ class GraphBuilder:
             most_fusions = self.settings.most_fusions if self.settings.fuse_relations else 0
             deciding = _ModelDecisions(self.calls, self.index.segments, most_fusions)
             graph = entity_resolution.combine(found, deciding.same, deciding.fuse, self.embedder)
-        # Results of a fallback are not cached.
-        if self.calls is None or not self.calls.failures:
+        if self.calls is None or self._keeps_fallbacks or not self.calls.failures:
             self.cache.put("graph", self.key(question), graph.to_json())
         return graph
 
@@ -125,6 +124,14 @@ class GraphBuilder:
         return content_key(self._model_name, repr(how), part)
 
     @property
+    def _keeps_fallbacks(self) -> bool:
+        """Whether results are cached that replace unparsable responses.
+
+        Of a graph for all questions they are: otherwise each process would ask in vain again, four retries a call.
+        """
+        return not self.settings.query_oriented
+
+    @property
     def _model_name(self) -> str:
         return self.calls.model.info.name if self.calls is not None else ""
 
@@ -167,7 +174,7 @@ class GraphBuilder:
             related = calls.attempt(lambda: calls.relations(segment, listed), instead)
         relations = [r for r in by_tool.relations if {r[0], r[1]} <= set(listed)] if related is None else related
         found = SegmentExtraction(number, tuple(names.values()), tuple(relations))
-        if said is not None and related is not None:
+        if self._keeps_fallbacks or (said is not None and related is not None):
             self.cache.put("entities", key, found.to_json())
         return found
 

@@ -333,7 +333,7 @@ export interface AskParams {
   position?: Position | null;
   /** The memory strategy that answers from the documents. */
   strategy?: string;
-  /** URIs of documents of the workspace that the question is about. */
+  /** URIs of files that the question is about; those that are no documents are ignored. */
   documents?: string[];
   /** False stores neither question nor answer. */
   remember?: boolean;
