@@ -199,3 +199,21 @@ def test_a_graph_for_all_questions_is_stored_with_what_replaced_unparsable_respo
 
     assert asked(query_oriented=False) > 5 and asked(query_oriented=False) == 0
     assert asked() > 5 and asked() > 5
+
+
+@pytest.mark.parametrize("damaged", ["text", 3, {}, {"format": 1}, {"names": [1]}, [[]]], ids=str)
+def test_damaged_entries_are_read_again(scripted_chat, damaged):
+    class Damaging(InProcessCache):
+        def get(self, kind, key):
+            stored = super().get(kind, key)
+            return damaged if stored is not None and kind in ("graph", "entities") else stored
+
+    def graph_with(cache):
+        answer = '{"entities": [{"name": "Ada Vells"}, {"name": "Orsk"}], "relations": [["Ada Vells", "Orsk", "left"]]}'
+        context = StrategyContext(MeteredModel(scripted_chat([("", answer)])), cache=cache)
+        memory = QRMeM(context, QRMeMSettings(graph_update=False, query_oriented=False))
+        memory.remember([Item("a.md", "Ada Vells grew up in Orsk.")])
+        return memory.graph(Question("Where?"))
+
+    cache = Damaging()
+    assert graph_with(cache) == graph_with(cache) == graph_with(InProcessCache())

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 
@@ -49,7 +50,8 @@ class GraphBuilder:
     def build(self, question: str) -> MemoryGraph:
         """The graph for a question; without a model the same for all. Raises ModelError and `CallCancelled`."""
         if (value := self.cache.get("graph", self.key(question))) is not None:
-            return MemoryGraph.from_json(value)
+            with suppress(ValueError):  # damaged: built again
+                return MemoryGraph.from_json(value)
         part = self.part(question)
         found = self._read([(i, part) for i in range(len(self.index.segments))])
         if self.calls is None:
@@ -157,7 +159,8 @@ class GraphBuilder:
         segment = self.index.segments[number]
         key = self._segment_key(segment, part)
         if (value := self.cache.get("entities", key)) is not None:
-            return SegmentExtraction.from_json(number, value)
+            with suppress(ValueError, TypeError, KeyError, IndexError, AttributeError):  # damaged: read again
+                return SegmentExtraction.from_json(number, value)
         by_tool = self._by_tool(number)
         said: list[EntityName] | None = []
         if self.settings.open_entity and segment.text.strip():
