@@ -71,9 +71,11 @@ RULES: tuple[Rule, ...] = (
     Rule(lambda at: at.is_conversation, "all items are one conversation", ("chat returning",)),
     Rule(lambda at: at.fits, "everything fits the context window", ("full_middle",)),
     Rule(lambda at: at.kind == "summary", "the question asks for a summary", ("memorag", "summary")),
-    Rule(lambda at: at.kind == "choice", "the question is multiple choice", ("qrmem", "memorag")),
+    Rule(lambda at: at.kind == "choice", "the question is multiple choice", ("qrmem shared", "memorag")),
     Rule(
-        lambda at: at.kind == "several", "the question needs several facts", ("qrmem", "segment_plus", "decomposition")
+        lambda at: at.kind == "several",
+        "the question needs several facts",
+        ("qrmem shared", "segment_plus", "decomposition"),
     ),
     Rule(lambda at: at.kind == "reason", "no single passage answers the question", ("memorag", "segment_plus")),
     Rule(lambda at: True, "the question asks for one fact", (CHEAPEST,)),
@@ -84,12 +86,20 @@ QRMeM measured best on multiple choice (QuALITY) and multi-hop questions (Hotpot
 questions whose answer is not stated in one passage (papers' spec 3.4 and 4.6). A single fact is found by its words and
 the neighbouring segments with one call (1.8). Without a model QRMeM's walk finds both paragraphs of a HotpotQA question
 among five in 79 of 100 questions, BM25 in 57 (`weft bench memory hops`).
+With a model the graph is `qrmem shared`, which serves all questions about a document: the paper's graph is built again
+for each question.
 """
+
+RETRIEVAL_ONLY = frozenset(("fragrel", "full_middle", "chat returning"))
+"""Picks of the rules whose `recall` calls no model, so that any prompt can use the evidence."""
 
 
 @dataclass(frozen=True, slots=True)
 class Selection:
-    """The selected strategy, the reason and its expected cost. `passed_over` lists candidates above the cost limit."""
+    """The selected strategy, the reason and its expected cost. `passed_over` lists candidates above the cost limit.
+
+    If all candidates are above it, the cheapest strategy is selected, whatever it costs.
+    """
 
     name: str
     why: str
@@ -97,10 +107,20 @@ class Selection:
     passed_over: tuple[str, ...] = ()
 
     @property
-    def description(self) -> str:
+    def is_beyond_limit(self) -> bool:
+        """Whether every strategy that suits the question is above the cost limit."""
+        return self.name == CHEAPEST and bool(self.passed_over)
+
+    @property
+    def reason(self) -> str:
+        """Why it was selected, and what was passed over."""
         over = f"; {' and '.join(self.passed_over)} would exceed the cost limit" if self.passed_over else ""
+        return f"{self.why}{over}"
+
+    @property
+    def description(self) -> str:
         cost = f"; at most {describe_cost(self.cost)}" if self.cost.n_calls else ""
-        return f"`{self.name}`: {self.why}{over}{cost}"
+        return f"`{self.name}`: {self.reason}{cost}"
 
 
 class AutoStrategy:
@@ -142,14 +162,14 @@ class AutoStrategy:
 
     def recall(self, question: Question, budget: Budget, cancel: Cancel | None = None) -> RecallResult:
         self._prepare(cancel)
-        pick = self.pick(question)
+        pick, question = self.pick(question), _with_task(question)
         recalled = self._strategy(pick.name).recall(question, budget, cancel)
         return replace(recalled, trace=(_step(pick), *recalled.trace))
 
     def answer(self, question: Question, budget: Budget | None = None, cancel: Cancel | None = None) -> Answer:
         """The answer of the selected strategy, or of FragRel if the response is unparsable. The first note names it."""
         self._prepare(cancel)
-        pick = self.pick(question)
+        pick, question = self.pick(question), _with_task(question)
         notes = [f"`auto` selected {pick.description}."]
         try:
             answer = self._strategy(pick.name).answer(question, budget, cancel)
@@ -178,7 +198,7 @@ class AutoStrategy:
 
     def _cost(self, name: str, question: Question) -> Cost:
         model = self._context.model
-        cost = self._strategy(name).estimate(question)
+        cost = self._strategy(name).estimate(_with_task(question))
         return cost if model is None else with_expected_seconds(cost, model.speed)
 
     def _full_context(self) -> FullContext:
@@ -197,6 +217,11 @@ class AutoStrategy:
 
 def _step(pick: Selection) -> Step:
     return Step("auto", {"picked": pick.name, "why": pick.why, "passed_over": list(pick.passed_over)})
+
+
+def _with_task(question: Question) -> Question:
+    """MemoRAG summarises by key points, without a question, if the task says so."""
+    return replace(question, task="summary") if not question.task and kind_of(question) == "summary" else question
 
 
 QuestionKind = Literal["summary", "choice", "several", "reason", "fact"]

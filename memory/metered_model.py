@@ -11,7 +11,7 @@ from __future__ import annotations
 import json
 import math
 import time
-from collections.abc import Callable, Generator, Iterator, Sequence
+from collections.abc import Callable, Collection, Generator, Iterator, Sequence
 from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
 from contextlib import closing, nullcontext, suppress
 from copy import copy
@@ -98,7 +98,9 @@ class MeteredModel:
         n_workers: int = 8,
         pause: Pause = Cancel.wait,
         call_seconds: float = math.inf,
+        cached_purposes: Collection[str] | None = None,
     ) -> None:
+        """`cached_purposes` are the purposes of calls whose responses are cached; None caches all."""
         self.model = model
         self.strategy = strategy
         self.usage = usage if usage is not None else UsageTracker()
@@ -107,6 +109,7 @@ class MeteredModel:
         self._n_workers = n_workers
         self._pause = pause
         self._call_seconds = call_seconds
+        self._cached_purposes = cached_purposes
         self._single_flight = SingleFlight()
         self._is_prepared = False
 
@@ -114,6 +117,12 @@ class MeteredModel:
         """The same model, usage, limits and cache for another strategy."""
         other = copy(self)
         other.strategy = strategy
+        return other
+
+    def with_cache(self, cache: ResultCache, purposes: Collection[str] | None = None) -> MeteredModel:
+        """The same model, usage and limits; responses to calls of these purposes, or to all, are cached in `cache`."""
+        other = copy(self)
+        other._cache, other._cached_purposes = cache, purposes
         return other
 
     @property
@@ -332,7 +341,7 @@ class MeteredModel:
         return sum(self.model.count_tokens(message.text) for message in messages)
 
     def _cached(self, call: Call, cancel: Cancel) -> str | None:
-        if self._cache is None or call.temperature > 0:
+        if self._cache is None or not self._is_cached(call):
             return None
         with suppress(ModelUnreachable):  # a cached response needs no server if the model name is known
             self._prepare(cancel)
@@ -343,8 +352,11 @@ class MeteredModel:
 
     def _store(self, call: Call, text: str, cancel: Cancel) -> None:
         # An empty response is more often a server fault than an answer, so it is not cached.
-        if self._cache is not None and text and call.temperature == 0 and not cancel.cancelled:
+        if self._cache is not None and text and self._is_cached(call) and not cancel.cancelled:
             self._cache.put("answer", self._key(call), text)
+
+    def _is_cached(self, call: Call) -> bool:
+        return call.temperature == 0 and (self._cached_purposes is None or call.purpose in self._cached_purposes)
 
     def _key(self, call: Call) -> str:
         info = self.model.info

@@ -148,6 +148,13 @@ SYSTEMS: dict[str, SystemOfPaper] = {
     "segment_plus": SystemOfPaper(_segment_plus, SegmentPlusSettings(), segment_plus.AS_PRINTED),
 }
 
+SHARED_GRAPH = QRMeMSettings(query_oriented=False, graph_update=False, fuse_relations=False)
+"""QRMeM with one graph for all questions: each segment is read once, with two calls, and stored for later processes."""
+
+_OF_TEXTS = ("entities", "relations", "same", "fused relation", "gist", "key points", "note", "filter", "merge")
+READING_PURPOSES = frozenset((*_OF_TEXTS, "summarise", "summary", "whole summary"))
+"""Purposes of the calls that read documents. Their responses are worth storing on disk; answers are not."""
+
 MEMORY_MODEL_STRATEGIES = ("auto", "memorag")  # strategies that use the memory model of the context, if there is one
 
 STRATEGIES: dict[str, Make] = {
@@ -161,6 +168,7 @@ STRATEGIES: dict[str, Make] = {
     "chat truncated": lambda context, score: truncated_history(context),
     "chat memo": lambda context, score: memo_chat(context),
     "qrmem": SYSTEMS["qrmem"].with_defaults,
+    "qrmem shared": lambda context, score: QRMeM(context, SHARED_GRAPH, score or indexer()),
     "qrmem expansion": SYSTEMS["qrmem expansion"].with_defaults,
     "qrmem trial": SYSTEMS["qrmem trial"].with_defaults,
     "memorag": SYSTEMS["memorag"].with_defaults,

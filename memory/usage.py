@@ -38,6 +38,13 @@ class UsageTracker:
         self._rows: dict[tuple[str, str], Cost] = {}
         self._n_open = 0
         self._open_tokens = 0
+        self._question_limits = NO_LIMITS
+        self._before_question = Cost()
+
+    def limit_question(self, limits: Limits) -> None:
+        """Limit the usage from now on, in addition to the limits of a model; `NO_LIMITS` removes this limit."""
+        with self._lock:
+            self._question_limits, self._before_question = limits, sum(self._rows.values(), Cost())
 
     def add(self, strategy: str, purpose: str, cost: Cost) -> None:
         with self._lock:
@@ -51,14 +58,8 @@ class UsageTracker:
         """
         with self._lock:
             spent = sum(self._rows.values(), Cost())
-            n_calls, used = spent.n_calls + self._n_open, spent.tokens_in + spent.tokens_out + self._open_tokens
-            if limits.n_calls is not None and n_calls >= limits.n_calls:
-                raise LimitReached(f"{n_calls} calls were made, which is the limit. Raise it to continue.")
-            if limits.tokens is not None and used + tokens > limits.tokens:
-                raise LimitReached(
-                    f"{used} of {limits.tokens} tokens are used, and the next call can take {tokens}. "
-                    "Raise the limit to continue."
-                )
+            self._check(spent, tokens, limits)
+            self._check(spent - self._before_question, tokens, self._question_limits)
             self._n_open += 1
             self._open_tokens += tokens
         try:
@@ -67,6 +68,16 @@ class UsageTracker:
             with self._lock:
                 self._n_open -= 1
                 self._open_tokens -= tokens
+
+    def _check(self, spent: Cost, tokens: int, limits: Limits) -> None:
+        n_calls, used = spent.n_calls + self._n_open, spent.tokens_in + spent.tokens_out + self._open_tokens
+        if limits.n_calls is not None and n_calls >= limits.n_calls:
+            raise LimitReached(f"{n_calls} calls were made, which is the limit. Raise it to continue.")
+        if limits.tokens is not None and used + tokens > limits.tokens:
+            raise LimitReached(
+                f"{used} of {limits.tokens} tokens are used, and the next call can take {tokens}. "
+                "Raise the limit to continue."
+            )
 
     @property
     def rows(self) -> dict[tuple[str, str], Cost]:

@@ -156,6 +156,7 @@ def test_history_lists_shows_searches_exports_imports_and_deletes(weft, tmp_path
         ("history import price.py", "Use a file that Weft exported"),
         ("ask x --model gpt", "--model gpt is not a model"),
         ("ask x --folder nowhere", "nowhere is not a folder"),
+        ("ask x --about price.py", "price.py is not a document of this workspace"),
     ],
 )
 def test_a_mistake_is_named_without_a_traceback(weft, arguments, message):
@@ -182,6 +183,7 @@ def test_an_interrupt_stops_the_answer_and_keeps_it(project, scripted_chat, tmp_
     folder = project(FILES)
     options = type("Options", (), {"json": False, "evidence": False, "no_history": False, "strategy": ""})
     options.conversation, options.new, options.as_written, options.all = None, False, False, False
+    options.about = []
     model = scripted_chat([("multiply", "`total_price` multiplies (price.py:4-5). And on, and on.")])
     with Workspace([folder], model=model, cache=True) as workspace:
         workspace.index()

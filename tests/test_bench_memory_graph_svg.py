@@ -7,9 +7,9 @@ from xml.etree import ElementTree
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from weft.benchmarks.memory.graph_svg import draw_graph
 from weft.memory import Budget, Item, Question, Step, StrategyContext
 from weft.memory.qrmem import Entity, EntityRelation, MemoryGraph, QRMeM, QRMeMSettings
+from weft.memory.qrmem.drawing import draw_graph
 
 TEXTS = (
     "The Northern Lamp is a novel by Ada Vells.",

@@ -302,3 +302,21 @@ def test_conversations_are_listed_searched_exported_and_deleted_and_mistakes_are
             await editor.request("weft/ask", {"conversationId": "x"})
 
     editing(FILES, story)
+
+
+GUIDE = "#- docs/guide.md\n# Guide\n\nA basket over one hundred euros is ten percent cheaper.\n"
+
+
+def test_attached_documents_are_read_and_other_attached_files_are_ignored(editing, replaying, chat_routes):
+    server = replaying(chat_routes(saying("Ten percent (docs/guide.md:3-3).")))
+
+    async def story(editor: Any) -> None:
+        await editor.indexed()
+        attached = [editor.uri("shop/price.py"), editor.uri("docs/guide.md")]
+        reply = await editor.within(ask(editor, "How much cheaper is it?", documents=attached, partialResultToken="t"))
+        assert (reply.strategy, reply.model) == ("full_middle", "org/chat")
+        assert reply.text.startswith("Ten percent (docs/guide.md:3-3).")
+        assert "`full_middle` answered from docs/guide.md" in reply.notes[0] and "Cost: 1 call" in reply.notes[0]
+        assert "".join(value.get("text", "") for value in streamed(editor, "t")) == reply.text
+
+    editing(FILES + GUIDE, story, **settings(server.url))

@@ -5,10 +5,12 @@ from __future__ import annotations
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from weft.memory import MeteredModel, Question, Segment, UnparsableAnswer
+from weft.memory import Item, MeteredModel, Question, Segment, StrategyContext, UnparsableAnswer
+from weft.memory.qrmem import QRMeM, QRMeMSettings
 from weft.memory.qrmem.calls import QRMeMCalls, Verdict, read_names, read_numbers, read_relations, read_verdict
 from weft.memory.qrmem.entity_resolution import EntityName
 from weft.memory.qrmem.questions import is_new, raise_questions, rouge_l, summarise
+from weft.memory.strategy import InProcessCache
 
 CHOICES = ("in London", "in Paris", "in Paris and London", "nowhere")
 
@@ -183,3 +185,35 @@ def test_a_segment_without_a_readable_summary_is_left_out(scripted_chat):
     assert summarise(asked, segments, len, 100) == "one"
     assert "the summary lacks a:1-1" in asked.failures[0]
     assert summarise(asking(scripted_chat([])), [], len, 100) == ""
+
+
+def test_a_graph_for_all_questions_is_stored_with_what_replaced_unparsable_responses(scripted_chat):
+    cache = InProcessCache()
+
+    def asked(**settings):
+        model = scripted_chat(lambda messages: "no JSON")
+        memory = QRMeM(StrategyContext(MeteredModel(model), cache=cache), QRMeMSettings(graph_update=False, **settings))
+        memory.remember([Item("a.md", "Ada Vells grew up in Orsk. Bo Tarn met Ada Vells.")])
+        memory.graph(Question("Where?"))
+        return len(model.asked)
+
+    assert asked(query_oriented=False) > 5 and asked(query_oriented=False) == 0
+    assert asked() > 5 and asked() > 5
+
+
+@pytest.mark.parametrize("damaged", ["text", 3, {}, {"format": 1}, {"names": [1]}, [[]]], ids=str)
+def test_damaged_entries_are_read_again(scripted_chat, damaged):
+    class Damaging(InProcessCache):
+        def get(self, kind, key):
+            stored = super().get(kind, key)
+            return damaged if stored is not None and kind in ("graph", "entities") else stored
+
+    def graph_with(cache):
+        answer = '{"entities": [{"name": "Ada Vells"}, {"name": "Orsk"}], "relations": [["Ada Vells", "Orsk", "left"]]}'
+        context = StrategyContext(MeteredModel(scripted_chat([("", answer)])), cache=cache)
+        memory = QRMeM(context, QRMeMSettings(graph_update=False, query_oriented=False))
+        memory.remember([Item("a.md", "Ada Vells grew up in Orsk.")])
+        return memory.graph(Question("Where?"))
+
+    cache = Damaging()
+    assert graph_with(cache) == graph_with(cache) == graph_with(InProcessCache())

@@ -8,7 +8,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 from weft.memory import Item
 from weft.memory.documents import by_headings
-from weft.memory.splitters import by_lines, by_tokens, by_turns, by_words, count_words, most_pieces
+from weft.memory.splitters import (
+    by_lines,
+    by_stable_tokens,
+    by_tokens,
+    by_turns,
+    by_words,
+    count_words,
+    most_pieces,
+)
 from weft.retrieval.fragments import Slicing
 
 TEXTS = st.text(st.sampled_from("ab cd.!?;。？\n\n 你好é1_🛒\r\t#"), max_size=200)
@@ -198,3 +206,32 @@ def test_an_empty_item_has_no_segments(split):
 def test_a_size_of_nothing_is_a_mistake(make):
     with pytest.raises(ValueError, match="at least 1"):
         make(0)(Item("a.md", "text"))
+
+
+# Segments that an edit leaves alone
+
+STABLE_TEXT = "".join(f"Sentence {i} tells of {i * 7919 % 101} ships, {i * 10729 % 97} storms. " for i in range(400))
+
+
+def count_spaces(text: str) -> int:
+    return len(text.split())
+
+
+def stable(text: str, size: int = 100) -> list[str]:
+    return [segment.text for segment in by_stable_tokens(size, count_spaces)(Item("a", text))]
+
+
+@given(st.text(alphabet="ab .\n", max_size=300), st.integers(1, 20))
+def test_stable_segments_are_the_text_and_fit(text, size):
+    segments = stable(text, size)
+    assert "".join(segments) == text
+    assert all(count_spaces(segment) <= size for segment in segments)
+
+
+@pytest.mark.parametrize("at", [0, 100, 200, 399])
+def test_an_inserted_sentence_changes_few_stable_segments(at):
+    before = stable(STABLE_TEXT)
+    sentence = f"Sentence {at} "
+    changed = STABLE_TEXT.replace(sentence, f"A sentence is new here. {sentence}", 1)
+    assert len(before) > 20 and len(set(stable(changed)) - set(before)) <= 3
+    assert min(map(count_spaces, before[:-1])) >= 70

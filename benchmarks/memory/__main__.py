@@ -20,6 +20,7 @@ COMMANDS = {
     "position": "recall by position of the evidence, and by the gap in it",
     "hops": "multi-hop recall: both paragraphs, where one leads to the other",
     "graph": "the graph of names and relations of your texts, and the path to an answer, as a picture",
+    "remembered": "cost of later questions about a document, in one process and across processes",
     "generate": "write stories, dialogues, a book or completion tasks to a file",
 }
 

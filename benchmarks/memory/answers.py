@@ -230,8 +230,8 @@ def _rows(options: argparse.Namespace, samples: Sequence[Sample]) -> Iterator[An
     ]
     cache = RowCache(options.work / "memory", "answers", settings, AnswerRow)
     cached = {(row.strategy, row.sample): row for row in cache.rows() if not row.error}
-    model = _opened(options.model, options.context)
-    judging = _opened(options.judge or "none", options.context)
+    model = open_answering_model(options.model, options.context)
+    judging = open_answering_model(options.judge or "none", options.context)
     judged_by = None if judging is None else partial(judge, MeteredModel(judging, "judge"))
     reader = open_beacon(BeaconSettings(*options.reader)) if options.reader else None
     context = StrategyContext(
@@ -266,6 +266,6 @@ def _announce_cost(spelling: str, missing: Sequence[Sample], model: CodeModel, c
     say(f"{spelling}: at most about {describe_cost(total)} for {len(missing)} questions")
 
 
-def _opened(spelling: str, context_tokens: int) -> CodeModel | None:
-    """None for "none". Raises ModelError."""
+def open_answering_model(spelling: str, context_tokens: int) -> CodeModel | None:
+    """A chat model or the extractive mock; None for "none". Raises ModelError."""
     return ExtractiveMock(context_tokens) if spelling == EXTRACTIVE_MOCK else open_chat_model(spelling, context_tokens)

@@ -18,10 +18,10 @@ from typing import get_args
 
 from ...memory import Budget, Item, MeteredModel, Question, StrategyContext
 from ...memory.qrmem import QRMeM, QRMeMSettings
+from ...memory.qrmem.drawing import draw_graph
 from ...memory.qrmem.settings import Navigation
 from ..command import command_parser, run_command, say
 from ..models import open_chat_model
-from .graph_svg import draw_graph
 from .systems import open_remembering
 
 

@@ -12,7 +12,7 @@ from ...llm.protocol import Cancel
 from ..budgets import room_beside, truncate
 from ..metered_model import Call, MeteredModel
 from ..prompting import fill
-from ..splitters import by_tokens, most_pieces
+from ..splitters import by_stable_tokens, most_pieces
 from ..values import Cost, Item
 from .prompts import PROMPTS, Language
 
@@ -54,7 +54,7 @@ def write_gists(
     """The gists of a text in order, at most `room` tokens together. Empty when cancelled. Raises ModelError."""
     count = model.count_tokens
     plan = plan.fitted(model.window_tokens)
-    split = by_tokens(plan.piece_tokens, count, hard=True)
+    split = by_stable_tokens(plan.piece_tokens, count)  # a changed text costs the gists of its changed pieces
     while True:
         pieces = [segment.text for segment in split(Item("", text)) if segment.text.strip()]
         tasks = [partial(_gist, model, piece, language, plan, cancel) for piece in pieces]

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 
@@ -49,7 +50,8 @@ class GraphBuilder:
     def build(self, question: str) -> MemoryGraph:
         """The graph for a question; without a model the same for all. Raises ModelError and `CallCancelled`."""
         if (value := self.cache.get("graph", self.key(question))) is not None:
-            return MemoryGraph.from_json(value)
+            with suppress(ValueError):  # damaged: built again
+                return MemoryGraph.from_json(value)
         part = self.part(question)
         found = self._read([(i, part) for i in range(len(self.index.segments))])
         if self.calls is None:
@@ -60,8 +62,7 @@ class GraphBuilder:
             most_fusions = self.settings.most_fusions if self.settings.fuse_relations else 0
             deciding = _ModelDecisions(self.calls, self.index.segments, most_fusions)
             graph = entity_resolution.combine(found, deciding.same, deciding.fuse, self.embedder)
-        # Results of a fallback are not cached.
-        if self.calls is None or not self.calls.failures:
+        if self.calls is None or self._keeps_fallbacks or not self.calls.failures:
             self.cache.put("graph", self.key(question), graph.to_json())
         return graph
 
@@ -81,6 +82,14 @@ class GraphBuilder:
         """The summary of the text; None if it is not generated yet."""
         value = self.cache.get("summary", self._whole_key())
         return None if value is None else str(value)
+
+    def summarised(self, calls: QRMeMCalls) -> str:
+        """The summary of the text, generated if it is not yet. Raises ModelError and `CallCancelled`."""
+        if (summary := self.summary()) is None:
+            summary = summarise(calls, self.index.segments, self.count_tokens, self.summary_room)
+            if not calls.failures:
+                self.cache.put("summary", self._whole_key(), summary)
+        return summary
 
     @property
     def summary_room(self) -> int:
@@ -118,6 +127,14 @@ class GraphBuilder:
         return content_key(self._model_name, repr(how), part)
 
     @property
+    def _keeps_fallbacks(self) -> bool:
+        """Whether results are cached that replace unparsable responses.
+
+        Of a graph for all questions they are: otherwise each process would ask in vain again, four retries a call.
+        """
+        return not self.settings.query_oriented
+
+    @property
     def _model_name(self) -> str:
         return self.calls.model.info.name if self.calls is not None else ""
 
@@ -143,7 +160,8 @@ class GraphBuilder:
         segment = self.index.segments[number]
         key = self._segment_key(segment, part)
         if (value := self.cache.get("entities", key)) is not None:
-            return SegmentExtraction.from_json(number, value)
+            with suppress(ValueError, TypeError, KeyError, IndexError, AttributeError):  # damaged: read again
+                return SegmentExtraction.from_json(number, value)
         by_tool = self._by_tool(number)
         said: list[EntityName] | None = []
         if self.settings.open_entity and segment.text.strip():
@@ -160,17 +178,14 @@ class GraphBuilder:
             related = calls.attempt(lambda: calls.relations(segment, listed), instead)
         relations = [r for r in by_tool.relations if {r[0], r[1]} <= set(listed)] if related is None else related
         found = SegmentExtraction(number, tuple(names.values()), tuple(relations))
-        if said is not None and related is not None:
+        if self._keeps_fallbacks or (said is not None and related is not None):
             self.cache.put("entities", key, found.to_json())
         return found
 
     def _raise_questions(self, calls: QRMeMCalls, question: str) -> list[str]:
         if (cache := self.raised(question)) is not None:
             return cache
-        if (summary := self.summary()) is None:
-            summary = summarise(calls, self.index.segments, self.count_tokens, self.summary_room)
-            if not calls.failures:
-                self.cache.put("summary", self._whole_key(), summary)
+        summary = self.summarised(calls)
         asked = [part] if (part := self.part(question)) else []
         questions = raise_questions(calls, summary, asked, self.settings.n_questions)
         if not calls.failures:

@@ -52,6 +52,18 @@ class QRMeM(ItemStrategy):
         """The graph for a question. Raises ModelError, `CallCancelled` when cancelled."""
         return self._graph(self._builder(self._current_index(), self._calls(cancel), cancel), question)
 
+    @property
+    def segments(self) -> Sequence[Segment]:
+        """The segments whose numbers a graph has."""
+        return self._current_index().segments
+
+    def summary(self, cancel: Cancel | None = None) -> str:
+        """The summary of all segments; "" without a model or a segment. Raises ModelError."""
+        calls = self._calls(cancel)
+        if calls is None or not self.segments:
+            return ""
+        return self._builder(self._current_index(), calls, cancel).summarised(calls)
+
     def recall(self, question: Question, budget: Budget, cancel: Cancel | None = None) -> RecallResult:
         """The segments that navigation found, in document order, and its trace."""
         index, calls = self._current_index(), self._calls(cancel)

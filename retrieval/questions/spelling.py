@@ -89,7 +89,8 @@ def _unknown(index: RepositoryIndex, run: str) -> Iterator[str]:
         word = part.lower()
         if len(word) < MIN_LETTERS or not word.isalpha():
             continue
-        if not is_name and (word in STOP_WORDS or any(word.removesuffix(ending) in known for ending in _ENDINGS)):
+        spellings = (word, _BRITISH.sub("iz", word))
+        if not is_name and (word in STOP_WORDS or any(w.removesuffix(e) in known for w in spellings for e in _ENDINGS)):
             continue
         if not _occurs(index, (part, word) if is_name else (part, word, *expand_word(word))):
             yield part
@@ -99,6 +100,7 @@ def _is_known_name(index: RepositoryIndex, name: str) -> bool:
     return _occurs(index, (name, name.lower())) or bool(index.names.definitions(name))
 
 
+_BRITISH = re.compile(r"is(?=(?:e|ed|es|er|ing|ation)$)")  # the table has American words: "summarise" is "summarize"
 _ENDINGS = ("", "s", "es", "d", "ed", "ing", "r", "er", "ly")
 
 

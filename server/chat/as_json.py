@@ -23,6 +23,7 @@ def reply_json(reply: Reply) -> answers.Answer:
         "citations": [citation_json(citation) for citation in reply.citations],
         "nDropped": reply.n_dropped,
         "model": for_editor(reply.model),
+        "strategy": reply.strategy,
         "conversationId": reply.conversation_id,
         "question": for_editor(evidence.question),
         "askedAs": for_editor(reply.asked_as),

@@ -13,11 +13,13 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from ...llm import Cancel, TimeLimit
 from ...llm.protocol import Message
 from ...memory.storage import Turn
 from ...memory.strategy import StrategyContext
+from ...memory.usage import describe_cost
 from ...retrieval.questions import SearchOptions, respelled
 from .attribution import attributed
 from .commands import (
@@ -40,14 +42,20 @@ from .evidence import GatherOptions
 from .extractive import extractive
 from .follow_up_patterns import patterns_for
 from .generation import NO_CALLBACKS, AnswerGenerator, GeneratedAnswer, StreamCallbacks
-from .history import MOST_TURNS, TurnRecorder, answer_text, earlier_turn, relevant_history
+from .history import MOST_TURNS, History, TurnRecorder, answer_text, earlier_turn, relevant_history
 from .prompts import NOT_FOUND
 from .sources import Sources
 from .strategy_cache import StrategyCache
+from .subject import Subject, attached_documents, documents_of_evidence, named_documents
 from .values import ConfidenceLevel, EvidenceItem, EvidenceSet, Reply
+
+if TYPE_CHECKING:
+    from .strategy_answers import StrategyUse
 
 NOTHING_CITED = "The model cited no lines, and no evidence matches its statements. It was given:"
 ATTRIBUTED = "The model cited no lines. These lines match its statements:"
+
+NOT_READ = "A model would read the documents that this question is about."
 
 MOST_LISTED = 6
 
@@ -73,7 +81,8 @@ class ChatRequest:
     `selection` is a file with the first of its selected lines and the line after the last (0-based). `folder` None asks
     about all folders. A `strategy` of `memory/strategies.py` answers from the documents of the workspace alone. Without
     `remember` nothing is stored, and no earlier turn counts. With `as_written`, no name of an earlier turn
-    is inserted into a follow-up question, and no spelling is corrected.
+    is inserted into a follow-up question, and no spelling is corrected. `documents` are files of the workspace that the
+    question is about.
     """
 
     question: str
@@ -83,6 +92,7 @@ class ChatRequest:
     strategy: str = ""
     remember: bool = True
     as_written: bool = False
+    documents: tuple[Path, ...] = ()
 
 
 class Chat:
@@ -173,7 +183,7 @@ class Chat:
             from .strategy_answers import answer_by_strategy
 
             asked_as = _reported("" if whole == request.question else whole, callbacks)
-            reply = answer_by_strategy(request.strategy, whole, self.context, generator, self._strategies, cancel)
+            reply = answer_by_strategy(request.strategy, whole, self._strategy_use(request, generator, cancel))
             notes = (*partial, *_time_notes(reply, "chat.strategy_max_seconds", cancel), *reply.notes)
             return replace(reply, conversation_id=recorder.conversation_id, notes=notes, asked_as=asked_as)
         past = relevant_history(before, whole, StrategyContext())
@@ -182,18 +192,71 @@ class Chat:
         corrected = respelled(whole, evidence.corrections)
         asked_as = _reported("" if corrected == request.question else corrected, callbacks)
         is_found = evidence.confidence >= options.min_confidence or _is_about_conversation(request.question, before)
+        subject = None if command.name or selection else self._subject(request, corrected, evidence, past, before)
+        is_found = is_found or (subject is not None and subject.is_chosen)
         # These commands list locations: a model would only delay them.
         asks = is_found and command.name not in ("where", "recent", "doc") and not cancel.cancelled
-        by_model = self._by_model(evidence, past.recent, generator, cancel) if asks else None
+        by_model = None
+        if asks and subject is not None:
+            use = self._strategy_use(request, generator, cancel)
+            by_model = self._by_memory(subject, evidence, before, past.recent, use)
+        if asks and by_model is None:
+            by_model = self._by_model(evidence, past.recent, generator, cancel)
         reply = by_model or self._without_model(evidence, request, command, before)
         if by_model is None:
             callbacks.emit(reply.text, reply.citations)
         in_time = _time_notes(reply, "chat.max_seconds", cancel)
         notes = (*partial, *in_time, *generator.notes, *reply.notes, *evidence.notes, *self.context.memory.notes)
         if by_model is None and is_found and not command.name and not before and not generator.notes and not in_time:
-            notes = (*(self.context.models.notes or (NO_CHAT_MODEL,)), *notes)
+            no_model = NO_CHAT_MODEL if subject is None else f"{NO_CHAT_MODEL} {NOT_READ}"
+            notes = (*(self.context.models.notes or (no_model,)), *notes)
         notes = tuple(dict.fromkeys(notes))
         return replace(reply, conversation_id=recorder.conversation_id, notes=notes, asked_as=asked_as)
+
+    def _subject(
+        self, request: ChatRequest, question: str, evidence: EvidenceSet, past: History, before: Sequence[Turn]
+    ) -> Subject | None:
+        """The documents, or the long conversation, that a question is about; None for a question about code."""
+        if not self.context.config.chat.auto:
+            return None
+        if chosen := attached_documents(request.documents, self.context) or named_documents(question, self.context):
+            return Subject(chosen, is_chosen=True)
+        if _is_about_conversation(request.question, before):
+            return Subject() if past.items else None
+        found = documents_of_evidence(evidence)
+        return Subject(found) if found else None
+
+    def _by_memory(
+        self,
+        subject: Subject,
+        evidence: EvidenceSet,
+        before: Sequence[Turn],
+        recent: Sequence[Message],
+        use: StrategyUse,
+    ) -> Reply | None:
+        """The answer that `auto` writes, or that a model writes from the evidence of `auto`; None if there is none."""
+        from .strategy_answers import answer_by_auto
+
+        generator = use.generator
+        result = answer_by_auto(subject, evidence.question, evidence, before, use)
+        if result.reply is not None:
+            generator.callbacks.emit(result.reply.text, result.reply.citations)
+            return result.reply
+        if result.evidence is None:
+            generator.notes += [result.note] if result.note else []
+            return None
+        with_room = replace(generator, evidence_tokens=result.evidence_tokens)
+        reply = self._by_model(result.evidence, recent, with_room, use.cancel)
+        if reply is None:
+            return None
+        note = f"{result.note} Cost: {describe_cost(reply.cost)}."
+        return replace(reply, notes=(note, *reply.notes), strategy=result.strategy)
+
+    def _strategy_use(self, request: ChatRequest, generator: AnswerGenerator, cancel: Cancel) -> StrategyUse:
+        from .strategy_answers import StrategyUse
+
+        stores = request.remember and self.context.config.memory.keep_conversations
+        return StrategyUse(self.context, generator, self._strategies, cancel, stores)
 
     def _by_model(
         self, evidence: EvidenceSet, recent: Sequence[Message], generator: AnswerGenerator, cancel: Cancel

@@ -116,7 +116,7 @@ class AnswerGenerator:
                     text = stream.finish()
                     self.callbacks.emit(text, stream.citations[n_cited:])
             except ModelError as error:
-                self._failed(metered.model, error)
+                self.failed(metered.model, error)
                 if stream.checked.text:
                     self.callbacks.on_restart()
                 continue
@@ -149,7 +149,7 @@ class AnswerGenerator:
         try:
             written = metered.ask(call, cancel).strip().strip('"')
         except ModelError as error:
-            self._failed(metered.model, error)
+            self.failed(metered.model, error)
             return ""
         return written if is_faithful(written, question, [text for pair in turns for text in pair]) else ""
 
@@ -165,7 +165,7 @@ class AnswerGenerator:
             try:
                 metered.prepare(cancel)
             except ModelError as error:
-                self._failed(model, error)
+                self.failed(model, error)
                 continue
             if model.info.chats:
                 yield metered
@@ -174,11 +174,23 @@ class AnswerGenerator:
                     f"{model.info.name} is not a chat model. Configure a chat model to get written answers."
                 )
 
+    def failed(self, model: CodeModel, error: ModelError) -> None:
+        """A call of `model` failed: another one answers, and a note gives the reason."""
+        self.models.failed(model, error)
+        self.notes.append(str(error))
+
+    def has_room(self, metered: MeteredModel, evidence_tokens: int) -> bool:
+        """Whether the context window holds this much evidence beside instruction, question, turns and answer."""
+        return evidence_tokens + PROMPT_TOKENS + FRAME + self._most_new(metered) <= metered.window_tokens
+
+    def _most_new(self, metered: MeteredModel) -> int:
+        # Of a small window, half is reserved for the answer.
+        return min(self.max_new_tokens, metered.window_tokens // 2)
+
     def _call(self, metered: MeteredModel, evidence: EvidenceSet, recent: Sequence[Message]) -> Call | None:
         """The call; None where the first evidence item does not fit into the context window."""
         model = metered.model
-        # Of a small window, half is reserved for the answer.
-        n_new = min(self.max_new_tokens, metered.window_tokens // 2)
+        n_new = self._most_new(metered)
         room = min(metered.window_tokens - n_new - FRAME, self.evidence_tokens + PROMPT_TOKENS)
         messages, n_shown = question_messages(evidence, recent, model.count_tokens, room)
         return Call("answer", messages, n_new, may_be_cut=True) if n_shown else None
@@ -189,10 +201,6 @@ class AnswerGenerator:
                 yield piece
                 if metered.model.info.local:
                     self.yield_to_completions(cancel)
-
-    def _failed(self, model: CodeModel, error: ModelError) -> None:
-        self.models.failed(model, error)
-        self.notes.append(str(error))
 
 
 def _repeats_itself(text: str) -> bool:

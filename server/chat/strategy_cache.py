@@ -13,7 +13,7 @@ from itertools import takewhile
 from operator import eq
 
 from ...llm import Cancel
-from ...memory import Item
+from ...memory import Item, Limits
 from ...memory.embedding import EmbedderWrapper
 from ...memory.metered_model import MeteredModel
 from ...memory.strategy import Strategy
@@ -42,6 +42,16 @@ class LoadedStrategy:
     @property
     def n_characters(self) -> int:
         return sum(len(item.text) for items in self._documents.values() for item in items)
+
+    @property
+    def model_names(self) -> str:
+        return " and ".join(each.model.info.name for each in (self.reading, self.answering) if each is not None)
+
+    def limit_question(self, limits: Limits) -> None:
+        """The limits of the calls of the next question."""
+        for each in (self.reading, self.answering):
+            if each is not None:
+                each.usage.limit_question(limits)
 
     def update(self, items: Sequence[Item], cancel: Cancel) -> None:
         """Make the strategy hold exactly these documents, in this order. Raises ModelError.

@@ -103,3 +103,4 @@ class Reply:
     notes: tuple[str, ...] = ()
     asked_as: str = ""  # the standalone question that was answered; "" where the question was answered as written
     level: ConfidenceLevel = "sure"  # of confidence; "not found" unless `found`
+    strategy: str = ""  # the memory strategy that found or wrote the answer; "" where none did

@@ -61,7 +61,7 @@ class Asking:
         self._workspace, self._folder, self._terminal = workspace, folder, terminal
         self._as_json, self._evidence, self._all = options.json, options.evidence, options.all
         self._remember, self._strategy = not options.no_history, options.strategy
-        self._as_written = options.as_written
+        self._as_written, self._documents = options.as_written, options.about
         self._conversation = self._continued(options)
         self._shown_notes = set[str]()
 
@@ -125,6 +125,7 @@ class Asking:
                         strategy=self._strategy,
                         remember=self._remember,
                         as_written=as_written,
+                        documents=self._documents,
                         callbacks=callbacks,
                         cancel=cancel,
                     )

@@ -31,6 +31,9 @@ BENCHMARKS = {
 }
 """The names of `weft bench`: the package of the benchmark, and what it measures."""
 
+MEMORY_PARTS = ("summary", "gists", "graph", "clues", "notes")
+"""The parts of `memory/inspection.py`, which is not loaded for a help text."""
+
 
 def command_line() -> ArgumentParser:
     parser = argparse.ArgumentParser(
@@ -40,7 +43,20 @@ def command_line() -> ArgumentParser:
     )
     parser.add_argument("--version", action="version", version=f"weft {__version__}")
     commands = parser.add_subparsers(dest="command", metavar="COMMAND")
-    for add in (_index, _complete, _retrieve, _search, _ask, _history, _serve, _models, _stats, _bench, _doctor):
+    for add in (
+        _index,
+        _complete,
+        _retrieve,
+        _search,
+        _ask,
+        _history,
+        _memory,
+        _serve,
+        _models,
+        _stats,
+        _bench,
+        _doctor,
+    ):
         add(commands)
     return parser
 
@@ -117,6 +133,14 @@ def _ask(commands: Commands) -> None:
         help="answer with a memory strategy, from the documents alone: qrmem, qrmem:as_printed, qrmem:max_updates=2",
     )
     ask.add_argument(
+        "--about",
+        action="append",
+        default=[],
+        type=Path,
+        metavar="FILE",
+        help="a document that the question is about; may be repeated",
+    )
+    ask.add_argument(
         "--as-written",
         action="store_true",
         help="answer without names from earlier turns, and without corrected spelling",
@@ -135,6 +159,23 @@ def _history(commands: Commands) -> None:
     history.add_argument("--limit", type=int, default=20, metavar="N", help="maximum number of results; default 20")
     history.add_argument("--all", action="store_true", help="delete: all conversations of this workspace")
     history.add_argument("--force", action="store_true", help="export: overwrite an existing file")
+
+
+def _memory(commands: Commands) -> None:
+    memory = commands.add_parser("memory", help="show what the memory strategies know of documents")
+    actions = memory.add_subparsers(dest="action", metavar="ACTION", required=True)
+    summary = "show the summary, gists and graph of documents, and with a question the clues and notes"
+    show = _command(actions, "show", summary, "memory:show", _REPOSITORY, _MODEL, _NO_CACHE, _BROAD)
+    show.add_argument("files", nargs="*", type=Path, metavar="FILE", help="documents of the workspace")
+    show.add_argument("--conversation", metavar="ID", help="a stored conversation instead; see `weft history`")
+    show.add_argument("--question", default="", metavar="WORDS", help="the question that clues, notes and walk are for")
+    show.add_argument(
+        "--part", action="append", choices=MEMORY_PARTS, help="only this part; may be repeated; default: all"
+    )
+    show.add_argument(
+        "--read", action="store_true", help="let the chat model read what is not stored yet; may take long"
+    )
+    show.add_argument("--svg", type=Path, metavar="FILE", help="write a picture of the graph, for any browser")
 
 
 def _serve(commands: Commands) -> None:

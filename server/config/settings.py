@@ -283,6 +283,32 @@ class ChatOptions:
         low=0.1,
         high=86_400,
     )
+    auto: bool = _setting(
+        True,
+        "Answer questions about documents, and questions about a long chat, with the memory strategy `auto`, if a chat "
+        "model is available. Otherwise the best lines of the documents are the evidence, as for code.",
+    )
+    auto_max_calls: int = _setting(
+        40,
+        "Maximum number of model calls for one such answer. Above it, the answer is made as for code.",
+        low=1,
+        high=10_000,
+        origin=Origin.EDITOR,
+    )
+    auto_max_tokens: int = _setting(
+        100_000,
+        "Maximum number of tokens, input and output together, that a strategy reads and writes for one such answer.",
+        low=1000,
+        high=100_000_000,
+        origin=Origin.EDITOR,
+    )
+    auto_max_seconds: float = _setting(
+        120.0,
+        "Maximum time for such a strategy: expected at the measured speed of the model, and measured.",
+        low=0.1,
+        high=86_400,
+        origin=Origin.EDITOR,
+    )
     min_confidence: float = _setting(0.55, "Evidence below this confidence is reported as not found.", low=0, high=1)
     embed_code: bool = _setting(
         False,

@@ -60,6 +60,9 @@ class AskParams:
     selection: Annotated[types.Range | None, "The selected range in the document: the subject of the question."] = None
     position: Annotated[types.Position | None, "The cursor in the document, for `/explain` without a selection."] = None
     strategy: Annotated[str, "The memory strategy that answers from the documents."] = ""
+    documents: Annotated[
+        list[str], "URIs of files that the question is about; those that are no documents are ignored."
+    ] = attrs.field(factory=list)
     remember: Annotated[bool, "False stores neither question nor answer."] = True
     as_written: Annotated[
         bool, "True answers without inserting names of earlier turns, and without corrected spelling."

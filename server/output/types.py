@@ -365,6 +365,7 @@ class _Answer(TypedDict):
     found: Annotated[bool, "False if the repository does not answer the question."]
     nDropped: Annotated[int, "Number of invalid citations, which are not shown."]
     model: Annotated[str, "The model that wrote it; empty for an extractive answer."]
+    strategy: Annotated[str, "The memory strategy that found or wrote it; empty where none did."]
     conversationId: Annotated[str, "The conversation to continue; empty if it is not stored."]
     question: Annotated[str, "The question after ellipsis resolution."]
     askedAs: Annotated[str, "The same where it differs from the question as written; else empty."]

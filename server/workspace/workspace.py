@@ -285,6 +285,7 @@ class Workspace(WorkspaceIndex):
         strategy: str = "",
         remember: bool = True,
         as_written: bool = False,
+        documents: Sequence[Path] = (),
         callbacks: StreamCallbacks | None = None,
         cancel: Cancel | None = None,
     ) -> Reply:
@@ -292,7 +293,9 @@ class Workspace(WorkspaceIndex):
         from ..chat.conversation import ChatRequest
         from ..chat.generation import NO_CALLBACKS
 
-        request = ChatRequest(question, conversation_id, selection, folder, strategy, remember, as_written)
+        request = ChatRequest(
+            question, conversation_id, selection, folder, strategy, remember, as_written, tuple(documents)
+        )
         return self.chat.ask(request, callbacks or NO_CALLBACKS, cancel)
 
     def gather(

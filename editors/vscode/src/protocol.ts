@@ -333,6 +333,8 @@ export interface AskParams {
   position?: Position | null;
   /** The memory strategy that answers from the documents. */
   strategy?: string;
+  /** URIs of files that the question is about; those that are no documents are ignored. */
+  documents?: string[];
   /** False stores neither question nor answer. */
   remember?: boolean;
   /** True answers without inserting names of earlier turns, and without corrected spelling. */
@@ -415,6 +417,8 @@ export interface AskResult {
   nDropped: number;
   /** The model that wrote it; empty for an extractive answer. */
   model: string;
+  /** The memory strategy that found or wrote it; empty where none did. */
+  strategy: string;
   /** The conversation to continue; empty if it is not stored. */
   conversationId: string;
   /** The question after ellipsis resolution. */

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from ....llm import Cancel
+from ....retrieval.questions import is_document
 from ...chat.as_json import citation_json, reply_json
 from ...chat.commands import read_command
 from ...chat.conversation import ChatRequest
@@ -18,6 +19,7 @@ from ..messages import WEFT_ASK, AskParams
 from ..progress import AnswerProgress
 from ..registry import handles
 from ..session import Session
+from ..uris import to_path
 
 Selection = tuple[Path, int, int]
 
@@ -38,6 +40,7 @@ async def handle_ask(session: Session, params: AskParams) -> AskResult | None:
             params.strategy,
             params.remember,
             params.as_written,
+            _documents(params.documents),
         )
         callbacks = StreamCallbacks(
             progress.text,
@@ -56,6 +59,12 @@ async def handle_ask(session: Session, params: AskParams) -> AskResult | None:
         return await session.run_concurrently(call)
     finally:
         progress.end()
+
+
+def _documents(uris: list[str]) -> tuple[Path, ...]:
+    """The documents among attached files: an editor attaches any file."""
+    paths = (path for each in uris if (path := to_path(each)) is not None)
+    return tuple(path for path in paths if is_document(path.name))
 
 
 def _selection(session: Session, params: AskParams) -> Selection | None:

@@ -23,7 +23,7 @@ export function registerParticipant(context: vscode.ExtensionContext, server: Se
     token.onCancellationRequested(() => abort.abort());
     const answer = new StreamedAnswer(stream);
     const ask = (params: AskParams): Promise<AskResult | null> => chatService.ask(params, answer, abort.signal);
-    const asked = { question: questionOf(request), ...(selectionOf(request) ?? cursor()) };
+    const asked = { question: questionOf(request), ...(selectionOf(request) ?? cursor()), ...documentsOf(request) };
     const conversationId = conversationOf(chat);
     try {
       const result = await ask({ ...asked, ...(conversationId ? { conversationId } : {}) }).catch((error: unknown) => {
@@ -54,6 +54,12 @@ function selectionOf(request: vscode.ChatRequest): Pick<AskParams, "textDocument
     return { textDocument: { uri: value.uri.toString() }, selection: toLspRange(value.range) };
   }
   return undefined;
+}
+
+/** The files that the user attached whole. The server takes the documents among them. */
+function documentsOf(request: vscode.ChatRequest): Pick<AskParams, "documents"> {
+  const files = request.references.flatMap(({ value }) => (value instanceof vscode.Uri && value.scheme === "file" ? [value.toString()] : []));
+  return files.length ? { documents: files } : {};
 }
 
 /** The conversation of the last answer. */

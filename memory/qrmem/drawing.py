@@ -1,7 +1,7 @@
 """SVG of a QRMeM graph and the walk over it, self-contained.
 
 Entities of the question are on the left, each step leads to the right; neighbours that were not visited are grey. The
-steps are listed below. Reads the walk from its trace.
+steps are listed below. Reads the walk from its trace. Without a walk, the entities with most relations are on the left.
 """
 
 from __future__ import annotations
@@ -15,10 +15,11 @@ from itertools import count
 from textwrap import wrap
 from typing import Any
 
-from ...memory.qrmem.graph import MemoryGraph
-from ...memory.values import Step
+from ..values import Step
+from .graph import MemoryGraph
 
 MOST_NEIGHBOURS = 4  # unvisited neighbours of an entity
+MOST_CENTRES = 8  # entities on the left without a walk
 COLUMN, ROW, MARGIN = 280, 34, 24
 LABEL_CHARACTERS = 28
 LINE, LINE_CHARACTERS = 18, 120
@@ -33,9 +34,10 @@ class _Edge:
 
 
 def draw_graph(graph: MemoryGraph, trace: Sequence[Step]) -> str:
-    """The SVG. Entities that the graph lacks appear in the list of steps only."""
+    """The SVG. Entities that the graph lacks appear in the list of steps only. With an empty trace, the centres."""
     number_of = {entity.name: i for i, entity in reversed(list(enumerate(graph.entities)))}
     first = list(dict.fromkeys(number_of[name] for name in _first_names(trace) if name in number_of))
+    first = first if trace else centres(graph)[:MOST_CENTRES]
     path = [
         _Edge(number_of[edge["from"]], number_of[edge["to"]], edge["relation"])
         for edge in _edges(trace)
@@ -46,8 +48,11 @@ def draw_graph(graph: MemoryGraph, trace: Sequence[Step]) -> str:
         columns.setdefault(edge.end, columns.setdefault(edge.start, 0) + 1)
     walked = list(columns)
     others = list(_neighbours(graph, walked))
+    if not trace:  # a second ring, because nothing leads further
+        others += _neighbours(graph, [edge.end for edge in others], walked)
     for edge in others:
         columns.setdefault(edge.end, columns[edge.start] + 1)
+    between = [] if trace else list(_between(graph, first))
     places = _places(columns)
     bottom = max((y for _, y in places.values()), default=0) + ROW + MARGIN
     words = list(_words(trace))
@@ -59,7 +64,8 @@ def draw_graph(graph: MemoryGraph, trace: Sequence[Step]) -> str:
         'font-family="sans-serif" font-size="13">',
         f'<rect width="{width}" height="{height}" fill="white"/>',
     ]
-    for number, edge in [*(("", each) for each in others), *((str(i), each) for i, each in enumerate(path, 1))]:
+    thin = [("", each) for each in (*others, *between)]
+    for number, edge in [*thin, *((str(i), each) for i, each in enumerate(path, 1))]:
         parts.append(_line(places[edge.start], labels[edge.start], places[edge.end], edge.text, number))
     for entity, place in places.items():
         colour = FIRST if entity in first else REACHED if entity in walked else OTHER
@@ -83,9 +89,27 @@ def _edges(trace: Sequence[Step]) -> Iterator[Mapping[str, Any]]:
             yield from step.detail.get("edges", ())
 
 
-def _neighbours(graph: MemoryGraph, walked: Sequence[int]) -> Iterator[_Edge]:
+def centres(graph: MemoryGraph) -> list[int]:
+    """The entities with relations, those with most other entities first."""
+    n_others = [len({relation.other(i) for relation in of} - {i}) for i, of in enumerate(graph.relations_of)]
+    return sorted((i for i, n in enumerate(n_others) if n), key=lambda i: -n_others[i])
+
+
+def _between(graph: MemoryGraph, entities: Sequence[int]) -> Iterator[_Edge]:
+    """An edge for each related pair of these entities."""
+    pairs = dict[tuple[int, int], str]()
+    for relation in graph.relations:
+        if relation.first in entities and relation.second in entities and relation.first != relation.second:
+            pairs.setdefault(
+                (min(relation.first, relation.second), max(relation.first, relation.second)), relation.text
+            )
+    for (start, end), text in pairs.items():
+        yield _Edge(start, end, text)
+
+
+def _neighbours(graph: MemoryGraph, walked: Sequence[int], seen_before: Sequence[int] = ()) -> Iterator[_Edge]:
     """Edges to unvisited entities, a few for each entity, each entity once."""
-    seen = set(walked)
+    seen = {*walked, *seen_before}
     for entity in walked:
         n = 0
         for relation in graph.relations_of[entity]:
