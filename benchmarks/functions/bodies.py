@@ -89,7 +89,7 @@ def body_end(text: str, indent: int) -> int | None:
 
 def _continued_lines(text: str) -> set[int]:
     """Lines, 0-based, that continue a string or brackets."""
-    inside, depth, open_strings = set[int](), 0, list[int]()
+    inside, begun, depth, open_strings = set[int](), set[int](), 0, list[int]()
     try:
         for token in tokenize.generate_tokens(io.StringIO(text).readline):
             first, last = token.start[0] - 1, token.end[0] - 1
@@ -100,8 +100,9 @@ def _continued_lines(text: str) -> set[int]:
                 first = open_strings.pop()
             if last > first and (token.type == tokenize.STRING or name.endswith("STRING_END")):
                 inside.update(range(first + 1, last + 1))
-            if depth:
+            if depth and token.start[0] - 1 not in begun:
                 inside.add(token.start[0] - 1)
+            begun.update((token.start[0] - 1, last))
             if token.type == tokenize.OP:
                 depth += (token.string in "([{") - (token.string in ")]}")
                 depth = max(depth, 0)

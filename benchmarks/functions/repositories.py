@@ -13,6 +13,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from ..repoeval.archives import Archive, ArchiveError, download, unpack_file
+from .sandbox import open_to_all
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +87,7 @@ def unpacked(repository: Repository, work: Path) -> Iterator[Path]:
     """A temporary folder with all files of the release, fresh from the archive with the pinned hash."""
     source = download(repository.archive, work / "downloads")
     with TemporaryDirectory(prefix="weft-functions-") as folder:
-        Path(folder).chmod(0o755)  # for the user of the sandbox
         tree = Path(folder) / repository.name
         unpack_file(source, tree, ("",), is_wheel=False)
+        open_to_all(Path(folder))
         yield tree

@@ -135,7 +135,7 @@ class Sandbox:
                 target.write_text(text, encoding="utf-8", newline="")
             for name in ("tree", "root"):
                 (shared / name).mkdir(exist_ok=True)
-            _open_to_all(shared)
+            open_to_all(shared)
             imports = ":".join([SCRIPTS, *(f"{TREE}/{folder}" for folder in path)])
             inside = self._inside([self.environment.executable, f"{SCRIPTS}/{script}"], imports, limits)
             command = self._command(tree.resolve(), shared, inside, limits)
@@ -187,7 +187,7 @@ class Sandbox:
             tree.mkdir()
             (tree / "a.txt").write_text("a")
             private.write_text(secret)
-            _open_to_all(outside)
+            open_to_all(outside)
             homes = [str(Path.home())] if Path.home() != Path("/tmp") else []
             facts = {
                 "port": port,
@@ -377,8 +377,8 @@ def _readable_folder() -> Iterator[Path]:
         yield Path(folder)
 
 
-def _open_to_all(folder: Path) -> None:
-    """Readable for every user, under any umask."""
+def open_to_all(folder: Path) -> None:
+    """Readable for every user, under any umask: root runs the sandbox as another user."""
     for path in (folder, *folder.rglob("*")):
         path.chmod(0o755 if path.is_dir() else 0o644)
 
