@@ -36,9 +36,7 @@ from .tasks import Drawn, FunctionTask, code_of, draw_functions, tasks_of, write
 N_TASKS = 25
 """Tasks of a repository."""
 
-_DRAWING = tuple(
-    f"benchmarks/functions/{name}.py" for name in ("bodies", "inside_tests", "repositories", "tasks", "testing")
-)
+_DRAWING = tuple(f"benchmarks/functions/{name}.py" for name in ("bodies", "inside_tests", "tasks", "testing"))
 _ANSWERING = (
     *("codegraph", "retrieval", "llm", "server/completion", "server/workspace/analysis.py"),
     *("server/config/settings.py", "benchmarks/functions/answering.py", "benchmarks/functions/bodies.py"),
@@ -198,10 +196,21 @@ def report(results: ModelRows) -> str:
         [
             f"## {shown_name(results.model.spelling)}",
             markdown(head, table),
+            *_when_none_passed(results),
             "pass@1 by repository.",
             markdown(["repository", "tasks", *results.rows], by_repository),
         ]
     )
+
+
+def _when_none_passed(results: ModelRows) -> Iterator[str]:
+    """A sentence where no body passes: a bootstrap interval of zeros says nothing."""
+    n_tasks = max(map(len, results.rows.values()))
+    if n_tasks and not any(row.passed for rows in results.rows.values() for row in rows):
+        yield (
+            f"No body passes. With {n_tasks} tasks the true share is below {300 / n_tasks:.1f} % with a confidence of "
+            "95 % (rule of three)."
+        )
 
 
 def summary(results: ModelRows) -> dict[str, object]:
