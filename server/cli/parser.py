@@ -23,6 +23,7 @@ BENCHMARKS = {
     "token-model": ("token_model", "fit of the workspace model's token model"),
     "meaning": ("meaning", "fit of the static word vectors of search and answers"),
     "latency": ("latency", "latency of the server while typing"),
+    "functions": ("functions", "function bodies, by the tests of pinned releases; needs --run-tests"),
     "retrieval": ("repoeval", "quality of retrieval"),
     "engine": ("engine", "speed of the index"),
     "models": ("llm", "speed of models"),
