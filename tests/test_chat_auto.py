@@ -11,7 +11,7 @@ from weft.errors import InvalidArgument
 from weft.llm.protocol import ModelUnreachable
 from weft.memory.storage import MemoryStore
 from weft.server.chat.generation import StreamCallbacks
-from weft.server.chat.subject import Subject, documents_of_evidence, named_documents
+from weft.server.chat.subject import QuestionSubject, documents_of_evidence, named_documents
 from weft.server.chat.values import EvidenceItem, EvidenceSet
 from weft.server.config import ChatOptions, Config, MemoryOptions
 from weft.server.workspace.workspace import Workspace
@@ -133,8 +133,8 @@ def test_documents_are_named_by_path_or_file_name(workspace, question, documents
 
 
 def test_a_subject_is_named_in_notes():
-    assert Subject((("", "a.md"), ("", "b.pdf"))).description == "a.md and b.pdf"
-    assert Subject().description == "this conversation"
+    assert QuestionSubject((("", "a.md"), ("", "b.pdf"))).description == "a.md and b.pdf"
+    assert QuestionSubject().description == "this conversation"
 
 
 # What answers

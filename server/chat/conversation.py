@@ -46,7 +46,7 @@ from .history import MOST_TURNS, History, TurnRecorder, answer_text, earlier_tur
 from .prompts import NOT_FOUND
 from .sources import Sources
 from .strategy_cache import StrategyCache
-from .subject import Subject, attached_documents, documents_of_evidence, named_documents
+from .subject import QuestionSubject, attached_documents, documents_of_evidence, named_documents
 from .values import ConfidenceLevel, EvidenceItem, EvidenceSet, Reply
 
 if TYPE_CHECKING:
@@ -215,20 +215,20 @@ class Chat:
 
     def _subject(
         self, request: ChatRequest, question: str, evidence: EvidenceSet, past: History, before: Sequence[Turn]
-    ) -> Subject | None:
+    ) -> QuestionSubject | None:
         """The documents, or the long conversation, that a question is about; None for a question about code."""
         if not self.context.config.chat.auto:
             return None
         if chosen := attached_documents(request.documents, self.context) or named_documents(question, self.context):
-            return Subject(chosen, is_chosen=True)
+            return QuestionSubject(chosen, is_chosen=True)
         if _is_about_conversation(request.question, before):
-            return Subject() if past.items else None
+            return QuestionSubject() if past.items else None
         found = documents_of_evidence(evidence)
-        return Subject(found) if found else None
+        return QuestionSubject(found) if found else None
 
     def _by_memory(
         self,
-        subject: Subject,
+        subject: QuestionSubject,
         evidence: EvidenceSet,
         before: Sequence[Turn],
         recent: Sequence[Message],

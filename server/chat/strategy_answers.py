@@ -35,7 +35,7 @@ from .generation import AnswerGenerator
 from .prompts import evidence_text
 from .sources import Sources
 from .strategy_cache import LoadedStrategy, StrategyCache
-from .subject import Document, Subject, document_items
+from .subject import Document, QuestionSubject, document_items
 from .values import ConfidenceLevel, EvidenceItem, EvidenceKind, EvidenceSet, Reply
 
 PIECE_TOKENS = 300  # of the sections that a whole document is shown in, so that lines can be cited
@@ -160,7 +160,7 @@ class AutoResult:
 
 
 def answer_by_auto(
-    subject: Subject, question: str, found: EvidenceSet, turns: Sequence[Turn], use: StrategyUse
+    subject: QuestionSubject, question: str, found: EvidenceSet, turns: Sequence[Turn], use: StrategyUse
 ) -> AutoResult:
     """The answer or the evidence that `auto` has for a question about documents, or about the conversation.
 
@@ -197,7 +197,7 @@ def answer_by_auto(
 class _AutoQuestion:
     """One question for one loaded `AutoStrategy`."""
 
-    subject: Subject
+    subject: QuestionSubject
     question: Question
     found: EvidenceSet
     places: Places

@@ -27,7 +27,7 @@ Document = tuple[str, str]
 
 
 @dataclass(frozen=True, slots=True)
-class Subject:
+class QuestionSubject:
     """The documents of a question; none for a question about the conversation.
 
     `is_chosen` is True if the person named or attached them: then the answer is in no other file.
