@@ -179,6 +179,16 @@ def test_hyde_searches_for_an_invented_passage_as_well(scripted_chat):
     assert answer.cost.n_calls == 2
 
 
+def test_hyde_searches_for_the_question_too(scripted_chat):
+    """Passage and question weigh the same: the best of each has half of the highest score."""
+    model = scripted_chat([("Write a short passage", "Rockets reach the moon."), ("", "Oslo")])
+    recalled = ready(lambda context: Hyde(context, 4), model).recall(Question("Where was Ann born?"), Budget())
+    assert [(text.split()[0], each.score) for text, each in zip(texts(recalled), recalled.evidence, strict=True)] == [
+        ("The", 0.5),
+        ("Ann", 0.5),
+    ]
+
+
 def test_rewriting_searches_for_each_query_and_the_question(scripted_chat):
     queries = {"how": "decompose", "queries": ["Ann born", "Norway"]}
     model = scripted_chat([("search engine", json.dumps(queries)), ("", "Norway")])

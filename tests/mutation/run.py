@@ -94,11 +94,16 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("words", nargs="*", help="only mutants whose name contains one of these")
     options = parser.parse_args(arguments)
     mutants = [mutant for mutant in read_mutants() if _is_wanted(mutant, options)]
+    prepare()
+    return run(mutants, options.jobs, is_checked=not options.no_check, is_verbose=options.verbose)
+
+
+def prepare() -> None:
+    """Import what the tests of most rows need. Once, in the process that runs the mutants."""
     os.chdir(ROOT)
     os.environ["OMP_NUM_THREADS"] = "1"
     for name in (*LIBRARIES, *IMPORTED):
         importlib.import_module(name)
-    return run(mutants, options.jobs, is_checked=not options.no_check, is_verbose=options.verbose)
 
 
 def run(mutants: Sequence[Mutant], jobs: int, *, is_checked: bool = True, is_verbose: bool = False) -> int:
