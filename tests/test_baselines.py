@@ -164,6 +164,12 @@ def test_top_k_shows_the_best_in_the_order_of_their_rank():
     ]
 
 
+def test_rank_is_the_order_inside_a_source_too():
+    turns = [Item("talk", "Oslo is far away", "turn", 0), Item("talk", "Oslo in Norway", "turn", 1)]
+    recalled = ready(lambda context: TopK(context, 2), items=turns).recall(Question("Oslo Norway"), Budget())
+    assert [each.segment.number for each in recalled.evidence] == [1, 0]
+
+
 def test_max_fills_the_budget():
     strategy = ready(lambda context: TopK(context, None))
     assert strategy.name == "top_max"

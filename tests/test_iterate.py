@@ -91,6 +91,7 @@ def test_in_file_nothing_is_asked():
     model = Scripted("    pass\n")
     done = in_file(loop_at(PREFIX, model))
     assert (done.query, done.fragments, model.requests[0].fragments) == (None, (), ())
+    assert model.requests[0].max_new_tokens == 100
 
 
 def test_only_the_oracle_asks_for_the_truth():

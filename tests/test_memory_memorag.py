@@ -317,6 +317,15 @@ def test_a_separate_generator_answers_and_both_are_counted(scripted_chat: Any):
     assert answer.cost.n_calls == 3
 
 
+def test_the_memory_model_of_the_context_gives_the_clues_and_its_model_the_answer(scripted_chat: Any):
+    memory_model, model = scripted_chat(script()), scripted_chat(script(answer="Elena has it."))
+    context = replace(context_of(model), memory_model=MeteredModel(memory_model))
+    made = MemoRAG(context, SIZE)
+    made.remember([BOOK])
+    assert made.answer(WHO).text == "Elena has it."
+    assert [len(memory_model.asked), len(model.asked)] == [2, 1]
+
+
 def test_usage_of_two_models_is_counted_once(scripted_chat: Any):
     usage = UsageTracker()
     other = MeteredModel(scripted_chat(script(), name="other"), usage=usage)

@@ -164,6 +164,7 @@ PRINTED = [
     Printed("segment-plus-window", "Segment+, section 4.1: a 4k window", 4096, SEGMENT.window_tokens),
     Printed("structure-and-filter", "Segment+, section 3.2", (True, True), (SEGMENT.structured, SEGMENT.filtered)),
     Printed("evidence-is-joined", "Segment+, section 3.2, second step", "concat", SEGMENT.merge_evidence),
+    Printed("reasoning-is-shown", "Segment+, section 4.2: evidence alone for BABILong", False, SEGMENT.evidence_only),
     Printed("babilong-tasks", "Segment+, section 4.2: qa1 to qa5", ["qa1", "qa2", "qa3", "qa4", "qa5"], list(TASKS)),
     Printed(
         "babilong-lengths", "Segment+, section 4.2", ["0k", "4k", "8k", "16k", "32k", "64k", "128k"], list(LENGTHS)
