@@ -204,6 +204,12 @@ def test_rewriting_searches_for_each_query_and_the_question(scripted_chat):
     assert [each.why for each in answer.recalled.evidence] == ["matches “Ann born”", "matches “Norway”"]
 
 
+def test_rewriting_searches_for_the_question_beside_the_queries(scripted_chat):
+    model = scripted_chat([("search engine", '{"queries": ["moon"]}'), ("", "Norway")])
+    recalled = ready(lambda context: Rewriting(context, 1), model).recall(Question("Where is Norway?"), Budget())
+    assert {text.split()[0] for text in texts(recalled)} == {"The", "Oslo"}
+
+
 def test_rewriting_shows_the_model_what_was_said_before(scripted_chat):
     model = scripted_chat([("search engine", '{"queries": ["moon"]}'), ("", "x")])
     history = (Message("user", "Tell me of the moon."), Message("assistant", "It is far."))

@@ -278,7 +278,10 @@ def test_something_was_in_the_room_before():
 
 
 def test_facts_are_anywhere_in_a_story():
-    places = [sample.facts[0].start / len(sample.items[0].text) for sample in stories("qa1", "4k", 20)]
+    samples = list(stories("qa1", "4k", 20))
+    facts = [sample.items[0].text[sample.facts[0].start : sample.facts[0].end] for sample in samples]
+    assert all(fact.split()[0] in ("John", "Mary", "Sandra", "Daniel") and fact[-1] == "." for fact in facts)
+    places = [sample.facts[0].start / len(sample.items[0].text) for sample in samples]
     assert min(places) < 0.4 and max(places) > 0.8
 
 

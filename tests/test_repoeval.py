@@ -114,7 +114,7 @@ def test_import_cycles_end() -> None:
 
 
 def test_line_tasks_are_code_of_at_least_five_pieces() -> None:
-    text = '#- a.py\nx = 1\n"""A text of many, many words."""\n# a comment of many words, too\ny = some_name  # and why it is so\n'
+    text = '#- a.py\nx = 1\n"""A text of many, many words."""\n# a comment of words\ny = name  # and why it is so\n'
     assert [task.ground_truth for task in build_tasks(checkout_of(text), "r")] == []
     text += "z = other_name + 1\n"
     (task,) = build_tasks(checkout_of(text), "r")

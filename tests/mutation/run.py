@@ -8,9 +8,9 @@ import takes longer than the tests. So the tool needs Linux or macOS.
 A mutant is killed if a test fails, or if the tests take more than a minute. Exit status 1: a mutant survived, a text
 of the list is not in its file, or the tests fail without a mutant.
 
-mutmut and cosmic-ray were tried first. Both generate every change of a file and run one configured set of tests: for
-the some hundred files of the capabilities that is hours, where the list needs minutes. mutmut copies the folder of a
-package that has the package's name, and here the root of the repository is the package `weft`.
+mutmut and cosmic-ray are other tools: they generate every change of the configured files and run one test command for
+each. Here a person lists the changes that matter, and each has the tests of its own row, which takes minutes instead of
+hours. Both would also need a layout of their own, because the root of the repository is the package `weft`.
 """
 
 from __future__ import annotations
