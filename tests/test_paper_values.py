@@ -327,6 +327,7 @@ CHOSEN = [
     Printed("edges-that-are-near", "QRMeM, section 2.2: sufficiently high similarity", 0.5, MIN_EXPANSION),
     Printed("query-oriented", "QRMeM, section 2.1: entities according to the question", True, QRMEM.query_oriented),
     Printed("draft", "MemoRAG, section 2.3: a staging answer, in the code for LongBench alone", False, MEMORAG.draft),
+    Printed("all-segments", "Segment+, section 3.2: each segment; retrieval is optional", None, SEGMENT.n_prefiltered),
     Printed("notes", "Segment+, section 3.2: a batch has a limit", (400, 256), NOTE_AND_ANSWER),
 ]
 

@@ -119,6 +119,7 @@ def test_line_tasks_are_code_of_at_least_five_pieces() -> None:
     text += "z = other_name + 1\n"
     (task,) = build_tasks(checkout_of(text), "r")
     assert (task.ground_truth, task.line, task.prefix_end) == ("z = other_name + 1", 4, text.index("z = ") - 8)
+    assert len(build_tasks(checkout_of(text + "z = other_name + 1\n"), "r")) == 1, "no two tasks have the same text"
 
 
 def test_identifiers_of_the_visible_context_are_not_asked_for() -> None:
