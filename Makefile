@@ -5,7 +5,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 
 .PHONY: demo test test-slow test-local test-servers llm-servers tiny-model train-smoke editors vsix editors-demo fuzz \
-	check clean
+	mutate check clean
 
 demo: .venv/base
 	$(BIN)/weft complete docs/demo.py:9
@@ -68,6 +68,10 @@ fuzz: .venv/dev
 	WEFT_FUZZ=1 $(BIN)/python -m pytest -c tests/pytest.ini tests -n 2 --dist loadfile \
 		-m "(hypothesis or fuzz) and not slow and not local and not servers and not vscode"
 	$(BIN)/python -m weft.benchmarks.reliability
+
+# Changes the code of each capability in some places, one at a time, and reports changes that its tests do not notice.
+mutate: .venv/dev
+	$(BIN)/python tests/mutation/run.py
 
 check: .venv/dev
 	$(BIN)/ruff check .

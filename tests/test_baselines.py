@@ -164,6 +164,12 @@ def test_top_k_shows_the_best_in_the_order_of_their_rank():
     ]
 
 
+def test_rank_is_the_order_inside_a_source_too():
+    turns = [Item("talk", "Oslo is far away", "turn", 0), Item("talk", "Oslo in Norway", "turn", 1)]
+    recalled = ready(lambda context: TopK(context, 2), items=turns).recall(Question("Oslo Norway"), Budget())
+    assert [each.segment.number for each in recalled.evidence] == [1, 0]
+
+
 def test_max_fills_the_budget():
     strategy = ready(lambda context: TopK(context, None))
     assert strategy.name == "top_max"
@@ -179,6 +185,16 @@ def test_hyde_searches_for_an_invented_passage_as_well(scripted_chat):
     assert answer.cost.n_calls == 2
 
 
+def test_hyde_searches_for_the_question_too(scripted_chat):
+    """Passage and question weigh the same: the best of each has half of the highest score."""
+    model = scripted_chat([("Write a short passage", "Rockets reach the moon."), ("", "Oslo")])
+    recalled = ready(lambda context: Hyde(context, 4), model).recall(Question("Where was Ann born?"), Budget())
+    assert [(text.split()[0], each.score) for text, each in zip(texts(recalled), recalled.evidence, strict=True)] == [
+        ("The", 0.5),
+        ("Ann", 0.5),
+    ]
+
+
 def test_rewriting_searches_for_each_query_and_the_question(scripted_chat):
     queries = {"how": "decompose", "queries": ["Ann born", "Norway"]}
     model = scripted_chat([("search engine", json.dumps(queries)), ("", "Norway")])
@@ -186,6 +202,12 @@ def test_rewriting_searches_for_each_query_and_the_question(scripted_chat):
     assert texts(answer.recalled) == ["Ann was born in Oslo.", "Oslo lies in Norway."]
     assert answer.recalled.trace[0].detail == queries
     assert [each.why for each in answer.recalled.evidence] == ["matches “Ann born”", "matches “Norway”"]
+
+
+def test_rewriting_searches_for_the_question_beside_the_queries(scripted_chat):
+    model = scripted_chat([("search engine", '{"queries": ["moon"]}'), ("", "Norway")])
+    recalled = ready(lambda context: Rewriting(context, 1), model).recall(Question("Where is Norway?"), Budget())
+    assert {text.split()[0] for text in texts(recalled)} == {"The", "Oslo"}
 
 
 def test_rewriting_shows_the_model_what_was_said_before(scripted_chat):

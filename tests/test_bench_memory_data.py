@@ -277,6 +277,14 @@ def test_something_was_in_the_room_before():
         assert seen[seen.index(room) - 1] == sample.answers[0]
 
 
+def test_facts_are_anywhere_in_a_story():
+    samples = list(stories("qa1", "4k", 20))
+    facts = [sample.items[0].text[sample.facts[0].start : sample.facts[0].end] for sample in samples]
+    assert all(fact.split()[0] in ("John", "Mary", "Sandra", "Daniel") and fact[-1] == "." for fact in facts)
+    places = [sample.facts[0].start / len(sample.items[0].text) for sample in samples]
+    assert min(places) < 0.4 and max(places) > 0.8
+
+
 def test_stories_are_the_same_for_the_same_seed_and_others_for_another():
     assert list(stories("qa3", "4k", 3)) == list(stories("qa3", "4k", 3))
     assert list(stories("qa3", "4k", 3)) != list(stories("qa3", "4k", 3, seed=1))

@@ -117,6 +117,10 @@ def rows_of(settings):
     return [SweepRow(setting, (10.0 * i, 10.0 * i + 5)) for i, setting in enumerate(settings)]
 
 
+def test_a_setting_has_the_relation_of_its_w_rel():
+    assert SweepSetting("context", w_rel=0.7).relation(StrategyContext()) == ContextRelation(0.7)
+
+
 def test_table_4_is_drawn_with_a_row_a_budget():
     assert tables(rows_of(table_4((500,), (1000, 2000)))) == (
         "| words | C500 none | C500 semantic | C500 context |\n"

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 import weft
+from mutation.mutants import read_mutants
 
 ROOT = Path(weft.__file__).resolve().parent
 WRITER = runpy.run_path(str(ROOT / "tests" / "capabilities" / "write.py"))
@@ -45,6 +46,10 @@ def test_what_a_row_names_exists(number, entry):
 
 def test_every_capability_is_done():
     assert [row["number"] for row in ROWS if not row["done"]] == []
+
+
+def test_every_capability_has_mutants_that_its_tests_must_kill():
+    assert {row["number"] for row in ROWS} == {mutant.row for mutant in read_mutants() if not mutant.equivalent}
 
 
 def test_the_document_is_what_the_files_say():

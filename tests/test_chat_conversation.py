@@ -450,6 +450,9 @@ def test_the_rounds_before_are_shown_to_the_model(workspace, scripted_chat):
     desk.ask("And what does discount return?", id)
     roles = [(message.role, message.text) for message in model.asked[-1].messages]
     assert roles[1:3] == [("user", QUESTION), ("assistant", ANSWER)] and roles[0][0] == "system"
+    desk.ask("And what does pay return?", id)
+    said = [message.text for message in model.asked[-1].messages[1:-1]]
+    assert said == [QUESTION, ANSWER, "And what does discount return?", ANSWER]
 
 
 def test_of_a_long_conversation_what_matters_comes_as_evidence(workspace, scripted_chat):

@@ -91,6 +91,7 @@ def test_in_file_nothing_is_asked():
     model = Scripted("    pass\n")
     done = in_file(loop_at(PREFIX, model))
     assert (done.query, done.fragments, model.requests[0].fragments) == (None, (), ())
+    assert model.requests[0].max_new_tokens == 100
 
 
 def test_only_the_oracle_asks_for_the_truth():
@@ -119,15 +120,17 @@ def test_what_follows_the_cursor_is_in_no_fragment_and_no_plain_prompt(strategy,
 
 
 def test_blocks_are_shifted_in_the_first_round_alone():
-    loop = loop_at("def price_of", Scripted("(item):\n    other", "(item):\n"), replace(REPOCODER, shift=True))
+    texts = ["(item):\n    other", "(item):\n", "(item):\n"]
+    loop = loop_at("def price_of", Scripted(*texts), replace(REPOCODER, shift=True))
     long_file = "def price_of(item):\n" + "".join(f"    line_{number}\n" for number in range(40))
     snapshot = loop.snapshot.with_changes([analyse("price.py", long_file)])
     first, second = rounds(replace(loop, snapshot=snapshot), 2)
+    third = oracle(replace(loop, snapshot=snapshot), "(item):\n")
     ends = [
         [ranked.fragment.locations[0].end_line for ranked in done.fragments if "price.py" in found([ranked])]
-        for done in (first, second)
+        for done in (first, second, third)
     ]
-    assert ends == [[20, 30], [10, 20]]
+    assert ends == [[20, 30], [10, 20], [10, 20]]
 
 
 def test_rounds_end_when_nothing_new_is_written():

@@ -260,7 +260,12 @@ def test_recall_of_a_short_history_is_all_of_it():
 
 def test_the_history_of_a_question_stands_for_the_last_rounds():
     memory = talked(chat_memory(words_kit()), 20)
-    history = (Message("user", "We spoke of Lisbon"), Message("assistant", "Yes, of its trams."))
+    history = (
+        Message("user", "hello"),
+        Message("assistant", "hi"),
+        Message("user", "We spoke of Lisbon"),
+        Message("assistant", "Yes, of its trams."),
+    )
     prepared = memory.messages(Question("go on", history=history))
     assert prepared.recalled.trace[0].detail["text"] == "user: We spoke of Lisbon\nbot: Yes, of its trams.\ngo on"
     assert "Recent dialog:\nuser: We spoke of Lisbon ### bot: Yes, of its trams." in body_of(prepared)

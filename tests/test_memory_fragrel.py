@@ -60,6 +60,21 @@ def test_evidence_stands_in_the_order_that_is_asked_for(order, expected):
     assert [each.segment.number for each in recalled.evidence] == expected
 
 
+def test_the_options_reach_the_scores():
+    """Eq. 9 and 10 by hand: of two segments one matches with s, so the other has alpha * s, and nothing of its own.
+
+    With include_self the match has s + alpha * s / (1 + w_rel), because its weight to itself is 1.
+    """
+    text, question = "A fox ran. A bear slept.", Question("fox")
+    for alpha in (0.2, 2.0):
+        options = FragRelOptions(ContextRelation(0.3), alpha, segment_words=3)
+        match, other = fragrel(options, text=text).recall(question, Budget()).evidence
+        assert other.score == pytest.approx(alpha * match.score)
+        options = FragRelOptions(ContextRelation(0.3), alpha, include_self=True, segment_words=3)
+        with_self, _ = fragrel(options, text=text).recall(question, Budget()).evidence
+        assert with_self.score == pytest.approx(match.score * (1 + alpha / 1.3))
+
+
 def test_a_budget_of_words_holds_as_many_segments_as_have_full_size():
     """K = budget / size: 40 words hold four segments of 10, however short they turn out."""
     text = " ".join(f"fox number {i} ran over the hill." for i in range(20))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -134,6 +135,11 @@ def test_the_language_is_that_of_the_beginning():
     assert language_of("") == "en"
 
 
+def test_a_tenth_of_the_letters_makes_a_text_chinese():
+    assert language_of("x" * 9 + "店") == "zh"
+    assert language_of("x" * 10 + "店") == "en"
+
+
 def test_both_languages_have_the_same_places():
     import re
 
@@ -196,8 +202,6 @@ def test_a_memory_that_says_nothing_leaves_the_question(scripted_chat: Any, nons
     ],
 )
 def test_each_kind_of_clue_can_be_off(scripted_chat: Any, settings: dict[str, bool], asked: list[str]):
-    from dataclasses import replace
-
     model = scripted_chat(script())
     memorag(model, replace(SIZE, **settings)).recall(WHO, ALL)
     assert len(model.asked) == len(asked)
@@ -228,8 +232,6 @@ def test_the_answer_is_written_from_the_passages_without_the_text(scripted_chat:
 
 
 def test_a_draft_is_a_clue_and_shown_with_the_passages(scripted_chat: Any):
-    from dataclasses import replace
-
     model = scripted_chat(script(draft="It is Elena"))
     answer = memorag(model, replace(SIZE, draft=True)).answer(WHO)
     assert "An answer from memory, which may be wrong: It is Elena" in model.prompts[-1]
@@ -283,6 +285,12 @@ def test_a_template_of_the_user_is_filled(scripted_chat: Any):
     assert model.prompts[-1].startswith("MINE Who has the violin?|")
 
 
+def test_a_template_of_the_settings_is_filled(scripted_chat: Any):
+    model = scripted_chat([(SPANS, ""), (SURROGATES, ""), ("OURS", "yes")])
+    memorag(model, replace(SIZE, template="OURS {question}|{context}")).answer(WHO)
+    assert model.prompts[-1].startswith("OURS Who has the violin?|")
+
+
 def test_choices_are_shown_and_a_letter_is_asked_for(scripted_chat: Any):
     model = scripted_chat(script(answer="B"))
     memorag(model).answer(Question("Who has the violin?", choices=("Ada", "Elena")))
@@ -307,6 +315,15 @@ def test_a_separate_generator_answers_and_both_are_counted(scripted_chat: Any):
     assert (answer.text, answer.model) == ("By another.", "other")
     assert (len(model.asked), len(other.asked)) == (2, 1)
     assert answer.cost.n_calls == 3
+
+
+def test_the_memory_model_of_the_context_gives_the_clues_and_its_model_the_answer(scripted_chat: Any):
+    memory_model, model = scripted_chat(script()), scripted_chat(script(answer="Elena has it."))
+    context = replace(context_of(model), memory_model=MeteredModel(memory_model))
+    made = MemoRAG(context, SIZE)
+    made.remember([BOOK])
+    assert made.answer(WHO).text == "Elena has it."
+    assert [len(memory_model.asked), len(model.asked)] == [2, 1]
 
 
 def test_usage_of_two_models_is_counted_once(scripted_chat: Any):

@@ -9,7 +9,7 @@ import pytest
 from weft.llm import ModelConfig, open_model
 from weft.llm.protocol import Cancel, Message, ModelUnreachable
 from weft.memory import Budget, Item, LimitReached, Limits, MeteredModel, Question, StrategyContext
-from weft.memory.qrmem import QRMeM, QRMeMSettings, calls
+from weft.memory.qrmem import QRMeM, QRMeMSettings, calls, strategy
 from weft.memory.scoring import Bm25Index, best
 from weft.memory.strategy import InProcessCache, Strategy
 from weft.memory.usage import NO_LIMITS
@@ -142,6 +142,24 @@ def test_evidence_says_how_it_was_reached():
     assert found["vells.md"] == (
         "mentions “Ada Vells”, reached from “The Northern Lamp”: The Northern Lamp is a novel by Ada Vells."
     )
+
+
+def test_the_settings_reach_the_walk(monkeypatch):
+    seen = {}
+    begin = strategy.begin
+
+    def begun(context, walk, names, share):
+        seen["share"] = share
+        begin(context, walk, names, share)
+
+    monkeypatch.setattr(strategy, "begin", begun)
+    monkeypatch.setattr(strategy, "reflect", lambda *arguments, **settings: seen.update(settings))
+    monkeypatch.setattr(strategy, "expand", lambda *arguments, **settings: seen.update(settings))
+    given = {"max_updates": 2, "segments_per_update": None, "common_penalty": 0.3}
+    without_model(first_share=0.7, reflection=False, **given).recall(QUESTION, Budget(n=3))
+    assert seen.items() >= {"share": 0.7, "with_reason": False, **given}.items()
+    without_model(navigation="expansion", expansion_rounds=2).recall(QUESTION, Budget(n=3))
+    assert (seen["share"], seen["max_rounds"]) == (1.0, 2)
 
 
 def test_the_answer_without_a_model_is_the_evidence_and_says_so():

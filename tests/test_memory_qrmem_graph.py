@@ -6,6 +6,7 @@ import json
 import sys
 from types import SimpleNamespace
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -105,6 +106,13 @@ def test_what_a_text_opens_with_is_related_to_all_its_names():
     assert ("Ada", "London", "Born in London.") in related
 
 
+def test_below_a_heading_its_name_is_the_topic():
+    related = relations_by_sentence(
+        "# One Mill\n\nIt stands.\n\n# Two Inn\n\nBob sleeps.", ["One Mill", "Two Inn", "Bob"]
+    )
+    assert related == [("Two Inn", "Bob", "Bob sleeps.")]
+
+
 def test_a_name_inside_another_is_not_related_to_it():
     assert relations_by_sentence("Ada Lovelace wrote.", ["Ada", "Ada Lovelace"]) == []
 
@@ -150,6 +158,19 @@ def test_candidates_are_aliases_acronyms_parts_and_near_names():
         ("colour theory", "theory colour"),
     ]
     assert ("colour theory", "theory colour") not in candidates(keys, shown, [])
+
+
+def test_names_are_candidates_above_a_cosine_of_0_85():
+    class TwoVectors(HashingEmbedder):
+        def __init__(self, cosine):
+            super().__init__()
+            self.vectors = np.array([[1.0, 0.0], [cosine, (1 - cosine**2) ** 0.5]], np.float32)
+
+        def embed(self, texts, *, are_queries=False):
+            return self.vectors
+
+    assert candidates(["one", "other"], ["One", "Other"], [], TwoVectors(0.84)) == []
+    assert candidates(["one", "other"], ["One", "Other"], [], TwoVectors(0.86)) == [("one", "other")]
 
 
 def test_an_alias_that_a_segment_gives_is_a_mention():

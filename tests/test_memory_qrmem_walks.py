@@ -164,6 +164,21 @@ def test_the_reason_of_the_refusal_guides_the_next_step():
     assert walk.entities == [0, 2]
 
 
+def test_the_question_and_the_names_of_the_entities_guide_too():
+    """The question names the entity by an alias, so only its name leads to the edge that repeats it."""
+    asked = ground(fork(first="built the tower", second="baked bread"), question="p bread")
+    walk = begun(asked)
+    reflect(asked, walk, WalkModel(Verdict(False, "", "")), max_updates=1)
+    assert walk.entities == [0, 2], "by the question"
+    graph = fork(first="sold", second="stone tower of")
+    entities = (Entity("stone tower", ("stone tower", "p"), (0,)), *graph.entities[1:])
+    for with_reason, reached in ((True, 2), (False, 1)):
+        here = ground(MemoryGraph(entities, graph.relations), question="p")
+        walk = begun(here)
+        reflect(here, walk, WalkModel(Verdict(False, "", "")), max_updates=1, with_reason=with_reason)
+        assert walk.entities == [0, reached], "by the name of the entity"
+
+
 def test_without_reflection_the_question_alone_guides():
     here = ground(fork(), question="p bread")
     walk = begun(here)
@@ -272,13 +287,20 @@ def test_expansion_takes_near_edges_searches_with_what_they_say_and_judges_nothi
     assert judge.shown == []
 
 
+def test_an_edge_is_near_with_half_the_best_cosine_however_small_that_is():
+    here = star("red a b c d e f g", "red h i j k l m n", n=4)
+    walk = begun(here)
+    expand(here, walk, WalkModel(NO), lambda text: [0.0] * 3, max_rounds=1)
+    assert sorted(walk.entities) == [0, 1, 2]
+
+
 def test_expansion_keeps_to_its_rounds():
     for rounds in (1, 2, 3):
         here = ground(chain(texts=dict.fromkeys(range(5), "p p")), question="p")
         walk = begun(here)
         expand(here, walk, WalkModel(NO), lambda text: [0.5] * 6, max_rounds=rounds)
-        assert len(steps(walk, "expanded")) <= rounds
-        assert len(walk.entities) <= 1 + rounds
+        assert len(steps(walk, "expanded")) == rounds
+        assert len(walk.entities) == 1 + rounds
 
 
 def test_expansion_without_a_model_searches_with_the_names_it_reached():
@@ -300,7 +322,7 @@ def test_entity_trial_reads_about_other_entities_until_it_suffices():
     try_entities(here, walk, judge, max_updates=5)
     assert judge.shown == [[0], [0, 2], [0, 2, 3]]
     assert judge.offered == [(["p"], "who built it", ["q", "r", "s"]), (["p", "r"], "who built it", ["q", "s"])]
-    assert walk.is_enough
+    assert walk.is_enough and walk.entities == [0, 2, 3]
 
 
 def test_entity_trial_ends_with_nothing_new_a_full_window_or_the_last_update():

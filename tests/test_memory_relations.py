@@ -197,6 +197,11 @@ def test_cosine_is_clipped_at_0():
     )
 
 
+def test_the_cosine_is_that_of_vectors_of_any_length():
+    weights = matrix(SemanticRelation(GivenVectors([[2, 0], [3, 4], [0, 0]])), numbered(("a", 0), ("a", 1), ("a", 2)))
+    np.testing.assert_allclose(weights[0], [1, 0.6, 0], atol=1e-6)
+
+
 def test_literal_distance_is_the_printed_formula():
     relation = SemanticRelation(GivenVectors([[1, 0], [0.6, 0.8], [-1, 0], [1, 0]]), literal_distance=True)
     weights = matrix(relation, numbered(*(("a", i) for i in range(4))))
@@ -257,6 +262,19 @@ def test_a_mixture_weighs_by_its_shares():
     same = by_pairs("all", lambda a, b: 1.0)
     mixed = matrix(MixedRelation(((0.25, same), (0.75, ContextRelation(0.5)))), segments)
     assert mixed[0].tolist() == [1, 0.25 + 0.75 * 0.5, 0.25 + 0.75 * 0.25]
+
+
+def test_sums_over_neighbours_are_those_of_the_matrix():
+    """Numbers with a gap, two sources, other weights before and after: w_ij times the values, without w_ii."""
+    segments, values = numbered(("a", 0), ("b", 1), ("a", 1), ("a", 4)), np.array([1.0, 10.0, 100.0, 1000.0])
+    context = ContextRelation(0.5, w_after=0.1).weights(segments)
+    assert context.own.tolist() == [1, 1, 1, 1]
+    expected = [0.1 * 100 + 0.1**4 * 1000, 0, 0.5 * 1 + 0.1**3 * 1000, 0.5**4 * 1 + 0.5**3 * 100]
+    np.testing.assert_allclose(context.sum_over_others(values), expected)
+    everything = by_pairs("all", lambda a, b: 1.0)
+    mixed = MixedRelation(((0.25, everything), (0.75, ContextRelation(0.5, w_after=0.1)))).weights(segments)
+    np.testing.assert_allclose(mixed.own, 1)
+    np.testing.assert_allclose(mixed.sum_over_others(values), 0.25 * (1111 - values) + 0.75 * np.array(expected))
 
 
 def test_a_relation_of_the_user_links_what_cites_each_other():

@@ -367,6 +367,14 @@ def test_removed_notes_do_not_reach_the_answer(scripted_chat):
     assert "1921" in model.prompts[-1] and "Ivo" not in model.prompts[-1]
 
 
+def test_reasoning_reaches_the_answer(scripted_chat):
+    model = scripted_chat(script(note=noting))
+    plus = strategy(model)
+    plus.remember([document()])
+    plus.answer(Question("When?"))
+    assert "Reasoning: It says when or to whom." in model.prompts[-1]
+
+
 def test_evidence_only_shows_no_reasoning(scripted_chat):
     model = scripted_chat(script(note=noting))
     plus = strategy(model, evidence_only=True)

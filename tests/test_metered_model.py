@@ -44,6 +44,7 @@ def test_an_answer_is_counted_under_its_strategy_and_purpose(scripted_chat):
     assert metered.ask(HELLO) == "good day"
     cost = metered.usage.rows["memorag", "greet"]
     assert (cost.n_calls, cost.tokens_in, cost.tokens_out, cost.n_cached) == (1, 5, 2, 0)
+    assert (metered.usage.of("memorag").n_calls, metered.usage.of("qrmem").n_calls) == (1, 0)
 
 
 def test_settings_of_a_call_reach_the_model(scripted_chat):

@@ -196,6 +196,32 @@ def test_the_tree_part_is_exact(size, stride, include_self):
         np.testing.assert_allclose(repository.relations.relations_of(i), matrix[i], rtol=1e-9)
 
 
+RETURNS = """
+    #- a.py
+    def a(x):
+        x = x + 1
+        x = x + 2
+        x = x + 3
+        return b(x)
+
+    def b(x):
+        return x
+    """
+
+
+@pytest.mark.parametrize("include_self", [False, True])
+def test_a_fragment_that_calls_itself_counts_so_only_when_asked(include_self):
+    """The window of the last lines holds a call and what it calls, nearer by the call than by the syntax."""
+    repository = Repository(RETURNS)
+    scores = np.random.default_rng(4).random(repository.n_ids)
+    found = repository.relations.environment(scores, include_self=include_self)
+    for i in range(repository.n_ids):
+        row = repository.relations.relations_of(i)
+        if not include_self:
+            row[i] = 0
+        assert found[i] == pytest.approx(row @ scores / row.sum())
+
+
 def test_excluded_fragments_are_in_no_sum(shop):
     scores = np.random.default_rng(3).random(shop.n_ids)
     excluded = [2, 3, 7]
@@ -360,6 +386,8 @@ def test_weights_count():
     assert looser.relations_of(i)[j] == pytest.approx(repository.relations.relations_of(i)[j] * 0.7**2)
     with pytest.raises(ValueError, match="'call'"):
         Weights(call=0)
+    with pytest.raises(ValueError, match="'syntax'"):
+        Weights(syntax=1.5)
 
 
 def test_a_weaker_edge_from_file_to_root_is_exact_too():

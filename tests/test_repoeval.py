@@ -114,11 +114,12 @@ def test_import_cycles_end() -> None:
 
 
 def test_line_tasks_are_code_of_at_least_five_pieces() -> None:
-    text = '#- a.py\nx = 1\n"""A text of many, many words."""\n# a comment of many words, too\ny = some_name\n'
+    text = '#- a.py\nx = 1\n"""A text of many, many words."""\n# a comment of words\ny = name  # and why it is so\n'
     assert [task.ground_truth for task in build_tasks(checkout_of(text), "r")] == []
     text += "z = other_name + 1\n"
     (task,) = build_tasks(checkout_of(text), "r")
     assert (task.ground_truth, task.line, task.prefix_end) == ("z = other_name + 1", 4, text.index("z = ") - 8)
+    assert len(build_tasks(checkout_of(text + "z = other_name + 1\n"), "r")) == 1, "no two tasks have the same text"
 
 
 def test_identifiers_of_the_visible_context_are_not_asked_for() -> None:

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from weft.codegraph import FileGraph, parse_file
+from weft.codegraph import FileGraph, Relations, parse_file
 from weft.errors import InvalidArgument
 from weft.retrieval import (
     STRATEGIES,
@@ -26,6 +26,8 @@ from weft.retrieval import (
     slice_file,
     strategy_named,
 )
+from weft.retrieval.fragrel import fragrel
+from weft.retrieval.ranking import Ranking, best_windows
 
 CURSOR = "<CURSOR>"
 CENTERED = Slicing()
@@ -113,6 +115,15 @@ def test_identical_windows_are_one_fragment_with_all_places():
         """,
         ["pkg/b.py:0-1 = z.py:0-1"],
     )
+
+
+def test_identical_windows_have_the_score_of_the_best():
+    index, query = at_cursor(read_files("#- q.py\nx<CURSOR>\n#- a.py\nsame\n#- b.py\nsame\n"))
+    view = index.at(query)
+    scores = view.bm25({"same": 1.0})
+    scores[scores > 0] = [1.0, 2.0]
+    (ranked,) = best_windows(view, Ranking(scores, lambda fragment: ()), BM25).fragments
+    assert ranked.score == 2.0 and [place.path for place in ranked.fragment.locations] == ["b.py", "a.py"]
 
 
 def test_of_the_own_file_only_windows_before_the_shown_lines_are_candidates():
@@ -240,6 +251,33 @@ def test_fragrel_with_alpha_0_is_bm25_bit_by_bit(include_self):
     assert retrieve(index, query, options).fragments == retrieve(index, query, BM25).fragments
 
 
+def test_alpha_weighs_the_environment():
+    """Eq. 10, in the score and in its explanation, with the environment that Eq. 9 gives for any alpha."""
+    index, query = at_cursor(read_files(CALLS))
+    view = index.at(query)
+    words = view.bm25(view.query_terms(FRAGREL.query_lines))
+    around = view.relations.environment(words, exclude=view.excluded, cutoff=FRAGREL.cutoff)
+    assert np.count_nonzero(around) == 2
+    for alpha in (0.2, 2.0):
+        ranking = fragrel(view, replace(FRAGREL, alpha=alpha))
+        np.testing.assert_allclose(ranking.scores, words + alpha * around)
+        for i in np.flatnonzero(around).tolist():
+            assert [part.value for part in ranking.explain(i)] == pytest.approx([words[i], alpha * around[i]])
+
+
+def test_the_environment_is_computed_with_the_options(monkeypatch):
+    asked = {}
+
+    def environment(relations, scores, **options):
+        asked.update(options)
+        return np.zeros(len(scores))
+
+    monkeypatch.setattr(Relations, "environment", environment)
+    index, query = at_cursor(read_files(CALLS))
+    retrieve(index, query, replace(FRAGREL, alpha=0.3, include_self=True, cutoff=0.02))
+    assert (asked["alpha"], asked["include_self"], asked["cutoff"]) == (0.3, True, 0.02)
+
+
 def test_a_fragment_counts_among_its_own_neighbours_only_when_asked():
     index, query = at_cursor(read_files("#- a.py\ncart<CURSOR>\n#- b/c/d.py\ncart\n"))
     query = replace(query, shown_from_line=0)
@@ -247,6 +285,9 @@ def test_a_fragment_counts_among_its_own_neighbours_only_when_asked():
     (with_self,) = retrieve(index, query, replace(FRAGREL, include_self=True)).fragments
     words = retrieve(index, query, BM25).fragments[0].score
     assert without.score == pytest.approx(words) and with_self.score == pytest.approx(1.5 * words)
+    for include_self, named in ((False, ""), (True, "b/c/d.py:1-1 (")):
+        (explained,) = retrieve(index, query, replace(FRAGREL, include_self=include_self, explain=True)).fragments
+        assert explained.parts[1].detail[:14] == named
 
 
 def test_an_environment_score_names_the_neighbours_that_it_comes_from():
@@ -255,6 +296,14 @@ def test_an_environment_score_names_the_neighbours_that_it_comes_from():
     environment = next(part for part in found.parts if part.name == "environment")
     assert found.fragment.locations[0].path == "core/money/price.py"
     assert environment.detail.startswith("web/views/shop.py:1-3 (")
+    assert environment.detail.count("(") == 1, "core/other/thing.py is nearer, but has no word of the query"
+
+
+def test_an_environment_score_names_its_three_strongest_neighbours():
+    files = {f"{name}.py": f"cart {name}\n" for name in "abcde"}
+    index, query = at_cursor({"q.py": "cart<CURSOR>", **files})
+    for ranked in retrieve(index, query, replace(FRAGREL, explain=True)).fragments:
+        assert ranked.parts[1].detail.count("(") == 3
 
 
 words = st.sampled_from(["load", "store", "Cart", "self.total", "x", "def f():", "    return load(x)", "", "import b"])

@@ -26,6 +26,7 @@ HEAD = """\
 This page lists every capability of the papers that Weft implements, numbered as in the specification.
 Each row names the code that implements the capability, and the tests that fail without it.
 `python tests/capabilities/write.py` generates this page; a test checks that the code and the tests exist.
+`make mutate` changes the code of each row in some places, one at a time, and reports what the tests do not notice.
 """
 
 
