@@ -245,5 +245,6 @@ def _repeated(options: argparse.Namespace) -> str:
     models = " ".join(map(shown_name, options.model))
     return (
         f"weft bench functions --run-tests --python ENVIRONMENT/bin/python --model {models} --context {options.context}"
-        f"{repos} --tasks {options.tasks} --new-tokens {options.new_tokens}{limit} --settings {' '.join(options.settings)}"
+        f"{repos} --tasks {options.tasks} --new-tokens {options.new_tokens}{limit}"
+        f" --settings {' '.join(options.settings)}"
     )
