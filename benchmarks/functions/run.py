@@ -241,8 +241,10 @@ def _tasks_sentence(n_tasks: Mapping[str, int]) -> str:
 def _repeated(options: argparse.Namespace) -> str:
     """The command without the folders of one machine."""
     limit = "" if options.limit is None else f" --limit {options.limit}"
+    repos = f" --repos {' '.join(options.repos)}" if options.repos else ""
     models = " ".join(map(shown_name, options.model))
     return (
         f"weft bench functions --run-tests --python ENVIRONMENT/bin/python --model {models} --context {options.context}"
-        f" --tasks {options.tasks} --new-tokens {options.new_tokens}{limit} --settings {' '.join(options.settings)}"
+        f"{repos} --tasks {options.tasks} --new-tokens {options.new_tokens}{limit}"
+        f" --settings {' '.join(options.settings)}"
     )

@@ -179,8 +179,8 @@ class Sandbox:
             return _bubblewrap(folders, links, inside, limits)
         return _unshare(shared / "root", folders, links, inside, limits)
 
-    def prove(self) -> None:
-        """Run the probe. Raises SandboxError with what it could do."""
+    def prove(self) -> str:
+        """Run the probe; what it could do, or "" for a sandbox that holds. Raises SandboxError as `run_python`."""
         secret = secrets.token_hex(16)
         with _readable_folder() as outside, _listening() as port, _secret_variable(secret):
             tree, private = outside / "tree", outside / "private.txt"
@@ -204,11 +204,11 @@ class Sandbox:
             report = json.loads(done.stdout)
             found = [*report["escapes"], *(f"wrote {name}" for name in written)]
             if done.status == 0 and report["secret"] == secret and not found:
-                return
+                return ""
         except (ValueError, KeyError, TypeError):
             said = " ".join(done.stderr.split())[:300] or f"status {done.status}"
-            raise SandboxError(f"{self.method} does not start: {said}") from None
-        raise SandboxError(f"{self.method} does not hold: a probe inside {'; '.join(found) or 'failed'}")
+            return f"{self.method} does not start: {said}"
+        return f"{self.method} does not hold: a probe inside {'; '.join(found) or 'failed'}"
 
 
 def find_sandbox(python: Path) -> Sandbox:
@@ -222,10 +222,12 @@ def find_sandbox(python: Path) -> Sandbox:
             continue
         sandbox = Sandbox(method, environment)
         try:
-            sandbox.prove()
-            return sandbox
+            reason = sandbox.prove()
         except SandboxError as error:
-            reasons.append(str(error))
+            reason = str(error)
+        if not reason:
+            return sandbox
+        reasons.append(reason)
     raise SandboxError(f"There is no sandbox, so no tests run: {'; '.join(reasons)}. {NEXT_STEP}")
 
 
