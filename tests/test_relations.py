@@ -212,7 +212,7 @@ RETURNS = """
 @pytest.mark.parametrize("include_self", [False, True])
 def test_a_fragment_that_calls_itself_counts_so_only_when_asked(include_self):
     """The window of the last lines holds a call and what it calls, nearer by the call than by the syntax."""
-    repository = Repository(RETURNS)
+    repository = Repository(RETURNS, 4, 2)
     scores = np.random.default_rng(4).random(repository.n_ids)
     found = repository.relations.environment(scores, include_self=include_self)
     for i in range(repository.n_ids):
