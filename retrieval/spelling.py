@@ -9,14 +9,12 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import fields, replace
 from types import NoneType, UnionType
-from typing import Any, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
+from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
 from ..errors import InvalidArgument
 
 AS_PRINTED = "as_printed"
 """The name of the preset with what a paper prints."""
-
-T = TypeVar("T")
 
 
 def read_settings(given: str) -> tuple[bool, dict[str, Any]]:
@@ -40,7 +38,7 @@ def _read_value(text: str) -> Any:
         return text  # a word
 
 
-def changed_settings(name: str, settings: T, values: Mapping[str, Any], *, not_here: Sequence[str] = ()) -> T:
+def changed_settings(name: str, settings: Any, values: Mapping[str, Any], *, not_here: Sequence[str] = ()) -> Any:
     """The settings of a strategy, a frozen dataclass, with some values changed.
 
     Only numbers, words, switches and null can be written; `not_here` are fields that are set otherwise. Raises
