@@ -23,7 +23,9 @@ def read_settings(given: str) -> tuple[bool, dict[str, Any]]:
     for part in filter(None, map(str.strip, given.split(","))):
         name, equals, value = (word.strip() for word in part.partition("="))
         if not equals and name != AS_PRINTED:
-            raise InvalidArgument(f"{name!r} is neither a setting with its value nor the preset `{AS_PRINTED}`.")
+            raise InvalidArgument(
+                f"{name!r} is neither a setting with its value nor a preset. Write `setting=value` or `{AS_PRINTED}`."
+            )
         if equals:
             values[name] = _read_value(value)
         else:
@@ -49,7 +51,7 @@ def changed_settings(name: str, settings: Any, values: Mapping[str, Any], *, not
     for setting, value in values.items():
         if setting not in known:
             raise InvalidArgument(
-                f"`{name}` has no setting `{setting}`. Settings: {', '.join((AS_PRINTED, *not_here, *known))}."
+                f"`{name}` has no setting `{setting}`. Use one of {', '.join((AS_PRINTED, *not_here, *known))}."
             )
         if not _accepts(hints[setting], value):
             raise InvalidArgument(
