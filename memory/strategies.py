@@ -79,7 +79,7 @@ def strategy_named(spelling: str, context: StrategyContext, *, score: str = "") 
     system = SYSTEMS.get(name)
     if system is None:
         known = ", ".join(SYSTEMS)
-        raise InvalidArgument(f"`{name}` has no setting but `score`. Strategies with settings: {known}.")
+        raise InvalidArgument(f"`{name}` has no setting but `score`. Use one of {known} for others.")
     settings = system.as_printed if is_printed else system.default
     return system.make(context, changed_settings(name, settings, values, not_here=("score",)), index)
 

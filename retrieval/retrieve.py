@@ -66,9 +66,12 @@ def strategy_named(spelling: str) -> Callable[[CursorView, RetrievalOptions], Re
 def _own_options(name: str, given: str) -> RetrievalOptions:
     is_printed, values = read_settings(given)
     if is_printed and name not in PRINTED:
-        raise InvalidArgument(f"`{name}` is of no paper, so it has no preset. Presets: {', '.join(PRINTED)}.")
+        raise InvalidArgument(f"`{name}` is of no paper, so it has no preset. Use one of {', '.join(PRINTED)}.")
     own = PRINTED[name] if is_printed else RetrievalOptions(name)
-    return changed_settings(name, own, values, not_here=("strategy", "explain", "shift", "query_lines"))
+    changed: RetrievalOptions = changed_settings(
+        name, own, values, not_here=("strategy", "explain", "shift", "query_lines")
+    )
+    return changed
 
 
 def bm25(view: CursorView, options: RetrievalOptions) -> Ranking:

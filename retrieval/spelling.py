@@ -9,14 +9,12 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import fields, replace
 from types import NoneType, UnionType
-from typing import Any, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
+from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
 from ..errors import InvalidArgument
 
 AS_PRINTED = "as_printed"
 """The name of the preset with what a paper prints."""
-
-T = TypeVar("T")
 
 
 def read_settings(given: str) -> tuple[bool, dict[str, Any]]:
@@ -25,7 +23,9 @@ def read_settings(given: str) -> tuple[bool, dict[str, Any]]:
     for part in filter(None, map(str.strip, given.split(","))):
         name, equals, value = (word.strip() for word in part.partition("="))
         if not equals and name != AS_PRINTED:
-            raise InvalidArgument(f"{name!r} is neither a setting with its value nor the preset `{AS_PRINTED}`.")
+            raise InvalidArgument(
+                f"{name!r} is neither a setting with its value nor a preset. Write `setting=value` or `{AS_PRINTED}`."
+            )
         if equals:
             values[name] = _read_value(value)
         else:
@@ -40,7 +40,7 @@ def _read_value(text: str) -> Any:
         return text  # a word
 
 
-def changed_settings(name: str, settings: T, values: Mapping[str, Any], *, not_here: Sequence[str] = ()) -> T:
+def changed_settings(name: str, settings: Any, values: Mapping[str, Any], *, not_here: Sequence[str] = ()) -> Any:
     """The settings of a strategy, a frozen dataclass, with some values changed.
 
     Only numbers, words, switches and null can be written; `not_here` are fields that are set otherwise. Raises
@@ -51,7 +51,7 @@ def changed_settings(name: str, settings: T, values: Mapping[str, Any], *, not_h
     for setting, value in values.items():
         if setting not in known:
             raise InvalidArgument(
-                f"`{name}` has no setting `{setting}`. Settings: {', '.join((AS_PRINTED, *not_here, *known))}."
+                f"`{name}` has no setting `{setting}`. Use one of {', '.join((AS_PRINTED, *not_here, *known))}."
             )
         if not _accepts(hints[setting], value):
             raise InvalidArgument(

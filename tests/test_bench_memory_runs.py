@@ -188,7 +188,7 @@ def test_the_final_prompts_of_longbench_are_read_from_its_file(scripted_chat, tm
     for strategy in ("segment_plus:structured=false,filtered=false", "fragrel", "memorag", "full_middle"):
         answered(asked, strategy, scripted_chat(says), StrategyContext())
         assert asked_of[-1].startswith("Passages: ") and asked_of[-1].endswith("Now answer: What is old?"), strategy
-    with pytest.raises(BadData, match=r"no template for musique\. There are templates for hotpotqa"):
+    with pytest.raises(BadData, match=r"no template for musique\. Use a data set of hotpotqa"):
         with_templates([replace(sample, dataset="musique")], read_templates(path))
     path.write_text(json.dumps({"hotpotqa": "{input}"}), encoding="utf-8")
     with pytest.raises(BadData, match=r"the prompt of 'hotpotqa' has no \{context\}"):

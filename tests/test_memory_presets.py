@@ -81,11 +81,14 @@ def test_settings_change_the_preset_wherever_it_stands():
     [
         (
             "segment_plus:colour=red",
-            "`segment_plus` has no setting `colour`. Settings: as_printed, score, segment_tokens",
+            "`segment_plus` has no setting `colour`. Use one of as_printed, score, segment_tokens",
         ),
         ("qrmem:score=magic", "unknown scorer 'magic'"),
         ("hyde:as_printed", "`hyde` has no setting but `score`"),
-        ("qrmem:printed", "'printed' is neither a setting with its value nor the preset `as_printed`"),
+        (
+            "qrmem:printed",
+            "'printed' is neither a setting with its value nor a preset. Write `setting=value` or `as_printed`",
+        ),
         ("fragrel:relation=none", "`fragrel` has no setting `relation`"),
         ("qrmem:navigate=0", "`qrmem` takes no navigate=0. Give true or false"),
         ("qrmem:first_share=true", "takes no first_share=true. Give a number"),

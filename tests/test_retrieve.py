@@ -453,7 +453,7 @@ def test_a_preset_is_what_the_paper_prints_whatever_the_other_options_are(spelli
 @pytest.mark.parametrize(
     ("spelling", "said"),
     [
-        ("weft:as_printed", "`weft` is of no paper, so it has no preset. Presets: fragrel, jaccard"),
+        ("weft:as_printed", "`weft` is of no paper, so it has no preset. Use one of fragrel, jaccard"),
         ("fragrel:beta=1", "`fragrel` has no setting `beta`"),
         ("fragrel:alpha=much", 'takes no alpha="much". Give a number'),
         ("fragrol:as_printed", "did you mean 'fragrel'"),

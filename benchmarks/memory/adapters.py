@@ -91,7 +91,7 @@ def with_templates(samples: Sequence[Sample], templates: Mapping[str, str]) -> l
     """The samples, each asked with the final prompt of its data set. Raises BadData if none has one."""
     if not any(sample.dataset in templates for sample in samples):
         names = ", ".join(dict.fromkeys(sample.dataset for sample in samples))
-        raise BadData(f"There is no template for {names}. There are templates for {', '.join(templates)}.")
+        raise BadData(f"There is no template for {names}. Use a data set of {', '.join(templates)}.")
     return [
         replace(sample, question=replace(sample.question, template=templates.get(sample.dataset, "")))
         for sample in samples

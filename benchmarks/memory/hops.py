@@ -130,7 +130,9 @@ def _measure(options: argparse.Namespace) -> Report:
     systems: dict[str, System] = {name: partial(by_scores, scorer) for name, scorer in scorers.items()}
     systems |= {name: partial(by_graph, context, settings, scorers["bm25"]) for name, settings in GRAPHS.items()}
     systems[OVER_HYBRID] = partial(by_graph, context, QRMeMSettings(), scorers["hybrid"])
-    ablations = {name: partial(by_graph, context, settings, scorers["bm25"]) for name, settings in ABLATIONS.items()}
+    ablations: dict[str, System] = {
+        name: partial(by_graph, context, settings, scorers["bm25"]) for name, settings in ABLATIONS.items()
+    }
     wanted = options.systems or list(systems)
     systems = {name: system for name, system in {**systems, **ablations}.items() if name in wanted}
     rows = list(measure(samples, systems, options.depths))
