@@ -19,7 +19,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from ..errors import InvalidArgument
-from ..retrieval.spelling import changed_settings, read_settings
+from ..retrieval.strategy_settings import changed_settings, read_settings
 from . import fragrel, memorag, qrmem, segment_plus
 from .baselines import Decomposition, FullContext, Hyde, Rewriting, Summary, TopK
 from .fragrel import (

@@ -16,7 +16,7 @@ from .fragrel import fragrel
 from .index import CursorView, RepositoryIndex
 from .ranking import Ranking, best_windows
 from .repocoder import REPOCODER, shift_down
-from .spelling import changed_settings, read_settings
+from .strategy_settings import changed_settings, read_settings
 from .values import Query, RetrievalOptions, Retrieved, ScorePart
 from .weft import weft
 
