@@ -99,6 +99,13 @@ class Recorded:
 # Without a model.
 
 
+def test_no_word_of_a_description_is_taken_as_its_name(workspace):
+    shop = workspace()
+    first = shop.ask("How is the total of a basket made cheaper above some items?")
+    asked_as = shop.ask("and who calls it?", first.conversation_id).asked_as
+    assert asked_as.startswith("who calls `discount`?")
+
+
 def test_without_a_model_the_evidence_answers_and_says_so(workspace):
     reply = workspace().ask(QUESTION)
     assert (reply.found, reply.level, reply.model) == (True, "perhaps", "")  # no code says "multiply"

@@ -58,6 +58,8 @@ ATTRIBUTED = "The model cited no lines. These lines match its statements:"
 NOT_READ = "A model would read the documents that this question is about."
 
 MOST_LISTED = 6
+MOST_PLAIN_NAMES = 2
+"""A question with more content words is a description, and none of them is taken as a name."""
 
 _ABOUT_CONVERSATION = re.compile(
     r"\b(?:did|have) (?:i|we|you) (?:just )?(?:ask(?:ed)?|sa(?:y|id)|talk|mention|discuss)"
@@ -297,9 +299,10 @@ class Chat:
 
         def names_of(text: str) -> list[str]:
             evidence = self.context.gather(text)
-            known = [word for word in evidence.search_terms if is_known(word)]
-            found = list(dict.fromkeys((*evidence.names, *known)))
             # A plain word is a name where the question has no other content: "what calls pay?"
+            is_short = len(evidence.search_terms) <= MOST_PLAIN_NAMES
+            known = [word for word in evidence.search_terms if is_short and is_known(word)]
+            found = list(dict.fromkeys((*evidence.names, *known)))
             return found if all(any(word in name.lower() for name in found) for word in evidence.search_terms) else []
 
         turns_before = [*map(earlier_turn, earlier[-MOST_TURNS:])]
