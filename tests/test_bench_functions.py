@@ -170,6 +170,22 @@ def test_memory_files_and_processes_are_limited(box, tree):
 
 
 @needs_sandbox
+def test_cpu_time_and_the_size_of_a_file_are_limited(box, tree):
+    limits = Limits(seconds=40, cpu_seconds=1, file_mb=1)
+    done = inside(box, tree, "while True: pass", limits)
+    assert done.status not in (0, None) and done.seconds < 40
+    code = """
+        with open("/tmp/large", "wb") as file:
+            try:
+                file.write(bytes(2 << 20))
+                file.flush()
+            except OSError as error:
+                print(error.strerror)
+        """
+    assert inside(box, tree, code, limits).stdout.strip() == "File too large"
+
+
+@needs_sandbox
 def test_a_sandbox_with_a_network_is_refused(box, python, monkeypatch):
     whole = sandbox.Sandbox._command
 
