@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pytest
 from weft.benchmarks import fit_trees
-from weft.benchmarks.functions import repositories, run, sandbox
+from weft.benchmarks.functions import repositories, run, sandbox, tasks
 from weft.benchmarks.functions.bodies import (
     body_end,
     compiles,
@@ -381,7 +381,8 @@ def release(tmp_path):
 
 
 @needs_sandbox
-def test_a_task_is_covered_and_its_tests_tell_an_empty_body(box, release, tmp_path):
+def test_a_task_is_covered_and_its_tests_tell_an_empty_body(box, release, tmp_path, monkeypatch):
+    monkeypatch.setattr(tasks, "SOME_TESTS", Limits(seconds=15, cpu_seconds=15))  # for the body that hangs
     with repositories.unpacked(release, tmp_path / "work") as tree:
         sources = code_of(release, tree)
         assert sorted(sources) == ["src/shop/__init__.py", "src/shop/prices.py"]
