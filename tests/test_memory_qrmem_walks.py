@@ -80,6 +80,17 @@ def test_the_first_segments_are_the_best_that_fit_the_window():
     assert walk.segments == [1, 3]
 
 
+def test_a_segment_that_begins_with_the_entity_comes_before_one_that_scores_better():
+    entities = (Entity("p", ("p",), (0,)), Entity("q", ("q",), (1, 2)))
+    here = ground(MemoryGraph(entities, (EntityRelation(0, 1, "x", (0,)),)), scores=[0.5, 0.4, 0.1])
+    segments = [Segment("t", number, text) for number, text in enumerate(("p is it", "it is near q", "q is here"))]
+    for bonus, added in ((0.5, 2), (0.2, 1), (0.0, 1)):
+        there = replace(here, segments=segments, opening_bonus=bonus)
+        walk = begun(there)
+        reflect(there, walk, WalkModel(NO), max_updates=1)
+        assert walk.segments == [0, added]
+
+
 def test_a_share_of_the_window_is_left_for_where_the_graph_leads():
     graph = MemoryGraph((Entity("p", ("p",), (0, 1, 2, 3)),))
     assert len(begun(ground(graph, n=4), share=0.5).segments) == 2
