@@ -9,6 +9,7 @@ import tempfile
 import textwrap
 import time
 import venv
+from dataclasses import replace
 from hashlib import sha256
 from importlib.metadata import distribution
 from pathlib import Path
@@ -279,6 +280,7 @@ def test_a_file_with_its_own_body_is_the_same_and_with_an_empty_one_still_compil
     source = shop()
     for function in functions_of(source):
         assert with_body(source, function, "\n".join(source.lines[function.start : function.end])) == SHOP
+        assert [body.strip() for body in empty_bodies(source, function)] == ["pass", "raise NotImplementedError"]
         for body in empty_bodies(source, function):
             assert body.startswith(indent_of(source, function)) and compiles(with_body(source, function, body))
 
@@ -378,6 +380,15 @@ def release(tmp_path):
             target.addfile(info, io.BytesIO(text.encode()))
     pinned = Archive("shop", "shop==1.0", archive.name, sha256(archive.read_bytes()).hexdigest())
     return Repository(pinned, "src/shop", "src", "tests", "MIT")
+
+
+def test_tests_inside_of_the_package_are_no_code(release, tmp_path):
+    for path in ("shop/prices.py", "shop/checks/prices.py"):
+        file = tmp_path / "tree" / path
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(CODE)
+    repository = replace(release, code="shop", tests="shop/checks")
+    assert list(code_of(repository, tmp_path / "tree")) == ["shop/prices.py"]
 
 
 @needs_sandbox
