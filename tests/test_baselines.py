@@ -245,6 +245,13 @@ def test_parts_are_answered_in_turn_and_later_ones_see_the_answers_of_earlier_on
     assert answer.cost.n_calls == 4
 
 
+def test_a_part_refers_to_an_earlier_one_by_its_number(scripted_chat):
+    parts = '["Where was Ann born?", "When?", "In which country is #1?"]'
+    model = scripted_chat([("smaller questions", parts), ("born?", "Oslo"), ("When?", "1911"), ("", "Norway")])
+    recalled = ready(Decomposition, model).recall(Question("In which country was Ann born?"), Budget())
+    assert recalled.trace[-1].detail["question"] == "In which country is Oslo?"
+
+
 def test_a_question_that_cannot_be_taken_apart_is_one_part(scripted_chat):
     model = scripted_chat([("smaller questions", "none"), ("", "Oslo")])
     answer = ready(Decomposition, model).answer(Question("Where was Ann born?"))

@@ -9,13 +9,14 @@ import tempfile
 import textwrap
 import time
 import venv
+from dataclasses import replace
 from hashlib import sha256
 from importlib.metadata import distribution
 from pathlib import Path
 
 import pytest
 from weft.benchmarks import fit_trees
-from weft.benchmarks.functions import repositories, run, sandbox
+from weft.benchmarks.functions import repositories, run, sandbox, tasks
 from weft.benchmarks.functions.bodies import (
     body_end,
     compiles,
@@ -170,6 +171,22 @@ def test_memory_files_and_processes_are_limited(box, tree):
 
 
 @needs_sandbox
+def test_cpu_time_and_the_size_of_a_file_are_limited(box, tree):
+    limits = Limits(seconds=40, cpu_seconds=1, file_mb=1)
+    done = inside(box, tree, "while True: pass", limits)
+    assert done.status not in (0, None) and done.seconds < 40
+    code = """
+        with open("/tmp/large", "wb") as file:
+            try:
+                file.write(bytes(2 << 20))
+                file.flush()
+            except OSError as error:
+                print(error.strerror)
+        """
+    assert inside(box, tree, code, limits).stdout.strip() == "File too large"
+
+
+@needs_sandbox
 def test_a_sandbox_with_a_network_is_refused(box, python, monkeypatch):
     whole = sandbox.Sandbox._command
 
@@ -263,6 +280,7 @@ def test_a_file_with_its_own_body_is_the_same_and_with_an_empty_one_still_compil
     source = shop()
     for function in functions_of(source):
         assert with_body(source, function, "\n".join(source.lines[function.start : function.end])) == SHOP
+        assert [body.strip() for body in empty_bodies(source, function)] == ["pass", "raise NotImplementedError"]
         for body in empty_bodies(source, function):
             assert body.startswith(indent_of(source, function)) and compiles(with_body(source, function, body))
 
@@ -364,8 +382,18 @@ def release(tmp_path):
     return Repository(pinned, "src/shop", "src", "tests", "MIT")
 
 
+def test_tests_inside_of_the_package_are_no_code(release, tmp_path):
+    for path in ("shop/prices.py", "shop/checks/prices.py"):
+        file = tmp_path / "tree" / path
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(CODE)
+    repository = replace(release, code="shop", tests="shop/checks")
+    assert list(code_of(repository, tmp_path / "tree")) == ["shop/prices.py"]
+
+
 @needs_sandbox
-def test_a_task_is_covered_and_its_tests_tell_an_empty_body(box, release, tmp_path):
+def test_a_task_is_covered_and_its_tests_tell_an_empty_body(box, release, tmp_path, monkeypatch):
+    monkeypatch.setattr(tasks, "SOME_TESTS", Limits(seconds=15, cpu_seconds=15))  # for the body that hangs
     with repositories.unpacked(release, tmp_path / "work") as tree:
         sources = code_of(release, tree)
         assert sorted(sources) == ["src/shop/__init__.py", "src/shop/prices.py"]

@@ -47,6 +47,10 @@ def test_rouge_l_is_that_of_the_package_that_longbench_uses(prediction, gold, va
     assert metrics.rouge_l(prediction, gold) == pytest.approx(value, abs=1e-9)
 
 
+def test_the_best_of_several_gold_answers_counts():
+    assert score(sample("f1", "London", "Paris, France"), "Paris")["f1"] == pytest.approx(2 / 3)
+
+
 def test_plain_rouge_l_keeps_order_and_repeats():
     assert metrics.rouge_l_plain("a b c d", "A C B D") == pytest.approx(2 * 3 / 8)
     assert metrics.rouge_l_plain("x y y x", "x y x") == pytest.approx(2 * 3 / 7)

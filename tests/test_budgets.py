@@ -74,8 +74,12 @@ def test_orders():
 
 
 def test_document_order_begins_with_the_source_of_the_best():
-    pieces = [Evidence(Segment(source, 0, source), score) for source, score in (("a", 1.0), ("b", 2.0))]
-    assert texts(order_evidence(pieces, "document")) == ["b", "a"]
+    pieces = [
+        Evidence(Segment(source, number, f"{source}{number}", start=5 * number), score)
+        for source, number, score in (("a", 0, 1.0), ("b", 1, 3.0), ("b", 0, 2.0))
+    ]
+    assert texts(order_evidence(pieces, "document")) == ["b0", "b1", "a0"]
+    assert texts(order_evidence(pieces[:2], "document")) == ["b1", "a0"]
 
 
 def test_time_orders_turns_across_conversations_and_what_has_no_time_is_oldest():

@@ -13,14 +13,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 from weft.errors import ModelError
 from weft.llm.protocol import Cancel, Message, ModelUnreachable
-from weft.memory import Budget, HashingEmbedder, Item, MeteredModel, Question, StrategyContext
+from weft.memory import Budget, HashingEmbedder, Item, MeteredModel, Question, Segment, StrategyContext
 from weft.memory.embedding_cache import CachingEmbedder
 from weft.memory.fragrel import ContextRelation
 from weft.memory.fragrel.scores import RelatedIndex
 from weft.memory.memorag import KINDS, GistPlan, MemoRAG, MemoRAGSettings
-from weft.memory.memorag.clues import Clue, each_once, read_clues
+from weft.memory.memorag.clues import Clue, each_once, read_clues, search
 from weft.memory.memorag.prompts import CHINESE, ENGLISH, language_of
-from weft.memory.scoring import best, indexer
+from weft.memory.memorag.text import memorized_text
+from weft.memory.scoring import Bm25Index, best, indexer
 from weft.memory.splitters import count_words
 from weft.memory.storage import MemoryStore
 from weft.memory.usage import UsageTracker
@@ -140,6 +141,12 @@ def test_a_tenth_of_the_letters_makes_a_text_chinese():
     assert language_of("x" * 10 + "店") == "en"
 
 
+@pytest.mark.parametrize("language", ["en", "zh"])
+def test_a_language_of_the_settings_is_not_detected(language: str):
+    for text in (STORY, "小明在街上开了一家店。"):
+        assert memorized_text([Item("a", text)], 100, count_words, language).language == language
+
+
 def test_both_languages_have_the_same_places():
     import re
 
@@ -177,6 +184,14 @@ def test_three_hits_a_clue_their_union_in_the_order_of_the_text(scripted_chat: A
     expected = {segment.start for clue in (*clues, WHO.text) for segment, _ in best(story, clue, 3)}
     assert set(places) == expected
     assert len(score.segments) == len(expected)
+
+
+def test_a_segment_has_the_sum_of_its_reciprocal_ranks_in_the_hits_of_each_clue():
+    texts = ("red fish", "red fish and much else beside", "red fish and much else beside, blue birds too")
+    index = Bm25Index([Segment("a", number, text) for number, text in enumerate(texts)])
+    clues = [Clue("span", "red fish"), Clue("surrogate", "blue birds")]
+    for n_each, scores in ((1, {0: 1.0, 2: 1.0}), (2, {0: 1.0, 1: 0.5, 2: 1.0}), (3, {0: 1.0, 1: 0.5, 2: 1 / 3 + 1})):
+        assert {each.segment.number: each.score for each in search(index, clues, n_each)} == pytest.approx(scores)
 
 
 def test_the_question_itself_is_always_searched_for(scripted_chat: Any):

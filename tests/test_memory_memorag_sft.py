@@ -49,7 +49,7 @@ def test_a_poor_pair_is_dropped_and_counted(scripted_chat: Any, pair: dict[str, 
     assert (counts.pairs, counts.poor_pairs) == (2, 1)
 
 
-@pytest.mark.parametrize("clues", ["", "Dragons flew over quiet mountains", PAIR["question"]])
+@pytest.mark.parametrize("clues", ["", "Dragons flew over quiet mountains", PAIR["question"], PAIR["answer"]])
 def test_a_pair_without_clues_that_hold_is_dropped_and_counted(scripted_chat: Any, clues: str):
     samples, counts = build(scripted_chat, said(json.dumps([PAIR]), clues))
     assert (samples, counts.poor_clues) == ([], 1)

@@ -158,16 +158,16 @@ def test_after_navigation_the_default_fills_the_window_and_the_preset_does_not()
     assert found_by(qrmem.AS_PRINTED, question) == ["a"]  # Orsk has no edge
 
 
-def walked(scripted_chat, settings, question, items, budget=None):
-    """The result of a walk with a model that never has enough; its entities and relations are those of the patterns."""
-    chat = scripted_chat(lambda messages: NOT_ENOUGH if "Decide whether" in messages[-1].text else "no JSON")
+NOT_ENOUGH = '{"answerable": false, "missing": "who wrote it"}'
+
+
+def walked(scripted_chat, settings, question, items, verdict=NOT_ENOUGH):
+    """The result of a walk with a model of one verdict; its entities and relations are those of the patterns."""
+    chat = scripted_chat(lambda messages: verdict if "Decide whether" in messages[-1].text else "no JSON")
     settings = replace(settings, graph_update=False, fuse_relations=False, open_entity=False)
     memory = QRMeM(StrategyContext(MeteredModel(chat)), settings)
     memory.remember(items)
-    return memory.recall(Question(question), budget or Budget())
-
-
-NOT_ENOUGH = '{"answerable": false, "missing": "who wrote it"}'
+    return memory.recall(Question(question), Budget())
 
 
 def test_when_updates_run_out_the_current_segments_answer_unpadded(scripted_chat):
@@ -186,6 +186,20 @@ def test_when_updates_run_out_the_current_segments_answer_unpadded(scripted_chat
         recalled = walked(scripted_chat, settings, "Who wrote the letter to Ada?", items)
         assert {each.segment.source for each in recalled.evidence} == shown
         assert sum(step.name == "judged" for step in recalled.trace) == n_judged
+
+
+def test_the_window_is_not_filled_when_the_segments_suffice(scripted_chat):
+    items = [Item("a", "Ada lived in Orsk."), Item("x", "The letter was written by one who is not named.")]
+    for verdict, shown in ((NOT_ENOUGH, {"a", "x"}), ('{"answerable": true, "answer": "Orsk"}', {"a"})):
+        recalled = walked(scripted_chat, QRMeMSettings(), "Who wrote the letter to Ada?", items, verdict)
+        assert {each.segment.source for each in recalled.evidence} == shown
+
+
+def test_the_preset_has_the_whole_window_for_the_first_segments_and_no_penalty():
+    items = [Item(name, f"Some say that Orsk is {name}.") for name in "abc"]
+    assert found_by(qrmem.AS_PRINTED, "What is Orsk?", items) == ["a", "b", "c"]
+    assert len(found_by(replace(qrmem.AS_PRINTED, first_share=0.4), "What is Orsk?", items)) < 3
+    assert qrmem.AS_PRINTED.common_penalty == 0
 
 
 def test_the_preset_knows_no_bonus_for_a_segment_that_begins_with_an_entity():

@@ -484,6 +484,15 @@ def test_the_same_question_again_asks_nothing_of_the_graph(reading):
     assert reader.counts() == {"question entities": 1, "enough": 1, "answer": 1}
 
 
+def test_relations_are_fused_once(reading):
+    items = [Item(f"{i}", f"Ada Vells saw Orsk {i}.") for i in range(2)]
+    said = [{"relations": [{"first": "Ada Vells", "second": "Orsk", "relation": f"saw it {i}"}]} for i in range(2)]
+    reader, cache = Reader(relations=said), InProcessCache()
+    for n_fused in (1, 0):
+        reading(reader, cache=cache, items=items, graph_update=False).graph(QUESTION)
+        assert reader.counts().get("fused relation", 0) == n_fused
+
+
 def test_a_second_question_pays_only_for_what_is_its_own(reading):
     other = Question("How many bridges has Orsk?")
     reader, cache = Reader(), InProcessCache()

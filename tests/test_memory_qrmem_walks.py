@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 
 import pytest
 from hypothesis import given
@@ -77,6 +78,17 @@ def test_the_first_segments_are_the_best_that_fit_the_window():
     graph = MemoryGraph((Entity("p", ("p",), (0, 1, 2, 3)),))
     walk = begun(ground(graph, n=2, scores=[0.1, 0.4, 0.2, 0.3]))
     assert walk.segments == [1, 3]
+
+
+def test_a_segment_that_begins_with_the_entity_comes_before_one_that_scores_better():
+    entities = (Entity("p", ("p",), (0,)), Entity("q", ("q",), (1, 2)))
+    here = ground(MemoryGraph(entities, (EntityRelation(0, 1, "x", (0,)),)), scores=[0.5, 0.4, 0.1])
+    segments = [Segment("t", number, text) for number, text in enumerate(("p is it", "it is near q", "q is here"))]
+    for bonus, added in ((0.5, 2), (0.2, 1), (0.0, 1)):
+        there = replace(here, segments=segments, opening_bonus=bonus)
+        walk = begun(there)
+        reflect(there, walk, WalkModel(NO), max_updates=1)
+        assert walk.segments == [0, added]
 
 
 def test_a_share_of_the_window_is_left_for_where_the_graph_leads():
@@ -223,6 +235,13 @@ def test_the_added_segment_with_the_weakest_edge_goes_when_the_window_is_full_an
     assert steps(walk, "edge")[1]["dropped"] == []  # it never was in the window
 
 
+def test_added_segments_are_dropped_by_their_edges_before_their_own_scores():
+    here = replace(star("red green blue", "red"), scores=[0.5, 0.1, 0.9])
+    walk = begun(here)
+    reflect(here, walk, WalkModel(NO), max_updates=5, with_reason=False)
+    assert walk.segments == [0, 1] and walk.dropped == {2}
+
+
 def test_segments_that_did_not_change_are_not_judged_again():
     here, judge = star("red green blue", "red"), WalkModel(NO)
     reflect(here, begun(here), judge, max_updates=5, with_reason=False)
@@ -337,6 +356,13 @@ def test_entity_trial_ends_with_nothing_new_a_full_window_or_the_last_update():
         here = ground(graph, n=n)
         try_entities(here, begun(here), judge, max_updates=max_updates)
         assert len(judge.shown) == n_judged
+
+
+def test_entity_trial_takes_the_best_segments_of_an_entity_that_fit_the_window():
+    here = ground(MemoryGraph((Entity("p", ("p",), (0,)), Entity("q", ("q",), (1, 2, 3)))), scores=[0.5, 0.1, 0.3, 0.2])
+    walk = begun(here)
+    try_entities(here, walk, WalkModel(NO, others=[["q"]]), max_updates=5)
+    assert walk.segments == [0, 2, 3]
 
 
 def test_entity_trial_without_a_judge_keeps_the_first_set():

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from weft.codegraph import CodeGraph, Relations, Spans, parse_file
 from weft.memory import Embedder, HashingEmbedder, Segment
@@ -78,6 +78,14 @@ def worlds(draw):
     return segments, GivenVectors(np.array(vectors).reshape(-1, 3)), scores
 
 
+# The drawn worlds repeat themselves much: in this one every score and every cosine is another.
+WORLD = (
+    numbered(("a", 0), ("a", 1), ("b", 0), ("a", 3)),
+    GivenVectors([[1, 0, 0], [0.6, 0.8, 0], [0, 0.6, 0.8], [0.5, 0.1, 0.7]]),
+    [3.0, 0.0, 1.0, 2.0],
+)
+
+
 def relations_over(embedder):
     context, semantic = ContextRelation(0.8), SemanticRelation(embedder)
     return [
@@ -96,6 +104,8 @@ def relations_over(embedder):
 
 
 @settings(max_examples=60, deadline=None)
+@example(WORLD, 0.5, True)
+@example(WORLD, 0.5, False)
 @given(worlds(), st.floats(0, 2), st.booleans())
 def test_the_scores_are_those_of_the_equations(world, alpha, include_self):
     segments, embedder, scores = world
@@ -327,6 +337,13 @@ def test_an_explanation_names_the_neighbours_that_give_most_and_its_parts_add_up
     assert evidence.score == pytest.approx(own.value + around.value) and own.value == 0
     assert around.detail == "a #3 (0.5 * 8), a:1-1 (0.5 * 1), a #4 (0.25 * 2)"
     assert evidence.why == "next to segments that match the question"
+    for include_self, detail in (
+        (False, "a #4 (0.5 * 2), a #6 (0.12 * 4), a:1-1 (0.25 * 1)"),
+        (True, "a #3 (1 * 8), a #4 (0.5 * 2), a #6 (0.12 * 4)"),
+    ):
+        base = GivenScores(segments, [1, 0, 8, 2, 0, 4])
+        index = RelatedIndex(base, ContextRelation(0.5), 0.5, include_self=include_self)
+        assert index.evidence(index.related_scores(""), 2).parts[1].detail == detail
 
 
 def test_nothing_to_relate_gives_no_scores():

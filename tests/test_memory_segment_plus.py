@@ -435,9 +435,11 @@ def first_sentence(prompt):
     return note_json(part.splitlines()[0], reasoning=f"{words(part)} words say who owned it and when, for all to see")
 
 
-def test_joined_evidence_keeps_its_order_and_reasoning_is_rewritten(scripted_chat):
+@pytest.mark.parametrize("listed", [[], ["In year 1900 the owner was Ada Ada Ada and it rained a lot."]])
+def test_joined_evidence_keeps_its_order_and_reasoning_is_rewritten(scripted_chat, listed):
+    """Also when the model lists evidence that it was not asked for: the other quotes stay."""
     model = scripted_chat(
-        script(note=first_sentence, merge=lambda prompt: json.dumps({"Reasoning": "It had owners."})),
+        script(note=first_sentence, merge=lambda prompt: note_json(*listed, reasoning="It had owners.")),
         context_tokens=1600,
     )
     plus = strategy(model, segment_tokens=26, note_tokens=60, answer_tokens=20, filtered=False)
@@ -464,6 +466,29 @@ def test_the_model_chooses_evidence_when_joining_is_not_enough_and_may_not_make_
     assert "never owned" not in recalled.context and "In year 1900" in recalled.context
     assert words(recalled.context) <= 150
     assert {round["how"] for round in recalled.trace[-1].detail["rounds"]} == {"llm"}
+
+
+def test_quotes_that_the_model_leaves_out_when_it_merges_are_gone(scripted_chat):
+    def merge(prompt):
+        quoted = [line for line in prompt.splitlines() if line.startswith("[mill.txt") and "In year 1900" not in line]
+        return note_json(*quoted[::4], reasoning="Owners.")
+
+    model = scripted_chat(script(note=first_sentence, merge=merge), context_tokens=700)
+    plus = strategy(model, segment_tokens=26, note_tokens=60, answer_tokens=20, filtered=False, merge_evidence="llm")
+    plus.remember([many(40)])
+    context = plus.recall(Question("What was in year 1900?"), Budget(tokens=150)).context
+    assert "In year 19" in context and "In year 1900" not in context
+
+
+def test_free_notes_are_merged_as_plain_text(scripted_chat):
+    say = script(note=lambda prompt: "It had an owner and it rained a lot.", merge=lambda prompt: "It had owners.")
+    model = scripted_chat(say, context_tokens=700)
+    plus = strategy(model, segment_tokens=26, note_tokens=60, answer_tokens=20, structured=False, filtered=False)
+    plus.remember([many(40)])
+    recalled = plus.recall(Question("Who owned the mill?"), Budget(tokens=150))
+    merges = [prompt for prompt in model.prompts if MERGE in prompt]
+    assert merges and not any("JSON" in prompt for prompt in merges)
+    assert "It had owners." in recalled.context
 
 
 def test_a_merge_that_cannot_be_read_loses_nothing(scripted_chat):

@@ -379,7 +379,12 @@ def test_one_cancel_stops_all(scripted_chat):
 
 
 def test_the_same_call_at_once_is_asked_once(scripted_chat):
-    is_asked, may_answer = threading.Event(), threading.Event()
+    is_asked, may_answer, waiting = threading.Event(), threading.Event(), threading.Semaphore(0)
+
+    class Waiting(Cancel):
+        def on_cancel(self, callback):  # a thread that waits for another registers what wakes it
+            waiting.release()
+            return super().on_cancel(callback)
 
     def script(messages):
         is_asked.set()
@@ -389,16 +394,20 @@ def test_the_same_call_at_once_is_asked_once(scripted_chat):
     model = scripted_chat(script, local=False)
     metered = MeteredModel(model, "s")
     threads_done: list[str] = []
-    threads = [threading.Thread(target=lambda: threads_done.append(metered.ask(HELLO))) for _ in range(3)]
+    cancels = Cancel(), Waiting(), Waiting()
+    threads = [threading.Thread(target=lambda c=c: threads_done.append(metered.ask(HELLO, c))) for c in cancels]
     threads[0].start()
     assert is_asked.wait(10)
     for thread in threads[1:]:
         thread.start()
-    may_answer.set()
+    try:
+        assert waiting.acquire(timeout=5) and waiting.acquire(timeout=5)
+    finally:
+        may_answer.set()
     for thread in threads:
         thread.join(10)
     assert threads_done == ["hi"] * 3
-    assert len(model.asked) + metered.usage.total.n_cached == 3
+    assert (len(model.asked), metered.usage.total.n_cached) == (1, 2)
 
 
 def test_who_waits_for_another_can_be_cancelled_alone_and_takes_over_from_a_cancelled_one(scripted_chat):

@@ -30,7 +30,7 @@ from weft.memory.embedding_local import PASSAGE_TOKENS, QUERY_TOKENS
 from weft.memory.fragrel import ContextRelation, FragRel, FragRelOptions, SemanticRelation
 from weft.memory.fragrel.chat import MEMOCHAT, PAPER, RETURNING
 from weft.memory.fragrel.presets import CONVERSATION
-from weft.memory.fragrel.scores import RelatedIndex, environment
+from weft.memory.fragrel.scores import RelatedIndex, environment, related
 from weft.memory.memorag import MemoRAGSettings, backends, clues
 from weft.memory.memorag.beacon.ratios import RATIOS
 from weft.memory.memorag.beacon.training.recipe import STAGE_1, STAGE_2
@@ -405,6 +405,8 @@ def test_reasoning_is_merged_into_one_or_two_sentences() -> None:
 def test_a_related_index_takes_the_papers_alpha_unasked() -> None:
     """FragRel, section 4.1.1: alpha 0.5. Two neighbours of one match: 0 + 0.5 * 3.0."""
     index = RelatedIndex(Fixed(SEGMENTS, [0.0, 3.0, 0.0]), ContextRelation(1e-9))
+    assert index.scores("").tolist() == pytest.approx([1.5, 3.0, 1.5])
+    index = related(lambda segments: Fixed(segments, [0.0, 3.0, 0.0]), ContextRelation(1e-9))(SEGMENTS)
     assert index.scores("").tolist() == pytest.approx([1.5, 3.0, 1.5])
 
 

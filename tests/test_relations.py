@@ -631,6 +631,36 @@ def test_a_path_names_the_calls_on_the_way(shop):
     )
 
 
+def test_a_path_leads_to_the_part_of_a_fragment_that_is_related_most():
+    """The fragment is two functions. To `far` the directories lead better than the call inside of the loops."""
+    repository = Repository("""
+        #- a.py
+        def near():
+            return 2
+
+
+        def far():
+            return 1
+
+
+        def third():
+            return 3
+
+        #- b.py
+        from a import far, near
+
+
+        def use():
+            near()
+            for _ in range(3):
+                while True:
+                    far()
+        """)
+    assert repository.relations.relation_path("b.py", 0, repository.fragment("a.py", 0)) == (
+        "b.py: call near -> a.py: def near",
+    )
+
+
 def test_a_path_inside_a_file_needs_no_steps_and_directories_are_steps(shop):
     assert shop.relations.relation_path("shop/price.py", 1, shop.fragment("shop/price.py", 0)) == ()
     assert shop.relations.relation_path("notes.txt", 0, shop.fragment("shop/price.py", 0)) == (

@@ -103,6 +103,15 @@ def test_calls_resolve_through(body: str, resolution: str) -> None:
     assert resolution in {task.resolution for task in tasks if task.path == "other.py"}
 
 
+def test_equal_calls_are_one_task_and_count_once() -> None:
+    """Two calls of a definition are taken here, so equal ones must not use them up."""
+    calls = "".join(f"\ndef f{number}():\n    return total([1])\n" for number in range(20))
+    other = f"#- other.py\nfrom shop import total\n{calls}\ndef g():\n    return total([2])\n"
+    price = SHOP.partition("#- shop/till.py")[0]
+    tasks = [task for task in build_tasks(checkout_of(price + other), "r", n_api=2) if task.kind == "api"]
+    assert sorted(task.ground_truth.strip() for task in tasks) == ["return total([1])", "return total([2])"]
+
+
 def test_a_local_name_hides_the_imported_one() -> None:
     text = f"{SHOP}#- other.py\nfrom shop import total\ndef f(total):\n    return total(1)\n"
     assert not [task for task in build_tasks(checkout_of(text), "r") if task.kind == "api" and task.path == "other.py"]

@@ -260,7 +260,9 @@ def test_a_conversation_is_a_database_for_any_strategy(store):
     )
     (conversation,) = store.conversations.list()
     memory = FragRel(StrategyContext(cache=store.cache))
-    memory.remember(items_of(store.conversations.turns(conversation.id)))
+    items = items_of(store.conversations.turns(conversation.id))
+    assert [item.number for item in items] == [0, 1]
+    memory.remember(items)
     best = memory.recall(Question("my cat is called?"), Budget(n=1)).evidence[0].segment
     assert best.source == f"conversation {conversation.id}" and "Mimi" in best.text
 

@@ -8,7 +8,7 @@ The files `*.toml` beside this one have a table for each mutant:
     old = "options.alpha * scores"    # occurs once in the file
     new = "0.5 * scores"
     quick = true                      # optional: belongs to the short form
-    needs = "torch"                   # optional: left out where this module is missing
+    needs = "torch"                   # optional: left out where this module or program is missing
     equivalent = "…"                  # optional: the reason why no test can fail; not run
 
 With `after`, `old` is the first occurrence behind that text.
@@ -18,6 +18,7 @@ from __future__ import annotations
 
 import importlib.util
 import runpy
+import shutil
 import sys
 from dataclasses import dataclass
 from pathlib import Path
@@ -54,7 +55,7 @@ class Mutant:
 
     @property
     def can_run(self) -> bool:
-        return not self.equivalent and not (self.needs and importlib.util.find_spec(self.needs) is None)
+        return not self.equivalent and (not self.needs or _is_installed(self.needs))
 
     def source(self) -> str:
         """The file with the change. Raises ValueError if `old` does not occur exactly once (behind `after`)."""
@@ -90,6 +91,10 @@ def _read(path: Path) -> list[dict[str, Any]]:
     with path.open("rb") as file:
         tables: list[dict[str, Any]] = tomllib.load(file)["mutant"]
     return tables
+
+
+def _is_installed(name: str) -> bool:
+    return importlib.util.find_spec(name) is not None or shutil.which(name) is not None
 
 
 def _one_line(text: str) -> str:

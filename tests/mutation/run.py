@@ -5,8 +5,8 @@
 `mutants.py` reads the list. No file is changed: a process imports the changed source through an import hook and runs
 pytest on the tests that the row names. Processes are forked from one that has imported the libraries, because their
 import takes longer than the tests. So the tool needs Linux or macOS.
-A mutant is killed if a test fails, or if the tests take more than a minute. Exit status 1: a mutant survived, a text
-of the list is not in its file, or the tests fail without a mutant.
+A mutant is killed if a test fails, or if the tests take more than a minute and three times as long as without it.
+Exit status 1: a mutant survived, a text of the list is not in its file, or the tests fail without a mutant.
 
 mutmut and cosmic-ray are other tools: they generate every change of the configured files and run one test command for
 each. Here a person lists the changes that matter, and each has the tests of its own row, which takes minutes instead of
@@ -26,7 +26,7 @@ import os
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from multiprocessing.connection import wait
 from multiprocessing.process import BaseProcess
 from pathlib import Path
@@ -77,11 +77,20 @@ OPTIONS = (
 )
 
 LIMIT_S = 60
+SLOWER = 3
+"""A mutant may take this many times as long as the tests do without it, or `LIMIT_S`."""
+
+WHOLE_LIMIT_S = 20 * LIMIT_S
+"""For all tests without a mutant."""
+
 N_TESTS_FAILED = 1
 """pytest's exit status when tests ran and some failed; others mean that tests could not run."""
 
 Outcome = tuple[str, str]
 """A word and what pytest printed."""
+
+Job = tuple[str, Mutant | None, str, list[str], float]
+"""A name, the mutant and its source, the tests, and the seconds that they may take."""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -122,8 +131,8 @@ def run(mutants: Sequence[Mutant], jobs: int, *, is_checked: bool = True, is_ver
         return 1
 
     # The fastest tests first: most mutants are killed by each.
-    wanted = [(m.name, m, sources[m], sorted(tests_of(m, rows), key=lambda test: seconds[test])) for m in runnable]
-    outcomes = _outcomes(wanted, jobs, 1, lambda name, outcome: _report(name, outcome, is_verbose))
+    wanted = [_job(m, sources[m], tests_of(m, rows), seconds) for m in runnable]
+    outcomes = _outcomes(wanted, jobs, lambda name, outcome: _report(name, outcome, is_verbose))
     survivors = [name for name, (word, _) in outcomes.items() if word != "killed"]
     left_out = [mutant for mutant in mutants if not mutant.can_run and not mutant.equivalent]
     n_equivalent = sum(bool(mutant.equivalent) for mutant in mutants)
@@ -136,10 +145,15 @@ def run(mutants: Sequence[Mutant], jobs: int, *, is_checked: bool = True, is_ver
     return 1 if survivors else 0
 
 
+def _job(mutant: Mutant, source: str, tests: Sequence[str], seconds: Mapping[str, float]) -> Job:
+    limit_s = max(LIMIT_S, SLOWER * sum(seconds[test] for test in tests))
+    return mutant.name, mutant, source, sorted(tests, key=lambda test: seconds[test]), limit_s
+
+
 def _run_without_mutants(tests: Sequence[str], jobs: int) -> tuple[dict[str, float], list[str]]:
     """The seconds of each test, and what pytest printed where one fails."""
     shares = [list(tests[k::jobs]) for k in range(min(jobs, len(tests)))]
-    outcomes = _outcomes([(f"part {k + 1}", None, "", share) for k, share in enumerate(shares)], jobs, 20)
+    outcomes = _outcomes([(f"part {k + 1}", None, "", share, WHOLE_LIMIT_S) for k, share in enumerate(shares)], jobs)
     failing = [text for word, text in outcomes.values() if word != "survived"]
     seconds = dict.fromkeys(tests, 0.0)
     for _, text in outcomes.values():
@@ -187,26 +201,22 @@ class _SourceLoader(importlib.machinery.SourceFileLoader):
         return compile(self.source, self.path, "exec")  # no bytecode is read or written
 
 
-Job = tuple[str, "Mutant | None", str, "list[str]"]
-"""A name, the mutant and its source, and the tests."""
-
-
 def _outcomes(
-    jobs: Sequence[Job], n_at_once: int, limit: int, done: Callable[[str, Outcome], None] = lambda name, outcome: None
+    jobs: Sequence[Job], n_at_once: int, done: Callable[[str, Outcome], None] = lambda name, outcome: None
 ) -> dict[str, Outcome]:
-    """Run each job in a process of its own, at most `limit` minutes long."""
+    """Run each job in a process of its own."""
     waiting, outcomes = list(jobs), {}
     running: dict[int, tuple[str, BaseProcess, float, str]] = {}
     with tempfile.TemporaryDirectory() as folder:
         while waiting or running:
             while waiting and len(running) < n_at_once:
-                name, mutant, source, tests = waiting.pop(0)
+                name, mutant, source, tests, limit_s = waiting.pop(0)
                 output = str(Path(folder) / str(len(waiting)))
                 process = multiprocessing.get_context("fork").Process(
                     target=_run_tests, args=(mutant, source, tests, output)
                 )
                 process.start()
-                running[process.sentinel] = name, process, time.monotonic() + limit * LIMIT_S, output
+                running[process.sentinel] = name, process, time.monotonic() + limit_s, output
             ended = set(wait(list(running), timeout=1))
             for sentinel, (name, process, end, output) in list(running.items()):
                 late = time.monotonic() > end
