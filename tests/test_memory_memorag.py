@@ -18,6 +18,7 @@ from weft.memory.embedding_cache import CachingEmbedder
 from weft.memory.fragrel import ContextRelation
 from weft.memory.fragrel.scores import RelatedIndex
 from weft.memory.memorag import KINDS, GistPlan, MemoRAG, MemoRAGSettings
+from weft.memory.memorag.backends import choose_kind
 from weft.memory.memorag.clues import Clue, each_once, read_clues, search
 from weft.memory.memorag.prompts import CHINESE, ENGLISH, language_of
 from weft.memory.memorag.text import memorized_text
@@ -510,6 +511,20 @@ def test_gists_that_do_not_fit_are_made_shorter_again(scripted_chat: Any):
     assert memory.gists[0].startswith("word0.")
     rounds = sum("word1." in prompt for prompt in model.prompts), sum("word0. " in prompt for prompt in model.prompts)
     assert rounds == (1, 2)
+
+
+def test_a_server_gets_a_text_that_fits_whole_and_gists_of_a_longer_one(scripted_chat: Any):
+    model = MeteredModel(scripted_chat(script(), context_tokens=4096))
+    assert choose_kind(model, 1000, "en") == "api_full"
+    assert choose_kind(model, 4000, "en") == "api_gist"
+
+
+def test_gists_are_asked_for_with_their_penalty_of_repetition(scripted_chat: Any):
+    model = scripted_chat(script(), context_tokens=900)
+    made = MemoRAG(context_of(model), MemoRAGSettings(backend="api_gist"))
+    made.remember([Item("long.txt", " ".join(f"word{i}." for i in range(500)))])
+    made.memorize()
+    assert {request.repetition_penalty for request in model.asked} == {GistPlan().repetition_penalty} == {1.2}
 
 
 def test_gists_that_do_not_get_shorter_are_cut_in_the_middle(scripted_chat: Any):
