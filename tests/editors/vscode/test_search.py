@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-INPUT = ".quick-input-widget input.input"
+INPUT = ".quick-input-widget input.input[placeholder^='Search definitions']"
+"""Keys before it is there go to the list of commands, which has the same widget."""
+
 ROW = ".quick-input-widget .monaco-list-row"
 
 
