@@ -262,6 +262,15 @@ def test_odd_texts_are_read(bert):
 
 
 @pytest.mark.local
+def test_a_question_is_cut_before_a_passage(bert, monkeypatch):
+    monkeypatch.setattr("weft.memory.embedding_local.QUERY_TOKENS", 8)
+    embedder, long = LocalEmbedder(bert), "moon " * 10 + "sun " * 10
+    asked, kept = embedder.embed([long], are_queries=True), embedder.embed([long])
+    assert np.allclose(asked, embedder.embed(["moon " * 10], are_queries=True), atol=1e-6)
+    assert not np.allclose(kept, asked, atol=1e-3)
+
+
+@pytest.mark.local
 def test_loading_prints_nothing(bert, capfd):
     LocalEmbedder(bert).embed(["moon"])
     assert capfd.readouterr() == ("", "")
