@@ -111,6 +111,19 @@ def test_a_changed_file_costs_its_own_definitions(workspace, embedder, tmp_path)
     assert len(embedder.texts) == before + 1
 
 
+def test_files_without_definitions_are_done_too(project, embedder, monkeypatch):
+    monkeypatch.setattr(unit_encoder, "BATCH", 3)  # the empty file is a batch of its own
+    with Workspace([project(FILES)], Config(chat=ChatOptions(embed_code=True)), cache=False) as workspace:
+        folder = next(Path(folder) for folder in workspace.indexes())
+        (folder / "zzz.py").write_text("")
+        workspace.index()
+        workspace.embed()
+        (index,) = workspace.indexes().values()
+        symbols(workspace, "things kicked overboard when it gets crowded")
+        assert index.n_files == 4
+        assert index in workspace.encoder._embedded  # whole: no question asks for another update
+
+
 def test_by_default_nothing_is_embedded(project, embedder):
     with Workspace([project(FILES)], Config(), cache=False) as workspace:
         workspace.index()

@@ -42,7 +42,7 @@ MAX_WAIT_S = 2.0
 """A batch waits at most this long for running requests."""
 
 ENOUGH = 0.9
-"""With vectors for this share of its units, a snapshot is ranked by them; the others have changed since."""
+"""With vectors for this share of its files, a snapshot is ranked by them; the others have changed since."""
 
 NICENESS = 10
 REPORT_EACH_S = 0.1
@@ -169,7 +169,7 @@ class UnitEncoderCache:
 
     def _embed_batch(self, embedder: Embedder, batch: dict[_Key, dict[Place, str]]) -> None:
         texts = [text for of_file in batch.values() for text in of_file.values()]
-        if self._cancel.cancelled or not texts:
+        if self._cancel.cancelled or not batch:
             return
         self._preempt(self._cancel, MAX_WAIT_S)
         vectors, at = embedder.embed(texts), 0
@@ -185,11 +185,13 @@ class UnitEncoderCache:
         found = [places for key in index.texts.items() if (places := files.get(key)) is not None]
         if not found or len(found) < ENOUGH * index.n_files:
             return None
-        if len(found) < index.n_files:
-            self.update()
+        is_whole = len(found) == index.n_files
         vectors = np.concatenate([vectors for _, vectors in found]).astype(np.float32)
         embedded = EmbeddedUnits([place for places, _ in found for place in places], vectors)
-        self._embedded[index] = embedded
+        if is_whole:
+            self._embedded[index] = embedded
+        else:
+            self.update()
         return embedded
 
     @property

@@ -246,7 +246,11 @@ class WorkspaceIndex:
             self._buffers.index_again(folder)
             done = folder.index(report_both, ended, self._buffers.directories_in(folder), niceness)
         self._folders.indexed(folder)
+        self._folder_indexed()
         return done
+
+    def _folder_indexed(self) -> None:
+        """Called after each index run of a folder."""
 
     def _close_documents(self) -> None:
         """Drop extracted documents; the next question reads them again, unchanged ones from the store."""

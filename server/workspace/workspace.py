@@ -31,7 +31,7 @@ from ..config import Config, load_config
 from ..models.active import ActiveModels
 from ..models.chain import ModelChain
 from .buffers import INDEX_AFTER_S
-from .folder import Folder, IndexReport, Progress
+from .folder import Progress
 from .index import WorkspaceIndex
 from .process import memory_mb
 from .quiet_timer import QuietTimer
@@ -389,16 +389,8 @@ class Workspace(WorkspaceIndex):
         if self.encoder is not None and not self.is_paused:
             self.encoder.update()
 
-    def _index_folder(
-        self,
-        folder: Folder,
-        progress: Callable[[Progress], None] | None = None,
-        cancel: Cancel | None = None,
-        niceness: int = 0,
-    ) -> IndexReport:
-        report = super()._index_folder(folder, progress, cancel, niceness)
+    def _folder_indexed(self) -> None:
         self._embed_later()
-        return report
 
     def _close_chat(self) -> None:
         chat = self.__dict__.pop("chat", None)
