@@ -112,15 +112,16 @@ def test_a_changed_file_costs_its_own_definitions(workspace, embedder, tmp_path)
 
 
 def test_files_without_definitions_are_done_too(project, embedder, monkeypatch):
-    monkeypatch.setattr(unit_encoder, "BATCH", 3)  # the empty file is a batch of its own
+    monkeypatch.setattr(unit_encoder, "BATCH", 3)  # an empty file is a batch of its own
     with Workspace([project(FILES)], Config(chat=ChatOptions(embed_code=True)), cache=False) as workspace:
         folder = next(Path(folder) for folder in workspace.indexes())
-        (folder / "zzz.py").write_text("")
+        for name in ("aaa.py", "src/zzz.py", "zzz.py"):
+            (folder / name).write_text("")
         workspace.index()
         workspace.embed()
         (index,) = workspace.indexes().values()
         symbols(workspace, "things kicked overboard when it gets crowded")
-        assert index.n_files == 4
+        assert index.n_files == 6
         assert index in workspace.encoder._embedded  # whole: no question asks for another update
 
 
