@@ -4,7 +4,7 @@ import json
 import os
 import subprocess
 import sys
-from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
 
@@ -76,7 +76,7 @@ def rows(n: int = 8, context_tokens: int = 32) -> Rows:
 
 def run(folder: Path, options: TrainOptions, model: SmallLlama | None = None) -> SmallLlama:
     model = model or micro()
-    train(model, [Stage(rows(), 0.5), Stage(rows(8, 64), 0.5)], options, folder, lambda _: {})
+    train(model, [Stage(rows, 0.5), Stage(lambda: rows(8, 64), 0.5)], options, folder, lambda _: {})
     return model
 
 
@@ -127,7 +127,7 @@ def test_generation_is_greedy_and_stops_at_an_end():
 
 def test_a_run_learns_its_rows(tmp_path):
     options = replace(OPTIONS, steps=40, learning_rate=5e-3)
-    train(micro(), [Stage(rows(2), 1.0)], options, tmp_path, lambda _: {})
+    train(micro(), [Stage(lambda: rows(2), 1.0)], options, tmp_path, lambda _: {})
     losses = [line["loss"] for line in log_of(tmp_path) if "loss" in line]
     assert losses[-1] < losses[0] - 1
 
@@ -140,7 +140,7 @@ def test_a_stopped_run_goes_on_to_the_weights_it_would_have_had(tmp_path):
 
     stopping = replace(OPTIONS, checkpoint_every=2, evaluate_every=5)
     with pytest.raises(KeyboardInterrupt):
-        train(micro(), [Stage(rows(), 0.5), Stage(rows(8, 64), 0.5)], stopping, tmp_path / "stopped", stop)
+        train(micro(), [Stage(rows, 0.5), Stage(lambda: rows(8, 64), 0.5)], stopping, tmp_path / "stopped", stop)
     resumed = run(tmp_path / "stopped", OPTIONS, micro(seed=1))
     assert log_of(tmp_path / "stopped")[-1]["step"] == 6
     for name, weight in whole.state_dict().items():
@@ -159,7 +159,7 @@ def test_what_weighs_nothing_teaches_nothing(tmp_path):
     silent = Rows(rows().tokens, np.zeros_like(rows().weights))
     model, before = micro(), micro()
     options = replace(OPTIONS, weight_decay=0.0)
-    train(model, [Stage(silent, 1.0)], options, tmp_path, lambda _: {})
+    train(model, [Stage(lambda: silent, 1.0)], options, tmp_path, lambda _: {})
     assert all(torch.equal(a, b) for a, b in zip(model.parameters(), before.parameters(), strict=True))
 
 
@@ -170,7 +170,7 @@ def test_the_rate_warms_up_stays_and_goes_down():
 
 
 def test_stages_follow_each_other_by_their_shares():
-    stages = [Stage(rows(), 3.0), Stage(rows(), 1.0)]
+    stages = [Stage(rows, 3.0), Stage(rows, 1.0)]
     assert [stage_at(stages, progress) for progress in (0.0, 0.74, 0.75, 1.0)] == [0, 0, 1, 1]
 
 
@@ -284,15 +284,33 @@ def test_every_recipe_has_a_size_that_exists(name):
     assert max(stage.context_tokens for stage in RECIPES[name].stages) <= PRESETS[RECIPES[name].preset].context_tokens
 
 
+def work_folder(written, out, recipe):
+    """A working folder with the sources and the tokenizer of `written`."""
+    work = WorkFolder(out, recipe)
+    work.folder.mkdir(parents=True, exist_ok=True)
+    for name in ("training.jsonl", "held_out.jsonl", "tokenizer.json", "licences.json", "licences.md"):
+        (work.folder / name).write_bytes((written / name).read_bytes())
+    return work
+
+
+def test_a_training_can_begin_while_its_rows_are_written(written, tmp_path):
+    recipe = replace(SMOKE, unique_tokens=3_000, tokens=6_000, n_tasks=1)
+    work = work_folder(written, tmp_path / "both", recipe)
+    with ThreadPoolExecutor(1) as threads:
+        writing = threads.submit(work.make_rows, 1)
+        work.train(wait_for_rows=True, compile=False)
+        writing.result()
+    after = work_folder(written, tmp_path / "after", recipe)
+    after.make_rows(1)
+    after.train(compile=False)
+    assert log_of(work.folder)[-1]["held_out_loss"] == log_of(after.folder)[-1]["held_out_loss"]
+
+
 @pytest.mark.slow
 def test_two_processes_train_one_model(written, tmp_path):
     """torchrun on two processes over gloo ends with one model, and each has read half of the tokens."""
-    work = WorkFolder(tmp_path, SMOKE)
-    for name in ("training.jsonl", "held_out.jsonl", "tokenizer.json", "licences.json", "licences.md"):
-        work.folder.mkdir(exist_ok=True)
-        (work.folder / name).write_bytes((written / name).read_bytes())
-    recipe = replace(SMOKE, unique_tokens=5_000, n_tasks=1)
-    WorkFolder(tmp_path, recipe).make_rows(jobs=1)
+    work = work_folder(written, tmp_path, replace(SMOKE, unique_tokens=5_000, n_tasks=1))
+    work.make_rows(jobs=1)
     command = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node=2"]
     step = ["-m", "weft.llm.training", "train", "--recipe=smoke", "--tokens=5000", f"--out={tmp_path}", "--threads=1"]
     environment = {**os.environ, "OMP_NUM_THREADS": "1"}

@@ -45,7 +45,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         work.make_rows(options.jobs)
     if options.step == "train" or whole:
         work.command.write_text(_command(), encoding="utf-8")
-        work.train(**_machine(options))
+        work.train(options.wait_for_rows, **_machine(options))
     if options.step == "export" or whole:
         work.export()
     return _check(work, options) if options.step == "check" or whole else 0
@@ -127,6 +127,9 @@ def _parse(arguments: Sequence[str] | None) -> argparse.Namespace:
         "--retrieval", metavar="MODULE:NAME", help="the retrieval of fragments; default: shared rare words"
     )
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1, help="processes for the rows")
+    parser.add_argument(
+        "--wait-for-rows", action="store_true", help="`train` begins while another process writes the rows"
+    )
     parser.add_argument("--seconds", type=float, default=0.0, help="training time, instead of a number of tokens")
     parser.add_argument("--batch-tokens", type=int, help="per process")
     parser.add_argument("--learning-rate", type=float)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import os
+import time
 from collections.abc import Callable, Mapping
 from concurrent.futures import ProcessPoolExecutor
 from contextlib import nullcontext
@@ -86,13 +87,13 @@ SMOKE = Recipe(
     sources=SourceOptions(most_package_characters=20_000),
     n_tasks=5,
 )
-# For a GPU: six epochs of some 100 M tokens from a folder of wheels; an estimated half hour on an H200.
+# For a GPU, from a folder of wheels. The first stage is short, so that the training begins while rows are written.
 FULL = Recipe(
     preset="30m",
     tokens=600_000_000,
-    batch_tokens=262_144,
-    stages=(StagePlan(1024, 0.9), StagePlan(2048, 0.1)),
-    unique_tokens=300_000_000,
+    batch_tokens=131_072,
+    stages=(StagePlan(512, 0.2), StagePlan(1024, 0.65), StagePlan(2048, 0.15)),
+    unique_tokens=150_000_000,
     sources=SourceOptions(held_out=FITTED_PACKAGES | EVALUATION_PACKAGES, most_package_characters=10_000_000),
     mix=SampleMix(fill=0.9, retrieved=0.45, oracle=0.15, at_end=0.4),
 )
@@ -167,11 +168,12 @@ class WorkFolder:
             )
 
         with ProcessPoolExecutor(jobs) if jobs > 1 else nullcontext() as pool:
+            # In the order of their use, since a training can begin before all are written.
+            write(self.held_out, "held-out", shortest, 64, recipe.seed + 1)
             for stage in recipe.stages:
                 n_rows = max(1, round(recipe.unique_tokens * stage.share / total / stage.context_tokens))
                 name = self.rows_folder(stage.context_tokens).name
                 write(self.training, name, stage.context_tokens, n_rows, recipe.seed)
-            write(self.held_out, "held-out", shortest, 64, recipe.seed + 1)
 
     def held_out_tasks(self, *, oracle: bool) -> list[InfillTask]:
         context_tokens = min(512, max(stage.context_tokens for stage in self.recipe.stages))
@@ -183,11 +185,11 @@ class WorkFolder:
         """Held-out loss, and infilling on held-out packages without fragments and with an oracle fragment."""
         from .train import held_out_loss, infill_accuracy
 
-        rows = read_rows(self.folder / "held-out")
-        rows = Rows(rows.tokens[:64], rows.weights[:64])
         plain, with_oracle = self.held_out_tasks(oracle=False), self.held_out_tasks(oracle=True)
 
         def evaluate(model: SmallLlama) -> Mapping[str, float]:
+            rows = read_rows(self.folder / "held-out")
+            rows = Rows(rows.tokens[:64], rows.weights[:64])
             return {
                 **held_out_loss(model, rows, bf16),
                 **infill_accuracy(model, self.tokenizer, plain, "infill"),
@@ -196,8 +198,11 @@ class WorkFolder:
 
         return evaluate
 
-    def train(self, **how: Any) -> dict[str, Any]:
-        """Train or resume; `how` are the TrainOptions of the machine, or of a shorter run."""
+    def train(self, wait_for_rows: bool = False, **how: Any) -> dict[str, Any]:
+        """Train or resume; `how` are the TrainOptions of the machine, or of a shorter run.
+
+        With `wait_for_rows` a stage waits for its rows, which another process writes meanwhile.
+        """
         import torch
 
         from .export import padded_shape
@@ -210,7 +215,12 @@ class WorkFolder:
         options = TrainOptions(**{"steps": steps, "batch_tokens": recipe.batch_tokens, "seed": recipe.seed, **how})
         torch.manual_seed(recipe.seed)
         model = SmallLlama(padded_shape(PRESETS[recipe.preset], self.tokenizer))
-        stages = [Stage(read_rows(self.rows_folder(stage.context_tokens)), stage.share) for stage in recipe.stages]
+
+        def reader(stage: StagePlan) -> Callable[[], Rows]:
+            folder = self.rows_folder(stage.context_tokens)
+            return lambda: _when_written(folder) if wait_for_rows else read_rows(folder)
+
+        stages = [Stage(reader(stage), stage.share) for stage in recipe.stages]
         return train(model, stages, options, self.folder, self.evaluation(options.bf16))
 
     def export(self) -> None:
@@ -263,3 +273,15 @@ class WorkFolder:
 
 
 _METRICS = ("held_out_loss", "middle_loss", "infill_exact", "infill_ended", "oracle_exact", "oracle_ended")
+
+
+def _when_written(folder: Path) -> Rows:
+    """The rows of a folder, as soon as it is there."""
+    if not folder.is_dir():
+        print(f"Waiting for {folder.name}, which the step `rows` writes.", flush=True)
+    while not folder.is_dir():
+        time.sleep(_WAIT_SECONDS)
+    return read_rows(folder)
+
+
+_WAIT_SECONDS = 0.5

@@ -6,6 +6,7 @@ as in serving, so that training and serving have the same format.
 
 from __future__ import annotations
 
+import shutil
 from bisect import bisect
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Executor
@@ -78,7 +79,7 @@ def write_rows(
 ) -> Rows:
     """Write at least `n_rows` rows to the folder `out`, in this process or in those of `pool`, with the same result.
 
-    `retrieval` is a name for `retrieval_named`.
+    `retrieval` is a name for `retrieval_named`. The folder appears when it is complete.
     """
     starts = range(0, n_rows, _SHARD_ROWS)
     shards = [
@@ -87,9 +88,13 @@ def write_rows(
     ]
     parts = list((pool.map if pool else map)(_make_shard, shards))
     rows = Rows(np.concatenate([part.tokens for part in parts]), np.concatenate([part.weights for part in parts]))
-    out.mkdir(parents=True, exist_ok=True)
-    np.save(out / "tokens.npy", rows.tokens)
-    np.save(out / "weights.npy", rows.weights)
+    part = out.with_name(f"{out.name}.part")
+    part.mkdir(parents=True, exist_ok=True)
+    np.save(part / "tokens.npy", rows.tokens)
+    np.save(part / "weights.npy", rows.weights)
+    if out.is_dir():
+        shutil.rmtree(out)
+    part.rename(out)
     return rows
 
 

@@ -14,7 +14,7 @@ import shutil
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
-from functools import lru_cache
+from functools import cache, lru_cache
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -58,7 +58,7 @@ class TrainOptions:
 class Stage:
     """A part of a run on rows of one length. Long rows are expensive and add little, so they come last."""
 
-    rows: Rows
+    read: Callable[[], Rows]  # called when the stage begins
     share: float
 
 
@@ -102,6 +102,7 @@ def _train(
     folder.mkdir(parents=True, exist_ok=True)
     _resume(run, folder / "checkpoint.pt", device)
     progress = 0.0
+    rows_of = cache(lambda number: stages[number].read())
 
     def should_continue() -> bool:
         nonlocal progress
@@ -110,7 +111,7 @@ def _train(
 
     def train_step() -> tuple[Tensor, Metrics]:
         number = stage_at(stages, progress)
-        rows, stage_steps = stages[number].rows, run.more["stage_steps"]
+        rows, stage_steps = rows_of(number), run.more["stage_steps"]
         n_rows = max(1, options.batch_tokens // rows.context_tokens)
         batch = _batch(rows, stage_steps[number] * n_processes + rank, n_rows, options.seed)
         rate = options.learning_rate * rate_factor(run.step, progress, options)
