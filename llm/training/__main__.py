@@ -113,6 +113,7 @@ def _parse(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument("--preset", help="the size, a name in model.py; default: the recipe's")
     parser.add_argument("--tokens", type=int, help="to train on; default: the recipe's")
     parser.add_argument("--unique-tokens", type=int, help="in the training rows")
+    parser.add_argument("--tasks", type=int, dest="n_tasks", help="infillings in an evaluation; default: the recipe's")
     parser.add_argument("--sources", type=Path, action="append", default=[], metavar="DIR", help="a folder of wheels")
     parser.add_argument("--held-out", action="append", default=[], metavar="PACKAGE", help="excluded from training")
     parser.add_argument(
@@ -153,7 +154,7 @@ def _recipe(options: argparse.Namespace) -> Recipe:
         sources = replace(sources, held_out=frozenset(options.held_out))
     if options.unlike:
         sources = replace(sources, unlike=tuple(options.unlike))
-    names = ("preset", "tokens", "unique_tokens", "batch_tokens", "retrieval")
+    names = ("preset", "tokens", "unique_tokens", "n_tasks", "batch_tokens", "retrieval")
     changes = {name: getattr(options, name) for name in names if getattr(options, name)}
     return replace(recipe, sources=sources, **changes)
 
