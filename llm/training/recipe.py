@@ -91,7 +91,7 @@ SMOKE = Recipe(
 FULL = Recipe(
     preset="30m",
     tokens=600_000_000,
-    batch_tokens=131_072,
+    batch_tokens=98_304,
     stages=(StagePlan(512, 0.2), StagePlan(1024, 0.65), StagePlan(2048, 0.15)),
     unique_tokens=150_000_000,
     sources=SourceOptions(held_out=FITTED_PACKAGES | EVALUATION_PACKAGES, most_package_characters=10_000_000),
