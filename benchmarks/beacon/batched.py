@@ -50,7 +50,7 @@ def read_texts(model: BeaconModel, tokens: Tensor, ratio: int | None) -> Memory:
 
 @torch.no_grad()
 def check_answers(
-    model: BeaconModel, memory: Memory, asked: Sequence[AskedRow], *, rows_at_once: int = 48
+    model: BeaconModel, memory: Memory, asked: Sequence[AskedRow], *, rows_at_once: int = 32
 ) -> list[CheckedAnswer]:
     """Each question is put right after its text. Raises BeaconError if it does not fit the open window."""
     found = list[CheckedAnswer]()
@@ -73,7 +73,7 @@ def check_answers(
 
 @torch.no_grad()
 def write_answers(
-    model: BeaconModel, memory: Memory, asked: Sequence[AskedRow], n_new: int, end: int, *, rows_at_once: int = 48
+    model: BeaconModel, memory: Memory, asked: Sequence[AskedRow], n_new: int, end: int, *, rows_at_once: int = 32
 ) -> list[list[int]]:
     """Greedy responses of at most `n_new` tokens to each prompt, without `end`. `answer` is not used."""
     found = list[list[int]]()

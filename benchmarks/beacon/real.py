@@ -94,8 +94,9 @@ _STAGE_1 = Recipe(
 FULL = Plan(
     stage_1=_STAGE_1,
     stage_1_characters=32_000_000,
-    stage_2=replace(_STAGE_1, ratios=(4, 8, 16, 32), questions=16),
-    samples=SampleTexts(1800, (6_000, 9_000, 9_000, 18_000)),
+    stage_2=replace(_STAGE_1, ratios=(4, 8, 16, 32), lengths=(4096, 16384), questions=16),
+    # Some long ones, so that a memory of thousands of tokens is learnt to be read.
+    samples=SampleTexts(1600, (6_000, 9_000, 9_000, 18_000, 6_000, 9_000, 9_000, 36_000)),
     evaluation=Evaluation(
         lengths=(2048, 4096, 8192, 16384, 32768),
         n_texts=12,
@@ -179,6 +180,7 @@ class _Run:
             "machine": _machine(self._device),
             "parts": [],
             "left_out": [],
+            "logs": {},
             "questions": {},
             "answers": [],
             "clues": [],
@@ -192,7 +194,7 @@ class _Run:
         for name, recipe, share in zip(STAGES[1:], (plan.stage_1, plan.stage_2), plan.shares, strict=True):
             last = self._train(name, recipe, share * self._seconds)
             self._weights[name] = deltas = deltas_of(self._model)
-            self._done(name, {**last, "mean_change": json.loads(describe(deltas))})
+            self._done(name, {**last, "mean_change": describe(deltas)})
         write_deltas(self._weights[STAGE_2] or {}, self._out, STAGE_2)
 
     def evaluate(self) -> None:
@@ -243,6 +245,8 @@ class _Run:
     def _done(self, name: str, about: Mapping[str, object]) -> None:
         line = {"part": name, "at": _since(self._started), **about}
         self._results["parts"].append(line)
+        for log in sorted(self._out.glob("*/log.jsonl")):
+            self._results["logs"][log.parent.name] = [json.loads(text) for text in log.read_text("utf-8").splitlines()]
         self._say(line)
         self._write()
 
@@ -340,7 +344,7 @@ class _Run:
         self._model.window = window if ratio else tokens.shape[1]
         ratio_of = RatioSequence((ratio or 1,)).for_text(tokens.shape[1], Random())
         sums, counts = list[float](), list[int]()
-        for row in tokens.split(max(1, 8192 * 4 // tokens.shape[1])):
+        for row in tokens.split(max(1, 8192 // tokens.shape[1])):
             with autocast(self._device, True):
                 found = self._model.score(row, ratio_of)
             sums += [float(nats) for nats in found.window_sums]

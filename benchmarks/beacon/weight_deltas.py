@@ -9,7 +9,6 @@ little. Owns the files. What is evaluated are the weights that `apply_deltas` re
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Mapping
 from importlib import import_module
 from pathlib import Path
@@ -70,14 +69,14 @@ def read_deltas(folder: Path, name: str) -> dict[str, Tensor]:
     return found
 
 
-def describe(deltas: Deltas) -> str:
-    """JSON of the mean size of the differences by projection, to see what learnt."""
+def describe(deltas: Deltas) -> dict[str, float]:
+    """The mean size of the differences by projection, to see what learnt."""
     sizes: dict[str, list[float]] = {}
     for name, delta in deltas.items():
         if not name.endswith(".scale"):
             size = float((delta.float() * deltas[f"{name}.scale"][:, None]).abs().mean())
             sizes.setdefault(name.split(".")[-2], []).append(size)
-    return json.dumps({part: round(sum(of) / len(of), 6) for part, of in sizes.items()})
+    return {part: round(sum(of) / len(of), 6) for part, of in sizes.items()}
 
 
 def _beginning(model: BeaconModel, name: str) -> Tensor:
