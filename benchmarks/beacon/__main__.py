@@ -5,7 +5,7 @@
 
     python -m weft.benchmarks.beacon real-base --gguf FILE --files DIR --out BASE
     python -m weft.benchmarks.beacon real-prepare --base BASE --corpus DIR --out DATA
-    python -m weft.benchmarks.beacon real-train --base BASE --corpus DIR --data DATA --out DIR --seconds S
+    python -m weft.benchmarks.beacon real-train --base BASE --data DATA --out DIR --seconds S
 
 The first two commands are for a tiny model: everything is made from fixed seeds, and runs on one thread. The
 `real` ones train and evaluate both stages on a real chat model, best on a GPU.
@@ -74,16 +74,16 @@ def _add_real(whats: Any) -> None:
     base.add_argument(
         "--files", type=Path, required=True, metavar="DIR", help="with its tokenizer, config and template"
     )
-    prepare = whats.add_parser("real-prepare", help="the training data of both stages on a real base model")
+    prepare = whats.add_parser("real-prepare", help="the data of both stages and of the evaluation")
+    prepare.add_argument(
+        "--corpus", type=Path, required=True, metavar="DIR", help="as `python -m weft.llm.training sources` writes"
+    )
     train = whats.add_parser("real-train", help="both stages, then the evaluation, within a limit of time")
     train.add_argument("--data", type=Path, required=True, metavar="DIR", help="that `real-prepare` wrote")
     train.add_argument("--seconds", type=float, required=True, metavar="S")
     train.add_argument("--device", default="auto")
     for parser in (prepare, train):
         parser.add_argument("--base", type=Path, required=True, metavar="DIR", help="a chat model of transformers")
-        parser.add_argument(
-            "--corpus", type=Path, required=True, metavar="DIR", help="as `python -m weft.llm.training sources` writes"
-        )
         parser.add_argument("--tiny", action="store_true", help="small texts, 2 steps: checks all and learns nothing")
     for parser in (base, prepare, train):
         parser.add_argument("--out", type=Path, required=True, metavar="DIR")
@@ -104,7 +104,7 @@ def _real(options: argparse.Namespace) -> int:
     if options.what == "real-prepare":
         prepare(plan, options.base, options.corpus, options.out, show)
     else:
-        run(plan, options.base, options.corpus, options.data, options.out, options.seconds, options.device, show)
+        run(plan, options.base, options.data, options.out, options.seconds, options.device, show)
     return 0
 
 

@@ -6,10 +6,15 @@ weights.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+import json
+import os
+from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import asdict, dataclass, replace
 from functools import cached_property
+from pathlib import Path
 from random import Random
+from typing import Any
 
 from ...errors import InvalidArgument
 from ...llm.local.kv_cache import common_prefix_length
@@ -30,7 +35,7 @@ QUESTION_ROOM = 160  # tokens of a length that are left for a question and its a
 PIECE_LINES = 20  # of a text that is searched
 RETRIEVED_TOKENS = 1024
 
-_TOKENS_PER_FACT = 30  # an upper estimate
+_TOKENS_PER_JOINT = 2  # that lines may have more between others than alone; an upper estimate
 _CHARACTERS_PER_TOKEN = 6  # an upper estimate
 _FILLER = 4000  # characters of the host after the last fact, most of which are cut
 
@@ -59,9 +64,13 @@ class ReadingPrompts:
             raise InvalidArgument(f"A text of {len(tokens)} tokens cannot be cut to {n_tokens}. Take a longer one.")
         return (*tokens[:n_kept], *self._tail), self.decode(tokens[self._n_head : n_kept])
 
-    def position(self, text: str, offset: int) -> int:
-        """About the position in the conversation of a character of the text."""
-        return self._n_head + len(self.encode(text[:offset]))
+    def positions(self, text: str, offsets: Sequence[int]) -> dict[int, int]:
+        """The positions in the conversation of characters that begin a line of the text, by their offsets."""
+        found, position, start = dict[int, int](), self._n_head, 0
+        for offset in sorted(set(offsets)):
+            position += len(self.encode(text[start:offset]))
+            found[offset], start = position, offset
+        return found
 
     def question(self, template: str, question: str, lead: str = "") -> tuple[int, ...]:
         """The tokens after the text: the question, and the beginning of the response."""
@@ -82,7 +91,8 @@ class AskedText:
     text: str
     tokens: tuple[int, ...]  # all that is read before a question
     questions: tuple[PlantedQuestion, ...]
-    positions: tuple[int, ...]  # of the sentence that states the value, in tokens
+    positions: tuple[int, ...]  # of the line that states the value, in tokens
+    found: tuple[str, ...] = ()  # what BM25 retrieves by each question alone
 
     @cached_property
     def pieces(self) -> Sequence[Segment]:
@@ -118,9 +128,26 @@ def asked_texts(
     documents: Sequence[Document], prompts: ReadingPrompts, length: int, n_texts: int, density: Density, seed: int
 ) -> list[AskedText]:
     """Texts of `length - QUESTION_ROOM` tokens each, with the conversation around them. Deterministic."""
-    draw = Random(f"beacon asked {length} {seed}")
-    hosts = host_texts(documents, draw)
-    return [_asked_text(draw, next(hosts), prompts, length - QUESTION_ROOM, density) for _ in range(n_texts)]
+
+    def asked_text(number: int) -> AskedText:
+        own_seed = f"beacon asked {length} {number} {seed}"
+        host = next(host_texts(documents, Random(own_seed)))
+        text = _asked_text(own_seed, host, prompts, length - QUESTION_ROOM, density)
+        return replace(text, found=tuple(text.retrieved(asked.question, (), prompts) for asked in text.questions))
+
+    with ThreadPoolExecutor(os.cpu_count()) as threads:  # the tokenizer computes without the interpreter's lock
+        return list(threads.map(asked_text, range(n_texts)))
+
+
+def write_asked(path: Path, texts: Sequence[AskedText]) -> None:
+    """One JSON line for each text."""
+    lines = (json.dumps(asdict(text)) for text in texts)
+    path.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
+
+
+def read_asked(path: Path) -> list[AskedText]:
+    """What `write_asked` wrote."""
+    return [_read_asked(json.loads(line)) for line in path.read_text("utf-8").splitlines()]
 
 
 def answer_rows(texts: Sequence[AskedText], prompts: ReadingPrompts) -> list[AskedRow]:
@@ -147,8 +174,8 @@ def retrieved_rows(
     """Every question after the pieces that are retrieved for it, as rows without a text before them."""
     rows, number = list[AskedRow](), 0
     for text in texts:
-        for asked in text.questions:
-            pieces = text.retrieved(asked.question, clues[number] if clues else (), prompts)
+        for place, asked in enumerate(text.questions):
+            pieces = text.retrieved(asked.question, clues[number], prompts) if clues else text.found[place]
             prompt = (*prompts.whole(pieces), *prompts.question(ENGLISH.answer, asked.question, asked.lead))
             rows.append(AskedRow(number, prompt, value_tokens(asked, prompts)))
             number += 1
@@ -164,15 +191,28 @@ def _clues(kind: ClueKind, query: str) -> list[Clue]:
 
 
 def _asked_text(
-    draw: Random, host: Sequence[Document], prompts: ReadingPrompts, n_tokens: int, density: Density
+    seed: str, host: Sequence[Document], prompts: ReadingPrompts, n_tokens: int, density: Density
 ) -> AskedText:
-    n_sentences = 2 * density.n_people + density.n_roles
-    n_host = n_tokens - len(prompts.whole("")) - _TOKENS_PER_FACT * n_sentences
+    facts = plant(Random(seed), "", EVALUATION, density)  # the same sentences as below
+    n_around = len(prompts.whole("")) + len(prompts.encode(facts.text))
+    n_host = n_tokens - n_around - _TOKENS_PER_JOINT * facts.text.count("\n")
     if n_host < 1:
-        raise InvalidArgument(f"{n_tokens} tokens have no room for {n_sentences} facts. Ask for fewer.")
+        raise InvalidArgument(f"{n_tokens} tokens have no room for facts of {n_around}. Ask for fewer.")
     whole = joined(host, n_tokens * _CHARACTERS_PER_TOKEN + _FILLER)
     first = prompts.decode(prompts.encode(whole)[:n_host]).rpartition("\n")[0] + "\n"
-    planted = plant(draw, first, EVALUATION, density)
+    planted = plant(Random(seed), first, EVALUATION, density)
     tokens, text = prompts.cut(planted.text + whole[len(first) :], n_tokens)
-    stated = [text.index(asked.clues[-1]) for asked in planted.questions]
-    return AskedText(text, tokens, planted.questions, tuple(prompts.position(text, place) for place in stated))
+    stated = [text.index(f"# {asked.clues[-1]}\n") for asked in planted.questions]
+    positions = prompts.positions(text, stated)
+    return AskedText(text, tokens, planted.questions, tuple(positions[offset] for offset in stated))
+
+
+def _read_asked(fields: Mapping[str, Any]) -> AskedText:
+    questions = [PlantedQuestion(**asked | {"clues": tuple(asked["clues"])}) for asked in fields["questions"]]
+    return AskedText(
+        fields["text"],
+        tuple(fields["tokens"]),
+        tuple(questions),
+        tuple(fields["positions"]),
+        tuple(fields["found"]),
+    )

@@ -21,6 +21,7 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
+import numpy as np
 import torch
 import transformers
 
@@ -31,17 +32,27 @@ from ...llm.training.sources import Document, read_documents
 from ...memory.memorag.beacon.model import BeaconModel
 from ...memory.memorag.beacon.ratios import RatioSequence
 from ...memory.memorag.beacon.training.data import ModelTokenizer, TextCounts, rows_of_documents, texts_of_samples
-from ...memory.memorag.beacon.training.dataset import open_texts, write_texts
+from ...memory.memorag.beacon.training.dataset import TrainingText, open_texts, write_texts
 from ...memory.memorag.beacon.training.recipe import Recipe
 from ...memory.memorag.beacon.training.train import ratios_for, train
 from ...memory.memorag.sft_data import Sample
-from .asked import AskedText, ReadingPrompts, answer_rows, asked_texts, clue_rows, retrieved_rows
+from .asked import (
+    AskedText,
+    ReadingPrompts,
+    answer_rows,
+    asked_texts,
+    clue_rows,
+    read_asked,
+    retrieved_rows,
+    write_asked,
+)
 from .batched import AskedRow, CheckedAnswer, check_answers, read_texts, write_answers
 from .planted import TRAINING, Density, host_texts, joined, plant, samples_of
 from .weight_deltas import Deltas, apply_deltas, deltas_of, describe, write_deltas
 
 Say = Callable[[Mapping[str, object]], None]
 
+HELD_OUT = "held-out"
 UNTRAINED, STAGE_1, STAGE_2 = STAGES = ("untrained", "stage-1", "stage-2")
 
 
@@ -135,25 +146,31 @@ TINY = Plan(
 
 
 def prepare(plan: Plan, base: Path, corpus: Path, out: Path, say: Say) -> None:
-    """Write the training data of both stages to `out`. Needs no GPU. Raises ModelError.
+    """Write the training data of both stages and the texts of the evaluation to `out`. Needs no GPU. Raises ModelError.
 
-    `corpus` has `training.jsonl`, as `weft.llm.training sources` writes it.
+    `corpus` has `training.jsonl` and `held_out.jsonl`, as `weft.llm.training sources` writes it.
     """
     started = time.perf_counter()
     words, documents = ModelTokenizer(base), _documents(corpus / "training.jsonl")
-    say({"read": len(documents), "seconds": _since(started)})
+    held_out, prompts, evaluation = _documents(corpus / "held_out.jsonl"), ReadingPrompts(words), plan.evaluation
+    say({"read": len(documents), "held_out": len(held_out), "seconds": _since(started)})
     for name, make in ((STAGE_1, _stage_1_texts), (STAGE_2, _stage_2_texts)):
         counts = TextCounts()
         write_texts(out / name, make(plan, documents, words, counts))
         say({"prepared": name, **asdict(counts), "seconds": _since(started)})
+    write_texts(out / HELD_OUT, _held_out_rows(evaluation, held_out, prompts))
+    for length in evaluation.lengths:
+        texts = asked_texts(held_out, prompts, length, evaluation.n_texts, evaluation.density, evaluation.seed)
+        write_asked(out / f"asked-{length}.jsonl", texts)
+    say({"prepared": "evaluation", "seconds": _since(started)})
 
 
-def run(plan: Plan, base: Path, corpus: Path, data: Path, out: Path, seconds: float, device: str, say: Say) -> None:
+def run(plan: Plan, base: Path, data: Path, out: Path, seconds: float, device: str, say: Say) -> None:
     """Train on what `prepare` wrote to `data`, evaluate, and write `results.json` and the weights to `out`.
 
     Ends after about `seconds`. Raises ModelError.
     """
-    run_ = _Run(plan, base, corpus, data, out, seconds, device, say)
+    run_ = _Run(plan, base, data, out, seconds, device, say)
     run_.train()
     run_.evaluate()
 
@@ -161,14 +178,10 @@ def run(plan: Plan, base: Path, corpus: Path, data: Path, out: Path, seconds: fl
 class _Run:
     """The state of one run. `results.json` is written again after each part."""
 
-    def __init__(
-        self, plan: Plan, base: Path, corpus: Path, data: Path, out: Path, seconds: float, device: str, say: Say
-    ) -> None:
+    def __init__(self, plan: Plan, base: Path, data: Path, out: Path, seconds: float, device: str, say: Say) -> None:
         self._started, self._seconds = time.perf_counter(), seconds
         self._plan, self._data, self._out, self._say = plan, data, out, say
-        self._words = ModelTokenizer(base)
-        self._prompts = ReadingPrompts(self._words)
-        self._held_out = _documents(corpus / "held_out.jsonl")
+        self._prompts = ReadingPrompts(ModelTokenizer(base))
         loaded = load_pretrained(base, base.name, device=device)
         self._model = BeaconModel.wrap(loaded, plan.stage_1.window).eval()
         self._device = next(self._model.parameters()).device
@@ -258,10 +271,7 @@ class _Run:
 
     def _asked(self, length: int) -> list[AskedText]:
         if length not in self._texts:
-            evaluation = self._plan.evaluation
-            self._texts[length] = asked_texts(
-                self._held_out, self._prompts, length, evaluation.n_texts, evaluation.density, evaluation.seed
-            )
+            self._texts[length] = read_asked(self._data / f"asked-{length}.jsonl")
             self._results["questions"][str(length)] = questions_of(self._texts[length], self._model.window)
         return self._texts[length]
 
@@ -324,17 +334,13 @@ class _Run:
 
     def _losses(self) -> Mapping[str, object]:
         """Held-out next-token loss by stage and ratio, of full attention, and of windows without memory."""
-        evaluation = self._plan.evaluation
-        draw = Random(f"beacon held out {evaluation.seed}")
-        hosts = islice(host_texts(self._held_out, draw), evaluation.held_out_rows)
-        n_tokens = evaluation.held_out_tokens
-        rows = [self._prompts.encode(joined(host, 6 * n_tokens))[:n_tokens] for host in hosts]
-        tokens = torch.tensor(rows, device=self._device)
+        texts = open_texts(self._data / HELD_OUT)
+        tokens, n_tokens = torch.from_numpy(texts.batch(range(len(texts)))[0]).to(self._device), texts.lengths[0]
         self._loss("full attention", tokens, None)
         self._loss("no memory", tokens.reshape(-1, self._model.window), None)
         for stage in STAGES:
             self._use(stage)
-            for ratio in ratios_for(self._model, n_tokens, evaluation.ratios):
+            for ratio in ratios_for(self._model, n_tokens, self._plan.evaluation.ratios):
                 self._loss(stage, tokens, ratio)
         return {"losses": {f"{of['method']} {of['ratio'] or ''}".strip(): of["loss"] for of in self._results["losses"]}}
 
@@ -419,6 +425,17 @@ def _samples(texts: SampleTexts, documents: Sequence[Document], draw: Random) ->
     for number, host in enumerate(islice(host_texts(documents, draw), texts.n_texts)):
         n_characters = texts.n_characters[number % len(texts.n_characters)]
         yield from samples_of(plant(draw, joined(host, n_characters), TRAINING, texts.density))
+
+
+def _held_out_rows(
+    evaluation: Evaluation, documents: Sequence[Document], prompts: ReadingPrompts
+) -> Iterator[TrainingText]:
+    """Neighbouring files as one text, without a conversation around it."""
+    n_tokens = evaluation.held_out_tokens
+    hosts = host_texts(documents, Random(f"beacon held out {evaluation.seed}"))
+    for host in islice(hosts, evaluation.held_out_rows):
+        tokens = prompts.encode(joined(host, 6 * n_tokens))[:n_tokens]
+        yield TrainingText(np.array(tokens, np.int32), np.arange(n_tokens) > 0)
 
 
 def _excerpt(documents: Sequence[Document], n_characters: int, draw: Random) -> Iterator[str]:
