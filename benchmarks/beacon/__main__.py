@@ -82,6 +82,9 @@ def _add_real(whats: Any) -> None:
     train.add_argument("--data", type=Path, required=True, metavar="DIR", help="that `real-prepare` wrote")
     train.add_argument("--seconds", type=float, required=True, metavar="S")
     train.add_argument("--device", default="auto")
+    train.add_argument(
+        "--memory-share", type=float, default=1.0, metavar="F", help="of the GPU's memory; all by default"
+    )
     for parser in (prepare, train):
         parser.add_argument("--base", type=Path, required=True, metavar="DIR", help="a chat model of transformers")
         parser.add_argument("--tiny", action="store_true", help="small texts, 2 steps: checks all and learns nothing")
@@ -101,6 +104,10 @@ def _real(options: argparse.Namespace) -> int:
     from .real import FULL, TINY, prepare, run
 
     plan = TINY if options.tiny else FULL
+    if options.what == "real-train" and options.memory_share < 1:
+        import torch
+
+        torch.cuda.set_per_process_memory_fraction(options.memory_share)
     if options.what == "real-prepare":
         prepare(plan, options.base, options.corpus, options.out, show)
     else:

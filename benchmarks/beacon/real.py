@@ -104,10 +104,10 @@ _STAGE_1 = Recipe(
 
 FULL = Plan(
     stage_1=_STAGE_1,
-    stage_1_characters=32_000_000,
+    stage_1_characters=40_000_000,
     stage_2=replace(_STAGE_1, ratios=(4, 8, 16, 32), lengths=(4096, 16384), questions=16),
     # Some long ones, so that a memory of thousands of tokens is learnt to be read.
-    samples=SampleTexts(1600, (6_000, 9_000, 9_000, 18_000, 6_000, 9_000, 9_000, 36_000)),
+    samples=SampleTexts(3000, (6_000, 9_000, 9_000, 18_000, 6_000, 9_000, 9_000, 36_000)),
     evaluation=Evaluation(
         lengths=(2048, 4096, 8192, 16384, 32768),
         n_texts=12,
@@ -119,7 +119,7 @@ FULL = Plan(
         held_out_rows=8,
         held_out_tokens=8192,
     ),
-    shares=(0.24, 0.38),
+    shares=(0.24, 0.40),
 )
 
 _TINY_STAGE = replace(_STAGE_1, lengths=(384, 512), window=128, batch_tokens=1024, steps=2)
@@ -325,7 +325,7 @@ class _Run:
         with autocast(self._device, True):
             memory = read_texts(self._model, tokens, ratio)
             n_new = self._plan.evaluation.clue_tokens
-            written = write_answers(self._model, memory, rows, n_new, self._prompts.end)
+            written = write_answers(self._model, memory, rows, n_new, self._prompts.end, rows_at_once=72)
         del memory
         texts = [self._prompts.decode(of) for of in written]
         self._results["clues"].append({"stage": stage, "ratio": ratio, "length": length, "texts": texts})
