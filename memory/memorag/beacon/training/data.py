@@ -151,14 +151,14 @@ def texts_of_samples(
 
 
 @dataclass(frozen=True, slots=True)
-class Conversation:
+class TextDialogue:
     """A text, then turns of a prompt and the response to learn."""
 
     context: str
     turns: tuple[tuple[str, str], ...]
 
 
-def conversations(samples: Sequence[Sample]) -> Iterator[Conversation]:
+def conversations(samples: Sequence[Sample]) -> Iterator[TextDialogue]:
     """Of samples with the same text: two of a single one, otherwise one that alternates clues and answers."""
     prompts, context = PROMPTS[language_of(samples[0].context)], samples[0].context
     turns = list[tuple[str, str]]()
@@ -166,12 +166,12 @@ def conversations(samples: Sequence[Sample]) -> Iterator[Conversation]:
         clues = (fill(prompts.spans, question=sample.question), "\n".join(sample.clues))
         answer = (fill(prompts.answer, question=sample.question), sample.answer)
         if len(samples) == 1:
-            yield from (Conversation(context, (turn,)) for turn in (clues, answer) if turn[1])
+            yield from (TextDialogue(context, (turn,)) for turn in (clues, answer) if turn[1])
         else:
             # Not both of one question: its answer could be read from its clues.
             turns.append(answer if number % 2 or not sample.clues else clues)
     if turns:
-        yield Conversation(context, tuple(turns))
+        yield TextDialogue(context, tuple(turns))
 
 
 class _ConversationWriter:
@@ -184,7 +184,7 @@ class _ConversationWriter:
         if has_turns:
             self._check(words)
 
-    def text(self, conversation: Conversation) -> TrainingText:
+    def text(self, conversation: TextDialogue) -> TrainingText:
         """Thread-safe. Learns the responses alone, each with the end of its turn."""
         tokens, learnt = list[int](), list[bool]()
         for prompt, response in conversation.turns:
@@ -215,7 +215,7 @@ class _ConversationWriter:
 _STUB = (Message("user", "a"), Message("assistant", "b"))
 
 
-def _conversations(samples: Iterable[Sample], questions: int) -> Iterator[Conversation]:
+def _conversations(samples: Iterable[Sample], questions: int) -> Iterator[TextDialogue]:
     for _, of_text in groupby(samples, lambda sample: sample.context):
         for some in _batches(of_text, questions):
             yield from conversations(some)
