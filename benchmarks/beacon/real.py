@@ -89,8 +89,8 @@ class RealPlan:
     shares: tuple[float, float]  # of the time, for each stage; the rest is for loading and evaluation
 
 
-# A window of half the recipe's, so that short texts have a memory. Muon at 4e-3 learnt faster than at 1e-3 in 12 steps of
-# 1,000 tokens on a CPU (2.75 and 3.50 nats of answers and clues); a run of hundreds of steps takes a rate between them.
+# A window of half the recipe's, so that short texts have a memory. Muon at 4e-3 learnt faster than at 1e-3 in 12 steps
+# of 1,000 tokens on a CPU (2.75 and 3.50 nats of answers and clues); runs of hundreds of steps take a rate between them.
 _STAGE_1 = Recipe(
     ratios=(2, 4, 8, 16, 32),
     learning_rate=2e-3,
