@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
+from argparse import Namespace
 from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
 
@@ -133,9 +134,9 @@ def _call(text: str):
 def test_one_answer_at_a_time_needs_no_batch(monkeypatch):
     opened = []
     monkeypatch.setattr(parallel, "open_chat_model", lambda spelling, context: opened.append((spelling, context)))
-    open_parallel_model("transformers=folder", 100, 1, "auto")
-    open_parallel_model("openai=http://127.0.0.1:1#name", 200, 8, "auto")
-    assert opened == [("transformers=folder", 100), ("openai=http://127.0.0.1:1#name", 200)]
+    for model, n in (("transformers=folder", 1), ("openai=http://127.0.0.1:1#name", 8)):
+        open_parallel_model(Namespace(model=model, context=100, parallel=n, batch=0, device="auto"))
+    assert opened == [("transformers=folder", 100), ("openai=http://127.0.0.1:1#name", 100)]
 
 
 # Batches.
@@ -256,9 +257,10 @@ def test_a_cancelled_call_ends_and_the_others_go_on(batched):
 @pytest.mark.local
 def test_a_conversation_that_is_too_long_is_refused_before_it_runs(batched):
     model, _ = batched(context=40)
-    with pytest.raises(ModelError, match="context of 40"):
-        answer(model, request("0", 40))
+    with pytest.raises(ModelError, match="room for 41"):
+        answer(model, request("01", 40))
     assert model.info.window_tokens == 40 and model.count_tokens("0123") == 4
+    assert answer(model, request("0123", 36))  # the start token, which the template adds, takes no room
 
 
 @pytest.mark.local

@@ -255,7 +255,7 @@ def _measure(options: argparse.Namespace, command: str) -> Report:
         dict.fromkeys(name for row in whole for name in row.figures if name != "evidence")
     )
     n = len({row.sample for row in whole})
-    title = f"Ablations on {path.name} ({form}): {n} of {len(every)} questions, {shown_name(options.model)}"
+    title = f"Ablations on {path.name} ({form}): {n} of {len(every)} questions, {_model_name(options.model)}"
     texts = [f"{system.title}\n\n{table(whole, system, names, strata)}" for system in systems]
     results = {
         "what": title,
@@ -263,6 +263,10 @@ def _measure(options: argparse.Namespace, command: str) -> Report:
         "results": {system.title: summary(whole, system, names, strata) for system in systems},
     }
     return Report("memory ablations", "\n\n".join([f"    {command}", *texts]), results, title)
+
+
+def _model_name(spelling: str) -> str:
+    return "rows of earlier runs" if spelling == "none" else shown_name(spelling)
 
 
 def _part(samples: Sequence[Sample], spelling: str) -> list[Sample]:
@@ -277,15 +281,15 @@ def _part(samples: Sequence[Sample], spelling: str) -> list[Sample]:
 
 
 def _new_rows(options: argparse.Namespace, samples: Sequence[Sample], spellings: Sequence[str]) -> Iterator[AnswerRow]:
-    model = open_parallel_model(options.model, options.context, options.parallel, options.device)
+    model = open_parallel_model(options)
     assert model is not None
     context = StrategyContext(embedder=open_remembering(options.embeddings)[0])
     total, begun = len(samples) * len(spellings), Cancel()
-    with TimeLimit(begun, options.seconds or 1e6) as until:
-        try:
-            for number, row in enumerate(measured(samples, spellings, model, context, options.parallel, until), 1):
-                if number % len(spellings) == 0:
-                    say(f"{number} of {total} answers")
-                yield row
-        finally:
-            model.close()
+    with TimeLimit(begun, options.seconds or _UNLIMITED_S) as until:
+        for number, row in enumerate(measured(samples, spellings, model, context, options.parallel, until), 1):
+            if number % len(spellings) == 0:
+                say(f"{number} of {total} answers")
+            yield row
+
+
+_UNLIMITED_S = 1e6

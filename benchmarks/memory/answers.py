@@ -232,7 +232,7 @@ def _rows(options: argparse.Namespace, samples: Sequence[Sample]) -> Iterator[An
     ]
     cache = RowCache(options.work / "memory", "answers", settings, AnswerRow)
     cached = {(row.strategy, row.sample): row for row in cache.rows() if not row.error}
-    model = open_parallel_model(options.model, options.context, options.parallel, options.device)
+    model = open_parallel_model(options)
     judging = open_answering_model(options.judge or "none", options.context)
     judged_by = None if judging is None else partial(judge, MeteredModel(judging, "judge"))
     reader = open_beacon(BeaconSettings(*options.reader)) if options.reader else None

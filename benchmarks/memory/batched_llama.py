@@ -7,6 +7,7 @@ they run. Knows no text, no queue and no thread.
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
@@ -124,7 +125,13 @@ class BatchedLlama:
             self._append_tokens(n_columns)
             return
         if n_columns not in self._graphs:
-            self._graphs[n_columns] = self._recorded(n_columns)
+            try:
+                self._graphs[n_columns] = self._recorded(n_columns)
+            except RuntimeError as error:
+                warnings.warn(f"Passes are not recorded, which makes them slow: {error}", stacklevel=2)
+                self._records_graphs = False
+                self._append_tokens(n_columns)
+                return
         self._graphs[n_columns].replay()
 
     def _recorded(self, n_columns: int) -> Any:
@@ -137,10 +144,12 @@ class BatchedLlama:
                 self._append_tokens(n_columns)
         torch.cuda.current_stream().wait_stream(side)
         graph = torch.cuda.CUDAGraph()
-        with torch.cuda.graph(graph, capture_error_mode="thread_local"):
-            self._append_tokens(n_columns)
-        self._tokens.copy_(before[0])
-        self._positions.copy_(before[1])
+        try:
+            with torch.cuda.graph(graph, capture_error_mode="thread_local"):
+                self._append_tokens(n_columns)
+        finally:
+            self._tokens.copy_(before[0])
+            self._positions.copy_(before[1])
         return graph
 
     def _append_tokens(self, n_columns: int) -> None:

@@ -30,6 +30,7 @@ from ...llm.protocol import (
     ChatRequest,
     CodeModel,
     CompletionRequest,
+    Message,
     ModelInfo,
     ModelMissing,
     Piece,
@@ -37,10 +38,8 @@ from ...llm.protocol import (
 )
 
 STEPS = 16  # tokens between two looks at the queue
-SHORT_TOKENS = (
-    1536  # rows of at most so many tokens have a batch of their own: attention reads the longest row's length
-)
-CACHE_SHARE = 0.6  # of the free memory of a GPU, for keys and values
+SHORT_TOKENS = 1520  # rows of at most so many tokens have a batch of their own: attention reads as far as the longest
+CACHE_SHARE = 0.4  # of the free memory of a GPU, for keys and values: two processes may share it
 CACHE_BYTES = 2_000_000_000  # on a CPU
 
 
@@ -60,15 +59,17 @@ class BatchedModel(CodeModel):
     def __init__(
         self, lean: Any, tokenizer: HfTokenizer, chat_tokens: ChatTokens, name: str, n_rows: int, context: int
     ):
-        """`lean` is a `LeanLlama`, `context` the most tokens of a prompt and its answer."""
+        """`lean` is a `LeanLlama`, `context` the most tokens of messages and answer; the chat template comes on top."""
         self._tokenizer, self._chat_tokens, self._name = tokenizer, chat_tokens, name
-        self._context = min(context, lean.context_tokens)
+        frame = len(chat_tokens([Message("user", "")]))
+        self._context = min(context, lean.context_tokens - frame)
+        self._room = self._context + frame
         self._count = lru_cache(maxsize=1 << 17)(lambda text: len(tokenizer.encode(text)))
         self._wake = threading.Condition()
         self._waiting: deque[_Job] = deque()
         self._is_closed = False
         self._n_asked: Counter[ChatRequest] = Counter()
-        self._batches = _batches(lean, n_rows, self._context)
+        self._batches = _batches(lean, n_rows, self._room)
         self._thread = threading.Thread(target=self._serve, name="weft-batches", daemon=True)
         self._thread.start()
 
@@ -128,14 +129,14 @@ class BatchedModel(CodeModel):
         self._thread.join()
 
     def _prompt(self, request: ChatRequest) -> list[int]:
-        room = self._context - request.max_new_tokens
+        room = self._room - request.max_new_tokens
         prompt = self._chat_tokens(request.messages)
         if len(prompt) > room:
             prompt = self._chat_tokens(fit_messages(request.messages, self._count, room))
         if len(prompt) > room:
             raise ModelError(
                 f"The prompt takes {len(prompt)} tokens and its answer {request.max_new_tokens}, but {self._name} has "
-                f"a context of {self._context}. Raise `--context`, or shorten the prompt."
+                f"room for {self._room}. Raise `--context`, or shorten the prompt."
             )
         return prompt
 
@@ -231,30 +232,31 @@ class _Batch:
 
 def _text_if_done(job: _Job, tokenizer: HfTokenizer) -> str | None:
     """The answer, up to an end token, a stop text or its most tokens; None while it goes on."""
-    tokens = job.written[: job.request.max_new_tokens]
-    end = next((at for at, token in enumerate(tokens) if token in tokenizer.ends), None)
-    is_done = end is not None or len(tokens) == job.request.max_new_tokens or job.is_cancelled
+    n = min(len(job.written), job.request.max_new_tokens)
+    # Earlier tokens were looked at before.
+    end = next((at for at in range(max(0, n - STEPS), n) if job.written[at] in tokenizer.ends), None)
+    is_done = end is not None or n == job.request.max_new_tokens or job.is_cancelled
     if not is_done and not job.request.stop:
         return None
-    text = tokenizer.decode(tokens[:end])
+    text = tokenizer.decode(job.written[: n if end is None else end])
     stops = [at for stop in job.request.stop if (at := text.find(stop)) >= 0]
     return text[: min(stops)] if stops else text if is_done else None
 
 
-def _batches(lean: Any, n_rows: int, context: int) -> list[_Batch]:
-    """A batch of short rows and one of long rows, which divide the memory for keys and values equally."""
+def _batches(lean: Any, n_rows: int, room: int) -> list[_Batch]:
+    """A batch of short rows and one of half as many long rows, each with half the memory for keys and values."""
     import torch
 
     from .batched_llama import BatchedLlama
 
     device = lean.embedding.device
     memory = CACHE_SHARE * torch.cuda.mem_get_info(device)[0] if device.type == "cuda" else CACHE_BYTES
-    lengths = sorted({min(SHORT_TOKENS, context), context})
+    lengths = sorted({min(SHORT_TOKENS, room), room})
     made = []
-    for length in lengths:
+    for part, length in enumerate(lengths, 1):
         n_columns = length + STEPS
         fitting = int(memory / len(lengths) / (lean.cache_bytes_per_token * n_columns))
-        made.append(_Batch(BatchedLlama(lean, max(1, min(n_rows, fitting)), n_columns), length))
+        made.append(_Batch(BatchedLlama(lean, max(1, min(n_rows // part, fitting)), n_columns), length))
     return made
 
 
@@ -268,9 +270,19 @@ def open_batched(path: str, n_rows: int, context_tokens: int, device: str = "aut
     if chat_tokens is None:
         raise ModelMissing(" ".join([f"{name} has no chat template.", *notes, "Choose a chat model."]))
     model = load_pretrained(directory, name, device=device)
-    lean = lean_llama(model, min(context_tokens, model.config.max_position_embeddings))
+    if model.device.type == "cuda":
+        _halve(model)
+    lean = lean_llama(model, model.config.max_position_embeddings)
     if lean is None:
         raise ModelMissing(
             f"{name} has another architecture than Llama, Mistral or Qwen. Serve it behind an address (`openai=URL`)."
         )
     return BatchedModel(lean, tokenizer, chat_tokens, name, n_rows, context_tokens)
+
+
+def _halve(model: Any) -> None:
+    """Weights in bfloat16. The frequencies of the positions, which are no weights, keep their precision."""
+    import torch
+
+    for parameter in model.parameters():
+        parameter.data = parameter.data.to(torch.bfloat16)

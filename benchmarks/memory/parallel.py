@@ -1,15 +1,17 @@
 """Many answers at once: a model for concurrent calls, tasks on threads, and responses that tasks share.
 
-Owns the options `--parallel` and `--device`. Knows no strategy.
+Owns the options `--parallel`, `--batch` and `--device`. Knows no strategy.
 """
 
 from __future__ import annotations
 
+import atexit
 import threading
-from argparse import ArgumentParser
+from argparse import ArgumentParser, Namespace
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from functools import lru_cache
 from itertools import islice
 from typing import TypeVar
 
@@ -22,12 +24,13 @@ from .extractive_mock import ExtractiveMock
 T = TypeVar("T")
 R = TypeVar("R")
 
-ROWS_A_THREAD = 4  # calls of one answer that run at once, on average
-
 
 def add_parallel_options(parser: ArgumentParser) -> None:
     about = "answers at once (1); with `transformers=DIRECTORY` in one batch, and behind an address as concurrent calls"
     parser.add_argument("--parallel", type=int, default=1, metavar="N", help=about)
+    parser.add_argument(
+        "--batch", type=int, default=0, metavar="N", help="most calls in the batch (as many as answers)"
+    )
     parser.add_argument("--device", default="auto", help="of a model in batches: cpu, cuda or mps (auto)")
 
 
@@ -36,14 +39,21 @@ def open_answering_model(spelling: str, context_tokens: int) -> CodeModel | None
     return ExtractiveMock(context_tokens) if spelling == EXTRACTIVE_MOCK else open_chat_model(spelling, context_tokens)
 
 
-def open_parallel_model(spelling: str, context_tokens: int, n_parallel: int, device: str) -> CodeModel | None:
-    """The model of `--model` for `n_parallel` answers at once; None for "none". Raises ModelError."""
-    table = parse_model(spelling) or {}
-    if n_parallel > 1 and table.get("backend") == "transformers":
-        from .batched_model import open_batched
+def open_parallel_model(options: Namespace) -> CodeModel | None:
+    """The model of `--model` for as many answers at once as the options say; None for "none". Raises ModelError."""
+    table = parse_model(options.model) or {}
+    if options.parallel > 1 and table.get("backend") == "transformers":
+        return _open_batched(table["path"], options.batch or options.parallel, options.context, options.device)
+    return open_answering_model(options.model, options.context)
 
-        return open_batched(table["path"], ROWS_A_THREAD * n_parallel, context_tokens, device)
-    return open_answering_model(spelling, context_tokens)
+
+@lru_cache(maxsize=1)  # stays open for further commands of this process
+def _open_batched(path: str, n_rows: int, context_tokens: int, device: str) -> CodeModel:
+    from .batched_model import open_batched
+
+    model = open_batched(path, n_rows, context_tokens, device)
+    atexit.register(model.close)
+    return model
 
 
 def in_parallel(
