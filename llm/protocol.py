@@ -259,6 +259,7 @@ class ModelInfo:
     notes: tuple[str, ...] = field(default=())  # degraded modes and their reasons, for a person
     chat_tokens: int = 0  # messages and answer of `chat`; 0 when unknown
     behind_address: bool = False  # behind an HTTP address; a local address may forward to another machine
+    answers_together: bool = False  # answers several calls at once, in this process; servers do so anyway
 
     @property
     def window_tokens(self) -> int:

@@ -218,8 +218,9 @@ class MeteredModel:
         After an error no further task starts and the first error in order is raised. Running tasks end by their own
         cancel.
         """
-        # A local model runs one call at a time.
-        if len(tasks) <= 1 or self.model.info.local:
+        info = self.model.info
+        # Other local models run one call at a time.
+        if len(tasks) <= 1 or (info.local and not info.answers_together):
             return [task() for task in tasks]
         with ThreadPoolExecutor(min(self._n_workers, len(tasks)), "weft-memory") as pool:
             futures = [pool.submit(task) for task in tasks]

@@ -17,6 +17,7 @@ for _name in ("torch", "transformers", "tokenizers", "safetensors"):
 import torch  # noqa: E402
 from transformers import AutoModelForCausalLM  # noqa: E402
 from weft.errors import ModelError  # noqa: E402
+from weft.llm.protocol import Message  # noqa: E402
 from weft.llm.training.export import export_transformers, padded_shape  # noqa: E402
 from weft.llm.training.model import PRESETS, SmallLlama  # noqa: E402
 from weft.llm.training.tokenizer import TrainingTokenizer, train_tokenizer  # noqa: E402
@@ -36,6 +37,7 @@ from weft.memory.memorag.beacon.training.dataset import (  # noqa: E402
     TextDataset,
     TrainingText,
     group_strictly,
+    open_texts,
     write_texts,
 )
 from weft.memory.memorag.beacon.training.recipe import (  # noqa: E402
@@ -46,7 +48,9 @@ from weft.memory.memorag.beacon.training.recipe import (  # noqa: E402
 )
 from weft.memory.memorag.beacon.training.stages import Stage, stage1_texts, stage2_texts  # noqa: E402
 from weft.memory.memorag.beacon.training.train import Intervals, held_out_loss, train  # noqa: E402
+from weft.memory.memorag.prompts import PROMPTS  # noqa: E402
 from weft.memory.memorag.sft_data import Sample, write_samples  # noqa: E402
+from weft.memory.prompting import fill  # noqa: E402
 
 pytestmark = pytest.mark.local
 
@@ -211,7 +215,67 @@ def test_the_end_of_a_turn_is_the_one_that_the_template_writes(base: Path, tmp_p
         assert text.tokens[-1] == number and text.learnt[-1]
 
 
+def test_several_questions_about_a_text_share_a_conversation_in_the_words_of_the_template(words: ModelTokenizer):
+    questions = ("Where did the boat lie?", "Whose boat was it?", "What did she know?")
+    samples = [replace(SAMPLE, question=question, answer=f"answer {n}") for n, question in enumerate(questions)]
+    counts = TextCounts()
+    both, *last = texts_of_samples([*samples, SAMPLE], words, WINDOW, 4096, counts, questions=3)
+    asked, _ = words.conversations()
+    clues = "boat of Ines\nbehind the church"
+    prompts = PROMPTS["en"]
+    turns = [
+        Message("user", fill(prompts.article, article=STORY)),
+        Message("assistant", prompts.reply),
+        Message("user", fill(prompts.spans, question=questions[0])),
+        Message("assistant", clues),
+        Message("user", fill(prompts.answer, question=questions[1])),
+        Message("assistant", "answer 1"),
+        Message("user", fill(prompts.spans, question=questions[2])),
+    ]
+    assert both.tokens.tolist() == [*asked(turns), *words.tokenizer.encode(clues), words.end]
+    assert words.tokenizer.decode(both.tokens[both.learnt].tolist()) == f"{clues}answer 1{clues}"
+    assert both.learnt.sum() == sum(len(words.tokenizer.encode(text)) + 1 for text in (clues, "answer 1", clues))
+    # The fourth sample of the text is asked alone: in one conversation for its clues, in another for its answer.
+    written = [words.tokenizer.decode(text.tokens[text.learnt].tolist()) for text in last]
+    assert written == [clues, SAMPLE.answer]
+    assert counts.texts == counts.read == 3
+
+
+def test_a_template_that_changes_earlier_turns_has_one_question_a_conversation(base: Path, tmp_path: Path):
+    for file in base.iterdir():
+        (tmp_path / file.name).write_bytes(file.read_bytes())
+    changing = TEMPLATE.replace("{{ message.content }}", "{{ message.content if loop.last else 'earlier' }}")
+    (tmp_path / "chat_template.jinja").write_text(changing, encoding="utf-8")
+    words = ModelTokenizer(tmp_path)
+    assert len(list(texts_of_samples([SAMPLE], words, WINDOW, 4096, TextCounts()))) == 2
+    with pytest.raises(ModelError, match="Leave `--questions` at 1"):
+        list(texts_of_samples([SAMPLE], words, WINDOW, 4096, TextCounts(), questions=2))
+
+
+def test_texts_are_encoded_together_as_alone(words: ModelTokenizer):
+    texts = [STORY, "", "Nobody knew.", "a\ud800b"]
+    assert words.tokenizer.encode_all(texts) == [words.tokenizer.encode(text) for text in texts]
+
+
 # Batches
+
+
+def test_a_dataset_is_opened_again_and_an_incomplete_one_refused(tmp_path: Path):
+    texts = some_texts(tmp_path)
+    again = open_texts(tmp_path)
+    assert (again.lengths, again.key, len(again)) == (texts.lengths, texts.key, 4)
+    assert (again[2].tokens == texts[2].tokens).all() and (again[2].learnt == texts[2].learnt).all()
+    (tmp_path / "texts.json").unlink()
+    with pytest.raises(ModelError, match="no complete dataset"):
+        open_texts(tmp_path)
+
+
+def test_tokens_of_a_batch_make_batches_of_long_texts_smaller():
+    lengths = [30] * 5 + [64] * 5
+    batches = group_strictly(lengths, WINDOW, 1, np.random.default_rng(0), batch_tokens=128)
+    assert sorted(number for batch in batches for number in batch) == list(range(10))
+    assert sorted((lengths[batch[0]], len(batch)) for batch in batches) == [(30, 1), (30, 4), (64, 1), (64, 2), (64, 2)]
+    assert {len(batch) for batch in group_strictly([64], WINDOW, 3, np.random.default_rng(0), batch_tokens=1)} == {1}
 
 
 def test_all_texts_of_a_batch_have_as_many_windows_and_none_is_lost():
@@ -314,6 +378,39 @@ def test_the_rate_may_stay(base: Path, tmp_path: Path):
     assert [line["rate"] for line in log_of(tmp_path) if "rate" in line] == [0.01, 0.01]
 
 
+def test_the_rate_rises_in_the_warm_up(base: Path, tmp_path: Path):
+    recipe = replace(RECIPE, steps=4, decays=False, warm_up_steps=2)
+    train(wrapped(base), some_texts(tmp_path / "texts"), recipe, tmp_path)
+    assert [line["rate"] for line in log_of(tmp_path) if "rate" in line] == [0.005, 0.01, 0.01, 0.01]
+
+
+def test_a_run_may_end_by_time_and_its_rate_goes_down_with_it(base: Path, tmp_path: Path):
+    texts = some_texts(tmp_path / "texts", (40,))
+    last = train(wrapped(base), texts, replace(RECIPE, steps=0, seconds=1.0, accumulate=1), tmp_path)
+    rates = [line["rate"] for line in log_of(tmp_path) if "rate" in line]
+    assert len(rates) == last["step"] > 1  # more than the one step of an epoch
+    assert rates == sorted(rates, reverse=True) and rates[-1] < rates[0] / 2
+    assert 1.0 <= last["train_seconds"] < 10
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+@pytest.mark.parametrize("changes", [{}, {"bf16": True}, {"optimiser": "muon", "checkpointing": False}], ids=str)
+def test_the_same_run_ends_with_the_same_weights_to_the_digit(
+    base: Path, tmp_path: Path, threads: int, changes: dict[str, Any]
+):
+    torch.set_num_threads(threads)
+    texts, ends = some_texts(tmp_path / "texts"), []
+    for number in range(2):
+        torch.manual_seed(number)  # no weight is drawn from torch's own generator
+        model = wrapped(base)
+        if changes.get("bf16"):
+            model.base.to(torch.bfloat16)
+        train(model, texts, replace(RECIPE, batch=2, steps=4, **changes), tmp_path / str(number))
+        ends.append(weights_of(model))
+    for name, weight in ends[0].items():
+        assert torch.equal(weight, ends[1][name]), name
+
+
 def test_a_text_is_read_the_same_with_and_without_its_windows_kept(base: Path, tmp_path: Path):
     texts, models = some_texts(tmp_path / "texts"), []
     for checkpointing in (True, False):
@@ -397,6 +494,8 @@ def test_a_gradient_that_is_no_number_ends_the_run_and_spoils_nothing(base: Path
         ({"ratios": (3,)}, "ratio 3"),
         ({"accumulate": 0}, "above 0"),
         ({"epochs": 0}, "at least 1 epoch"),
+        ({"seconds": -1.0}, "no negative number"),
+        ({"questions": 0}, "questions is 0"),
         ({"placement": "before"}, "placement 'before' is unknown"),
     ],
 )

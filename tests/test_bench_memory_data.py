@@ -213,9 +213,13 @@ def test_nothing_else_than_bad_data_is_raised(tmp_path, form, content):
         read_samples(form, path)
 
 
+def test_a_line_that_is_there_twice_counts_once(reading):
+    assert [sample.id for sample in reading("generic", *({"id": name, **GENERIC} for name in "abab"))] == ["a", "b"]
+
+
 def test_two_samples_of_one_name_are_refused(reading):
     with pytest.raises(BadData, match="samples 0 and 2 are both called 'a'"):
-        reading("generic", *({"id": name, **GENERIC} for name in "aba"))
+        reading("generic", *({"id": name, **GENERIC, "answer": str(at)} for at, name in enumerate("aba")))
 
 
 # Generators.

@@ -307,8 +307,8 @@ def test_a_lean_form_that_computes_something_else_is_found_out(llama: Any):
     tokens = torch.tensor(PROMPT)
     with torch.inference_mode():
         assert agrees(lean, plain, tokens)
-        lean._rope.scale = 1.01
-        lean._rope._table = lean._rope._table[:, :0]
+        lean.rope.scale = 1.01
+        lean.rope._table = lean.rope._table[:, :0]
         assert not agrees(lean, plain, tokens)
 
 
@@ -316,7 +316,7 @@ def test_the_lean_form_shares_the_memory_of_its_twin(llama: Any):
     layer = llama.model.layers[0]
     lean = lean_llama(llama, 256)
     assert lean is not None
-    fused = lean._layers[0].qkv.keywords["weight"]
+    fused = lean.layers[0].qkv.keywords["weight"]
     assert layer.self_attn.q_proj.weight.data_ptr() == fused.data_ptr()
     assert layer.self_attn.v_proj.weight.untyped_storage().data_ptr() == fused.untyped_storage().data_ptr()
 

@@ -383,6 +383,17 @@ def test_evidence_only_shows_no_reasoning(scripted_chat):
     assert "1921" in context and "when or to whom" not in context
 
 
+def test_reasoning_only_shows_no_evidence(scripted_chat):
+    model = scripted_chat(script(note=noting))
+    plus = strategy(model, reasoning_only=True)
+    plus.remember([document()])
+    recalled = plus.recall(Question("When did Nora buy the mill?"), Budget())
+    assert "when or to whom" in recalled.context and "1921" not in recalled.context
+    assert not any(each.quotes for each in recalled.evidence)
+    with pytest.raises(ValueError, match="evidence_only and reasoning_only"):
+        strategy(model, reasoning_only=True, evidence_only=True)
+
+
 @pytest.mark.parametrize(
     ("on_empty", "text", "shows"),
     [

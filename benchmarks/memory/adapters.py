@@ -21,15 +21,18 @@ from .values import Fact, Sample
 
 
 def read_samples(form: str, path: Path) -> list[Sample]:
-    """All samples of a file. Raises BadData, which names the file, the line, the field and what was expected."""
-    samples = list(ADAPTERS[form](path))
-    if not samples:
+    """The different samples of a file: a copy of one, as of a line that is there twice, is left out.
+
+    Raises BadData, which names the file, the line, the field and what was expected.
+    """
+    first: dict[str, tuple[int, Sample]] = {}
+    for number, sample in enumerate(ADAPTERS[form](path)):
+        at, other = first.setdefault(sample.id, (number, sample))
+        if sample != other:
+            raise BadData(f"{path}: samples {at} and {number} are both called {sample.id!r}. Rename one.")
+    if not first:
         raise BadData(f"{path} holds no sample. Give one JSON object a line, or a JSON list of objects.")
-    first: dict[str, int] = {}
-    for number, sample in enumerate(samples):
-        if first.setdefault(sample.id, number) != number:
-            raise BadData(f"{path}: samples {first[sample.id]} and {number} are both called {sample.id!r}. Rename one.")
-    return samples
+    return [sample for _, sample in first.values()]
 
 
 class DataOption(Action):

@@ -36,15 +36,15 @@ from ...memory.usage import UsageTracker, describe_cost
 from ...server.models.model_argument import MODEL_SYNTAX
 from ..bootstrap import grouped, interval, mean
 from ..command import Report, command_parser, run_command, say
-from ..models import model_option, open_chat_model, shown_name
+from ..models import model_option, shown_name
 from ..plots import ranges_plot
 from ..rows import RowCache, code_digest
 from ..tables import markdown, percent
 from .adapters import ADAPTERS, DataOption, read_samples, read_templates, with_templates
 from .extractive_mock import NAME as EXTRACTIVE_MOCK
-from .extractive_mock import ExtractiveMock
 from .judges import Verdict, judge
 from .metrics import chinese_by, score
+from .parallel import add_parallel_options, in_parallel, open_answering_model, open_parallel_model
 from .systems import open_remembering
 from .values import Sample, recall_of
 
@@ -175,6 +175,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument(
         "--judge", type=model_option(EXTRACTIVE_MOCK), metavar="BACKEND[=WHERE]", help="a model that scores the answers"
     )
+    add_parallel_options(parser)
     given = sys.argv[1:] if arguments is None else arguments
     return run_command(parser, partial(_measure, command=shlex.join([*parser.prog.split(), *given])), arguments)
 
@@ -225,12 +226,13 @@ def _rows(options: argparse.Namespace, samples: Sequence[Sample]) -> Iterator[An
         options.judge or "",
         options.embeddings,
         options.store,
+        options.parallel > 1,
         "" if options.templates is None else sha256(options.templates.read_bytes()).hexdigest()[:12],
         *options.reader,
     ]
     cache = RowCache(options.work / "memory", "answers", settings, AnswerRow)
     cached = {(row.strategy, row.sample): row for row in cache.rows() if not row.error}
-    model = open_answering_model(options.model, options.context)
+    model = open_parallel_model(options)
     judging = open_answering_model(options.judge or "none", options.context)
     judged_by = None if judging is None else partial(judge, MeteredModel(judging, "judge"))
     reader = open_beacon(BeaconSettings(*options.reader)) if options.reader else None
@@ -242,15 +244,17 @@ def _rows(options: argparse.Namespace, samples: Sequence[Sample]) -> Iterator[An
         missing = [sample for sample in samples if (spelling, sample.id) not in cached]
         if missing and model is not None:
             _announce_cost(spelling, missing, model, context)
-        for number, sample in enumerate(samples, 1):
-            row = cached.get((spelling, sample.id))
-            if row is None:
-                if options.store == "question":
-                    context = replace(context, cache=InProcessCache())
-                row = answered(sample, spelling, model, context, judged_by)
-                cache.add([row])
-                say(f"{spelling}: {number} of {len(samples)}")
-            yield row
+
+        def row_of(sample: Sample, spelling: str = spelling, context: StrategyContext = context) -> AnswerRow:
+            if options.store == "question":
+                context = replace(context, cache=InProcessCache())
+            return answered(sample, spelling, model, context, judged_by)
+
+        for number, row in enumerate(in_parallel(row_of, missing, options.parallel), 1):
+            cache.add([row])
+            cached[spelling, row.sample] = row
+            say(f"{spelling}: {number} of {len(missing)}")
+        yield from (cached[spelling, sample.id] for sample in samples)
 
 
 def _announce_cost(spelling: str, missing: Sequence[Sample], model: CodeModel, context: StrategyContext) -> None:
@@ -264,8 +268,3 @@ def _announce_cost(spelling: str, missing: Sequence[Sample], model: CodeModel, c
         return
     total = sum([each] * len(missing), Cost())
     say(f"{spelling}: at most about {describe_cost(total)} for {len(missing)} questions")
-
-
-def open_answering_model(spelling: str, context_tokens: int) -> CodeModel | None:
-    """A chat model or the extractive mock; None for "none". Raises ModelError."""
-    return ExtractiveMock(context_tokens) if spelling == EXTRACTIVE_MOCK else open_chat_model(spelling, context_tokens)

@@ -26,8 +26,8 @@ from ...memory.strategies import READING_PURPOSES, STRATEGIES, strategy_named
 from ..command import Report, command_parser, run_command, say
 from ..models import model_option, shown_name
 from ..tables import markdown
-from .answers import open_answering_model
 from .extractive_mock import NAME as EXTRACTIVE_MOCK
+from .parallel import open_answering_model
 
 QUESTIONS = ("What is described first, and what last?", "Why is this needed?", "Which limits are there, and where?")
 REMEMBERING = ("qrmem shared", "qrmem", "memorag", "segment_plus", "summary")

@@ -97,6 +97,11 @@ class HfTokenizer:
         plain = text.encode("utf-8", "replace").decode("utf-8")
         return list(self._tokenizer.encode(plain, add_special_tokens=False).ids)
 
+    def encode_all(self, texts: Sequence[str]) -> list[list[int]]:
+        """The tokens of each text, computed in parallel."""
+        plain = [text.encode("utf-8", "replace").decode("utf-8") for text in texts]
+        return [list(found.ids) for found in self._tokenizer.encode_batch_fast(plain, add_special_tokens=False)]
+
     def encode_markup(self, text: str) -> list[int]:
         """Tokens of the output of a chat template, with special tokens parsed."""
         if not self._special:

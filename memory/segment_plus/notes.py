@@ -91,9 +91,9 @@ def extractive_notes(segments: Sequence[Segment], question: str, indexer: Indexe
     return notes
 
 
-def format_note(note: Note, *, with_reasoning: bool = True) -> str:
+def format_note(note: Note, *, with_evidence: bool = True, with_reasoning: bool = True) -> str:
     """A note as text for a prompt: each quote with the location of its segment, and the reasoning."""
-    lines = [f"[{place_of(quote.segment)}] {quote.text}" for quote in note.quotes]
+    lines = [f"[{place_of(quote.segment)}] {quote.text}" for quote in note.quotes if with_evidence]
     if note.reasoning and note.is_free:
         lines.append(f"[{place_of(note.segments[0])}] {note.reasoning}" if note.segments else note.reasoning)
     elif note.reasoning and with_reasoning:

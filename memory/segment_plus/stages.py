@@ -44,6 +44,7 @@ class SegmentPlusSettings:
     merge_evidence: EvidenceMerge = "concat"
     checks_quotes: bool = True  # drop evidence that is not in the segment word for word
     evidence_only: bool = False  # no reasoning in the final prompt, for single facts (BABILong)
+    reasoning_only: bool = False  # no evidence in the final prompt: the ablation of the other part of a note
     on_empty: OnEmpty = "answer_from_all_notes"
     n_prefiltered: int | None = None  # segments to take notes of, by score; None means all
     # Final prompt: empty is Weft's own, a name of `prompts.LONGBENCH` that of the data set, and anything else is a
@@ -53,6 +54,8 @@ class SegmentPlusSettings:
     def __post_init__(self) -> None:
         if min(self.segment_tokens, self.window_tokens, self.note_tokens, self.answer_tokens) < 1:
             raise ValueError("segment_tokens, window_tokens, note_tokens and answer_tokens must be at least 1.")
+        if self.evidence_only and self.reasoning_only:
+            raise ValueError("evidence_only and reasoning_only leave nothing of a note; set one of them.")
         if self.template and "{context}" not in self.final_template:
             names = ", ".join(prompts.LONGBENCH)
             raise ValueError(

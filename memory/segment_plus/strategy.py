@@ -146,14 +146,20 @@ class SegmentPlus(ItemStrategy):
         return max(map(count, templates)) + count(with_choices(question))
 
     def _size(self, note: Note) -> int:
-        """An upper bound of the tokens of a note in a prompt."""
-        lines = format_note(note, with_reasoning=not self._settings.evidence_only).split("\n")
+        """An upper bound of the tokens of a note in the final prompt."""
+        lines = self._shown(note).split("\n")
         return sum(self._count(line) + 1 for line in lines if line)
 
+    def _shown(self, note: Note) -> str:
+        """A note as the final prompt has it."""
+        settings = self._settings
+        return format_note(note, with_evidence=not settings.reasoning_only, with_reasoning=not settings.evidence_only)
+
     def _recalled(self, merged: MergeResult, budget: Budget, steps: Sequence[Step]) -> RecallResult:
-        texts = (format_note(note, with_reasoning=not self._settings.evidence_only) for note in merged.notes)
+        texts = map(self._shown, merged.notes)
+        quoted = [replace(note, quotes=()) for note in merged.notes] if self._settings.reasoning_only else merged.notes
         # The prompt contains the notes, so the tokens of their segments do not count.
-        evidence = fit_evidence(_evidence(merged.notes), replace(budget, tokens=None), self._count, "document")
+        evidence = fit_evidence(_evidence(quoted), replace(budget, tokens=None), self._count, "document")
         tokens = sum(map(self._size, merged.notes))
         last = Step("merge", {"rounds": list(merged.rounds), "parts_cut": merged.n_cut, "tokens": tokens})
         return RecallResult(evidence, (*steps, last), "\n".join(filter(None, texts)))

@@ -58,12 +58,12 @@ class LeanLlama:
     """A `Decoder` (see `torch_engine`)."""
 
     def __init__(self, config: Config, embedding: Any, layers: list[LeanLayer], norm: Any, head: Linear, rope: Rope):
-        self._config = config
-        self._embedding = embedding  # (n_vocabulary, n_embd)
-        self._layers = layers
-        self._norm = norm  # (n_embd,)
-        self._head = head  # n_embd -> n_vocabulary
-        self._rope = rope
+        self.config = config
+        self.embedding = embedding  # (n_vocabulary, n_embd)
+        self.layers = layers
+        self.norm = norm  # (n_embd,)
+        self.head = head  # n_embd -> n_vocabulary
+        self.rope = rope
         self.n_vocabulary = int(embedding.shape[0])
         self.context_tokens = config.context_tokens
         self.cache_kind = f"lean llama {embedding.dtype}"
@@ -103,33 +103,33 @@ class LeanLlama:
         unusable afterwards: its layers are freed one by one.
         """
         layers: list[LeanLayer] = []
-        while self._layers:
-            layers.append(_int8_layer(self._layers.pop(0)))
-        embedding = self._embedding.float()
-        rope = Rope(self._rope.frequencies, self._rope.scale, embedding)
-        return LeanLlama(self._config, embedding, layers, self._norm.float(), _int8_linear(self._head), rope)
+        while self.layers:
+            layers.append(_int8_layer(self.layers.pop(0)))
+        embedding = self.embedding.float()
+        rope = Rope(self.rope.frequencies, self.rope.scale, embedding)
+        return LeanLlama(self.config, embedding, layers, self.norm.float(), _int8_linear(self.head), rope)
 
     def forward(self, cache: LeanCache, tokens: Any, n_scored: int) -> Any:
         """Logits (n_scored, n_vocabulary) of the last of tokens (T,)."""
         n_past, n_total = cache.n_tokens, cache.n_tokens + len(tokens)
         if n_total > cache.room:
             self._grow(cache, n_total)
-        epsilon = self._config.epsilon
-        span = _Span(n_past, n_total, *self._rope.between(n_past, n_total))
-        mask = None if len(tokens) == 1 or not n_past else _causal_mask(n_past, n_total, self._embedding)
-        x = F.embedding(tokens, self._embedding)  # (T, n_embd)
+        epsilon = self.config.epsilon
+        span = _Span(n_past, n_total, *self.rope.between(n_past, n_total))
+        mask = None if len(tokens) == 1 or not n_past else _causal_mask(n_past, n_total, self.embedding)
+        x = F.embedding(tokens, self.embedding)  # (T, n_embd)
         shape = x.shape[-1:]
-        for layer, (keys, values) in zip(self._layers, cache.layers, strict=True):
+        for layer, (keys, values) in zip(self.layers, cache.layers, strict=True):
             normed = F.rms_norm(x, shape, layer.attention_norm, epsilon)
             x = x + layer.out(self._attend(layer, normed, keys, values, span, mask))
             gate, up = layer.gate_up(F.rms_norm(x, shape, layer.mlp_norm, epsilon)).chunk(2, -1)  # (T, n_inner)
             x = x + layer.down(F.silu(gate) * up)
         cache.n_tokens = n_total
-        return self._head(F.rms_norm(x[-n_scored:], shape, self._norm, epsilon))
+        return self.head(F.rms_norm(x[-n_scored:], shape, self.norm, epsilon))
 
     def _attend(self, layer: LeanLayer, x: Any, keys: Any, values: Any, span: _Span, mask: Any) -> Any:
         """Attention of the new rows x (T, n_embd) over everything; (T, n_heads * head_size)."""
-        config = self._config
+        config = self.config
         n_new, n_rotated = span.end - span.first, config.n_heads + config.n_kv_heads
         qkv = layer.qkv(x).view(n_new, n_rotated + config.n_kv_heads, config.head_size)  # (T, heads, head_size)
         qk = qkv[:, :n_rotated]
@@ -151,13 +151,13 @@ class LeanLlama:
 
     def _grow(self, cache: LeanCache, n_tokens: int) -> None:
         """Room for `n_tokens` and a quarter more, so that copies are a small part of the work."""
-        config = self._config
+        config = self.config
         room = -(-(n_tokens + n_tokens // 4) // CACHE_STEP_TOKENS) * CACHE_STEP_TOKENS
         shape = (1, config.n_kv_heads, room, config.head_size)
-        cache.layers = cache.layers or [(self._embedding.new_empty(0),) * 2 for _ in self._layers]
+        cache.layers = cache.layers or [(self.embedding.new_empty(0),) * 2 for _ in self.layers]
         # Layer by layer, so that memory never holds two complete caches.
         for at, pair in enumerate(cache.layers):
-            grown = (self._embedding.new_empty(shape), self._embedding.new_empty(shape))
+            grown = (self.embedding.new_empty(shape), self.embedding.new_empty(shape))
             if cache.n_tokens:
                 for new, old in zip(grown, pair, strict=True):
                     new[:, :, : cache.n_tokens] = old[:, :, : cache.n_tokens]

@@ -37,6 +37,8 @@ from .ratios import (
 
 LayerTensors = tuple[Tensor, ...]  # of each layer, (B, n_kv_heads, n, head_dim)
 
+SummedLoss = Callable[[Tensor, Tensor], Tensor]  # of hidden states (n_labels, n_embd) and their next tokens
+
 NO_LABEL = -100  # label of a token without a loss
 
 
@@ -45,8 +47,20 @@ class TextLoss:
     """The loss of a text: mean nats over all labels, with gradients if enabled."""
 
     loss: Tensor
-    window_losses: tuple[float, ...]  # of the tokens that each window predicts; nan without labels
-    n_labels: int
+    window_sums: tuple[Tensor, ...]  # nats of all labels that each window predicts
+    window_labels: tuple[int, ...]
+
+    @property
+    def n_labels(self) -> int:
+        return sum(self.window_labels)
+
+    @property
+    def window_losses(self) -> tuple[float, ...]:
+        """Mean nats of each window; nan without labels. Waits for the device."""
+        return tuple(
+            float(nats.detach()) / count if count else float("nan")
+            for nats, count in zip(self.window_sums, self.window_labels, strict=True)
+        )
 
 
 class BeaconModel(nn.Module):
@@ -59,6 +73,7 @@ class BeaconModel(nn.Module):
         self.window = window
         self.placement = placement
         self._places = places
+        self._layouts: dict[tuple[int, int, Placement, torch.device], tuple[Tensor, Tensor]] = {}
 
     @classmethod
     def wrap(cls, model: Any, window: int = 2048, placement: Placement = "interleaved") -> BeaconModel:
@@ -155,8 +170,9 @@ class BeaconModel(nn.Module):
     ) -> TextLoss:
         """Next-token loss over all windows (MemoRAG, equation 8); the last one gets no memory tokens.
 
-        `labels` (B, T) are aligned with `tokens`, -100 without a loss; by default every token counts. `checkpoint`
-        enables gradient checkpointing by window. Raises TextTooLong.
+        `labels` (B, T) are aligned with `tokens`, -100 without a loss; by default every token counts. With labels on
+        the CPU nothing waits for the device of the model. `checkpoint` enables gradient checkpointing by window;
+        without it the logits alone are computed twice. Raises TextTooLong.
         """
         labels = tokens if labels is None else labels
         if labels.shape != tokens.shape:
@@ -166,29 +182,31 @@ class BeaconModel(nn.Module):
             )
         n_tokens = tokens.shape[1]
         self.check_length(n_tokens, ratio_of, last_stays_open=True)
-        targets = functional.pad(labels[:, 1:], (0, 1), value=NO_LABEL)
-        read: Callable[..., tuple[Tensor, LayerTensors, LayerTensors]] = self._loss_of_window
+        targets = functional.pad(labels[:, 1:], (0, 1), value=NO_LABEL).cpu()
+        read: Callable[..., tuple[Tensor, LayerTensors, LayerTensors]]
         if checkpoint:
-            read = partial(recompute, read, use_reentrant=False)
+            read = partial(recompute, self._loss_of_window, use_reentrant=False, summed_loss=self._summed_loss)
+        else:
+            # Logits have the size of the vocabulary for each token: kept for all windows, they would fill the memory.
+            read = partial(self._loss_of_window, summed_loss=_without_logits(self._summed_loss))
         pieces = list[tuple[LayerTensors, LayerTensors]]()
         sums, counts = list[Tensor](), list[int]()
         for number, (start, end) in enumerate(windows(n_tokens, self.window)):
             ratio = ratio_of(number) if end < n_tokens else None
-            wanted = targets[:, start:end]
-            loss, keys, values = read(tokens[:, start:end], wanted, tuple(pieces), ratio)
+            wanted = targets[:, start:end].flatten()
+            at = (wanted != NO_LABEL).nonzero()[:, 0]
+            labelled = (at.to(tokens.device, non_blocking=True), wanted[at].to(tokens.device, non_blocking=True))
+            loss, keys, values = read(tokens[:, start:end], labelled, tuple(pieces), ratio)
             pieces.append((keys, values))
             sums.append(loss)
-            counts.append(int((wanted != NO_LABEL).sum()))
+            counts.append(len(at))
         n_labels = sum(counts)
         if not n_labels:
             raise BeaconError(
                 "No token of this text has a label. The first token cannot have one, because nothing predicts it. "
                 "Set a label for another token."
             )
-        means = (
-            float(loss.detach()) / count if count else float("nan") for loss, count in zip(sums, counts, strict=True)
-        )
-        return TextLoss(torch.stack(sums).sum() / n_labels, tuple(means), n_labels)
+        return TextLoss(torch.stack(sums).sum() / n_labels, tuple(sums), tuple(counts))
 
     def read_window(
         self, tokens: Tensor, layers: Sequence[WindowLayer], ratio: int | None
@@ -202,8 +220,7 @@ class BeaconModel(nn.Module):
         embedded = self.base.get_input_embeddings()(tokens)
         if ratio is None:
             return self._run(embedded, layers), (), ()
-        raw = torch.tensor(raw_places(self.window, ratio, self.placement), device=tokens.device)
-        places = torch.tensor(memory_places(self.window, ratio, self.placement), device=tokens.device)
+        raw, places = self._layout(ratio, tokens.device)
         memory_token = self.base.model.beacon_embed_tokens.weight.to(embedded.dtype)
         row = memory_token.expand(tokens.shape[0], len(raw) + len(places), -1).index_copy(1, raw, embedded)
         with self._places.at(places) as keys:
@@ -220,6 +237,14 @@ class BeaconModel(nn.Module):
         rotated: Tensor = module.apply_rotary_pos_emb(keys, keys[:, :0], cos, sin)[0]
         return rotated
 
+    def _layout(self, ratio: int, device: torch.device) -> tuple[Tensor, Tensor]:
+        """Positions of raw tokens and of memory tokens in a full window; cached, because the copy waits for a GPU."""
+        key = (self.window, ratio, self.placement, device)
+        if key not in self._layouts:
+            raw, places = (of(self.window, ratio, self.placement) for of in (raw_places, memory_places))
+            self._layouts[key] = (torch.tensor(raw, device=device), torch.tensor(places, device=device))
+        return self._layouts[key]
+
     def _run(self, embedded: Tensor, layers: Sequence[WindowLayer]) -> Tensor:
         n_before, n_new = layers[0].get_seq_length(), embedded.shape[1]
         positions = torch.arange(n_before, n_before + n_new, device=embedded.device)[None]
@@ -230,9 +255,17 @@ class BeaconModel(nn.Module):
         return hidden
 
     def _loss_of_window(
-        self, tokens: Tensor, targets: Tensor, pieces: Sequence[tuple[LayerTensors, LayerTensors]], ratio: int | None
+        self,
+        tokens: Tensor,
+        labelled: tuple[Tensor, Tensor],
+        pieces: Sequence[tuple[LayerTensors, LayerTensors]],
+        ratio: int | None,
+        summed_loss: SummedLoss,
     ) -> tuple[Tensor, LayerTensors, LayerTensors]:
-        """The summed loss and the memory of this window; `pieces` are the memories of earlier windows."""
+        """The summed loss and the memory of this window; `pieces` are the memories of earlier windows.
+
+        `labelled` are positions in the flattened window (n_labels,), and the next token of each.
+        """
         nothing = self.empty(tokens.shape[0])
         layers = [
             WindowLayer(
@@ -245,10 +278,14 @@ class BeaconModel(nn.Module):
             for number, before in enumerate(nothing.keys)
         ]
         hidden, keys, values = self.read_window(tokens, layers, ratio)
-        has_label = targets != NO_LABEL
-        logits = self.base.lm_head(hidden[has_label])  # (n_labels, vocabulary)
+        at, targets = labelled
+        return summed_loss(hidden.flatten(0, 1).index_select(0, at), targets), keys, values
+
+    def _summed_loss(self, hidden: Tensor, targets: Tensor) -> Tensor:
+        """Of hidden states (n_labels, n_embd)."""
+        logits = self.base.lm_head(hidden)  # (n_labels, vocabulary)
         precise = torch.promote_types(logits.dtype, torch.float32)
-        return functional.cross_entropy(logits.to(precise), targets[has_label], reduction="sum"), keys, values
+        return functional.cross_entropy(logits.to(precise), targets, reduction="sum")
 
     def _check_read(self, memory: Memory, tokens: Tensor) -> None:
         batch = memory.open_tokens.shape[0]
@@ -257,3 +294,8 @@ class BeaconModel(nn.Module):
                 f"Tokens must be ({batch}, at least 1) for this memory, not {tuple(tokens.shape)}. "
                 "Give one row a memory."
             )
+
+
+def _without_logits(summed_loss: SummedLoss) -> SummedLoss:
+    """The same loss, computed again for its gradients."""
+    return partial(recompute, summed_loss, use_reentrant=False, preserve_rng_state=False)

@@ -65,7 +65,8 @@ def _train(options: argparse.Namespace) -> None:
 
 def _recipe(options: argparse.Namespace) -> Recipe:
     recipe: Recipe = STAGE_1 if options.step == "stage1" else STAGE_2
-    names = ("window", "placement", "epochs", "steps", "batch", "accumulate", "learning_rate", "seed")
+    names = ["window", "placement", "epochs", "steps", "seconds", "batch", "batch_tokens", "accumulate", "optimiser"]
+    names += ["learning_rate", "warm_up_steps", "questions", "seed"]
     changes: dict[str, Any] = {name: getattr(options, name) for name in names if getattr(options, name) is not None}
     changes |= {name: tuple(getattr(options, name)) for name in ("lengths", "ratios") if getattr(options, name)}
     return replace(recipe, bf16=options.precision == "bf16", checkpointing=not options.keep_windows, **changes)
@@ -163,8 +164,13 @@ def _add_training(stage: argparse.ArgumentParser, recipe: Recipe, data: str) -> 
     add("--learning-rate", type=float, metavar="R", help=f"initial rate, with linear decay; {recipe.learning_rate}")
     add("--epochs", type=int, metavar="N", help=f"{recipe.epochs}")
     add("--steps", type=int, metavar="N", help="number of steps; replaces epochs")
+    add("--seconds", type=float, metavar="S", help="seconds of training; replaces epochs")
     add("--batch", type=int, metavar="N", help=f"texts in a batch; {recipe.batch}")
+    add("--batch-tokens", type=int, metavar="N", help="tokens in a batch; replaces the number of texts")
     add("--accumulate", type=int, metavar="N", help=f"batches in a step; {recipe.accumulate}")
+    add("--optimiser", choices=("adamw", "muon"), help=recipe.optimiser)
+    add("--warm-up-steps", type=int, metavar="N", help=f"{recipe.warm_up_steps}")
+    add("--questions", type=int, metavar="N", help=f"stage2: about a text in a conversation; {recipe.questions}")
     add("--seed", type=int, metavar="N", help=f"{recipe.seed}")
     add("--precision", choices=("bf16", "float32"), default="bf16")
     add("--keep-windows", action="store_true", help="no gradient checkpointing: faster, with more memory")

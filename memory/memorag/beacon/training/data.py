@@ -8,9 +8,13 @@ loss on the last turn only. Knows no model and no dataset files.
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from itertools import groupby, islice
 from pathlib import Path
+from typing import TypeVar
 
 import numpy as np
 
@@ -21,6 +25,8 @@ from ....prompting import fill
 from ...prompts import PROMPTS, language_of
 from ...sft_data import Sample
 from .dataset import TrainingText, UnusableData
+
+T = TypeVar("T")
 
 SUFFIXES = (".txt", ".md", ".rst", ".jsonl")
 """File types that are read from a folder. A file that is given by name is always read."""
@@ -105,9 +111,9 @@ def rows_of_documents(
             counts.tokens += length
             yield TrainingText(tokens, np.arange(length) > 0)
 
-    for document in documents:
+    for encoded in _encoded(documents, words):
         counts.read += 1
-        tokens = [*start, *words.tokenizer.encode(document), words.end]
+        tokens = [*start, *encoded, words.end]
         waiting = np.concatenate([waiting, np.array(tokens, np.int32)])
         yield from rows(lambda: min(lengths, key=used.__getitem__))
     yield from rows(lambda: max((length for length in lengths if length <= len(waiting)), default=None))
@@ -115,37 +121,115 @@ def rows_of_documents(
 
 
 def texts_of_samples(
-    samples: Iterable[Sample], words: ModelTokenizer, window: int, most_tokens: int, counts: TextCounts
+    samples: Iterable[Sample],
+    words: ModelTokenizer,
+    window: int,
+    most_tokens: int,
+    counts: TextCounts,
+    questions: int = 1,
 ) -> Iterator[TrainingText]:
     """Two conversations of each sample: one asks for its clues, one for its answer.
 
-    Leaves out and counts conversations that fit one window, which train no memory, and those longer than `most_tokens`,
-    because truncation could remove the clue. Raises UnusableData if the model has no chat template.
+    With more `questions`, up to that many samples in a row with the same text share one conversation, and each is asked
+    for its clues or its answer in turn. Leaves out and counts conversations that fit one window, which train no memory,
+    and those longer than `most_tokens`, because truncation could remove the clue. Raises UnusableData if the model has
+    no chat template, or with more questions one that changes earlier turns.
     """
-    chat_tokens, end = words.conversations()
-    for sample in samples:
-        for messages, answer in conversations(sample):
-            counts.read += 1
-            asked = chat_tokens(messages)
-            written = [*words.tokenizer.encode(answer), end]
-            tokens = np.array([*asked, *written], np.int32)
-            if len(tokens) <= window:
-                counts.too_short += 1
-            elif len(tokens) > most_tokens:
-                counts.too_long += 1
-            else:
-                counts.texts += 1
-                counts.tokens += len(tokens)
-                yield TrainingText(tokens, np.arange(len(tokens)) >= len(asked))
+    writer = _ConversationWriter(words, questions > 1)
+    with ThreadPoolExecutor(os.cpu_count()) as threads:  # the tokenizer computes without the interpreter's lock
+        for some in _batches(_conversations(samples, questions), 64):
+            for text in threads.map(writer.text, some):
+                counts.read += 1
+                if len(text.tokens) <= window:
+                    counts.too_short += 1
+                elif len(text.tokens) > most_tokens:
+                    counts.too_long += 1
+                else:
+                    counts.texts += 1
+                    counts.tokens += len(text.tokens)
+                    yield text
 
 
-def conversations(sample: Sample) -> Iterator[tuple[tuple[Message, ...], str]]:
-    """The conversations about a sample, each with its target response."""
-    prompts = PROMPTS[language_of(sample.context)]
-    read = (Message("user", fill(prompts.article, article=sample.context)), Message("assistant", prompts.reply))
-    if sample.clues:
-        yield (*read, Message("user", fill(prompts.spans, question=sample.question))), "\n".join(sample.clues)
-    yield (*read, Message("user", fill(prompts.answer, question=sample.question))), sample.answer
+@dataclass(frozen=True, slots=True)
+class TextDialogue:
+    """A text, then turns of a prompt and the response to learn."""
+
+    context: str
+    turns: tuple[tuple[str, str], ...]
+
+
+def conversations(samples: Sequence[Sample]) -> Iterator[TextDialogue]:
+    """Of samples with the same text: two of a single one, otherwise one that alternates clues and answers."""
+    prompts, context = PROMPTS[language_of(samples[0].context)], samples[0].context
+    turns = list[tuple[str, str]]()
+    for number, sample in enumerate(samples):
+        clues = (fill(prompts.spans, question=sample.question), "\n".join(sample.clues))
+        answer = (fill(prompts.answer, question=sample.question), sample.answer)
+        if len(samples) == 1:
+            yield from (TextDialogue(context, (turn,)) for turn in (clues, answer) if turn[1])
+        else:
+            # Not both of one question: its answer could be read from its clues.
+            turns.append(answer if number % 2 or not sample.clues else clues)
+    if turns:
+        yield TextDialogue(context, tuple(turns))
+
+
+class _ConversationWriter:
+    """The tokens of conversations, in the template of a model."""
+
+    def __init__(self, words: ModelTokenizer, has_turns: bool) -> None:
+        self._encode = words.tokenizer.encode
+        self._chat_tokens, self._end = words.conversations()
+        self._before = len(self._chat_tokens((_STUB[0],))) + len(self._encode(_STUB[1].text)) + 1
+        if has_turns:
+            self._check(words)
+
+    def text(self, conversation: TextDialogue) -> TrainingText:
+        """Thread-safe. Learns the responses alone, each with the end of its turn."""
+        tokens, learnt = list[int](), list[bool]()
+        for prompt, response in conversation.turns:
+            asked = self._next_turn(prompt) if tokens else self._first_turn(conversation.context, prompt)
+            written = [*self._encode(response), self._end]
+            tokens += [*asked, *written]
+            learnt += [False] * len(asked) + [True] * len(written)
+        return TrainingText(np.array(tokens, np.int32), np.array(learnt, np.bool_))
+
+    def _first_turn(self, context: str, prompt: str) -> Sequence[int]:
+        prompts = PROMPTS[language_of(context)]
+        read = (Message("user", fill(prompts.article, article=context)), Message("assistant", prompts.reply))
+        return self._chat_tokens((*read, Message("user", prompt)))
+
+    def _next_turn(self, prompt: str) -> Sequence[int]:
+        """What the template writes between a response and the next one, without the text before them."""
+        return self._chat_tokens((*_STUB, Message("user", prompt)))[self._before :]
+
+    def _check(self, words: ModelTokenizer) -> None:
+        asked, answered = self._chat_tokens((_STUB[0],)), self._chat_tokens((*_STUB, _STUB[0]))
+        if [*asked, *self._encode(_STUB[1].text), self._end] != list(answered[: self._before]):
+            raise UnusableData(
+                f"The chat template of {words.directory} changes earlier turns, so a conversation has one question. "
+                "Leave `--questions` at 1."
+            )
+
+
+_STUB = (Message("user", "a"), Message("assistant", "b"))
+
+
+def _conversations(samples: Iterable[Sample], questions: int) -> Iterator[TextDialogue]:
+    for _, of_text in groupby(samples, lambda sample: sample.context):
+        for some in _batches(of_text, questions):
+            yield from conversations(some)
+
+
+def _batches(values: Iterable[T], n: int) -> Iterator[list[T]]:
+    left = iter(values)
+    while some := list(islice(left, n)):
+        yield some
+
+
+def _encoded(documents: Iterable[str], words: ModelTokenizer) -> Iterator[list[int]]:
+    for some in _batches(documents, 256):
+        yield from words.tokenizer.encode_all(some)
 
 
 def _texts_of(file: Path) -> Iterator[str]:

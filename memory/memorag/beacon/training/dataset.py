@@ -5,6 +5,7 @@ Owns the dataset files and the order of batches. Knows no tokenizer and no model
 
 from __future__ import annotations
 
+import json
 import zlib
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -62,6 +63,7 @@ class TextDataset:
 def write_texts(folder: Path, texts: Iterable[TrainingText]) -> TextDataset:
     """Write texts to a folder and open them. Replaces its content."""
     folder.mkdir(parents=True, exist_ok=True)
+    (folder / "texts.json").unlink(missing_ok=True)
     lengths, key = list[int](), 0
     with (folder / "tokens.bin").open("wb") as tokens, (folder / "learnt.bin").open("wb") as learnt:
         for text in texts:
@@ -70,6 +72,17 @@ def write_texts(folder: Path, texts: Iterable[TrainingText]) -> TextDataset:
                 key = zlib.crc32(content, key)
                 file.write(content)
             lengths.append(len(text.tokens))
+    (folder / "texts.json").write_text(json.dumps({"lengths": lengths, "key": key}), encoding="utf-8")
+    return open_texts(folder)
+
+
+def open_texts(folder: Path) -> TextDataset:
+    """What `write_texts` wrote. Raises UnusableData if it is incomplete."""
+    try:
+        about = json.loads((folder / "texts.json").read_text("utf-8"))
+    except (OSError, ValueError) as error:
+        raise UnusableData(f"{folder} has no complete dataset ({error}). Make it again.") from error
+    lengths, key = about["lengths"], about["key"]
     if not lengths:
         return TextDataset(np.zeros(0, np.int32), np.zeros(0, np.bool_), (), key)
     return TextDataset(
@@ -83,19 +96,24 @@ def n_windows(n_tokens: int, window: int) -> int:
 
 
 def group_strictly(
-    lengths: Sequence[int], window: int, n_of_batch: int, random: np.random.Generator
+    lengths: Sequence[int], window: int, n_of_batch: int, random: np.random.Generator, batch_tokens: int = 0
 ) -> list[list[int]]:
     """Text numbers in batches with equal numbers of windows, in random order.
 
+    `batch_tokens` above 0 replace the number of texts: as many whole windows as they hold, at least one text.
     Remainders form smaller batches; the paper's code drops them.
     """
+
+    def n_texts(windows_of_text: int) -> int:
+        return max(1, batch_tokens // (windows_of_text * window)) if batch_tokens else n_of_batch
+
     by_windows: dict[int, list[int]] = {}
     for number in random.permutation(len(lengths)).tolist():
         by_windows.setdefault(n_windows(lengths[number], window), []).append(number)
     batches = [
-        numbers[start : start + n_of_batch]
-        for _, numbers in sorted(by_windows.items())
-        for start in range(0, len(numbers), n_of_batch)
+        numbers[start : start + n_texts(windows_of_text)]
+        for windows_of_text, numbers in sorted(by_windows.items())
+        for start in range(0, len(numbers), n_texts(windows_of_text))
     ]
     return [batches[place] for place in random.permutation(len(batches)).tolist()]
 
@@ -103,10 +121,10 @@ def group_strictly(
 class BatchSampler:
     """Endless batches, shuffled in each epoch. Deterministic for a seed."""
 
-    def __init__(self, lengths: Sequence[int], window: int, n_of_batch: int, seed: int) -> None:
+    def __init__(self, lengths: Sequence[int], window: int, n_of_batch: int, seed: int, batch_tokens: int = 0) -> None:
         self._lengths = lengths
         self._window = window
-        self._n_of_batch = n_of_batch
+        self._n_of_batch, self._batch_tokens = n_of_batch, batch_tokens
         self._seed = seed
         self._epoch, self._batches = 0, self._order(0)
         self.batches_of_epoch = len(self._batches)
@@ -120,4 +138,4 @@ class BatchSampler:
 
     def _order(self, epoch: int) -> list[list[int]]:
         random = np.random.default_rng((self._seed, epoch))
-        return group_strictly(self._lengths, self._window, self._n_of_batch, random)
+        return group_strictly(self._lengths, self._window, self._n_of_batch, random, self._batch_tokens)

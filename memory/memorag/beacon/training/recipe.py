@@ -7,8 +7,9 @@
   rate of stage 2, eight GPUs with one text each, gradient checkpointing, batches with equal numbers of windows, and
   interleaved memory tokens. They leave the optimiser and the learning rate of stage 1 to transformers' Trainer: AdamW
   with betas 0.9 and 0.999, no weight decay, gradient norm 1, linear decay from 5e-5 to 0 without warm-up.
-- Ours are the share of each length (equal shares of the tokens), the order, the seed, Muon as an option, and eight
-  texts a step in one process instead of eight GPUs with one each.
+- Ours are the share of each length (equal shares of the tokens), the order, the seed, eight texts a step in one process
+  instead of eight GPUs with one each, and as options Muon, a warm-up, a limit of time, and several questions about one
+  text in a conversation of stage 2.
 
 Needs no torch.
 """
@@ -32,10 +33,14 @@ class Recipe:
     placement: Placement = "interleaved"  # of memory tokens; the weights read as they were trained
     epochs: int = 1
     steps: int = 0  # replaces epochs if above 0
+    seconds: float = 0.0  # of training; replaces epochs if above 0 and there are no steps
     batch: int = 1  # texts in a batch
+    batch_tokens: int = 0  # replaces the number of texts if above 0, so that long texts form smaller batches
     accumulate: int = 8  # batches in a step
     optimiser: Literal["adamw", "muon"] = "adamw"  # Muon on projections trains small models faster
     decays: bool = True  # linear decay of the learning rate; without it a run can be extended
+    warm_up_steps: int = 0  # in which the rate rises
+    questions: int = 1  # of stage 2: asked about a text in one conversation, so that it is read once for all of them
     weight_decay: float = 0.0
     gradient_norm: float = 1.0
     bf16: bool = True
@@ -43,11 +48,15 @@ class Recipe:
     seed: int = 42
 
     def __post_init__(self) -> None:
-        for name in ("window", "batch", "accumulate", "learning_rate", "gradient_norm"):
+        for name in ("window", "batch", "accumulate", "learning_rate", "gradient_norm", "questions"):
             if getattr(self, name) <= 0:
                 raise BeaconError(f"{name} is {getattr(self, name)}; it must be above 0. Give another value.")
-        if self.steps < 0 or self.epochs < 1:
-            raise BeaconError(f"epochs is {self.epochs} and steps is {self.steps}; use at least 1 epoch.")
+        if min(self.steps, self.seconds, self.warm_up_steps, self.batch_tokens) < 0 or self.epochs < 1:
+            raise BeaconError(
+                f"epochs is {self.epochs}, steps {self.steps}, seconds {self.seconds}, warm_up_steps "
+                f"{self.warm_up_steps} and batch_tokens {self.batch_tokens}; use at least 1 epoch, and no negative "
+                "number."
+            )
         check_placement(self.placement)
         if not self.ratios:
             raise BeaconError("There are no ratios. Use at least one.")

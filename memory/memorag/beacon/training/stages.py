@@ -41,7 +41,7 @@ def stage2_texts(
 ) -> Iterator[TrainingText]:
     """Conversations about the texts of samples."""
     samples = (sample for path in paths for sample in read_samples(path))
-    return texts_of_samples(samples, words, recipe.window, max(recipe.lengths), counts)
+    return texts_of_samples(samples, words, recipe.window, max(recipe.lengths), counts, recipe.questions)
 
 
 @dataclass(frozen=True, slots=True)

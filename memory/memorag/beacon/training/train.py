@@ -79,24 +79,28 @@ def train(
     run = Run(weights, optimisers, folder, {"of": key})
     _go_on(run, folder / "checkpoint.pt")
     folder.mkdir(parents=True, exist_ok=True)
-    course = BatchSampler(texts.lengths, recipe.window, recipe.batch, recipe.seed)
+    course = BatchSampler(texts.lengths, recipe.window, recipe.batch, recipe.seed, recipe.batch_tokens)
     n_batches = recipe.epochs * course.batches_of_epoch
     n_steps = recipe.steps or -(-n_batches // recipe.accumulate)
+    device = next(iter(weights.values())).device
     evaluated = None if evaluate is None else partial(evaluate, model)
     if evaluated and not run.step:
         run.log({"step": 0, **evaluated()})
+
+    def progress() -> float:
+        return run.seconds / recipe.seconds if recipe.seconds and not recipe.steps else run.step / n_steps
 
     def learn() -> tuple[Tensor, Metrics]:
         """One step; returns its loss in nats a token, as the mean over batches, so texts weigh equally."""
         first = run.step * recipe.accumulate
         # The last step of the last epoch takes the remaining batches.
-        end = first + recipe.accumulate if recipe.steps else min(first + recipe.accumulate, n_batches)
-        # Linear decay by default, as in transformers' Trainer.
-        rate = recipe.learning_rate * (1 - run.step / n_steps if recipe.decays else 1)
+        is_limited = recipe.steps or recipe.seconds
+        end = first + recipe.accumulate if is_limited else min(first + recipe.accumulate, n_batches)
+        rate = recipe.learning_rate * rate_factor(run.step, progress(), recipe)
         run.set_rate(rate)
-        total = torch.zeros((), device=next(iter(weights.values())).device)
+        total = torch.zeros((), device=device)
         for number in range(first, end):
-            tokens, labels = _batch(model, texts, course.batch(number))
+            tokens, labels = _batch(texts, course.batch(number), device)
             # Seeded by the batch number, so that a resumed run draws the same ratios.
             ratios = ratios_for(model, tokens.shape[1], recipe.ratios)
             ratio_of = StepRandom(ratios).for_text(tokens.shape[1], Random(f"{recipe.seed} {number}"))
@@ -112,10 +116,17 @@ def train(
                 "learning rate in another folder, or without bf16."
             ),
         )
-        return total, {"of": n_steps, "rate": float(f"{rate:.4g}")}
+        of = {"progress": round(progress(), 3)} if recipe.seconds and not recipe.steps else {"of": n_steps}
+        return total, {**of, "rate": float(f"{rate:.4g}")}
 
-    train_until(run, lambda: run.step < n_steps, learn, every, evaluated)
+    train_until(run, lambda: progress() < 1, learn, every, evaluated)
     return finish(run, evaluated)
+
+
+def rate_factor(step: int, progress: float, recipe: Recipe) -> float:
+    """Linear decay by default, as in transformers' Trainer; before it a linear warm-up if the recipe has one."""
+    warm = min(1.0, (step + 1) / recipe.warm_up_steps) if recipe.warm_up_steps else 1.0
+    return warm * (max(0.0, 1 - progress) if recipe.decays else 1.0)
 
 
 @torch.no_grad()
@@ -127,7 +138,7 @@ def held_out_loss(model: BeaconModel, texts: TextDataset, ratios: Sequence[int],
         if ratio not in ratios_for(model, max(texts.lengths), ratios):
             continue
         for number in range(len(texts)):
-            tokens, labels = _batch(model, texts, [number])
+            tokens, labels = _batch(texts, [number], next(model.parameters()).device)
             with autocast(tokens.device, bf16):
                 scores = model.score(tokens, RatioSequence((ratio,)).for_text(tokens.shape[1], Random()), labels)
             total += scores.n_labels * float(scores.loss)
@@ -158,8 +169,7 @@ def _go_on(run: Run, path: Path) -> None:
         run.load(state)
 
 
-def _batch(model: BeaconModel, texts: TextDataset, numbers: Sequence[int]) -> tuple[Tensor, Tensor]:
-    """Tokens and labels, each (B, T), on the model's device."""
-    device = next(model.parameters()).device
+def _batch(texts: TextDataset, numbers: Sequence[int], device: torch.device) -> tuple[Tensor, Tensor]:
+    """Tokens on the device, and labels on the CPU, each (B, T)."""
     tokens, labels = texts.batch(numbers)
-    return torch.from_numpy(tokens).to(device), torch.from_numpy(labels).to(device)
+    return torch.from_numpy(tokens).to(device), torch.from_numpy(labels)
