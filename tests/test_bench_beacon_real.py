@@ -293,3 +293,27 @@ def test_a_missing_corpus_is_named(files: Path, tmp_path: Path, capsys: Any):
 def test_a_text_that_is_too_short_for_its_facts_is_refused(prompts: ReadingPrompts):
     with pytest.raises(UserError, match="Ask for fewer"):
         asked_texts(DOCUMENTS, prompts, 600, 1, Density(8, 4), seed=0)
+
+
+def test_a_stage_without_memory_for_it_goes_on_with_smaller_steps(files: Path, tmp_path: Path, monkeypatch: Any):
+    from weft.benchmarks.beacon import real
+
+    recipes = []
+
+    def train(model: Any, texts: Any, recipe: Any, folder: Path, **others: Any) -> dict[str, Any]:
+        recipes.append(recipe)
+        if len(recipes) == 1:
+            raise torch.cuda.OutOfMemoryError("no room")
+        return {"step": 1}
+
+    monkeypatch.setattr(real, "train", train)
+    plan, folder = real.TINY, files / "model"
+    real.prepare(plan, folder, files / "corpus", tmp_path / "data", lambda line: None)
+    run = real._Run(plan, folder, tmp_path / "data", tmp_path / "out", 100, "cpu", lambda line: None)
+    run.train()
+    first, second, third = recipes
+    assert (first.checkpointing, second.checkpointing, third.checkpointing) == (False, True, False)
+    assert second.batch_tokens == first.batch_tokens // 2 and second.learning_rate == first.learning_rate / 2
+    assert second.seconds <= first.seconds
+    results = json.loads((tmp_path / "out" / "results.json").read_text("utf-8"))
+    assert [part["part"] for part in results["parts"]] == ["stage-1 failed", "stage-1", "stage-2"]

@@ -32,7 +32,7 @@ from ...llm.training.sources import Document, read_documents
 from ...memory.memorag.beacon.model import BeaconModel
 from ...memory.memorag.beacon.ratios import RatioSequence
 from ...memory.memorag.beacon.training.data import ModelTokenizer, TextCounts, rows_of_documents, texts_of_samples
-from ...memory.memorag.beacon.training.dataset import TrainingText, open_texts, write_texts
+from ...memory.memorag.beacon.training.dataset import TrainingText, UnusableData, open_texts, write_texts
 from ...memory.memorag.beacon.training.recipe import Recipe
 from ...memory.memorag.beacon.training.train import ratios_for, train
 from ...memory.memorag.sft_data import Sample
@@ -192,7 +192,6 @@ class _Run:
         torch.backends.cuda.enable_cudnn_sdp(False)
         self._weights: dict[str, Deltas | None] = {UNTRAINED: None}
         self._texts: dict[int, list[AskedText]] = {}
-        self._clues: dict[tuple[str, int | None, int], list[str]] = {}
         self._results: dict[str, Any] = {
             "plan": asdict(plan),
             "machine": _machine(self._device),
@@ -235,16 +234,19 @@ class _Run:
         self._part("repeatability", self._repeat)
 
     def _train(self, name: str, recipe: Recipe, seconds: float) -> dict[str, Any]:
+        """Without memory for it, or with infinite gradients, once more with smaller steps in the rest of the time."""
         texts, started = open_texts(self._data / name), time.perf_counter()
         try:
             return train(self._model, texts, replace(recipe, seconds=seconds), self._out / name, every=_EVERY)
-        except torch.cuda.OutOfMemoryError as error:
-            self._say({"out_of_memory": str(error), "seconds": _since(self._started)})
+        except (torch.cuda.OutOfMemoryError, UnusableData) as error:
+            self._done(f"{name} failed", {"error": str(error)[:300]})
         # Outside of the handler, which keeps the tensors of the failed step.
+        self._model.zero_grad(set_to_none=True)
         torch.cuda.empty_cache()
         apply_deltas(self._model, self._weights[STAGES[STAGES.index(name) - 1]])
         left = max(10.0, seconds - (time.perf_counter() - started))
-        smaller = replace(recipe, seconds=left, checkpointing=True, batch_tokens=recipe.batch_tokens // 2)
+        rate, batch_tokens = recipe.learning_rate / 2, recipe.batch_tokens // 2
+        smaller = replace(recipe, seconds=left, checkpointing=True, batch_tokens=batch_tokens, learning_rate=rate)
         return train(self._model, texts, smaller, self._out / f"{name}-smaller", every=_EVERY)
 
     def _part(self, name: str, compute: Callable[[], Mapping[str, object]]) -> None:
@@ -255,9 +257,9 @@ class _Run:
             return
         try:
             found = compute()
-        except torch.cuda.OutOfMemoryError as error:
+        except RuntimeError as error:  # of torch; the other parts may still have room
             torch.cuda.empty_cache()
-            found = {"out_of_memory": str(error)[:200]}
+            found = {"error": str(error)[:300]}
         self._done(name, found)
 
     def _done(self, name: str, about: Mapping[str, object]) -> None:

@@ -207,6 +207,9 @@ class _Batch:
     def _begin(self, tokenizer: HfTokenizer) -> None:
         from .batched_llama import RowStart
 
+        for job in [job for job in self.waiting if job.is_cancelled]:
+            self.waiting.remove(job)
+            job.done.set_result("")
         n = min(len(self.waiting), len(self._free))
         jobs = [self.waiting.popleft() for _ in range(n)]
         rows = [self._free.pop() for _ in range(n)]
