@@ -6,7 +6,16 @@ import json
 
 import pytest
 from weft.benchmarks.memory import ablations
-from weft.benchmarks.memory.ablations import BASE_LINES, complete, main, measured, qrmem, segment_plus, spellings_of
+from weft.benchmarks.memory.ablations import (
+    BASE_LINES,
+    complete,
+    main,
+    measured,
+    qrmem,
+    segment_plus,
+    spellings_of,
+    table,
+)
 from weft.benchmarks.memory.answers import AnswerRow
 from weft.benchmarks.memory.extractive_mock import ExtractiveMock
 from weft.benchmarks.memory.values import Sample
@@ -103,13 +112,30 @@ def test_the_difference_is_paired_with_the_system_as_printed():
         for at in range(4)
     ]
     strata = {str(at): "one" for at in range(4)}
-    lines = ablations.table(rows, system, ("f1",), strata).split("\n")
+    lines = table(rows, system, ("f1",), strata).split("\n")
     assert len(lines) == 2 + len(shown)
-    assert lines[2].startswith("| as printed | 50.0 [") and lines[2].split(" | ")[2] == ""
+    assert lines[2].startswith("| as printed | 4 | 50.0 [") and lines[2].split(" | ")[3] == ""
     # Of four questions two lose half a point each, and none wins.
-    assert all(line.split(" | ")[2].startswith("-25.0 [-50.0, +0.0") for line in lines[3:])
+    assert all(line.split(" | ")[3].startswith("-25.0 [-50.0, +0.0") for line in lines[3:])
     found = ablations.summary(rows, system, ("f1",), strata)
     assert found[system.full]["f1"][1] == 0.5 and found["top_3"]["difference"] == [-0.5, -0.25, 0.0]
+
+
+def test_a_setting_is_compared_on_the_questions_that_both_have_answered():
+    system = segment_plus("hotpotqa")
+    other, third = "segment_plus:as_printed,filtered=false", "segment_plus:as_printed,structured=false"
+    rows = [AnswerRow(name, system.full, name, {"f1": value}) for name, value in (("a", 1.0), ("b", 0.0), ("c", 1.0))]
+    rows += [AnswerRow("b", other, "b", {"f1": 0.5}), AnswerRow("c", other, "?", {"f1": 0.5})]
+    rows += [AnswerRow("d", other, "d", {"f1": 1.0}), AnswerRow("d", third, "d", {"f1": 1.0})]
+    strata = dict.fromkeys("abcd", "one")
+    lines = {line.split(" | ")[0]: line.split(" | ")[1:5] for line in table(rows, system, ("f1",), strata).split("\n")}
+    assert lines["| as printed"][0] == "3"
+    # `a` and `d` count for neither: one of both has no answer.
+    assert lines["| without filter (No Label)"] == ["2", "50.0 [50.0, 50.0]", "+0.0 [-50.0, +50.0]", "1"]
+    assert lines["| free notes (No Structure)"] == ["0", "-", "-", "-"]
+    assert table(rows, qrmem(), ("f1",), strata) == "No question has an answer of the system as printed."
+    found = ablations.summary(rows, system, ("f1",), strata)
+    assert found[other]["questions"] == 2 and found[other]["same"] == 1 and third not in found
 
 
 @pytest.fixture
@@ -136,6 +162,18 @@ def test_the_parts_of_a_run_are_put_together(capsys, tmp_path, data):
     line = json.loads(text.strip().split("\n")[-1])
     assert line["questions"] == ["a", "b", "c"]
     assert line["results"]["SEGMENT+"]["segment_plus:as_printed,filtered=false"]["calls"] == 2
+    # A run that time has cut has no complete question, but pairs.
+    cut = tmp_path / "cut.jsonl"
+    shown = [
+        row
+        for row in map(json.dumps, read_rows(tmp_path / "1.jsonl"))
+        if "filtered=false" in row or 'as_printed"' in row
+    ]
+    cut.write_text("\n".join(shown), encoding="utf-8")
+    assert main([*common, "--rows", str(cut)]) == CANNOT_BE_DONE
+    assert "`--pairwise`" in capsys.readouterr().err
+    assert main([*common, "--rows", str(cut), "--pairwise"]) == 0
+    assert "2 of 3 questions, compared in pairs" in capsys.readouterr().out
     # What is in the rows is not asked again.
     assert main([*common, "--model", "extractive-mock", "--rows", *files]) == 0
     assert len(read_rows(tmp_path / "1.jsonl")) == 2 * len(spellings_of([segment_plus("generic")]))

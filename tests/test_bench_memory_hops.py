@@ -44,3 +44,11 @@ def test_a_file_of_another_form_is_an_error(tmp_path, capsys):
     path.write_text('[{"question": 3}]', encoding="utf-8")
     assert main([str(path)]) == 2
     assert "other.json" in capsys.readouterr().err
+
+
+def test_the_walk_as_printed_can_end_after_fewer_updates(data, capsys):
+    printed, once = "qrmem, as printed", "qrmem, as printed, 1 of 5 updates"
+    assert main([str(data), "--depths", "2", "5", "--systems", printed, once, "--machine", "test"]) == 0
+    results = json.loads(capsys.readouterr().out.strip().rsplit("\n", 1)[1])["results"]
+    # The second paragraph is one edge away.
+    assert results[f"own {once}"]["2"] == results[f"own {printed}"]["2"] == 1.0

@@ -3,11 +3,15 @@
     weft bench memory ablations --data hotpotqa FILE --model openai=URL#NAME --parallel 16 --limit 50
     weft bench memory ablations --data quality FILE --model transformers=DIRECTORY --parallel 64 --device cuda
     weft bench memory ablations --data hotpotqa FILE --rows first.jsonl second.jsonl          the tables of earlier runs
+    weft bench memory ablations --data hotpotqa FILE --rows first.jsonl --pairwise      also of runs that time has cut
 
 The full systems are as their papers print them (docs/papers.md); an ablation changes the settings in its line. Every
 setting answers a question before the next question begins, so a run that ends with `--seconds` is a sample of complete
-questions. Each answer begins with an empty store. Equal requests of a question get the same response, also sampled
-ones, and count for each setting that makes them.
+questions. With many answers at once the slow settings of a question may be missing at the end: `--pairwise` compares
+each setting with the system as printed on the questions that both have answered.
+
+Each answer begins with an empty store. Equal requests of a question get the same response, also sampled ones, and count
+for each setting that makes them.
 
 Owns the list of ablations and their tables. `answers` makes the rows. Without `--seconds` an interrupted run continues.
 """
@@ -142,48 +146,67 @@ def measured(
 
 def complete(rows: Sequence[AnswerRow], spellings: Sequence[str]) -> list[AnswerRow]:
     """The last row of each setting, for those questions that every setting has answered."""
-    last = {(row.sample, row.strategy): row for row in rows if not row.error}
+    last = _last(rows)
     names = [name for name in dict.fromkeys(row.sample for row in rows)]
     whole = [name for name in names if all((name, spelling) in last for spelling in spellings)]
     return [last[name, spelling] for name in whole for spelling in spellings]
 
 
+def answered_pairs(rows: Sequence[AnswerRow], spelling: str, full: str) -> tuple[list[AnswerRow], list[AnswerRow]]:
+    """The last rows of a setting and of the full system, for those questions that both have answered, in one order."""
+    last = _last(rows)
+    names = [name for name, of in last if of == spelling and (name, full) in last]
+    return [last[name, spelling] for name in names], [last[name, full] for name in names]
+
+
 def table(rows: Sequence[AnswerRow], system: System, figures: Sequence[str], strata: Mapping[str, str]) -> str:
     """A line for each setting: the first figure and its difference to the system as printed, each with its interval.
 
-    `strata` are the groups of the samples, as tasks are: each group weighs the same.
+    A setting is compared on the questions that the system as printed has answered, too: `questions` are their number,
+    and `same` is the number of those with the same text as an answer. `strata` are the groups of the samples, as tasks
+    are: each group weighs the same.
     """
+    if all(row.strategy != system.full for row in rows):
+        return "No question has an answer of the system as printed."
     shown = {**system.settings, **BASE_LINES}
     evidence = ("evidence",) if any("evidence" in row.figures for row in rows) else ()
     first, *others = figures
-    head = ("setting", first, "difference", *others, *evidence, "calls", "tokens in", "tokens out")
+    head = ("setting", "questions", first, "difference", "same", *others, *evidence, "calls", "tokens in", "tokens out")
     lines = []
-    full = _values(rows, system.full, first, strata)
     for title, spelling in shown.items():
-        of = [row for row in rows if row.strategy == spelling]
-        values = _values(rows, spelling, first, strata)
-        changed = "" if spelling == system.full else signed(difference(values, full))
-        means = [percent(interval(_values(rows, spelling, name, strata))[1]) for name in (*others, *evidence)]
+        of, full = answered_pairs(rows, spelling, system.full)
+        if not of:
+            lines.append([title, "0", *["-"] * (len(head) - 2)])
+            continue
+        values = _values(of, first, strata)
+        is_full = spelling == system.full
+        changed = "" if is_full else signed(difference(values, _values(full, first, strata)))
+        same = "" if is_full else f"{_n_same(of, full)}"
+        means = [percent(interval(_values(of, name, strata))[1]) for name in (*others, *evidence)]
         costs = [f"{mean(each):,.1f}" for each in _costs(of).values()]
-        lines.append([title, with_interval(interval(values)), changed, *means, *costs])
+        lines.append([title, f"{len(of)}", with_interval(interval(values)), changed, same, *means, *costs])
     return markdown(head, lines)
 
 
 def summary(
     rows: Sequence[AnswerRow], system: System, figures: Sequence[str], strata: Mapping[str, str]
 ) -> dict[str, dict[str, object]]:
-    """For machines: the same by setting, and the share of answers that report a replaced response."""
+    """For machines: the same by setting, and the share of answers that report a replaced response.
+
+    A setting without a question in common with the system as printed is left out.
+    """
     found: dict[str, dict[str, object]] = {}
     for spelling in (*system.settings.values(), *BASE_LINES.values()):
-        of = [row for row in rows if row.strategy == spelling]
-        by_figure = {name: _values(rows, spelling, name, strata) for name in figures}
+        of, full = answered_pairs(rows, spelling, system.full)
+        if not of:
+            continue
+        by_figure = {name: _values(of, name, strata) for name in figures}
+        changed = difference(by_figure[figures[0]], _values(full, figures[0], strata))
         found[spelling] = {
             "questions": len(of),
             **{name: [round(value, 4) for value in interval(values)] for name, values in by_figure.items()},
-            "difference": [
-                round(value, 4)
-                for value in difference(by_figure[figures[0]], _values(rows, system.full, figures[0], strata))
-            ],
+            "difference": [round(value, 4) for value in changed],
+            "same": _n_same(of, full),
             "evidence": round(mean(row.figures["evidence"] for row in of if "evidence" in row.figures), 4)
             if any("evidence" in row.figures for row in of)
             else None,
@@ -193,8 +216,16 @@ def summary(
     return found
 
 
-def _values(rows: Sequence[AnswerRow], spelling: str, figure: str, strata: Mapping[str, str]) -> Strata:
-    of = [row for row in rows if row.strategy == spelling]
+def _last(rows: Sequence[AnswerRow]) -> dict[tuple[str, str], AnswerRow]:
+    """The last answer of each question and setting."""
+    return {(row.sample, row.strategy): row for row in rows if not row.error}
+
+
+def _n_same(of: Sequence[AnswerRow], full: Sequence[AnswerRow]) -> int:
+    return sum(row.text == other.text for row, other in zip(of, full, strict=True))
+
+
+def _values(of: Sequence[AnswerRow], figure: str, strata: Mapping[str, str]) -> Strata:
     return grouped(of, lambda row: strata[row.sample], lambda row: row.figures.get(figure, 0.0))
 
 
@@ -225,6 +256,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--part", default="1/1", metavar="I/N", help="every N-th question from the I-th on (1/1)")
     rows = "rows of the answers: appended to the first file, and read from all of them before"
     parser.add_argument("--rows", type=Path, nargs="+", default=[], metavar="FILE", help=rows)
+    pairwise = "compare each setting on the questions that it and the system as printed have answered"
+    parser.add_argument("--pairwise", action="store_true", help=pairwise)
     add_parallel_options(parser)
     given = sys.argv[1:] if arguments is None else arguments
     return run_command(parser, partial(_measure, command=shlex.join([*parser.prog.split(), *given])), arguments)
@@ -246,16 +279,17 @@ def _measure(options: argparse.Namespace, command: str) -> Report:
                 add_rows(options.rows[0], [json.dumps(asdict(row), ensure_ascii=False)])
     for reason in list(dict.fromkeys(row.error for row in rows if row.error))[:5]:
         say(f"Not answered: {reason}")
-    whole = complete(rows, spellings)
-    if not whole:
-        raise UserError("No question has an answer for every setting. Name a model and more `--seconds`, or `--rows`.")
+    whole = [row for row in rows if not row.error] if options.pairwise else complete(rows, spellings)
     strata = {sample.id: sample.dataset for sample in every}
     whole = [row for row in whole if row.sample in strata]
+    if not whole:
+        raise UserError(_NO_ROWS if options.pairwise else _NO_QUESTION)
     names = FIGURES.get(form) or tuple(
         dict.fromkeys(name for row in whole for name in row.figures if name != "evidence")
     )
     n = len({row.sample for row in whole})
-    title = f"Ablations on {path.name} ({form}): {n} of {len(every)} questions, {_model_name(options.model)}"
+    in_pairs = ", compared in pairs" if options.pairwise else ""
+    title = f"Ablations on {path.name} ({form}): {n} of {len(every)} questions{in_pairs}, {_model_name(options.model)}"
     texts = [f"{system.title}\n\n{table(whole, system, names, strata)}" for system in systems]
     results = {
         "what": title,
@@ -263,6 +297,13 @@ def _measure(options: argparse.Namespace, command: str) -> Report:
         "results": {system.title: summary(whole, system, names, strata) for system in systems},
     }
     return Report("memory ablations", "\n\n".join([f"    {command}", *texts]), results, title)
+
+
+_NO_ROWS = "There is no answer. Name a model and more `--seconds`, or `--rows`."
+_NO_QUESTION = (
+    "No question has an answer for every setting. Name a model and more `--seconds`, or `--rows`, "
+    "or compare the settings that have answers with `--pairwise`."
+)
 
 
 def _model_name(spelling: str) -> str:

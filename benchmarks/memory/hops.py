@@ -56,6 +56,11 @@ ABLATIONS = {
         "only_new_segments",
     )
 }
+# Parts of the paper's algorithm. Without a model, reflection and generated questions change nothing.
+AS_PRINTED_PARTS = {
+    **{f"qrmem, as printed, {n} of 5 updates": replace(AS_PRINTED, max_updates=n) for n in (1, 2, 3, 4)},
+    "qrmem, as printed, expansion": replace(AS_PRINTED, navigation="expansion"),
+}
 OVER_HYBRID = "qrmem over hybrid"
 SCORES = ("bm25", "dense", "hybrid")
 
@@ -115,9 +120,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("data", type=Path, metavar="FILE", help="questions of HotpotQA with their paragraphs")
     parser.add_argument("--n", type=int, default=None, help="number of questions, from the beginning (all)")
     parser.add_argument("--depths", type=int, nargs="+", default=list(DEPTHS), help="numbers of segments (2 3 5)")
-    known = f"of {', '.join((*SCORES, *GRAPHS, OVER_HYBRID))} (all of these), or {', '.join(ABLATIONS)}"
+    others = (*ABLATIONS, *AS_PRINTED_PARTS)
+    known = f"of {', '.join((*SCORES, *GRAPHS, OVER_HYBRID))} (all of these), or {', '.join(others)}"
     parser.add_argument(
-        "--systems", nargs="+", choices=(*SCORES, *GRAPHS, OVER_HYBRID, *ABLATIONS), metavar="NAME", help=known
+        "--systems", nargs="+", choices=(*SCORES, *GRAPHS, OVER_HYBRID, *others), metavar="NAME", help=known
     )
     return run_command(parser, _measure, arguments)
 
@@ -131,7 +137,8 @@ def _measure(options: argparse.Namespace) -> Report:
     systems |= {name: partial(by_graph, context, settings, scorers["bm25"]) for name, settings in GRAPHS.items()}
     systems[OVER_HYBRID] = partial(by_graph, context, QRMeMSettings(), scorers["hybrid"])
     ablations: dict[str, System] = {
-        name: partial(by_graph, context, settings, scorers["bm25"]) for name, settings in ABLATIONS.items()
+        name: partial(by_graph, context, settings, scorers["bm25"])
+        for name, settings in (ABLATIONS | AS_PRINTED_PARTS).items()
     }
     wanted = options.systems or list(systems)
     systems = {name: system for name, system in {**systems, **ablations}.items() if name in wanted}
