@@ -6,9 +6,10 @@
     python -m weft.benchmarks.beacon real-base --gguf FILE --files DIR --out BASE
     python -m weft.benchmarks.beacon real-prepare --base BASE --corpus DIR --out DATA
     python -m weft.benchmarks.beacon real-train --base BASE --data DATA --out DIR --seconds S
+    python -m weft.benchmarks.beacon real-report DIR/results.json
 
 The first two commands are for a tiny model: everything is made from fixed seeds, and runs on one thread. The
-`real` ones train and evaluate both stages on a real chat model, best on a GPU.
+`real` ones train and evaluate both stages on a real chat model, best on a GPU; `real-report` prints the tables.
 """
 
 # mypy: allow-untyped-calls
@@ -23,6 +24,7 @@ from typing import Any
 
 from ..command import Report, command_parser, run_command, say
 from .measure import AskedTexts, Measurement, measure
+from .real_report import read_results, real_figures, real_tables
 from .report import figures, tables
 
 
@@ -45,6 +47,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _measure(options: argparse.Namespace) -> Report | int:
+    if options.what == "real-report":
+        return _real_report(options)
     import torch
     import transformers  # noqa: F401
 
@@ -85,11 +89,22 @@ def _add_real(whats: Any) -> None:
     train.add_argument(
         "--memory-share", type=float, default=1.0, metavar="F", help="of the GPU's memory; all by default"
     )
+    report = whats.add_parser("real-report", help="the tables of a run")
+    report.add_argument("results", type=Path, metavar="FILE", help="the `results.json` of `real-train`")
+    report.add_argument("--before", type=Path, metavar="FILE", help="of an earlier run, for the differences")
+    report.add_argument("--machine", default="", metavar="WORDS", help="description of the machine of the run")
     for parser in (prepare, train):
         parser.add_argument("--base", type=Path, required=True, metavar="DIR", help="a chat model of transformers")
         parser.add_argument("--tiny", action="store_true", help="small texts, 2 steps: checks all and learns nothing")
     for parser in (base, prepare, train):
         parser.add_argument("--out", type=Path, required=True, metavar="DIR")
+
+
+def _real_report(options: argparse.Namespace) -> Report:
+    results = read_results(options.results)
+    before = None if options.before is None else read_results(options.before)
+    what = "Loss and recall of a beacon memory on a real chat model"
+    return Report("beacon real", real_tables(results, before), {"what": what, "results": real_figures(results)})
 
 
 def _real(options: argparse.Namespace) -> int:
