@@ -152,7 +152,7 @@ class BatchedModel(CodeModel):
     # In the thread of the model.
 
     def _serve(self) -> None:
-        error: Exception = ModelError(f"{self._name} was closed before it answered.")
+        error: Exception = ModelError(f"{self._name} was closed before it answered. Open it again.")
         try:
             while self._take_jobs():
                 for batch in self._batches:
