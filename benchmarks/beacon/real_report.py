@@ -103,7 +103,7 @@ def _learning(results: Results) -> str:
 
 
 def _title(of: Cell) -> str:
-    known = of["method"] if of["method"] != "beacon" else of["stage"]
+    known = str(of["method"] if of["method"] != "beacon" else of["stage"])
     name = _NAMES.get(known, known)
     return name if of["ratio"] is None else f"{name}, ratio {of['ratio']}"
 

@@ -278,7 +278,7 @@ def open_batched(path: str, n_rows: int, context_tokens: int, device: str = "aut
     lean = lean_llama(model, model.config.max_position_embeddings)
     if lean is None:
         raise ModelMissing(
-            f"{name} has another architecture than Llama, Mistral or Qwen. Use such a model, or a server (`openai=URL`)."
+            f"{name} has another architecture than Llama, Mistral or Qwen. Use one, or a server (`openai=URL`)."
         )
     return BatchedModel(lean, tokenizer, chat_tokens, name, n_rows, context_tokens)
 
