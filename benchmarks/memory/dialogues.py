@@ -42,7 +42,7 @@ from .generators.dialogues import OWN_TOPICS, Topic, dialogues, read_topics
 from .judges import judge
 from .records import BadData, Record, read_records
 from .systems import open_remembering
-from .values import Sample, recall_of
+from .values import Fact, Sample, recall_of
 
 DEPTHS = (1, 2, 4, 8)
 
@@ -55,7 +55,7 @@ MEMORIES: dict[str, ChatSettings] = {
 
 SCORES = ("bm25", "hashing", "dense", "hybrid")
 
-_CODE = ("memory", "benchmarks/memory/replies.py", "benchmarks/memory/dialogues.py", "benchmarks/memory/judges.py")
+_CODE = ("memory", "benchmarks/memory/replies.py", "benchmarks/memory/judges.py")
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,10 +72,8 @@ def measure(samples: Sequence[Sample], score: str, memory: str, embedder: Embedd
     scorer = indexer("dense" if score == "hashing" else score, context)
     rows = []
     for sample in samples:
-        source, n_shown = sample.items[0].source, PAPER.n_recent
-        facts = [fact for fact in sample.facts if fact.turn is not None and fact.turn < len(sample.items) - n_shown]
-        if facts:
-            chat = chat_with(context, MEMORIES[memory], memory, score=scorer, source=source)
+        if facts := facts_not_shown(sample):
+            chat = chat_with(context, MEMORIES[memory], memory, score=scorer, source=sample.items[0].source)
             chat.remember(sample.items)
             found = [chat.recall(sample.question, Budget(n=depth)) for depth in DEPTHS]
             # A short conversation is shown whole, without a search and its trace.
@@ -83,6 +81,12 @@ def measure(samples: Sequence[Sample], score: str, memory: str, embedder: Embedd
                 recalls = tuple(recall_of(facts, each.evidence) for each in found)
                 rows.append(TurnRecall(score, memory, str(sample.details["type"]), recalls))
     return rows
+
+
+def facts_not_shown(sample: Sample) -> list[Fact]:
+    """The facts of a document; of a dialogue without the turns that the context window still shows."""
+    n_older = len(sample.items) - PAPER.n_recent
+    return [fact for fact in sample.facts if fact.turn is None or fact.turn < n_older]
 
 
 def generated(n: int, topics: Sequence[Topic] = OWN_TOPICS, seed: int = 0) -> list[Sample]:
