@@ -63,7 +63,7 @@ SCORES = ("bm25", "dense")
 MOST_RANKED = 50
 """Segments that a clue ranks; those below do not fit the budget."""
 
-_CODE = ("memory",)
+_CODE = ("memory", "benchmarks/memory/extractive_mock.py")
 
 
 @dataclass(frozen=True, slots=True)
