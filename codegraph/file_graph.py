@@ -12,7 +12,7 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from functools import lru_cache, partial
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -180,9 +180,14 @@ class FileGraph:
 
     def at(self, path: str) -> FileGraph:
         """The same facts under another path, with shared contents."""
-        moved = FileGraph.__new__(FileGraph)
-        moved.__setstate__((path, *self.__getstate__()[1:]))
-        return moved
+        return FileGraph.from_state((path, *self.__getstate__()[1:]))
+
+    @classmethod
+    def from_state(cls, state: tuple[object, ...]) -> FileGraph:
+        """The file graph whose `__getstate__` is `state`."""
+        graph = cls.__new__(cls)
+        graph.__setstate__(state)
+        return graph
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, FileGraph) and self._key() == other._key() and np.array_equal(self.nodes, other.nodes)
@@ -193,7 +198,8 @@ class FileGraph:
     def __repr__(self) -> str:
         return f"FileGraph({self.path!r}, {self.language}, {self.n_lines} lines, {self.n_nodes} nodes)"
 
-    def __getstate__(self) -> tuple[object, ...]:
+    def __getstate__(self) -> tuple[Any, ...]:
+        """The facts in packed form: plain values, one array and JSON; the path is the first."""
         return tuple(getattr(self, name) for name in _STATE)
 
     def __setstate__(self, state: tuple[object, ...]) -> None:

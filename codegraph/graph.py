@@ -229,8 +229,7 @@ class CodeGraph:
         CodeGraph.__init__(self, state["root_name"])
         start = 0
         for facts, n_nodes in zip(state["files"], state["n_nodes"], strict=True):
-            file = FileGraph.__new__(FileGraph)
-            file.__setstate__((*facts[:4], state["nodes"][:, start : start + n_nodes], *facts[4:]))
+            file = FileGraph.from_state((*facts[:4], state["nodes"][:, start : start + n_nodes], *facts[4:]))
             self._files[file.path] = file
             start += n_nodes
         self._edges = dict(zip(self._files, state["edges"], strict=True))

@@ -14,6 +14,7 @@ from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import NamedTuple, Protocol
 
@@ -28,12 +29,14 @@ from ...retrieval.terms import encode
 from ..config import Config
 from ..config.options import index_settings
 from .analysis import Analysis
+from .analysis_store import AnalysisStore
 from .files import NOT_UTF_8, RULES_TOO_LARGE, FoundFile, Membership, Reason
 from .imported_files import ImportedFiles
+from .known_content import KnownContent
 from .reconcile import ComparisonResult
 from .snapshot import FolderSnapshot
 from .store import FileRecord, Store
-from .workers import RACY_NS, BatchResult, analyse_here, analyse_in_processes, into_batches, is_racy
+from .workers import RACY_NS, Batch, BatchResult, analyse_here, analyse_in_processes, into_batches, is_racy
 from .writer import Writer
 
 log = logging.getLogger("weft")
@@ -141,6 +144,7 @@ class Folder:
         store: Store | None,
         observer: FolderObserver | None = None,
         *,
+        analyses: AnalysisStore | None = None,
         limit_reason: str = "",
         max_files: int = 0,
     ) -> None:
@@ -161,6 +165,7 @@ class Folder:
         self._config = config
         self._writer = writer
         self._store = store
+        self._known_content = None if analyses is None else KnownContent(path, config.index, analyses)
         self._membership = Membership(path, config.index)
         self._open: set[str] = set()  # files open in an editor; used on the writer only
         self._logged_problems: set[str] = set()  # of manifests
@@ -205,7 +210,7 @@ class Folder:
 
         `first` are directories to index first: those with open files. Concurrent calls run one after another.
         """
-        with self._indexing, self._recording_reports():
+        with self._indexing, self._recording_reports(), self._storing_analyses():
             return self._index(progress, cancel, first, niceness)
 
     def reconcile(
@@ -219,7 +224,7 @@ class Folder:
 
         `preempt` is called every few milliseconds, `begin` before files are read.
         """
-        with self._indexing, self._recording_reports():
+        with self._indexing, self._recording_reports(), self._storing_analyses():
             unsubscribe = self._closed.on_cancel(cancel.cancel)
             try:
                 started_s = time.thread_time()
@@ -329,8 +334,8 @@ class Folder:
         needs_comparison |= self._are_folders([key for key in keys if key not in self.snapshot.records])
         todo = [file for file in found if self._needs_reading(file)]
         try:
-            for batch in into_batches(self.path, todo, self._config.index, self.snapshot.records):
-                self._merge_results(analyse_here(batch), stamps=_stamps(todo))
+            for result in self._results(todo, self.snapshot.records, Cancel(), partial(map, analyse_here)):
+                self._merge_results(result, stamps=_stamps(todo))
             self._remove(removed)
         except Exception as error:
             log.error("Changes in %s could not be indexed: %s. Comparing with the disk.", self.path, error)
@@ -373,6 +378,7 @@ class Folder:
 
     def save(self) -> None:
         """Save the index to the cache if it has changed since it was loaded or saved."""
+        self._flush_analyses()
         if self._store is not None and self._dirty and not self.limit_reason:
             self._dirty = False
             snapshot = self.snapshot
@@ -407,6 +413,18 @@ class Folder:
             yield
         finally:
             self._reported = None
+
+    @contextmanager
+    def _storing_analyses(self) -> Iterator[None]:
+        """Write new analyses of a run at its end."""
+        try:
+            yield
+        finally:
+            self._flush_analyses()
+
+    def _flush_analyses(self) -> None:
+        if self._known_content is not None:
+            self._known_content.flush()
 
     def _compare(self, cancel: Cancel, preempt: Callable[[], None] = lambda: None) -> _Difference:
         """Walk the folder, or follow the imports of open files, with freshly read rules."""
@@ -500,15 +518,38 @@ class Folder:
     def _analyse(
         self, todo: list[FoundFile], known: Mapping[str, FileRecord], cancel: Cancel, niceness: int
     ) -> Iterator[BatchResult]:
-        batches = into_batches(self.path, todo, self._config.index, known)
-        n_processes = min(os.cpu_count() or 1, MAX_PROCESSES)
-        if sum(file.size for file in todo) >= INLINE_BYTES:
-            yield from analyse_in_processes(batches, n_processes, cancel, niceness)
-            return
-        for batch in batches:
-            if cancel.cancelled:
+        def analyse(batches: Iterable[Batch]) -> Iterator[BatchResult]:
+            batches = list(batches)
+            if sum(file.size for batch in batches for file in batch.files) >= INLINE_BYTES:
+                n_processes = min(os.cpu_count() or 1, MAX_PROCESSES)
+                yield from analyse_in_processes(batches, n_processes, cancel, niceness)
                 return
-            yield analyse_here(batch)
+            for batch in batches:
+                if cancel.cancelled:
+                    return
+                yield analyse_here(batch)
+
+        return self._results(todo, known, cancel, analyse)
+
+    def _results(
+        self,
+        todo: list[FoundFile],
+        known: Mapping[str, FileRecord],
+        cancel: Cancel,
+        analyse: Callable[[Iterable[Batch]], Iterator[BatchResult]],
+    ) -> Iterator[BatchResult]:
+        """The results of files in batches: first those of known content, then those that `analyse` yields."""
+        content = None if self.limit_reason else self._known_content
+        if not todo or content is None:
+            yield from analyse(into_batches(self.path, todo, self._config.index, known))
+            return
+        result, unknown = content.recognise(todo, known, cancel)
+        if result.analyses or result.unchanged:
+            yield result
+        files = {file.path: file for file in unknown}
+        for result in analyse(into_batches(self.path, unknown, self._config.index, known)):
+            content.learn(result, files)
+            yield result
 
     def _publish(self, results: list[BatchResult], todo: Iterable[FoundFile]) -> None:
         """Publish results of a run, except for files reported as changed since it began: those are read again."""

@@ -116,7 +116,7 @@ class Store:
         try:
             remove_abandoned(path.parent)
             with open(regular_descriptor(path), "rb", buffering=0) as file:
-                _check_owner(file)
+                check_owner(file)
                 sections = _read(file, self._analysis())
             state, files = _Unpickler(io.BytesIO(sections[0]), sections[1:], self._allowed()).load()
             stored = StoredIndex(state, tuple(FileRecord(*row) for row in files))
@@ -310,11 +310,11 @@ def _fill(file: io.FileIO, buffer: memoryview) -> bool:
     return True
 
 
-def _check_owner(file: io.FileIO) -> None:
-    """Raise _Damaged for a file that another user owns or can write to."""
+def check_owner(file: io.FileIO) -> None:
+    """Raise an OSError for a file that another user owns or can write to."""
     status = os.fstat(file.fileno())
     if hasattr(os, "geteuid") and (status.st_uid != os.geteuid() or status.st_mode & 0o022):
-        raise _Damaged("another user owns it or can write to it")
+        raise PermissionError("another user owns it or can write to it")
 
 
 def _aligned(offset: int) -> int:
