@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import enum
 import logging
+import mmap
 import os
 import pickle
 import stat
@@ -231,6 +232,22 @@ def test_a_class_that_could_not_come_back_is_refused_when_saved(tmp_path: Path, 
     with pytest.raises(UnsupportedClass, match="add it"):
         store.save(tmp_path, value, ())
     assert store.load(tmp_path) is None
+
+
+@pytest.mark.skipif(os.name == "nt", reason="Windows cannot replace a mapped file")
+def test_the_arrays_are_those_of_the_file_and_stay_when_it_is_replaced_or_removed(tmp_path: Path) -> None:
+    store = make_store(tmp_path)
+    store.save(tmp_path, np.arange(100_000, dtype=np.int64), ())
+    stored = store.load(tmp_path)
+    assert stored is not None
+    base = stored.state
+    while isinstance(base, np.ndarray):
+        base = base.base
+    assert isinstance(base.obj, mmap.mmap)
+    assert stored.state.flags.aligned
+    for change in (lambda: store.save(tmp_path, np.zeros(3), ()), store.location(tmp_path).unlink):
+        change()
+        assert np.array_equal(stored.state, np.arange(100_000))
 
 
 @pytest.mark.skipif(not hasattr(os, "geteuid"), reason="file modes are POSIX's")

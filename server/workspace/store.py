@@ -11,13 +11,17 @@ Owns the file format, the paths and the size limit. Knows nothing about the mean
 
 Format, little-endian: a header (see `_HEAD`), then block checksums, one uint32 for each `_BLOCK_BYTES` of the body,
 then the body: a table of (offset, length) pairs, uint64, whose first entry is the pickle and whose others are its
-buffers in order, each at a multiple of `_ALIGNMENT` from the start of the body.
+buffers in order. The body, and each section from its start, is at a multiple of `_ALIGNMENT`.
+
+A loaded file is memory-mapped: its arrays take no private memory, and processes share them. Windows cannot replace a
+mapped file, so it is read there.
 """
 
 from __future__ import annotations
 
 import io
 import logging
+import mmap
 import os
 import pickle
 import re
@@ -38,8 +42,9 @@ from ...errors import ControlFlow, StoreError
 from ...llm.disk import regular_descriptor, remove_abandoned, replacing
 from ...llm.private_files import private_folder
 
-STORE_VERSION = 4
-"""History: 1, the first. 2, file records contain the file's identity, which detects a replaced file."""
+STORE_VERSION = 5
+"""History: 1, the first. 2, file records contain the file's identity, which detects a replaced file. 5, the body is
+aligned in the file, which is memory-mapped."""
 
 CACHE_VARIABLE = "WEFT_CACHE_DIR"
 
@@ -235,18 +240,16 @@ def _write(file: BinaryIO, sections: Sequence[Any], analysis: bytes) -> None:
         end = start + section.nbytes
         table[number] = start, section.nbytes
     n_blocks = -(-end // _BLOCK_BYTES)
-    body_start = _HEAD.size + 4 * n_blocks
-    file.seek(body_start)
+    file.seek(_body_start(n_blocks))
     body = _ChecksummedWriter(file)
     body.write(table.data.cast("B"))
     for (start, _), section in zip(table.tolist(), sections, strict=True):
         body.pad_to(start)
         body.write(section)
-    checksums = body.finish()
+    checksums = body.finish().tobytes().ljust(_body_start(n_blocks) - _HEAD.size, b"\0")
     head = _HEAD.pack(_MAGIC, STORE_VERSION, n_blocks, analysis, end, len(sections), 0)
-    checksums_bytes = checksums.tobytes()
     file.seek(0)
-    file.write(head[:-4] + struct.pack("<I", zlib.crc32(checksums_bytes, zlib.crc32(head[:-4]))) + checksums_bytes)
+    file.write(head[:-4] + struct.pack("<I", zlib.crc32(checksums, zlib.crc32(head[:-4]))) + checksums)
 
 
 class _ChecksummedWriter:
@@ -276,7 +279,7 @@ class _ChecksummedWriter:
 
 
 def _read(file: io.FileIO, analysis: bytes) -> list[memoryview]:
-    """The sections of a body, read into one buffer; each block is verified while it is still in the CPU's cache."""
+    """The sections of a body; each block is verified."""
     size = os.fstat(file.fileno()).st_size
     head = file.read(_HEAD.size)
     if len(head) < _HEAD.size or head[:8] != _MAGIC:
@@ -284,30 +287,38 @@ def _read(file: io.FileIO, analysis: bytes) -> list[memoryview]:
     _, version, n_blocks, made_by, n_bytes, n_sections, checksum = _HEAD.unpack(head)
     if version != STORE_VERSION:
         raise _VersionMismatch(f"it has store version {version}, this Weft writes {STORE_VERSION}")
-    if size != _HEAD.size + 4 * n_blocks + n_bytes or n_blocks != -(-n_bytes // _BLOCK_BYTES):
+    if size != _body_start(n_blocks) + n_bytes or n_blocks != -(-n_bytes // _BLOCK_BYTES):
         raise _Damaged("its size does not match its header")
-    checksums = file.read(4 * n_blocks)
+    checksums = file.read(_body_start(n_blocks) - _HEAD.size)
     if zlib.crc32(checksums, zlib.crc32(head[:-4])) != checksum:
         raise _Damaged("its header is damaged")
     if made_by != analysis:
         raise _VersionMismatch("it was built by another version of the analysis")
-    body = np.empty(n_bytes, np.uint8).data
-    for number, expected in enumerate(np.frombuffer(checksums, "<u4").tolist()):
-        block = body[number * _BLOCK_BYTES : (number + 1) * _BLOCK_BYTES]
-        if not _fill(file, block) or zlib.crc32(block) != expected:
+    body = _body(file, _body_start(n_blocks), n_bytes)
+    for number, expected in enumerate(np.frombuffer(checksums, "<u4", n_blocks).tolist()):
+        if zlib.crc32(body[number * _BLOCK_BYTES : (number + 1) * _BLOCK_BYTES]) != expected:
             raise _Damaged(f"it is damaged in block {number}")
     table = np.frombuffer(body[: 16 * n_sections], "<u8").reshape(-1, 2)
     return [body[start : start + length].toreadonly() for start, length in table.tolist()]
 
 
-def _fill(file: io.FileIO, buffer: memoryview) -> bool:
+def _body(file: io.FileIO, start: int, n_bytes: int) -> memoryview:
+    """The bytes from `start` on, memory-mapped where a mapped file can be replaced."""
+    if os.name != "nt":
+        return memoryview(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ))[start : start + n_bytes]
+    file.seek(start)
+    body = np.empty(n_bytes, np.uint8).data
     at = 0
-    while at < len(buffer):
-        n_read = file.readinto(buffer[at:])
+    while at < n_bytes:
+        n_read = file.readinto(body[at:])
         if not n_read:
-            return False
+            raise _Damaged("it is truncated")
         at += n_read
-    return True
+    return body
+
+
+def _body_start(n_blocks: int) -> int:
+    return _aligned(_HEAD.size + 4 * n_blocks)
 
 
 def check_owner(file: io.FileIO) -> None:
