@@ -6,6 +6,8 @@ import os
 import random
 import shutil
 import subprocess
+from collections.abc import Iterable
+from dataclasses import replace
 from pathlib import Path
 from unittest.mock import patch
 
@@ -17,11 +19,13 @@ from weft import Config, Workspace
 from weft.retrieval import RepositoryIndex
 from weft.retrieval.fragments import FRAGMENT_ARRAYS
 from weft.server.config import IndexOptions
-from weft.server.workspace import analysis_store, workers
+from weft.server.config.options import kept_indexes
+from weft.server.workspace import analysis_store, index_file, workers
 from weft.server.workspace.analysis import Analysis, analyse
 from weft.server.workspace.analysis_store import AnalysisStore
 from weft.server.workspace.part import content_key
-from weft.server.workspace.store import CACHE_VARIABLE
+from weft.server.workspace.snapshot import FolderSnapshot
+from weft.server.workspace.store import CACHE_VARIABLE, FileRecord, Store, StoredIndex
 
 N_FILES = 120
 
@@ -104,7 +108,7 @@ def test_a_branch_that_is_checked_out_again_is_not_analysed_again(
 
         analysed.clear()
         switch(workspace, folder, "work")
-        assert sorted(analysed) == sorted(path.name for path in folder.glob("*_1.py"))
+        assert sorted(analysed) == sorted(f"part_{number}.py" for number in range(N_FILES // 10))
         assert facts_of(workspace) == scratch(folder) != main
 
         analysed.clear()
@@ -113,6 +117,149 @@ def test_a_branch_that_is_checked_out_again_is_not_analysed_again(
             assert facts_of(workspace) == scratch(folder)
         assert facts_of(workspace) == main
         assert not analysed
+
+
+def test_most_files_of_a_branch_come_back_with_its_index(
+    tmp_path: Path, cache: Path, analysed: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = make_repository(tmp_path / "project", n_changed=N_FILES)
+    merged = record_merges(monkeypatch)
+    with Workspace([folder], Config()) as workspace:
+        workspace.index()
+        switch(workspace, folder, "work")
+        analysed.clear()
+        for number, branch in enumerate(("main", "work", "main")):
+            (folder / "part_3.py").write_text(f"edited = {number}\n")  # git keeps neither this file nor the next two
+            git(folder, "checkout", "-q", "-f", branch)
+            (folder / "part_4.py").write_text(f"edited = {number}\n")
+            (folder / "new.py").write_text(f"new = {number}\n")
+            (folder / "part_7.py").unlink()
+            merged.clear()
+            workspace.index()
+            assert set(merged) == {"part_4.py", "new.py"}
+            assert facts_of(workspace) == scratch(folder)
+        assert set(analysed) == {"part_4.py", "new.py"}
+
+
+@pytest.mark.parametrize("is_open_elsewhere", [False, True], ids=["in both branches", "in one branch"])
+def test_open_files_stay_on_top_after_a_switch_back(
+    tmp_path: Path, cache: Path, monkeypatch: pytest.MonkeyPatch, is_open_elsewhere: bool
+) -> None:
+    folder = make_repository(tmp_path / "project", n_changed=N_FILES)
+    merged = record_merges(monkeypatch)
+    edited = folder / ("unsaved.py" if is_open_elsewhere else "part_9.py")
+    with Workspace([folder], Config()) as workspace:
+        workspace.index()
+        workspace.open_buffer(edited, "edited_by_hand = call_1(1)\n")
+        for branch in ("work", "main"):
+            merged.clear()
+            switch(workspace, folder, branch)
+            (found,) = workspace.indexes().values()
+            assert found.texts[edited.name] == b"edited_by_hand = call_1(1)\n"
+            with_edit = facts_of(workspace)
+        assert set(merged) == {edited.name}
+        workspace.close_buffer(edited)
+        workspace.flush()
+        assert facts_of(workspace) == scratch(folder) != with_edit
+
+
+def test_a_change_while_an_earlier_index_is_loaded_is_not_lost(
+    tmp_path: Path, cache: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = make_repository(tmp_path / "project", n_changed=N_FILES)
+    load_earlier = Store.load_earlier
+    with Workspace([folder], Config()) as workspace:
+        workspace.index()
+        switch(workspace, folder, "work")
+
+        def change_first(self: Store, path: Path) -> StoredIndex | None:
+            stored = load_earlier(self, path)
+            (folder / "part_1.py").write_text("changed_meanwhile = 1\n")
+            (folder / "part_2.py").unlink()
+            workspace.files_changed([folder / "part_1.py", folder / "part_2.py"])
+            return stored
+
+        monkeypatch.setattr(Store, "load_earlier", change_first)
+        switch(workspace, folder, "main")
+        workspace.flush()
+        assert facts_of(workspace) == scratch(folder)
+        assert facts_of(workspace)["part_1.py"][0] == b"changed_meanwhile = 1\n"  # type: ignore[index]
+
+
+def test_a_switch_while_the_server_runs_is_reconciled_from_an_earlier_index(
+    tmp_path: Path, cache: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = make_repository(tmp_path / "project", n_changed=N_FILES)
+    merged = record_merges(monkeypatch)
+    with Workspace([folder], Config()) as workspace:
+        workspace.index()
+        for branch in ("work", "main", "work"):
+            merged.clear()
+            git(folder, "checkout", "-q", branch)
+            workspace.reconcile()
+            workspace.flush()
+            assert facts_of(workspace) == scratch(folder)
+        assert not merged
+
+
+def test_a_start_after_a_switch_begins_from_the_index_of_the_branch(
+    tmp_path: Path, cache: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = make_repository(tmp_path / "project", n_changed=N_FILES)
+    for branch in ("main", "work"):
+        git(folder, "checkout", "-q", branch)
+        index(folder)
+    merged = record_merges(monkeypatch)
+    git(folder, "checkout", "-q", "main")
+    assert index(folder) == scratch(folder)
+    assert not merged
+
+
+def test_a_damaged_earlier_index_is_removed_and_the_files_are_merged(
+    tmp_path: Path, cache: Path, analysed: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(index_file, "_BLOCK_BYTES", 4096)  # so that the file records are sound
+    folder = make_repository(tmp_path / "project", n_changed=N_FILES)
+    with Workspace([folder], Config()) as workspace:
+        workspace.index()
+        switch(workspace, folder, "work")
+        (earlier,) = (cache / "indexes").glob("*+*.weft")
+        content = bytearray(earlier.read_bytes())
+        content[-20] ^= 1
+        earlier.unlink()
+        earlier.write_bytes(content)
+        earlier.chmod(0o600)
+        analysed.clear()
+        switch(workspace, folder, "main")
+        assert facts_of(workspace) == scratch(folder)
+        assert not analysed
+        assert not earlier.exists()
+
+
+def test_there_are_few_earlier_indexes_and_they_go_before_the_indexes_of_other_folders(
+    tmp_path: Path, cache: Path
+) -> None:
+    folder, store = make_repository(tmp_path / "project"), kept_indexes(Config())
+    other = tmp_path / "other"
+    records = [FileRecord(f"{number}.py", 1, 1, bytes(16)) for number in range(9)]
+    store.save(other, (1, 2), [])
+    for number in range(1, 9):
+        store.save(folder, (number, number), records[:number])
+        store.keep_earlier(folder)
+        store.keep_earlier(folder)
+    earlier = sorted((cache / "indexes").glob("*+*.weft"))
+    assert len(earlier) == 4
+    contents = {record.path: record.hash for record in records[:7]}
+    found = store.closest_earlier(folder, contents, 1)
+    assert found in earlier
+    stored = store.load_earlier(found)
+    assert stored is not None and stored.state == (7, 7)
+    assert store.closest_earlier(folder, {}, 5) is None
+    assert store.closest_earlier(other, contents, 99) is None
+    small = replace(store, limit_bytes=2 * store.location(other).stat().st_size)
+    small.save(folder, (0, 0), [])
+    assert not any(path.exists() for path in earlier)
+    assert small.load(other) is not None
 
 
 def test_another_process_and_another_clone_analyse_nothing_again(
@@ -305,8 +452,23 @@ def assert_same(found: Analysis | None, expected: Analysis, path: str) -> None:
     assert np.array_equal(found.tokens.numbers, expected.tokens.numbers)
 
 
-def make_repository(folder: Path) -> Path:
-    """A git repository with the branches `main` and `work`, which differ in a tenth of the files; `main` is out."""
+def record_merges(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The paths of the analyses that are merged into an index from now on, without first ones into an empty index."""
+    paths: list[str] = []
+    with_changes = FolderSnapshot.with_changes
+
+    def recording(self: FolderSnapshot, changed: Iterable[Analysis], removed: Iterable[str] = ()) -> FolderSnapshot:
+        changed = list(changed)
+        if self.records:
+            paths.extend(analysis.path for analysis in changed)
+        return with_changes(self, changed, removed)
+
+    monkeypatch.setattr(FolderSnapshot, "with_changes", recording)
+    return paths
+
+
+def make_repository(folder: Path, n_changed: int = N_FILES // 10) -> Path:
+    """A git repository with the branches `main` and `work`, which differ in some files; `main` is checked out."""
     folder.mkdir()
     for number in range(N_FILES):
         below = (number + 1) % N_FILES
@@ -316,7 +478,8 @@ def make_repository(folder: Path) -> Path:
     git(folder, "init", "-q", "-b", "main")
     commit(folder)
     git(folder, "checkout", "-q", "-b", "work")
-    for path in folder.glob("*_1.py"):
+    for number in range(n_changed):
+        path = folder / f"part_{number}.py"
         path.write_text(f"{path.read_text()}\n\ndef only_here():\n    return call_1(2)\n")
     commit(folder)
     git(folder, "checkout", "-q", "main")

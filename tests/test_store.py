@@ -181,7 +181,7 @@ def test_an_index_of_another_analysis_or_store_version_is_not_used(
     old = Store(CLASSES, "1", directory=tmp_path)
     old.save(tmp_path, make_state(1), RECORDS)
     assert Store(CLASSES, "2", directory=tmp_path).load(tmp_path) is None
-    monkeypatch.setattr("weft.server.workspace.store.STORE_VERSION", 99)
+    monkeypatch.setattr("weft.server.workspace.index_file.FORMAT_VERSION", 99)
     assert old.load(tmp_path) is None
     assert [record.levelname for record in caplog.records] == ["INFO", "INFO"]
     assert "99" in caplog.records[1].getMessage()
@@ -219,7 +219,7 @@ def test_a_hostile_index_is_refused(
     store = make_store(tmp_path)
     with monkeypatch.context() as patch:
         # As an attacker would write it: right in every checksum.
-        patch.setattr(Store, "_pickled", lambda self, value: [memoryview(pickle.dumps((evil, ()), 5))])
+        patch.setattr(Store, "_pickled", lambda self, value: [memoryview(pickle.dumps(evil, 5))])
         assert store.save(tmp_path, None, ())
     assert store.load(tmp_path) is None
     assert not (tmp_path / "HERE").exists()

@@ -1,6 +1,6 @@
 """Files whose content was analysed before: they are read and hashed, but not analysed.
 
-Owns the lookup of found files in the store of analyses. Knows no format and no snapshot.
+Owns the hashes of found files during a run, and their lookup in the store of analyses. Knows no format and no snapshot.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from pathlib import Path
 
 from ...llm.protocol import Cancel
 from ..config import IndexOptions
+from .analysis import Analysis
 from .analysis_store import AnalysisStore
 from .files import FoundFile, read_content
 from .part import content_key
@@ -19,31 +20,40 @@ from .workers import BatchResult, record_of
 
 
 class KnownContent:
-    """The stored analyses, for the files of one folder."""
+    """The contents of the files of one folder, and their stored analyses."""
 
-    def __init__(self, folder: Path, options: IndexOptions, store: AnalysisStore) -> None:
+    def __init__(self, folder: Path, options: IndexOptions, store: AnalysisStore | None) -> None:
         self._folder = folder
         self._options = options
         self._store = store
+        self._read: dict[FoundFile, FileRecord] = {}  # files of this run that were read
+
+    def read(self, files: Iterable[FoundFile], cancel: Cancel) -> dict[str, bytes]:
+        """The hashes of the files that can be read, by path. Until `flush`, they are not read again."""
+        for file in files:
+            record = None if cancel.cancelled else self._record(file)
+            if record is not None:
+                self._read[file] = record
+        return {file.path: record.hash for file, record in self._read.items()}
 
     def recognise(
         self, files: Iterable[FoundFile], records: Mapping[str, FileRecord], cancel: Cancel
     ) -> tuple[BatchResult, list[FoundFile]]:
         """The results of the files whose content is indexed, as `records` tell, or stored; and the other files."""
-        self._store.refresh()
-        if self._store.is_empty:
+        if self._store is not None:
+            self._store.refresh()
+        if not self._read and (self._store is None or self._store.is_empty):
             return BatchResult(), list(files)
         analyses, unchanged, unknown = [], [], []
         for file in files:
-            content = None if cancel.cancelled else read_content(self._folder, file, self._options)
-            if content is None:
+            record = None if cancel.cancelled else self._record(file)
+            indexed = records.get(file.path)
+            if record is None:
                 unknown.append(file)
-                continue
-            record = records.get(file.path)
-            if record is not None and record.hash == content.hash:
-                unchanged.append(record_of(content))
-            elif (analysis := self._store.find(self._key(file, content.hash), file.path)) is not None:
-                analyses.append(replace(analysis, record=record_of(content)))
+            elif indexed is not None and indexed.hash == record.hash:
+                unchanged.append(record)
+            elif (analysis := self._find(file, record)) is not None:
+                analyses.append(analysis)
             else:
                 unknown.append(file)
         return BatchResult(tuple(analyses), unchanged=tuple(unchanged)), unknown
@@ -51,12 +61,28 @@ class KnownContent:
     def learn(self, result: BatchResult, files: Mapping[str, FoundFile]) -> None:
         """Store the analyses of a result; `files` are the found files by path."""
         for analysis in result.analyses:
-            if analysis.record is not None:
+            if self._store is not None and analysis.record is not None:
                 self._store.add(self._key(files[analysis.path], analysis.record.hash), analysis)
 
     def flush(self) -> None:
-        """Write what was learnt."""
-        self._store.flush()
+        """Write what was learnt, and forget the hashes of this run."""
+        self._read = {}
+        if self._store is not None:
+            self._store.flush()
+
+    def _record(self, file: FoundFile) -> FileRecord | None:
+        """The record of a file as it is read now, or was in this run."""
+        read = self._read.get(file)
+        if read is not None:
+            return read
+        content = read_content(self._folder, file, self._options)
+        return None if content is None else record_of(content)
+
+    def _find(self, file: FoundFile, record: FileRecord) -> Analysis | None:
+        if self._store is None:
+            return None
+        analysis = self._store.find(self._key(file, record.hash), file.path)
+        return None if analysis is None else replace(analysis, record=record)
 
     def _key(self, file: FoundFile, content_hash: bytes) -> bytes:
         return content_key(file.path, content_hash, is_checked=self._options.skip_generated and not file.named)

@@ -7,52 +7,46 @@ content is checksummed, so `load` returns what was saved or nothing.
 The state is pickled with out-of-band buffers (protocol 5), so that arrays are loaded without a copy. Since a pickle can
 name any function, unpickling allows only the classes that the store was created with, and numpy's arrays.
 
-Owns the file format, the paths and the size limit. Knows nothing about the meaning of the state.
+Before many files change at once, the index on disk is linked under a second name: an earlier index. It is loaded when
+most of these files are as they were, as after a switch back to a branch.
 
-Format, little-endian: a header (see `_HEAD`), then block checksums, one uint32 for each `_BLOCK_BYTES` of the body,
-then the body: a table of (offset, length) pairs, uint64, whose first entry is the pickle and whose others are its
-buffers in order. The body, and each section from its start, is at a multiple of `_ALIGNMENT`.
-
-A loaded file is memory-mapped: its arrays take no private memory, and processes share them. Windows cannot replace a
-mapped file, so it is read there.
+Owns the paths, the size limit, the earlier indexes, and what may be pickled. `index_file.py` has the file format: the
+first section is the pickle, the second the file records as JSON, and the others are the buffers of the pickle. Knows
+nothing about the meaning of the state.
 """
 
 from __future__ import annotations
 
+import glob
 import io
+import json
 import logging
-import mmap
 import os
 import pickle
 import re
-import struct
-import zlib
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from hashlib import blake2b
 from pathlib import Path
-from typing import Any, BinaryIO, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import platformdirs
-from numpy.typing import NDArray
 
-from ...errors import ControlFlow, StoreError
+from ...errors import StoreError
 from ...llm.disk import regular_descriptor, remove_abandoned, replacing
 from ...llm.private_files import private_folder
-
-STORE_VERSION = 5
-"""History: 1, the first. 2, file records contain the file's identity, which detects a replaced file. 5, the body is
-aligned in the file, which is memory-mapped."""
+from .index_file import DamagedFile, OtherVersion, SectionFile, write_sections
 
 CACHE_VARIABLE = "WEFT_CACHE_DIR"
 
-_MAGIC = b"weft idx"
-_HEAD = struct.Struct("<8sII16sQQI")  # magic, store version, n_blocks, analysis, body bytes, n_sections, checksum
-_BLOCK_BYTES = 1 << 22
-_ALIGNMENT = 64
+MAX_EARLIER = 4
+"""Earlier indexes of a folder on disk; those that were not used for longest are removed first."""
+
 _SUFFIX = ".weft"
+_EARLIER = "+"  # between the name of a folder and the digest of the contents of an earlier index
+_STATE, _RECORDS, _FIRST_BUFFER = range(3)  # sections of a file
 
 _log = logging.getLogger(__name__)
 
@@ -101,11 +95,12 @@ class Store:
         Raises `UnsupportedClass` if the state contains a class that is not in `classes`: a programming error.
         """
         path = self.location(folder)
-        sections = self._pickled((state, tuple(map(tuple, files))))
+        pickled, *buffers = self._pickled(state)
+        sections = [pickled, _records_as_json(files), *buffers]
         try:
             private_folder(path.parent, is_ours=True)
             with replacing(path) as file:
-                _write(file, sections, self._analysis())
+                write_sections(file, sections, self._analysis())
         except OSError as error:
             _log.warning("The index of %s could not be saved: %s", folder, error)
             return False
@@ -117,26 +112,82 @@ class Store:
         """The cached index of `folder`; None if there is none, or it is damaged, of another version, or writable by
         another user. All cases but the first are logged; the caller rebuilds the index.
         """
+        with suppress(OSError):
+            remove_abandoned(self.location(folder).parent)
+        return self._load(self.location(folder))
+
+    def keep_earlier(self, folder: Path) -> None:
+        """Keep the index of `folder` on disk as an earlier one, also after the next `save`. Copies nothing."""
         path = self.location(folder)
+        records = self._records(path)
+        if records is None:
+            return
+        digest = blake2b(b"".join(sorted(map(_content_of, records))), digest_size=8).hexdigest()
         try:
-            remove_abandoned(path.parent)
-            with open(regular_descriptor(path), "rb", buffering=0) as file:
-                check_owner(file)
-                sections = _read(file, self._analysis())
-            state, files = _Unpickler(io.BytesIO(sections[0]), sections[1:], self._allowed()).load()
-            stored = StoredIndex(state, tuple(FileRecord(*row) for row in files))
+            earlier = path.with_name(f"{path.stem}{_EARLIER}{digest}{_SUFFIX}")
+            earlier.unlink(missing_ok=True)
+            os.link(path, earlier)
+            for old in self._earlier_paths(folder)[MAX_EARLIER:]:
+                old.unlink()
+        except OSError as error:  # the file system has no links
+            _log.info("No earlier index of %s is kept: %s", folder, error)
+
+    def closest_earlier(self, folder: Path, contents: Mapping[str, bytes], least: int) -> Path | None:
+        """The earlier index of `folder` with most of the files in `contents` (path to hash) and fewest others.
+
+        None if none differs from `contents` in fewer than `least` files.
+        """
+        best: tuple[int, Path | None] = (least, None)
+        for path in self._earlier_paths(folder):
+            records = self._records(path)
+            if records is not None:
+                n_same = sum(contents.get(record.path) == record.hash for record in records)
+                best = min(best, (len(contents) - n_same + len(records) - n_same, path), key=lambda item: item[0])
+        return best[1]
+
+    def load_earlier(self, path: Path) -> StoredIndex | None:
+        """The index at a path of `closest_earlier`, as `load` returns one. A file that cannot be used is removed."""
+        stored = self._load(path)
+        if stored is None:
+            with suppress(OSError):
+                path.unlink()
+        return stored
+
+    def _load(self, path: Path) -> StoredIndex | None:
+        try:
+            with open(regular_descriptor(path), "rb", buffering=0) as opened:
+                check_owner(opened)
+                file = SectionFile(opened, self._analysis())
+            buffers = [file.section(number) for number in range(_FIRST_BUFFER, file.n_sections)]
+            state = _Unpickler(io.BytesIO(file.section(_STATE)), buffers, self._allowed()).load()
+            stored = StoredIndex(state, _records_of_json(file.section(_RECORDS)))
         except FileNotFoundError:
             return None
-        except _VersionMismatch as error:
-            _log.info("The cached index of %s is not used and will be rebuilt: %s", folder, error)
+        except OtherVersion as error:
+            _log.info("The cached index %s is not used and will be rebuilt: %s", path.stem, error)
             return None
         # A damaged or hostile file may raise any exception in the unpickler; the index is rebuilt.
         except Exception as error:
-            _log.warning("The cached index of %s is not used and will be rebuilt: %s", folder, error or type(error))
+            _log.warning("The cached index %s is not used and will be rebuilt: %s", path.stem, error or type(error))
             return None
         with suppress(OSError):
             os.utime(path)  # marks it as the most recently used; access times are unreliable
         return stored
+
+    def _records(self, path: Path) -> tuple[FileRecord, ...] | None:
+        """The file records of an index; None for one that cannot be used."""
+        try:
+            with open(regular_descriptor(path), "rb", buffering=0) as opened:
+                check_owner(opened)
+                return _records_of_json(SectionFile(opened, self._analysis()).section(_RECORDS))
+        except (OSError, OtherVersion, DamagedFile, ValueError, TypeError):
+            return None
+
+    def _earlier_paths(self, folder: Path) -> list[Path]:
+        """The earlier indexes of a folder, the latest used first."""
+        path = self.location(folder)
+        found = path.parent.glob(f"{glob.escape(path.stem)}{_EARLIER}*{_SUFFIX}")
+        return sorted(found, key=_last_used, reverse=True)
 
     def _analysis(self) -> bytes:
         return blake2b(self.analysis.encode(), digest_size=16).digest()
@@ -152,15 +203,15 @@ class Store:
         return [memoryview(out.getvalue()), *(buffer.raw() for buffer in buffers)]
 
     def _prune(self, saved: Path) -> None:
-        """Remove the least recently used indexes beyond the limit."""
-        found: list[tuple[float, int, Path]] = []
+        """Remove the least recently used indexes beyond the limit, earlier ones first."""
+        found: list[tuple[bool, float, int, Path]] = []
         for path in saved.parent.iterdir():
             with suppress(OSError):
                 status = path.stat(follow_symlinks=False)
                 if path.suffix == _SUFFIX and path != saved:
-                    found.append((status.st_mtime, status.st_size, path))
+                    found.append((_EARLIER not in path.stem, status.st_mtime, status.st_size, path))
         total = saved.stat().st_size
-        for _, size, path in sorted(found, reverse=True):
+        for *_, size, path in sorted(found, reverse=True):
             total += size
             if total > self.limit_bytes:
                 with suppress(OSError):
@@ -179,14 +230,6 @@ def cache_folder() -> Path:
     """Weft's folder in the user's cache, or the one in the environment variable `WEFT_CACHE_DIR`."""
     named = os.environ.get(CACHE_VARIABLE)
     return Path(named) if named else Path(platformdirs.user_cache_dir("weft", appauthor=False))
-
-
-class _Damaged(ControlFlow):
-    """The file is damaged or not trusted."""
-
-
-class _VersionMismatch(ControlFlow):
-    """The file was written by another version of Weft."""
 
 
 def _numpy_globals() -> dict[tuple[str, str], Any]:
@@ -229,96 +272,7 @@ class _Unpickler(pickle.Unpickler):
         try:
             return self._allowed[module, name]
         except KeyError:
-            raise _Damaged(f"it refers to {module}.{name}, which is not allowed") from None
-
-
-def _write(file: BinaryIO, sections: Sequence[Any], analysis: bytes) -> None:
-    table = np.zeros((len(sections), 2), np.uint64)
-    end = table.nbytes
-    for number, section in enumerate(sections):
-        start = _aligned(end)
-        end = start + section.nbytes
-        table[number] = start, section.nbytes
-    n_blocks = -(-end // _BLOCK_BYTES)
-    file.seek(_body_start(n_blocks))
-    body = _ChecksummedWriter(file)
-    body.write(table.data.cast("B"))
-    for (start, _), section in zip(table.tolist(), sections, strict=True):
-        body.pad_to(start)
-        body.write(section)
-    checksums = body.finish().tobytes().ljust(_body_start(n_blocks) - _HEAD.size, b"\0")
-    head = _HEAD.pack(_MAGIC, STORE_VERSION, n_blocks, analysis, end, len(sections), 0)
-    file.seek(0)
-    file.write(head[:-4] + struct.pack("<I", zlib.crc32(checksums, zlib.crc32(head[:-4]))) + checksums)
-
-
-class _ChecksummedWriter:
-    """Writes a body and computes a CRC-32 of each block."""
-
-    def __init__(self, file: BinaryIO) -> None:
-        self._file = file
-        self._at = 0
-        self._checksums: list[int] = []
-
-    def write(self, data: Any) -> None:
-        view = memoryview(data)
-        self._file.write(view)
-        while view.nbytes:
-            room = _BLOCK_BYTES - self._at % _BLOCK_BYTES
-            if room == _BLOCK_BYTES:
-                self._checksums.append(0)
-            self._checksums[-1] = zlib.crc32(view[:room], self._checksums[-1])
-            self._at += len(view[:room])
-            view = view[room:]
-
-    def pad_to(self, offset: int) -> None:
-        self.write(bytes(offset - self._at))
-
-    def finish(self) -> NDArray[np.uint32]:
-        return np.array(self._checksums, "<u4")
-
-
-def _read(file: io.FileIO, analysis: bytes) -> list[memoryview]:
-    """The sections of a body; each block is verified."""
-    size = os.fstat(file.fileno()).st_size
-    head = file.read(_HEAD.size)
-    if len(head) < _HEAD.size or head[:8] != _MAGIC:
-        raise _Damaged("it is not an index, or truncated")
-    _, version, n_blocks, made_by, n_bytes, n_sections, checksum = _HEAD.unpack(head)
-    if version != STORE_VERSION:
-        raise _VersionMismatch(f"it has store version {version}, this Weft writes {STORE_VERSION}")
-    if size != _body_start(n_blocks) + n_bytes or n_blocks != -(-n_bytes // _BLOCK_BYTES):
-        raise _Damaged("its size does not match its header")
-    checksums = file.read(_body_start(n_blocks) - _HEAD.size)
-    if zlib.crc32(checksums, zlib.crc32(head[:-4])) != checksum:
-        raise _Damaged("its header is damaged")
-    if made_by != analysis:
-        raise _VersionMismatch("it was built by another version of the analysis")
-    body = _body(file, _body_start(n_blocks), n_bytes)
-    for number, expected in enumerate(np.frombuffer(checksums, "<u4", n_blocks).tolist()):
-        if zlib.crc32(body[number * _BLOCK_BYTES : (number + 1) * _BLOCK_BYTES]) != expected:
-            raise _Damaged(f"it is damaged in block {number}")
-    table = np.frombuffer(body[: 16 * n_sections], "<u8").reshape(-1, 2)
-    return [body[start : start + length].toreadonly() for start, length in table.tolist()]
-
-
-def _body(file: io.FileIO, start: int, n_bytes: int) -> memoryview:
-    """The bytes from `start` on, memory-mapped where a mapped file can be replaced."""
-    if os.name != "nt":
-        return memoryview(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ))[start : start + n_bytes]
-    file.seek(start)
-    body = np.empty(n_bytes, np.uint8).data
-    at = 0
-    while at < n_bytes:
-        n_read = file.readinto(body[at:])
-        if not n_read:
-            raise _Damaged("it is truncated")
-        at += n_read
-    return body
-
-
-def _body_start(n_blocks: int) -> int:
-    return _aligned(_HEAD.size + 4 * n_blocks)
+            raise DamagedFile(f"it refers to {module}.{name}, which is not allowed") from None
 
 
 def check_owner(file: io.FileIO) -> None:
@@ -328,5 +282,22 @@ def check_owner(file: io.FileIO) -> None:
         raise PermissionError("another user owns it or can write to it")
 
 
-def _aligned(offset: int) -> int:
-    return -(-offset // _ALIGNMENT) * _ALIGNMENT
+def _records_as_json(files: Sequence[FileRecord]) -> memoryview:
+    rows = [[path, size, mtime, digest.hex(), at] for path, size, mtime, digest, at in files]
+    return memoryview(json.dumps(rows, separators=(",", ":")).encode())
+
+
+def _records_of_json(data: memoryview) -> tuple[FileRecord, ...]:
+    rows = json.loads(bytes(data))
+    return tuple(FileRecord(path, size, mtime, bytes.fromhex(digest), at) for path, size, mtime, digest, at in rows)
+
+
+def _content_of(record: FileRecord) -> bytes:
+    return record.path.encode("utf-8", "surrogateescape") + b"\0" + record.hash
+
+
+def _last_used(path: Path) -> float:
+    try:
+        return path.stat().st_mtime
+    except OSError:
+        return 0.0
