@@ -150,24 +150,24 @@ class FileGraph:
         self.package = package  # the declared package or namespace
         self.manifest = manifest  # the facts of a manifest (package.json, go.mod …) as JSON, see `manifests`
         # Separate, because other files need the outline only, and calls take most of the space.
-        self._outline = _packed([definitions, imports, bindings])
-        self._calls = _packed(calls)
+        self._outline: Packed = _packed([definitions, imports, bindings])
+        self._calls: Packed = _packed(calls)
 
     @property
     def definitions(self) -> tuple[Definition, ...]:
-        return _outline(self._outline)[0]
+        return _outline(self._read("_outline"))[0]
 
     @property
     def calls(self) -> tuple[Call, ...]:
-        return _calls(self._calls)
+        return _calls(self._read("_calls"))
 
     @property
     def imports(self) -> tuple[Import, ...]:
-        return _outline(self._outline)[1]
+        return _outline(self._read("_outline"))[1]
 
     @property
     def bindings(self) -> tuple[Binding, ...]:
-        return _outline(self._outline)[2]
+        return _outline(self._read("_outline"))[2]
 
     @property
     def n_nodes(self) -> int:
@@ -207,8 +207,20 @@ class FileGraph:
             setattr(self, name, value)
 
     def _key(self) -> tuple[object, ...]:
-        return tuple(getattr(self, name) for name in _STATE if name != "nodes")
+        facts = (getattr(self, name) for name in _STATE if name not in ("nodes", "_outline", "_calls"))
+        return (*facts, self._read("_outline"), self._read("_calls"))
 
+    def _read(self, name: str) -> bytes:
+        """Packed facts; those of a mapped index are read from it when they are first needed."""
+        packed = getattr(self, name)
+        if not isinstance(packed, bytes):
+            packed = bytes(packed)
+            setattr(self, name, packed)
+        return packed
+
+
+Packed = bytes | memoryview
+"""JSON; that of a mapped index is a view until it is read."""
 
 _STATE = ("path", "language", "n_lines", "n_bytes", "nodes", "problems", "package", "manifest", "_outline", "_calls")
 

@@ -27,7 +27,7 @@ from ...errors import ControlFlow
 
 FORMAT_VERSION = 5
 """History: 1, the first. 2, file records contain the file's identity, which detects a replaced file. 5, the body is
-aligned in the file, and file records are a section of their own."""
+aligned in the file, file records are a section of their own, and there is no pickle."""
 
 _MAGIC = b"weft idx"
 _HEAD = struct.Struct("<8sII16sQQI")  # magic, version, n_blocks, analysis, body bytes, n_sections, checksum

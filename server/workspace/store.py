@@ -4,15 +4,15 @@ The files are in Weft's folder in the user's cache, never in the workspace. A fi
 flushed and renamed atomically: a reader sees the old index or the new one, and of two servers the last writer wins. All
 content is checksummed, so `load` returns what was saved or nothing.
 
-The state is pickled with out-of-band buffers (protocol 5), so that arrays are loaded without a copy. Since a pickle can
-name any function, unpickling allows only the classes that the store was created with, and numpy's arrays.
+The state is stored as JSON and arrays (`state_codec.py`), which are loaded without a copy. Of classes, loading makes
+only those that the store was created with.
 
 Before many files change at once, the index on disk is linked under a second name: an earlier index. It is loaded when
 most of these files are as they were, as after a switch back to a branch.
 
-Owns the paths, the size limit, the earlier indexes, and what may be pickled. `index_file.py` has the file format: the
-first section is the pickle, the second the file records as JSON, and the others are the buffers of the pickle. Knows
-nothing about the meaning of the state.
+Owns the paths, the size limit and the earlier indexes. `index_file.py` has the file format: the first section is the
+JSON of the state, the second that of the file records, and the others are arrays. Knows nothing about the meaning of
+the state.
 """
 
 from __future__ import annotations
@@ -22,7 +22,6 @@ import io
 import json
 import logging
 import os
-import pickle
 import re
 from collections.abc import Collection, Mapping, Sequence
 from contextlib import suppress
@@ -31,13 +30,14 @@ from hashlib import blake2b
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import numpy as np
 import platformdirs
 
+from ...codegraph.graph import garbage_collection_paused
 from ...errors import StoreError
 from ...llm.disk import regular_descriptor, remove_abandoned, replacing
 from ...llm.private_files import private_folder
 from .index_file import DamagedFile, OtherVersion, SectionFile, write_sections
+from .state_codec import Decoder, Encoder, UnknownClass, from_json, to_json
 
 CACHE_VARIABLE = "WEFT_CACHE_DIR"
 
@@ -95,8 +95,8 @@ class Store:
         Raises `UnsupportedClass` if the state contains a class that is not in `classes`: a programming error.
         """
         path = self.location(folder)
-        pickled, *buffers = self._pickled(state)
-        sections = [pickled, _records_as_json(files), *buffers]
+        encoded, *buffers = self._encoded(state)
+        sections = [encoded, _records_as_json(files), *buffers]
         try:
             private_folder(path.parent, is_ours=True)
             with replacing(path) as file:
@@ -159,14 +159,15 @@ class Store:
                 check_owner(opened)
                 file = SectionFile(opened, self._analysis())
             buffers = [file.section(number) for number in range(_FIRST_BUFFER, file.n_sections)]
-            state = _Unpickler(io.BytesIO(file.section(_STATE)), buffers, self._allowed()).load()
+            with garbage_collection_paused():
+                state = self._decoded(file.section(_STATE), buffers)
             stored = StoredIndex(state, _records_of_json(file.section(_RECORDS)))
         except FileNotFoundError:
             return None
         except OtherVersion as error:
             _log.info("The cached index %s is not used and will be rebuilt: %s", path.stem, error)
             return None
-        # A damaged or hostile file may raise any exception in the unpickler; the index is rebuilt.
+        # A damaged or hostile file may raise any exception in a class; the index is rebuilt.
         except Exception as error:
             _log.warning("The cached index %s is not used and will be rebuilt: %s", path.stem, error or type(error))
             return None
@@ -192,15 +193,21 @@ class Store:
     def _analysis(self) -> bytes:
         return blake2b(self.analysis.encode(), digest_size=16).digest()
 
-    def _allowed(self) -> dict[tuple[str, str], Any]:
-        return _NUMPY | {(kind.__module__, kind.__qualname__): kind for kind in self.classes}
+    def _encoded(self, state: object) -> list[memoryview]:
+        """The JSON of the state, and its buffers."""
+        encoder = Encoder(tuple(self.classes))
+        try:
+            node = encoder.encode(state)
+        except UnknownClass as error:
+            raise UnsupportedClass(f"{error} is not among the classes of this store; add it") from error
+        return [memoryview(to_json([encoder.class_names, node])), *encoder.buffers]
 
-    def _pickled(self, value: object) -> list[Any]:
-        buffers: list[pickle.PickleBuffer] = []
-        out = io.BytesIO()
-        _Pickler(out, buffers, self._allowed().values()).dump(value)
-        # Not `getbuffer()`: a stored exception may refer to this list, and CPython 3.12.1 crashes when it collects it.
-        return [memoryview(out.getvalue()), *(buffer.raw() for buffer in buffers)]
+    def _decoded(self, data: memoryview, buffers: Sequence[memoryview]) -> Any:
+        class_names, node = from_json(data)
+        try:
+            return Decoder(tuple(self.classes), class_names, buffers).decode(node)
+        except UnknownClass as error:
+            raise DamagedFile(f"it refers to {error}, which is not allowed") from error
 
     def _prune(self, saved: Path) -> None:
         """Remove the least recently used indexes beyond the limit, earlier ones first."""
@@ -230,49 +237,6 @@ def cache_folder() -> Path:
     """Weft's folder in the user's cache, or the one in the environment variable `WEFT_CACHE_DIR`."""
     named = os.environ.get(CACHE_VARIABLE)
     return Path(named) if named else Path(platformdirs.user_cache_dir("weft", appauthor=False))
-
-
-def _numpy_globals() -> dict[tuple[str, str], Any]:
-    """The globals that pickles of numpy arrays and scalars refer to, by module and name in this version of numpy."""
-    array = np.zeros(1, np.int32)
-    rebuild = array.__reduce__()[0]
-    from_buffer = array.__reduce_ex__(5)[0]
-    scalar = np.float64(0).__reduce__()[0]
-    values: tuple[Any, ...] = (rebuild, from_buffer, scalar, np.ndarray, np.dtype)
-    return {(value.__module__, value.__qualname__): value for value in values}
-
-
-_NUMPY = _numpy_globals()
-
-
-class _Pickler(pickle.Pickler):
-    """Rejects on save what `_Unpickler` would reject on load."""
-
-    def __init__(self, file: io.BytesIO, buffers: list[pickle.PickleBuffer], allowed: Collection[Any]) -> None:
-        super().__init__(file, protocol=5, buffer_callback=buffers.append)
-        self._kinds = {value for value in allowed if isinstance(value, type)}
-        self._kinds |= {type(np.dtype(code)) for code in np.typecodes["All"]} | set(np.sctypeDict.values())
-        self._values = {id(value) for value in allowed}
-
-    def reducer_override(self, value: Any) -> Any:
-        if type(value) not in self._kinds and id(value) not in self._values:
-            kind = value if isinstance(value, type) else type(value)
-            raise UnsupportedClass(
-                f"{kind.__module__}.{kind.__qualname__} is not among the classes of this store; add it"
-            )
-        return NotImplemented
-
-
-class _Unpickler(pickle.Unpickler):
-    def __init__(self, file: io.BytesIO, buffers: Sequence[Any], allowed: dict[tuple[str, str], Any]) -> None:
-        super().__init__(file, buffers=buffers)
-        self._allowed = allowed
-
-    def find_class(self, module: str, name: str) -> Any:
-        try:
-            return self._allowed[module, name]
-        except KeyError:
-            raise DamagedFile(f"it refers to {module}.{name}, which is not allowed") from None
 
 
 def check_owner(file: io.FileIO) -> None:
