@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import mmap
 import os
 import random
 import shutil
@@ -260,6 +261,49 @@ def test_there_are_few_earlier_indexes_and_they_go_before_the_indexes_of_other_f
     small.save(folder, (0, 0), [])
     assert not any(path.exists() for path in earlier)
     assert small.load(other) is not None
+
+
+def test_after_a_first_index_the_saved_one_is_mapped(tmp_path: Path, cache: Path) -> None:
+    folder = make_repository(tmp_path / "project")
+    with Workspace([folder], Config()) as workspace:
+        workspace.open_buffer(folder / "unsaved.py", "unsaved = call_1(1)\n")
+        workspace.index()
+        (found,) = workspace.indexes().values()
+        for array in (found.lexical._segments[0].ids, found.graph.files["part_1.py"].nodes, found.hashes):
+            assert is_mapped(array)
+        (folder / "part_5.py").write_text("edited = call_1(1)\n")
+        changed(workspace, folder / "part_5.py")
+        workspace.close_buffer(folder / "unsaved.py")
+        workspace.flush()
+        assert facts_of(workspace) == scratch(folder)
+
+
+def test_an_edit_before_the_saved_index_is_mapped_is_not_lost(
+    tmp_path: Path, cache: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = make_repository(tmp_path / "project")
+    load = Store.load
+    with Workspace([folder], Config()) as workspace:
+
+        def edit_first(self: Store, path: Path) -> StoredIndex | None:
+            stored = load(self, path)
+            if stored is not None:
+                workspace.open_buffer(folder / "part_1.py", "edited = 1\n")
+                workspace._writer.flush()
+            return stored
+
+        monkeypatch.setattr(Store, "load", edit_first)
+        workspace.index()
+        workspace.flush()
+        (found,) = workspace.indexes().values()
+        assert found.texts["part_1.py"] == b"edited = 1\n"
+
+
+def is_mapped(array: np.ndarray) -> bool:
+    base: object = array
+    while isinstance(base, np.ndarray):
+        base = base.base
+    return isinstance(base, memoryview) and isinstance(base.obj, mmap.mmap)
 
 
 def test_another_process_and_another_clone_analyse_nothing_again(

@@ -33,9 +33,10 @@ from .analysis_store import AnalysisStore
 from .files import NOT_UTF_8, RULES_TOO_LARGE, FoundFile, Membership, Reason
 from .imported_files import ImportedFiles
 from .known_content import KnownContent
+from .process import return_free_memory
 from .reconcile import ComparisonResult
 from .snapshot import FolderSnapshot
-from .store import FileRecord, Store
+from .store import FileRecord, Store, StoredIndex
 from .workers import RACY_NS, Batch, BatchResult, analyse_here, analyse_in_processes, into_batches, is_racy
 from .writer import Writer
 
@@ -177,6 +178,9 @@ class Folder:
         self._open: set[str] = set()  # files open in an editor; used on the writer only
         self._logged_problems: set[str] = set()  # of manifests
         self._dirty = False
+        self._read: Mapping[FoundFile, FileRecord] = {}  # files that this run has read; used on its thread only
+        self._saved: FolderSnapshot | None = None  # the snapshot, if it is the one that was saved last
+        self._n_merged = 0  # files that were merged into the snapshot since it was loaded
         self._is_warm = False
         self._indexing = threading.Lock()
         # Replaced whole on the writer; readers continue with the one that they took.
@@ -259,16 +263,11 @@ class Folder:
         """Load the cached index if nothing is indexed yet. The caller then indexes open buffers again."""
         if self.snapshot.records or self._store is None or self.limit_reason:
             return False
-        stored = self._store.load(self.path)
-        if stored is None:
+        snapshot = self._snapshot_of(self._store.load(self.path))
+        if snapshot is None:
             return False
-        index, model = stored.state
-        if index.settings != self.snapshot.index.settings:
-            log.info("The cached index of %s was built with other settings and is rebuilt.", self.path)
-            return False
-        records = {record.path: record for record in stored.files}
-        self._writer.run(lambda: self._load(FolderSnapshot(index, model, records)))
-        self._log_problems(index.graph.files.values())
+        self._writer.run(lambda: self._load(snapshot))
+        self._log_problems(snapshot.index.graph.files.values())
         self._is_warm = True
         return True
 
@@ -348,7 +347,7 @@ class Folder:
         needs_comparison |= self._are_folders([key for key in keys if key not in self.snapshot.records])
         todo = [file for file in found if self._needs_reading(file)]
         try:
-            for result in self._results(todo, self.snapshot.records, Cancel(), partial(map, analyse_here)):
+            for result in self._results(todo, self.snapshot.records, Cancel(), partial(map, analyse_here), {}):
                 self._merge_results(result, stamps=_stamps(todo))
             self._remove(removed)
         except Exception as error:
@@ -396,7 +395,33 @@ class Folder:
         if self._store is not None and self._dirty and not self.limit_reason:
             self._dirty = False
             snapshot = self.snapshot
-            self._store.save(self.path, (snapshot.index, snapshot.model), list(snapshot.records.values()))
+            is_saved = self._store.save(self.path, (snapshot.index, snapshot.model), list(snapshot.records.values()))
+            self._saved = snapshot if is_saved else None
+
+    def map_saved(self) -> None:
+        """Replace the snapshot by the saved index, which takes little private memory, if many files were merged."""
+        if self._store is None or self._saved is not self.snapshot or not self._is_many(self._n_merged):
+            return
+        snapshot = self._snapshot_of(self._store.load(self.path))
+        if snapshot is not None:
+            self._writer.run(lambda: self._replace_saved(snapshot))
+            return_free_memory()
+
+    def _replace_saved(self, snapshot: FolderSnapshot) -> None:
+        """On the writer: publish an equal snapshot if this one is still the saved one."""
+        if self._saved is self.snapshot:
+            self._saved, self._n_merged = None, 0
+            self._load(snapshot)
+
+    def _snapshot_of(self, stored: StoredIndex | None) -> FolderSnapshot | None:
+        """The snapshot of a stored index; None for one with other settings."""
+        if stored is None:
+            return None
+        index, model = stored.state
+        if index.settings != self.snapshot.index.settings:
+            log.info("A cached index of %s was built with other settings and is not used.", self.path)
+            return None
+        return FolderSnapshot(index, model, {record.path: record for record in stored.files})
 
     def _are_folders(self, keys: list[str]) -> bool:
         """Whether one of these paths is, or was, a folder with files that belong to the index."""
@@ -434,6 +459,7 @@ class Folder:
         try:
             yield
         finally:
+            self._read = {}
             self._contents.flush()
 
     def _compare(self, cancel: Cancel, preempt: Callable[[], None] = lambda: None) -> _Difference:
@@ -468,8 +494,10 @@ class Folder:
 
     def _is_switch(self, difference: _Difference) -> bool:
         """Whether so many files may have changed that loading an earlier index may be faster."""
-        n_changed = len(difference.todo) + len(difference.removed)
-        return n_changed >= MIN_SWITCHED_FILES and SWITCHED_SHARE * n_changed >= len(self.snapshot.records) > 0
+        return bool(self.snapshot.records) and self._is_many(len(difference.todo) + len(difference.removed))
+
+    def _is_many(self, n_files: int) -> bool:
+        return n_files >= MIN_SWITCHED_FILES and SWITCHED_SHARE * n_files >= len(self.snapshot.records)
 
     def _from_earlier_index(
         self, difference: _Difference, cancel: Cancel, preempt: Callable[[], None] = lambda: None
@@ -478,7 +506,8 @@ class Folder:
         if self._store is None or self.limit_reason or cancel.cancelled:
             return difference
         records = self.snapshot.records
-        read = self._contents.read(difference.todo, cancel)
+        self._read = self._contents.read(difference.todo, cancel)
+        read = {file.path: record.hash for file, record in self._read.items()}
         changed = {path for path, content in read.items() if path not in records or records[path].hash != content}
         n_changed = len(changed) + len(difference.removed)
         if n_changed < MIN_SWITCHED_FILES or cancel.cancelled:
@@ -488,13 +517,9 @@ class Folder:
         for path in difference.removed:
             contents.pop(path, None)
         earlier = self._store.closest_earlier(self.path, contents, n_changed // 2)
-        stored = None if earlier is None else self._store.load_earlier(earlier)
-        if stored is None:
+        snapshot = None if earlier is None else self._snapshot_of(self._store.load_earlier(earlier))
+        if snapshot is None:
             return difference
-        index, model = stored.state
-        if index.settings != self.snapshot.index.settings:
-            return difference
-        snapshot = FolderSnapshot(index, model, {record.path: record for record in stored.files})
         self._writer.run(lambda: self._load(self._with_open_files(snapshot)))
         self._dirty = True
         return self._compare(cancel, preempt)
@@ -581,7 +606,7 @@ class Folder:
                     return
                 yield analyse_here(batch)
 
-        return self._results(todo, known, cancel, analyse_batches)
+        return self._results(todo, known, cancel, analyse_batches, self._read)
 
     def _results(
         self,
@@ -589,12 +614,13 @@ class Folder:
         known: Mapping[str, FileRecord],
         cancel: Cancel,
         analyse_batches: Callable[[Iterable[Batch]], Iterator[BatchResult]],
+        read: Mapping[FoundFile, FileRecord],
     ) -> Iterator[BatchResult]:
         """The results of files in batches: first those of known content, then those that `analyse_batches` yields."""
         if not todo or self.limit_reason:
             yield from analyse_batches(into_batches(self.path, todo, self._config.index, known))
             return
-        result, unknown = self._contents.recognise(todo, known, cancel)
+        result, unknown = self._contents.recognise(todo, known, cancel, read)
         if result.analyses or result.unchanged:
             yield result
         files = {file.path: file for file in unknown}
@@ -662,6 +688,7 @@ class Folder:
         snapshot = self.snapshot.with_changes(changed, removed)
         if snapshot is not self.snapshot:
             self.snapshot, self._dirty = snapshot, True
+            self._saved, self._n_merged = None, self._n_merged + len(changed)
             if self._observer is None:
                 self.view = snapshot
             else:

@@ -338,6 +338,14 @@ class Folders:
         for folder in self._all:
             folder.save()
 
+    def map_saved(self) -> None:
+        """Map the saved index of the only folder instead of the one that was built: see `Folder.map_saved`.
+
+        Of several folders, each would join the joint index again.
+        """
+        if len(self._all) == 1:
+            self._all[0].map_saved()
+
     def _new_folder(self, root: Path) -> Folder:
         reason, max_files = self._answers.limit_reason(root), self._answers.max_files(root)
         if reason == "" and self._store is not None and self._store.location(root).exists():

@@ -79,6 +79,7 @@ class WorkspaceIndex:
         report = replace(IndexReport.sum(reports), seconds=time.perf_counter() - started)
         if not report.cancelled:
             self._folders.save()
+            self._folders.map_saved()
         return report
 
     def expect_index(self) -> None:

@@ -1,6 +1,6 @@
 """Files whose content was analysed before: they are read and hashed, but not analysed.
 
-Owns the hashes of found files during a run, and their lookup in the store of analyses. Knows no format and no snapshot.
+Owns the hashes of found files, and their lookup in the store of analyses. Knows no format and no snapshot.
 """
 
 from __future__ import annotations
@@ -26,27 +26,30 @@ class KnownContent:
         self._folder = folder
         self._options = options
         self._store = store
-        self._read: dict[FoundFile, FileRecord] = {}  # files of this run that were read
 
-    def read(self, files: Iterable[FoundFile], cancel: Cancel) -> dict[str, bytes]:
-        """The hashes of the files that can be read, by path. Until `flush`, they are not read again."""
-        for file in files:
-            record = None if cancel.cancelled else self._record(file)
-            if record is not None:
-                self._read[file] = record
-        return {file.path: record.hash for file, record in self._read.items()}
+    def read(self, files: Iterable[FoundFile], cancel: Cancel) -> dict[FoundFile, FileRecord]:
+        """The records of the files that can be read, as they are now."""
+        found = ((file, None if cancel.cancelled else self._record(file)) for file in files)
+        return {file: record for file, record in found if record is not None}
 
     def recognise(
-        self, files: Iterable[FoundFile], records: Mapping[str, FileRecord], cancel: Cancel
+        self,
+        files: Iterable[FoundFile],
+        records: Mapping[str, FileRecord],
+        cancel: Cancel,
+        read: Mapping[FoundFile, FileRecord],
     ) -> tuple[BatchResult, list[FoundFile]]:
-        """The results of the files whose content is indexed, as `records` tell, or stored; and the other files."""
+        """The results of the files whose content is indexed, as `records` tell, or stored; and the other files.
+
+        Files in `read` are not read again.
+        """
         if self._store is not None:
             self._store.refresh()
-        if not self._read and (self._store is None or self._store.is_empty):
+        if not read and (self._store is None or self._store.is_empty):
             return BatchResult(), list(files)
         analyses, unchanged, unknown = [], [], []
         for file in files:
-            record = None if cancel.cancelled else self._record(file)
+            record = None if cancel.cancelled else read.get(file) or self._record(file)
             indexed = records.get(file.path)
             if record is None:
                 unknown.append(file)
@@ -65,16 +68,12 @@ class KnownContent:
                 self._store.add(self._key(files[analysis.path], analysis.record.hash), analysis)
 
     def flush(self) -> None:
-        """Write what was learnt, and forget the hashes of this run."""
-        self._read = {}
+        """Write what was learnt."""
         if self._store is not None:
             self._store.flush()
 
     def _record(self, file: FoundFile) -> FileRecord | None:
-        """The record of a file as it is read now, or was in this run."""
-        read = self._read.get(file)
-        if read is not None:
-            return read
+        """The record of a file as it is now."""
         content = read_content(self._folder, file, self._options)
         return None if content is None else record_of(content)
 

@@ -24,12 +24,14 @@ from typing import Any
 
 import numpy as np
 
+from ...errors import ControlFlow
+
 _PLAIN = frozenset((type(None), bool, int, float, str))
 _SEQUENCES: Mapping[type, str] = {tuple: "tuple", list: "list", set: "set", frozenset: "frozenset"}
 _BY_NAME: Mapping[str, Callable[[Any], Any]] = {name: kind for kind, name in _SEQUENCES.items()}
 
 
-class UnknownClass(TypeError):
+class UnknownClass(ControlFlow):
     """A value has a class that is not allowed. The message is the name of the class."""
 
 
