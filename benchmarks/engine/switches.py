@@ -116,7 +116,8 @@ def _measure(options: argparse.Namespace) -> Report:
 
 _NOTES = f"""\
 One line differs in each changed file. A time is that of one index run, from the comparison with the disk until the
-index equals it, without the checkout itself; in parentheses the processor time of the process and its workers.
+index equals it, without the checkout itself; in parentheses the processor time of the process and its workers, until
+the index is also saved.
 
 - **cold**: the first branch from nothing.
 - **first switch**: the changed files are read, analysed and merged.
