@@ -37,10 +37,10 @@ from ..models import model_option, shown_name
 from ..rows import RowCache, code_digest
 from ..tables import markdown, percent, signed, with_interval
 from .adapters import ADAPTERS, DataOption, read_samples
-from .answers import open_answering_model
 from .extractive_mock import NAME as EXTRACTIVE_MOCK
 from .generators.stories import LENGTHS, stories
 from .generators.story_tasks import TASKS
+from .parallel import open_answering_model
 from .records import BadData
 from .systems import open_remembering
 from .values import Sample, recall_of

@@ -36,10 +36,10 @@ from ..rows import RowCache, code_digest
 from ..tables import markdown, percent, signed, with_interval
 from . import replies
 from .adapters import dialogue_sample
-from .answers import open_answering_model
 from .extractive_mock import NAME as EXTRACTIVE_MOCK
 from .generators.dialogues import OWN_TOPICS, Topic, dialogues, read_topics
 from .judges import judge
+from .parallel import open_answering_model
 from .records import BadData, Record, read_records
 from .systems import open_remembering
 from .values import Fact, Sample, recall_of
