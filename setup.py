@@ -14,7 +14,7 @@ from setuptools.command.build_py import build_py
 
 ROOT = Path(__file__).resolve().parent
 TRAINERS = ("weft.llm.training", "weft.memory.memorag.beacon.training")
-STUB = ROOT / "distribution" / "trainer"
+STUB = Path("distribution", "trainer")  # relative, since a list of the source distribution has it
 
 
 class BuildWithoutTrainers(build_py):

@@ -18,7 +18,8 @@ def repository_files(pattern: str = "*") -> list[str]:
         command = ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"]
         names = subprocess.run(command, cwd=ROOT, capture_output=True, check=True, text=True).stdout.split("\0")
     else:
-        names = (ROOT / "weft_lsp.egg-info" / "SOURCES.txt").read_text("utf-8").split("\n")
+        listed = (ROOT / "weft_lsp.egg-info" / "SOURCES.txt").read_text("utf-8").split("\n")
+        names = [name.removeprefix("./") for name in listed]
     return sorted(name for name in set(names) if name and fnmatch(name, pattern) and (ROOT / name).is_file())
 
 

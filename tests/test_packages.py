@@ -149,6 +149,9 @@ def test_the_source_distribution_has_the_files_of_the_repository(built):
     (archive,) = built.glob("*.tar.gz")
     with tarfile.open(archive) as tar:
         names = {member.name.partition("/")[2] for member in tar.getmembers() if member.isfile()}
+        list_of_files = tar.extractfile(f"{archive.name.removesuffix('.tar.gz')}/weft_lsp.egg-info/SOURCES.txt")
+        listed = list_of_files.read().decode().splitlines()
+    assert {name.removeprefix("./") for name in listed} == names - {"PKG-INFO", "setup.cfg"}
     written = {name for name in names if name.startswith("weft_lsp.egg-info/")} | {"PKG-INFO", "setup.cfg"}
     ours = {name for name in repository_files() if not name.startswith("weft_lsp.egg-info/")} - {
         "PKG-INFO",
