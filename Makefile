@@ -4,7 +4,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: demo test test-slow test-local test-servers llm-servers tiny-model train-smoke editors vsix editors-demo dist \
+.PHONY: demo test test-slow test-local test-servers llm-servers tiny-model train-smoke editors vsix editors-demo dist lock \
 	fuzz mutate check clean
 
 demo: .venv/base
@@ -68,6 +68,14 @@ editors-demo: editors
 dist: vsix
 	$(PYTHON) distribution build
 	$(PYTHON) distribution check
+
+# Renews dev.lock: the newest versions that pyproject.toml and constraints.txt allow, for every Python and system.
+lock:
+	$(PYTHON) -m venv build/lock
+	build/lock/bin/pip install -q uv
+	build/lock/bin/uv pip compile -q --universal --upgrade --python-version 3.10 --extra dev -c constraints.txt \
+		--generate-hashes --no-emit-index-url --no-emit-find-links --no-annotate \
+		--custom-compile-command "make lock" -o dev.lock pyproject.toml
 
 # New random cases for every property test, then the attacks on a running Weft in their full form: about half an hour.
 fuzz: .venv/dev

@@ -139,6 +139,8 @@ MAY_BE_EDITABLE = {
     "README.md": "how a clone is set up",
     "Makefile": "how a clone is set up",
     "docs/dependencies.md": "the table of all commands",
+    "CONTRIBUTING.md": "how a clone is set up from the lock file",
+    ".github/workflows/test.yml": "the same in the workflow",
     "llm/installation.py": "how a clone is set up, for what runs in a clone only",
 }
 

@@ -16,6 +16,7 @@ from email.message import Message
 from pathlib import Path
 
 import pytest
+from packaging.requirements import Requirement
 from repository import ROOT, copy_repository, repository_files
 from weft.llm.installation import DISTRIBUTION, REPOSITORY
 from weft.version import __version__
@@ -64,6 +65,20 @@ def test_every_place_has_the_same_address_of_the_repository():
     urls = PROJECT["project"]["urls"]
     assert {urls["Repository"], extension["repository"]["url"].removesuffix(".git")} == {REPOSITORY}
     assert all(url.startswith(REPOSITORY) for url in urls.values())
+
+
+def test_the_lock_file_has_what_is_required_with_hashes():
+    text = (ROOT / "dev.lock").read_text("utf-8")
+    blocks = re.findall(r"^([\w.-]+)==(\S+)([^\n]*(?:\n    --hash=sha256:\w+[^\n]*)+)", text, re.MULTILINE)
+    assert len(blocks) == len(re.findall(r"^[\w.-]+==", text, re.MULTILINE)) > 50
+    locked: dict[str, list[str]] = {}
+    for name, version, _ in blocks:
+        locked.setdefault(name, []).append(version)
+    required = [*PROJECT["project"]["dependencies"], *PROJECT["project"]["optional-dependencies"]["dev"]]
+    for requirement in map(Requirement, required):
+        versions = locked[requirement.name.lower().replace("_", "-")]
+        assert any(requirement.specifier.contains(version) for version in versions), requirement
+    assert "torch" not in locked and "://" not in text
 
 
 def test_relative_links_of_the_readme_become_absolute():
