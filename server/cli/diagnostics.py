@@ -43,7 +43,7 @@ def stats(options: argparse.Namespace) -> int:
 def bench(options: argparse.Namespace) -> int:
     if not Path(__file__).resolve().parents[2].joinpath("benchmarks").is_dir():
         steps = clone_command(f".venv/bin/weft bench {options.what}", "bench")
-        raise UserError(f"Benchmarks are not part of the installed package and run from a clone: {steps}")
+        raise UserError(f"Benchmarks are not part of the installed package. Run them from a clone: {steps}")
     # By name: benchmarks import the server, so the server must not import them.
     package = f"{(__package__ or '').split('.')[0]}.benchmarks.{BENCHMARKS[options.what][0]}"
     sys.argv = [f"weft bench {options.what}", *options.arguments]

@@ -51,8 +51,8 @@ def find_plugin(editor: str) -> Path:
     path = FOLDER / PLUGINS[editor].path
     if not path.exists():
         raise UserError(
-            f"This installation has no {path.name}. Build it in a clone, which needs Node: "
-            f"git clone {REPOSITORY} && cd weft && make editors; the file is editors/{PLUGINS[editor].path}."
+            f"This installation has no {path.name}. Run in a clone of {REPOSITORY}: make editors; "
+            f"it builds editors/{PLUGINS[editor].path}."
         )
     return path
 
