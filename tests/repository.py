@@ -10,6 +10,7 @@ from pathlib import Path
 import weft
 
 ROOT = Path(weft.__file__).resolve().parent
+WRITTEN_BY_THE_BUILD = ("weft_lsp.egg-info/", "PKG-INFO", "setup.cfg")
 
 
 def repository_files(pattern: str = "*") -> list[str]:
@@ -19,7 +20,7 @@ def repository_files(pattern: str = "*") -> list[str]:
         names = subprocess.run(command, cwd=ROOT, capture_output=True, check=True, text=True).stdout.split("\0")
     else:
         listed = (ROOT / "weft_lsp.egg-info" / "SOURCES.txt").read_text("utf-8").split("\n")
-        names = [name.removeprefix("./") for name in listed]
+        names = [name.removeprefix("./") for name in listed if not name.startswith(WRITTEN_BY_THE_BUILD)]
     return sorted(name for name in set(names) if name and fnmatch(name, pattern) and (ROOT / name).is_file())
 
 

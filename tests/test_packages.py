@@ -17,7 +17,7 @@ from pathlib import Path
 
 import pytest
 from packaging.requirements import Requirement
-from repository import ROOT, copy_repository, repository_files
+from repository import ROOT, WRITTEN_BY_THE_BUILD, copy_repository, repository_files
 from weft.llm.installation import DISTRIBUTION, REPOSITORY
 from weft.version import __version__
 
@@ -35,6 +35,7 @@ NOT_INSTALLED = (
     "distribution/",
     "releases/",
     "licences/",
+    "editors/upstream/",
     "editors/vscode/",
     "editors/demo.sh",
     "setup.py",
@@ -124,7 +125,7 @@ def test_the_wheel_has_what_a_user_runs_and_nothing_else(installed):
     folder = installed / "weft"
     packaged = {path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file()}
     in_folders = {name for name in repository_files() if "/" in name and not name.startswith(NOT_INSTALLED)}
-    hidden = {name for name in in_folders if name.startswith((".", "weft_lsp.egg-info/"))}
+    hidden = {name for name in in_folders if name.startswith(".")}
     trainers = {name for name in in_folders if name.rpartition("/")[0] in TRAINERS}
     stubs = {f"{trainer}/{name}.py" for trainer in TRAINERS for name in ("__init__", "__main__")}
     root = {"__init__.py", "__main__.py", "errors.py", "version.py", "py.typed"}
@@ -166,12 +167,7 @@ def test_the_source_distribution_has_the_files_of_the_repository(built):
         list_of_files = tar.extractfile(f"{archive.name.removesuffix('.tar.gz')}/weft_lsp.egg-info/SOURCES.txt")
         listed = list_of_files.read().decode().splitlines()
     assert {name.removeprefix("./") for name in listed} == names - {"PKG-INFO", "setup.cfg"}
-    written = {name for name in names if name.startswith("weft_lsp.egg-info/")} | {"PKG-INFO", "setup.cfg"}
-    ours = {name for name in repository_files() if not name.startswith("weft_lsp.egg-info/")} - {
-        "PKG-INFO",
-        "setup.cfg",
-    }
-    assert names - written == ours
+    assert {name for name in names if not name.startswith(WRITTEN_BY_THE_BUILD)} == set(repository_files())
 
 
 @pytest.mark.slow
