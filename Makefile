@@ -4,8 +4,8 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: demo test test-slow test-local test-servers llm-servers tiny-model train-smoke editors vsix editors-demo fuzz \
-	mutate check clean
+.PHONY: demo test test-slow test-local test-servers llm-servers tiny-model train-smoke editors vsix editors-demo dist lock \
+	fuzz mutate check clean
 
 demo: .venv/base
 	$(BIN)/weft complete docs/demo.py:9
@@ -63,6 +63,20 @@ $(VSCODE)/node_modules/.package-lock.json: $(VSCODE)/package-lock.json
 editors-demo: editors
 	editors/demo.sh $(BIN)/python $(EDITORS_PREFIX)
 
+# The packages of a release in dist/: wheel, source distribution, extension. Each is installed into a fresh environment
+# outside of the clone and run there. Needs npm, as `make vsix` does.
+dist: vsix
+	$(PYTHON) distribution build
+	$(PYTHON) distribution check
+
+# Renews dev.lock: the newest versions that pyproject.toml and constraints.txt allow, for every Python and system.
+lock:
+	$(PYTHON) -m venv build/lock
+	build/lock/bin/pip install -q uv
+	build/lock/bin/uv pip compile -q --universal --upgrade --python-version 3.10 --extra dev -c constraints.txt \
+		--generate-hashes --no-emit-index-url --no-emit-find-links --no-annotate \
+		--custom-compile-command "make lock" -o dev.lock pyproject.toml
+
 # New random cases for every property test, then the attacks on a running Weft in their full form: about half an hour.
 fuzz: .venv/dev
 	WEFT_FUZZ=1 $(BIN)/python -m pytest -c tests/pytest.ini tests -n 2 --dist loadfile \
@@ -93,4 +107,4 @@ check: .venv/dev
 	touch $@
 
 clean:
-	rm -rf .venv build *.egg-info .pytest_cache .mypy_cache .ruff_cache
+	rm -rf .venv build dist *.egg-info .pytest_cache .mypy_cache .ruff_cache

@@ -12,7 +12,7 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from functools import lru_cache, partial
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -150,24 +150,24 @@ class FileGraph:
         self.package = package  # the declared package or namespace
         self.manifest = manifest  # the facts of a manifest (package.json, go.mod …) as JSON, see `manifests`
         # Separate, because other files need the outline only, and calls take most of the space.
-        self._outline = _packed([definitions, imports, bindings])
-        self._calls = _packed(calls)
+        self._outline: Packed = _packed([definitions, imports, bindings])
+        self._calls: Packed = _packed(calls)
 
     @property
     def definitions(self) -> tuple[Definition, ...]:
-        return _outline(self._outline)[0]
+        return _outline(self._read("_outline"))[0]
 
     @property
     def calls(self) -> tuple[Call, ...]:
-        return _calls(self._calls)
+        return _calls(self._read("_calls"))
 
     @property
     def imports(self) -> tuple[Import, ...]:
-        return _outline(self._outline)[1]
+        return _outline(self._read("_outline"))[1]
 
     @property
     def bindings(self) -> tuple[Binding, ...]:
-        return _outline(self._outline)[2]
+        return _outline(self._read("_outline"))[2]
 
     @property
     def n_nodes(self) -> int:
@@ -180,9 +180,14 @@ class FileGraph:
 
     def at(self, path: str) -> FileGraph:
         """The same facts under another path, with shared contents."""
-        moved = FileGraph.__new__(FileGraph)
-        moved.__setstate__((path, *self.__getstate__()[1:]))
-        return moved
+        return FileGraph.from_state((path, *self.__getstate__()[1:]))
+
+    @classmethod
+    def from_state(cls, state: tuple[object, ...]) -> FileGraph:
+        """The file graph whose `__getstate__` is `state`."""
+        graph = cls.__new__(cls)
+        graph.__setstate__(state)
+        return graph
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, FileGraph) and self._key() == other._key() and np.array_equal(self.nodes, other.nodes)
@@ -193,7 +198,8 @@ class FileGraph:
     def __repr__(self) -> str:
         return f"FileGraph({self.path!r}, {self.language}, {self.n_lines} lines, {self.n_nodes} nodes)"
 
-    def __getstate__(self) -> tuple[object, ...]:
+    def __getstate__(self) -> tuple[Any, ...]:
+        """The facts in packed form: plain values, one array and JSON; the path is the first."""
         return tuple(getattr(self, name) for name in _STATE)
 
     def __setstate__(self, state: tuple[object, ...]) -> None:
@@ -201,8 +207,20 @@ class FileGraph:
             setattr(self, name, value)
 
     def _key(self) -> tuple[object, ...]:
-        return tuple(getattr(self, name) for name in _STATE if name != "nodes")
+        facts = (getattr(self, name) for name in _STATE if name not in ("nodes", "_outline", "_calls"))
+        return (*facts, self._read("_outline"), self._read("_calls"))
 
+    def _read(self, name: str) -> bytes:
+        """Packed facts; those of a mapped index are read from it when they are first needed."""
+        packed = getattr(self, name)
+        if not isinstance(packed, bytes):
+            packed = bytes(packed)
+            setattr(self, name, packed)
+        return packed
+
+
+Packed = bytes | memoryview
+"""JSON; that of a mapped index is a view until it is read."""
 
 _STATE = ("path", "language", "n_lines", "n_bytes", "nodes", "problems", "package", "manifest", "_outline", "_calls")
 

@@ -10,11 +10,13 @@ import gc
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import lru_cache
+from itertools import chain, islice
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from .byte_table import from_table, to_table
 from .file_graph import Definition, FileGraph
 from .invalidation import (
     Invalidation,
@@ -214,13 +216,18 @@ class CodeGraph:
         """Columns instead of objects: a large graph loads in a fraction of a second."""
         states = [file.__getstate__() for file in self._files.values()]
         nodes = [file.nodes for file in self._files.values()]
+        names = self._by_global_name
         return {
-            "files": [(*state[:4], *state[5:]) for state in states],
+            "files": [list(column) for column in zip(*((*state[:4], *state[5:8]) for state in states), strict=True)],
             "nodes": np.concatenate(nodes, axis=1) if nodes else np.zeros((5, 0), np.int32),
             "n_nodes": [file.n_nodes for file in self._files.values()],
-            "edges": [self._edges[path] for path in self._files],
-            "dependencies": [self._dependencies[path] for path in self._files],
-            "by_global_name": self._by_global_name,
+            "outlines": to_table(state[8] for state in states),
+            "calls": to_table(state[9] for state in states),
+            "edges": to_table(self._edges[path] for path in self._files),
+            "dependencies": to_table(self._dependencies[path] for path in self._files),
+            "global_names": list(names),
+            "n_named": [len(found) for found in names.values()],
+            "named": list(chain.from_iterable(names.values())),
             "star_imported": self._star_imported,
             "root_name": self._root_name,
         }
@@ -228,14 +235,20 @@ class CodeGraph:
     def __setstate__(self, state: dict[str, Any]) -> None:
         CodeGraph.__init__(self, state["root_name"])
         start = 0
-        for facts, n_nodes in zip(state["files"], state["n_nodes"], strict=True):
-            file = FileGraph.__new__(FileGraph)
-            file.__setstate__((*facts[:4], state["nodes"][:, start : start + n_nodes], *facts[4:]))
+        packed = zip(from_table(state["outlines"]), from_table(state["calls"]), strict=True)
+        for facts, n_nodes, packed_facts in zip(
+            zip(*state["files"], strict=True), state["n_nodes"], packed, strict=True
+        ):
+            nodes = state["nodes"][:, start : start + n_nodes]
+            file = FileGraph.from_state((*facts[:4], nodes, *facts[4:], *packed_facts))
             self._files[file.path] = file
             start += n_nodes
-        self._edges = dict(zip(self._files, state["edges"], strict=True))
-        self._dependencies = dict(zip(self._files, state["dependencies"], strict=True))
-        self._by_global_name = state["by_global_name"]
+        # A change compares the edges of all files, so they are no views.
+        self._edges = dict(zip(self._files, map(bytes, from_table(state["edges"])), strict=True))
+        self._dependencies = dict(zip(self._files, map(bytes, from_table(state["dependencies"])), strict=True))
+        named = iter(state["named"])
+        counts = zip(state["global_names"], state["n_named"], strict=True)
+        self._by_global_name = {name: tuple(islice(named, count)) for name, count in counts}
         self._star_imported = state["star_imported"]
 
     def __repr__(self) -> str:

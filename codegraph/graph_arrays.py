@@ -87,12 +87,14 @@ class IdTable:
     def n_files(self) -> int:
         return len(self._files)
 
-    def __getstate__(self) -> tuple[list[str], list[tuple[int, str]]]:
+    def __getstate__(self) -> tuple[list[str], Int32s, list[str]]:
         with self._lock:
-            return list(self._files), list(self._definition_keys)
+            keys = self._definition_keys.copy()
+            return list(self._files), np.array([file for file, _ in keys], np.int32), [name for _, name in keys]
 
-    def __setstate__(self, state: tuple[list[str], list[tuple[int, str]]]) -> None:
-        paths, self._definition_keys = state
+    def __setstate__(self, state: tuple[list[str], Int32s, list[str]]) -> None:
+        paths, files, names = state
+        self._definition_keys = list(zip(files.tolist(), names, strict=True))
         self._files = {path: i for i, path in enumerate(paths)}
         self._definitions = {key: i for i, key in enumerate(self._definition_keys)}
         self._lock = threading.Lock()

@@ -7,10 +7,9 @@ are marked dead in the old ones; small segments are merged into the new one. Kno
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from copy import copy
 from dataclasses import dataclass
 from secrets import randbits
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -93,6 +92,32 @@ class SegmentedGraph:
         self.mass_of_id: Floats = np.zeros(0)
         self._directories = DirectoryTree((), weights.directory, weights.file_root)
 
+    def __getstate__(self) -> dict[str, Any]:
+        """The attributes, with the spans of all files in columns."""
+        spans = list(self.spans.values())
+        columns = (
+            list(self.spans),
+            np.array([(span.first_id, len(span)) for span in spans], np.int64).reshape(-1, 2),
+            np.concatenate([np.zeros(0, np.int32), *(span.starts for span in spans)]),
+            np.concatenate([np.zeros(0, np.int32), *(span.ends for span in spans)]),
+        )
+        return {name: columns if name == "spans" else getattr(self, name) for name in self.__slots__}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        for name, value in state.items():
+            setattr(self, name, value)
+        paths, numbers, starts, ends = state["spans"]
+        self.spans, at = {}, 0
+        for path, (first_id, length) in zip(paths, numbers.tolist(), strict=True):
+            self.spans[path] = Spans(first_id, starts[at : at + length], ends[at : at + length])
+            at += length
+
+    def _copy(self) -> SegmentedGraph:
+        new = SegmentedGraph.__new__(SegmentedGraph)
+        for name in self.__slots__:
+            setattr(new, name, getattr(self, name))
+        return new
+
     @property
     def n_ids(self) -> int:
         return len(self.file_of_id)
@@ -124,7 +149,7 @@ class SegmentedGraph:
     def with_changes(self, graph: CodeGraph, changed: Mapping[str, Spans], removed: Iterable[str]) -> SegmentedGraph:
         """See `Relations.with_changes`."""
         gone = [path for path in removed if path in self.spans and path not in changed]
-        new = copy(self)
+        new = self._copy()
         new.graph, new.segments = graph, ()
         new.spans = {**self.spans, **changed}
         for path in gone:

@@ -25,6 +25,8 @@ from ..errors import UserError
 NEW_SUFFIX = ".weft-new"  # ends the name of every temporary file
 MAX_JSON_BYTES = 64 << 20
 _ABANDONED_AFTER_S = 24 * 3600.0  # without file locks (Windows), an older temporary file counts as abandoned
+# Without file locks, a reader may have the file open, and Windows refuses to replace it: pauses between the attempts.
+_REPLACE_AGAIN_AFTER_S = (0.01, 0.05, 0.2)
 _KINDS = {stat.S_IFIFO: "a named pipe", stat.S_IFDIR: "a folder", stat.S_IFSOCK: "a socket"}
 
 
@@ -89,7 +91,7 @@ def replacing(path: Path) -> Iterator[BinaryIO]:
             if _HAS_LOCKS:  # closing would unlock it
                 os.replace(name, path)
         if not _HAS_LOCKS:
-            os.replace(name, path)
+            _replace_patiently(name, path)
     except BaseException:
         with suppress(OSError):
             os.unlink(name)
@@ -109,9 +111,12 @@ def temporary_file(folder: Path) -> Iterator[Path]:
     try:
         yield Path(name)
     finally:
+        if not _HAS_LOCKS:  # Windows removes no open file
+            os.close(descriptor)
         with suppress(OSError):
             os.unlink(name)
-        os.close(descriptor)
+        if _HAS_LOCKS:
+            os.close(descriptor)
 
 
 @contextmanager
@@ -168,6 +173,16 @@ def abandoned(folder: Path) -> Iterator[Path]:
 def _check(path: Path, mode: int) -> None:
     if not stat.S_ISREG(mode):
         raise NotRegular(path, mode)
+
+
+def _replace_patiently(name: str, path: Path) -> None:
+    for pause_s in _REPLACE_AGAIN_AFTER_S:
+        try:
+            os.replace(name, path)
+            return
+        except PermissionError:
+            time.sleep(pause_s)
+    os.replace(name, path)
 
 
 def _locked(path: Path) -> tuple[int, str]:

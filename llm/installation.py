@@ -19,6 +19,7 @@ from urllib.request import url2pathname
 
 # `weft` on the Python package index is another project. The command and the package are still `weft`.
 DISTRIBUTION = "weft-lsp"
+REPOSITORY = "https://github.com/weft-lsp/weft"
 CLONE, PIP, UV_PIP, PIPX, PIPX_RUN, UV_TOOL, UVX = "clone", "pip", "uv pip", "pipx", "pipx run", "uv tool", "uvx"
 
 _COMMANDS = {
@@ -86,6 +87,12 @@ def install_command(*extras: str) -> str:
 def install_packages_command(*packages: str) -> str:
     """The command that installs other packages where this Weft can import them."""
     return _this_one().package_command(*packages)
+
+
+def clone_command(run: str, *extras: str) -> str:
+    """The commands that clone the repository, set it up with extras of Weft, and run `run` there."""
+    install = f'.venv/bin/pip install -c constraints.txt -e ".[{",".join(extras)}]"'
+    return f"git clone {REPOSITORY} && cd weft && python3 -m venv .venv && {install} && {run}"
 
 
 def find_installation(prefix: Path, python: str, installed: Distribution | None, root: Path) -> Installation:

@@ -12,6 +12,7 @@ from .inverted_index import STORED_CLASSES as LEXICAL_CLASSES
 from .inverted_index import InvertedIndex
 from .repocoder import REPOCODER, oracle_query, predicted_query, vanilla_query
 from .retrieve import STRATEGIES, UnknownStrategy, retrieve, strategy_named
+from .texts import Texts
 from .values import (
     Component,
     Fragment,
@@ -29,6 +30,7 @@ STORED_CLASSES: tuple[type, ...] = (
     RetrievalSettings,
     Slicing,
     FragmentVectors,
+    Texts,
     *LEXICAL_CLASSES,
 )
 """The classes of this room that a stored index may contain."""

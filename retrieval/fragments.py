@@ -80,7 +80,7 @@ class FileFragments:
 
     def __reduce__(self) -> tuple[object, ...]:
         sizes = (len(self.starts), len(self.keys), len(self.windows))
-        arrays = (getattr(self, name) for name, _ in _LAYOUT)
+        arrays = (getattr(self, name) for name, _ in FRAGMENT_ARRAYS)
         return _unpack, (self.path, self.text, sizes, b"".join(array.tobytes() for array in arrays))
 
 
@@ -178,8 +178,7 @@ def _hash(text: bytes) -> int:
     return int.from_bytes(blake2b(text, digest_size=8).digest(), "little")
 
 
-# Arrays of a `FileFragments` with their types, wide ones first so that each lies aligned in one buffer.
-_LAYOUT = (
+FRAGMENT_ARRAYS: tuple[tuple[str, type[np.generic]], ...] = (
     ("hashes", np.uint64),
     ("keys", np.uint64),
     ("starts", np.int32),
@@ -191,10 +190,11 @@ _LAYOUT = (
     ("counts", np.uint16),
     ("vectors", np.int8),
 )
+"""Arrays of a `FileFragments` with their types, wide ones first so that each is aligned in one buffer."""
 
 
 def _file_fragments(path: str, text: bytes, **arrays: object) -> FileFragments:
-    typed: dict[str, Any] = {name: np.array(arrays.get(name, ()), dtype) for name, dtype in _LAYOUT}
+    typed: dict[str, Any] = {name: np.array(arrays.get(name, ()), dtype) for name, dtype in FRAGMENT_ARRAYS}
     typed["vectors"] = np.zeros((len(typed["starts"]), N_STORED), np.int8)
     return FileFragments(path, text, **typed)
 
@@ -204,7 +204,7 @@ def _unpack(path: str, text: bytes, sizes: tuple[int, int, int], packed: bytes) 
     lengths = {"keys": m, "indptr": m + 1, "windows": p, "counts": p, "vectors": n * N_STORED}
     arrays: dict[str, Any] = {}
     offset = 0
-    for name, dtype in _LAYOUT:
+    for name, dtype in FRAGMENT_ARRAYS:
         arrays[name] = np.frombuffer(packed, dtype, lengths.get(name, n), offset)
         offset += arrays[name].nbytes
     arrays["vectors"] = arrays["vectors"].reshape(n, N_STORED)

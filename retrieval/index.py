@@ -38,6 +38,7 @@ from .fragments import (
 from .inverted_index import InvertedIndex, grown
 from .static_vectors import StoredVectors, Vectors
 from .terms import count_terms, encode
+from .texts import Texts
 from .values import Location, Query, QueryLines
 
 T = TypeVar("T", bound=np.generic)
@@ -78,7 +79,7 @@ class RepositoryIndex:
         self.graph = CodeGraph(settings.name, roots)
         self.lexical = InvertedIndex()
         self._relations = None if relations_on_demand else Relations(settings.weights)
-        self.texts: Mapping[str, bytes] = {}  # normalised UTF-8, by path
+        self.texts = Texts()
         self.starts: NDArray[np.int32] = np.zeros(0, np.int32)
         self.ends: NDArray[np.int32] = np.zeros(0, np.int32)
         self.hashes: NDArray[np.uint64] = np.zeros(0, np.uint64)  # equal for identical windows
@@ -123,18 +124,16 @@ class RepositoryIndex:
         n_ids = new.lexical.n_ids
         new.starts, new.ends = grown(self.starts, n_ids), grown(self.ends, n_ids)
         new.hashes, new._owners = grown(self.hashes, n_ids), grown(self._owners, n_ids)
-        new.texts = texts = dict(self.texts)
         new.n_lines = self.n_lines
         for path in (*gone, *pairs):
             new.n_lines -= self.n_lines_of(path)
-            texts.pop(path, None)
         for path, (_, fragments) in pairs.items():
             ids = new.lexical.ids(path)
             at = slice(ids.start, ids.stop)
             new.starts[at], new.ends[at] = fragments.starts, fragments.ends
             new.hashes[at], new._owners[at] = fragments.hashes, path
-            texts[path] = fragments.text
             new.n_lines += new.n_lines_of(path)
+        new.texts = self.texts.with_changes({path: fragments.text for path, (_, fragments) in pairs.items()}, gone)
         firsts = ((new.lexical.ids(path).start, fragments.vectors) for path, (_, fragments) in pairs.items())
         new._vectors = self._vectors.with_changes(n_ids, firsts)
         spans = {path: new._spans(path) for path in pairs}
@@ -190,7 +189,7 @@ class RepositoryIndex:
             self.graph,
             self.relations,
             self.lexical,
-            dict(self.texts),
+            self.texts,
             self.starts,
             self.ends,
             self.hashes,

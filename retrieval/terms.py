@@ -70,6 +70,11 @@ def encode(text: str) -> bytes:
     return text.encode("utf-8", "surrogatepass")
 
 
+def decode(data: bytes) -> str:
+    """The text that `encode` has encoded."""
+    return data.decode("utf-8", "surrogatepass")
+
+
 class Vocabulary:
     """Interned numbers of the terms of one process; each distinct word is split once.
 

@@ -95,6 +95,7 @@ class Editor:
 
     def __init__(self, folder: Path, home: Path, arguments: Sequence[str] = ()) -> None:
         self.folder = folder
+        self.command: tuple[str, ...] = SERVER
         self.arguments = arguments  # of `weft serve`
         self.messages: list[tuple[str, Any]] = []
         self.texts: dict[str, str] = {}
@@ -126,7 +127,7 @@ class Editor:
 
     async def launch(self) -> None:
         """The server's process, and not a word to it."""
-        await self.client.start_io(*SERVER, *self.arguments, env=environment(self._home), cwd=str(self._home))
+        await self.client.start_io(*self.command, *self.arguments, env=environment(self._home), cwd=str(self._home))
 
     async def start(
         self,

@@ -13,7 +13,7 @@ for _name in ("torch", "transformers"):
     pytest.importorskip(_name, reason=f"a beacon memory needs {_name}: the extra local")
 
 import torch  # noqa: E402
-from weft.llm.local.tensor_file import read_tensors, write_tensors  # noqa: E402
+from weft.llm.tensor_file import read_tensors, write_tensors  # noqa: E402
 from weft.memory.memorag.beacon import BeaconError, TextTooLong  # noqa: E402
 from weft.memory.memorag.beacon.cache import Memory  # noqa: E402
 from weft.memory.memorag.beacon.model import BeaconModel  # noqa: E402

@@ -1,25 +1,16 @@
 """Relative links and anchors in the Markdown documents point to files and headings that exist."""
 
 import re
-import subprocess
 from collections import Counter
 from functools import lru_cache
 from pathlib import Path
 from urllib.parse import unquote
 
 import pytest
-import weft
+from repository import ROOT, repository_files
 
-ROOT = Path(weft.__file__).resolve().parent
 NOT_DOCUMENTS = ("tests/data/", "tests/golden/")
-TRACKED = subprocess.run(
-    ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard", "*.md"],
-    cwd=ROOT,
-    capture_output=True,
-    check=True,
-    text=True,
-).stdout.split("\0")
-DOCUMENTS = [name for name in TRACKED if name and not name.startswith(NOT_DOCUMENTS) and (ROOT / name).is_file()]
+DOCUMENTS = [name for name in repository_files("*.md") if not name.startswith(NOT_DOCUMENTS)]
 
 FENCED = re.compile(r"^(```|~~~).*?^\1", re.MULTILINE | re.DOTALL)
 INLINE_CODE = re.compile(r"`[^`\n]+`")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import subprocess
 import sys
@@ -11,10 +12,8 @@ from importlib.metadata import Distribution
 from pathlib import Path
 
 import pytest
-import weft
+from repository import ROOT, copy_repository, repository_files
 from weft.llm.installation import DISTRIBUTION, find_installation
-
-ROOT = Path(weft.__file__).resolve().parent
 
 
 @pytest.fixture
@@ -140,17 +139,14 @@ MAY_BE_EDITABLE = {
     "README.md": "how a clone is set up",
     "Makefile": "how a clone is set up",
     "docs/dependencies.md": "the table of all commands",
+    "CONTRIBUTING.md": "how a clone is set up from the lock file",
+    ".github/workflows/test.yml": "the same in the workflow",
+    "llm/installation.py": "how a clone is set up, for what runs in a clone only",
 }
 
 
 def test_no_message_and_no_document_names_another_command():
-    listed = subprocess.run(
-        ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"],
-        cwd=ROOT,
-        capture_output=True,
-        check=True,
-    )
-    paths = [ROOT / name for name in listed.stdout.decode().split("\0") if name]
+    paths = [ROOT / name for name in repository_files()]
     found = []
     for path in paths:
         relative = path.relative_to(ROOT).as_posix()
@@ -195,8 +191,7 @@ def test_the_readme_says_whose_the_other_name_is():
 def test_a_wheel_in_a_fresh_environment_names_its_own_command(tmp_path):
     """The real thing: built, installed, and asked, without the dependencies."""
     pip = [sys.executable, "-m", "pip", "-q", "--disable-pip-version-check"]
-    source = tmp_path / "source"
-    subprocess.run(["git", "clone", "-q", "--shared", ROOT, source], check=True)
+    source = copy_repository(tmp_path / "source")
     subprocess.run([*pip, "wheel", "--no-deps", "-w", tmp_path, source], check=True)
     (wheel,) = tmp_path.glob("*.whl")
     assert wheel.name.startswith("weft_lsp-")
@@ -209,7 +204,8 @@ def test_a_wheel_in_a_fresh_environment_names_its_own_command(tmp_path):
         "print(weft.__file__); print(module['install_command']('onnx'))\n"
         "print(sorted(each.name for each in distributions() if 'weft' in each.name))"
     )
-    asked = subprocess.run([python, "-c", code], cwd=tmp_path, check=True, capture_output=True, text=True)
+    own = {**os.environ, "PYTHONPATH": ""}
+    asked = subprocess.run([python, "-c", code], cwd=tmp_path, check=True, capture_output=True, text=True, env=own)
     file, command, names = asked.stdout.splitlines()
     assert Path(file).is_relative_to(tmp_path / "env")
     assert command == f'{python} -m pip install "weft-lsp[onnx] @ {wheel.as_uri()}"'

@@ -19,8 +19,8 @@ from weft.llm.local.engines import OutOfMemory
 from weft.llm.local.kv_cache import MAX_SLOTS, KVCachePool
 from weft.llm.local.model import LocalModel, LocalSettings
 from weft.llm.local.prefix_cache import PrefixCacheError, PrefixCachingModel, common_prefix_tokens, files_hash
-from weft.llm.local.tensor_file import read_tensors, write_tensors
 from weft.llm.protocol import Cancel, ChatRequest, Message
+from weft.llm.tensor_file import read_tensors, write_tensors
 
 same_engine = settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=25)
 ARTICLE = (Message("user", "Read this. " + "A fox lived in the wood. " * 20), Message("assistant", "I have read it."))

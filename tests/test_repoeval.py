@@ -261,6 +261,22 @@ def test_the_command_compares_strategies_on_given_trees(tmp_path: Path, capsys: 
     assert json.loads(last)["n_tasks"] == [len(build_tasks(checkout_of(SHOP), "shop_repo"))]
 
 
+def test_a_strategy_of_weft_takes_settings(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for path, source in checkout_of(SHOP).items():
+        file = tmp_path / "trees" / "shop_repo" / path
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(source.text)
+    spellings = ["bm25", "fragrel", "fragrel:alpha=0.5", "fragrel:alpha=0"]
+    assert main(["--trees", str(tmp_path / "trees"), "--strategies", *spellings]) == 0
+    figures = json.loads(capsys.readouterr().out.splitlines()[-1])["strategies"]
+    assert figures["fragrel"]["mean"] == figures["fragrel:alpha=0.5"]["mean"]
+    assert figures["fragrel:alpha=0"]["mean"] == figures["bm25"]["mean"]
+    for wrong, said in (("fragrel:beta=1", "no setting `beta`"), ("fragel", "did you mean 'fragrel'")):
+        with pytest.raises(SystemExit):
+            main(["--strategies", wrong])
+        assert said in capsys.readouterr().err
+
+
 def test_a_repository_that_is_not_there_is_said(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (tmp_path / "shop").mkdir()
     assert main(["--trees", str(tmp_path), "--repos", "till"]) == 2

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import enum
 import logging
+import mmap
 import os
 import pickle
 import stat
@@ -18,6 +19,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
+from weft.server.workspace.state_codec import class_name, to_json
 from weft.server.workspace.store import CACHE_VARIABLE, FileRecord, Store, StoredIndex, UnsupportedClass, cache_folder
 
 
@@ -88,7 +90,7 @@ def test_arrays_of_every_kind_come_back_without_being_copied(tmp_path: Path) -> 
         "M8[s]",
     ]
     state: list[Any] = [np.arange(5).astype(kind) for kind in kinds]
-    state += [np.arange(12).reshape(3, 4).T, np.arange(20)[::3], np.array([(1, 2.0)], [("a", "i4"), ("b", "f8")])]
+    state += [np.arange(12).reshape(3, 4).T, np.arange(20)[::3]]
     store = make_store(tmp_path)
     store.save(tmp_path, state, ())
     stored = store.load(tmp_path)
@@ -180,7 +182,7 @@ def test_an_index_of_another_analysis_or_store_version_is_not_used(
     old = Store(CLASSES, "1", directory=tmp_path)
     old.save(tmp_path, make_state(1), RECORDS)
     assert Store(CLASSES, "2", directory=tmp_path).load(tmp_path) is None
-    monkeypatch.setattr("weft.server.workspace.store.STORE_VERSION", 99)
+    monkeypatch.setattr("weft.server.workspace.index_file.FORMAT_VERSION", 99)
     assert old.load(tmp_path) is None
     assert [record.levelname for record in caplog.records] == ["INFO", "INFO"]
     assert "99" in caplog.records[1].getMessage()
@@ -189,40 +191,76 @@ def test_an_index_of_another_analysis_or_store_version_is_not_used(
 # --- hostile files
 
 
-class Evil:
-    def __init__(self, function: Callable[..., object], *arguments: object) -> None:
-        self.reduced = (function, arguments)
-
-    def __reduce__(self) -> tuple[Callable[..., object], tuple[object, ...]]:
-        return self.reduced
+@pytest.mark.parametrize(
+    ("name", "arguments"),
+    [
+        ("posix.system", ["touch HERE"]),
+        ("io.open", ["HERE", "w"]),
+        ("builtins.eval", ["open('HERE', 'w')"]),
+        ("builtins.getattr", ["", "join"]),
+        ("numpy.load", ["HERE"]),
+        ("pathlib.Path", ["HERE"]),
+        (f"{__name__}.Stranger", []),
+    ],
+)
+@pytest.mark.parametrize("tag", ["new", "call"])
+def test_a_hostile_index_is_refused(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+    tag: str,
+    name: str,
+    arguments: list[str],
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    save_as_state(monkeypatch, tmp_path, to_json([[name], [tag, 0, ["tuple plain", arguments], None]]))
+    assert make_store(tmp_path).load(tmp_path) is None
+    assert not (tmp_path / "HERE").exists()
+    assert f"{name}, which is not allowed" in caplog.text
 
 
 @pytest.mark.parametrize(
-    "evil",
+    "state",
     [
-        Evil(os.system, "touch HERE"),
-        Evil(open, "HERE", "w"),
-        Evil(eval, "open('HERE', 'w')"),
-        Evil(getattr, Store, "save"),
-        Evil(np.load, "HERE"),
-        Evil(Path, "HERE"),
-        Stranger,
-        Stranger(),
+        b"",
+        pickle.dumps(0),
+        to_json([[], ["tuple"]]),
+        to_json([[], ["pickle", 0]]),
+        to_json([[], ["array", 9, "<i4", [3]]]),
+        to_json([[], ["array", 0, "O", [1]]]),
+        to_json([[], ["array", 0, "<i4", [1 << 40]]]),
+        to_json([[], ["same", 3]]),
+        to_json([[class_name(Value)], ["new", 0, ["list plain", [1, 2, 3]], 5]]),
+        to_json([[class_name(Kind)], ["call", 0, ["tuple plain", ["none"]], None]]),
+        b"[[], " + b'["list", [' * 100_000,
     ],
-    ids=["system", "open", "eval", "getattr", "numpy function", "class", "a class by name", "an instance"],
+    ids=["empty", "pickle", "no items", "tag", "buffer", "objects", "shape", "same", "state", "enum", "deep"],
 )
-def test_a_hostile_index_is_refused(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture, evil: object
+def test_what_is_no_state_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture, state: bytes
 ) -> None:
-    monkeypatch.chdir(tmp_path)
-    store = make_store(tmp_path)
+    save_as_state(monkeypatch, tmp_path, state)
+    assert make_store(tmp_path).load(tmp_path) is None
+    assert "will be rebuilt" in caplog.text
+
+
+def save_as_state(monkeypatch: pytest.MonkeyPatch, folder: Path, state: bytes) -> None:
+    """Save an index with any bytes as its state and one empty buffer, right in every checksum, as an attacker would."""
     with monkeypatch.context() as patch:
-        # As an attacker would write it: right in every checksum.
-        patch.setattr(Store, "_pickled", lambda self, value: [memoryview(pickle.dumps((evil, ()), 5))])
-        assert store.save(tmp_path, None, ())
-    assert store.load(tmp_path) is None
-    assert not (tmp_path / "HERE").exists()
-    assert "which is not allowed" in caplog.text
+        patch.setattr(Store, "_encoded", lambda self, value: [memoryview(state), memoryview(b"")])
+        assert make_store(folder).save(folder, None, ())
+
+
+def test_what_is_shared_stays_shared(tmp_path: Path) -> None:
+    array, value = np.arange(3), Value("\ud83d\ude00", np.zeros(2, np.int32))
+    store = make_store(tmp_path)
+    store.save(tmp_path, {"a": [array, value], "b": (value, array, array[:2])}, ())
+    stored = store.load(tmp_path)
+    assert stored is not None
+    (one, two), (three, four, part) = stored.state["a"], stored.state["b"]
+    assert one is four and two is three
+    assert part.tolist() == [0, 1]
+    assert two.name == value.name  # two lone surrogates stay two
 
 
 @pytest.mark.parametrize("value", [Stranger(), [Stranger], {"a": os.system}, Path("x"), Row("a", Stranger())])  # type: ignore[arg-type]
@@ -231,6 +269,22 @@ def test_a_class_that_could_not_come_back_is_refused_when_saved(tmp_path: Path, 
     with pytest.raises(UnsupportedClass, match="add it"):
         store.save(tmp_path, value, ())
     assert store.load(tmp_path) is None
+
+
+@pytest.mark.skipif(os.name == "nt", reason="Windows cannot replace a mapped file")
+def test_the_arrays_are_those_of_the_file_and_stay_when_it_is_replaced_or_removed(tmp_path: Path) -> None:
+    store = make_store(tmp_path)
+    store.save(tmp_path, np.arange(100_000, dtype=np.int64), ())
+    stored = store.load(tmp_path)
+    assert stored is not None
+    base = stored.state
+    while isinstance(base, np.ndarray):
+        base = base.base
+    assert isinstance(base.obj, mmap.mmap)
+    assert stored.state.flags.aligned
+    for change in (lambda: store.save(tmp_path, np.zeros(3), ()), store.location(tmp_path).unlink):
+        change()
+        assert np.array_equal(stored.state, np.arange(100_000))
 
 
 @pytest.mark.skipif(not hasattr(os, "geteuid"), reason="file modes are POSIX's")

@@ -148,6 +148,25 @@ def test_a_pickled_model_completes_and_counts_as_before():
     assert counts(changed) == expected({**files, "e.py": "zeta\n"})
 
 
-def test_the_words_are_not_stored_with_a_model():
+def test_the_words_are_stored_as_arrays_and_neither_sorted_nor_counted_again(monkeypatch):
     assert WordIndex not in STORED_CLASSES
-    assert b"WordIndex" not in pickle.dumps(build(FILES))
+    monkeypatch.setattr(word_index, "MOST_UNSORTED", 0)
+    model = build(FILES)
+    data = pickle.dumps(model)
+    assert b"WordIndex" not in data
+    with monkeypatch.context() as patch:
+        for name in ("_count", "_unsorted"):
+            patch.delattr(WordIndex, name)
+        patch.delattr(Vocabulary, "_add")
+        again = pickle.loads(data)
+    assert counts(again) == counts(model) == expected(FILES)
+    assert beginning_with(again, "a", 9) == beginning_with(model, "a", 9)
+    assert [again._vocabulary.number(word) for word in ("alpha", " ", "new")] == [
+        model._vocabulary.number(word) for word in ("alpha", " ", "new")
+    ]
+
+
+def test_a_model_of_an_earlier_snapshot_is_stored_with_its_own_counts():
+    earlier = build(FILES)
+    earlier.with_changes([tokenise_document("a.py", "delta\n")], ["b.py"])  # shares the words
+    assert counts(pickle.loads(pickle.dumps(earlier))) == expected(FILES)

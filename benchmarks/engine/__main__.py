@@ -32,6 +32,8 @@ COLUMNS = {
     "during_p95_ms": "p95",
     "first_answer_s": "first answer s",
     "memory_mb": "memory MB",
+    "private_mb": "private MB after cold",
+    "warm_private_mb": "after warm",
 }
 
 
@@ -60,6 +62,7 @@ def measure_tree(folder: Path, runs: int) -> dict[str, float]:
     row = {key: statistics.median(run[key] for run in colds) for key in colds[0]}
     row["cold_s"] = row.pop("seconds")
     row["warm_s"] = statistics.median(run["seconds"] for run in warms)
+    row["warm_private_mb"] = statistics.median(run["private_mb"] for run in warms)
     row["warm_ratio"] = row["cold_s"] / row["warm_s"]
     memory = max(row["memory_mb"], queries["memory_mb"], *(run["memory_mb"] for run in warms))
     with tempfile.TemporaryDirectory() as cache:

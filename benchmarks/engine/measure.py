@@ -22,7 +22,7 @@ from pathlib import Path
 from ...retrieval import RetrievalOptions
 from ...server.config import Config
 from ...server.workspace.folders import BACKGROUND_NICENESS
-from ...server.workspace.process import freeze_garbage_collector, memory_mb, share_interpreter
+from ...server.workspace.process import freeze_garbage_collector, memory_mb, private_mb, share_interpreter
 from ...server.workspace.workspace import Workspace
 from .timing import percentiles, timed
 
@@ -40,6 +40,7 @@ def cold(folder: Path) -> dict[str, float]:
             "fragments": report.n_fragments,
             "lines_per_s": report.n_lines / report.seconds,
             "memory_mb": memory_mb(),
+            "private_mb": private_mb() or memory_mb(),
         }
 
 
@@ -48,7 +49,7 @@ def warm(folder: Path) -> dict[str, float]:
         report = workspace.index()
         if not report.warm or report.n_reused != report.n_files:
             raise SystemExit(f"The start did not use the cached index: {report}")
-        return {"seconds": report.seconds, "memory_mb": memory_mb()}
+        return {"seconds": report.seconds, "memory_mb": memory_mb(), "private_mb": private_mb() or memory_mb()}
 
 
 def query(folder: Path) -> dict[str, float]:

@@ -17,6 +17,7 @@ COMMANDS = {
     "dialogues": "recall of the turns that a last question is about",
     "answers": "answer quality and cost of strategies with a model of yours",
     "ablations": "what the parts of QRMeM and SEGMENT+ are worth, with a model of yours",
+    "clues": "what the clues of MemoRAG's memory find, against the question alone",
     "sweep": "a parameter sweep of FragRel",
     "position": "recall by position of the evidence, and by the gap in it",
     "hops": "multi-hop recall: both paragraphs, where one leads to the other",

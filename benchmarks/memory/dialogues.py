@@ -3,10 +3,12 @@
     weft bench memory dialogues                               generated dialogues, on topics of our own
     weft bench memory dialogues --topics QUESTIONS.json       generated from MemoChat's seed questions
     weft bench memory dialogues --data mtbenchplus.json       MTBench+ itself
+    weft bench memory dialogues --data mtbenchplus.json --model BACKEND=WHERE --judge BACKEND=WHERE
 
 Each chat memory reads a dialogue turn by turn, and then recalls evidence. The figure is the recall of the turns of the
-last question's topics among the best 1, 2, 4 and 8, without those that are still in the window. There is no model:
-the bot's turns are those of the file, which are empty in MTBench+.
+last question's topics among the best 1, 2, 4 and 8, without those that are still in the window. Without a model the
+bot's turns are those of the file, which are empty in MTBench+. With one it writes them and answers the last question,
+see `replies`.
 
 Owns the measurement. Chat memories are in `memory/fragrel`.
 """
@@ -14,34 +16,46 @@ Owns the measurement. Chat memories are in `memory/fragrel`.
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from hashlib import sha256
 from pathlib import Path
 
-from ...memory import Budget, Embedder, HashingEmbedder, StrategyContext
-from ...memory.fragrel.chat import PAPER, ChatMemory
-from ...memory.fragrel.presets import chat_memory, mem_retrieval, returning_chat
+from ...memory import Budget, Embedder, HashingEmbedder, MeteredModel, StrategyContext
+from ...memory.fragrel.chat import PAPER
+from ...memory.fragrel.presets import CHAT, RETURNING_CHAT, ChatSettings, chat_with
+from ...memory.fragrel.relations import NoRelation
 from ...memory.scoring import indexer
+from ...server.models.model_argument import MODEL_SYNTAX
 from ..bootstrap import difference, grouped, interval, mean
-from ..command import Report, command_parser, run_command
+from ..command import Report, command_parser, run_command, say
+from ..models import model_option, shown_name
 from ..plots import curves_plot
+from ..rows import RowCache, code_digest
 from ..tables import markdown, percent, signed, with_interval
-from .adapters import dialogue_sample, read_samples
+from . import replies
+from .adapters import dialogue_sample
+from .extractive_mock import NAME as EXTRACTIVE_MOCK
 from .generators.dialogues import OWN_TOPICS, Topic, dialogues, read_topics
-from .records import BadData, Record
+from .judges import judge
+from .parallel import open_answering_model
+from .records import BadData, Record, read_records
 from .systems import open_remembering
-from .values import Sample, recall_of
+from .values import Fact, Sample, recall_of
 
 DEPTHS = (1, 2, 4, 8)
 
-MEMORIES: dict[str, Callable[..., ChatMemory]] = {
-    "none": mem_retrieval,
-    "B 0.8": chat_memory,
-    "returning": returning_chat,
+MEMORIES: dict[str, ChatSettings] = {
+    "none": replace(CHAT, memory=replace(CHAT.memory, relation=NoRelation())),
+    "B 0.8": CHAT,
+    "returning": RETURNING_CHAT,
 }
 """No relation; the paper's context relation; our preset for prompts that come back to an older topic."""
 
 SCORES = ("bm25", "hashing", "dense", "hybrid")
+
+_CODE = ("memory", "benchmarks/memory/replies.py", "benchmarks/memory/judges.py")
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,10 +72,8 @@ def measure(samples: Sequence[Sample], score: str, memory: str, embedder: Embedd
     scorer = indexer("dense" if score == "hashing" else score, context)
     rows = []
     for sample in samples:
-        source, n_shown = sample.items[0].source, PAPER.n_recent
-        facts = [fact for fact in sample.facts if fact.turn is not None and fact.turn < len(sample.items) - n_shown]
-        if facts:
-            chat = MEMORIES[memory](context, score=scorer, source=source)
+        if facts := facts_not_shown(sample):
+            chat = chat_with(context, MEMORIES[memory], memory, score=scorer, source=sample.items[0].source)
             chat.remember(sample.items)
             found = [chat.recall(sample.question, Budget(n=depth)) for depth in DEPTHS]
             # A short conversation is shown whole, without a search and its trace.
@@ -71,10 +83,23 @@ def measure(samples: Sequence[Sample], score: str, memory: str, embedder: Embedd
     return rows
 
 
+def facts_not_shown(sample: Sample) -> list[Fact]:
+    """The facts of a document; of a dialogue without the turns that the context window still shows."""
+    n_older = len(sample.items) - PAPER.n_recent
+    return [fact for fact in sample.facts if fact.turn is None or fact.turn < n_older]
+
+
 def generated(n: int, topics: Sequence[Topic] = OWN_TOPICS, seed: int = 0) -> list[Sample]:
     """Dialogues as the adapter of MTBench+ reads them."""
-    records = enumerate(dialogues(topics, n, seed))
-    return [dialogue_sample(Record(f"dialogue {number}", record), number) for number, record in records]
+    return _as_samples(_generated_records(n, topics, seed))
+
+
+def _generated_records(n: int, topics: Sequence[Topic], seed: int) -> list[Record]:
+    return [Record(f"dialogue {number}", record) for number, record in enumerate(dialogues(topics, n, seed))]
+
+
+def _as_samples(records: Sequence[Record]) -> list[Sample]:
+    return [dialogue_sample(record, number) for number, record in enumerate(records)]
 
 
 def table(rows: Sequence[TurnRecall]) -> str:
@@ -93,20 +118,33 @@ def table(rows: Sequence[TurnRecall]) -> str:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    parser = command_parser("weft bench memory dialogues", __doc__, "seed", "machine", "html")
+    common = ("work", "seed", "limit", "model", "context", "machine", "html")
+    context = {"default": 8192, "help": "tokens of the whole dialogue and a reply (8192); other memories have 2,048"}
+    model = {"type": model_option("none", EXTRACTIVE_MOCK), "help": f"writes the replies: {MODEL_SYNTAX} (none)"}
+    parser = command_parser("weft bench memory dialogues", __doc__, *common, context=context, model=model)
     where = parser.add_mutually_exclusive_group()
     where.add_argument("--data", type=Path, metavar="FILE", help="a file of MTBench+")
     where.add_argument("--topics", type=Path, metavar="FILE", help="seed questions, as MemoChat has them")
     parser.add_argument("--n", type=int, default=54, help="number of generated dialogues (54)")
-    parser.add_argument("--scores", nargs="+", choices=SCORES, default=list(SCORES))
-    parser.add_argument("--memories", nargs="+", choices=MEMORIES, default=list(MEMORIES))
+    parser.add_argument("--scores", nargs="+", choices=SCORES, help="all of them; with a model one (dense)")
+    known = (*MEMORIES, replies.WHOLE)
+    parser.add_argument("--memories", nargs="+", choices=known, help="all of them; the whole dialogue needs a model")
+    judge_type = model_option(EXTRACTIVE_MOCK)
+    parser.add_argument(
+        "--judge", type=judge_type, metavar="BACKEND[=WHERE]", help="with --model: rates the replies from 1 to 100"
+    )
+    parser.add_argument("--reply-tokens", type=int, default=512, metavar="N", help="of a reply, at most (512)")
     return run_command(parser, _measure, arguments)
 
 
 def _measure(options: argparse.Namespace) -> Report:
-    samples, name = _samples(options)
+    records, name = _records(options)
     embedder, why = open_remembering("auto")
-    asked = [(score, memory) for score in options.scores for memory in options.memories]
+    if options.model != "none":
+        return _measure_replies(options, records, name, embedder)
+    samples = _as_samples(records)
+    wanted = [memory for memory in options.memories or MEMORIES if memory in MEMORIES]
+    asked = [(score, memory) for score in options.scores or SCORES for memory in wanted]
     rows = [row for score, memory in asked for row in measure(samples, score, memory, embedder)]
     if not rows:
         raise BadData("No dialogue asks for a turn that is no longer shown. Give longer dialogues.")
@@ -121,12 +159,62 @@ def _measure(options: argparse.Namespace) -> Report:
     return Report("memory dialogues", table(rows), {"what": title, "results": figures}, title, plot)
 
 
-def _samples(options: argparse.Namespace) -> tuple[list[Sample], str]:
+def _measure_replies(options: argparse.Namespace, records: Sequence[Record], name: str, embedder: Embedder) -> Report:
+    _as_samples(records)  # a wrong file is an error before the model writes
+    score = (options.scores or ["dense"])[0]
+    settings = replies.memories(MEMORIES, options.context)
+    rows = list(_replies(options, records, name, settings, score, embedder))
+    judged = f", judged by {shown_name(options.judge)}" if options.judge else ""
+    title = (
+        f"Replies to the last question: {len({row.dialogue for row in rows})} dialogues of {name}, "
+        f"{shown_name(options.model)}, turns by {score}{judged}"
+    )
+    results = {"what": title, "results": replies.summary(rows)}
+    return Report("memory replies", replies.table(rows, bool(options.judge)), results, title)
+
+
+def _replies(
+    options: argparse.Namespace,
+    records: Sequence[Record],
+    name: str,
+    settings: dict[str, ChatSettings],
+    score: str,
+    embedder: Embedder,
+) -> Iterator[replies.Reply]:
+    model = open_answering_model(options.model, options.context)
+    assert model is not None
+    metered, folder = MeteredModel(model), options.work / "memory"
+    of_turns = [name, shown_name(options.model), options.reply_tokens, options.seed, options.n]
+    turns = folder / f"dialogues-with-turns-{sha256(repr(of_turns).encode()).hexdigest()[:12]}.json"
+    folder.mkdir(parents=True, exist_ok=True)
+    say(f"The dialogues with the bot's turns are in {turns}.")
+    of_rows = [code_digest(_CODE), turns.name, options.model, options.context, options.judge or "", score]
+    cache = RowCache(folder, "replies", of_rows, replies.Reply)
+    cached = {(row.dialogue, row.memory): row for row in cache.rows()}
+    judging = open_answering_model(options.judge or "none", options.context)
+    judged_by = None if judging is None else partial(judge, MeteredModel(judging, "judge"))
+    context = StrategyContext(metered, HashingEmbedder() if score == "hashing" else embedder)
+    how = "dense" if score == "hashing" else score
+    for number, record in enumerate(replies.filled(records, metered, options.reply_tokens, turns), 1):
+        sample = dialogue_sample(record, number)
+        for memory in options.memories or settings:
+            row = cached.get((sample.id, memory))
+            if row is None:
+                row = replies.reply(sample, memory, settings[memory], context, how, options.reply_tokens, judged_by)
+                cache.add([row])
+            yield row
+        say(f"{number} of {len(records)} dialogues")
+
+
+def _records(options: argparse.Namespace) -> tuple[list[Record], str]:
+    """The dialogues, spread over the file where there is a limit, and their name in the title."""
     if options.data:
-        return read_samples("mtbench+", options.data), options.data.name
-    topics = read_topics(options.topics) if options.topics else OWN_TOPICS
-    name = f"generated dialogues on {len(topics)} topics of {options.topics.name if options.topics else 'our own'}"
-    return generated(options.n, topics, options.seed), name
+        records, name = list(read_records(options.data)), options.data.name
+    else:
+        topics = read_topics(options.topics) if options.topics else OWN_TOPICS
+        records = _generated_records(options.n, topics, options.seed)
+        name = f"generated dialogues on {len(topics)} topics of {options.topics.name if options.topics else 'our own'}"
+    return (records[:: max(1, len(records) // options.limit)][: options.limit] if options.limit else records), name
 
 
 def _by_memory(rows: Sequence[TurnRecall]) -> dict[tuple[str, str], list[TurnRecall]]:

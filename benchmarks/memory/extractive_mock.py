@@ -20,6 +20,7 @@ NAME = "extractive-mock"
 _NAMES = ("name", "first", "second", "entities", "aliases")
 _FORM = re.compile(r"\{\s*\"[^\n]*\}")
 _QUESTION = re.compile(r"^(?:The )?question:\s*(.+)$", re.IGNORECASE | re.MULTILINE)
+_ASKED = re.compile(r"^.+\?$", re.MULTILINE)  # of a prompt that does not name its question
 _SENTENCE = re.compile(r"[^.!?\n]+[.!?]")
 
 
@@ -77,7 +78,7 @@ def _filled(form: Any, sentence: str, names: list[str], key: str = "") -> Any:
 
 
 def _best_sentence(prompt: str) -> str:
-    asked = _QUESTION.findall(prompt)
+    asked = _QUESTION.findall(prompt) or _ASKED.findall(prompt)
     words = set(re.findall(r"\w+", asked[-1].lower())) if asked else set()
     sentences = [each.strip() for each in _SENTENCE.findall(prompt) if each.strip() not in asked]
     return max(sentences, key=lambda each: len(words & set(re.findall(r"\w+", each.lower()))), default="Nothing.")

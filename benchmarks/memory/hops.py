@@ -22,9 +22,9 @@ from ...memory import Budget, Item, Question, StrategyContext
 from ...memory.qrmem import AS_PRINTED, QRMeM, QRMeMSettings
 from ...memory.scoring import Indexer, best, indexer
 from ...memory.splitters import by_tokens
-from ..bootstrap import interval, mean
+from ..bootstrap import difference, interval, mean
 from ..command import Report, command_parser, run_command
-from ..tables import markdown, percent, with_interval
+from ..tables import markdown, percent, signed, with_interval
 from .adapters import read_samples
 from .systems import open_remembering
 from .values import Sample
@@ -102,16 +102,24 @@ def by_graph(context: StrategyContext, settings: QRMeMSettings, scorer: Indexer,
 
 
 def table(rows: Sequence[HopRecall]) -> str:
-    """A line for each system and memory: at each depth the mean with its interval, and how many found all."""
-    depths = list(dict.fromkeys(row.depth for row in rows))
+    """A line for each system and memory: at each depth the mean with its interval, and how many found all.
+
+    At the last depth also the paired difference to the first system.
+    """
+    depths, of = list(dict.fromkeys(row.depth for row in rows)), dict[tuple[str, str, int], list[float]]()
+    for row in rows:
+        of.setdefault((row.memory, row.system, row.depth), []).append(row.recall)
+    first, last = rows[0].system, depths[-1]
     lines = []
     for memory, system in dict.fromkeys((row.memory, row.system) for row in sorted(rows, key=lambda row: row.memory)):
         cells = [memory, system]
         for depth in depths:
-            recalls = [row.recall for row in rows if (row.memory, row.system, row.depth) == (memory, system, depth)]
+            recalls = of[memory, system, depth]
             cells += [with_interval(interval({"": recalls})), percent(recalls.count(1.0) / len(recalls))]
-        lines.append(cells)
-    return markdown(["memory", "system", *(cell for n in depths for cell in (f"best {n}", f"all in {n}"))], lines)
+        apart = difference({"": of[memory, system, last]}, {"": of[memory, first, last]})
+        lines.append([*cells, "" if system == first else signed(apart)])
+    head = ["memory", "system", *(cell for n in depths for cell in (f"best {n}", f"all in {n}"))]
+    return markdown([*head, f"difference, {last}"], lines)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

@@ -2,6 +2,8 @@
 
 Owns the command and its report. Definitions of tasks and metrics are in `tasks` and `metrics`.
 
+`--strategies bm25 fragrel:alpha=0.1 fragrel:alpha=0.2 ...` is the sweep of FragRel's Table 5 for code.
+
 Tasks are drawn from the languages of `task_languages`. `--trees` takes the language of most files of each folder,
 `--language` names another one and, without `--trees`, chooses the pinned commits of that language.
 
@@ -21,7 +23,9 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
-from ...errors import UserError
+from ...errors import InvalidArgument, UserError
+from ...retrieval import RetrievalOptions
+from ...retrieval.retrieve import strategy_named
 from ..bootstrap import bootstrap_interval, differences, mean, percentile
 from ..command import Report, command_parser, run_command, say
 from ..tables import bracketed, markdown, number, or_none
@@ -30,7 +34,7 @@ from .metrics import RetrievalScore, score_retrieval
 from .peers import PEERS, MakeRanker, Windows
 from .task_languages import TASK_LANGUAGES
 from .tasks import Task, typed_to_called_name
-from .weft_strategies import WEFT_STRATEGIES
+from .weft_strategies import WEFT_STRATEGIES, weft_ranker
 
 N_WARM_UP = 5
 
@@ -86,9 +90,26 @@ def main(arguments: Sequence[str] | None = None) -> int:
     )
     parser.add_argument("--language", choices=TASK_LANGUAGES, help="of the tasks and, without --trees, the checkouts")
     parser.add_argument("--write-tasks", type=Path, metavar="DIR", help="only write the tasks as JSON lines")
-    parser.add_argument("--strategies", nargs="+", choices=STRATEGIES, default=["rank_bm25", "bm25s", "bm25", "weft"])
+    known = f"of {', '.join(STRATEGIES)}; Weft's own also with settings: fragrel:alpha=0.2"
+    default = ["rank_bm25", "bm25s", "bm25", "weft"]
+    parser.add_argument("--strategies", nargs="+", type=_spelling, default=default, metavar="NAME", help=known)
     parser.add_argument("--against", help="baseline of the differences; the first strategy by default")
     return run_command(parser, _measure, arguments)
+
+
+def _spelling(text: str) -> str:
+    """The name of a strategy, or one of Weft's with settings. Raises ArgumentTypeError."""
+    if text not in STRATEGIES:
+        try:
+            strategy_named(text)
+        except InvalidArgument as error:
+            raise argparse.ArgumentTypeError(str(error)) from error
+    return text
+
+
+def ranker(spelling: str) -> MakeRanker:
+    """The strategy that `--strategies` names."""
+    return STRATEGIES.get(spelling) or weft_ranker(RetrievalOptions(strategy=spelling))
 
 
 def report(tasks: Mapping[str, Sequence[Task]], results: Mapping[str, StrategyResults], against: str) -> str:
@@ -207,7 +228,7 @@ def _run_repository(
     windows = Windows.cut(files)
     for name, result in results.items():
         begin = time.perf_counter()
-        rank = STRATEGIES[name](windows)
+        rank = ranker(name)(windows)
         result.build_s[repo] = time.perf_counter() - begin
         for task in tasks[:N_WARM_UP]:
             rank(task)

@@ -83,7 +83,6 @@ function pack() {
     "package",
     "--no-dependencies",
     "--skip-license",
-    "--allow-missing-repository",
     "--out",
     "weft.vsix",
   );

@@ -19,9 +19,9 @@ from ...errors import ModelError
 from ..disk import open_regular, read_text, replace_file
 from ..private_files import private_folder
 from ..protocol import Cancel, ChatRequest, Message, ModelCancelled, Piece
+from ..tensor_file import read_tensors, write_tensors
 from .engines import Arrays
 from .kv_cache import common_prefix_length
-from .tensor_file import read_tensors, write_tensors
 
 VERSION = 1  # 1: messages.json, prefix.safetensors, manifest.json
 MANIFEST, MESSAGES, TENSORS = "manifest.json", "messages.json", "prefix.safetensors"

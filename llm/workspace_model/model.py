@@ -116,13 +116,15 @@ class WorkspaceModel(CodeModel):
         self._searches = _LastSearches() if searches is None else searches
 
     def __getstate__(self) -> tuple[object, ...]:
-        return self._segments, self._vocabulary, self._threshold, self._directory
+        words = self._words.state(self._segments)
+        return self._segments, self._vocabulary, self._threshold, self._directory, words
 
     def __setstate__(self, state: object) -> None:
         if not isinstance(state, tuple):
             raise TypeError("The model was stored by an earlier version.")
-        segments, vocabulary, threshold, directory = state
-        self.__init__(segments, vocabulary, threshold=threshold, directory=directory)  # type: ignore[misc]
+        segments, vocabulary, threshold, directory, known = state
+        words = WordIndex.restored(vocabulary, segments, known)
+        self.__init__(segments, vocabulary, threshold=threshold, directory=directory, words=words)  # type: ignore[misc]
 
     @classmethod
     def build(cls, documents: Iterable[DocumentTokens], *, threshold: float = DEFAULT_THRESHOLD) -> WorkspaceModel:

@@ -37,6 +37,8 @@ MAX_SEGMENT_TOKENS = (1 << _POSITION_BITS) - 1
 KIND_ORDERS = tuple(reversed(_KIND_KEY))  # context lengths of `Segment.positions_after_kinds`, longest first
 
 
+Int32s = NDArray[np.int32]
+
 LONG_TEXT = 2_000
 """Characters: the lines of a longer text are kept together for the next keys on its last line."""
 
@@ -44,14 +46,20 @@ LONG_TEXT = 2_000
 class Vocabulary:
     """Numbers for tokens. Append-only, so snapshots share it; a number never changes its token. Thread-safe."""
 
-    def __init__(self, tokens: Iterable[str] = ("",)) -> None:
+    def __init__(self, tokens: Iterable[str] = ("",), kinds: Int32s | None = None, bare: Int32s | None = None) -> None:
+        """`kinds` and `bare` are those of a vocabulary with these tokens, if they are known."""
         self._tokens: list[str] = []  # the first is BOUNDARY, without text
         self._numbers: dict[str, int] = {}
         self._kinds = np.zeros(1 << 10, np.int32)
         self._bare = np.zeros(1 << 10, np.int32)
         self._lock = threading.Lock()
-        for token in tokens:
-            self._add(token)
+        if kinds is not None and bare is not None:
+            self._tokens.extend(tokens)
+            self._numbers.update((token, number) for number, token in enumerate(self._tokens))
+            self._kinds, self._bare = kinds, bare
+        else:
+            for token in tokens:
+                self._add(token)
         # Between two keystrokes, one line of a file changes.
         self._numbers_of_line = lru_cache(maxsize=16_384)(self._learn_line)
         self._numbers_of_lines = lru_cache(maxsize=4)(self._learn_lines)  # above and below the line of two cursors
@@ -60,7 +68,8 @@ class Vocabulary:
         return len(self._tokens)
 
     def __reduce__(self) -> tuple[object, ...]:
-        return Vocabulary, (tuple(self._tokens),)
+        n = len(self._tokens)
+        return Vocabulary, (tuple(self._tokens[:n]), self._kinds[:n], self._bare[:n])
 
     def text(self, number: int) -> str:
         """The token; empty for BOUNDARY."""
@@ -70,7 +79,8 @@ class Vocabulary:
     def kinds(self) -> NDArray[np.int32]:
         """By token number: its kind, below N_KINDS; a token of none is a kind of its own.
 
-        This array and `bare` are longer than the vocabulary, and complete for all numbers at the time of the call.
+        This array and `bare` may be longer than the vocabulary; they are complete for all numbers at the time of the
+        call.
         """
         return self._kinds
 

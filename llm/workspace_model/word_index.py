@@ -16,6 +16,9 @@ from numpy.typing import NDArray
 from .match_finder import LiveSegment
 from .ngram_index import Segment, Vocabulary
 
+WordIndexState = tuple[NDArray[np.int64], int, list[NDArray[np.int32]]]
+"""The tokens of the words in alphabetical order, how many tokens are sorted, and the counts of each segment."""
+
 MOST_UNSORTED = 2_000
 """New words that a lookup reads one by one; more are sorted when the index changes."""
 
@@ -44,6 +47,24 @@ class WordIndex:
                     np.array([number for _, number in found], np.int64),
                     n,
                 )
+
+    def state(self, segments: Sequence[LiveSegment]) -> WordIndexState:
+        """What `restored` needs, for the segments of one snapshot."""
+        with self._lock:
+            counts = [known[1] for live in segments if (known := self._counts.get(id(live))) is not None]
+            return self._numbers, self._n_sorted, counts
+
+    @classmethod
+    def restored(cls, vocabulary: Vocabulary, segments: Sequence[LiveSegment], state: WordIndexState) -> WordIndex:
+        """The index with this `state`, for equal segments."""
+        index = cls(vocabulary)
+        index._numbers, index._n_sorted, counts = state
+        index._words = [vocabulary.text(number) for number in index._numbers.tolist()]
+        if len(counts) == len(segments):
+            pairs = zip(segments, counts, strict=True)
+            index._counts = {id(live): (live, each) for live, each in pairs}
+        index.prepare(segments)
+        return index
 
     def counts(self, words: NDArray[np.integer], segments: Sequence[LiveSegment]) -> NDArray[np.int64]:
         """How often the segments have each word, given by its token without a space."""

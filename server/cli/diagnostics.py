@@ -5,8 +5,10 @@ from __future__ import annotations
 import argparse
 import runpy
 import sys
+from pathlib import Path
 
 from ...errors import UserError
+from ...llm.installation import clone_command
 from ..completion.stats import forget_stats, read_stats, stats_folder, summary_json
 from ..config import load_config
 from ..output.doctor import examine, findings_json
@@ -39,6 +41,9 @@ def stats(options: argparse.Namespace) -> int:
 
 
 def bench(options: argparse.Namespace) -> int:
+    if not Path(__file__).resolve().parents[2].joinpath("benchmarks").is_dir():
+        steps = clone_command(f".venv/bin/weft bench {options.what}", "bench")
+        raise UserError(f"Benchmarks are not part of the installed package. Run them from a clone: {steps}")
     # By name: benchmarks import the server, so the server must not import them.
     package = f"{(__package__ or '').split('.')[0]}.benchmarks.{BENCHMARKS[options.what][0]}"
     sys.argv = [f"weft bench {options.what}", *options.arguments]

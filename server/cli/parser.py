@@ -32,6 +32,9 @@ BENCHMARKS = {
 }
 """The names of `weft bench`: the package of the benchmark, and what it measures."""
 
+EDITORS = ("neovim", "emacs", "vscode")
+"""The names of `weft editors`; editors.py has the paths."""
+
 MEMORY_PARTS = ("summary", "gists", "graph", "clues", "notes")
 """The parts of `memory/inspection.py`, which is not loaded for a help text."""
 
@@ -54,6 +57,7 @@ def command_line() -> ArgumentParser:
         _memory,
         _serve,
         _models,
+        _editors,
         _stats,
         _bench,
         _doctor,
@@ -213,6 +217,14 @@ def _models(commands: Commands) -> None:
     test.add_argument("name", metavar="NAME", nargs="?", help="name in `weft models`; default: the configured models")
     use = _command(actions, "use", "make a model the first one in your configuration", "models:use_model")
     use.add_argument("name", metavar="NAME", help=f"name in `weft models`, or {MODEL_SYNTAX}")
+
+
+def _editors(commands: Commands) -> None:
+    summary = "print the path of the plugin for an editor, or copy it"
+    editors = _command(commands, "editors", summary, "editors:editors")
+    editors.add_argument("editor", nargs="?", choices=EDITORS, help="default: list all")
+    editors.add_argument("--to", type=Path, metavar="DIR", help="copy it into this folder, which is created")
+    editors.add_argument("--force", action="store_true", help="with --to: overwrite files that differ")
 
 
 def _stats(commands: Commands) -> None:

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from ...llm import PromptFragment
-from ...llm.training.sources import Document
 from ...retrieval import RetrievalOptions
 from ..config import Config
 from ..config.options import index_settings
@@ -18,6 +18,9 @@ from ..workspace.analysis import analyse
 from ..workspace.snapshot import FolderSnapshot
 from ..workspace.text import Cursor, TextLines
 from .model_request import retrieve_at, to_prompt_fragments
+
+if TYPE_CHECKING:
+    from ...llm.training.sources import Document  # the installed package has no trainer
 
 
 class ShownByWeft:

@@ -14,8 +14,9 @@ from ...retrieval.static_vectors import table_identity
 from ...version import __version__
 from ..models.budget import prompt_ms
 from ..workspace.analysis import ANALYSIS_VERSION
+from ..workspace.analysis_store import AnalysisStore
 from ..workspace.snapshot import STORED_CLASSES
-from ..workspace.store import Store
+from ..workspace.store import Store, cache_folder
 from . import Config
 
 
@@ -43,6 +44,15 @@ def kept_indexes(config: Config) -> Store:
     """The store of cached indexes."""
     directory = Path(config.cache_dir).expanduser() if config.cache_dir else None
     return Store(STORED_CLASSES, _analysis_stamp(), directory, config.cache_limit_mb * 1_000_000)
+
+
+def kept_analyses(config: Config) -> AnalysisStore | None:
+    """The store of file analyses; None if it may have no size."""
+    if not config.analysis_cache_mb:
+        return None
+    folder = Path(config.cache_dir).expanduser() if config.cache_dir else cache_folder()
+    version = f"{__version__} {ANALYSIS_VERSION} {table_identity()}"
+    return AnalysisStore(folder / "analyses", version, config.analysis_cache_mb * 1_000_000)
 
 
 def _analysis_stamp() -> str:

@@ -348,6 +348,13 @@ class Config:
         low=0,
         origin=Origin.EDITOR,
     )
+    analysis_cache_mb: int = _setting(
+        1000,
+        "Size limit of the stored analyses of file contents; the least recently used are removed first. With them, "
+        "another branch, an undone change, a renamed file or another clone needs no new analysis. 0: none are stored.",
+        low=0,
+        origin=Origin.EDITOR,
+    )
     data_dir: str = _setting(
         "",
         "Folder of conversations and of data derived from documents. Empty: the data folder of the platform.",

@@ -17,6 +17,7 @@ from ..secrets import is_secret_path
 from ..workspace.virtual_path import virtual_path
 
 _WINDOWS_DRIVE = re.compile(r"^/[A-Za-z]:")
+_EXTENDED = re.compile(r"^[\\/]{2}[?.][\\/](?P<share>UNC[\\/])?", re.IGNORECASE)
 
 
 def to_path(uri: str) -> Path | None:
@@ -27,14 +28,25 @@ def to_path(uri: str) -> Path | None:
         return None
     if parts.scheme != "file":
         return None
-    path = os.fsdecode(unquote_to_bytes(parts.path))
+    try:
+        path = os.fsdecode(unquote_to_bytes(parts.path))
+    except UnicodeDecodeError:  # Windows: the bytes are no UTF-8, so they name no file
+        return None
     if not path or "\0" in path:
         return None
     if parts.netloc and parts.netloc != "localhost":
         path = f"//{parts.netloc}{path}"
-    elif os.name == "nt" and _WINDOWS_DRIVE.match(path):
-        path = path[1:]
-    return Path(path)
+    return Path(_windows_path(path) if os.name == "nt" else path)
+
+
+def _windows_path(path: str) -> str:
+    """The path of a URI in the form that Windows uses: without the slash before a drive, and without `//?/`.
+
+    Both forms name the same file, and an index has one name for it.
+    """
+    if (extended := _EXTENDED.match(path)) is not None:
+        path = ("//" if extended["share"] else "") + path[extended.end() :]
+    return path[1:] if _WINDOWS_DRIVE.match(path) else path
 
 
 def virtual_document_path(uri: str, language_id: str) -> Path:

@@ -68,6 +68,16 @@ class SourceText(NamedTuple):
     identity: int = 0
 
 
+class FileContent(NamedTuple):
+    """What identifies the content of one file at the time of reading, as in `SourceText`."""
+
+    path: str
+    hash: bytes
+    size: int
+    mtime_ns: int
+    identity: int = 0
+
+
 class ExcludedFile(NamedTuple):
     """A file that a rule or its content excludes from the index, and the reason."""
 
@@ -223,6 +233,17 @@ def read_source(folder: Path, found: FoundFile, options: IndexOptions) -> Source
             return ExcludedFile(found.path, "generated")
     stamp = (status.st_size, status.st_mtime_ns)
     return SourceText(found.path, text, content_hash(data), *stamp, encoding, identity_of(status))
+
+
+def read_content(folder: Path, found: FoundFile, options: IndexOptions) -> FileContent | None:
+    """The hash of a found file, without a look at its text; None if it cannot be read or is too large."""
+    try:
+        data, status = read_with_status(Path(folder, found.path), options.max_file_bytes)
+    except (OSError, ValueError):
+        return None
+    if len(data) > options.max_file_bytes:
+        return None
+    return FileContent(found.path, content_hash(data), status.st_size, status.st_mtime_ns, identity_of(status))
 
 
 def identity_of(status: os.stat_result) -> int:

@@ -17,6 +17,7 @@ from ...llm import Cancel
 from ...retrieval import RepositoryIndex
 from ..config import Config
 from ..config.options import index_settings
+from .analysis_store import AnalysisStore
 from .cross_folder import CrossFolderIndex
 from .editorconfig import EditorConfigs
 from .folder import Folder
@@ -53,11 +54,12 @@ class Folders:
         *,
         preempt: Callable[[Cancel, float], None],
         on_change: Callable[[], None],
+        analyses: AnalysisStore | None = None,
         cache: bool = True,
     ) -> None:
         self.version = 0
         """Incremented when the folder or the ignore state of a path may have changed."""
-        self._config, self._writer, self._store = config, writer, store
+        self._config, self._writer, self._store, self._analyses = config, writer, store, analyses
         self._stores_answers = cache
         self._answers = FolderAnswers(config, on_disk=cache)
         self._preempt = preempt
@@ -336,6 +338,14 @@ class Folders:
         for folder in self._all:
             folder.save()
 
+    def map_saved(self) -> None:
+        """Map the saved index of the only folder instead of the one that was built: see `Folder.map_saved`.
+
+        Of several folders, each would join the joint index again.
+        """
+        if len(self._all) == 1:
+            self._all[0].map_saved()
+
     def _new_folder(self, root: Path) -> Folder:
         reason, max_files = self._answers.limit_reason(root), self._answers.max_files(root)
         if reason == "" and self._store is not None and self._store.location(root).exists():
@@ -346,6 +356,7 @@ class Folders:
             self._writer,
             self._store,
             self._cross_folder,
+            analyses=self._analyses,
             limit_reason=reason,
             max_files=max_files,
         )

@@ -17,7 +17,7 @@ from ...llm import Cancel
 from ...memory.storage import MemoryStore
 from ...retrieval import RepositoryIndex
 from ..config import Config
-from ..config.options import index_settings, kept_indexes
+from ..config.options import index_settings, kept_analyses, kept_indexes
 from .buffers import OpenBuffers
 from .documents import FolderDocuments
 from .folder import Folder, IndexReport, Progress
@@ -49,9 +49,16 @@ class WorkspaceIndex:
         self._writer = Writer()
         self._indexing = Indexing(self._closed, self._status_changed)
         self._memories = WorkspaceMemory(roots[0] if cache and roots else None, config)
-        store = kept_indexes(config) if cache and config.index.keep_on_disk else None
+        is_kept = cache and config.index.keep_on_disk
         self._folders = Folders(
-            roots, config, self._writer, store, preempt=preempt, on_change=self._status_changed, cache=cache
+            roots,
+            config,
+            self._writer,
+            kept_indexes(config) if is_kept else None,
+            preempt=preempt,
+            on_change=self._status_changed,
+            analyses=kept_analyses(config) if is_kept else None,
+            cache=cache,
         )
         self._buffers = OpenBuffers(self._folders, config, self._writer, self._indexing, self._status_changed)
 
@@ -72,6 +79,7 @@ class WorkspaceIndex:
         report = replace(IndexReport.sum(reports), seconds=time.perf_counter() - started)
         if not report.cancelled:
             self._folders.save()
+            self._folders.map_saved()
         return report
 
     def expect_index(self) -> None:

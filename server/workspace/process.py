@@ -1,7 +1,8 @@
-"""Process-wide settings and measurements: resident memory, garbage collector, thread switch interval."""
+"""Process-wide settings and measurements: resident and private memory, garbage collector, thread switch interval."""
 
 from __future__ import annotations
 
+import ctypes
 import gc
 import os
 import sys
@@ -27,6 +28,22 @@ def resident_mb(pid: int) -> float | None:
             return int(file.read().split()[1]) * os.sysconf("SC_PAGE_SIZE") / 1e6
     except (OSError, ValueError, IndexError):
         return None
+
+
+def private_mb() -> float | None:
+    """Memory of this process alone, without the pages of mapped files; None where the system does not report it."""
+    try:
+        with open("/proc/self/status", encoding="ascii", errors="replace") as file:
+            return next(float(line.split()[1]) * 1024 / 1e6 for line in file if line.startswith("RssAnon:"))
+    except (OSError, ValueError, StopIteration):
+        return None
+
+
+def return_free_memory() -> None:
+    """Give freed memory back to the system, where the C library keeps it (glibc)."""
+    trim = getattr(ctypes.CDLL(None), "malloc_trim", None) if sys.platform == "linux" else None
+    if trim is not None:
+        trim(0)
 
 
 def share_interpreter() -> None:

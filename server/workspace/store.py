@@ -4,50 +4,49 @@ The files are in Weft's folder in the user's cache, never in the workspace. A fi
 flushed and renamed atomically: a reader sees the old index or the new one, and of two servers the last writer wins. All
 content is checksummed, so `load` returns what was saved or nothing.
 
-The state is pickled with out-of-band buffers (protocol 5), so that arrays are loaded without a copy. Since a pickle can
-name any function, unpickling allows only the classes that the store was created with, and numpy's arrays.
+The state is stored as JSON and arrays (`state_codec.py`), which are loaded without a copy. Of classes, loading makes
+only those that the store was created with.
 
-Owns the file format, the paths and the size limit. Knows nothing about the meaning of the state.
+Before many files change at once, the index on disk is linked under a second name: an earlier index. It is loaded when
+most of these files are as they were, as after a switch back to a branch.
 
-Format, little-endian: a header (see `_HEAD`), then block checksums, one uint32 for each `_BLOCK_BYTES` of the body,
-then the body: a table of (offset, length) pairs, uint64, whose first entry is the pickle and whose others are its
-buffers in order, each at a multiple of `_ALIGNMENT` from the start of the body.
+Owns the paths, the size limit and the earlier indexes. `index_file.py` has the file format: the first section is the
+JSON of the state, the second that of the file records, and the others are arrays. Knows nothing about the meaning of
+the state.
 """
 
 from __future__ import annotations
 
+import glob
 import io
+import json
 import logging
 import os
-import pickle
 import re
-import struct
-import zlib
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from hashlib import blake2b
 from pathlib import Path
-from typing import Any, BinaryIO, NamedTuple
+from typing import Any, NamedTuple
 
-import numpy as np
 import platformdirs
-from numpy.typing import NDArray
 
-from ...errors import ControlFlow, StoreError
+from ...codegraph.graph import garbage_collection_paused
+from ...errors import StoreError
 from ...llm.disk import regular_descriptor, remove_abandoned, replacing
 from ...llm.private_files import private_folder
-
-STORE_VERSION = 4
-"""History: 1, the first. 2, file records contain the file's identity, which detects a replaced file."""
+from .index_file import DamagedFile, OtherVersion, SectionFile, write_sections
+from .state_codec import Decoder, Encoder, UnknownClass, from_json, to_json
 
 CACHE_VARIABLE = "WEFT_CACHE_DIR"
 
-_MAGIC = b"weft idx"
-_HEAD = struct.Struct("<8sII16sQQI")  # magic, store version, n_blocks, analysis, body bytes, n_sections, checksum
-_BLOCK_BYTES = 1 << 22
-_ALIGNMENT = 64
+MAX_EARLIER = 4
+"""Earlier indexes of a folder on disk; those that were not used for longest are removed first."""
+
 _SUFFIX = ".weft"
+_EARLIER = "+"  # between the name of a folder and the digest of the contents of an earlier index
+_STATE, _RECORDS, _FIRST_BUFFER = range(3)  # sections of a file
 
 _log = logging.getLogger(__name__)
 
@@ -96,11 +95,12 @@ class Store:
         Raises `UnsupportedClass` if the state contains a class that is not in `classes`: a programming error.
         """
         path = self.location(folder)
-        sections = self._pickled((state, tuple(map(tuple, files))))
+        encoded, *buffers = self._encoded(state)
+        sections = [encoded, _records_as_json(files), *buffers]
         try:
             private_folder(path.parent, is_ours=True)
             with replacing(path) as file:
-                _write(file, sections, self._analysis())
+                write_sections(file, sections, self._analysis())
         except OSError as error:
             _log.warning("The index of %s could not be saved: %s", folder, error)
             return False
@@ -112,50 +112,113 @@ class Store:
         """The cached index of `folder`; None if there is none, or it is damaged, of another version, or writable by
         another user. All cases but the first are logged; the caller rebuilds the index.
         """
+        with suppress(OSError):
+            remove_abandoned(self.location(folder).parent)
+        return self._load(self.location(folder))
+
+    def keep_earlier(self, folder: Path) -> None:
+        """Keep the index of `folder` on disk as an earlier one, also after the next `save`. Copies nothing."""
         path = self.location(folder)
+        records = self._records(path)
+        if records is None:
+            return
+        digest = blake2b(b"".join(sorted(map(_content_of, records))), digest_size=8).hexdigest()
         try:
-            remove_abandoned(path.parent)
-            with open(regular_descriptor(path), "rb", buffering=0) as file:
-                _check_owner(file)
-                sections = _read(file, self._analysis())
-            state, files = _Unpickler(io.BytesIO(sections[0]), sections[1:], self._allowed()).load()
-            stored = StoredIndex(state, tuple(FileRecord(*row) for row in files))
+            earlier = path.with_name(f"{path.stem}{_EARLIER}{digest}{_SUFFIX}")
+            earlier.unlink(missing_ok=True)
+            os.link(path, earlier)
+            for old in self._earlier_paths(folder)[MAX_EARLIER:]:
+                old.unlink()
+        except OSError as error:  # the file system has no links
+            _log.info("No earlier index of %s is kept: %s", folder, error)
+
+    def closest_earlier(self, folder: Path, contents: Mapping[str, bytes], least: int) -> Path | None:
+        """The earlier index of `folder` with most of the files in `contents` (path to hash) and fewest others.
+
+        None if none differs from `contents` in fewer than `least` files.
+        """
+        best: tuple[int, Path | None] = (least, None)
+        for path in self._earlier_paths(folder):
+            records = self._records(path)
+            if records is not None:
+                n_same = sum(contents.get(record.path) == record.hash for record in records)
+                best = min(best, (len(contents) - n_same + len(records) - n_same, path), key=lambda item: item[0])
+        return best[1]
+
+    def load_earlier(self, path: Path) -> StoredIndex | None:
+        """The index at a path of `closest_earlier`, as `load` returns one. A file that cannot be used is removed."""
+        stored = self._load(path)
+        if stored is None:
+            with suppress(OSError):
+                path.unlink()
+        return stored
+
+    def _load(self, path: Path) -> StoredIndex | None:
+        try:
+            with open(regular_descriptor(path), "rb", buffering=0) as opened:
+                check_owner(opened)
+                file = SectionFile(opened, self._analysis())
+            buffers = [file.section(number) for number in range(_FIRST_BUFFER, file.n_sections)]
+            with garbage_collection_paused():
+                state = self._decoded(file.section(_STATE), buffers)
+            stored = StoredIndex(state, _records_of_json(file.section(_RECORDS)))
         except FileNotFoundError:
             return None
-        except _VersionMismatch as error:
-            _log.info("The cached index of %s is not used and will be rebuilt: %s", folder, error)
+        except OtherVersion as error:
+            _log.info("The cached index %s is not used and will be rebuilt: %s", path.stem, error)
             return None
-        # A damaged or hostile file may raise any exception in the unpickler; the index is rebuilt.
+        # A damaged or hostile file may raise any exception in a class; the index is rebuilt.
         except Exception as error:
-            _log.warning("The cached index of %s is not used and will be rebuilt: %s", folder, error or type(error))
+            _log.warning("The cached index %s is not used and will be rebuilt: %s", path.stem, error or type(error))
             return None
         with suppress(OSError):
             os.utime(path)  # marks it as the most recently used; access times are unreliable
         return stored
 
+    def _records(self, path: Path) -> tuple[FileRecord, ...] | None:
+        """The file records of an index; None for one that cannot be used."""
+        try:
+            with open(regular_descriptor(path), "rb", buffering=0) as opened:
+                check_owner(opened)
+                return _records_of_json(SectionFile(opened, self._analysis()).section(_RECORDS))
+        except (OSError, OtherVersion, DamagedFile, ValueError, TypeError):
+            return None
+
+    def _earlier_paths(self, folder: Path) -> list[Path]:
+        """The earlier indexes of a folder, the latest used first."""
+        path = self.location(folder)
+        found = path.parent.glob(f"{glob.escape(path.stem)}{_EARLIER}*{_SUFFIX}")
+        return sorted(found, key=_last_used, reverse=True)
+
     def _analysis(self) -> bytes:
         return blake2b(self.analysis.encode(), digest_size=16).digest()
 
-    def _allowed(self) -> dict[tuple[str, str], Any]:
-        return _NUMPY | {(kind.__module__, kind.__qualname__): kind for kind in self.classes}
+    def _encoded(self, state: object) -> list[memoryview]:
+        """The JSON of the state, and its buffers."""
+        encoder = Encoder(tuple(self.classes))
+        try:
+            node = encoder.encode(state)
+        except UnknownClass as error:
+            raise UnsupportedClass(f"{error} is not among the classes of this store; add it") from error
+        return [memoryview(to_json([encoder.class_names, node])), *encoder.buffers]
 
-    def _pickled(self, value: object) -> list[Any]:
-        buffers: list[pickle.PickleBuffer] = []
-        out = io.BytesIO()
-        _Pickler(out, buffers, self._allowed().values()).dump(value)
-        # Not `getbuffer()`: a stored exception may refer to this list, and CPython 3.12.1 crashes when it collects it.
-        return [memoryview(out.getvalue()), *(buffer.raw() for buffer in buffers)]
+    def _decoded(self, data: memoryview, buffers: Sequence[memoryview]) -> Any:
+        class_names, node = from_json(data)
+        try:
+            return Decoder(tuple(self.classes), class_names, buffers).decode(node)
+        except UnknownClass as error:
+            raise DamagedFile(f"it refers to {error}, which is not allowed") from error
 
     def _prune(self, saved: Path) -> None:
-        """Remove the least recently used indexes beyond the limit."""
-        found: list[tuple[float, int, Path]] = []
+        """Remove the least recently used indexes beyond the limit, earlier ones first."""
+        found: list[tuple[bool, float, int, Path]] = []
         for path in saved.parent.iterdir():
             with suppress(OSError):
                 status = path.stat(follow_symlinks=False)
                 if path.suffix == _SUFFIX and path != saved:
-                    found.append((status.st_mtime, status.st_size, path))
+                    found.append((_EARLIER not in path.stem, status.st_mtime, status.st_size, path))
         total = saved.stat().st_size
-        for _, size, path in sorted(found, reverse=True):
+        for *_, size, path in sorted(found, reverse=True):
             total += size
             if total > self.limit_bytes:
                 with suppress(OSError):
@@ -176,146 +239,29 @@ def cache_folder() -> Path:
     return Path(named) if named else Path(platformdirs.user_cache_dir("weft", appauthor=False))
 
 
-class _Damaged(ControlFlow):
-    """The file is damaged or not trusted."""
-
-
-class _VersionMismatch(ControlFlow):
-    """The file was written by another version of Weft."""
-
-
-def _numpy_globals() -> dict[tuple[str, str], Any]:
-    """The globals that pickles of numpy arrays and scalars refer to, by module and name in this version of numpy."""
-    array = np.zeros(1, np.int32)
-    rebuild = array.__reduce__()[0]
-    from_buffer = array.__reduce_ex__(5)[0]
-    scalar = np.float64(0).__reduce__()[0]
-    values: tuple[Any, ...] = (rebuild, from_buffer, scalar, np.ndarray, np.dtype)
-    return {(value.__module__, value.__qualname__): value for value in values}
-
-
-_NUMPY = _numpy_globals()
-
-
-class _Pickler(pickle.Pickler):
-    """Rejects on save what `_Unpickler` would reject on load."""
-
-    def __init__(self, file: io.BytesIO, buffers: list[pickle.PickleBuffer], allowed: Collection[Any]) -> None:
-        super().__init__(file, protocol=5, buffer_callback=buffers.append)
-        self._kinds = {value for value in allowed if isinstance(value, type)}
-        self._kinds |= {type(np.dtype(code)) for code in np.typecodes["All"]} | set(np.sctypeDict.values())
-        self._values = {id(value) for value in allowed}
-
-    def reducer_override(self, value: Any) -> Any:
-        if type(value) not in self._kinds and id(value) not in self._values:
-            kind = value if isinstance(value, type) else type(value)
-            raise UnsupportedClass(
-                f"{kind.__module__}.{kind.__qualname__} is not among the classes of this store; add it"
-            )
-        return NotImplemented
-
-
-class _Unpickler(pickle.Unpickler):
-    def __init__(self, file: io.BytesIO, buffers: Sequence[Any], allowed: dict[tuple[str, str], Any]) -> None:
-        super().__init__(file, buffers=buffers)
-        self._allowed = allowed
-
-    def find_class(self, module: str, name: str) -> Any:
-        try:
-            return self._allowed[module, name]
-        except KeyError:
-            raise _Damaged(f"it refers to {module}.{name}, which is not allowed") from None
-
-
-def _write(file: BinaryIO, sections: Sequence[Any], analysis: bytes) -> None:
-    table = np.zeros((len(sections), 2), np.uint64)
-    end = table.nbytes
-    for number, section in enumerate(sections):
-        start = _aligned(end)
-        end = start + section.nbytes
-        table[number] = start, section.nbytes
-    n_blocks = -(-end // _BLOCK_BYTES)
-    body_start = _HEAD.size + 4 * n_blocks
-    file.seek(body_start)
-    body = _ChecksummedWriter(file)
-    body.write(table.data.cast("B"))
-    for (start, _), section in zip(table.tolist(), sections, strict=True):
-        body.pad_to(start)
-        body.write(section)
-    checksums = body.finish()
-    head = _HEAD.pack(_MAGIC, STORE_VERSION, n_blocks, analysis, end, len(sections), 0)
-    checksums_bytes = checksums.tobytes()
-    file.seek(0)
-    file.write(head[:-4] + struct.pack("<I", zlib.crc32(checksums_bytes, zlib.crc32(head[:-4]))) + checksums_bytes)
-
-
-class _ChecksummedWriter:
-    """Writes a body and computes a CRC-32 of each block."""
-
-    def __init__(self, file: BinaryIO) -> None:
-        self._file = file
-        self._at = 0
-        self._checksums: list[int] = []
-
-    def write(self, data: Any) -> None:
-        view = memoryview(data)
-        self._file.write(view)
-        while view.nbytes:
-            room = _BLOCK_BYTES - self._at % _BLOCK_BYTES
-            if room == _BLOCK_BYTES:
-                self._checksums.append(0)
-            self._checksums[-1] = zlib.crc32(view[:room], self._checksums[-1])
-            self._at += len(view[:room])
-            view = view[room:]
-
-    def pad_to(self, offset: int) -> None:
-        self.write(bytes(offset - self._at))
-
-    def finish(self) -> NDArray[np.uint32]:
-        return np.array(self._checksums, "<u4")
-
-
-def _read(file: io.FileIO, analysis: bytes) -> list[memoryview]:
-    """The sections of a body, read into one buffer; each block is verified while it is still in the CPU's cache."""
-    size = os.fstat(file.fileno()).st_size
-    head = file.read(_HEAD.size)
-    if len(head) < _HEAD.size or head[:8] != _MAGIC:
-        raise _Damaged("it is not an index, or truncated")
-    _, version, n_blocks, made_by, n_bytes, n_sections, checksum = _HEAD.unpack(head)
-    if version != STORE_VERSION:
-        raise _VersionMismatch(f"it has store version {version}, this Weft writes {STORE_VERSION}")
-    if size != _HEAD.size + 4 * n_blocks + n_bytes or n_blocks != -(-n_bytes // _BLOCK_BYTES):
-        raise _Damaged("its size does not match its header")
-    checksums = file.read(4 * n_blocks)
-    if zlib.crc32(checksums, zlib.crc32(head[:-4])) != checksum:
-        raise _Damaged("its header is damaged")
-    if made_by != analysis:
-        raise _VersionMismatch("it was built by another version of the analysis")
-    body = np.empty(n_bytes, np.uint8).data
-    for number, expected in enumerate(np.frombuffer(checksums, "<u4").tolist()):
-        block = body[number * _BLOCK_BYTES : (number + 1) * _BLOCK_BYTES]
-        if not _fill(file, block) or zlib.crc32(block) != expected:
-            raise _Damaged(f"it is damaged in block {number}")
-    table = np.frombuffer(body[: 16 * n_sections], "<u8").reshape(-1, 2)
-    return [body[start : start + length].toreadonly() for start, length in table.tolist()]
-
-
-def _fill(file: io.FileIO, buffer: memoryview) -> bool:
-    at = 0
-    while at < len(buffer):
-        n_read = file.readinto(buffer[at:])
-        if not n_read:
-            return False
-        at += n_read
-    return True
-
-
-def _check_owner(file: io.FileIO) -> None:
-    """Raise _Damaged for a file that another user owns or can write to."""
+def check_owner(file: io.FileIO) -> None:
+    """Raise an OSError for a file that another user owns or can write to."""
     status = os.fstat(file.fileno())
     if hasattr(os, "geteuid") and (status.st_uid != os.geteuid() or status.st_mode & 0o022):
-        raise _Damaged("another user owns it or can write to it")
+        raise PermissionError("another user owns it or can write to it")
 
 
-def _aligned(offset: int) -> int:
-    return -(-offset // _ALIGNMENT) * _ALIGNMENT
+def _records_as_json(files: Sequence[FileRecord]) -> memoryview:
+    rows = [[path, size, mtime, digest.hex(), at] for path, size, mtime, digest, at in files]
+    return memoryview(json.dumps(rows, separators=(",", ":")).encode())
+
+
+def _records_of_json(data: memoryview) -> tuple[FileRecord, ...]:
+    rows = json.loads(bytes(data))
+    return tuple(FileRecord(path, size, mtime, bytes.fromhex(digest), at) for path, size, mtime, digest, at in rows)
+
+
+def _content_of(record: FileRecord) -> bytes:
+    return record.path.encode("utf-8", "surrogateescape") + b"\0" + record.hash
+
+
+def _last_used(path: Path) -> float:
+    try:
+        return path.stat().st_mtime
+    except OSError:
+        return 0.0

@@ -71,7 +71,7 @@ class Watcher:
         try:
             inode = os.stat(folder).st_ino
             watch = self._observer.schedule(
-                _Handler(self._record), str(folder), recursive=True, event_filter=_EVENT_TYPES
+                _Handler(folder, self._record), str(folder), recursive=True, event_filter=_EVENT_TYPES
             )
         except OSError as error:
             if folder not in self._refused:
@@ -138,10 +138,16 @@ class Watcher:
 
 
 class _Handler(FileSystemEventHandler):
-    def __init__(self, record: Callable[[Path], None]) -> None:
+    """Reports the paths of events below `folder` as it was named: macOS reports those of its real path."""
+
+    def __init__(self, folder: Path, record: Callable[[Path], None]) -> None:
+        self._folder, self._real = folder, Path(os.path.realpath(folder))
         self._record = record
 
     def on_any_event(self, event: FileSystemEvent) -> None:
-        for path in (event.src_path, event.dest_path):
-            if path:
-                self._record(Path(os.fsdecode(path)))
+        for name in (event.src_path, event.dest_path):
+            if name:
+                path = Path(os.fsdecode(name))
+                if self._real != self._folder and path.is_relative_to(self._real):
+                    path = self._folder / path.relative_to(self._real)
+                self._record(path)

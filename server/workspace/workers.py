@@ -30,7 +30,7 @@ from ...codegraph import CpuTimeLimit, TimeLimitExceeded, TooRiskyToParse
 from ...llm.protocol import Cancel
 from ..config import IndexOptions
 from .analysis import FILE_LIMIT_S, Analysis, analyse
-from .files import ExcludedFile, FoundFile, SourceText, read_source
+from .files import ExcludedFile, FileContent, FoundFile, SourceText, read_source
 from .store import FileRecord
 
 BATCH_BYTES = 400_000
@@ -128,9 +128,9 @@ def _analyse_file(batch: Batch, *, samples: bool) -> BatchResult:
         if isinstance(source, ExcludedFile):
             return BatchResult(skipped={found.path: source.reason})
         if batch.known.get(found.path) == source.hash:
-            return BatchResult(unchanged=(_record(source),))
+            return BatchResult(unchanged=(record_of(source),))
         limit = CpuTimeLimit(FILE_LIMIT_S, samples=samples)
-        return BatchResult((analyse(found.path, source.text, _record(source), limit=limit),))
+        return BatchResult((analyse(found.path, source.text, record_of(source), limit=limit),))
     except TooRiskyToParse:
         raise
     except Exception as error:
@@ -200,13 +200,13 @@ def analyse_in_processes(
             thread.join(timeout=5)
 
 
-def is_racy(file: FoundFile | SourceText) -> bool:
+def is_racy(file: FoundFile | SourceText | FileContent) -> bool:
     """Whether a file was changed so recently that another change might leave its time stamp equal."""
     return time.time_ns() - file.mtime_ns < RACY_NS
 
 
-def _record(source: SourceText) -> FileRecord:
-    # The record of a racy file has no time, so the next comparison reads it again.
+def record_of(source: SourceText | FileContent) -> FileRecord:
+    """The record of a file that was just read. That of a racy file has no time: the next comparison reads it again."""
     mtime_ns = 0 if is_racy(source) else source.mtime_ns
     return FileRecord(source.path, source.size, mtime_ns, source.hash, source.identity)
 

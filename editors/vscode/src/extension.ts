@@ -7,7 +7,8 @@ import { registerChat } from "./chat/index";
 import { toggle } from "./enabled";
 import { describe } from "./errors";
 import { Inline } from "./inline";
-import { choose, install, showNotFound } from "./install";
+import { choose, install, showNotFound, showOutdated } from "./install";
+import { isOutdated } from "./locate";
 import { Pages } from "./pages";
 import type { StatusResult } from "./protocol";
 import { searchWorkspace } from "./search";
@@ -29,6 +30,11 @@ export function activate(context: vscode.ExtensionContext): void {
   context.subscriptions.push(...commands(context, { server, inline, status, pages }));
   context.subscriptions.push(
     server.onNotFound((located) => void showNotFound(located)),
+    server.onFound((found) => {
+      const { version } = context.extension.packageJSON;
+      const setting = vscode.workspace.getConfiguration("weft").get<string>("server.package", "");
+      if (isOutdated(found, setting, version)) void showOutdated(found, version);
+    }),
     server.onGaveUp((reason) => void showGaveUp(server, reason)),
     vscode.workspace.onDidGrantWorkspaceTrust(() => {
       if (server.client === undefined) void server.restart();
@@ -70,7 +76,7 @@ function commands(context: vscode.ExtensionContext, { server, inline, status, pa
     "weft.indexFolders": () => indexFolders(server),
     "weft.log": () => server.log.show(),
     "weft.restart": () => server.restart(),
-    "weft.install": (proposed?: string) => install(context, server, proposed),
+    "weft.install": (requirement?: string) => install(context, server, requirement),
     "weft.choose": choose,
     "weft.guide": () =>
       vscode.commands.executeCommand("workbench.action.openWalkthrough", `${context.extension.id}#start`),

@@ -1,12 +1,12 @@
 // Installing the server, choosing an installed one, and the notification when none is found.
 //
-// The package is the user's choice (`weft.server.package`), and never the unrelated project `weft`. Owns the virtual
-// environment of the extension. Does not start a server.
+// Installs the server of the extension's own version, or the package of `weft.server.package`; never the unrelated
+// project `weft`. Owns the virtual environment of the extension.
 
 import { rm } from "node:fs/promises";
 import * as path from "node:path";
 import * as vscode from "vscode";
-import { findProgram, isOtherProject, type Located, otherProjectMessage } from "./locate";
+import { type Found, findProgram, isOtherProject, type Located, otherProjectMessage, packageToInstall } from "./locate";
 import { type RunOptions, run } from "./run";
 import type { Server } from "./server";
 import { ownEnvironment, readHost } from "./host";
@@ -38,12 +38,25 @@ export async function choose(): Promise<void> {
     .update("server.command", [file.fsPath], vscode.ConfigurationTarget.Global);
 }
 
-/** Creates a virtual environment for the extension, and installs the server into it. */
-export async function install(context: vscode.ExtensionContext, server: Server, proposed?: string): Promise<void> {
-  const requirement = await askForPackage(proposed);
-  if (requirement === undefined) return;
+/** Shows that the server which the extension installed is older than the extension. */
+export async function showOutdated({ version }: Found, extensionVersion: string): Promise<void> {
+  const picked = await vscode.window.showInformationMessage(
+    `Weft: The installed server is version ${version}, the extension is version ${extensionVersion}.`,
+    "Update Server",
+  );
+  if (picked === "Update Server") await vscode.commands.executeCommand("weft.install");
+}
+
+/** Creates a virtual environment for the extension, installs a server into it, and starts it. */
+export async function install(context: vscode.ExtensionContext, server: Server, requirement?: string): Promise<void> {
+  const chosen = requirement ?? packageToInstall(packageSetting(), context.extension.packageJSON.version);
+  if (isOtherProject(chosen)) {
+    void vscode.window.showErrorMessage(`Weft: ${otherProjectMessage(chosen)}`);
+    return;
+  }
+  await server.stop(); // on Windows, the files of a running program cannot be replaced
   const { isCancelled, problem } = await vscode.window.withProgress(
-    { location: vscode.ProgressLocation.Notification, title: "Installing Weft", cancellable: true },
+    { location: vscode.ProgressLocation.Notification, title: `Installing ${chosen}`, cancellable: true },
     async (progress, token) => {
       const stop = new AbortController();
       token.onCancellationRequested(() => stop.abort());
@@ -56,28 +69,46 @@ export async function install(context: vscode.ExtensionContext, server: Server, 
           progress.report({ message: message.slice(0, 100) });
         },
       };
-      const problem = await installInto(context, requirement, options);
+      const problem = await installInto(context, chosen, options);
       return { isCancelled: token.isCancellationRequested, problem };
     },
   );
   if (problem === undefined) {
-    await vscode.workspace.getConfiguration("weft").update("server.package", requirement, vscode.ConfigurationTarget.Global);
+    // Only a choice is remembered: without the setting, an updated extension installs its own version again.
+    if (requirement !== undefined)
+      await vscode.workspace.getConfiguration("weft").update("server.package", chosen, vscode.ConfigurationTarget.Global);
     await server.restart();
     return;
   }
   await rm(ownEnvironment(context), { recursive: true, force: true });
   if (isCancelled) return;
-  const picked = await vscode.window.showErrorMessage(`Weft was not installed. ${problem}`, "Try Again", "Show Log");
+  await showFailure(server, chosen, problem, requirement);
+}
+
+async function showFailure(server: Server, chosen: string, problem: string, requirement?: string): Promise<void> {
+  const picked = await vscode.window.showErrorMessage(
+    `${chosen} was not installed. ${problem}`,
+    "Try Again",
+    "Other Package",
+    "Show Log",
+  );
   if (picked === "Try Again") await vscode.commands.executeCommand("weft.install", requirement);
+  if (picked === "Other Package") {
+    const other = await askForPackage(chosen);
+    if (other !== undefined) await vscode.commands.executeCommand("weft.install", other);
+  }
   if (picked === "Show Log") server.log.show();
 }
 
-async function askForPackage(proposed: string | undefined): Promise<string | undefined> {
-  const known = vscode.workspace.getConfiguration("weft").get<string>("server.package", "");
+function packageSetting(): string {
+  return vscode.workspace.getConfiguration("weft").get<string>("server.package", "");
+}
+
+async function askForPackage(proposed: string): Promise<string | undefined> {
   const requirement = await vscode.window.showInputBox({
     title: "Install the Weft Server From",
     prompt: "A pip requirement (weft-lsp), or the full path or URL of a wheel or a source folder.",
-    value: proposed ?? known,
+    value: proposed,
     ignoreFocusOut: true,
     validateInput: (text) => {
       if (isOtherProject(text)) return otherProjectMessage(text);
@@ -112,8 +143,8 @@ async function installInto(context: vscode.ExtensionContext, requirement: string
     if (code === 0) continue;
     const lastLine = (stderr.trim() || stdout.trim()).split("\n").at(-1) ?? "";
     return code === null && lastLine === ""
-      ? "The installation timed out. See the log."
-      : `${lastLine} See the log, and check the setting weft.server.package.`;
+      ? "The installation timed out. The log has the details."
+      : `${lastLine} The log has the details.`;
   }
   return undefined;
 }

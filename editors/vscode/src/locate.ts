@@ -11,6 +11,9 @@ export const OLDEST_SERVER = "0.1.0";
 /** On the Python Package Index, `weft` is an unrelated project. */
 export const DISTRIBUTION = "weft-lsp";
 
+/** The source of a server in the environment that `Weft: Install Server` creates. */
+export const OWN_ENVIRONMENT = "the environment of the extension";
+
 /** An installed program answers at once; uvx and pipx may have to download it first. */
 const ANSWER_TIMEOUT_MS = 15_000;
 const DOWNLOAD_TIMEOUT_MS = 120_000;
@@ -102,6 +105,16 @@ export function otherProjectMessage(requirement: string): string {
   return `On the Python Package Index, ${requirement.trim()} is another project. Use ${DISTRIBUTION}.`;
 }
 
+/** What `Weft: Install Server` installs: the setting `weft.server.package`, else the server of the extension's version. */
+export function packageToInstall(setting: string, extensionVersion: string): string {
+  return setting.trim() || `${DISTRIBUTION}==${extensionVersion}`;
+}
+
+/** Whether the extension installed this server, and has been updated since. */
+export function isOutdated(found: Found, setting: string, extensionVersion: string): boolean {
+  return setting.trim() === "" && found.source === OWN_ENVIRONMENT && isOlder(found.version, extensionVersion);
+}
+
 /** Full path of a program on the search path; never one inside an untrusted workspace. */
 export function findProgram(host: Host, ...names: string[]): string | undefined {
   return names
@@ -124,7 +137,7 @@ function candidates(host: Host): Candidate[] {
     if (host.isProgram(installed(place))) found.push(local(installed(place), installed(place)));
   }
   const own = installed(path.join(host.ownEnvironment, host.isWindows ? "Scripts" : "bin"));
-  if (host.isProgram(own)) found.push(local("the environment of the extension", own));
+  if (host.isProgram(own)) found.push(local(OWN_ENVIRONMENT, own));
   if (host.package !== "" && !isOtherProject(host.package)) {
     const addRunner = (name: string, option: string, ...before: string[]) => {
       const program = resolveProgram(host, name);

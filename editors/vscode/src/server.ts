@@ -17,7 +17,7 @@ import {
 } from "vscode-languageclient/node";
 import { Backoff } from "./backoff";
 import { Client, spawnProcess } from "./client";
-import { type Located, locate } from "./locate";
+import { type Found, type Located, locate } from "./locate";
 import type { SlashCommand, StatusResult } from "./protocol";
 import { explicitSettings, serverKeys } from "./settings";
 import { readHost } from "./host";
@@ -38,6 +38,9 @@ export class Server implements vscode.Disposable {
 
   private readonly statusEmitter = new vscode.EventEmitter<StatusResult>();
   readonly onStatus = this.statusEmitter.event;
+  private readonly foundEmitter = new vscode.EventEmitter<Found>();
+  /** A server was found and is starting. */
+  readonly onFound = this.foundEmitter.event;
   private readonly notFoundEmitter = new vscode.EventEmitter<Located>();
   /** No server was found; the event has the rejected candidates. */
   readonly onNotFound = this.notFoundEmitter.event;
@@ -79,6 +82,7 @@ export class Server implements vscode.Disposable {
     }
     this.log.info(`Starting Weft ${found.version} from ${found.source}: ${found.command.join(" ")}`);
     this.setStatus(localStatus("starting", "The Weft server is starting."));
+    this.foundEmitter.fire(found);
     const client = this.connect(found.command);
     this.client = client;
     this.backoff.started(Date.now());

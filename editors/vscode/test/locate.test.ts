@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { type Answer, findProgram, locate, type Host } from "../src/locate";
+import { type Answer, findProgram, isOtherProject, isOutdated, locate, packageToInstall, type Host } from "../src/locate";
 
 const WEFT: Answer = { code: 0, stdout: "weft 1.2.3\n", stderr: "" };
 
@@ -125,4 +125,24 @@ test("a folder whose name starts with that of the workspace is outside", async (
 test("programs on Windows end in .exe", async () => {
   const { here } = machine({ "/tools/weft.exe": WEFT }, { isWindows: true, searchPath: "/nowhere;/tools" });
   assert.equal(await commandOf(here), "/tools/weft.exe");
+});
+
+test("without a setting, the server of the extension's version is installed", () => {
+  assert.equal(packageToInstall("", "1.2.3"), "weft-lsp==1.2.3");
+  assert.equal(packageToInstall("  ", "1.2.3"), "weft-lsp==1.2.3");
+  assert.equal(packageToInstall(" /home/me/weft.whl ", "1.2.3"), "/home/me/weft.whl");
+  assert.equal(isOtherProject(packageToInstall("", "1.2.3")), false);
+});
+
+test("an update is proposed only for a server that the extension installed by itself", async () => {
+  const own = { "/storage/server/bin/weft": WEFT };
+  const { found } = await locate(machine(own).here);
+  assert.ok(found);
+  assert.equal(isOutdated(found, "", "1.2.4"), true);
+  assert.equal(isOutdated(found, "", "1.2.3"), false);
+  assert.equal(isOutdated(found, "", "1.2.2"), false);
+  assert.equal(isOutdated(found, "weft-lsp==1.2.3", "1.2.4"), false);
+  const { found: other } = await locate(machine({ "/usr/bin/weft": WEFT }).here);
+  assert.ok(other);
+  assert.equal(isOutdated(other, "", "1.2.4"), false);
 });

@@ -270,6 +270,8 @@ class VSCode:
     ) -> None:
         self.home, self.environment, self.wire = home, environment, wire
         self.logs = logs
+        self.packages = home / "packages"
+        """The only folder where pip and uv find packages."""
         self.windows: list[Window] = []
         self.kept: Window | None = None
         """The window that the tests share."""
@@ -293,6 +295,11 @@ class VSCode:
                 new = file.with_suffix(".new")
                 new.write_text(text)
                 new.replace(file)
+
+    def settings(self) -> dict[str, Any]:
+        """The settings of the machine and of the user, as they are on disk."""
+        files = (self.home / "user" / scope / "settings.json" for scope in ("Machine", "User"))
+        return {name: value for file in files for name, value in json.loads(file.read_text()).items()}
 
     def open(self, place: Path, file: str | None = None, *, ready: bool = True, **options: Any) -> Window:
         """Opens a window on a folder or a `.code-workspace` file; waits for the index if `ready`."""
@@ -374,6 +381,10 @@ def vscode(
     # Only the server that a test configures is found.
     others = [folder for folder in environment["PATH"].split(os.pathsep) if not Path(folder, "weft").exists()]
     environment["PATH"] = os.pathsep.join([str(editors_prefix / "bin"), *others])
+    packages = home / "packages"
+    packages.mkdir()
+    for tool in ("PIP", "UV"):
+        environment |= {f"{tool}_NO_INDEX": "1", f"{tool}_FIND_LINKS": str(packages)}
     (home / "config.yaml").write_text("")
     places = {
         "--config": home / "config.yaml",

@@ -1,21 +1,23 @@
-"""Getting a server by the extension's own means: what it installs it starts, and a mistake is said."""
+"""Getting a server by the extension: one click installs the one of its version, and a mistake is said."""
 
 from __future__ import annotations
 
 import shutil
 import zipfile
 
+from weft.version import __version__
+
 BEGUN = "from price import price_of\n\n\ndef checkout(basket):\n    total = "
 STARTER = "import os, sys\n\ndef main():\n    os.execv({program!r}, [*{command!r}, *sys.argv[1:]])\n"
 
 
-def write_wheel(folder, command):
-    """A package that needs no other and whose program `weft` is the real server behind the relay."""
-    wheel = folder / "weft-99.0-py3-none-any.whl"
-    info = "weft-99.0.dist-info"
+def write_wheel(folder, command, version):
+    """A `weft-lsp` that needs no other package and whose program `weft` is the real server behind the relay."""
+    wheel = folder / f"weft_lsp-{version}-py3-none-any.whl"
+    info = f"weft_lsp-{version}.dist-info"
     files = {
         "weft_starter.py": STARTER.format(program=command[0], command=command),
-        f"{info}/METADATA": "Metadata-Version: 2.1\nName: weft\nVersion: 99.0\n",
+        f"{info}/METADATA": f"Metadata-Version: 2.1\nName: weft-lsp\nVersion: {version}\n",
         f"{info}/WHEEL": "Wheel-Version: 1.0\nGenerator: test\nRoot-Is-Purelib: true\nTag: py3-none-any\n",
         f"{info}/entry_points.txt": "[console_scripts]\nweft = weft_starter:main\n",
     }
@@ -26,27 +28,53 @@ def write_wheel(folder, command):
     return wheel
 
 
-def test_a_server_is_installed_on_request_and_started(shop, vscode, tmp_path, picture):
+def test_a_server_of_the_extensions_version_is_installed_by_one_click(shop, vscode, picture):
+    vscode.set({"weft.server.command": None})
+    wheel = None
+    try:
+        shop.wait(".notification-toast", "No server was found")
+        shop.click(".notification-toast .monaco-button", "Install")
+        shop.wait(".notification-toast", f"weft-lsp=={__version__} was not installed")
+        picture(shop, "not-installed")
+        wheel = write_wheel(vscode.packages, vscode.wire.command, __version__)
+        mark = vscode.wire.now()
+        shop.click(".notification-toast .monaco-button", "Try Again")
+        completes(shop, vscode, mark)
+        assert not {"weft.server.command", "weft.server.package"} & set(vscode.settings())
+    finally:
+        if wheel is not None:
+            wheel.unlink()
+        remove_server(vscode)
+
+
+def test_another_package_is_installed_on_request_and_remembered(shop, vscode, tmp_path):
     vscode.set({"weft.server.command": None})
     try:
         shop.wait(".notification-toast", "No server was found")
         shop.click(".notification-toast .monaco-button", "Install")
-        shop.fill(".quick-input-widget input.input", str(tmp_path / "nothing.whl"))
-        shop.press("Enter")
-        shop.wait(".notification-toast", "Weft was not installed")
-        picture(shop, "not-installed")
-        shop.click(".notification-toast .monaco-button", "Try Again")
+        shop.wait(".notification-toast", "was not installed")
+        shop.click(".notification-toast .monaco-button", "Other Package")
         mark = vscode.wire.now()
-        shop.fill(".quick-input-widget input.input", str(write_wheel(tmp_path, vscode.wire.command)))
+        wheel = write_wheel(tmp_path, vscode.wire.command, "99.0.0")
+        shop.fill(".quick-input-widget input.input", str(wheel))
         shop.press("Enter")
-        vscode.wire.wait("weft/didChangeStatus", lambda status: status["kind"] == "ready", after=mark)
-        shop.write("installed.py", BEGUN)
-        shop.go(5, 13)
-        shop.type("pri")
-        shop.shows("ce_of(basket)")
+        completes(shop, vscode, mark)
+        assert vscode.settings()["weft.server.package"] == str(wheel)
     finally:
-        mark = vscode.wire.now()
-        vscode.set()
-        vscode.wait_for_restart(mark)
-        # Else it would be found by the tests of windows without a server.
-        shutil.rmtree(vscode.home / "user/User/globalStorage/weft.weft/server")
+        remove_server(vscode)
+
+
+def completes(shop, vscode, mark):
+    vscode.wire.wait("weft/didChangeStatus", lambda status: status["kind"] == "ready", after=mark)
+    shop.write("installed.py", BEGUN)
+    shop.go(5, 13)
+    shop.type("pri")
+    shop.shows("ce_of(basket)")
+
+
+def remove_server(vscode):
+    mark = vscode.wire.now()
+    vscode.set()
+    vscode.wait_for_restart(mark)
+    # Else it would be found by the tests of windows without a server.
+    shutil.rmtree(vscode.home / "user/User/globalStorage/weft.weft/server", ignore_errors=True)

@@ -43,6 +43,7 @@ function M._neovim()
   else
     info('Ghost text is displayed by Weft. In the middle of a line it overlays the rest, without its highlighting.')
   end
+  info('Plugin ' .. require('weft').version)
   if require('weft').is_set_up() then
     ok("require('weft').setup was called.")
   else

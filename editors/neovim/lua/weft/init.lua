@@ -11,6 +11,9 @@ local suggestions = require('weft.suggestion')
 
 local M = {}
 
+--- Version of the plugin, the same as that of the server that it is released with.
+M.version = '0.1.0'
+
 -- The options that the running server was started with.
 local started_with = nil
 
