@@ -157,7 +157,7 @@ def _run_without_mutants(tests: Sequence[str], jobs: int) -> tuple[dict[str, flo
     failing = [text for word, text in outcomes.values() if word != "survived"]
     seconds = dict.fromkeys(tests, 0.0)
     for _, text in outcomes.values():
-        for name, taken in json.loads(text.rpartition(_Seconds.MARK)[2] or "{}").items():
+        for name, taken in json.loads(text.rpartition(_Seconds.MARK)[2].partition("\n")[0] or "{}").items():
             for test in {f"tests/{name}", f"tests/{name.partition('[')[0]}"} & seconds.keys():
                 seconds[test] += taken
     return seconds, failing
