@@ -1,5 +1,6 @@
 """The root package: what it offers is what it says, and the README's promises hold."""
 
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -38,6 +39,16 @@ def test_the_demo_prints_a_completion_and_its_fragments(tmp_path):
     assert done.returncode == 0, done.stderr
     assert "terms = view.query_terms" in done.stdout
     assert "retrieval/" in done.stdout
+
+
+def test_the_questions_of_the_readme_are_answered_in_this_repository(tmp_path):
+    questions = re.findall(r'^\$ weft ask ("[^"]+") +#', (ROOT / "README.md").read_text("utf-8"), re.MULTILINE)
+    assert len(questions) == 3
+    environment = {**_environment(tmp_path), "XDG_DATA_HOME": str(tmp_path)}
+    for question in questions:
+        command = [sys.executable, "-m", "weft", "ask", question.strip('"')]
+        done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, env=environment)
+        assert done.returncode == 0 and "Not found" not in done.stdout, (question, done.stdout, done.stderr)
 
 
 def _environment(tmp_path):

@@ -45,7 +45,8 @@ def read_texts(model: BeaconModel, tokens: Tensor, ratio: int | None) -> Memory:
     """The memories of texts (B, T); without a ratio full attention."""
     with _window(model, tokens.shape[1] + 1 if ratio is None else model.window):
         ratio_of = RatioSequence((ratio or 1,)).for_text(tokens.shape[1], Random())
-        return model.read(model.empty(tokens.shape[0]), tokens, ratio_of)[1]
+        memory: Memory = model.read(model.empty(tokens.shape[0]), tokens, ratio_of)[1]
+        return memory
 
 
 @torch.no_grad()
