@@ -285,6 +285,7 @@ def test_a_model_on_the_command_line_is_one_in_the_settings(model, settings):
 def test_doctor_says_what_to_do_next(weft, tmp_path):
     status, out, _ = weft("doctor")
     assert (status, "No problems found." in out) == (0, True)
+    assert "code model" in out and "`weft models` lists" in " ".join(out.split())
     settings = tmp_path / "home" / "weft" / "weft.toml"
     settings.parent.mkdir(parents=True)
     settings.write_text(
@@ -294,6 +295,7 @@ def test_doctor_says_what_to_do_next(weft, tmp_path):
     findings = json.loads(out)
     steps = [finding["nextStep"] for finding in findings["findings"] if finding["nextStep"]]
     assert (status, findings["ok"]) == (1, False)
+    assert "code model" not in {finding["what"] for finding in findings["findings"]}
     assert any("deadline_ms" in step for step in steps) and any("Start the server" in step for step in steps)
 
 

@@ -35,6 +35,10 @@ IN_PROCESS = {"transformers": ("torch", "transformers", "tokenizers"), "onnx": (
 LLAMA_PACKAGES = ("llama_cpp",)
 _EXTRAS = {"transformers": "local", "onnx": "onnx"}
 CHECK_WITHIN_S = 20.0
+NO_CODE_MODEL = (
+    "none is configured: completions repeat and adapt code of the workspace, and answers quote it. A coder model also "
+    "writes new code and explains; `weft models` lists those that fit"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -174,7 +178,10 @@ def _watches(folder: Path, config: Config) -> CheckResult:
 
 
 def _models(config: Config) -> Iterator[CheckResult]:
-    for model in model_configs(config):
+    configured = model_configs(config)
+    if not configured:
+        yield CheckResult("code model", NO_CODE_MODEL)
+    for model in configured:
         reads_weights = model.backend in IN_PROCESS or bool(model.path)
         yield from _local_model(model) if reads_weights else _served_model(model, config)
     if uses_workspace_model(config):

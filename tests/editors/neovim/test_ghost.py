@@ -127,6 +127,26 @@ def test_the_screen_shows_the_line_as_it_will_be(shop, line, column, text, n_rep
     assert shop.screen()[1:3] == [line.replace("\t", " " * 8), "~"]
 
 
+@pytest.mark.parametrize("scheme", ["default", "vim", "quiet"])
+def test_ghost_text_differs_from_code_in_a_terminal_without_true_colours(shop, scheme):
+    """The Comment of Neovim's own scheme has no colour for such a terminal."""
+    shop.nv.command("set notermguicolors")
+    shop.nv.command(f"silent! colorscheme {scheme}")
+
+    def attribute(group: str, name: str) -> str:
+        return shop.nv.eval(f"synIDattr(synIDtrans(hlID('{group}')), '{name}', 'cterm')")
+
+    for group in ("WeftGhost", "WeftGhostHint"):
+        looks = [attribute(group, name) for name in ("fg", "bold", "italic", "underline", "reverse")]
+        assert looks != [attribute("Normal", name) for name in ("fg", "bold", "italic", "underline", "reverse")]
+    if attribute("Comment", "fg"):
+        assert attribute("WeftGhost", "fg") == attribute("Comment", "fg")
+    shop.nv.command("highlight WeftGhost ctermfg=5")
+    shop.lua("require('weft.draw').set_highlights()")
+    assert attribute("WeftGhost", "fg") == "5"
+    shop.nv.command("highlight clear WeftGhost | silent! colorscheme default")
+
+
 def test_what_is_replaced_goes_when_the_whole_is_taken(shop):
     begin(shop, "replaced.py", BEGUN + "f(old, x)")
     shop.keys("<Left>" * len("old, x)"))

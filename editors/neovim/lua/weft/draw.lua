@@ -14,10 +14,37 @@ M.namespace = vim.api.nvim_create_namespace('weft.ghost')
 local GROUPS = { ghost = 'WeftGhost', hint = 'WeftGhostHint' }
 local MARK = 1
 
---- Colour schemes clear links, so this runs again after each ColorScheme event.
+-- What makes a group differ from other text in a terminal without 'termguicolors'.
+local SEEN_IN_TERMINALS = { 'fg', 'bg', 'bold', 'italic', 'underline', 'reverse' }
+
+local function attribute(group, name, mode)
+  return vim.fn.synIDattr(vim.fn.synIDtrans(vim.fn.hlID(group)), name, mode)
+end
+
+--- The attributes of `group` with a grey for terminals, or nil if terminals show it. Without 'termguicolors' the Comment
+--- of Neovim's own scheme looks like code.
+local function with_terminal_colour(group)
+  for _, name in ipairs(SEEN_IN_TERMINALS) do
+    if attribute(group, name, 'cterm') ~= '' then
+      return nil
+    end
+  end
+  local has_greys, colours = pcall(vim.fn.eval, '&t_Co')
+  local grey = has_greys and (tonumber(colours) or 0) >= 256 and 244 or 8
+  local foreground = attribute(group, 'fg', 'gui')
+  return string.format('ctermfg=%d%s', grey, foreground ~= '' and ' guifg=' .. foreground or '')
+end
+
+--- Colour schemes clear the groups, so this runs again after each ColorScheme event.
 function M.set_highlights()
   for name, group in pairs(GROUPS) do
-    vim.cmd(string.format('highlight default link %s %s', group, config.options.highlights[name]))
+    local like = config.options.highlights[name]
+    local attributes = with_terminal_colour(like)
+    if attributes then
+      vim.cmd(string.format('highlight default %s %s', group, attributes))
+    else
+      vim.cmd(string.format('highlight default link %s %s', group, like))
+    end
   end
 end
 
