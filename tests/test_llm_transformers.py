@@ -240,7 +240,7 @@ def test_precision_is_what_is_stored_where_the_processor_is_fast_with_it(
     monkeypatch.setattr(transformers_model, "_computes_bfloat16", lambda _: fast)
     model = open_model(write_model(tmp_path, dtype=stored))
     expected = torch.bfloat16 if fast and stored != "float32" else torch.float32
-    assert decoder_of(model)._embedding.dtype == expected
+    assert decoder_of(model).embedding.dtype == expected
     assert text_of(model)
 
 
