@@ -964,3 +964,13 @@ def all_sure(monkeypatch: pytest.MonkeyPatch) -> None:
     """Every text of the workspace model is almost certainly right: tests that do not depend on the fitted weights."""
     model = linear_confidence(9.0)
     monkeypatch.setattr("weft.server.completion.confidence.fitted_model", lambda: model)
+
+
+@pytest.fixture
+def one_torch_thread() -> Iterator[None]:
+    """One thread: faster for tiny models, and sums in one order."""
+    torch = pytest.importorskip("torch")
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)
+    yield
+    torch.set_num_threads(threads)

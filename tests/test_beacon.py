@@ -18,20 +18,12 @@ from weft.memory.memorag.beacon import BeaconError, TextTooLong  # noqa: E402
 from weft.memory.memorag.beacon.cache import Memory  # noqa: E402
 from weft.memory.memorag.beacon.model import BeaconModel  # noqa: E402
 
-pytestmark = pytest.mark.local
+pytestmark = [pytest.mark.local, pytest.mark.usefixtures("one_torch_thread")]
 
 WINDOW = 8
 KINDS = ("llama", "mistral", "qwen2", "qwen3")
 # The library computes norms, angles and softmax of a float64 model in float32.
 CLOSE = {"rtol": 2e-5, "atol": 2e-5}
-
-
-@pytest.fixture(autouse=True)
-def one_thread():
-    threads = torch.get_num_threads()
-    torch.set_num_threads(1)
-    yield
-    torch.set_num_threads(threads)
 
 
 @pytest.fixture

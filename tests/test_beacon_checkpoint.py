@@ -20,7 +20,7 @@ from weft.memory.memorag.beacon.checkpoint import (  # noqa: E402
 )
 from weft.memory.memorag.beacon.model import BeaconModel  # noqa: E402
 
-pytestmark = pytest.mark.local
+pytestmark = [pytest.mark.local, pytest.mark.usefixtures("one_torch_thread")]
 
 # As configurations of MemoRAG's published checkpoints say it.
 PUBLISHED = {
@@ -34,14 +34,6 @@ PUBLISHED = {
     "beacon_sink_size": 0,
     "beacon_parallel_window": 1,
 }
-
-
-@pytest.fixture(autouse=True)
-def one_thread():
-    threads = torch.get_num_threads()
-    torch.set_num_threads(1)
-    yield
-    torch.set_num_threads(threads)
 
 
 TOKENS = torch.randint(0, 40, (1, 37), generator=torch.Generator().manual_seed(0))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -15,12 +15,10 @@ for _name in ("torch", "transformers", "tokenizers", "safetensors"):
     pytest.importorskip(_name, reason=f"training needs {_name}: the extra train")
 
 import torch  # noqa: E402
+from tiny_chat_model import TEMPLATE, write_chat_model  # noqa: E402
 from transformers import AutoModelForCausalLM  # noqa: E402
 from weft.errors import ModelError  # noqa: E402
 from weft.llm.protocol import Message  # noqa: E402
-from weft.llm.training.export import export_transformers, padded_shape  # noqa: E402
-from weft.llm.training.model import PRESETS, SmallLlama  # noqa: E402
-from weft.llm.training.tokenizer import TrainingTokenizer, train_tokenizer  # noqa: E402
 from weft.memory.memorag.beacon.checkpoint import load_beacon, read_manifest  # noqa: E402
 from weft.memory.memorag.beacon.model import BeaconModel  # noqa: E402
 from weft.memory.memorag.beacon.training.__main__ import main  # noqa: E402
@@ -52,16 +50,11 @@ from weft.memory.memorag.prompts import PROMPTS  # noqa: E402
 from weft.memory.memorag.sft_data import Sample, write_samples  # noqa: E402
 from weft.memory.prompting import fill  # noqa: E402
 
-pytestmark = pytest.mark.local
+pytestmark = [pytest.mark.local, pytest.mark.usefixtures("one_torch_thread")]
 
 WINDOW = 16
 RECIPE = replace(
     STAGE_1, window=WINDOW, lengths=(40, 64), ratios=(2, 4), learning_rate=1e-2, accumulate=2, bf16=False, steps=6
-)
-TEMPLATE = (
-    "{% for message in messages %}{{ message.role }}: {{ message.content }}"
-    "{% if message.role == 'assistant' %}{{ eos_token }}{% endif %}{{ '\n' }}{% endfor %}"
-    "{% if add_generation_prompt %}assistant: {% endif %}"
 )
 # What memory tokens ask for in the last layer is read by nobody, so it learns nothing.
 UNREAD = "model.layers.1.self_attn.beacon_q_proj.weight"
@@ -69,26 +62,11 @@ STORY = "The boat of Ines lay behind the church. Nobody knew why. " * 8
 SAMPLE = Sample(STORY, "Where did the boat lie?", "Behind the church", ("boat of Ines", "behind the church"))
 
 
-@pytest.fixture(autouse=True)
-def one_thread() -> Iterator[None]:
-    threads = torch.get_num_threads()
-    torch.set_num_threads(1)
-    yield
-    torch.set_num_threads(threads)
-
-
 @pytest.fixture(scope="module")
 def base(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A directory with a tiny random model that chats."""
     folder: Path = tmp_path_factory.mktemp("beacon")
-    train_tokenizer([STORY, "Copy them from the text word for word."], 400).save(folder / "tokenizer.json")
-    tokenizer = TrainingTokenizer.load(folder / "tokenizer.json")
-    torch.manual_seed(0)
-    model = SmallLlama(padded_shape(PRESETS["micro"], tokenizer))
-    for weight in model.parameters():
-        weight.data.mul_(4)  # spread out, so that attention chooses
-    export_transformers(model, folder / "tokenizer.json", folder / "model")
-    (folder / "model" / "chat_template.jinja").write_text(TEMPLATE, encoding="utf-8")
+    write_chat_model(folder, [STORY, "Copy them from the text word for word."], 400)
     return folder / "model"
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -15,6 +14,7 @@ for _name in ("torch", "transformers", "tokenizers", "safetensors", "gguf"):
 
 import torch  # noqa: E402
 from safetensors.torch import load_file  # noqa: E402
+from tiny_chat_model import write_chat_model  # noqa: E402
 from weft.benchmarks.beacon.__main__ import main  # noqa: E402
 from weft.benchmarks.beacon.asked import (  # noqa: E402
     QUESTION_ROOM,
@@ -39,34 +39,19 @@ from weft.benchmarks.beacon.weight_deltas import (  # noqa: E402
     write_deltas,
 )
 from weft.errors import ModelError, UserError  # noqa: E402
-from weft.llm.training.export import export_gguf, export_transformers, padded_shape  # noqa: E402
-from weft.llm.training.model import PRESETS, SmallLlama  # noqa: E402
+from weft.llm.training.export import export_gguf  # noqa: E402
 from weft.llm.training.sources import Document  # noqa: E402
-from weft.llm.training.tokenizer import TrainingTokenizer, train_tokenizer  # noqa: E402
 from weft.memory.memorag.beacon.model import BeaconModel  # noqa: E402
 from weft.memory.memorag.beacon.ratios import RatioSequence  # noqa: E402
 from weft.memory.memorag.beacon.training.data import ModelTokenizer  # noqa: E402
 from weft.memory.memorag.prompts import ENGLISH  # noqa: E402
 
-pytestmark = pytest.mark.local
+pytestmark = [pytest.mark.local, pytest.mark.usefixtures("one_torch_thread")]
 
-TEMPLATE = (
-    "{% for message in messages %}{{ message.role }}: {{ message.content }}"
-    "{% if message.role == 'assistant' %}{{ eos_token }}{% endif %}{{ '\n' }}{% endfor %}"
-    "{% if add_generation_prompt %}assistant: {% endif %}"
-)
 LINES = "".join(f"def name_{number}(value):\n    return value + {number}\n" for number in range(300))
 DOCUMENTS = [Document("package", f"file_{number}.py", LINES) for number in range(6)]
 WINDOW = 16
 END = 2
-
-
-@pytest.fixture(autouse=True)
-def one_thread() -> Iterator[None]:
-    threads = torch.get_num_threads()
-    torch.set_num_threads(1)
-    yield
-    torch.set_num_threads(threads)
 
 
 @pytest.fixture(scope="module")
@@ -76,14 +61,7 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> Path:
     asked = plant(Random(0), LINES[:2000], TRAINING)
     prompts = [ENGLISH.article, ENGLISH.reply, ENGLISH.answer, ENGLISH.spans]
     words = [question.question + question.clues[-1] for question in asked.questions]
-    train_tokenizer([LINES[:4000], *prompts, *words], 700).save(folder / "tokenizer.json")
-    tokenizer = TrainingTokenizer.load(folder / "tokenizer.json")
-    torch.manual_seed(0)
-    model = SmallLlama(padded_shape(PRESETS["micro"], tokenizer))
-    for weight in model.parameters():
-        weight.data.mul_(4)  # spread out, so that attention chooses
-    export_transformers(model, folder / "tokenizer.json", folder / "model")
-    (folder / "model" / "chat_template.jinja").write_text(TEMPLATE, encoding="utf-8")
+    model = write_chat_model(folder, [LINES[:4000], *prompts, *words], 700)
     export_gguf(model, folder / "tokenizer.json", folder / "model.gguf", "f32", "micro")
     (folder / "corpus").mkdir()
     for name in ("training", "held_out"):

@@ -34,20 +34,12 @@ from weft.llm.training.train import (  # noqa: E402
     train,
 )
 
-pytestmark = pytest.mark.local
+pytestmark = [pytest.mark.local, pytest.mark.usefixtures("one_torch_thread")]
 
 MICRO = replace(PRESETS["micro"], context_tokens=256)
 OPTIONS = TrainOptions(
     steps=6, batch_tokens=64, warm_up_steps=2, bf16=False, compile=False, log_every=1, checkpoint_every=100
 )
-
-
-@pytest.fixture(autouse=True)
-def one_thread():
-    threads = torch.get_num_threads()
-    torch.set_num_threads(1)
-    yield
-    torch.set_num_threads(threads)
 
 
 @pytest.fixture(scope="module")
