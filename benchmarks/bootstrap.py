@@ -14,6 +14,8 @@ import numpy as np
 SEED, ROUNDS = 20230116, 2000
 
 T = TypeVar("T")
+K = TypeVar("K")
+V = TypeVar("V")
 
 Strata = Mapping[str, Sequence[float]]
 """Values by repository, task or kind of question; NaN where a value does not apply."""
@@ -28,12 +30,12 @@ def mean(values: Iterable[float]) -> float:
     return sum(found) / len(found) if found else math.nan
 
 
-def grouped(rows: Iterable[T], key: Callable[[T], str], value: Callable[[T], float]) -> dict[str, list[float]]:
-    """The values of rows by group."""
-    strata: dict[str, list[float]] = {}
+def grouped(rows: Iterable[T], key: Callable[[T], K], value: Callable[[T], V]) -> dict[K, list[V]]:
+    """The values of rows by group, in their order."""
+    groups: dict[K, list[V]] = {}
     for row in rows:
-        strata.setdefault(key(row), []).append(value(row))
-    return strata
+        groups.setdefault(key(row), []).append(value(row))
+    return groups
 
 
 def percentile(values: Iterable[float], share: float) -> float:

@@ -248,10 +248,7 @@ def _is_in(text: str, sample: Sample) -> bool:
 
 
 def _by_query(rows: Sequence[ClueRecall]) -> dict[tuple[str, str], list[ClueRecall]]:
-    found: dict[tuple[str, str], list[ClueRecall]] = {}
-    for row in rows:
-        found.setdefault((row.score, row.query), []).append(row)
-    return found
+    return grouped(rows, lambda row: (row.score, row.query), lambda row: row)
 
 
 def _strata(rows: Sequence[ClueRecall], figure: str) -> Mapping[str, list[float]]:

@@ -219,10 +219,7 @@ def _records(options: argparse.Namespace) -> tuple[list[Record], str]:
 
 def _by_memory(rows: Sequence[TurnRecall]) -> dict[tuple[str, str], list[TurnRecall]]:
     """The rows of each score and memory, in their order."""
-    found: dict[tuple[str, str], list[TurnRecall]] = {}
-    for row in rows:
-        found.setdefault((row.score, row.memory), []).append(row)
-    return found
+    return grouped(rows, lambda row: (row.score, row.memory), lambda row: row)
 
 
 def _strata(rows: Sequence[TurnRecall], place: int) -> dict[str, list[float]]:

@@ -22,7 +22,7 @@ from ...memory import Budget, Item, Question, StrategyContext
 from ...memory.qrmem import AS_PRINTED, QRMeM, QRMeMSettings
 from ...memory.scoring import Indexer, best, indexer
 from ...memory.splitters import by_tokens
-from ..bootstrap import difference, interval, mean
+from ..bootstrap import difference, grouped, interval, mean
 from ..command import Report, command_parser, run_command
 from ..tables import markdown, percent, signed, with_interval
 from .adapters import read_samples
@@ -106,9 +106,8 @@ def table(rows: Sequence[HopRecall]) -> str:
 
     At the last depth also the paired difference to the first system.
     """
-    depths, of = list(dict.fromkeys(row.depth for row in rows)), dict[tuple[str, str, int], list[float]]()
-    for row in rows:
-        of.setdefault((row.memory, row.system, row.depth), []).append(row.recall)
+    depths = list(dict.fromkeys(row.depth for row in rows))
+    of = grouped(rows, lambda row: (row.memory, row.system, row.depth), lambda row: row.recall)
     first, last = rows[0].system, depths[-1]
     lines = []
     for memory, system in dict.fromkeys((row.memory, row.system) for row in sorted(rows, key=lambda row: row.memory)):
