@@ -194,14 +194,21 @@ def _serve(commands: Commands) -> None:
     transport.add_argument(
         "--shared", action="store_true", help="connect to one server for all editor windows; start it if none runs"
     )
+    transport.add_argument(
+        "--http",
+        metavar="HOST:PORT",
+        help="answer clients that take the address of a model: OpenAI's, Ollama's, llama.cpp's and Mistral's requests",
+    )
     transport.add_argument("--stop", action="store_true", help="stop the shared server; open editors start it again")
     transport.add_argument("--listener", type=int, help=argparse.SUPPRESS)  # an open socket: be the shared server
     serve.add_argument(
         "--token-file",
         type=Path,
         metavar="FILE",
-        help="with --tcp: store the token in this file, readable only by you; default: print a new token",
+        help="with --tcp or --http: store the token in this file, readable only by you; default: print a new token",
     )
+    for names, options in (_FOLDER, _MODEL, _NO_CACHE, _BROAD):
+        serve.add_argument(names, **{**options, "help": f"with --http: {options['help']}"})
 
 
 def _models(commands: Commands) -> None:

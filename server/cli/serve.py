@@ -1,5 +1,7 @@
 """`weft serve`: the language server on stdin and stdout, on a TCP port, or shared by all windows of this user.
 
+`--http` is in serve_http.py.
+
 Imports late: `--shared` and `--stop` start within milliseconds, because they load no engine.
 """
 
@@ -27,6 +29,11 @@ def serve(options: argparse.Namespace) -> int:
     elif options.stop:
         return _stop_shared()
 
+    if options.http is not None:
+        from .serve_http import serve_http
+
+        return serve_http(options)
+
     from ..lsp import serve_shared, serve_stdio
     from ..lsp.log_limit import RateLimit
 
@@ -46,40 +53,58 @@ def serve(options: argparse.Namespace) -> int:
     os._exit(status)
 
 
-def _serve_tcp(address: str, token_file: Path | None) -> int:
-    from ..lsp import UnsafeTokenFile, is_loopback, load_or_create_token, new_token, serve_tcp
+def choose_token(file: Path | None) -> tuple[str, str]:
+    """The token of `--token-file`, else a new one; and how it is shown."""
+    from ..lsp import UnsafeTokenFile, load_or_create_token, new_token
 
-    host, port = _parse_address(address)
+    if file is None:
+        token = new_token()
+        return token, token
     try:
-        token = new_token() if token_file is None else load_or_create_token(token_file)
+        return load_or_create_token(file), f"in {file}"
     except UnsafeTokenFile as error:
         raise UserError(f"--token-file: {error}") from error
     except OSError as error:
-        raise UserError(f"--token-file: {token_file}: {error.strerror}. Give another file.") from error
+        raise UserError(f"--token-file: {file}: {error.strerror}. Give another file.") from error
+
+
+def warn_if_reachable(host: str, danger: str) -> None:
+    """Say that other machines reach an address; `danger`: a sentence about the token."""
+    from ..lsp import is_loopback
+
+    if not is_loopback(host):
+        print(
+            f"weft: warning: {host} is reachable from other machines, without encryption. {danger} "
+            "Listen on 127.0.0.1 and forward the port with ssh.",
+            file=sys.stderr,
+        )
+
+
+def parse_address(text: str) -> tuple[str, int]:
+    """HOST:PORT; the host is 127.0.0.1 when it is left out."""
+    host, _, port = text.rpartition(":")
+    if not port.isdecimal() or int(port) > 65535:
+        raise UserError(f"{text} is not an address. Give HOST:PORT, such as 127.0.0.1:8765.")
+    return host.strip("[]") or "127.0.0.1", int(port)
+
+
+def _serve_tcp(address: str, token_file: Path | None) -> int:
+    from ..lsp import serve_tcp
+
+    host, port = parse_address(address)
+    token, shown_token = choose_token(token_file)
 
     def tell(host: str, port: int) -> None:
         print(f"weft: listening on {host}:{port}", file=sys.stderr)
-        print(f"weft: the token is {token if token_file is None else f'in {token_file}'}", file=sys.stderr)
+        print(f"weft: the token is {shown_token}", file=sys.stderr)
         print("weft: clients send it as initializationOptions.token", file=sys.stderr)
-        if not is_loopback(host):
-            print(
-                f"weft: warning: {host} is reachable from other machines, without encryption. The token gives access "
-                "to all your files. Listen on 127.0.0.1 and forward the port with ssh.",
-                file=sys.stderr,
-            )
+        warn_if_reachable(host, "The token gives access to all your files.")
         sys.stderr.flush()
 
     try:
         return serve_tcp(host, port, token, tell)
     except OSError as error:
         raise UserError(f"Can't listen on {address}: {error.strerror}. Choose another port.") from error
-
-
-def _parse_address(text: str) -> tuple[str, int]:
-    host, _, port = text.rpartition(":")
-    if not port.isdecimal() or int(port) > 65535:
-        raise UserError(f"{text} is not an address. Give HOST:PORT, such as 127.0.0.1:8765.")
-    return host.strip("[]") or "127.0.0.1", int(port)
 
 
 def _stop_shared() -> int:
