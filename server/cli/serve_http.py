@@ -7,6 +7,7 @@ import sys
 from pathlib import Path
 
 from ...errors import UserError
+from ...llm.installation import install_command
 from .common import index_with_consent, open_workspace, workspace_folder
 from .serve import choose_token, parse_address, warn_if_reachable
 from .terminal import Terminal
@@ -14,11 +15,9 @@ from .terminal import Terminal
 
 def serve_http(options: argparse.Namespace) -> int:
     try:
-        from ..http import serve_http as serve
+        from ..http_api import serve_http as serve
     except ModuleNotFoundError as error:
-        raise UserError(
-            f"{error.name} is not installed. Install the extra `http`: pip install 'weft-lsp[http]'."
-        ) from error
+        raise UserError(f"{error.name} is not installed. Install the extra: {install_command('http')}") from error
     host, port = parse_address(options.http)
     token, shown_token = choose_token(options.token_file)
     terminal = Terminal()

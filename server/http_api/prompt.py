@@ -48,8 +48,7 @@ def _read_tokens(prompt: str) -> CodeAround | None:
 
 
 def _read_format(prompt: str, tokens: FimTokens) -> CodeAround | None:
-    # SentencePiece's mark of a space is a space in the prompts of clients.
-    before, after, middle = (part.replace("▁", "") for part in (tokens.prefix, tokens.suffix, tokens.middle))
+    before, after, middle = (_written(part) for part in (tokens.prefix, tokens.suffix, tokens.middle))
     if middle:
         if not prompt.rstrip().endswith(middle):
             return None
@@ -59,13 +58,18 @@ def _read_format(prompt: str, tokens: FimTokens) -> CodeAround | None:
         return None
     first, second = body
     prefix, suffix = (second, first) if tokens.suffix_first else (first, second)
-    if tokens.opening:
-        prefix, suffix = prefix.removeprefix(" "), suffix.removesuffix(" ")
+    if before != tokens.prefix:  # `<PRE> before <SUF>after <MID>`
+        prefix, suffix = prefix.removeprefix(" ").removesuffix(" "), suffix.removesuffix(" ")
     if tokens.path_in_prefix and tokens.file and prefix.startswith(tokens.file):
         path, _, prefix = prefix.removeprefix(tokens.file).partition("\n")
         return CodeAround(prefix, suffix, path.strip())
     path = head.rpartition(tokens.file)[2].partition("\n")[0].strip() if tokens.file and tokens.file in head else ""
     return CodeAround(prefix, suffix, path)
+
+
+def _written(token: str) -> str:
+    """A token as clients write it: SentencePiece's mark of a space before it is a space."""
+    return token.removeprefix("▁")
 
 
 def _from_frame(prompt: str, frame: tuple[str, str]) -> tuple[str, tuple[str, str] | None]:

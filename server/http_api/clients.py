@@ -186,7 +186,7 @@ def _wanted(body: Mapping[str, Any], around: CodeAround) -> Wanted:
     stops = body.get("stop") or ()
     stops = (stops,) if isinstance(stops, str) else stops
     if not isinstance(stops, (list, tuple)) or not all(isinstance(stop, str) for stop in stops):
-        raise InvalidArgument("`stop` is neither a text nor a list of texts. Leave it out, or send a list.")
+        raise InvalidArgument("`stop` is neither a text nor a list of texts. Send one of them, or leave it out.")
     kept = tuple(stop for stop in stops[:MAX_STOPS] if stop)
     path = _text(body, "path") or around.path
     return Wanted(replace(around, path=path), body.get("stream") is True, kept)

@@ -102,7 +102,8 @@ class FileFinder:
 
     def _similar(self, around: CodeAround) -> Iterator[Path]:
         """Files with the words around the cursor, the most similar first."""
-        query = count_terms("\n".join((*_last_lines(around.prefix), *_first_lines(around.suffix))))
+        before = around.prefix.split("\n")[-N_QUERY_LINES:]
+        query = count_terms("\n".join((*before, *_first_lines(around.suffix))))
         for folder, index in self._workspace.indexes().items():
             yield from self._similar_in(folder, index, query)
 
