@@ -269,6 +269,13 @@ def test_a_table_has_a_column_for_each_tree_and_a_dash_for_what_is_missing():
     assert "| jump, p50 / p95 ms | - / 15.1 | - / 59 |" in lines
 
 
+def test_a_figure_or_a_peer_that_was_not_measured_has_no_row():
+    assert "typing" not in page.sizes_table(FIGURES)
+    assert page.peers_table(FIGURES) == "No peer was measured."
+    found = page.peers_table({**FIGURES, "five": {"ctags_cpu_s": 0.5}}).splitlines()
+    assert found[0] == "|  | five |" and found[2:] == ["| universal-ctags, processor s | 0.5 |"]
+
+
 def test_generated_parts_of_a_page_are_replaced_and_the_rest_stays():
     text = "Before.\n<!-- generated: targets -->\nearlier\n<!-- end -->\nAfter.\n"
     found = page.with_tables(text, FIGURES)
@@ -281,7 +288,7 @@ def test_the_page_of_scale_has_the_committed_figures():
     text = page.PAGE.read_text("utf-8")
     assert page.with_tables(text, committed["trees"]) == text
     assert len(re.findall("<!-- generated", text)) == len(page.GENERATED)
-    for name, drawn in page.pictures(committed["trees"]):
+    for name, _, drawn in page.pictures(committed["trees"]):
         assert (page.PICTURES / name).read_text("utf-8") == drawn and f"pictures/{name}" in text
 
 
@@ -289,7 +296,7 @@ def test_a_growth_plot_is_a_picture_with_logarithmic_axes():
     figures = {"cold_s": 1.0, "cold_cpu_s": 2.0, "verified_s": 0.1, "warm_answer_s": 0.1}
     sizes = {"unseen": 1, "million": 10, "ten": 100}
     trees = {name: {key: n * value for key, value in {"lines": 1e5, **figures}.items()} for name, n in sizes.items()}
-    ((name, text),) = page.pictures(trees)
+    ((name, _, text),) = page.pictures(trees)
     svg = ElementTree.fromstring(text)
     assert name == "scale-time.svg" and svg.tag == "{http://www.w3.org/2000/svg}svg"
     assert "prefers-color-scheme: dark" in text

@@ -23,7 +23,7 @@ from pathlib import Path
 from ...errors import UserError
 from ..command import RESULTS, Report, command_parser, run_command, say
 from ..rows import RowCache, code_digest, read_rows
-from .page import Figures, Trees, peers_table, sizes_table, targets_table, with_derived, write_pages
+from .page import ROOT, Figures, Trees, peers_table, sizes_table, targets_table, with_derived, write_pages
 from .peak_memory import PeakMemory
 from .peers import aider_map, ctags, words
 from .switches import measure_tree as measure_switches
@@ -40,7 +40,11 @@ SWITCHED = "million"
 
 N_SWITCHED_FILES = 3000
 
-MEASURED_CODE = ("benchmarks/engine", "codegraph", "languages", "llm", "memory", "retrieval", "server")
+MEASURED_CODE = (
+    "benchmarks/engine",
+    *sorted(path.parent.name for path in ROOT.glob("*/__init__.py") if path.parent.name != "benchmarks"),
+    *sorted(path.name for path in ROOT.glob("*.py")),
+)
 """Stored rows are those of this code, without the texts of the tables."""
 
 OF_THE_STORED_INDEX = ("warm", "query", "windows")

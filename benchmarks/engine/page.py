@@ -71,6 +71,31 @@ _PEERS: Sequence[tuple[str, str]] = (
     ("tantivy / Weft", "tantivy_edit_p50_ratio"),
 )
 
+_PICTURES = (
+    (
+        "scale-time",
+        "Time of cold and warm start against lines, on logarithmic axes",
+        "seconds",
+        {
+            "cold index": "cold_s",
+            "processor time of it": "cold_cpu_s",
+            "warm start, verified": "verified_s",
+            "first answer after it": "warm_answer_s",
+        },
+    ),
+    (
+        "scale-memory",
+        "Private memory and size on disk against lines, on logarithmic axes",
+        "MB",
+        {
+            "peak of the build": "peak_private_mb",
+            "after a cold index": "private_mb",
+            "after a warm start": "warm_private_mb",
+            "stored index": "indexes_mb",
+        },
+    ),
+)
+
 
 @dataclass(frozen=True, slots=True)
 class Target:
@@ -150,8 +175,12 @@ def with_derived(figures: Figures) -> Figures:
 
 
 def sizes_table(trees: Trees) -> str:
-    """A column for each tree."""
-    rows = [[label, *(_shown(figures, keys) for figures in trees.values())] for label, keys in _SIZES]
+    """A column for each tree, and a row for each figure that one of them has."""
+    rows = [
+        [label, *(_shown(figures, keys) for figures in trees.values())]
+        for label, keys in _SIZES
+        if any(key in figures for key in keys for figures in trees.values())
+    ]
     return markdown(["", *trees], rows)
 
 
@@ -163,17 +192,28 @@ def targets_table(trees: Trees) -> str:
 
 
 def peers_table(trees: Trees) -> str:
-    """The trees on which a peer was measured."""
+    """The trees and the peers that were measured."""
     keys = [key for _, key in _PEERS]
     measured = {name: figures for name, figures in trees.items() if not figures.keys().isdisjoint(keys)}
-    rows = [[label, *(_number(figures.get(key)) for figures in measured.values())] for label, key in _PEERS]
-    return markdown(["", *measured], rows)
+    rows = [
+        [label, *(_number(figures.get(key)) for figures in measured.values())]
+        for label, key in _PEERS
+        if any(key in figures for figures in measured.values())
+    ]
+    return markdown(["", *measured], rows) if rows else "No peer was measured."
+
+
+def plots(trees: Trees) -> str:
+    """The pictures, for docs/scale.md."""
+    shown = [f"![{about}](pictures/{name})" for name, about, _ in pictures(trees)]
+    return "\n\n".join(shown) or "No two sizes were measured."
 
 
 GENERATED: Mapping[str, Callable[[Trees], str]] = {
     "sizes": sizes_table,
     "targets": targets_table,
     "peers": peers_table,
+    "plots": plots,
 }
 
 _GENERATED = re.compile(r"(<!-- generated: (\w+) -->\n).*?(<!-- end -->)", re.DOTALL)
@@ -184,30 +224,19 @@ def with_tables(page: str, trees: Trees) -> str:
     return _GENERATED.sub(lambda found: f"{found[1]}{GENERATED[found[2]](trees)}\n{found[3]}", page)
 
 
-def pictures(trees: Trees) -> Iterator[tuple[str, str]]:
-    """Names and texts of the SVG files; none without two sizes."""
-    time = {
-        "cold index": "cold_s",
-        "processor time of it": "cold_cpu_s",
-        "warm start, verified": "verified_s",
-        "first answer after it": "warm_answer_s",
-    }
-    memory = {
-        "peak of the build": "peak_private_mb",
-        "after a cold index": "private_mb",
-        "after a warm start": "warm_private_mb",
-        "stored index": "indexes_mb",
-    }
-    for name, beside, curves in (("scale-time", "seconds", time), ("scale-memory", "MB", memory)):
-        points = {shown: _points(trees, key) for shown, key in curves.items()}
-        if all(len(found) >= 2 for found in points.values()):
-            yield f"{name}.svg", picture(growth_plot(points, "million lines", beside))
+def pictures(trees: Trees) -> Iterator[tuple[str, str, str]]:
+    """Name, description and text of each SVG file; none without two sizes."""
+    for name, about, beside, keys in _PICTURES:
+        curves = {shown: _points(trees, key) for shown, key in keys.items()}
+        drawn = {shown: points for shown, points in curves.items() if len(points) >= 2}
+        if drawn:
+            yield f"{name}.svg", about, picture(growth_plot(drawn, "million lines", beside))
 
 
 def write_pages(trees: Trees) -> None:
     """Write the generated parts of docs/scale.md, and its pictures."""
     PAGE.write_text(with_tables(PAGE.read_text("utf-8"), trees), "utf-8")
-    for name, text in pictures(trees):
+    for name, _, text in pictures(trees):
         (PICTURES / name).write_text(text, "utf-8")
 
 
