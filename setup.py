@@ -1,15 +1,19 @@
-"""What `pyproject.toml` cannot say: a wheel without the trainers, and a README whose links work on a package index.
+"""What `pyproject.toml` cannot say: a wheel without the trainers, a README whose links work on a package index, and the
+C kernel, which is optional.
 
-An editable installation runs the sources, trainers included.
+An editable installation runs the sources, trainers included. Without a C compiler, or with WEFT_KERNEL=0, nothing is
+compiled and the plain twins of the kernel run.
 """
 
 from __future__ import annotations
 
+import os
 import re
 import shutil
 from pathlib import Path
+from typing import Any
 
-from setuptools import setup
+from setuptools import Extension, setup
 from setuptools.command.build_py import build_py
 
 ROOT = Path(__file__).resolve().parent
@@ -32,6 +36,20 @@ class BuildWithoutTrainers(build_py):
             return [(package, name, str(STUB / f"{name}.py")) for name in ("__init__", "__main__")]
         modules = super().find_package_modules(package, package_dir)
         return [module for module in modules if module[1] != "setup"]
+
+
+def kernel() -> dict[str, Any]:
+    """The arguments of `setup` for the C kernel: one file for CPython 3.10 and newer. Empty with WEFT_KERNEL=0."""
+    if os.environ.get("WEFT_KERNEL") == "0":
+        return {}
+    extension = Extension(
+        "weft.native.kernel",
+        ["native/kernel.c"],
+        define_macros=[("Py_LIMITED_API", "0x030A0000")],
+        py_limited_api=True,
+        optional=True,
+    )
+    return {"ext_modules": [extension], "options": {"bdist_wheel": {"py_limited_api": "cp310"}}}
 
 
 def with_absolute_links(text: str, repository: str, version: str) -> str:
@@ -57,4 +75,5 @@ if __name__ == "__main__":
             value_in("version.py", "__version__"),
         ),
         long_description_content_type="text/markdown",
+        **kernel(),
     )

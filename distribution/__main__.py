@@ -60,12 +60,20 @@ def main() -> int:
 
 
 def build(source: Path, out: Path) -> None:
-    """Builds the wheel and the source distribution of a folder into the emptied folder `out`; copies the vsix there."""
+    """Builds the wheel and the source distribution of a folder into the emptied folder `out`; copies the vsix there.
+
+    The wheel is for every platform, so it has no C kernel; the release workflow builds those of single platforms.
+    """
     shutil.rmtree(out, ignore_errors=True)
     out.mkdir(parents=True)
     with tempfile.TemporaryDirectory(prefix="weft-build-") as work:
         python = make_environment(Path(work), "build>=1.2")
-        run([python, "-m", "build", "--sdist", "--wheel", "--outdir", out, source], cwd=Path(work), quiet=True)
+        run(
+            [python, "-m", "build", "--sdist", "--wheel", "--outdir", out, source],
+            cwd=Path(work),
+            quiet=True,
+            WEFT_KERNEL="0",
+        )
     for folder in (source / "build", *source.glob("*.egg-info")):
         shutil.rmtree(folder, ignore_errors=True)
     vsix = source / VSIX.relative_to(ROOT)

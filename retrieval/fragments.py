@@ -14,8 +14,9 @@ from hashlib import blake2b
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
+from ..native import compiled
 from .static_vectors import N_STORED, Postings, StoredVectors, shipped_vectors
 from .terms import LINE_BREAK, encode, shared_vocabulary
 
@@ -59,7 +60,7 @@ class Slicing:
 class FileFragments:
     """The fragments of one file, how often each term occurs in each, and their vectors. Immutable.
 
-    n fragments in file order; m distinct terms in no particular order; p postings, grouped by term.
+    n fragments in file order; m distinct terms in the order of their keys; p postings, grouped by term.
     """
 
     path: str
@@ -101,10 +102,14 @@ def vectors_of(part: FileFragments) -> StoredVectors:
 def slice_terms(path: str, text: str, slicing: Slicing = Slicing(), first: int = 0) -> FileFragments:
     """As `slice_file`, without vectors: they are zeros."""
     data = encode(normalise(text))
+    starts, ends = (edges[first:] for edges in slicing.windows(count_lines(data)))
+    arrays = window_terms(data, starts, ends) if len(starts) else {"indptr": [0]}
+    return _file_fragments(path, data, starts=starts, ends=ends, **arrays)
+
+
+def plain_window_terms(data: bytes, starts: NDArray[np.int32], ends: NDArray[np.int32]) -> dict[str, ArrayLike]:
+    """The hashes and terms of at least one window of a normalised text, as arrays of `FileFragments` by name."""
     line_starts = _line_starts(data)
-    starts, ends = (edges[first:] for edges in slicing.windows(len(line_starts) - 1))
-    if not len(starts):
-        return _file_fragments(path, data, starts=starts, ends=ends, indptr=[0])
     # The text of a window excludes its last line break, so a missing break at the end of a file changes nothing.
     froms, tos = line_starts[starts].tolist(), (line_starts[ends] - 1).tolist()
     hashes = [_hash(data[begin:end]) for begin, end in zip(froms, tos, strict=True)]
@@ -112,23 +117,43 @@ def slice_terms(path: str, text: str, slicing: Slicing = Slicing(), first: int =
     numbers = vocabulary.numbers(data[froms[0] :])
     lines = np.cumsum(numbers == LINE_BREAK) + starts[0]
     is_term = np.flatnonzero(numbers != LINE_BREAK)
+    terms, ranks = np.unique(numbers[is_term], return_inverse=True)
+    keys = vocabulary.keys(terms.tolist())
+    order = np.argsort(keys)
+    rank_of = np.empty(len(keys), np.int64)
+    rank_of[order] = np.arange(len(keys))
     n_windows = len(starts)
-    codes, counts = np.unique(_pairs(numbers[is_term], lines[is_term], starts, ends), return_counts=True)
-    terms, windows = np.divmod(codes, n_windows)
-    firsts = np.flatnonzero(np.diff(terms, prepend=-1))
-    return _file_fragments(
-        path,
-        data,
-        starts=starts,
-        ends=ends,
-        hashes=hashes,
-        lengths=np.bincount(windows, counts, n_windows),
-        n_distinct=np.bincount(windows, minlength=n_windows),
-        keys=vocabulary.keys(terms[firsts].tolist()),
-        indptr=np.append(firsts, len(terms)),
-        windows=windows,
-        counts=np.minimum(counts, np.iinfo(np.uint16).max),
+    codes, counts = np.unique(_pairs(rank_of[ranks], lines[is_term], starts, ends), return_counts=True)
+    ranks, windows = np.divmod(codes, n_windows)
+    return {
+        "hashes": hashes,
+        "lengths": np.bincount(windows, counts, n_windows),
+        "n_distinct": np.bincount(windows, minlength=n_windows),
+        "keys": keys[order],
+        "indptr": np.searchsorted(ranks, np.arange(len(keys) + 1)),
+        "windows": windows,
+        "counts": np.minimum(counts, np.iinfo(np.uint16).max),
+    }
+
+
+def _compiled_window_terms(data: bytes, starts: NDArray[np.int32], ends: NDArray[np.int32]) -> dict[str, ArrayLike]:
+    """As `plain_window_terms`, by the C kernel."""
+    assert compiled is not None
+    hashes, lengths, n_distinct, (keys, indptr, windows, counts) = compiled.window_terms(
+        data, starts.tobytes(), ends.tobytes()
     )
+    return {
+        "hashes": np.frombuffer(hashes, np.uint64),
+        "lengths": np.frombuffer(lengths, np.int32),
+        "n_distinct": np.frombuffer(n_distinct, np.int32),
+        "keys": np.frombuffer(keys, np.uint64),
+        "indptr": np.frombuffer(indptr, np.int32),
+        "windows": np.frombuffer(windows, np.int32),
+        "counts": np.frombuffer(counts, np.uint16),
+    }
+
+
+window_terms = plain_window_terms if compiled is None else _compiled_window_terms
 
 
 def normalise(text: str) -> str:

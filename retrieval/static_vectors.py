@@ -18,6 +18,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from ..native import compiled
 from .terms import term_key
 
 TABLE_FILE = Path(__file__).with_name("static_vectors.npz")
@@ -62,8 +63,7 @@ class StaticVectors:
 
     def take(self, rows: NDArray[np.integer], n_first: int | None = None) -> Vectors:
         """The first components of some rows, (n, n_first)."""
-        taken: Vectors = self._vectors[rows, :n_first].astype(np.float32) * self._scales[rows, None]
-        return taken
+        return _scaled(self._vectors[rows, :n_first], self._scales[rows])
 
     def __len__(self) -> int:
         return len(self._keys)
@@ -88,26 +88,79 @@ class StaticVectors:
         """
         rows = self.rows(postings.keys)
         is_known, sizes = rows != NO_ROW, postings.indptr[1:] - postings.indptr[:-1]
-        rows = rows[is_known]
-        words = np.repeat(np.arange(len(rows)), sizes[is_known])
         here = np.repeat(is_known, sizes)
-        texts, weights = postings.texts[here], weight_of_count(postings.counts[here])
-        if n_texts > TEXTS_IN_BLOCK:
-            order = np.argsort(texts, kind="stable")
-            words, texts, weights = words[order], texts[order], weights[order]
-        firsts = np.arange(0, n_texts, TEXTS_IN_BLOCK)
-        edges = (*np.searchsorted(texts, firsts).tolist(), len(texts))
-        found = np.zeros((n_texts, N_STORED), np.int8)
-        for first, begin, end in zip(firsts.tolist(), edges[:-1], edges[1:], strict=True):
-            block = words[begin:end]
-            is_used = np.zeros(len(rows), bool)
-            is_used[block] = True
-            columns = np.cumsum(is_used) - 1
-            vectors = self.take(rows[is_used], N_STORED).astype(np.float64)
-            matrix = np.zeros((min(TEXTS_IN_BLOCK, n_texts - first), len(vectors)))
-            matrix[texts[begin:end] - first, columns[block]] = weights[begin:end]
-            found[first : first + len(matrix)] = stored(normalised((matrix @ vectors).astype(np.float32)))
-        return found
+        sums = weighted_sums(
+            self._vectors[rows[is_known], :N_STORED],
+            self._scales[rows[is_known]],
+            sizes[is_known],
+            postings.texts[here],
+            weight_of_count(postings.counts[here]),
+            n_texts,
+        )
+        return stored(normalised(sums))
+
+
+def plain_weighted_sums(
+    components: NDArray[np.generic],
+    scales: NDArray[np.float32],
+    sizes: NDArray[np.integer],
+    texts: NDArray[np.integer],
+    weights: NDArray[np.float32],
+    n_texts: int,
+) -> Vectors:
+    """The weighted sum of the vectors of each text, (n_texts, N_STORED).
+
+    Row i of `components` (n, N_STORED), times `scales[i]`, is the vector of word i; the next `sizes[i]` of `texts` have
+    this word, with `weights`. The sums are in double precision.
+    """
+    words = np.repeat(np.arange(len(scales)), sizes)
+    if n_texts > TEXTS_IN_BLOCK:
+        order = np.argsort(texts, kind="stable")
+        words, texts, weights = words[order], texts[order], weights[order]
+    firsts = np.arange(0, n_texts, TEXTS_IN_BLOCK)
+    edges = (*np.searchsorted(texts, firsts).tolist(), len(texts))
+    found = np.zeros((n_texts, components.shape[1]), np.float32)
+    for first, begin, end in zip(firsts.tolist(), edges[:-1], edges[1:], strict=True):
+        block = words[begin:end]
+        is_used = np.zeros(len(scales), bool)
+        is_used[block] = True
+        columns = np.cumsum(is_used) - 1
+        vectors = _scaled(components[is_used], scales[is_used]).astype(np.float64)
+        matrix = np.zeros((min(TEXTS_IN_BLOCK, n_texts - first), len(vectors)))
+        matrix[texts[begin:end] - first, columns[block]] = weights[begin:end]
+        found[first : first + len(matrix)] = matrix @ vectors
+    return found
+
+
+def _compiled_weighted_sums(
+    components: NDArray[np.generic],
+    scales: NDArray[np.float32],
+    sizes: NDArray[np.integer],
+    texts: NDArray[np.integer],
+    weights: NDArray[np.float32],
+    n_texts: int,
+) -> Vectors:
+    """As `plain_weighted_sums`, by the C kernel. A table that is not in 8 bits has no compiled sum."""
+    if components.dtype != np.int8 or not len(components):
+        return plain_weighted_sums(components, scales, sizes, texts, weights, n_texts)
+    assert compiled is not None
+    sums = compiled.weighted_sums(
+        components.tobytes(),
+        scales.tobytes(),
+        sizes.astype(np.int32).tobytes(),
+        texts.astype(np.int32).tobytes(),
+        weights.tobytes(),
+        n_texts,
+    )
+    return np.frombuffer(sums, np.float32).reshape(n_texts, components.shape[1])
+
+
+weighted_sums = plain_weighted_sums if compiled is None else _compiled_weighted_sums
+
+
+def _scaled(components: NDArray[np.generic], scales: NDArray[np.float32]) -> Vectors:
+    scaled: Vectors = components.astype(np.float32) * scales[:, None]
+    return scaled
 
 
 class Postings(NamedTuple):

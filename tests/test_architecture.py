@@ -16,15 +16,16 @@ except ImportError:
     import tomli as tomllib
 
 ROOT = Path(weft.__file__).resolve().parent
-ROOMS = ("languages", "codegraph", "retrieval", "memory", "llm", "server", "benchmarks")
+ROOMS = ("native", "languages", "codegraph", "retrieval", "memory", "llm", "server", "benchmarks")
 MAY_IMPORT = {
+    "native": set(),
     "languages": set(),
     "codegraph": {"languages"},
-    "retrieval": {"codegraph", "languages"},
+    "retrieval": {"codegraph", "languages", "native"},
     "memory": {"retrieval", "codegraph", "llm", "languages"},
-    "llm": {"languages"},
-    "server": {"memory", "retrieval", "codegraph", "llm", "languages"},
-    "benchmarks": {"server", "memory", "retrieval", "codegraph", "llm", "languages"},
+    "llm": {"languages", "native"},
+    "server": {"memory", "retrieval", "codegraph", "llm", "languages", "native"},
+    "benchmarks": {"server", "memory", "retrieval", "codegraph", "llm", "languages", "native"},
 }
 SOURCES = sorted(path for room in ROOMS for path in (ROOT / room).rglob("*.py") if ".work" not in path.parts)
 

@@ -36,6 +36,7 @@ NOT_INSTALLED = (
     "distribution/",
     "releases/",
     "licences/",
+    "native/kernel.c",
     "editors/upstream/",
     "editors/vscode/",
     "editors/demo.sh",

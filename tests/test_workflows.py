@@ -69,8 +69,8 @@ def test_packages_are_published_only_after_they_were_installed_and_run():
     release = WORKFLOWS["release"]["jobs"]
     assert "make dist" in commands("release/build")
     for job in ("pypi", "extension", "github"):
-        needs = release[job]["needs"]
-        assert needs == "build" or release[needs]["needs"] == "build"
+        while job != "build":
+            job = release[job]["needs"]
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="the step runs in bash")

@@ -20,6 +20,7 @@ from ...languages import PARSED, grammar
 from ...llm import Cancel, ModelConfig, ModelError, TimeLimit
 from ...llm.installation import DISTRIBUTION, install_command, install_packages_command
 from ...llm.library.discover import default_search_paths, describe_directory, describe_gguf, discover
+from ...native import STALE, compiled, why_not
 from ...version import __version__
 from ..config import Config, load_config, user_config_file
 from ..config.options import kept_indexes, model_configs, uses_workspace_model
@@ -60,6 +61,7 @@ def examine(folders: Sequence[Path], editor: Mapping[str, object] | None = None)
         *_other_projects(),
         CheckResult("extras", f"install with: {install_command('NAME')}"),
         _grammars(),
+        _kernel(),
         CheckResult("workspace", ", ".join(map(str, folders)) or "no folder is open"),
         CheckResult("user settings", _existing(user_config_file())),
         _shared_server(),
@@ -129,6 +131,13 @@ def _grammars() -> CheckResult:
     if not broken:
         return CheckResult("grammars", ", ".join(PARSED))
     return CheckResult("grammars", f"broken: {', '.join(broken)}", "Reinstall Weft, which includes the grammars.")
+
+
+def _kernel() -> CheckResult:
+    """Whether the compiled functions of `native` are used."""
+    if compiled is not None:
+        return CheckResult("C kernel", "used: files are indexed faster")
+    return CheckResult("C kernel", f"not used: {why_not}", "Install Weft again." if why_not == STALE else "")
 
 
 def _existing(path: Path) -> str:

@@ -1,0 +1,823 @@
+/* Loops over the characters of a text and over its words, for Python.
+
+Every function is a pure function of its arguments; caches inside change no result. Each has a plain twin in Python, which is the reference
+and runs where this file was not compiled (`native/__init__.py` names them); tests compare both.
+
+Arrays come and go as `bytes` of native integers and floats: the stable ABI of Python 3.10 has no buffers. Texts are UTF-8
+that may encode lone surrogates (the error handler "surrogatepass"). The interpreter lock is held: a file takes
+milliseconds.
+*/
+
+#define PY_SSIZE_T_CLEAN
+#include <Python.h>
+
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Incremented with every change of a function or of its result; equal to `VERSION` in `native/__init__.py`. */
+#define KERNEL_VERSION 1
+
+/* ---- Memory: arrays that grow. ---- */
+
+typedef struct {
+    char *data;
+    size_t n;       /* items */
+    size_t n_most;  /* items that fit */
+    size_t size;    /* bytes of an item */
+} Array;
+
+/* Room for one more item, which is not initialised; NULL and a MemoryError without memory. */
+static void *added(Array *array)
+{
+    if (array->n == array->n_most) {
+        size_t n_most = array->n_most ? 2 * array->n_most : 256;
+        char *data = PyMem_Realloc(array->data, n_most * array->size);
+        if (data == NULL)
+            return PyErr_NoMemory();
+        array->data = data;
+        array->n_most = n_most;
+    }
+    return array->data + array->size * array->n++;
+}
+
+static int32_t *int32s(const Array *array)
+{
+    return (int32_t *)array->data;
+}
+
+/* ---- Hash table: from a hash and an equality to a number. ---- */
+
+#define EMPTY (-1)
+
+typedef struct {
+    int32_t *slots;  /* number of an entry, or EMPTY */
+    uint64_t *hashes;
+    size_t n_slots;  /* a power of two */
+    size_t n;
+} Table;
+
+static void free_table(Table *table)
+{
+    PyMem_Free(table->slots);
+    PyMem_Free(table->hashes);
+}
+
+static int make_table(Table *table, size_t n_slots)
+{
+    table->slots = PyMem_Malloc(n_slots * sizeof *table->slots);
+    table->hashes = PyMem_Malloc(n_slots * sizeof *table->hashes);
+    table->n_slots = n_slots;
+    table->n = 0;
+    if (table->slots == NULL || table->hashes == NULL) {
+        PyErr_NoMemory();
+        return -1;
+    }
+    memset(table->slots, 0xFF, n_slots * sizeof *table->slots);
+    return 0;
+}
+
+/* Doubles a table that is half full. The caller frees it after an error as well. */
+static int grow_table(Table *table)
+{
+    Table larger = {0};
+    size_t at, to;
+    if (2 * table->n < table->n_slots)
+        return 0;
+    if (make_table(&larger, 2 * table->n_slots) < 0) {
+        free_table(&larger);
+        return -1;
+    }
+    for (at = 0; at < table->n_slots; at++) {
+        if (table->slots[at] == EMPTY)
+            continue;
+        for (to = table->hashes[at] & (larger.n_slots - 1); larger.slots[to] != EMPTY;)
+            to = (to + 1) & (larger.n_slots - 1);
+        larger.slots[to] = table->slots[at];
+        larger.hashes[to] = table->hashes[at];
+    }
+    larger.n = table->n;
+    free_table(table);
+    *table = larger;
+    return 0;
+}
+
+/* A run of bytes of a text. */
+typedef struct {
+    const char *bytes;
+    size_t length;
+    int32_t first_term;  /* of a word: where its terms begin */
+    int32_t n_terms;
+} Span;
+
+static uint64_t hash_of(const char *bytes, size_t length)
+{
+    uint64_t hash = 0xCBF29CE484222325u;
+    size_t at;
+    for (at = 0; at < length; at++)
+        hash = (hash ^ (unsigned char)bytes[at]) * 0x100000001B3u;
+    return hash ^ hash >> 32;
+}
+
+/* The number of a span among the different `spans`; -1 with an error. A new one is added with the last number. */
+static int32_t number_of_span(Table *table, Array *spans, const char *bytes, size_t length)
+{
+    uint64_t hash = hash_of(bytes, length);
+    Span *span;
+    size_t at;
+    for (at = hash & (table->n_slots - 1); table->slots[at] != EMPTY; at = (at + 1) & (table->n_slots - 1)) {
+        if (table->hashes[at] != hash)
+            continue;
+        span = (Span *)spans->data + table->slots[at];
+        if (span->length == length && memcmp(span->bytes, bytes, length) == 0)
+            return table->slots[at];
+    }
+    span = added(spans);
+    if (span == NULL)
+        return -1;
+    *span = (Span){bytes, length, 0, 0};
+    table->slots[at] = (int32_t)(spans->n - 1);
+    table->hashes[at] = hash;
+    table->n++;
+    if (grow_table(table) < 0)
+        return -1;
+    return (int32_t)(spans->n - 1);
+}
+
+/* ---- BLAKE2b (RFC 7693) without a key, for a digest of 8 bytes. ---- */
+
+static const uint64_t BLAKE2B_IV[8] = {
+    0x6A09E667F3BCC908u, 0xBB67AE8584CAA73Bu, 0x3C6EF372FE94F82Bu, 0xA54FF53A5F1D36F1u,
+    0x510E527FADE682D1u, 0x9B05688C2B3E6C1Fu, 0x1F83D9ABFB41BD6Bu, 0x5BE0CD19137E2179u,
+};
+
+static const uint8_t BLAKE2B_SIGMA[10][16] = {
+    {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15}, {14, 10, 4, 8, 9, 15, 13, 6, 1, 12, 0, 2, 11, 7, 5, 3},
+    {11, 8, 12, 0, 5, 2, 15, 13, 10, 14, 3, 6, 7, 1, 9, 4}, {7, 9, 3, 1, 13, 12, 11, 14, 2, 6, 5, 10, 4, 0, 15, 8},
+    {9, 0, 5, 7, 2, 4, 10, 15, 14, 1, 11, 12, 6, 8, 3, 13}, {2, 12, 6, 10, 0, 11, 8, 3, 4, 13, 7, 5, 15, 14, 1, 9},
+    {12, 5, 1, 15, 14, 13, 4, 10, 0, 7, 6, 3, 9, 2, 8, 11}, {13, 11, 7, 14, 12, 1, 3, 9, 5, 0, 15, 4, 8, 6, 2, 10},
+    {6, 15, 14, 9, 11, 3, 0, 8, 12, 2, 13, 7, 1, 4, 10, 5}, {10, 2, 8, 4, 7, 6, 1, 5, 15, 11, 9, 14, 3, 12, 13, 0},
+};
+
+#define BLAKE2B_BLOCK 128
+
+static uint64_t rotated(uint64_t value, int bits)
+{
+    return value >> bits | value << (64 - bits);
+}
+
+static uint64_t little_endian(const uint8_t *bytes)
+{
+    uint64_t value = 0;
+    int i;
+    for (i = 7; i >= 0; i--)
+        value = value << 8 | bytes[i];
+    return value;
+}
+
+#define BLAKE2B_MIX(a, b, c, d, x, y)      \
+    do {                                   \
+        a += b + (x);                      \
+        d = rotated(d ^ a, 32);            \
+        c += d;                            \
+        b = rotated(b ^ c, 24);            \
+        a += b + (y);                      \
+        d = rotated(d ^ a, 16);            \
+        c += d;                            \
+        b = rotated(b ^ c, 63);            \
+    } while (0)
+
+static void blake2b_compress(uint64_t h[8], const uint8_t *block, uint64_t n_bytes, int is_last)
+{
+    uint64_t v[16], m[16];
+    int i, round;
+    for (i = 0; i < 16; i++)
+        m[i] = little_endian(block + 8 * i);
+    for (i = 0; i < 8; i++) {
+        v[i] = h[i];
+        v[i + 8] = BLAKE2B_IV[i];
+    }
+    v[12] ^= n_bytes;
+    if (is_last)
+        v[14] = ~v[14];
+    for (round = 0; round < 12; round++) {
+        const uint8_t *s = BLAKE2B_SIGMA[round % 10];
+        BLAKE2B_MIX(v[0], v[4], v[8], v[12], m[s[0]], m[s[1]]);
+        BLAKE2B_MIX(v[1], v[5], v[9], v[13], m[s[2]], m[s[3]]);
+        BLAKE2B_MIX(v[2], v[6], v[10], v[14], m[s[4]], m[s[5]]);
+        BLAKE2B_MIX(v[3], v[7], v[11], v[15], m[s[6]], m[s[7]]);
+        BLAKE2B_MIX(v[0], v[5], v[10], v[15], m[s[8]], m[s[9]]);
+        BLAKE2B_MIX(v[1], v[6], v[11], v[12], m[s[10]], m[s[11]]);
+        BLAKE2B_MIX(v[2], v[7], v[8], v[13], m[s[12]], m[s[13]]);
+        BLAKE2B_MIX(v[3], v[4], v[9], v[14], m[s[14]], m[s[15]]);
+    }
+    for (i = 0; i < 8; i++)
+        h[i] ^= v[i] ^ v[i + 8];
+}
+
+/* The digest of 8 bytes as a little-endian integer, as `hashlib.blake2b(data, digest_size=8)` has it. */
+static uint64_t blake2b_8(const char *data, size_t length)
+{
+    uint64_t h[8], n_done = 0;
+    uint8_t last[BLAKE2B_BLOCK] = {0};
+    memcpy(h, BLAKE2B_IV, sizeof h);
+    h[0] ^= 0x01010000u ^ 8;  /* depth and fan-out of one, no key, eight bytes */
+    while (length - n_done > BLAKE2B_BLOCK) {
+        n_done += BLAKE2B_BLOCK;
+        blake2b_compress(h, (const uint8_t *)data + n_done - BLAKE2B_BLOCK, n_done, 0);
+    }
+    memcpy(last, data + n_done, length - n_done);
+    blake2b_compress(h, last, length, 1);
+    return h[0];
+}
+
+/* ---- Terms of windows: the twin is `fragments.plain_window_terms`. ---- */
+
+#define MAX_WORD_BYTES 100  /* `terms.MAX_WORD_BYTES` */
+
+static int is_upper(unsigned char c) { return c >= 'A' && c <= 'Z'; }
+static int is_lower(unsigned char c) { return c >= 'a' && c <= 'z'; }
+static int is_digit(unsigned char c) { return c >= '0' && c <= '9'; }
+static int is_word(unsigned char c) { return c >= 128 || c == '_' || is_upper(c) || is_lower(c) || is_digit(c); }
+
+/* The end of the sub-word that begins at `at`, or `at` if none does: `terms._SUB_WORD`. */
+static size_t sub_word_end(const char *word, size_t at, size_t length)
+{
+    size_t end = at;
+    if (is_digit(word[at])) {
+        while (end < length && is_digit(word[end]))
+            end++;
+        return end;
+    }
+    while (end < length && is_upper(word[end]))
+        end++;
+    if (end > at + 1 && end < length && is_lower(word[end]))
+        return end - 1;  /* the last capital begins the next one: HTTP|Server */
+    if (end > at && (end == length || !is_lower(word[end])))
+        return end;
+    while (end < length && (is_lower(word[end]) || (unsigned char)word[end] >= 128))
+        end++;
+    return end;
+}
+
+/* All of one call of `window_terms`. */
+typedef struct {
+    Table word_table, term_table;
+    Array words;        /* Span: the different words */
+    Array terms_of;     /* int32: terms of the words, one word after the other */
+    Array keys;         /* uint64: of each term */
+    Array occurrences;  /* int32: number of each word of the text, in order */
+    Array line_starts;  /* size_t: first byte of each line, and the byte after the last line and its break */
+    Array line_words;   /* int32: index of the first word of each line, and of the end */
+    Array postings;     /* Posting, window after window */
+} WindowTerms;
+
+typedef struct {
+    int32_t term, window, count;
+} Posting;
+
+static void free_window_terms(WindowTerms *all)
+{
+    Array *arrays[] = {&all->words, &all->terms_of, &all->keys, &all->occurrences, &all->line_starts, &all->line_words,
+                       &all->postings};
+    size_t i;
+    for (i = 0; i < sizeof arrays / sizeof *arrays; i++)
+        PyMem_Free(arrays[i]->data);
+    free_table(&all->word_table);
+    free_table(&all->term_table);
+}
+
+/* Digests of terms, which repeat in most files: two thirds of the time of `window_terms` without them. By hash of the
+term; a later term replaces an earlier one. */
+#define N_KNOWN_TERMS 32768
+
+static struct {
+    uint64_t digest;
+    uint8_t length;
+    char bytes[31];
+} known_terms[N_KNOWN_TERMS];
+
+static uint64_t digest_of_term(const char *bytes, size_t length)
+{
+    size_t at = hash_of(bytes, length) % N_KNOWN_TERMS;
+    if (length > sizeof known_terms[at].bytes)
+        return blake2b_8(bytes, length);
+    if (known_terms[at].length != length || memcmp(known_terms[at].bytes, bytes, length) != 0) {
+        known_terms[at].digest = blake2b_8(bytes, length);
+        known_terms[at].length = (uint8_t)length;
+        memcpy(known_terms[at].bytes, bytes, length);
+    }
+    return known_terms[at].digest;
+}
+
+/* The number of the term with this text; -1 with an error. */
+static int32_t number_of_term(WindowTerms *all, const char *bytes, size_t length)
+{
+    Table *table = &all->term_table;
+    uint64_t key = digest_of_term(bytes, length), *new_key;
+    size_t at;
+    for (at = key & (table->n_slots - 1); table->slots[at] != EMPTY; at = (at + 1) & (table->n_slots - 1))
+        if (table->hashes[at] == key)
+            return table->slots[at];
+    new_key = added(&all->keys);
+    if (new_key == NULL)
+        return -1;
+    *new_key = key;
+    table->slots[at] = (int32_t)(all->keys.n - 1);
+    table->hashes[at] = key;
+    table->n++;
+    return grow_table(table) < 0 ? -1 : (int32_t)(all->keys.n - 1);
+}
+
+/* Adds the term to the word, unless the word has it. */
+static int add_term(WindowTerms *all, Span *word, const char *bytes, size_t length)
+{
+    int32_t i, term = number_of_term(all, bytes, length), *new_term;
+    if (term < 0)
+        return -1;
+    for (i = 0; i < word->n_terms; i++)
+        if (int32s(&all->terms_of)[word->first_term + i] == term)
+            return 0;
+    new_term = added(&all->terms_of);
+    if (new_term == NULL)
+        return -1;
+    *new_term = term;
+    word->n_terms++;
+    return 0;
+}
+
+/* Sets the terms of a word: `terms.terms_of_word`. */
+static int split_word(WindowTerms *all, Span *word)
+{
+    char lower[MAX_WORD_BYTES];
+    size_t at, end, i;
+    word->first_term = (int32_t)all->terms_of.n;
+    if (is_digit(word->bytes[0]) || word->length > MAX_WORD_BYTES)
+        return 0;
+    if (add_term(all, word, word->bytes, word->length) < 0)
+        return -1;
+    for (at = 0; at < word->length; at = end > at ? end : at + 1) {
+        int is_whole;
+        end = sub_word_end(word->bytes, at, word->length);
+        if (end - at < 2)
+            continue;
+        is_whole = end - at == word->length;
+        for (i = at; i < end; i++) {
+            is_whole &= !is_upper(word->bytes[i]);
+            lower[i - at] = is_upper(word->bytes[i]) ? word->bytes[i] + ('a' - 'A') : word->bytes[i];
+        }
+        if (!is_whole && add_term(all, word, lower, end - at) < 0)
+            return -1;
+    }
+    return 0;
+}
+
+/* Finds the lines of a text: `fragments._line_starts`. */
+static int find_lines(WindowTerms *all, const char *text, size_t length)
+{
+    size_t at = 0, *start;
+    for (;;) {
+        const char *line_break;
+        if ((start = added(&all->line_starts)) == NULL)
+            return -1;
+        *start = at;
+        if (at >= length)
+            return 0;
+        line_break = memchr(text + at, '\n', length - at);
+        at = line_break == NULL ? length + 1 : (size_t)(line_break - text) + 1;
+    }
+}
+
+/* Numbers the words of the lines from `first_line` on. */
+static int read_words(WindowTerms *all, const char *text, size_t length, size_t first_line)
+{
+    size_t line, n_lines = all->line_starts.n - 1, *starts = (size_t *)all->line_starts.data;
+    int32_t *number;
+    for (line = 0; line <= n_lines; line++) {
+        size_t at = starts[line], end = line < n_lines ? starts[line + 1] : at;
+        if ((number = added(&all->line_words)) == NULL)
+            return -1;
+        *number = (int32_t)all->occurrences.n;
+        end = end > length ? length : end;
+        while (line >= first_line && at < end) {
+            size_t begin, n_words = all->words.n;
+            while (at < end && !is_word(text[at]))
+                at++;
+            for (begin = at; at < end && is_word(text[at]);)
+                at++;
+            if (at == begin)
+                break;
+            if ((number = added(&all->occurrences)) == NULL)
+                return -1;
+            *number = number_of_span(&all->word_table, &all->words, text + begin, at - begin);
+            if (*number < 0)
+                return -1;
+            if (all->words.n > n_words && split_word(all, (Span *)all->words.data + n_words) < 0)
+                return -1;
+        }
+    }
+    return 0;
+}
+
+/* Counts the terms of each window; `lengths` and `n_distinct` are by window. */
+static int count_terms(
+    WindowTerms *all, const int32_t *starts, const int32_t *ends, size_t n_windows, int32_t *lengths, int32_t *n_distinct)
+{
+    /* By term: its last posting. */
+    int32_t *last = PyMem_Malloc((all->keys.n + 1) * sizeof *last);
+    const int32_t *line_words = int32s(&all->line_words), *occurrences = int32s(&all->occurrences);
+    const Span *words = (Span *)all->words.data;
+    size_t window;
+    if (last == NULL) {
+        PyErr_NoMemory();
+        return -1;
+    }
+    memset(last, 0xFF, (all->keys.n + 1) * sizeof *last);
+    for (window = 0; window < n_windows; window++) {
+        int32_t at, i, first_posting = (int32_t)all->postings.n, n_terms = 0;
+        for (at = line_words[starts[window]]; at < line_words[ends[window]]; at++) {
+            const Span *word = words + occurrences[at];
+            const int32_t *terms = int32s(&all->terms_of) + word->first_term;
+            n_terms += word->n_terms;
+            for (i = 0; i < word->n_terms; i++) {
+                Posting *posting;
+                if (last[terms[i]] >= first_posting) {
+                    ((Posting *)all->postings.data)[last[terms[i]]].count++;
+                    continue;
+                }
+                if ((posting = added(&all->postings)) == NULL) {
+                    PyMem_Free(last);
+                    return -1;
+                }
+                *posting = (Posting){terms[i], (int32_t)window, 1};
+                last[terms[i]] = (int32_t)(all->postings.n - 1);
+            }
+        }
+        lengths[window] = n_terms;
+        n_distinct[window] = (int32_t)all->postings.n - first_posting;
+    }
+    PyMem_Free(last);
+    return 0;
+}
+
+typedef struct {
+    uint64_t key;
+    int32_t term;
+} KeyOfTerm;
+
+static int by_key(const void *left, const void *right)
+{
+    uint64_t a = ((const KeyOfTerm *)left)->key, b = ((const KeyOfTerm *)right)->key;
+    return (a > b) - (a < b);
+}
+
+/* The postings grouped by term, in the order of the keys: (keys, indptr, windows, counts) as bytes. */
+static PyObject *grouped_postings(WindowTerms *all)
+{
+    size_t n_terms = all->keys.n, n = all->postings.n, i;
+    const Posting *postings = (Posting *)all->postings.data;
+    KeyOfTerm *order = PyMem_Malloc((n_terms + 1) * sizeof *order);
+    int32_t *next = PyMem_Calloc(n_terms + 1, sizeof *next);  /* by term: where its next posting goes */
+    PyObject *keys = PyBytes_FromStringAndSize(NULL, n_terms * sizeof(uint64_t));
+    PyObject *indptr = PyBytes_FromStringAndSize(NULL, (n_terms + 1) * sizeof(int32_t));
+    PyObject *windows = PyBytes_FromStringAndSize(NULL, n * sizeof(int32_t));
+    PyObject *counts = PyBytes_FromStringAndSize(NULL, n * sizeof(uint16_t)), *result = NULL;
+    if (order == NULL || next == NULL)
+        PyErr_NoMemory();
+    else if (keys != NULL && indptr != NULL && windows != NULL && counts != NULL) {
+        uint64_t *key = (uint64_t *)PyBytes_AsString(keys);
+        int32_t *first = (int32_t *)PyBytes_AsString(indptr), *window = (int32_t *)PyBytes_AsString(windows);
+        uint16_t *count = (uint16_t *)PyBytes_AsString(counts);
+        for (i = 0; i < n; i++)
+            next[postings[i].term]++;
+        for (i = 0; i < n_terms; i++)
+            order[i] = (KeyOfTerm){((uint64_t *)all->keys.data)[i], (int32_t)i};
+        qsort(order, n_terms, sizeof *order, by_key);
+        for (first[0] = 0, i = 0; i < n_terms; i++) {
+            key[i] = order[i].key;
+            first[i + 1] = first[i] + next[order[i].term];
+            next[order[i].term] = first[i];
+        }
+        for (i = 0; i < n; i++) {
+            int32_t at = next[postings[i].term]++;
+            window[at] = postings[i].window;
+            count[at] = (uint16_t)(postings[i].count < UINT16_MAX ? postings[i].count : UINT16_MAX);
+        }
+        result = PyTuple_Pack(4, keys, indptr, windows, counts);
+    }
+    PyMem_Free(order);
+    PyMem_Free(next);
+    Py_XDECREF(keys);
+    Py_XDECREF(indptr);
+    Py_XDECREF(windows);
+    Py_XDECREF(counts);
+    return result;
+}
+
+static const char *const WINDOW_TERMS_DOC =
+    "window_terms(text, starts, ends) -> (hashes, lengths, n_distinct, (keys, indptr, windows, counts))\n\n"
+    "The hashes and terms of windows [starts[i], ends[i]) of lines; all arrays are bytes.\n"
+    "Raises ValueError for windows that are not in the text.";
+
+static PyObject *window_terms(PyObject *module, PyObject *args)
+{
+    const char *text, *starts_bytes, *ends_bytes;
+    Py_ssize_t length, n_starts, n_ends, n_lines, n_windows, i;
+    const int32_t *starts, *ends;
+    WindowTerms all = {0};
+    PyObject *hashes = NULL, *lengths = NULL, *n_distinct = NULL, *grouped = NULL, *result = NULL;
+    if (!PyArg_ParseTuple(args, "y#y#y#", &text, &length, &starts_bytes, &n_starts, &ends_bytes, &n_ends))
+        return NULL;
+    if (length > INT32_MAX / 4) {
+        PyErr_SetString(PyExc_ValueError, "the text is longer than 512 MB");
+        return NULL;
+    }
+    starts = (const int32_t *)starts_bytes;
+    ends = (const int32_t *)ends_bytes;
+    n_windows = n_starts / (Py_ssize_t)sizeof *starts;
+    all.words.size = sizeof(Span);
+    all.terms_of.size = all.occurrences.size = all.line_words.size = sizeof(int32_t);
+    all.keys.size = sizeof(uint64_t);
+    all.line_starts.size = sizeof(size_t);
+    all.postings.size = sizeof(Posting);
+    if (make_table(&all.word_table, 512) < 0 || make_table(&all.term_table, 512) < 0 ||
+        find_lines(&all, text, length) < 0)
+        goto done;
+    n_lines = (Py_ssize_t)all.line_starts.n - 1;
+    for (i = 0; i < n_windows; i++) {
+        if (n_starts != n_ends || starts[i] < 0 || starts[i] >= ends[i] || ends[i] > n_lines ||
+            (i > 0 && starts[i] < starts[i - 1])) {
+            PyErr_SetString(PyExc_ValueError, "windows must be within the lines of the text, in order");
+            goto done;
+        }
+    }
+    hashes = PyBytes_FromStringAndSize(NULL, n_windows * sizeof(uint64_t));
+    lengths = PyBytes_FromStringAndSize(NULL, n_windows * sizeof(int32_t));
+    n_distinct = PyBytes_FromStringAndSize(NULL, n_windows * sizeof(int32_t));
+    if (hashes == NULL || lengths == NULL || n_distinct == NULL)
+        goto done;
+    for (i = 0; i < n_windows; i++) {
+        const size_t *line_starts = (size_t *)all.line_starts.data;
+        size_t begin = line_starts[starts[i]];
+        /* Without the last line break. */
+        ((uint64_t *)PyBytes_AsString(hashes))[i] = blake2b_8(text + begin, line_starts[ends[i]] - 1 - begin);
+    }
+    if (read_words(&all, text, length, n_windows ? starts[0] : n_lines) < 0 ||
+        count_terms(&all, starts, ends, n_windows, (int32_t *)PyBytes_AsString(lengths),
+                    (int32_t *)PyBytes_AsString(n_distinct)) < 0)
+        goto done;
+    grouped = grouped_postings(&all);
+    if (grouped != NULL)
+        result = PyTuple_Pack(4, hashes, lengths, n_distinct, grouped);
+done:
+    free_window_terms(&all);
+    Py_XDECREF(hashes);
+    Py_XDECREF(lengths);
+    Py_XDECREF(n_distinct);
+    Py_XDECREF(grouped);
+    return result;
+}
+
+/* ---- Sums of word vectors: the twin is `static_vectors.plain_weighted_sums`. ---- */
+
+static const char *const WEIGHTED_SUMS_DOC =
+    "weighted_sums(components, scales, sizes, texts, weights, n_texts) -> float32 bytes (n_texts, n_components)\n\n"
+    "The weighted sum of the vectors of each text, in double precision. Vector i has int8 components times a float32\n"
+    "scale; the next sizes[i] of the int32 texts have it, with float32 weights. Raises ValueError for other lengths.";
+
+static PyObject *weighted_sums(PyObject *module, PyObject *args)
+{
+    const char *components_bytes, *scales_bytes, *sizes_bytes, *texts_bytes, *weights_bytes;
+    Py_ssize_t n_bytes, n_scales, n_sizes, n_entries, n_weights, n_texts, n_vectors, width, i, j;
+    const float *scales, *weights;
+    const int32_t *sizes, *texts;
+    double *sums = NULL, *vector = NULL;
+    float *found;
+    PyObject *result = NULL;
+    if (!PyArg_ParseTuple(args, "y#y#y#y#y#n", &components_bytes, &n_bytes, &scales_bytes, &n_scales, &sizes_bytes,
+                          &n_sizes, &texts_bytes, &n_entries, &weights_bytes, &n_weights, &n_texts))
+        return NULL;
+    scales = (const float *)scales_bytes;
+    weights = (const float *)weights_bytes;
+    sizes = (const int32_t *)sizes_bytes;
+    texts = (const int32_t *)texts_bytes;
+    n_vectors = n_scales / (Py_ssize_t)sizeof *scales;
+    n_entries /= (Py_ssize_t)sizeof *texts;
+    width = n_vectors ? n_bytes / n_vectors : 0;
+    if (n_texts < 0 || n_sizes / (Py_ssize_t)sizeof *sizes != n_vectors || width * n_vectors != n_bytes ||
+        n_weights / (Py_ssize_t)sizeof *weights != n_entries) {
+        PyErr_SetString(PyExc_ValueError, "arrays of different lengths");
+        return NULL;
+    }
+    sums = PyMem_Calloc(n_texts * width + 1, sizeof *sums);
+    vector = PyMem_Malloc((width + 1) * sizeof *vector);
+    if (sums == NULL || vector == NULL) {
+        PyErr_NoMemory();
+        goto done;
+    }
+    for (i = 0; i < n_vectors; i++) {
+        int32_t n_left = sizes[i];
+        if (n_left < 0 || n_left > n_entries) {
+            PyErr_SetString(PyExc_ValueError, "more texts of a vector than there are");
+            goto done;
+        }
+        for (j = 0; j < width; j++)
+            vector[j] = (float)(signed char)components_bytes[i * width + j] * scales[i];
+        for (; n_left > 0; n_left--, n_entries--, texts++, weights++) {
+            double weight = *weights, *sum;
+            if (*texts < 0 || *texts >= n_texts) {
+                PyErr_SetString(PyExc_ValueError, "a text that does not exist");
+                goto done;
+            }
+            sum = sums + *texts * width;
+            for (j = 0; j < width; j++)
+                sum[j] += weight * vector[j];
+        }
+    }
+    result = PyBytes_FromStringAndSize(NULL, n_texts * width * sizeof(float));
+    if (result == NULL)
+        goto done;
+    found = (float *)PyBytes_AsString(result);
+    for (i = 0; i < n_texts * width; i++)
+        found[i] = (float)sums[i];
+done:
+    PyMem_Free(sums);
+    PyMem_Free(vector);
+    return result;
+}
+
+/* ---- Tokens of the workspace model: the twin is `tokens.plain_number_tokens`. ---- */
+
+#define MAX_TOKEN_CHARACTERS 64
+
+enum { UNKNOWN, WORD, SPACE, SIGN };
+
+/* By character: its kind in regular expressions, as far as it was asked for. */
+static unsigned char kinds[0x110000];
+
+/* Asks Python for the kind of a character; UNKNOWN with an error. */
+static int learn_kind(int32_t character)
+{
+    PyObject *text = PyUnicode_FromOrdinal(character);
+    PyObject *is_word = text == NULL ? NULL : PyObject_CallMethod(text, "isalnum", NULL);
+    PyObject *is_space = is_word == NULL ? NULL : PyObject_CallMethod(text, "isspace", NULL);
+    if (is_space != NULL)
+        kinds[character] = is_word == Py_True || character == '_' ? WORD : is_space == Py_True ? SPACE : SIGN;
+    Py_XDECREF(text);
+    Py_XDECREF(is_word);
+    Py_XDECREF(is_space);
+    return kinds[character];
+}
+
+/* A text and what is left to read of it. */
+typedef struct {
+    const unsigned char *at, *end;
+} Source;
+
+/* The bytes of the character at `at`; 0 at the end. The text is valid, except that it may be cut. */
+static size_t character_size(const Source *source, const unsigned char *at)
+{
+    size_t size = at >= source->end ? 0 : *at < 0x80 ? 1 : *at < 0xE0 ? 2 : *at < 0xF0 ? 3 : 4;
+    return size > (size_t)(source->end - at) ? (size_t)(source->end - at) : size;
+}
+
+/* The kind of the character at `at`; UNKNOWN at the end, or with an error. */
+static int kind_at(const Source *source, const unsigned char *at)
+{
+    size_t i, size = character_size(source, at);
+    int32_t character;
+    if (size == 0)
+        return UNKNOWN;
+    character = size == 1 ? *at & 0x7F : *at & (0x7F >> size);
+    for (i = 1; i < size; i++)
+        character = character << 6 | (at[i] & 0x3F);
+    if (character >= 0x110000)
+        return SIGN;
+    return kinds[character] ? kinds[character] : learn_kind(character);
+}
+
+static const unsigned char *after_words(const Source *source, const unsigned char *at)
+{
+    int n;
+    for (n = 0; n < MAX_TOKEN_CHARACTERS && kind_at(source, at) == WORD; n++)
+        at += character_size(source, at);
+    return at;
+}
+
+static const unsigned char *after_blanks(const Source *source, const unsigned char *at)
+{
+    while (at < source->end && (*at == ' ' || *at == '\t'))
+        at++;
+    return at;
+}
+
+/* After a sign: a rule such as `-----`, three quotes, or one character. */
+static const unsigned char *after_sign(const Source *source, const unsigned char *at)
+{
+    const unsigned char *end = at;
+    while (end < source->end && *end && strchr("-=#*~.", *end) != NULL)
+        end++;
+    if (end - at >= 4)
+        return end;
+    if (source->end - at >= 3 && (*at == '"' || *at == '\'') && at[1] == *at && at[2] == *at)
+        return at + 3;
+    return at + character_size(source, at);
+}
+
+/* The end of the token at `source->at`: `tokens._TOKEN`. */
+static const unsigned char *token_end(const Source *source)
+{
+    const unsigned char *at = source->at;
+    int kind;
+    if (*at == '\n')
+        return after_blanks(source, at + 1);
+    kind = kind_at(source, at + (*at == ' '));
+    if (*at == ' ' && kind != WORD && kind != SIGN)
+        return after_blanks(source, at);
+    at += *at == ' ';
+    if (kind == WORD)
+        return after_words(source, at);
+    if (kind == SIGN)
+        return after_sign(source, at);
+    return *at == '\t' ? after_blanks(source, at) : at + character_size(source, at);
+}
+
+static const char *const NUMBER_TOKENS_DOC =
+    "number_tokens(text) -> (words, numbers)\n\n"
+    "The different tokens of a text in order of first appearance, a tuple of str, and the number of each token, uint32\n"
+    "bytes. Raises UnicodeDecodeError for what is no UTF-8.";
+
+static PyObject *number_tokens(PyObject *module, PyObject *text_bytes)
+{
+    Source source;
+    Table table = {0};
+    Array spans = {0}, numbers = {0};
+    PyObject *words = NULL, *packed = NULL, *result = NULL;
+    char *text;
+    Py_ssize_t length;
+    size_t i;
+    spans.size = sizeof(Span);
+    numbers.size = sizeof(int32_t);
+    if (PyBytes_AsStringAndSize(text_bytes, &text, &length) < 0)
+        return NULL;
+    if (length > INT32_MAX / 4) {
+        PyErr_SetString(PyExc_ValueError, "the text is longer than 512 MB");
+        return NULL;
+    }
+    if (make_table(&table, 512) < 0)
+        goto done;
+    source.at = (const unsigned char *)text;
+    source.end = source.at + length;
+    while (source.at < source.end) {
+        const unsigned char *end = token_end(&source);
+        int32_t *number = added(&numbers);
+        if (number == NULL || PyErr_Occurred())
+            goto done;
+        *number = number_of_span(&table, &spans, (const char *)source.at, end - source.at);
+        if (*number < 0)
+            goto done;
+        source.at = end;
+    }
+    words = PyTuple_New(spans.n);
+    for (i = 0; words != NULL && i < spans.n; i++) {
+        const Span *span = (Span *)spans.data + i;
+        PyObject *word = PyUnicode_DecodeUTF8(span->bytes, span->length, "surrogatepass");
+        if (word == NULL || PyTuple_SetItem(words, i, word) < 0)
+            goto done;
+    }
+    packed = PyBytes_FromStringAndSize(numbers.data, numbers.n * sizeof(int32_t));
+    if (words != NULL && packed != NULL)
+        result = PyTuple_Pack(2, words, packed);
+done:
+    free_table(&table);
+    PyMem_Free(spans.data);
+    PyMem_Free(numbers.data);
+    Py_XDECREF(words);
+    Py_XDECREF(packed);
+    return result;
+}
+
+static PyMethodDef METHODS[] = {
+    {"window_terms", window_terms, METH_VARARGS, NULL},
+    {"weighted_sums", weighted_sums, METH_VARARGS, NULL},
+    {"number_tokens", number_tokens, METH_O, NULL},
+    {NULL, NULL, 0, NULL},
+};
+
+static struct PyModuleDef MODULE = {
+    PyModuleDef_HEAD_INIT, "kernel", "Loops over the characters and words of a text.", -1, METHODS, NULL, NULL, NULL, NULL,
+};
+
+PyMODINIT_FUNC PyInit_kernel(void)
+{
+    PyObject *module;
+    METHODS[0].ml_doc = WINDOW_TERMS_DOC;
+    METHODS[1].ml_doc = WEIGHTED_SUMS_DOC;
+    METHODS[2].ml_doc = NUMBER_TOKENS_DOC;
+    module = PyModule_Create(&MODULE);
+    if (module != NULL && PyModule_AddIntConstant(module, "VERSION", KERNEL_VERSION) < 0) {
+        Py_DECREF(module);
+        return NULL;
+    }
+    return module;
+}

@@ -1,0 +1,173 @@
+"""The C kernel gives what its plain twins give, bit for bit; without a compiler only the twins run."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+from repository import ROOT
+from test_fragments import slicings
+from weft import native
+from weft.llm.workspace_model import tokens
+from weft.retrieval import fragments, static_vectors
+from weft.retrieval.fragments import FRAGMENT_ARRAYS, Slicing, count_lines, normalise
+from weft.retrieval.terms import encode
+from weft.server.output import doctor
+
+needs_kernel = pytest.mark.skipif(native.compiled is None, reason=f"the C kernel is {native.why_not}")
+
+# Words and sub-words of every kind, signs, line breaks and blanks, and what breaks naive tools.
+PIECES = [
+    *("name", "HTTPServer2", "ABc", "aB", "Aé", "größe", "x_1", "__init__", "7", "12ab", "_", "名前", "ß" * 60),
+    *("w" * 63, "w" * 64, "w" * 65, "w" * 100, "W" * 101, "é" * 50, "é" * 51),
+    *(" ", "  ", "\t", "\n", "\r\n", "\r", "\f", "\v", "\x1c", "\x85", "\xa0", "\u2028", "\u3000", "\0", "\x7f"),
+    *(
+        "-",
+        "---",
+        "-----",
+        "-=#*~.",
+        "..",
+        '"',
+        '"""',
+        "'''",
+        "'",
+        "(",
+        "€",
+        "😀",
+        "\ud83d",
+        "\ude00",
+        "²",
+        "٣",
+        "\u0301",
+    ),
+]
+texts = st.lists(st.one_of(st.sampled_from(PIECES), st.characters()), max_size=80).map("".join)
+
+
+@needs_kernel
+@given(text=texts)
+@example(text="")
+@example(text="long " * 20_000)
+@example(text=" ".join(f"name{n}" for n in range(70_000)))
+def test_tokens_are_those_of_the_regular_expression(text):
+    text = tokens.normalise_line_breaks(text)
+    words, numbers = tokens._compiled_number_tokens(text)
+    expected_words, expected = tokens.plain_number_tokens(text)
+    assert words == expected_words
+    assert numbers.dtype == expected.dtype and np.array_equal(numbers, expected)
+
+
+def fragment_arrays(terms_of_windows, text: str, slicing: Slicing, first: int) -> dict[str, bytes]:
+    """The arrays of a file's fragments as bytes, by name."""
+    data = encode(normalise(text))
+    starts, ends = (edges[first:] for edges in slicing.windows(count_lines(data)))
+    if not len(starts):
+        return {}
+    found = fragments._file_fragments("a", data, starts=starts, ends=ends, **terms_of_windows(data, starts, ends))
+    return {name: getattr(found, name).tobytes() for name, _ in FRAGMENT_ARRAYS}
+
+
+@needs_kernel
+@given(text=texts, slicing=slicings, first=st.integers(0, 3))
+@example(text="word\n" * 70_000, slicing=Slicing("plain", 70_000, 70_000), first=0)
+@example(text="\n" * 30 + "a" * 100_000, slicing=Slicing(), first=1)
+@example(text="x", slicing=Slicing(), first=0)
+def test_windows_have_the_terms_of_the_plain_twin(text, slicing, first):
+    compiled = fragment_arrays(fragments._compiled_window_terms, text, slicing, first)
+    assert compiled == fragment_arrays(fragments.plain_window_terms, text, slicing, first)
+
+
+@needs_kernel
+def test_a_term_that_many_others_followed_has_its_own_key():
+    # The kernel keeps digests of terms, and each new one may replace an earlier one.
+    text = "\n".join(f"first second{n} Third{n % 7}" for n in range(60_000))
+    compiled = fragment_arrays(fragments._compiled_window_terms, text, Slicing(), 0)
+    assert compiled == fragment_arrays(fragments.plain_window_terms, text, Slicing(), 0)
+
+
+@needs_kernel
+@given(seed=st.integers(0, 1 << 32), n_words=st.integers(1, 40), n_texts=st.integers(1, 90))
+def test_vectors_are_those_of_the_plain_twin(seed, n_words, n_texts):
+    random = np.random.default_rng(seed)
+    components = random.integers(-127, 128, (n_words, static_vectors.N_STORED), np.int8)
+    scales = random.random(n_words, np.float32)
+    sizes = random.integers(0, n_texts + 1, n_words)
+    texts = np.concatenate([np.sort(random.permutation(n_texts)[:size]) for size in sizes])
+    weights = static_vectors.weight_of_count(random.integers(1, 50, len(texts)).astype(np.uint16))
+    compiled, plain = (
+        static_vectors.stored(static_vectors.normalised(sums(components, scales, sizes, texts, weights, n_texts)))
+        for sums in (static_vectors._compiled_weighted_sums, static_vectors.plain_weighted_sums)
+    )
+    assert compiled.tobytes() == plain.tobytes()
+
+
+def int32s(*values: int) -> bytes:
+    return np.array(values, np.int32).tobytes()
+
+
+def float32s(*values: float) -> bytes:
+    return np.array(values, np.float32).tobytes()
+
+
+@needs_kernel
+@pytest.mark.parametrize(
+    ("name", "arguments"),
+    [
+        ("window_terms", (b"a\nb\n", int32s(0), int32s(3))),
+        ("window_terms", (b"a\nb\n", int32s(-1), int32s(1))),
+        ("window_terms", (b"a\nb\n", int32s(1, 0), int32s(2, 1))),
+        ("window_terms", (b"a\nb\n", int32s(0), int32s(1, 2))),
+        ("weighted_sums", (b"12", float32s(1), int32s(2), int32s(0), float32s(1), 1)),
+        ("weighted_sums", (b"12", float32s(1), int32s(1), int32s(1), float32s(1), 1)),
+        ("weighted_sums", (b"12", float32s(1), int32s(-1), int32s(0), float32s(1), 1)),
+        ("weighted_sums", (b"12", float32s(1), int32s(1), int32s(0), float32s(1, 2), 1)),
+        ("weighted_sums", (b"12", float32s(1), int32s(1), int32s(0), float32s(1), -1)),
+        ("number_tokens", (b"\xff",)),
+        ("number_tokens", (b"ab \xe2\x82",)),
+    ],
+)
+def test_arguments_that_fit_no_array_raise(name, arguments):
+    with pytest.raises(ValueError):
+        getattr(native.compiled, name)(*arguments)
+
+
+def test_the_source_has_the_version_that_is_asked_for():
+    source = (ROOT / "native" / "kernel.c").read_text("utf-8")
+    (version,) = re.findall(r"^#define KERNEL_VERSION (\d+)$", source, re.MULTILINE)
+    assert int(version) == native.VERSION
+
+
+def test_a_kernel_of_another_version_is_not_used(monkeypatch):
+    monkeypatch.setattr(native, "VERSION", native.VERSION + 1)
+    assert native._load()[0] is None
+
+
+def test_the_doctor_says_whether_the_kernel_is_used(monkeypatch):
+    monkeypatch.setattr(doctor, "compiled", None)
+    monkeypatch.setattr(doctor, "why_not", "turned off by WEFT_KERNEL=0")
+    assert doctor._kernel() == doctor.CheckResult("C kernel", "not used: turned off by WEFT_KERNEL=0")
+    monkeypatch.setattr(doctor, "why_not", native.STALE)
+    assert doctor._kernel().next_step == "Install Weft again."
+    monkeypatch.setattr(doctor, "compiled", native)
+    assert doctor._kernel().found.startswith("used") and not doctor._kernel().next_step
+
+
+def test_the_switch_turns_the_kernel_off():
+    code = (
+        "from weft import native; from weft.retrieval import fragments, static_vectors as vectors;"
+        "from weft.llm.workspace_model import tokens;"
+        "assert fragments.window_terms is fragments.plain_window_terms;"
+        "assert vectors.weighted_sums is vectors.plain_weighted_sums;"
+        "assert tokens.number_tokens is tokens.plain_number_tokens;"
+        "print(native.compiled, native.why_not)"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code], env={**os.environ, "WEFT_KERNEL": "0"}, capture_output=True, text=True, check=True
+    )
+    assert done.stdout == "None turned off by WEFT_KERNEL=0\n"
