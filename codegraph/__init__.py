@@ -1,5 +1,6 @@
 """The code graph: syntax trees, resolved calls and relation strengths of a repository, as immutable snapshots."""
 
+from ..string_table import StringArray, StringTable
 from .cover import Spans
 from .directory_tree import DirectoryTree
 from .file_graph import Binding, Call, Definition, FileGraph, Import
@@ -7,6 +8,7 @@ from .forest import Forest
 from .graph import CallEdge, Caller, CodeGraph
 from .graph_arrays import CallEndpoints, GraphArrays, IdTable, NodeItems
 from .imports_at import Export, ModulePath, exports_at, imported_module_at, module_paths_at
+from .name_table import NameTable
 from .reachability import ReachableSymbol, reachable_symbols
 from .relations import Relations
 from .resolve import HOW, resolve
@@ -19,6 +21,7 @@ from .weights import Weights
 STORED_CLASSES: tuple[type, ...] = (
     *(CodeGraph, DirectoryTree, Relations, Spans, Weights),
     *(Forest, NodeItems, GraphArrays, SegmentedGraph, CallEndpoints, IdTable, GraphSegment),
+    *(NameTable, StringArray, StringTable),
 )
 """The classes of this room that a stored index may contain."""
 

@@ -10,8 +10,6 @@ import gc
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import lru_cache
-from itertools import chain, islice
-from types import MappingProxyType
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -25,6 +23,7 @@ from .invalidation import (
     from_json,
     global_names,
     is_definition,
+    keys_of_dependencies,
     new_names,
     note_moves,
     pack_dependencies,
@@ -32,7 +31,10 @@ from .invalidation import (
     to_json,
     update_names,
 )
+from .mentions import Mentions, Packed
 from .modules import ModuleIndex, ModuleQuery
+from .name_table import NameTable
+from .persistent_map import PersistentMap
 from .resolve import resolve_calls
 from .resolver import Memo, OverlayMemo
 from .symbol_table import SymbolTable, changed_names
@@ -69,11 +71,11 @@ class CodeGraph:
     def __init__(self, root_name: str = "", roots: Collection[str] = ("",)) -> None:
         self._root_name = root_name
         self._roots = roots
-        self._files: dict[str, FileGraph] = {}
-        self._edges: dict[str, bytes] = {}
-        self._dependencies: dict[str, bytes] = {}
+        self._files: PersistentMap[FileGraph] = PersistentMap()
+        self._edges = Mentions()
+        self._dependencies = Mentions()
         # `global_name_key` -> definitions, as "path\0qualified name"
-        self._by_global_name: dict[str, tuple[str, ...]] = {}
+        self._by_global_name: PersistentMap[tuple[str, ...]] = PersistentMap()
         self._star_imported: frozenset[str] = frozenset()  # files with star imports
         # Caches that follow from the fields above.
         self._symbols: dict[str, SymbolTable] = {}
@@ -91,7 +93,7 @@ class CodeGraph:
         are the directories of the folders of a workspace with several.
         """
         graph = cls(root_name, roots)
-        graph._files = {file.path: file for file in files}
+        graph._files = PersistentMap({file.path: file for file in files})
         with garbage_collection_paused():
             came: NameMoves = {}
             starred = []
@@ -100,22 +102,21 @@ class CodeGraph:
                 note_moves(came, path, None, symbols)
                 if star_imports_of(symbols):
                     starred.append(path)
-            graph._by_global_name = apply_moves({}, came)
+            graph._by_global_name = apply_moves(graph._by_global_name, came)
             graph._star_imported = frozenset(starred)
             # In order of paths, because neighbours depend on the same symbol tables.
-            for path in sorted(graph._files):
-                graph._resolve(path)
+            graph._resolve(sorted(graph._files))
         graph._memo = Memo()  # larger than the graph; queries fill it again as needed
         return graph
 
     @property
     def files(self) -> Mapping[str, FileGraph]:
-        return MappingProxyType(self._files)
+        return self._files
 
     def call_edges(self, path: str) -> tuple[CallEdge, ...]:
         """The resolved calls of a file, in source order; () for a file that is not in the graph."""
         packed = self._edges.get(path)
-        return _unpack_edges(packed) if packed else ()
+        return _unpack_edges(bytes(packed)) if packed else ()
 
     def call_edges_in(self, path: str, spans: Sequence[tuple[int, int]]) -> tuple[CallEdge, ...]:
         """The resolved calls on the lines of some half-open ranges, and possibly others of the file."""
@@ -134,7 +135,8 @@ class CodeGraph:
         found = self._calling.get(key)
         if found is None:
             needle = to_json(key)[:-1] + b","  # of a packed target: `["path","name","how"]`
-            found = self._calling[key] = tuple(sorted(at for at, edges in self._edges.items() if needle in edges))
+            callers = (at for at, edges in self._edges.mentioning([path]) if needle in edges)
+            found = self._calling[key] = tuple(sorted(callers))
         return found
 
     def definition(self, path: str, qualified_name: str) -> Definition | None:
@@ -147,20 +149,19 @@ class CodeGraph:
         updates: dict[str, FileGraph | None] = {path: None for path in removed if path in self._files}
         updates.update((file.path, file) for file in changed)
         new = self._copy()
+        gone = [path for path, file in updates.items() if file is None]
+        new._files = self._files.with_changes({path: file for path, file in updates.items() if file is not None}, gone)
+        new._edges = self._edges.with_changes({}, gone)
+        new._dependencies = self._dependencies.with_changes({}, gone)
         tables: dict[str, tuple[SymbolTable | None, SymbolTable | None]] = {}
-        for path, file in updates.items():
+        for path in updates:
             new._symbols.pop(path, None)
-            if file is None:
-                del new._files[path], new._edges[path], new._dependencies[path]
-            else:
-                new._files[path] = file
             tables[path] = self.symbols(path), new.symbols(path)
         changes = update_names(self, new, tables)
         new._memo = self._memo.without(changes.invalidates) if changes else self._memo
         new._latest_overlay = None if changes else self._latest_overlay
-        affected = (updates.keys() & new._files.keys()) | changes.dependents(new._dependencies)
-        for path in affected:
-            new._resolve(path)
+        affected = {path for path in updates if path in new._files} | changes.dependents(new._dependencies)
+        new._resolve(affected)
         called = {edge.path for path in affected | updates.keys() for g in (self, new) for edge in g.call_edges(path)}
         new._callers = {path: table for path, table in list(self._callers.items()) if path not in called}
         new._calling = {key: found for key, found in list(self._calling.items()) if key[0] not in called}
@@ -208,7 +209,8 @@ class CodeGraph:
 
     def definitions_named(self, key: str) -> tuple[str, ...]:
         """The definitions with this `global_name_key`, as "path\\0qualified name"."""
-        return self._by_global_name.get(key, ())
+        found: tuple[str, ...] = self._by_global_name.get(key, ())
+        return found
 
     # Storage
 
@@ -216,18 +218,16 @@ class CodeGraph:
         """Columns instead of objects: a large graph loads in a fraction of a second."""
         states = [file.__getstate__() for file in self._files.values()]
         nodes = [file.nodes for file in self._files.values()]
-        names = self._by_global_name
         return {
             "files": [list(column) for column in zip(*((*state[:4], *state[5:8]) for state in states), strict=True)],
             "nodes": np.concatenate(nodes, axis=1) if nodes else np.zeros((5, 0), np.int32),
             "n_nodes": [file.n_nodes for file in self._files.values()],
             "outlines": to_table(state[8] for state in states),
             "calls": to_table(state[9] for state in states),
-            "edges": to_table(self._edges[path] for path in self._files),
-            "dependencies": to_table(self._dependencies[path] for path in self._files),
-            "global_names": list(names),
-            "n_named": [len(found) for found in names.values()],
-            "named": list(chain.from_iterable(names.values())),
+            "resolved": list(self._edges),
+            "edges": self._edges.state(_called_paths),
+            "dependencies": self._dependencies.state(keys_of_dependencies),
+            "global_names": NameTable(self._by_global_name),
             "star_imported": self._star_imported,
             "root_name": self._root_name,
         }
@@ -235,20 +235,19 @@ class CodeGraph:
     def __setstate__(self, state: dict[str, Any]) -> None:
         CodeGraph.__init__(self, state["root_name"])
         start = 0
+        files: dict[str, FileGraph] = {}
         packed = zip(from_table(state["outlines"]), from_table(state["calls"]), strict=True)
         for facts, n_nodes, packed_facts in zip(
             zip(*state["files"], strict=True), state["n_nodes"], packed, strict=True
         ):
             nodes = state["nodes"][:, start : start + n_nodes]
             file = FileGraph.from_state((*facts[:4], nodes, *facts[4:], *packed_facts))
-            self._files[file.path] = file
+            files[file.path] = file
             start += n_nodes
-        # A change compares the edges of all files, so they are no views.
-        self._edges = dict(zip(self._files, map(bytes, from_table(state["edges"])), strict=True))
-        self._dependencies = dict(zip(self._files, map(bytes, from_table(state["dependencies"])), strict=True))
-        named = iter(state["named"])
-        counts = zip(state["global_names"], state["n_named"], strict=True)
-        self._by_global_name = {name: tuple(islice(named, count)) for name, count in counts}
+        self._files = PersistentMap(files)
+        self._edges = Mentions.restored(state["resolved"], state["edges"])
+        self._dependencies = Mentions.restored(state["resolved"], state["dependencies"])
+        self._by_global_name = PersistentMap(state["global_names"])
         self._star_imported = state["star_imported"]
 
     def __repr__(self) -> str:
@@ -258,21 +257,26 @@ class CodeGraph:
 
     def _copy(self) -> CodeGraph:
         new = CodeGraph(self._root_name, self._roots)
-        new._files, new._edges, new._dependencies = self._files.copy(), self._edges.copy(), self._dependencies.copy()
         new._by_global_name, new._star_imported = self._by_global_name, self._star_imported
         new._symbols, new._modules = self._symbols.copy(), self._modules
         return new
 
-    def _resolve(self, path: str) -> None:
-        edges, dependencies = resolve_calls(self, self._files[path])
-        self._edges[path] = _pack_edges([CallEdge(call, *target) for call, target in edges])
-        self._dependencies[path] = pack_dependencies(dependencies, path, self.symbols(path))
+    def _resolve(self, paths: Iterable[str]) -> None:
+        """Resolve the calls of these files, while the snapshot is made."""
+        edges: dict[str, Packed] = {}
+        dependencies: dict[str, Packed] = {}
+        for path in paths:
+            found, needed = resolve_calls(self, self._files[path])
+            edges[path] = _pack_edges([CallEdge(call, *target) for call, target in found])
+            dependencies[path] = pack_dependencies(needed, path, self.symbols(path))
+        self._edges = self._edges.with_changes(edges)
+        self._dependencies = self._dependencies.with_changes(dependencies)
 
     def _callers_into(self, path: str) -> dict[str, tuple[Caller, ...]]:
         needle = to_json(path)
         found: dict[str, list[Caller]] = {}
-        for source in sorted(self._edges):
-            if needle in self._edges[source]:
+        for source, edges in sorted(self._edges.mentioning([path])):
+            if needle in edges:
                 for call, target, name, how in self.call_edges(source):
                     if target == path:
                         found.setdefault(name, []).append(Caller(source, call, how))
@@ -288,7 +292,7 @@ class _Overlay(CodeGraph):
         super().__init__()
         self._base = base
         self._path = file.path
-        self._files = base._files | {file.path: file}
+        self._files = base._files.with_changes({file.path: file})
         self._memo = self._overlay_memo(base, previous)
         self._own_callers: dict[tuple[str, str], list[Caller]] | None = None
         self._own_by_global_name: dict[str, list[str]] | None = None
@@ -296,7 +300,7 @@ class _Overlay(CodeGraph):
     def call_edges(self, path: str) -> tuple[CallEdge, ...]:
         if path == self._path:
             if path not in self._edges:
-                self._resolve(path)
+                self._resolve([path])
             return super().call_edges(path)
         edges = self._base.call_edges(path)
         if all(self._exists(edge.path, edge.qualified_name) for edge in edges):
@@ -385,3 +389,7 @@ def _pack_edges(edges: list[CallEdge]) -> bytes:
 def _unpack_edges(packed: bytes) -> tuple[CallEdge, ...]:
     rows, targets = from_json(packed)
     return tuple(CallEdge(call, *targets[number]) for call, number in rows)
+
+
+def _called_paths(packed: bytes) -> list[str]:
+    return [path for path, _, _ in from_json(packed)[1]]

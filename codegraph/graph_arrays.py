@@ -17,6 +17,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from ..string_table import StringNumbers, StringTable
 from .arrays import Floats, Int32s, Int64s, Ints, multi_arange, row_offsets, scatter_add
 from .cover import Cover, Spans, cover
 from .file_graph import NODE_END, NODE_PARENT, NODE_START, FileGraph
@@ -44,8 +45,9 @@ class IdTable:
 
     def __init__(self) -> None:
         self._files: dict[str, int] = {}
-        self._definitions: dict[tuple[int, str], int] = {}
-        self._definition_keys: list[tuple[int, str]] = []
+        self._definitions = StringNumbers()  # "number of the file qualified name"
+        self._known_files: Int32s = np.zeros(0, np.int32)  # the files of the first definitions
+        self._new_files: list[int] = []  # and of the others
         self._lock = threading.Lock()
 
     def file(self, path: str) -> int:
@@ -59,24 +61,28 @@ class IdTable:
         return self._files.get(path)
 
     def definition(self, file: int, qualified_name: str) -> int:
-        found = self._definitions.get((file, qualified_name))
+        key = f"{file} {qualified_name}"
+        found = self._definitions.find(key)
         if found is None:
             with self._lock:
-                key = (file, qualified_name)
-                found = self._definitions.get(key)
+                found = self._definitions.find(key)
                 if found is None:
-                    found = len(self._definition_keys)
-                    self._definition_keys.append(key)
-                    self._definitions[key] = found  # last: threads that find the id without the lock read its key
+                    self._new_files.append(file)
+                    found = self._definitions.number(key)  # last: threads that find the id without the lock read it
         return found
 
     def files_of(self, definitions: Ints) -> Int64s:
         """The numbers of the files that the definitions are in."""
-        return np.array([self._definition_keys[i][0] for i in definitions.tolist()], np.int64)
+        n_known = len(self._known_files)
+        found = np.zeros(len(definitions), np.int64)
+        known = definitions < n_known
+        found[known] = self._known_files[definitions[known]]
+        found[~known] = [self._new_files[number - n_known] for number in definitions[~known].tolist()]
+        return found
 
     def definition_name(self, definition: int) -> str:
         """The qualified name of a definition."""
-        return self._definition_keys[definition][1]
+        return self._definitions[definition].partition(" ")[2]
 
     @property
     def paths(self) -> tuple[str, ...]:
@@ -87,16 +93,15 @@ class IdTable:
     def n_files(self) -> int:
         return len(self._files)
 
-    def __getstate__(self) -> tuple[list[str], Int32s, list[str]]:
+    def __getstate__(self) -> tuple[list[str], Int32s, StringTable]:
         with self._lock:
-            keys = self._definition_keys.copy()
-            return list(self._files), np.array([file for file, _ in keys], np.int32), [name for _, name in keys]
+            files = np.concatenate([self._known_files, np.array(self._new_files, np.int32)])
+            return list(self._files), files, self._definitions.table()
 
-    def __setstate__(self, state: tuple[list[str], Int32s, list[str]]) -> None:
-        paths, files, names = state
-        self._definition_keys = list(zip(files.tolist(), names, strict=True))
+    def __setstate__(self, state: tuple[list[str], Int32s, StringTable]) -> None:
+        paths, self._known_files, definitions = state
         self._files = {path: i for i, path in enumerate(paths)}
-        self._definitions = {key: i for i, key in enumerate(self._definition_keys)}
+        self._definitions, self._new_files = StringNumbers(definitions), []
         self._lock = threading.Lock()
 
 

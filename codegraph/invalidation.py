@@ -7,12 +7,14 @@ function changes no answer that another file depends on, so it invalidates one f
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping, Set
+from collections.abc import Iterable, Mapping, Sequence, Set
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from ..languages import language_named
 from .file_graph import Definition
+from .mentions import Mentions
 from .modules import ModuleQuery, manifest_style, names_affected_by
+from .persistent_map import PersistentMap
 from .resolver import MAX_PLACES, Dependency, MemoEntry, global_name_key
 from .symbol_table import STAR_IMPORTS, Entry, SymbolTable, changed_names, global_import_key
 from .typed_resolver import TypedResolver
@@ -39,13 +41,14 @@ class Invalidation:
             return True
         return bool(self._whole) and not self._whole.isdisjoint(known.paths())
 
-    def dependents(self, packed_dependencies: Mapping[str, bytes]) -> set[str]:
+    def dependents(self, packed_dependencies: Mentions) -> set[str]:
         """The files whose resolution depends on a changed answer."""
-        # A substring search first: few files match, and decoding all of them would take a second.
+        keys = [*self._by_path, *map(_mentioned, self._others)]
+        # A substring search first: decoding the dependencies of a file takes much longer.
         needles = [to_json(path) for path in self._by_path]
         needles += [to_json(dependency[0] if len(dependency) == 1 else list(dependency)) for dependency in self._others]
         found = set()
-        for path, packed in packed_dependencies.items() if needles else ():
+        for path, packed in packed_dependencies.mentioning(keys) if keys else ():
             if any(needle in packed for needle in needles):
                 names, others = from_json(packed)
                 dependencies = {(other, name) for other in names.keys() & self._by_path for name in names[other]}
@@ -175,15 +178,9 @@ def global_names(path: str, symbols: SymbolTable | None) -> set[tuple[str, str]]
     return found
 
 
-def apply_moves(places: Mapping[str, tuple[str, ...]], moves: NameMoves) -> dict[str, tuple[str, ...]]:
-    after = dict(places)
-    for key, (gone, came) in moves.items():
-        here = came.union(places.get(key, ())) - gone
-        if here:
-            after[key] = tuple(sorted(here))
-        else:
-            del after[key]
-    return after
+def apply_moves(places: PersistentMap[tuple[str, ...]], moves: NameMoves) -> PersistentMap[tuple[str, ...]]:
+    after = {key: tuple(sorted(came.union(places.get(key, ())) - gone)) for key, (gone, came) in moves.items()}
+    return places.with_changes({key: here for key, here in after.items() if here}, after)
 
 
 def _changed_modules(
@@ -198,7 +195,8 @@ def _changed_modules(
     if not needles:
         return set()
     dependencies = old.memo.module_dependencies()
-    for packed in new._dependencies.values():
+    for view in new._dependencies.values():
+        packed = bytes(view)
         if any(needle in packed for needle in needles):
             dependencies.update(tuple(dependency) for dependency in from_json(packed)[1] if len(dependency) == 3)
     changed: set[Dependency] = set()
@@ -239,3 +237,13 @@ def pack_dependencies(dependencies: set[Dependency], path: str, symbols: SymbolT
         if other != path or (starred and "." not in name and symbols is not None and name not in symbols.entries):
             names.setdefault(other, []).append(name)
     return to_json([names, others])
+
+
+def keys_of_dependencies(packed: bytes) -> list[str]:
+    """The keys under which `Invalidation.dependents` finds a file with these dependencies."""
+    names, others = from_json(packed)
+    return [*names, *map(_mentioned, others)]
+
+
+def _mentioned(dependency: Sequence[str]) -> str:
+    return "\0".join(dependency)

@@ -253,7 +253,7 @@ def _mixed(numbers: Int64s) -> NDArray[np.uint64]:
 
 def _re_resolved(older: CodeGraph, newer: CodeGraph) -> set[str]:
     """Files whose calls resolve differently. An overlay only loses call edges, which the search checks itself."""
-    return {path for path, edges in newer._edges.items() if older._edges.get(path) != edges}
+    return newer._edges.differing_from(older._edges)
 
 
 _Number = TypeVar("_Number", bound=np.generic)

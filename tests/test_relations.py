@@ -563,16 +563,27 @@ def test_a_snapshot_answers_the_same_while_the_next_ones_are_built(monkeypatch, 
     assert n_built > 1
 
 
-def test_the_id_of_a_definition_is_found_only_once_its_key_is_there():
-    class Keys(list):
-        def append(self, key):
-            assert key not in table._definitions
-            super().append(key)
+def test_the_id_of_a_definition_is_found_only_once_its_file_is_there():
+    class Files(list):
+        def append(self, file):
+            assert not table._definitions.find(f"{file} {names[len(self)]}")
+            super().append(file)
 
-    table = IdTable()
-    table._definition_keys = Keys()
-    assert [table.definition(0, name) for name in ("pay", "total", "pay")] == [0, 1, 0]
+    table, names = IdTable(), ("pay", "total")
+    table._new_files = Files()
+    assert [table.definition(0, name) for name in (*names, "pay")] == [0, 1, 0]
     assert table.definition_name(1) == "total"
+    assert table.files_of(np.array([1, 0])).tolist() == [0, 0]
+
+
+def test_a_stored_table_of_ids_continues():
+    table = IdTable()
+    known = [table.definition(table.file(path), name) for path in ("a.py", "b.py") for name in ("pay", "a b")]
+    again = pickle.loads(pickle.dumps(table))
+    assert again.definition(again.file("c.py"), "pay") == len(known)
+    assert [again.definition(again.file(path), name) for path in ("a.py", "b.py") for name in ("pay", "a b")] == known
+    assert again.files_of(np.array([*known, len(known)])).tolist() == [0, 0, 1, 1, 2]
+    assert [again.definition_name(number) for number in range(len(known) + 1)] == ["pay", "a b", "pay", "a b", "pay"]
 
 
 def test_an_edit_elsewhere_keeps_what_was_computed(shop):

@@ -110,17 +110,17 @@ def test_a_segment_that_was_not_prepared_is_counted():
 
 WORDS = st.sampled_from(["alpha", "alp", "beta", "b_1", "_x", "Zeta", "ünder"])
 TEXTS = st.lists(WORDS, max_size=6).map(lambda words: " ".join(words) + "\n")
-CHANGES = st.lists(st.tuples(st.sampled_from("abcd"), st.none() | TEXTS), max_size=12)
+CHANGES = st.lists(st.tuples(st.sampled_from(["a.py", "b.py", "c.py", "d", "e"]), st.none() | TEXTS), max_size=12)
 
 
 @settings(max_examples=60, deadline=None)
-@given(CHANGES, st.sampled_from(["a", "al", "", "_", "Z"]), st.sampled_from("abcde"))
+@given(CHANGES, st.sampled_from(["a", "al", "", "_", "Z"]), st.sampled_from(["a.py", "d", "e"]))
 def test_counts_are_those_of_the_files_after_any_changes(changes, prefix, own):
     """Incremental equals from scratch, also for words that come before sorting, and after it."""
     before, word_index.MOST_UNSORTED = word_index.MOST_UNSORTED, 3
     try:
-        files: dict[str, str] = {}
-        model = build({})
+        files = {f"{name}.py": "alpha beta _x\n" * 9 for name in "abcdefgh"}
+        model = build(files)
         for path, text in changes:
             if text is None:
                 files.pop(path, None)

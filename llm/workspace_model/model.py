@@ -24,6 +24,7 @@ from numpy.typing import NDArray
 
 from ...errors import ModelError
 from ...languages import language_named
+from ...string_table import StringTable
 from ..protocol import (
     Cancel,
     ChatRequest,
@@ -661,4 +662,4 @@ def _before_any(text: str, stops: Iterable[str]) -> str:
 
 
 # The classes in a pickled `WorkspaceModel`.
-STORED_CLASSES: tuple[type, ...] = (WorkspaceModel, LiveSegment, Segment, SortedPositions, Vocabulary)
+STORED_CLASSES: tuple[type, ...] = (WorkspaceModel, LiveSegment, Segment, SortedPositions, StringTable, Vocabulary)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import threading
 from bisect import bisect_left
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import chain
@@ -17,6 +17,7 @@ from itertools import chain
 import numpy as np
 from numpy.typing import NDArray
 
+from ...string_table import StringNumbers, StringTable
 from ..text import normalise_line_breaks
 from .tokens import N_KINDS, DocumentTokens, kind_of, split_tokens
 
@@ -46,34 +47,33 @@ LONG_TEXT = 2_000
 class Vocabulary:
     """Numbers for tokens. Append-only, so snapshots share it; a number never changes its token. Thread-safe."""
 
-    def __init__(self, tokens: Iterable[str] = ("",), kinds: Int32s | None = None, bare: Int32s | None = None) -> None:
-        """`kinds` and `bare` are those of a vocabulary with these tokens, if they are known."""
-        self._tokens: list[str] = []  # the first is BOUNDARY, without text
-        self._numbers: dict[str, int] = {}
-        self._kinds = np.zeros(1 << 10, np.int32)
-        self._bare = np.zeros(1 << 10, np.int32)
+    def __init__(
+        self, strings: StringTable | None = None, kinds: Int32s | None = None, bare: Int32s | None = None
+    ) -> None:
+        """An empty vocabulary, or the one with these tokens, kinds and bare tokens."""
         self._lock = threading.Lock()
-        if kinds is not None and bare is not None:
-            self._tokens.extend(tokens)
-            self._numbers.update((token, number) for number, token in enumerate(self._tokens))
-            self._kinds, self._bare = kinds, bare
+        if strings is None or kinds is None or bare is None:
+            self._strings = StringNumbers()
+            self._kinds = np.zeros(1 << 10, np.int32)
+            self._bare = np.zeros(1 << 10, np.int32)
+            self._add("")  # BOUNDARY
         else:
-            for token in tokens:
-                self._add(token)
+            self._strings = StringNumbers(strings)
+            self._kinds, self._bare = kinds, bare
         # Between two keystrokes, one line of a file changes.
         self._numbers_of_line = lru_cache(maxsize=16_384)(self._learn_line)
         self._numbers_of_lines = lru_cache(maxsize=4)(self._learn_lines)  # above and below the line of two cursors
 
     def __len__(self) -> int:
-        return len(self._tokens)
+        return len(self._strings)
 
     def __reduce__(self) -> tuple[object, ...]:
-        n = len(self._tokens)
-        return Vocabulary, (tuple(self._tokens[:n]), self._kinds[:n], self._bare[:n])
+        strings = self._strings.table()
+        return Vocabulary, (strings, self._kinds[: len(strings)], self._bare[: len(strings)])
 
     def text(self, number: int) -> str:
         """The token; empty for BOUNDARY."""
-        return self._tokens[number]
+        return self._strings[number]
 
     @property
     def kinds(self) -> NDArray[np.int32]:
@@ -91,12 +91,12 @@ class Vocabulary:
 
     def number(self, token: str) -> int:
         """The number of a token; a new token is added."""
-        known = self._numbers.get(token)
+        known = self._strings.find(token)
         return int(self._learn([token])[0]) if known is None else known
 
     def spaced(self, number: int) -> int:
         """The number of the token with one space before it."""
-        return self.number(" " + self._tokens[number])
+        return self.number(" " + self._strings[number])
 
     def learn_document(self, document: DocumentTokens) -> NDArray[np.int32]:
         """The numbers of a document's tokens; new tokens are added."""
@@ -121,22 +121,22 @@ class Vocabulary:
     def _learn(self, tokens: Sequence[str]) -> NDArray[np.int32]:
         with self._lock:
             for token in tokens:
-                if token not in self._numbers:
+                if token not in self._strings:
                     self._add(token)
-        return np.fromiter(map(self._numbers.__getitem__, tokens), np.int32, len(tokens))
+        return self._strings.numbers_of(tokens)
 
     def _add(self, token: str) -> None:
         bare = token[1:] if len(token) > 1 and token[0] == " " else token
-        if bare is not token and bare not in self._numbers:
+        if bare is not token and bare not in self._strings:
             self._add(bare)
-        number = len(self._tokens)
+        number = len(self._strings)
         if number == len(self._kinds):
             # New arrays: other threads may still use the old ones.
-            self._kinds, self._bare = (np.resize(array, 2 * number) for array in (self._kinds, self._bare))
+            n = number + max(number // 8, 1 << 10)
+            self._kinds, self._bare = (np.resize(array, n) for array in (self._kinds, self._bare))
         self._kinds[number] = kind_of(token) or N_KINDS + number
-        self._bare[number] = number if bare is token else self._numbers[bare]
-        self._tokens.append(token)
-        self._numbers[token] = number
+        self._bare[number] = number if bare is token else self._strings.number(bare)
+        self._strings.number(token)  # last: threads that find the number read its kind
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -30,23 +30,20 @@ class WordIndex:
         self.vocabulary = vocabulary
         self._lock = threading.Lock()
         self._numbers = np.zeros(0, np.int64)  # of words in alphabetical order
-        self._words: list[str] = []
         self._n_sorted = 1  # tokens of the vocabulary that are sorted, or are no words
         self._counts: dict[int, tuple[LiveSegment, NDArray[np.int32]]] = {}
 
     def prepare(self, segments: Sequence[LiveSegment]) -> None:
         """Sort new words and count those of new segments; called when the index changes."""
         with self._lock:
-            self._counts = {id(live): self._counts.get(id(live)) or (live, self._count(live)) for live in segments}
+            self._counts = {id(live): (live, self._known_count(live)) for live in segments}
             n = len(self.vocabulary)
             if n - self._n_sorted > MOST_UNSORTED:
-                found = [*zip(self._words, self._numbers.tolist(), strict=True), *self._unsorted(self._n_sorted, n)]
+                text = self.vocabulary.text
+                found = [(text(number), number) for number in self._numbers.tolist()]
+                found += self._unsorted(self._n_sorted, n)
                 found.sort()
-                self._words, self._numbers, self._n_sorted = (
-                    [word for word, _ in found],
-                    np.array([number for _, number in found], np.int64),
-                    n,
-                )
+                self._numbers, self._n_sorted = np.array([number for _, number in found], np.int64), n
 
     def state(self, segments: Sequence[LiveSegment]) -> WordIndexState:
         """What `restored` needs, for the segments of one snapshot."""
@@ -59,7 +56,6 @@ class WordIndex:
         """The index with this `state`, for equal segments."""
         index = cls(vocabulary)
         index._numbers, index._n_sorted, counts = state
-        index._words = [vocabulary.text(number) for number in index._numbers.tolist()]
         if len(counts) == len(segments):
             pairs = zip(segments, counts, strict=True)
             index._counts = {id(live): (live, each) for live, each in pairs}
@@ -81,23 +77,42 @@ class WordIndex:
     def beginning_with(self, prefix: str) -> NDArray[np.int64]:
         """The tokens of all words with this prefix, without a space, in alphabetical order."""
         with self._lock:
-            words, numbers, first = self._words, self._numbers, self._n_sorted
-        begin, end = bisect_left(words, prefix), bisect_left(words, prefix + chr(0x10FFFF))
+            numbers, first = self._numbers, self._n_sorted
+        text = self.vocabulary.text
+        begin, end = (bisect_left(numbers.data, word, key=text) for word in (prefix, prefix + chr(0x10FFFF)))
         new = [each for each in self._unsorted(first, len(self.vocabulary)) if each[0].startswith(prefix)]
         if not new:
             return numbers[begin:end]
-        found = sorted([*zip(words[begin:end], numbers[begin:end].tolist(), strict=True), *new])
+        found = sorted([*((text(number), number) for number in numbers[begin:end].tolist()), *new])
         return np.array([number for _, number in found], np.int64)
 
     def _unsorted(self, first: int, end: int) -> list[tuple[str, int]]:
         text, bare = self.vocabulary.text, self.vocabulary.bare
         return [(word, n) for n in range(first, end) if bare[n] == n and _is_word(word := text(n))]
 
+    def _known_count(self, live: LiveSegment) -> NDArray[np.int32]:
+        """The counts of a segment, from those of an earlier one that differs in some documents where there is one."""
+        for earlier, counts in self._counts.values():
+            if earlier is live:
+                return counts
+            if earlier.segment is live.segment:
+                added = self._counts_of(live.segment, np.flatnonzero(live.live & ~earlier.live))
+                removed = self._counts_of(live.segment, np.flatnonzero(earlier.live & ~live.live))
+                total = np.zeros(max(map(len, (counts, added, removed))), np.int32)
+                total[: len(counts)] = counts
+                total[: len(added)] += added
+                total[: len(removed)] -= removed
+                return total
+        return self._count(live)
+
     def _count(self, live: LiveSegment) -> NDArray[np.int32]:
-        segment: Segment = live.segment
-        tokens = segment.tokens if live.live.all() else [tokens for _, tokens in live.live_documents()]
-        whole = tokens if isinstance(tokens, np.ndarray) else np.concatenate([np.zeros(1, np.int32), *tokens])
-        return self.counts_in(whole).astype(np.int32)
+        if live.live.all():
+            return self.counts_in(live.segment.tokens).astype(np.int32)
+        return self._counts_of(live.segment, np.flatnonzero(live.live))
+
+    def _counts_of(self, segment: Segment, documents: NDArray[np.intp]) -> NDArray[np.int32]:
+        tokens = [segment.document(index) for index in documents.tolist()]
+        return self.counts_in(np.concatenate([np.zeros(0, np.int32), *tokens])).astype(np.int32)
 
 
 class RepositoryWords:
