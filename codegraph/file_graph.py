@@ -162,12 +162,21 @@ class FileGraph:
         return _calls(self._read("_calls"))
 
     @property
+    def call_lines(self) -> tuple[int, ...]:
+        """The line of each call; less work than `calls`."""
+        return _call_lines(self._read("_calls"))
+
+    @property
     def imports(self) -> tuple[Import, ...]:
         return _outline(self._read("_outline"))[1]
 
     @property
     def bindings(self) -> tuple[Binding, ...]:
         return _outline(self._read("_outline"))[2]
+
+    def definition(self, qualified_name: str) -> Definition | None:
+        """The first definition of a qualified name. Decodes this one alone, for files that a query looks at once."""
+        return _find_definition(self._read("_outline"), qualified_name)
 
     @property
     def n_nodes(self) -> int:
@@ -250,8 +259,29 @@ def _outline(packed: bytes) -> _Outline:
 
 
 _BASES = Definition._fields.index("bases")
+_LINE = Call._fields.index("line")
+_read_row = json.JSONDecoder().raw_decode
+
+
+def _find_definition(packed: bytes, qualified_name: str) -> Definition | None:
+    needle = b"," + _packed(qualified_name) + b","
+    at = packed.find(needle)
+    while at >= 0:
+        # In a packed string a quotation mark has a backslash before it, so this is the beginning of a row.
+        start = packed.rfind(b'["', 0, at)
+        row = _read_row(packed[start:].decode("utf-8", "surrogatepass"))[0] if start >= 0 else []
+        if len(row) == len(Definition._fields) and row[1] == qualified_name:
+            row[_BASES] = tuple(row[_BASES])
+            return _to_definition(row)
+        at = packed.find(needle, at + 1)
+    return None
 
 
 @lru_cache(maxsize=512)
 def _calls(packed: bytes) -> tuple[Call, ...]:
     return tuple(map(_to_call, json.loads(packed.decode("utf-8", "surrogatepass"))))
+
+
+@lru_cache(maxsize=512)
+def _call_lines(packed: bytes) -> tuple[int, ...]:
+    return tuple(row[_LINE] for row in json.loads(packed.decode("utf-8", "surrogatepass")))

@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ..languages import language_named
 from .byte_table import from_table, to_table
 from .file_graph import Definition, FileGraph
 from .invalidation import (
@@ -37,7 +38,7 @@ from .name_table import NameTable
 from .persistent_map import PersistentMap
 from .resolve import resolve_calls
 from .resolver import Memo, OverlayMemo
-from .symbol_table import SymbolTable, changed_names
+from .symbol_table import SymbolTable, changed_names, has_definitions_in_order
 
 MAX_TABLES = 2048
 """Limit of cached symbol tables in a snapshot; the table of a file of 200 lines takes about 20 kB."""
@@ -140,8 +141,13 @@ class CodeGraph:
         return found
 
     def definition(self, path: str, qualified_name: str) -> Definition | None:
-        """The first definition of this name in a file."""
-        symbols = self.symbols(path)
+        """The first definition of this name in a file. Without a symbol table, where none is needed yet."""
+        symbols = self._symbols.get(path)
+        if symbols is None:
+            file = self._files.get(path)
+            if file is not None and has_definitions_in_order(language_named(file.language)):
+                return file.definition(qualified_name)
+            symbols = self.symbols(path)
         return symbols.definition(qualified_name) if symbols is not None else None
 
     def with_changes(self, changed: Iterable[FileGraph] = (), removed: Iterable[str] = ()) -> CodeGraph:
@@ -329,6 +335,10 @@ class _Overlay(CodeGraph):
 
     def with_changes(self, changed: Iterable[FileGraph] = (), removed: Iterable[str] = ()) -> CodeGraph:
         raise TypeError("An overlay is for one query; apply changes to its base snapshot.")
+
+    def definition(self, path: str, qualified_name: str) -> Definition | None:
+        own = path == self._path
+        return super().definition(path, qualified_name) if own else self._base.definition(path, qualified_name)
 
     def symbols(self, path: str) -> SymbolTable | None:
         return super().symbols(path) if path == self._path else self._base.symbols(path)

@@ -233,22 +233,29 @@ class _Reachability:
                     if reached.definition.name in self._wanted:
                         yield reached if is_mentioned else reached._replace(distance=UNMENTIONED, near=False)
 
-    def _members(self, receiver: str, expression: str, value: Value) -> Iterator[ReachableSymbol]:
+    def _members(self, receiver: str, expression: str, value: Value) -> list[ReachableSymbol]:
+        # A file can reach thousands of members, so what they share is computed once.
         seen: set[str] = set()
+        found: list[ReachableSymbol] = []
+        distance = self._distance(receiver)
+        near = distance <= NEAR_LINES
+        is_implicit = receiver == self._own and self._rules.has_implicit_object
         classes, _, n_parts = self._resolver.mro(value.path, value.name)
         for depth, (path, name) in enumerate(classes):
             if depth < n_parts and value.kind == SUPER_VALUE:
                 continue
+            how = "super" if value.kind == SUPER_VALUE else "inherited" if depth >= n_parts else value.how
+            if value.kind == CLASS_VALUE and depth < n_parts and value.how != "self":
+                how = "class attribute"
             for file, member in self._resolver.members(path, name):
-                if member.name in seen:
+                own = member.name
+                if own in seen:
                     continue
-                seen.add(member.name)
-                how = "super" if value.kind == SUPER_VALUE else "inherited" if depth >= n_parts else value.how
-                if value.kind == CLASS_VALUE and depth < n_parts and value.how != "self":
-                    how = "class attribute"
-                yield self._reached(file, member, how, f"{expression}.{member.name}", receiver)
-                if receiver == self._own and self._rules.has_implicit_object:
-                    yield self._reached(file, member, how, member.name, receiver)
+                seen.add(own)
+                found.append(ReachableSymbol(file, member, how, f"{expression}.{own}", receiver, distance, near))
+                if is_implicit:
+                    found.append(ReachableSymbol(file, member, how, own, receiver, distance, near))
+        return found
 
     def _one(self, receiver: str, expression: str, value: Value) -> Iterator[ReachableSymbol]:
         definition = self._graph.definition(value.path, value.name)

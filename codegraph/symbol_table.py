@@ -119,7 +119,7 @@ class SymbolTable:
         for binding in file.bindings:
             self._bind(add, binding, starts)
         self.global_imports = _global_imports(file)
-        if language.has_open_types or language.has_extensions:
+        if not has_definitions_in_order(language):
             _put_parts_last(entries, lines)
         self.entries: Mapping[str, tuple[Entry, ...]] = {key: tuple(found) for key, found in entries.items()}
         if language.has_extensions:
@@ -155,12 +155,8 @@ class SymbolTable:
 
     def is_constructor(self, qualified_name: str) -> bool:
         """Whether a name is that of a constructor, by the word of the language or by the name of its class."""
-        definition, (owner, _, name) = self.definition(qualified_name), qualified_name.rpartition(".")
-        if definition is None or definition.kind not in FUNCTION_KINDS or not owner:
-            return False
-        if definition.kind == DECLARATION:
-            return name == owner.rpartition(".")[2]
-        return definition.kind == "constructor" or name == language_named(self.language).constructor
+        definition = self.definition(qualified_name)
+        return definition is not None and is_constructor(definition, language_named(self.language))
 
     def constructor_of(self, owner: str) -> Definition | None:
         """The first constructor in the body of a class."""
@@ -379,6 +375,21 @@ def _global_imports(file: FileGraph) -> tuple[tuple[str, str], ...]:
 def is_class(entry: Entry) -> bool:
     """Whether an entry is a definition with members: a class, an interface, a struct, a module …"""
     return isinstance(entry, Definition) and entry.kind not in FUNCTION_KINDS
+
+
+def is_constructor(definition: Definition, language: Language) -> bool:
+    """Whether a definition is a constructor, by the word of the language or by the name of its class."""
+    owner, _, name = definition.qualified_name.rpartition(".")
+    if definition.kind not in FUNCTION_KINDS or not owner:
+        return False
+    if definition.kind == DECLARATION:
+        return name == owner.rpartition(".")[2]
+    return definition.kind == "constructor" or name == language.constructor
+
+
+def has_definitions_in_order(language: Language) -> bool:
+    """Whether the first definition of a name in a file is the first one of its entries in a symbol table."""
+    return not (language.has_open_types or language.has_extensions)
 
 
 def language_family(language: str) -> str:

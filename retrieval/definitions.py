@@ -9,21 +9,27 @@ at the cursor. Other reachable symbols did not improve any measurement.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
+from heapq import heapify, heappop, merge
+from itertools import count
 from math import sqrt
+from typing import Generic, TypeVar
 
-from ..codegraph import Definition, ReachableSymbol, reachable_symbols
+from ..codegraph import CodeGraph, Definition, ReachableSymbol, reachable_symbols
 from ..codegraph.imports_at import imported_module_at
 from ..codegraph.reachability import UNMENTIONED
+from ..codegraph.symbol_table import FUNCTION_KINDS, NAMESPACE_KINDS, has_definitions_in_order, is_constructor
 from ..codegraph.typed_resolver import TypedResolver
-from ..languages import language_of
+from ..languages import language_named, language_of
 from ..languages.import_lines import MAX_STATEMENT
 from .explain import location_text
 from .index import CursorView
 from .terms import terms_of
 from .values import Component, Location, ScorePart
+
+T = TypeVar("T")
 
 # Fitted on the API tasks of seven repositories at a time, read on the eighth, rounded (benchmarks/results/
 # retrieval.md); the last one is read from the same tasks with the cursor at the called name.
@@ -81,66 +87,177 @@ def rank_definitions(
     terms: Mapping[str, float],
     hidden_from: int,
     without: frozenset[Component] = frozenset(),
-) -> list[Candidate]:
-    """Definitions that the code at the cursor may use next, best first.
+) -> Iterable[Candidate]:
+    """Definitions that the code at the cursor may use next, best first; can be iterated several times.
 
     `similar` gives code like that before the cursor, most similar first, with a weight; `terms` are those of the
     query, with theirs. Definitions of the cursor's own file from line `hidden_from` on are left out, and so are the
     features in `without`.
     """
-    candidates: dict[tuple[str, str], Candidate] = {}
-    language, resolver = language_of(view.path), TypedResolver(view.names)
-    sees_tests = language.is_test_file(view.path)
-
-    def candidate(path: str, name: str) -> Candidate | None:
-        symbols = view.names.symbols(path)
-        if symbols is not None and symbols.is_constructor(name):
-            # A constructor is represented by its class, which may be in another file.
-            owner = resolver.object_around(path, name)
-            path, name = (owner.path, owner.name) if owner is not None else (path, name)
-        if not sees_tests and language.is_test_file(path):
-            return None
-        if (path, name) not in candidates:
-            definition = view.names.definition(path, name)
-            if definition is None or (path == view.path and definition.start_line >= hidden_from):
-                return None
-            candidates[path, name] = Candidate(path, definition)
-        return candidates[path, name]
-
+    found = _Candidates(view, terms, hidden_from, without)
     for location, weight, path, name in _calls(view, similar):
-        found = candidate(path, name)
+        found.add_call(location, weight, path, name)
+    typed = _typed(view)
+    called = found.called()
+    owners = {name.rpartition(".")[0].rpartition(".")[2] for _, name in called} - {""}
+    wanted = {each.definition.name for each in called.values()}
+    for reached in reachable_symbols(
+        view.names, view.path, view.cursor_line, wanted=wanted, owners=owners, typed=typed
+    ):
+        found.add_reached(reached, _fits(typed, reached.name))
+    for number, (path, definition) in enumerate(_exports(view)[:MAX_EXPORTS]):
+        found.add_exported(path, definition.qualified_name, 1 - number / (2 * MAX_EXPORTS))
+    return found.ranked()
+
+
+_Ordered = tuple[float, int, str, int, int, Candidate]
+"""A candidate after the key of its order, see `_best_first`; the last number is that of the candidate."""
+
+
+class _Candidates:
+    """The candidates by file and qualified name. Those that are only reachable are many, and made on demand."""
+
+    def __init__(
+        self, view: CursorView, terms: Mapping[str, float], hidden_from: int, without: frozenset[Component]
+    ) -> None:
+        self._view = view
+        self._graph = view.names
+        self._terms = terms
+        self._hidden_from = hidden_from
+        self._without = without
+        self._resolver = TypedResolver(self._graph)
+        self._sees_tests = language_of(view.path).is_test_file(view.path)
+        self._is_visible_file = lru_cache(maxsize=None)(self._sees)
+        self._found: dict[tuple[str, str], Candidate] = {}
+        self._reached: dict[tuple[str, str], tuple[ReachableSymbol, Definition]] = {}
+        self._numbers: dict[tuple[str, str], int] = {}  # the order in which they were found breaks ties
+
+    def called(self) -> Mapping[tuple[str, str], Candidate]:
+        """The candidates so far that are not only reachable."""
+        return self._found
+
+    def add_call(self, caller: Location, weight: float, path: str, name: str) -> None:
+        found = self._candidate(path, name)
         if found:
             found.calls += weight
-            found.caller = found.caller or location
-    typed = _typed(view)
-    called = {found.definition.name for found in candidates.values()}
-    owners = {name.rpartition(".")[0].rpartition(".")[2] for _, name in candidates} - {""}
-    for reached in reachable_symbols(
-        view.names, view.path, view.cursor_line, wanted=called, owners=owners, typed=typed
-    ):
-        fits = _fits(typed, reached.name)
+            found.caller = found.caller or caller
+
+    def add_reached(self, reached: ReachableSymbol, fits: bool) -> None:
         is_imported = reached.how in ("import", "re-export")
-        found = candidate(reached.path, reached.definition.qualified_name)
+        path, name = reached.path, reached.definition.qualified_name
+        if not fits and not is_imported:
+            if (path, name) in self._reached:
+                return  # a class is often reached by several expressions
+            path, name = key = _represented(self._graph, self._resolver, path, name)
+            if key not in self._found:
+                definition = self._visible(path, name) if key not in self._reached else None
+                if definition is not None:
+                    self._numbers[key] = len(self._numbers)
+                    self._reached[key] = reached, definition
+                return
+        found = self._candidate(path, name)
         if found:
             found.reached = found.reached or reached
             found.is_imported |= is_imported
             found.fits |= fits
-    for number, (path, definition) in enumerate(_exports(view)[:MAX_EXPORTS]):
-        found = candidate(path, definition.qualified_name)
+
+    def add_exported(self, path: str, name: str, value: float) -> None:
+        found = self._candidate(path, name)
         if found:
-            found.exported = 1 - number / (2 * MAX_EXPORTS)
-    most = max((found.calls for found in candidates.values()), default=0.0)
-    for found in candidates.values():
+            found.exported = value
+
+    def _candidate(self, path: str, name: str) -> Candidate | None:
+        key = _represented(self._graph, self._resolver, path, name)
+        if key not in self._found:
+            definition = self._visible(*key)
+            if definition is None:
+                return None
+            self._numbers.setdefault(key, len(self._numbers))
+            reached = self._reached.pop(key, None)
+            self._found[key] = Candidate(key[0], definition, reached=reached[0] if reached else None)
+        return self._found[key]
+
+    def _visible(self, path: str, name: str) -> Definition | None:
+        """A definition that the cursor's file may use: no test for other code, and nothing below the cursor."""
+        if not self._is_visible_file(path):
+            return None
+        definition = self._graph.definition(path, name)
+        is_hidden = definition is not None and path == self._view.path and definition.start_line >= self._hidden_from
+        return None if is_hidden else definition
+
+    def _sees(self, path: str) -> bool:
+        return self._sees_tests or not language_of(self._view.path).is_test_file(path)
+
+    def ranked(self) -> Iterable[Candidate]:
+        most = max((found.calls for found in self._found.values()), default=0.0)
+        for found in self._found.values():
+            found.values = self._features(found, most)
+        likely = [(*_best_first(found), self._numbers[key], found) for key, found in self._found.items()]
+        return _Once(entry[-1] for entry in merge(sorted(likely), self._reachable_first()))
+
+    def _reachable_first(self) -> Iterator[_Ordered]:
+        """The candidates that are only reachable, best first. A result needs few of them."""
+        of_reach, of_name = "reachable" not in self._without, "name in query" not in self._without
+        heap = []
+        for key, (reached, definition) in self._reached.items():
+            score = of_reach * _reachable(reached) + of_name * NAME_IN_QUERY * self._in_query(definition.name)
+            heap.append((-score, reached.distance, key[0], definition.start_line, self._numbers[key], key))
+        heapify(heap)
+        while heap:
+            score, distance, path, line, number, key = heappop(heap)
+            reached, definition = self._reached[key]
+            found = Candidate(path, definition, reached=reached)
+            found.values = self._features(found, 0.0)
+            yield score, distance, path, line, number, found
+
+    def _features(self, found: Candidate, most: float) -> dict[Component, float]:
+        calls = CALLED_BY_SIMILAR_CODE * sqrt(found.calls / most) if found.calls else 0.0
         features: tuple[tuple[Component, float], ...] = (
-            ("called by similar code", CALLED_BY_SIMILAR_CODE * sqrt(found.calls / most) if found.calls else 0.0),
+            ("called by similar code", calls),
             ("reachable", _reachable(found.reached)),
             ("imported by name", IMPORTED_BY_NAME * found.is_imported),
             ("fits what is typed", FITS_WHAT_IS_TYPED * found.fits),
             ("exported by the named module", EXPORTED * found.exported),
-            ("name in query", NAME_IN_QUERY * max(terms.get(term, 0.0) for term in _name_terms(found.definition.name))),
+            ("name in query", NAME_IN_QUERY * self._in_query(found.definition.name)),
         )
-        found.values = {name: value for name, value in features if name not in without}
-    return sorted(candidates.values(), key=_best_first)
+        return {name: value for name, value in features if name not in self._without}
+
+    def _in_query(self, name: str) -> float:
+        """The largest weight in the query of a term of a name."""
+        return max(self._terms.get(term, 0.0) for term in _name_terms(name))
+
+
+class _Once(Generic[T]):
+    """Values of an iterator that can be read several times, each taken from it when it is first read."""
+
+    def __init__(self, values: Iterator[T]) -> None:
+        self._values = values
+        self._taken: list[T] = []
+
+    def __iter__(self) -> Iterator[T]:
+        for at in count():
+            if at == len(self._taken):
+                value = next(self._values, None)
+                if value is None:
+                    return
+                self._taken.append(value)
+            yield self._taken[at]
+
+
+def _represented(graph: CodeGraph, resolver: TypedResolver, path: str, name: str) -> tuple[str, str]:
+    """A definition, or the class of a constructor, which may be in another file."""
+    definition = graph.definition(path, name)
+    if definition is None:
+        return path, name
+    language = language_named(graph.files[path].language)
+    if not is_constructor(definition, language):
+        return path, name
+    owner = name.rpartition(".")[0]
+    around = graph.definition(path, owner) if has_definitions_in_order(language) else None
+    if around is not None and around.kind not in FUNCTION_KINDS | NAMESPACE_KINDS:
+        return path, owner
+    found = resolver.object_around(path, name)
+    return (found.path, found.name) if found is not None else (path, name)
 
 
 def _reachable(reached: ReachableSymbol | None) -> float:
@@ -160,12 +277,12 @@ def _calls(view: CursorView, similar: Mapping[Location, float]) -> Iterator[tupl
     for location in similar:
         by_path.setdefault(location.path, []).append(location)
     for path, locations in by_path.items():
-        calls = view.names.files[path].calls
+        lines = view.names.files[path].call_lines
         spans = [(location.start_line, location.end_line) for location in locations]
         for edge in view.names.call_edges_in(path, spans):
             if edge.how == "implementation":  # the method of the interface is what the code names
                 continue
-            line = calls[edge.call].line
+            line = lines[edge.call]
             for location in locations:
                 if location.start_line <= line < location.end_line:
                     yield location, similar[location], edge.path, edge.qualified_name
