@@ -48,6 +48,7 @@ def command_line() -> ArgumentParser:
     parser.add_argument("--version", action="version", version=f"weft {__version__}")
     commands = parser.add_subparsers(dest="command", metavar="COMMAND")
     for add in (
+        _demo,
         _index,
         _complete,
         _retrieve,
@@ -64,6 +65,16 @@ def command_line() -> ArgumentParser:
     ):
         add(commands)
     return parser
+
+
+def _demo(commands: Commands) -> None:
+    summary = "complete half-typed code in a small example project"
+    demo = _command(commands, "demo", summary, "demo:demo")
+    demo.add_argument(
+        "folder", nargs="?", type=Path, metavar="FOLDER", help="a copy of the project; default: the installed one"
+    )
+    demo.add_argument("--to", type=Path, metavar="DIR", help="copy the project into this folder, to edit it")
+    demo.add_argument("--force", action="store_true", help="with --to: overwrite files that differ")
 
 
 def _index(commands: Commands) -> None:
