@@ -42,7 +42,8 @@ MEMORY_PARTS = ("summary", "gists", "graph", "clues", "notes")
 def command_line() -> ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="weft",
-        description="Code completion and questions with the whole repository as context.",
+        description="Code completion and questions with the whole repository as context. Without a command: what is in "
+        "the project of the current folder, and what to try there.",
         epilog="Exit status: 0 success, 1 nothing to show or something needs attention, 2 can't run as given.",
     )
     parser.add_argument("--version", action="version", version=f"weft {__version__}")
@@ -89,6 +90,7 @@ def _complete(commands: Commands) -> None:
         commands, "complete", summary, "completion:complete", _LOCATION, _REPOSITORY_OF_FILE, _MODEL, _NO_CACHE, _BROAD
     )
     complete.add_argument("--multi-line", action="store_true", help="allow several lines anywhere")
+    complete.add_argument("--retype", action="store_true", help="as if the rest of the line was not written yet")
     complete.add_argument("--trace", action="store_true", help="show the steps of the request with times and decisions")
     how = complete.add_mutually_exclusive_group()
     how.add_argument(

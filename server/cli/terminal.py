@@ -220,10 +220,15 @@ class Terminal:
         for reason, n_files in sorted(report.skipped.items(), key=lambda item: -item[1]):
             self._out.print(Text(f"left out: {n_files:,} × {for_terminal_line(reason)}", "dim"))
 
-    def completion(self, path: Path, completion: Completion, *, is_explained: bool = False) -> None:
-        """The code with the completion inserted, then its model and times; its confidence, unless it is explained."""
+    def completion(
+        self, path: Path, completion: Completion, *, text: str | None = None, is_explained: bool = False
+    ) -> None:
+        """The code with the completion inserted, then its model and times; its confidence, unless it is explained.
+
+        `text` is the code, None for the file on disk.
+        """
         line, column = completion.start
-        lines = _lines_of(path)
+        lines = _lines_of(path) if text is None else text.split("\n")
         width = len(str(line + 1))
         for number in range(max(0, line - LINES_BEFORE), line):
             self._code(number, width, Text(for_terminal_line(lines[number]), "dim"))
