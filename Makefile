@@ -8,7 +8,7 @@ BIN := .venv/bin
 	fuzz mutate check clean
 
 demo: .venv/base
-	$(BIN)/weft complete docs/demo.py:9
+	$(BIN)/weft demo
 
 test: .venv/dev
 	$(BIN)/python -m pytest -c tests/pytest.ini tests -n 2 --dist loadfile -m "not slow and not local and not servers and not vscode"

@@ -33,14 +33,6 @@ def test_the_readme_example_runs(tmp_path):
         assert any("price.py" in place.path for ranked in completion.fragments for place in ranked.fragment.locations)
 
 
-def test_the_demo_prints_a_completion_and_its_fragments(tmp_path):
-    command = [sys.executable, "-m", "weft", "complete", "docs/demo.py:9"]
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, env=_environment(tmp_path))
-    assert done.returncode == 0, done.stderr
-    assert "terms = view.query_terms" in done.stdout
-    assert "retrieval/" in done.stdout
-
-
 def test_the_questions_of_the_readme_are_answered_in_this_repository(tmp_path):
     questions = re.findall(r'^\$ weft ask ("[^"]+") +#', (ROOT / "README.md").read_text("utf-8"), re.MULTILINE)
     assert len(questions) == 3

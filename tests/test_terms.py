@@ -92,7 +92,7 @@ def room_of(path: Path) -> str:
 def test_no_class_name_is_used_for_two_things_in_a_room():
     where: dict[tuple[str, str], set[str]] = defaultdict(set)
     for path in FILES:
-        if path.suffix == ".py" and path.exists() and path.name != "demo.py":  # half-typed on purpose
+        if path.suffix == ".py" and path.exists() and room_of(path) != "examples":  # half-typed
             for node in ast.walk(ast.parse(path.read_text("utf-8"))):
                 if isinstance(node, ast.ClassDef):
                     where[room_of(path), node.name].add(path.name)

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import argparse
 from dataclasses import replace
+from pathlib import Path
 
 from ...errors import InvalidArgument, UserError
+from ...llm.disk import read_regular
 from ...retrieval import strategy_named
 from ..completion import Round
 from ..completion.values import NO_TRACE, RequestOptions, Trace
@@ -18,6 +20,7 @@ from ..output.as_json import (
     round_json,
     trace_json,
 )
+from ..workspace.files import decode
 from .common import (
     embed_definitions,
     existing_folder,
@@ -27,6 +30,7 @@ from .common import (
     workspace_of_file,
 )
 from .exit_status import NOTHING_TO_SHOW
+from .first_tries import without_rest
 from .terminal import Terminal
 
 
@@ -50,19 +54,20 @@ def complete(options: argparse.Namespace) -> int:
         raise UserError(f"--candidates {options.candidates} is too small. Give at least 1.")
     terminal = Terminal(quiet=options.json)
     path, line, character = parse_location(options.location)
+    text = _without_rest(path, line, character) if options.retype else None
     with workspace_of_file(path, terminal, options) as workspace:
         multi_line = options.multi_line or None
         trace = Trace() if options.trace else NO_TRACE
         if options.automatic:
-            completions = [workspace.complete(path, line, character, multi_line=multi_line, trace=trace)]
+            completions = [workspace.complete(path, line, character, multi_line=multi_line, text=text, trace=trace)]
         else:
             completions = workspace.complete_several(
-                path, line, character, options.candidates, multi_line=multi_line, trace=trace
+                path, line, character, options.candidates, multi_line=multi_line, text=text, trace=trace
             )
         # The same fragments with the parts of their scores, which a completion has no time to compute.
         is_by_hand = not options.automatic and bool(completions[0].text)
         explanation = workspace.explain(
-            path, line, character, RequestOptions("invoked" if is_by_hand else "automatic", multi_line)
+            path, line, character, RequestOptions("invoked" if is_by_hand else "automatic", multi_line), text=text
         )
     first, *others = completions
     first = replace(first, fragments=explanation.fragments)
@@ -80,16 +85,24 @@ def complete(options: argparse.Namespace) -> int:
         terminal.json({**completion_json(first), **explained, **further, **steps, "notes": list(explanation.notes)})
     else:
         terminal.notes(explanation.notes)
-        terminal.completion(path, first, is_explained=True)
+        terminal.completion(path, first, text=text, is_explained=True)
         terminal.explanation(explanation, first)
         for completion in others:
-            terminal.completion(path, completion)
+            terminal.completion(path, completion, text=text)
         terminal.trace(trace)
     return 0 if first.text else NOTHING_TO_SHOW
 
 
+def _without_rest(path: Path, line: int, character: int) -> str | None:
+    """The text of a file without the rest of a line; None for a file that is no text, which the workspace refuses."""
+    decoded = decode(read_regular(path))
+    return None if decoded is None else without_rest(decoded[0], line, character)
+
+
 def _complete_in_rounds(options: argparse.Namespace) -> int:
     n_rounds = options.iterations
+    if options.retype:
+        raise UserError("--retype does not work with --iterations. Leave one of them out.")
     if n_rounds < 1:
         raise UserError(f"--iterations {n_rounds} is too small. Give at least 1; more than 3 rarely change anything.")
     if options.trace:

@@ -58,12 +58,18 @@ def find_plugin(editor: str) -> Path:
 
 
 def copy_plugin(editor: str, folder: Path, *, overwrite: bool) -> Path:
-    """Copies a plugin into a folder; the path of the copy.
+    """Copies a plugin into a folder; the path of the copy. Raises UserError as `copy_files` does."""
+    source = find_plugin(editor)
+    copies = copy_files(source, folder, overwrite=overwrite)
+    return folder if source.is_dir() else copies[0]
+
+
+def copy_files(source: Path, folder: Path, *, overwrite: bool) -> list[Path]:
+    """Copies a file, or the files below a folder, into another folder; the paths of the copies.
 
     Raises UserError without writing when a file there differs and `overwrite` is false, or when the folder cannot be
     written.
     """
-    source = find_plugin(editor)
     pairs = [(path, folder / path.relative_to(source if source.is_dir() else source.parent)) for path in _files(source)]
     try:
         changed = [(path, target) for path, target in pairs if _differs(path, target)]
@@ -75,7 +81,7 @@ def copy_plugin(editor: str, folder: Path, *, overwrite: bool) -> Path:
             target.write_bytes(path.read_bytes())
     except OSError as error:
         raise UserError(f"{folder} cannot be written: {error.strerror or error}. Give another folder.") from error
-    return folder if source.is_dir() else pairs[0][1]
+    return [target for _, target in pairs]
 
 
 def _list(terminal: Terminal, options: argparse.Namespace) -> int:

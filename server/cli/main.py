@@ -20,19 +20,16 @@ from .parser import command_line
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run one command; returns its exit status."""
+    """Run one command, or the overview without one; returns its exit status."""
     parser = command_line()
     options = parser.parse_args(arguments)
     # The arrays are small and many: waiting for the threads of a BLAS takes longer than each product.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
-    if options.command is None:
-        parser.print_help()
-        return 0
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="replace")
     _log_warnings_to_stderr()
-    module, _, function = options.run.partition(":")
+    module, _, function = (options.run if options.command else "overview:overview").partition(":")
     try:
         status: int = getattr(import_module(f".{module}", __package__), function)(options)
         sys.stdout.flush()

@@ -42,12 +42,14 @@ MEMORY_PARTS = ("summary", "gists", "graph", "clues", "notes")
 def command_line() -> ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="weft",
-        description="Code completion and questions with the whole repository as context.",
+        description="Code completion and questions with the whole repository as context. Without a command: what is in "
+        "the project of the current folder, and what to try there.",
         epilog="Exit status: 0 success, 1 nothing to show or something needs attention, 2 can't run as given.",
     )
     parser.add_argument("--version", action="version", version=f"weft {__version__}")
     commands = parser.add_subparsers(dest="command", metavar="COMMAND")
     for add in (
+        _demo,
         _index,
         _complete,
         _retrieve,
@@ -66,6 +68,16 @@ def command_line() -> ArgumentParser:
     return parser
 
 
+def _demo(commands: Commands) -> None:
+    summary = "complete half-typed code in a small example project"
+    demo = _command(commands, "demo", summary, "demo:demo")
+    demo.add_argument(
+        "folder", nargs="?", type=Path, metavar="FOLDER", help="a copy of the project; default: the installed one"
+    )
+    demo.add_argument("--to", type=Path, metavar="DIR", help="copy the project into this folder, to edit it")
+    demo.add_argument("--force", action="store_true", help="with --to: overwrite files that differ")
+
+
 def _index(commands: Commands) -> None:
     _command(
         commands, "index", "index a folder and cache the index on disk", "completion:index", _FOLDER, _NO_CACHE, _BROAD
@@ -78,6 +90,7 @@ def _complete(commands: Commands) -> None:
         commands, "complete", summary, "completion:complete", _LOCATION, _REPOSITORY_OF_FILE, _MODEL, _NO_CACHE, _BROAD
     )
     complete.add_argument("--multi-line", action="store_true", help="allow several lines anywhere")
+    complete.add_argument("--retype", action="store_true", help="as if the rest of the line was not written yet")
     complete.add_argument("--trace", action="store_true", help="show the steps of the request with times and decisions")
     how = complete.add_mutually_exclusive_group()
     how.add_argument(

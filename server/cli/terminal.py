@@ -43,6 +43,7 @@ if TYPE_CHECKING:
     from ..search import SearchHit
     from ..workspace.folder import IndexReport
     from ..workspace.folder import Progress as HowFar
+    from .demo import HalfTyped
 
 SHOW_PROGRESS_AFTER_S = 1.0
 TABLE_WIDTH = 200
@@ -219,10 +220,15 @@ class Terminal:
         for reason, n_files in sorted(report.skipped.items(), key=lambda item: -item[1]):
             self._out.print(Text(f"left out: {n_files:,} × {for_terminal_line(reason)}", "dim"))
 
-    def completion(self, path: Path, completion: Completion, *, is_explained: bool = False) -> None:
-        """The code with the completion inserted, then its model and times; its confidence, unless it is explained."""
+    def completion(
+        self, path: Path, completion: Completion, *, text: str | None = None, is_explained: bool = False
+    ) -> None:
+        """The code with the completion inserted, then its model and times; its confidence, unless it is explained.
+
+        `text` is the code, None for the file on disk.
+        """
         line, column = completion.start
-        lines = _lines_of(path)
+        lines = _lines_of(path) if text is None else text.split("\n")
         width = len(str(line + 1))
         for number in range(max(0, line - LINES_BEFORE), line):
             self._code(number, width, Text(for_terminal_line(lines[number]), "dim"))
@@ -243,6 +249,30 @@ class Terminal:
             confidence = "" if is_explained or completion.confidence is None else f", {completion.confidence:.0%} sure"
             times = ", ".join(f"{name} {value:.1f} ms" for name, value in completion.timings_ms.items())
             self._out.print(Text(f"{for_terminal_line(completion.model)}{confidence} ({times})", "dim"))
+
+    def half_typed(self, half_typed: HalfTyped) -> None:
+        """The last lines of a file, with what the accepted completions have added, or why nothing is shown."""
+        typed = half_typed.typed
+        self._out.print()
+        self._out.print(Text(f"{for_terminal_line(half_typed.path)}:{typed.line + 1}", "cyan"))
+        *before, last = half_typed.lines
+        width = len(str(typed.line + 1))
+        for number, line in enumerate(before[-LINES_BEFORE:], typed.line - len(before[-LINES_BEFORE:])):
+            self._code(number, width, Text(for_terminal_line(line), "dim"))
+        added = for_terminal_line(typed.added.partition("\n")[0])
+        self._code(typed.line, width, Text.assemble(for_terminal_line(last), (added, "bold green")))
+        indent = f"{'':>{width}}   "
+        if not typed.accepted:
+            self._out.print(Text(f"{indent}Nothing is shown: {for_terminal_line(half_typed.reason)}.", "yellow"))
+            if half_typed.by_hand:
+                by_hand = for_terminal_line(half_typed.by_hand.partition("\n")[0])
+                self._out.print(Text(f"{indent}By hand: {by_hand}", "dim"))
+            return
+        parts = " + ".join(f"`{for_terminal_line(completion.text)}`" for completion in typed.accepted)
+        found = half_typed.found_in
+        origin = f"{for_terminal_line(found)} contains it" if found else "no line of the project contains it"
+        self._out.print(Text(f"{indent}Tab: {parts}", "dim"))
+        self._out.print(Text(f"{indent}At least {typed.least_confidence:.0%} sure; {origin}.", "dim"))
 
     def explanation(self, explanation: Explanation, completion: Completion) -> None:
         """Whether the completion is shown while typing, and its sources, or the fragments of the prompt."""

@@ -27,6 +27,7 @@ from ..config.options import kept_indexes, model_configs, uses_workspace_model
 from ..models.check import check_model
 from ..shared.control import log_file, running_server
 from ..shared.endpoint import SharedServerUnavailable, can_share, shared_endpoint
+from ..workspace.files import Membership
 from ..workspace.folder_answers import FolderAnswers
 from . import types as answers
 from .safe_text import for_editor
@@ -177,12 +178,16 @@ def _watches(folder: Path, config: Config) -> CheckResult:
         limit = int(limit_file.read_text())
     except (OSError, ValueError):
         return CheckResult("file watching", "no system limit found")
-    n_folders = sum(1 for _ in os.walk(folder))
+    n_watched = sum(1 for _ in os.walk(folder))  # the system watches ignored folders, too
+    n_indexed = len({os.path.dirname(file.path) for file in Membership(folder, config.index).walk()})
     step = ""
-    if n_folders > limit:
-        step = f"Raise the limit: sudo sysctl fs.inotify.max_user_watches={2 * n_folders}"
+    if n_watched > limit:
+        step = f"Raise the limit: sudo sysctl fs.inotify.max_user_watches={2 * n_watched}"
     return CheckResult(
-        "file watching", f"{n_folders:,} folder{'' if n_folders == 1 else 's'}; system limit {limit:,}", step
+        "file watching",
+        f"{n_indexed:,} folder{'' if n_indexed == 1 else 's'} with indexed files, {n_watched:,} with all others; "
+        f"system limit {limit:,}",
+        step,
     )
 
 

@@ -206,11 +206,12 @@ class Workspace(WorkspaceIndex):
         n: int,
         *,
         multi_line: bool | None = None,
+        text: str | None = None,
         trace: Trace = NO_TRACE,
     ) -> list[Completion]:
-        """Up to `n` different completions at a position, the best first. Raises as `complete` does."""
+        """Up to `n` different completions at a position, the best first. `text` and errors are those of `complete`."""
         options = RequestOptions("invoked", multi_line, trace=trace)
-        request = self.completion.request_at(Path(path), line, character, options)
+        request = self.completion.request_at(Path(path), line, character, options, text=text)
         return self.completion.complete_several(request, n)
 
     def retrieve(

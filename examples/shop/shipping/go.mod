@@ -1,0 +1,3 @@
+module example.org/shop/shipping
+
+go 1.22
