@@ -19,6 +19,7 @@ from weft.benchmarks.engine.__main__ import Row, planned, summary
 from weft.benchmarks.engine.peak_memory import PeakMemory, descendants
 from weft.benchmarks.plots import growth_plot
 from weft.benchmarks.rows import read_rows
+from weft.errors import UserError
 from weft.server.workspace.store import CACHE_VARIABLE
 
 N_FILES = 6
@@ -119,7 +120,7 @@ def test_the_memory_of_a_second_window_is_that_of_the_second(small_tree, tmp_pat
 @pytest.mark.skipif(sys.platform != "linux", reason="only Linux reports private memory")
 def test_the_peak_counts_all_processes_at_their_highest(monkeypatch):
     monkeypatch.setattr("weft.benchmarks.engine.peak_memory.INTERVAL_S", 0.02)
-    child = "x = b'x' * 40_000_000; print(len(x), flush=True); del x; import time; time.sleep(60)"
+    child = "x = b'x' * 40_000_000; print(len(x), flush=True); import time; time.sleep(60)"
     parent = f"import subprocess, sys; subprocess.run([sys.executable, '-c', {child!r}])"
     with PeakMemory() as peak, subprocess.Popen([sys.executable, "-c", parent], stdout=subprocess.PIPE) as process:
         assert process.stdout is not None and process.stdout.readline() == b"40000000\n"
@@ -130,7 +131,7 @@ def test_the_peak_counts_all_processes_at_their_highest(monkeypatch):
             time.sleep(0.02)
         for pid in [*descendants(process.pid), process.pid]:
             os.kill(pid, 9)
-    assert peak.megabytes >= 40
+    assert peak.megabytes >= 40  # still, although they have ended
 
 
 # Order and stored rows
@@ -176,6 +177,17 @@ def test_a_killed_run_continues_with_what_it_lacks(small_tree, tmp_path, monkeyp
     assert measured_of(capsys.readouterr().out) == {"aider_s": 2.0, "ctags_s": 2.0, "lines": 100}
     assert run(tmp_path) == 0 and len(done) == 2
     assert run(tmp_path, "--again") == 0 and len(done) == 4
+
+
+def test_a_measurement_that_fails_costs_its_row_alone(tmp_path, monkeypatch, capsys):
+    def fails(name, options):
+        raise UserError("There is no room.")
+
+    monkeypatch.setattr(command, "STEPS", {"aider": fails, "ctags": lambda *_: {"lines": 1}})
+    assert run(tmp_path) == 2
+    said = capsys.readouterr()
+    assert "networkx: aider failed. There is no room." in said.err and "see above: networkx aider" in said.err
+    assert measured_of(said.out) == {"lines": 1}
 
 
 def test_no_measurement_begins_after_the_limit_and_one_without_figures_is_not_stored(tmp_path, monkeypatch, capsys):

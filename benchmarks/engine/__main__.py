@@ -21,6 +21,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ...errors import UserError
+from ...server.cli.exit_status import CANNOT_BE_DONE
 from ..command import RESULTS, Report, command_parser, run_command, say
 from ..rows import RowCache, code_digest, read_rows
 from .page import ROOT, Figures, Trees, peers_table, sizes_table, targets_table, with_derived, write_pages
@@ -78,25 +79,37 @@ def _measure(options: argparse.Namespace) -> Report | int:
         return 0
     runs = RowCache(options.work / "engine-rows", "rows", code_digest(MEASURED_CODE, frozenset({"page.py"})), Row)
     kept = [] if options.again else runs.rows()
-    measured = kept + list(_measure_all(options, Counter((row.tree, row.step) for row in kept), runs.add))
+    failed = list[str]()
+    measured = kept + list(_measure_all(options, Counter((row.tree, row.step) for row in kept), runs.add, failed))
     trees = summary(measured, options.trees)
     if options.write_results:
         write_pages(trees)
     text = "\n\n".join([sizes_table(trees), "## Targets", targets_table(trees), "## Peers", peers_table(trees)])
-    return Report("engine", text, {"trees": trees}, "Index engine: start, query, edit and memory", notes=_NOTES)
+    title, status = "Index engine: start, query, edit and memory", CANNOT_BE_DONE if failed else 0
+    if failed:
+        say(f"These measurements failed, see above: {', '.join(failed)}. The same command tries them again.")
+    return Report("engine", text, {"trees": trees}, title, notes=_NOTES, status=status)
 
 
 def _measure_all(
-    options: argparse.Namespace, n_kept: Counter[tuple[str, str]], keep: Callable[[list[Row]], None]
+    options: argparse.Namespace,
+    n_kept: Counter[tuple[str, str]],
+    keep: Callable[[list[Row]], None],
+    failed: list[str],
 ) -> Iterator[Row]:
-    """Each measurement that is missing, kept as soon as it is made."""
+    """Each measurement that is missing, kept as soon as it is made. `failed` gets the names of those that fail."""
     until_s = time.monotonic() + 60 * options.max_minutes if options.max_minutes else float("inf")
     for name, step in planned(options.trees, options.steps, options.runs, n_kept, options.work):
         if time.monotonic() > until_s:
             say(f"{options.max_minutes:g} minutes are over: {name} {step} and what follows are not measured.")
             break
         say(f"{name}: {step} …")
-        row = Row(name, step, STEPS[step](name, options))
+        try:
+            row = Row(name, step, STEPS[step](name, options))
+        except UserError as error:  # an unattended run goes on with the other measurements
+            say(f"{name}: {step} failed. {error}")
+            failed.append(f"{name} {step}")
+            continue
         say(f"{name}: {step} {json.dumps({key: round(value, 3) for key, value in row.figures.items()})}")
         if row.figures:
             keep([row])
@@ -166,11 +179,7 @@ def _ctags(name: str, options: argparse.Namespace) -> Figures:
 
 
 def _words(name: str, options: argparse.Namespace) -> Figures:
-    try:
-        return words(name, options.work)
-    except UserError as error:
-        say(f"{error} Without its row.")
-        return {}
+    return words(name, options.work)
 
 
 def _aider(name: str, options: argparse.Namespace) -> Figures:
