@@ -16,7 +16,7 @@ milliseconds; those of an index release it.
 #include <string.h>
 
 /* Incremented with every change of a function or of its result; equal to `VERSION` in `native/__init__.py`. */
-#define KERNEL_VERSION 2
+#define KERNEL_VERSION 3
 
 /* ---- Memory: arrays that grow. ---- */
 
@@ -578,6 +578,32 @@ done:
     return result;
 }
 
+static const char *const TERM_KEYS_DOC = "term_keys(terms) -> the uint64 key of each term of a tuple of str";
+
+/* The twin is `terms.plain_term_keys`. */
+static PyObject *term_keys(PyObject *module, PyObject *terms)
+{
+    Py_ssize_t n, i;
+    PyObject *keys;
+    if (!PyTuple_Check(terms)) {
+        PyErr_SetString(PyExc_TypeError, "a tuple of str is needed");
+        return NULL;
+    }
+    n = PyTuple_Size(terms);
+    keys = PyBytes_FromStringAndSize(NULL, n * sizeof(uint64_t));
+    for (i = 0; keys != NULL && i < n; i++) {
+        PyObject *text = PyUnicode_AsEncodedString(PyTuple_GetItem(terms, i), "utf-8", "surrogatepass");
+        char *bytes;
+        Py_ssize_t length;
+        if (text == NULL || PyBytes_AsStringAndSize(text, &bytes, &length) < 0)
+            Py_CLEAR(keys);
+        else
+            ((uint64_t *)PyBytes_AsString(keys))[i] = blake2b_8(bytes, length);
+        Py_XDECREF(text);
+    }
+    return keys;
+}
+
 /* ---- Sums of word vectors: the twin is `static_vectors.plain_weighted_sums`. ---- */
 
 static const char *const WEIGHTED_SUMS_DOC =
@@ -1049,6 +1075,7 @@ static PyMethodDef METHODS[] = {
     {"number_tokens", number_tokens, METH_O, NULL},
     {"sorted_positions", sorted_positions, METH_VARARGS, NULL},
     {"merged_postings", merged_postings, METH_VARARGS, NULL},
+    {"term_keys", term_keys, METH_O, NULL},
     {NULL, NULL, 0, NULL},
 };
 
@@ -1064,6 +1091,7 @@ PyMODINIT_FUNC PyInit_kernel(void)
     METHODS[2].ml_doc = NUMBER_TOKENS_DOC;
     METHODS[3].ml_doc = SORTED_POSITIONS_DOC;
     METHODS[4].ml_doc = MERGED_POSTINGS_DOC;
+    METHODS[5].ml_doc = TERM_KEYS_DOC;
     module = PyModule_Create(&MODULE);
     if (module != NULL && PyModule_AddIntConstant(module, "VERSION", KERNEL_VERSION) < 0) {
         Py_DECREF(module);

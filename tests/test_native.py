@@ -15,7 +15,7 @@ from repository import ROOT
 from test_fragments import slicings
 from weft import native
 from weft.llm.workspace_model import ngram_index, tokens
-from weft.retrieval import fragments, inverted_index, static_vectors
+from weft.retrieval import fragments, inverted_index, static_vectors, terms
 from weft.retrieval.fragments import FRAGMENT_ARRAYS, Slicing, count_lines, normalise
 from weft.retrieval.terms import encode
 from weft.server.output import doctor
@@ -134,6 +134,13 @@ def test_positions_are_sorted_as_by_the_plain_twin(seed, n, n_different, bits):
     assert [(each.dtype, each.tobytes()) for each in compiled] == [(each.dtype, each.tobytes()) for each in plain]
 
 
+@needs_kernel
+@given(st.lists(st.text(st.characters(), max_size=300), max_size=20))
+@example(["", "a" * 127, "a" * 128, "a" * 129, "a" * 256, "a" * 257, "\ud800"])
+def test_the_keys_of_terms_are_those_of_hashlib(some):
+    assert terms.term_keys(some).tolist() == terms.plain_term_keys(some).tolist()
+
+
 def int32s(*values: int) -> bytes:
     return np.array(values, np.int32).tobytes()
 
@@ -164,11 +171,13 @@ def float32s(*values: float) -> bytes:
         ("sorted_positions", (int32s(*range(40)), 32, int32s(-12, 48))),
         ("sorted_positions", (int32s(*range(40)), 32, b"")),
         ("number_tokens", (b"\xff",)),
+        ("term_keys", ((b"bytes",),)),
+        ("term_keys", (["a list"],)),
         ("number_tokens", (b"ab \xe2\x82",)),
     ],
 )
 def test_arguments_that_fit_no_array_raise(name, arguments):
-    with pytest.raises(ValueError):
+    with pytest.raises((ValueError, TypeError)):
         getattr(native.compiled, name)(*arguments)
 
 
