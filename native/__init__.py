@@ -4,9 +4,12 @@ Owns the decision whether `kernel.c` is used. Its functions have plain twins, wh
 
 | function | twin |
 |---|---|
+| `term_keys` | `retrieval.terms.plain_term_keys` |
 | `window_terms` | `retrieval.fragments.plain_window_terms` |
 | `weighted_sums` | `retrieval.static_vectors.plain_weighted_sums` |
 | `number_tokens` | `llm.workspace_model.tokens.plain_number_tokens` |
+| `merged_postings` | `retrieval.inverted_index.plain_merged_postings` |
+| `sorted_positions` | `llm.workspace_model.ngram_index.plain_sorted_positions` |
 
 Knows no file, no index and no model.
 """
@@ -16,7 +19,7 @@ from __future__ import annotations
 import os
 from types import ModuleType
 
-VERSION = 1
+VERSION = 3
 """Of the functions: a kernel that was compiled for another version is not used. Equal to that in `kernel.c`."""
 
 SWITCH = "WEFT_KERNEL"

@@ -4,8 +4,8 @@ Every function is a pure function of its arguments; caches inside change no resu
 and runs where this file was not compiled (`native/__init__.py` names them); tests compare both.
 
 Arrays come and go as `bytes` of native integers and floats: the stable ABI of Python 3.10 has no buffers. Texts are UTF-8
-that may encode lone surrogates (the error handler "surrogatepass"). The interpreter lock is held: a file takes
-milliseconds.
+that may encode lone surrogates (the error handler "surrogatepass"). Functions of one file hold the interpreter lock, for
+milliseconds; those of an index release it.
 */
 
 #define PY_SSIZE_T_CLEAN
@@ -16,7 +16,7 @@ milliseconds.
 #include <string.h>
 
 /* Incremented with every change of a function or of its result; equal to `VERSION` in `native/__init__.py`. */
-#define KERNEL_VERSION 1
+#define KERNEL_VERSION 3
 
 /* ---- Memory: arrays that grow. ---- */
 
@@ -578,6 +578,32 @@ done:
     return result;
 }
 
+static const char *const TERM_KEYS_DOC = "term_keys(terms) -> the uint64 key of each term of a tuple of str";
+
+/* The twin is `terms.plain_term_keys`. */
+static PyObject *term_keys(PyObject *module, PyObject *terms)
+{
+    Py_ssize_t n, i;
+    PyObject *keys;
+    if (!PyTuple_Check(terms)) {
+        PyErr_SetString(PyExc_TypeError, "a tuple of str is needed");
+        return NULL;
+    }
+    n = PyTuple_Size(terms);
+    keys = PyBytes_FromStringAndSize(NULL, n * sizeof(uint64_t));
+    for (i = 0; keys != NULL && i < n; i++) {
+        PyObject *text = PyUnicode_AsEncodedString(PyTuple_GetItem(terms, i), "utf-8", "surrogatepass");
+        char *bytes;
+        Py_ssize_t length;
+        if (text == NULL || PyBytes_AsStringAndSize(text, &bytes, &length) < 0)
+            Py_CLEAR(keys);
+        else
+            ((uint64_t *)PyBytes_AsString(keys))[i] = blake2b_8(bytes, length);
+        Py_XDECREF(text);
+    }
+    return keys;
+}
+
 /* ---- Sums of word vectors: the twin is `static_vectors.plain_weighted_sums`. ---- */
 
 static const char *const WEIGHTED_SUMS_DOC =
@@ -797,10 +823,259 @@ done:
     return result;
 }
 
+/* ---- The order of an n-gram index: the twin is `ngram_index.plain_sorted_positions`. ---- */
+
+#define POSITION_BITS 28
+#define HASH_BITS (64 - POSITION_BITS)
+#define DIGIT_BITS 8
+#define N_DIGITS (1 << DIGIT_BITS)
+#define FEW 48  /* keys that insertion sorts faster */
+
+/* A hash key: by depth, nearest value first, so many bits of the hash of the values up to there. */
+typedef struct {
+    const int32_t *values;
+    const int32_t *bits;  /* by depth - 1; 0 for a depth without bits */
+    Py_ssize_t n_depths;
+} KeyRule;
+
+/* The bits of the key for the values before a position, down to `n_depths`. */
+static uint64_t key_at(const KeyRule *rule, size_t position, Py_ssize_t n_depths)
+{
+    uint64_t mixed = 0, key = 0;
+    Py_ssize_t depth;
+    for (depth = 0; depth < n_depths; depth++) {
+        mixed = (mixed ^ (uint64_t)(int64_t)rule->values[position - depth - 1]) * 0x9E3779B97F4A7C15u;
+        mixed ^= mixed >> 29;
+        if (rule->bits[depth])
+            key = key << rule->bits[depth] | mixed >> (64 - rule->bits[depth]);
+    }
+    return key;
+}
+
+static void sort_few(uint64_t *keys, size_t n)
+{
+    size_t i, at;
+    for (i = 1; i < n; i++) {
+        uint64_t key = keys[i];
+        for (at = i; at > 0 && keys[at - 1] > key; at--)
+            keys[at] = keys[at - 1];
+        keys[at] = key;
+    }
+}
+
+/* Radix sort of keys by their bits from POSITION_BITS to `n_bits`; the order of equal ones stays. */
+static void sort_many(uint64_t *keys, uint64_t *scratch, size_t n, int n_bits)
+{
+    int shift;
+    for (shift = POSITION_BITS; shift < n_bits; shift += DIGIT_BITS) {
+        size_t next[N_DIGITS] = {0}, first = 0, i;
+        for (i = 0; i < n; i++)
+            next[keys[i] >> shift & (N_DIGITS - 1)]++;
+        for (i = 0; i < N_DIGITS; i++) {
+            size_t size = next[i];
+            next[i] = first;
+            first += size;
+        }
+        for (i = 0; i < n; i++)
+            scratch[next[keys[i] >> shift & (N_DIGITS - 1)]++] = keys[i];
+        memcpy(keys, scratch, n * sizeof *keys);
+    }
+}
+
+/* Sorts the positions from `first` to `end` by key, then by position. `starts` has one more entry than the first bits
+of a key have values: where each begins. Returns -1 without memory. Needs no interpreter lock. */
+static int sort_positions(const KeyRule *rule, size_t first, size_t end, int64_t *starts, uint32_t *positions)
+{
+    size_t n = end - first, n_starts, n_largest = 0, i;
+    uint64_t *keys = malloc((n + 1) * sizeof *keys), *scratch = NULL;
+    Py_ssize_t n_first_depths = 0;
+    int first_bits;
+    while (rule->bits[n_first_depths] == 0)
+        n_first_depths++;
+    first_bits = rule->bits[n_first_depths++];
+    n_starts = (size_t)1 << first_bits;
+    memset(starts, 0, (n_starts + 1) * sizeof *starts);
+    for (i = first; i < end; i++)
+        starts[key_at(rule, i, n_first_depths) + 1]++;
+    for (i = 0; i < n_starts; i++) {
+        n_largest = (size_t)starts[i + 1] > n_largest ? (size_t)starts[i + 1] : n_largest;
+        starts[i + 1] += starts[i];
+    }
+    scratch = malloc((n_largest + 1) * sizeof *scratch);
+    if (keys == NULL || scratch == NULL) {
+        free(keys);
+        free(scratch);
+        return -1;
+    }
+    for (i = first; i < end; i++) {
+        uint64_t key = key_at(rule, i, rule->n_depths);
+        keys[starts[key >> (HASH_BITS - first_bits)]++] = key << POSITION_BITS | i;
+    }
+    for (i = n_starts; i > 0; i--)
+        starts[i] = starts[i - 1];
+    starts[0] = 0;
+    for (i = 0; i < n_starts; i++) {
+        size_t n_keys = (size_t)(starts[i + 1] - starts[i]);
+        if (n_keys <= FEW)
+            sort_few(keys + starts[i], n_keys);
+        else
+            sort_many(keys + starts[i], scratch, n_keys, 64 - first_bits);
+    }
+    for (i = 0; i < n; i++)
+        positions[i] = (uint32_t)(keys[i] & (((uint64_t)1 << POSITION_BITS) - 1));
+    free(keys);
+    free(scratch);
+    return 0;
+}
+
+static const char *const SORTED_POSITIONS_DOC =
+    "sorted_positions(values, first, bits) -> (positions, starts)\n\n"
+    "The positions of the int32 values from `first` on, uint32, sorted by a hash key of the values before them. Of the\n"
+    "hash of the nearest i + 1 values the key has bits[i] bits, int32, 36 in all. `starts`, int64: the first index of\n"
+    "each value of the first bits, and the end. Raises ValueError for other bits and lengths.";
+
+static PyObject *sorted_positions(PyObject *module, PyObject *args)
+{
+    const char *values, *bits;
+    Py_ssize_t n_bytes, n_bits_bytes, first, n_values, i;
+    int32_t n_bits = 0, first_bits = 0;
+    KeyRule rule;
+    PyObject *positions, *starts, *result = NULL;
+    int status;
+    if (!PyArg_ParseTuple(args, "y#ny#", &values, &n_bytes, &first, &bits, &n_bits_bytes))
+        return NULL;
+    rule = (KeyRule){(const int32_t *)values, (const int32_t *)bits, n_bits_bytes / (Py_ssize_t)sizeof(int32_t)};
+    n_values = n_bytes / (Py_ssize_t)sizeof(int32_t);
+    for (i = 0; i < rule.n_depths; i++) {
+        if (rule.bits[i] < 0 || rule.bits[i] > HASH_BITS)
+            n_bits = 2 * HASH_BITS;
+        n_bits += rule.bits[i];
+        first_bits = first_bits ? first_bits : rule.bits[i];
+    }
+    if (n_bits != HASH_BITS || first_bits > 20 || first < rule.n_depths || n_values < first ||
+        n_values >= (Py_ssize_t)1 << POSITION_BITS) {
+        PyErr_SetString(PyExc_ValueError, "bits or lengths that do not fit");
+        return NULL;
+    }
+    positions = PyBytes_FromStringAndSize(NULL, (n_values - first) * sizeof(uint32_t));
+    starts = PyBytes_FromStringAndSize(NULL, (((Py_ssize_t)1 << first_bits) + 1) * sizeof(int64_t));
+    if (positions != NULL && starts != NULL) {
+        int64_t *to_starts = (int64_t *)PyBytes_AsString(starts);
+        uint32_t *to_positions = (uint32_t *)PyBytes_AsString(positions);
+        Py_BEGIN_ALLOW_THREADS
+        status = sort_positions(&rule, first, n_values, to_starts, to_positions);
+        Py_END_ALLOW_THREADS
+        if (status < 0)
+            PyErr_NoMemory();
+        else
+            result = PyTuple_Pack(2, positions, starts);
+    }
+    Py_XDECREF(positions);
+    Py_XDECREF(starts);
+    return result;
+}
+
+/* ---- Posting lists of several files as one: the twin is `inverted_index.plain_merged_postings`. ---- */
+
+/* The rank of each key among the different ones, sorted. Returns how many there are. Needs no interpreter lock. */
+static size_t rank_keys(const uint64_t *keys, size_t n, KeyOfTerm *order, int32_t *ranks)
+{
+    size_t n_different = 0, i;
+    for (i = 0; i < n; i++)
+        order[i] = (KeyOfTerm){keys[i], (int32_t)i};
+    qsort(order, n, sizeof *order, by_key);
+    for (i = 0; i < n; i++) {
+        n_different += i == 0 || order[i].key != order[i - 1].key;
+        ranks[order[i].term] = (int32_t)(n_different - 1);
+    }
+    return n_different;
+}
+
+static const char *const MERGED_POSTINGS_DOC =
+    "merged_postings(keys, sizes, ids, counts) -> (keys, indptr, ids, counts)\n\n"
+    "Posting lists with the same uint64 key as one, in the order of the keys. List i has the next sizes[i] of the int32\n"
+    "ids and uint16 counts; indptr is int64. The order of lists with one key stays. Raises ValueError for other lengths.";
+
+static PyObject *merged_postings(PyObject *module, PyObject *args)
+{
+    const char *keys_bytes, *sizes_bytes, *ids_bytes, *counts_bytes;
+    Py_ssize_t n_keys_bytes, n_sizes_bytes, n_ids_bytes, n_counts_bytes;
+    const uint64_t *keys;
+    const int32_t *sizes, *ids;
+    const uint16_t *counts;
+    size_t n_lists, n_different, i, n = 0;
+    KeyOfTerm *order;
+    int32_t *ranks;
+    PyObject *bytes[4] = {NULL}, *result = NULL;
+    if (!PyArg_ParseTuple(args, "y#y#y#y#", &keys_bytes, &n_keys_bytes, &sizes_bytes, &n_sizes_bytes, &ids_bytes,
+                          &n_ids_bytes, &counts_bytes, &n_counts_bytes))
+        return NULL;
+    keys = (const uint64_t *)keys_bytes;
+    sizes = (const int32_t *)sizes_bytes;
+    ids = (const int32_t *)ids_bytes;
+    counts = (const uint16_t *)counts_bytes;
+    n_lists = n_keys_bytes / sizeof *keys;
+    for (i = 0; i < n_lists && n_sizes_bytes == (Py_ssize_t)(n_lists * sizeof *sizes) && sizes[i] >= 0; i++)
+        n += sizes[i];
+    if (i < n_lists || n_lists > INT32_MAX || n_ids_bytes != (Py_ssize_t)(n * sizeof *ids) ||
+        n_counts_bytes != (Py_ssize_t)(n * sizeof *counts)) {
+        PyErr_SetString(PyExc_ValueError, "arrays of different lengths");
+        return NULL;
+    }
+    order = PyMem_Malloc((n_lists + 1) * sizeof *order);
+    ranks = PyMem_Malloc((n_lists + 1) * sizeof *ranks);
+    if (order == NULL || ranks == NULL) {
+        PyErr_NoMemory();
+        goto done;
+    }
+    Py_BEGIN_ALLOW_THREADS
+    n_different = rank_keys(keys, n_lists, order, ranks);
+    Py_END_ALLOW_THREADS
+    bytes[0] = PyBytes_FromStringAndSize(NULL, n_different * sizeof(uint64_t));
+    bytes[1] = PyBytes_FromStringAndSize(NULL, (n_different + 1) * sizeof(int64_t));
+    bytes[2] = PyBytes_FromStringAndSize(NULL, n * sizeof(int32_t));
+    bytes[3] = PyBytes_FromStringAndSize(NULL, n * sizeof(uint16_t));
+    if (bytes[0] != NULL && bytes[1] != NULL && bytes[2] != NULL && bytes[3] != NULL) {
+        uint64_t *to_keys = (uint64_t *)PyBytes_AsString(bytes[0]);
+        int64_t *indptr = (int64_t *)PyBytes_AsString(bytes[1]);
+        int32_t *to_ids = (int32_t *)PyBytes_AsString(bytes[2]);
+        uint16_t *to_counts = (uint16_t *)PyBytes_AsString(bytes[3]);
+        Py_BEGIN_ALLOW_THREADS
+        memset(indptr, 0, (n_different + 1) * sizeof *indptr);
+        for (i = 0; i < n_lists; i++) {
+            to_keys[ranks[i]] = keys[i];
+            indptr[ranks[i] + 1] += sizes[i];
+        }
+        for (i = 0; i < n_different; i++)
+            indptr[i + 1] += indptr[i];
+        for (i = 0; i < n_lists; i++) {
+            /* While lists are copied, `indptr` says where the next one goes. */
+            memcpy(to_ids + indptr[ranks[i]], ids, sizes[i] * sizeof *ids);
+            memcpy(to_counts + indptr[ranks[i]], counts, sizes[i] * sizeof *counts);
+            indptr[ranks[i]] += sizes[i];
+            ids += sizes[i];
+            counts += sizes[i];
+        }
+        memmove(indptr + 1, indptr, n_different * sizeof *indptr);
+        indptr[0] = 0;
+        Py_END_ALLOW_THREADS
+        result = PyTuple_Pack(4, bytes[0], bytes[1], bytes[2], bytes[3]);
+    }
+done:
+    PyMem_Free(order);
+    PyMem_Free(ranks);
+    for (i = 0; i < 4; i++)
+        Py_XDECREF(bytes[i]);
+    return result;
+}
+
 static PyMethodDef METHODS[] = {
     {"window_terms", window_terms, METH_VARARGS, NULL},
     {"weighted_sums", weighted_sums, METH_VARARGS, NULL},
     {"number_tokens", number_tokens, METH_O, NULL},
+    {"sorted_positions", sorted_positions, METH_VARARGS, NULL},
+    {"merged_postings", merged_postings, METH_VARARGS, NULL},
+    {"term_keys", term_keys, METH_O, NULL},
     {NULL, NULL, 0, NULL},
 };
 
@@ -814,6 +1089,9 @@ PyMODINIT_FUNC PyInit_kernel(void)
     METHODS[0].ml_doc = WINDOW_TERMS_DOC;
     METHODS[1].ml_doc = WEIGHTED_SUMS_DOC;
     METHODS[2].ml_doc = NUMBER_TOKENS_DOC;
+    METHODS[3].ml_doc = SORTED_POSITIONS_DOC;
+    METHODS[4].ml_doc = MERGED_POSTINGS_DOC;
+    METHODS[5].ml_doc = TERM_KEYS_DOC;
     module = PyModule_Create(&MODULE);
     if (module != NULL && PyModule_AddIntConstant(module, "VERSION", KERNEL_VERSION) < 0) {
         Py_DECREF(module);

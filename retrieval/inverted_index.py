@@ -17,6 +17,7 @@ from typing import NamedTuple, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from ..native import compiled
 from .bm25 import K1, FloatArray, idf, length_norm, saturated
 from .fragments import FileFragments
 from .terms import term_key
@@ -254,34 +255,65 @@ _TERM_BITS, _ID_BITS, _COUNT_BITS = 24, 24, 16
 
 
 def _merged(pieces: Sequence[_PostingLists | _Segment], live: NDArray[np.bool_] | None = None) -> _Segment:
-    """One segment of all posting lists, without the postings of dead ids."""
+    """One segment of all posting lists, without postings of dead ids. Without `live`, ids ascend over the pieces."""
+    lists = plain_merged_postings(pieces, live) if live is not None else merged_postings(pieces)
+    mentioned = np.zeros(int(lists.ids.max(initial=-1)) + 1, bool)
+    mentioned[lists.ids] = True
+    return _Segment(*lists, np.flatnonzero(mentioned).astype(np.int32))
+
+
+def plain_merged_postings(
+    pieces: Sequence[_PostingLists | _Segment], live: NDArray[np.bool_] | None = None
+) -> _PostingLists:
+    """All posting lists as one for each key, in the order of the keys, without the postings of dead ids."""
     keys = np.unique(np.concatenate([piece.keys for piece in pieces]))
     packed = np.concatenate([_packed(piece, keys, live) for piece in pieces])
     packed.sort()
     ranks = packed >> np.uint64(_ID_BITS + _COUNT_BITS)
     ids = (packed >> np.uint64(_COUNT_BITS)).astype(np.int32) & np.int32((1 << _ID_BITS) - 1)
     firsts = np.flatnonzero(np.diff(ranks, prepend=np.uint64(len(keys))))
-    mentioned = np.zeros(int(ids.max(initial=-1)) + 1, bool)
-    mentioned[ids] = True
-    return _Segment(
-        keys[ranks[firsts]],
-        np.append(firsts, len(packed)),
-        ids,
-        packed.astype(np.uint16),
-        np.flatnonzero(mentioned).astype(np.int32),
+    return _PostingLists(keys[ranks[firsts]], np.append(firsts, len(packed)), ids, packed.astype(np.uint16))
+
+
+def _compiled_merged_postings(pieces: Sequence[_PostingLists | _Segment]) -> _PostingLists:
+    """As `plain_merged_postings` for pieces whose ids ascend, by the C kernel."""
+    assert compiled is not None
+    ids = np.concatenate([piece.ids for piece in pieces])
+    found = compiled.merged_postings(
+        b"".join(piece.keys.tobytes() for piece in pieces),
+        np.concatenate([np.diff(piece.indptr) for piece in pieces]).astype(np.int32).tobytes(),
+        ids.tobytes(),
+        b"".join(piece.counts.tobytes() for piece in pieces),
     )
+    keys, indptr, merged_ids, counts = found
+    _check_numbers(len(keys) // 8, ids)
+    return _PostingLists(
+        np.frombuffer(keys, np.uint64),
+        np.frombuffer(indptr, np.int64),
+        np.frombuffer(merged_ids, np.int32),
+        np.frombuffer(counts, np.uint16),
+    )
+
+
+def merged_postings(pieces: Sequence[_PostingLists | _Segment]) -> _PostingLists:
+    """All posting lists as one for each key, in the order of the keys; ids ascend over the pieces."""
+    return plain_merged_postings(pieces) if compiled is None else _compiled_merged_postings(pieces)
 
 
 def _packed(
     piece: _PostingLists | _Segment, keys: NDArray[np.uint64], live: NDArray[np.bool_] | None
 ) -> NDArray[np.uint64]:
     ranks = np.searchsorted(keys, piece.keys).astype(np.uint64)
-    if len(keys) >> _TERM_BITS or int(piece.ids.max(initial=0)) >> _ID_BITS:
-        raise OverflowError(f"{len(keys)} terms or fragment {piece.ids.max()}: more than an index can number")
+    _check_numbers(len(keys), piece.ids)
     packed = np.repeat(ranks << np.uint64(_ID_BITS + _COUNT_BITS), np.diff(piece.indptr))
     packed |= piece.ids.astype(np.uint64) << np.uint64(_COUNT_BITS)
     packed |= piece.counts
     return packed if live is None else packed[live[piece.ids]]
+
+
+def _check_numbers(n_terms: int, ids: NDArray[np.int32]) -> None:
+    if n_terms >> _TERM_BITS or int(ids.max(initial=0)) >> _ID_BITS:
+        raise OverflowError(f"{n_terms} terms or fragment {ids.max()}: more than an index can number")
 
 
 def _compacted(segments: Sequence[_Segment], live: NDArray[np.bool_]) -> tuple[_Segment, ...]:

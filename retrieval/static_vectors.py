@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..native import compiled
-from .terms import term_key
+from .terms import term_key, term_keys
 
 TABLE_FILE = Path(__file__).with_name("static_vectors.npz")
 
@@ -49,7 +49,7 @@ class StaticVectors:
         scales: NDArray[np.float32] | None = None,
     ) -> None:
         """`vectors`, times `scales`, has a row for each word, as long as its weight."""
-        keys = np.array([term_key(word) for word in words], np.uint64)
+        keys = term_keys(words)
         order = np.argsort(keys)
         self.words = tuple(words[at] for at in order.tolist())
         self._keys = keys[order]

@@ -18,13 +18,15 @@ from __future__ import annotations
 import re
 import threading
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from functools import lru_cache
 from hashlib import blake2b
 from itertools import chain
 
 import numpy as np
 from numpy.typing import NDArray
+
+from ..native import compiled
 
 MAX_WORD_BYTES = 100
 """A longer run is data (a key, an encoded picture), not a name, and is skipped."""
@@ -63,6 +65,16 @@ def term_key(term: str) -> int:
     Two of a million terms share a key with a probability of 3e-8; they would then count as one term.
     """
     return int.from_bytes(blake2b(encode(term), digest_size=8).digest(), "little")
+
+
+def term_keys(terms: Sequence[str]) -> NDArray[np.uint64]:
+    """The keys of many terms."""
+    return plain_term_keys(terms) if compiled is None else np.frombuffer(compiled.term_keys(tuple(terms)), np.uint64)
+
+
+def plain_term_keys(terms: Sequence[str]) -> NDArray[np.uint64]:
+    """As `term_keys`, without the C kernel."""
+    return np.array([term_key(term) for term in terms], np.uint64)
 
 
 def encode(text: str) -> bytes:

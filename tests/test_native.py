@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 from repository import ROOT
 from test_fragments import slicings
 from weft import native
-from weft.llm.workspace_model import tokens
-from weft.retrieval import fragments, static_vectors
+from weft.llm.workspace_model import ngram_index, tokens
+from weft.retrieval import fragments, inverted_index, static_vectors, terms
 from weft.retrieval.fragments import FRAGMENT_ARRAYS, Slicing, count_lines, normalise
 from weft.retrieval.terms import encode
 from weft.server.output import doctor
@@ -107,6 +107,40 @@ def test_vectors_are_those_of_the_plain_twin(seed, n_words, n_texts):
     assert compiled.tobytes() == plain.tobytes()
 
 
+@needs_kernel
+@given(st.lists(texts, max_size=8))
+@example([" ".join(f"name{n}" for n in range(3_000)), "name1 name2999", "\n" * 40])
+def test_merged_postings_are_those_of_the_plain_twin(files):
+    pieces, first = [], 0
+    for text in files:
+        part = fragments.slice_file("a", text)
+        ids = part.windows + np.int32(first)
+        pieces.append(inverted_index._PostingLists(part.keys, part.indptr, ids, part.counts))
+        first += len(part)
+    if pieces:
+        compiled = inverted_index._compiled_merged_postings(pieces)
+        plain = inverted_index.plain_merged_postings(pieces)
+        assert [(each.dtype, each.tobytes()) for each in compiled] == [(each.dtype, each.tobytes()) for each in plain]
+
+
+@needs_kernel
+@given(seed=st.integers(0, 1 << 32), n=st.integers(0, 3_000), n_different=st.integers(1, 400))
+@pytest.mark.parametrize("bits", [ngram_index._TOKEN_KEY, ngram_index._KIND_KEY], ids=["tokens", "kinds"])
+def test_positions_are_sorted_as_by_the_plain_twin(seed, n, n_different, bits):
+    # Squares: a few values are frequent, as in code, so that some keys have many positions.
+    values = (np.random.default_rng(seed).random(ngram_index.MAX_ORDER + n) ** 4 * n_different).astype(np.int32)
+    compiled = ngram_index._compiled_sorted_positions(values, bits)
+    plain = ngram_index.plain_sorted_positions(values, bits)
+    assert [(each.dtype, each.tobytes()) for each in compiled] == [(each.dtype, each.tobytes()) for each in plain]
+
+
+@needs_kernel
+@given(st.lists(st.text(st.characters(), max_size=300), max_size=20))
+@example(["", "a" * 127, "a" * 128, "a" * 129, "a" * 256, "a" * 257, "\ud800"])
+def test_the_keys_of_terms_are_those_of_hashlib(some):
+    assert terms.term_keys(some).tolist() == terms.plain_term_keys(some).tolist()
+
+
 def int32s(*values: int) -> bytes:
     return np.array(values, np.int32).tobytes()
 
@@ -128,12 +162,22 @@ def float32s(*values: float) -> bytes:
         ("weighted_sums", (b"12", float32s(1), int32s(-1), int32s(0), float32s(1), 1)),
         ("weighted_sums", (b"12", float32s(1), int32s(1), int32s(0), float32s(1, 2), 1)),
         ("weighted_sums", (b"12", float32s(1), int32s(1), int32s(0), float32s(1), -1)),
+        ("merged_postings", (b"12345678", int32s(1), int32s(0, 1), b"12")),
+        ("merged_postings", (b"12345678", int32s(-1), b"", b"")),
+        ("merged_postings", (b"12345678", b"", b"", b"")),
+        ("sorted_positions", (int32s(*range(40)), 32, int32s(12, 12))),
+        ("sorted_positions", (int32s(*range(40)), 1, int32s(12, 24))),
+        ("sorted_positions", (int32s(*range(40)), 41, int32s(12, 24))),
+        ("sorted_positions", (int32s(*range(40)), 32, int32s(-12, 48))),
+        ("sorted_positions", (int32s(*range(40)), 32, b"")),
         ("number_tokens", (b"\xff",)),
+        ("term_keys", ((b"bytes",),)),
+        ("term_keys", (["a list"],)),
         ("number_tokens", (b"ab \xe2\x82",)),
     ],
 )
 def test_arguments_that_fit_no_array_raise(name, arguments):
-    with pytest.raises(ValueError):
+    with pytest.raises((ValueError, TypeError)):
         getattr(native.compiled, name)(*arguments)
 
 
@@ -161,10 +205,11 @@ def test_the_doctor_says_whether_the_kernel_is_used(monkeypatch):
 def test_the_switch_turns_the_kernel_off():
     code = (
         "from weft import native; from weft.retrieval import fragments, static_vectors as vectors;"
-        "from weft.llm.workspace_model import tokens;"
+        "from weft.llm.workspace_model import ngram_index, tokens;"
         "assert fragments.window_terms is fragments.plain_window_terms;"
         "assert vectors.weighted_sums is vectors.plain_weighted_sums;"
         "assert tokens.number_tokens is tokens.plain_number_tokens;"
+        "assert ngram_index.sorted_positions is ngram_index.plain_sorted_positions;"
         "print(native.compiled, native.why_not)"
     )
     done = subprocess.run(

@@ -17,6 +17,7 @@ from itertools import chain
 import numpy as np
 from numpy.typing import NDArray
 
+from ...native import compiled
 from ...string_table import StringNumbers, StringTable
 from ..text import normalise_line_breaks
 from .tokens import N_KINDS, DocumentTokens, kind_of, split_tokens
@@ -221,11 +222,8 @@ class SortedPositions:
 
     @classmethod
     def build(cls, values: NDArray[np.int32], bits: Mapping[int, int]) -> SortedPositions:
-        keys = _sorted_keys(values, bits)
-        first_bits = next(iter(bits.values()))
-        first_values = np.arange(1 << first_bits, dtype=np.uint64) << np.uint64(64 - first_bits)
-        first_level = np.append(np.searchsorted(keys, first_values), len(keys))
-        return cls(bits, (keys & np.uint64(MAX_SEGMENT_TOKENS)).astype(np.uint32), first_level)
+        positions, first_level = sorted_positions(values, bits)
+        return cls(bits, positions, first_level)
 
     def find(
         self, nearest_first: Sequence[int], tokens: memoryview, value_of: memoryview | None = None
@@ -297,6 +295,31 @@ def _key(nearest_first: Sequence[int], bits: Mapping[int, int]) -> int:
         if depth > len(nearest_first):
             key <<= size
     return key
+
+
+def plain_sorted_positions(
+    values: NDArray[np.int32], bits: Mapping[int, int]
+) -> tuple[NDArray[np.uint32], NDArray[np.int64]]:
+    """The positions from MAX_ORDER on, sorted by the key of the values before them, then by position; and where each
+    value of the first bits begins among them, with the end."""
+    keys = _sorted_keys(values, bits)
+    first_bits = next(iter(bits.values()))
+    first_values = np.arange(1 << first_bits, dtype=np.uint64) << np.uint64(64 - first_bits)
+    first_level = np.append(np.searchsorted(keys, first_values), len(keys))
+    return (keys & np.uint64(MAX_SEGMENT_TOKENS)).astype(np.uint32), first_level
+
+
+def _compiled_sorted_positions(
+    values: NDArray[np.int32], bits: Mapping[int, int]
+) -> tuple[NDArray[np.uint32], NDArray[np.int64]]:
+    """As `plain_sorted_positions`, by the C kernel."""
+    assert compiled is not None
+    by_depth = np.array([bits.get(depth, 0) for depth in range(1, max(bits) + 1)], np.int32)
+    positions, first_level = compiled.sorted_positions(values.tobytes(), MAX_ORDER, by_depth.tobytes())
+    return np.frombuffer(positions, np.uint32), np.frombuffer(first_level, np.int64)
+
+
+sorted_positions = plain_sorted_positions if compiled is None else _compiled_sorted_positions
 
 
 def _sorted_keys(values: NDArray[np.int32], bits: Mapping[int, int]) -> NDArray[np.uint64]:

@@ -304,13 +304,17 @@ def is_minified(text: str) -> bool:
     """Whether most of the text is in lines longer than written code has, or one line fits no prompt."""
     if len(text) <= _LONG_LINE:
         return False
-    long_lines = [len(line) for line in text.split("\n") if len(line) > _LONG_LINE]
-    return bool(long_lines) and (max(long_lines) > _USELESS_LINE or sum(long_lines) > len(text) / 2)
+    lengths = list(map(len, text.split("\n")))
+    if max(lengths) <= _LONG_LINE:
+        return False
+    return max(lengths) > _USELESS_LINE or sum(n for n in lengths if n > _LONG_LINE) > len(text) / 2
 
 
 def is_generated(text: str) -> bool:
     """Whether the head of the text contains a marker of generated code."""
     head = text[:_HEAD_CHARACTERS]
+    if "generated" not in head.lower():  # all patterns have this word, and few files
+        return False
     return bool(_GENERATED_MARK.search(head) or (_DO_NOT_EDIT.search(head) and _GENERATED_WORD.search(head)))
 
 
