@@ -225,7 +225,8 @@ class CodeGraph:
         states = [file.__getstate__() for file in self._files.values()]
         nodes = [file.nodes for file in self._files.values()]
         return {
-            "files": [list(column) for column in zip(*((*state[:4], *state[5:8]) for state in states), strict=True)],
+            "files": [list(column) for column in zip(*((*state[:4], *state[6:8]) for state in states), strict=True)],
+            "problems": {number: state[5] for number, state in enumerate(states) if state[5]},
             "nodes": np.concatenate(nodes, axis=1) if nodes else np.zeros((5, 0), np.int32),
             "n_nodes": [file.n_nodes for file in self._files.values()],
             "outlines": to_table(state[8] for state in states),
@@ -243,11 +244,10 @@ class CodeGraph:
         start = 0
         files: dict[str, FileGraph] = {}
         packed = zip(from_table(state["outlines"]), from_table(state["calls"]), strict=True)
-        for facts, n_nodes, packed_facts in zip(
-            zip(*state["files"], strict=True), state["n_nodes"], packed, strict=True
-        ):
-            nodes = state["nodes"][:, start : start + n_nodes]
-            file = FileGraph.from_state((*facts[:4], nodes, *facts[4:], *packed_facts))
+        facts = zip(*state["files"], strict=True)
+        for number, (known, n_nodes, packed_facts) in enumerate(zip(facts, state["n_nodes"], packed, strict=True)):
+            nodes, problems = state["nodes"][:, start : start + n_nodes], state["problems"].get(number, ())
+            file = FileGraph.from_state((*known[:4], nodes, problems, *known[4:], *packed_facts))
             files[file.path] = file
             start += n_nodes
         self._files = PersistentMap(files)

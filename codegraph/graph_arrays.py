@@ -45,6 +45,7 @@ class IdTable:
 
     def __init__(self) -> None:
         self._files: dict[str, int] = {}
+        self._paths: list[str] = []
         self._definitions = StringNumbers()  # "number of the file qualified name"
         self._known_files: Int32s = np.zeros(0, np.int32)  # the files of the first definitions
         self._new_files: list[int] = []  # and of the others
@@ -54,8 +55,16 @@ class IdTable:
         found = self._files.get(path)
         if found is None:
             with self._lock:
-                found = self._files.setdefault(path, len(self._files))
+                found = self._files.get(path)
+                if found is None:
+                    found = len(self._paths)
+                    self._paths.append(path)
+                    self._files[path] = found  # last, as in `definition`
         return found
+
+    def path(self, file: int) -> str:
+        """The path of a file."""
+        return self._paths[file]
 
     def find_file(self, path: str) -> int | None:
         return self._files.get(path)
@@ -87,7 +96,7 @@ class IdTable:
     @property
     def paths(self) -> tuple[str, ...]:
         """All paths ever seen, by number."""
-        return tuple(self._files)
+        return tuple(self._paths)
 
     @property
     def n_files(self) -> int:
@@ -96,11 +105,11 @@ class IdTable:
     def __getstate__(self) -> tuple[list[str], Int32s, StringTable]:
         with self._lock:
             files = np.concatenate([self._known_files, np.array(self._new_files, np.int32)])
-            return list(self._files), files, self._definitions.table()
+            return self._paths.copy(), files, self._definitions.table()
 
     def __setstate__(self, state: tuple[list[str], Int32s, StringTable]) -> None:
-        paths, self._known_files, definitions = state
-        self._files = {path: i for i, path in enumerate(paths)}
+        self._paths, self._known_files, definitions = state
+        self._files = {path: i for i, path in enumerate(self._paths)}
         self._definitions, self._new_files = StringNumbers(definitions), []
         self._lock = threading.Lock()
 

@@ -104,5 +104,10 @@ class PersistentMap(Mapping[str, V]):
         return _without_removed(merged)
 
 
+def as_persistent(values: Mapping[str, V]) -> PersistentMap[V]:
+    """A map of these values: the same one if it is persistent already."""
+    return values if isinstance(values, PersistentMap) else PersistentMap(values)
+
+
 def _without_removed(values: dict[str, V]) -> dict[str, V]:
     return {key: value for key, value in values.items() if value is not _REMOVED}

@@ -20,6 +20,7 @@ from .directory_tree import DirectoryTree
 from .file_graph import NODE_START
 from .graph import CodeGraph
 from .graph_arrays import CallEndpoints, GraphArrays, IdTable, ReachedNodes
+from .persistent_map import PersistentMap
 from .weights import Weights
 
 
@@ -84,7 +85,7 @@ class SegmentedGraph:
         self.weights = weights
         self.graph = CodeGraph()
         self.names = IdTable()
-        self.spans: dict[str, Spans] = {}
+        self.spans: PersistentMap[Spans] = PersistentMap()
         self.segments: tuple[GraphSegment, ...] = ()
         self.segment_of_file: Int32s = np.zeros((2, 0), np.int32)
         self.file_version: NDArray[np.uint64] = np.zeros((2, 0), np.uint64)
@@ -107,10 +108,11 @@ class SegmentedGraph:
         for name, value in state.items():
             setattr(self, name, value)
         paths, numbers, starts, ends = state["spans"]
-        self.spans, at = {}, 0
+        spans, at = {}, 0
         for path, (first_id, length) in zip(paths, numbers.tolist(), strict=True):
-            self.spans[path] = Spans(first_id, starts[at : at + length], ends[at : at + length])
+            spans[path] = Spans(first_id, starts[at : at + length], ends[at : at + length])
             at += length
+        self.spans = PersistentMap(spans)
 
     def _copy(self) -> SegmentedGraph:
         new = SegmentedGraph.__new__(SegmentedGraph)
@@ -151,9 +153,7 @@ class SegmentedGraph:
         gone = [path for path in removed if path in self.spans and path not in changed]
         new = self._copy()
         new.graph, new.segments = graph, ()
-        new.spans = {**self.spans, **changed}
-        for path in gone:
-            del new.spans[path]
+        new.spans = self.spans.with_changes(changed, gone)
         fresh = list(changed)
         fresh += [path for path in _re_resolved(self.graph, graph) if path in new.spans and path not in changed]
         files = np.array([self.names.file(path) for path in [*fresh, *gone]], np.int64)

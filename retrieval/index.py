@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 
 from ..codegraph import CodeGraph, FileGraph, parse_file
 from ..codegraph.cover import Spans
+from ..codegraph.graph_arrays import IdTable
 from ..codegraph.prefix import common_length, parse_prefix
 from ..codegraph.relations import Relations
 from ..codegraph.weights import Weights
@@ -63,7 +64,19 @@ class RepositoryIndex:
     """
 
     __slots__ = (
-        *("_names", "_owners", "_relations", "_vectors", "ends", "graph", "hashes", "lexical", "n_lines", "settings"),
+        *(
+            "_names",
+            "_owners",
+            "_paths",
+            "_relations",
+            "_vectors",
+            "ends",
+            "graph",
+            "hashes",
+            "lexical",
+            "n_lines",
+            "settings",
+        ),
         *("starts", "texts", "__weakref__"),
     )
 
@@ -85,7 +98,8 @@ class RepositoryIndex:
         self.hashes: NDArray[np.uint64] = np.zeros(0, np.uint64)  # equal for identical windows
         self._vectors = FragmentVectors()
         self.n_lines = 0
-        self._owners: NDArray[np.object_] = np.zeros(0, object)  # paths
+        self._paths = IdTable()
+        self._owners: NDArray[np.int32] = np.zeros(0, np.int32)  # numbers of files in `_paths`
         self._names: DefinitionIndex | None = None  # of this snapshot or one before
 
     @classmethod
@@ -124,14 +138,14 @@ class RepositoryIndex:
         n_ids = new.lexical.n_ids
         new.starts, new.ends = grown(self.starts, n_ids), grown(self.ends, n_ids)
         new.hashes, new._owners = grown(self.hashes, n_ids), grown(self._owners, n_ids)
-        new.n_lines = self.n_lines
+        new._paths, new.n_lines = self._paths, self.n_lines
         for path in (*gone, *pairs):
             new.n_lines -= self.n_lines_of(path)
         for path, (_, fragments) in pairs.items():
             ids = new.lexical.ids(path)
             at = slice(ids.start, ids.stop)
             new.starts[at], new.ends[at] = fragments.starts, fragments.ends
-            new.hashes[at], new._owners[at] = fragments.hashes, path
+            new.hashes[at], new._owners[at] = fragments.hashes, self._paths.file(path)
             new.n_lines += new.n_lines_of(path)
         new.texts = self.texts.with_changes({path: fragments.text for path, (_, fragments) in pairs.items()}, gone)
         firsts = ((new.lexical.ids(path).start, fragments.vectors) for path, (_, fragments) in pairs.items())
@@ -168,7 +182,7 @@ class RepositoryIndex:
 
     def location(self, fragment: int) -> Location:
         """The location of a live fragment."""
-        return Location(self._owners[fragment], int(self.starts[fragment]), int(self.ends[fragment]))
+        return Location(self._paths.path(self._owners[fragment]), int(self.starts[fragment]), int(self.ends[fragment]))
 
     def text(self, location: Location) -> str:
         """The lines at a location, joined by \\n."""
@@ -213,10 +227,11 @@ class RepositoryIndex:
         for name, value in zip(names, state, strict=True):
             setattr(self, name, value)
         self._names = None
-        self._owners = np.zeros(self.lexical.n_ids, object)
+        self._paths = IdTable()
+        self._owners = np.zeros(self.lexical.n_ids, np.int32)
         for path in self.lexical.paths:
             ids = self.lexical.ids(path)
-            self._owners[ids.start : ids.stop] = path
+            self._owners[ids.start : ids.stop] = self._paths.file(path)
 
     def _spans(self, path: str) -> Spans:
         ids = self.lexical.ids(path)

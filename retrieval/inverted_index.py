@@ -17,12 +17,14 @@ from typing import NamedTuple, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from ..codegraph.persistent_map import PersistentMap
 from ..native import compiled
 from .bm25 import K1, FloatArray, idf, length_norm, saturated
 from .fragments import FileFragments
 from .terms import term_key
 
 IntArray = NDArray[np.intp]
+_NONE = range(0)
 T = TypeVar("T", bound=np.generic)
 
 
@@ -38,7 +40,7 @@ class InvertedIndex:
         self.live: NDArray[np.bool_] = np.zeros(0, bool)
         self._lengths: NDArray[np.int32] = np.zeros(0, np.int32)
         self._n_distinct: NDArray[np.int32] = np.zeros(0, np.int32)
-        self._ranges: dict[str, range] = {}
+        self._ranges: PersistentMap[range] = PersistentMap()
         self._segments: tuple[_Segment, ...] = ()
 
     @classmethod
@@ -59,33 +61,34 @@ class InvertedIndex:
 
     def ids(self, path: str) -> range:
         """The fragments of a file in order; empty for an unknown one."""
-        return self._ranges.get(path, range(0))
+        found: range = self._ranges.get(path, _NONE)
+        return found
 
     def with_changes(self, changed: Iterable[FileFragments], removed: Iterable[str] = ()) -> InvertedIndex:
         """The snapshot with these parts added or replaced, and the removed paths left out.
 
         An id that a change frees is not reused in the same change.
         """
-        parts = {part.path: part for part in changed}
+        parts, removed = {part.path: part for part in changed}, list(removed)
         first = _first_gap(_ids_in_use(self._segments, self.live), sum(map(len, parts.values())))
         n_ids = max(self.n_ids, first + sum(map(len, parts.values())))
         new_index = InvertedIndex()
         new_index.live = grown(self.live, n_ids)
         new_index._lengths = grown(self._lengths, n_ids)
         new_index._n_distinct = grown(self._n_distinct, n_ids)
-        new_index._ranges = dict(self._ranges)
         for path in (*removed, *parts):
-            old = new_index._ranges.pop(path, range(0))
+            old = self.ids(path)
             new_index.live[old.start : old.stop] = False
         pieces = []
+        ranges: dict[str, range] = {}
         for path, part in parts.items():
-            new = range(first, first + len(part))
-            new_index._ranges[path] = new
+            new = ranges[path] = range(first, first + len(part))
             new_index.live[new.start : new.stop] = True
             new_index._lengths[new.start : new.stop] = part.lengths
             new_index._n_distinct[new.start : new.stop] = part.n_distinct
             pieces.append(_PostingLists(part.keys, part.indptr, part.windows + np.int32(first), part.counts))
             first = new.stop
+        new_index._ranges = self._ranges.with_changes(ranges, removed)
         added = (_merged(pieces),) if pieces else ()
         new_index._segments = _compacted((*self._segments, *added), new_index.live)
         return new_index
@@ -163,7 +166,8 @@ class InvertedIndex:
 
     def __setstate__(self, state: tuple[object, ...]) -> None:
         self.live, self._lengths, self._n_distinct, paths, ranges, self._segments = state  # type: ignore[assignment]
-        self._ranges = {path: range(*ends) for path, ends in zip(paths, ranges.tolist(), strict=True)}  # type: ignore
+        found = {path: range(*ends) for path, ends in zip(paths, ranges.tolist(), strict=True)}  # type: ignore
+        self._ranges = PersistentMap(found)
 
     def _postings(self, query: Iterable[str]) -> _Postings:
         """The postings of all terms of a query, dead ones included."""
@@ -320,7 +324,7 @@ def _compacted(segments: Sequence[_Segment], live: NDArray[np.bool_]) -> tuple[_
     """The segments, compacted where many postings are dead and merged when there are too many."""
     kept = []
     for segment in segments:
-        n_live = np.count_nonzero(live[segment.members])
+        n_live = np.count_nonzero(live[_at(segment.members)])
         if 2 * n_live >= len(segment.members) > 0:
             kept.append(segment)
         elif n_live:
@@ -339,15 +343,25 @@ def _compacted(segments: Sequence[_Segment], live: NDArray[np.bool_]) -> tuple[_
 def _ids_in_use(segments: Sequence[_Segment], live: NDArray[np.bool_]) -> NDArray[np.bool_]:
     mentioned = live.copy()
     for segment in segments:
-        mentioned[segment.members] = True
+        mentioned[_at(segment.members)] = True
     return mentioned
+
+
+def _at(members: NDArray[np.int32]) -> slice | NDArray[np.int32]:
+    """The members as an index; consecutive ones, as those of a first index, as a slice, which is much faster."""
+    if len(members) and members[-1] - members[0] == len(members) - 1:
+        return slice(int(members[0]), int(members[-1]) + 1)
+    return members
 
 
 def _first_gap(taken: NDArray[np.bool_], length: int) -> int:
     """The first of `length` consecutive free ids, the end when there is no such gap."""
-    edges = np.concatenate(([-1], np.flatnonzero(taken)))
-    gaps = np.flatnonzero(np.diff(edges) > length)
-    return int(edges[gaps[0] if len(gaps) else -1]) + 1
+    free = np.flatnonzero(~taken)  # few
+    firsts = np.flatnonzero(np.diff(free, prepend=-2) > 1)  # of runs
+    fitting = np.flatnonzero(np.diff(firsts, append=len(free)) >= length)
+    if len(fitting):
+        return int(free[firsts[fitting[0]]])
+    return int(free[firsts[-1]]) if len(free) and free[-1] == len(taken) - 1 else len(taken)
 
 
 def grown(values: NDArray[T], n_ids: int) -> NDArray[T]:

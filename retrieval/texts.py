@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 
 from ..codegraph.byte_table import ByteTable, from_table, to_table
+from ..codegraph.persistent_map import PersistentMap, as_persistent
 
 
 class _MappedText:
@@ -31,14 +32,11 @@ class Texts(Mapping[str, bytes]):
     __slots__ = ("_values",)
 
     def __init__(self, values: Mapping[str, bytes | _MappedText] | None = None) -> None:
-        self._values = dict(values or {})
+        self._values = as_persistent(values or {})
 
     def with_changes(self, changed: Mapping[str, bytes], removed: Iterable[str]) -> Texts:
         """These texts with others added or replaced, and some left out."""
-        values = {**self._values, **changed}
-        for path in removed:
-            values.pop(path, None)
-        return Texts(values)
+        return Texts(self._values.with_changes(changed, removed))
 
     def __getitem__(self, path: str) -> bytes:
         value = self._values[path]
@@ -59,4 +57,4 @@ class Texts(Mapping[str, bytes]):
 
     def __setstate__(self, state: tuple[list[str], ByteTable]) -> None:
         paths, table = state
-        self._values = dict(zip(paths, map(_MappedText, from_table(table)), strict=True))
+        self._values = PersistentMap(dict(zip(paths, map(_MappedText, from_table(table)), strict=True)))

@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from rank_bm25 import BM25Okapi
+from weft.retrieval import inverted_index
 from weft.retrieval.fragments import FileFragments, lines_between, slice_file
 from weft.retrieval.inverted_index import InvertedIndex
 from weft.retrieval.terms import count_terms, terms_of
@@ -138,3 +139,17 @@ def test_an_empty_index_answers():
 def test_a_term_counts_at_most_65535_times_in_a_fragment():
     index = InvertedIndex.build([slice_file("a.js", "x " * 70_000), slice_file("b.js", "y")])
     assert index.bm25({"x": 1.0})[0] > 0
+
+
+@given(st.lists(st.booleans(), max_size=30), st.integers(1, 5))
+def test_new_fragments_get_the_first_gap_that_is_long_enough(taken, length):
+    """The first run of free ids of that length, where all ids from the last one on are free."""
+    after = [*taken, *([False] * length)]
+    expected = next(at for at in range(len(taken) + 1) if not any(after[at : at + length]))
+    assert inverted_index._first_gap(np.array(taken, bool), length) == expected
+
+
+@given(st.lists(st.integers(0, 40), unique=True).map(sorted))
+def test_members_are_the_same_as_a_slice(members):
+    ids = np.arange(41)
+    assert ids[inverted_index._at(np.array(members, np.int32))].tolist() == members

@@ -19,6 +19,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
+from weft.server.workspace.index_file import DamagedFile, SectionFile
 from weft.server.workspace.state_codec import class_name, to_json
 from weft.server.workspace.store import CACHE_VARIABLE, FileRecord, Store, StoredIndex, UnsupportedClass, cache_folder
 
@@ -159,6 +160,47 @@ def test_every_single_byte_counts(whole: tuple[Store, Path, bytes, list[object]]
     for at in [*range(200), *range(200, len(good), 97)]:
         place.write_bytes(good[:at] + bytes([good[at] ^ 0xFF]) + good[at + 1 :])
         assert store.load(folder) is None, f"byte {at}"
+
+
+@given(data=st.data())
+@settings(max_examples=100, deadline=None)
+def test_damage_of_an_index_that_was_not_verified_is_found_later(
+    tmp_path_factory: pytest.TempPathFactory, data: st.DataObject
+) -> None:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("weft.server.workspace.index_file._BLOCK_BYTES", 256)
+        folder = tmp_path_factory.mktemp("blocks")
+        store, state = make_store(folder), make_state(4)
+        store.save(folder, state, RECORDS)
+        place = store.location(folder)
+        good = place.read_bytes()
+        found = store.load_unverified(folder)
+        assert found is not None and not found.verify(lambda: True) and found.verify(lambda: False)
+        assert same(found.stored, state)
+        at = data.draw(st.integers(0, len(good) - 1))
+        place.write_bytes(good[:at] + bytes([good[at] ^ 0xFF]) + good[at + 1 :])
+        found = store.load_unverified(folder)
+        if found is not None:
+            with pytest.raises(DamagedFile, match="block"):
+                found.verify(lambda: False)
+
+
+def test_an_index_is_loaded_without_its_arrays(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    store, read = make_store(tmp_path), []
+    store.save(tmp_path, np.zeros(9_000_000, np.uint8), ())
+    verify = SectionFile._verify
+    monkeypatch.setattr(SectionFile, "_verify", lambda self, block: (read.append(block), verify(self, block)))
+    found = store.load_unverified(tmp_path)
+    assert found is not None and read and 1 not in read
+    assert found.verify(lambda: False) and {0, 1, 2} == set(read)
+
+
+def test_a_discarded_index_is_gone_and_said_to_be(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    store = make_store(tmp_path)
+    store.save(tmp_path, None, ())
+    store.discard(tmp_path, DamagedFile("it is damaged in block 3"))
+    assert "will be rebuilt: it is damaged in block 3" in caplog.text
+    assert not store.location(tmp_path).exists()
 
 
 @pytest.mark.parametrize("content", [b"", b"x", b"weft idx", b"\0" * 10_000, pickle.dumps([1])])

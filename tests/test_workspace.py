@@ -14,6 +14,7 @@ from weft.llm import Cancel
 from weft.server.config import CompletionOptions, IndexOptions
 from weft.server.workspace import workers
 from weft.server.workspace.folder import Folder
+from weft.server.workspace.index_file import DamagedFile, SectionFile
 
 PRICE = "def total_price(items, discount):\n    return sum(item.price for item in items) * (1 - discount)\n"
 SHOP = "from price import total_price\n\n\ndef pay(cart):\n    return total_price(cart.items, cart.discount)\n"
@@ -359,6 +360,45 @@ def test_a_kept_index_of_other_settings_is_made_anew(folder):
     other = Config(relations=Weights(call=0.5))
     with Workspace([folder], other) as workspace:
         assert not workspace.index().warm
+
+
+def test_an_index_that_turns_out_to_be_damaged_answers_and_is_made_anew(folder, monkeypatch, caplog):
+    age(folder)
+    with opened(folder, cache=True) as workspace:
+        n_fragments = workspace.status().n_fragments
+    answers = []
+
+    def damaged(self, cancelled):
+        answers.append(reopened.status().n_fragments)
+        raise DamagedFile("it is damaged in block 1")
+
+    with monkeypatch.context() as patch, Workspace([folder], Config()) as reopened:
+        patch.setattr(SectionFile, "verify_rest", damaged)
+        reopened.open_buffer(folder / "shop.py", "def unsaved_name(): ...\n")
+        assert not reopened.index().warm
+        assert answers[0] == n_fragments  # it answers before it is verified
+        assert reopened.status().n_files == 2 and holds(reopened, folder, "unsaved_name")
+    assert "block 1" in caplog.text
+    with Workspace([folder], Config()) as third:
+        assert third.index().warm
+
+
+def test_an_index_that_was_not_verified_is_not_saved(folder, monkeypatch):
+    age(folder)
+    with opened(folder, cache=True):
+        pass
+    with Workspace([folder], Config()) as workspace:
+        (only,) = workspace._folders
+        assert only.load()
+        write(folder, {"late.py": "late_name = 1\n"})
+        workspace.files_changed([folder / "late.py"])
+        workspace.flush()
+        before = only._store.location(folder).read_bytes()
+        only.save()
+        assert only._store.location(folder).read_bytes() == before
+        only.verify_loaded(Cancel())
+        only.save()
+        assert only._store.location(folder).read_bytes() != before
 
 
 def test_two_workspaces_share_one_cache(folder):

@@ -9,6 +9,7 @@ from __future__ import annotations
 import threading
 from bisect import bisect_left
 from collections.abc import Sequence
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,8 +17,39 @@ from numpy.typing import NDArray
 from .match_finder import LiveSegment
 from .ngram_index import Segment, Vocabulary
 
-WordIndexState = tuple[NDArray[np.int64], int, list[NDArray[np.int32]]]
+
+class WordCounts(NamedTuple):
+    """How often each word occurs: the tokens of the words without a space, sorted, and their counts."""
+
+    words: NDArray[np.int32]
+    counts: NDArray[np.int32]
+
+    def of(self, words: NDArray[np.integer]) -> NDArray[np.int64]:
+        """The counts of some words; 0 for others."""
+        wanted = words.astype(np.int32)
+        at = np.minimum(np.searchsorted(self.words, wanted), len(self.words) - 1)
+        if not len(self.words):
+            return np.zeros(len(words), np.int64)
+        return np.where(self.words[at] == wanted, self.counts[at], 0).astype(np.int64)
+
+    def plus(self, other: WordCounts, sign: int) -> WordCounts:
+        """These counts with others added, or with -1 subtracted."""
+        at = np.searchsorted(self.words, other.words)
+        new = np.ones(len(at), bool)
+        inside = np.flatnonzero(at < len(self.words))
+        new[inside] = self.words[at[inside]] != other.words[inside]
+        counts, change = self.counts.copy(), other.counts * np.int32(sign)
+        counts[at[~new]] += change[~new]
+        if not new.any():
+            return WordCounts(self.words, counts)
+        return WordCounts(np.insert(self.words, at[new], other.words[new]), np.insert(counts, at[new], change[new]))
+
+
+WordIndexState = tuple[NDArray[np.int64], int, list[tuple[NDArray[np.int32], NDArray[np.int32]]]]
 """The tokens of the words in alphabetical order, how many tokens are sorted, and the counts of each segment."""
+
+_SHARE_OF_ALL = 4
+"""Fewer tokens than the vocabulary divided by this are sorted; of more the counts of all words are filled in."""
 
 MOST_UNSORTED = 2_000
 """New words that a lookup reads one by one; more are sorted when the index changes."""
@@ -31,7 +63,7 @@ class WordIndex:
         self._lock = threading.Lock()
         self._numbers = np.zeros(0, np.int64)  # of words in alphabetical order
         self._n_sorted = 1  # tokens of the vocabulary that are sorted, or are no words
-        self._counts: dict[int, tuple[LiveSegment, NDArray[np.int32]]] = {}
+        self._counts: dict[int, tuple[LiveSegment, WordCounts]] = {}
 
     def prepare(self, segments: Sequence[LiveSegment]) -> None:
         """Sort new words and count those of new segments; called when the index changes."""
@@ -48,8 +80,8 @@ class WordIndex:
     def state(self, segments: Sequence[LiveSegment]) -> WordIndexState:
         """What `restored` needs, for the segments of one snapshot."""
         with self._lock:
-            counts = [known[1] for live in segments if (known := self._counts.get(id(live))) is not None]
-            return self._numbers, self._n_sorted, counts
+            found = [known[1] for live in segments if (known := self._counts.get(id(live))) is not None]
+            return self._numbers, self._n_sorted, [(each.words, each.counts) for each in found]
 
     @classmethod
     def restored(cls, vocabulary: Vocabulary, segments: Sequence[LiveSegment], state: WordIndexState) -> WordIndex:
@@ -58,7 +90,7 @@ class WordIndex:
         index._numbers, index._n_sorted, counts = state
         if len(counts) == len(segments):
             pairs = zip(segments, counts, strict=True)
-            index._counts = {id(live): (live, each) for live, each in pairs}
+            index._counts = {id(live): (live, WordCounts(*each)) for live, each in pairs}
         index.prepare(segments)
         return index
 
@@ -67,12 +99,18 @@ class WordIndex:
         total = np.zeros(len(words), np.int64)
         for live in segments:
             known = self._counts.get(id(live))
-            total += _at(known[1] if known is not None else self._count(live), words)
+            total += (known[1] if known is not None else self._count(live)).of(words)
         return total
 
-    def counts_in(self, tokens: NDArray[np.int32]) -> NDArray[np.int64]:
-        """How often each word is among some tokens, by its token without a space."""
-        return np.bincount(self.vocabulary.bare[tokens])
+    def counts_in(self, tokens: NDArray[np.int32]) -> WordCounts:
+        """How often each word is among some tokens."""
+        bare = self.vocabulary.bare[tokens]
+        if _SHARE_OF_ALL * len(bare) < len(self.vocabulary):
+            words, counts = np.unique(bare, return_counts=True)
+            return WordCounts(words, counts.astype(np.int32))
+        of_all = np.bincount(bare)
+        words = np.flatnonzero(of_all).astype(np.int32)
+        return WordCounts(words, of_all[words].astype(np.int32))
 
     def beginning_with(self, prefix: str) -> NDArray[np.int64]:
         """The tokens of all words with this prefix, without a space, in alphabetical order."""
@@ -90,29 +128,25 @@ class WordIndex:
         text, bare = self.vocabulary.text, self.vocabulary.bare
         return [(word, n) for n in range(first, end) if bare[n] == n and _is_word(word := text(n))]
 
-    def _known_count(self, live: LiveSegment) -> NDArray[np.int32]:
+    def _known_count(self, live: LiveSegment) -> WordCounts:
         """The counts of a segment, from those of an earlier one that differs in some documents where there is one."""
         for earlier, counts in self._counts.values():
             if earlier is live:
                 return counts
             if earlier.segment is live.segment:
-                added = self._counts_of(live.segment, np.flatnonzero(live.live & ~earlier.live))
                 removed = self._counts_of(live.segment, np.flatnonzero(earlier.live & ~live.live))
-                total = np.zeros(max(map(len, (counts, added, removed))), np.int32)
-                total[: len(counts)] = counts
-                total[: len(added)] += added
-                total[: len(removed)] -= removed
-                return total
+                added = self._counts_of(live.segment, np.flatnonzero(live.live & ~earlier.live))
+                return counts.plus(removed, -1).plus(added, 1)
         return self._count(live)
 
-    def _count(self, live: LiveSegment) -> NDArray[np.int32]:
+    def _count(self, live: LiveSegment) -> WordCounts:
         if live.live.all():
-            return self.counts_in(live.segment.tokens).astype(np.int32)
+            return self.counts_in(live.segment.tokens)
         return self._counts_of(live.segment, np.flatnonzero(live.live))
 
-    def _counts_of(self, segment: Segment, documents: NDArray[np.intp]) -> NDArray[np.int32]:
+    def _counts_of(self, segment: Segment, documents: NDArray[np.intp]) -> WordCounts:
         tokens = [segment.document(index) for index in documents.tolist()]
-        return self.counts_in(np.concatenate([np.zeros(0, np.int32), *tokens])).astype(np.int32)
+        return self.counts_in(np.concatenate([np.zeros(0, np.int32), *tokens]))
 
 
 class RepositoryWords:
@@ -131,7 +165,7 @@ class RepositoryWords:
         """How often other files have each word, given by its token without a space."""
         total = self._index.counts(words, self._segments)
         for counts in self._own:
-            total -= _at(counts, words)
+            total -= counts.of(words)
         return total
 
     def beginning_with(self, prefix: str, most: int, last_seen: NDArray[np.int64]) -> list[int]:
@@ -154,14 +188,6 @@ class RepositoryWords:
 
 NEVER = 1 << 30
 """The distance of a word that the file does not have above the cursor."""
-
-
-def _at(counts: NDArray[np.integer], words: NDArray[np.integer]) -> NDArray[np.int64]:
-    """The counts of some words; 0 for newer words."""
-    found = np.zeros(len(words), np.int64)
-    known = words < len(counts)
-    found[known] = counts[words[known]]
-    return found
 
 
 def _is_word(token: str) -> bool:

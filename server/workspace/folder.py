@@ -32,6 +32,7 @@ from .analysis import Analysis, analyse
 from .analysis_store import AnalysisStore
 from .files import NOT_UTF_8, RULES_TOO_LARGE, FoundFile, Membership, Reason
 from .imported_files import ImportedFiles
+from .index_file import DamagedFile
 from .known_content import KnownContent
 from .process import return_free_memory
 from .reconcile import ComparisonResult
@@ -182,6 +183,8 @@ class Folder:
         self._saved: FolderSnapshot | None = None  # the snapshot, if it is the one that was saved last
         self._n_merged = 0  # files that were merged into the snapshot since it was loaded
         self._is_warm = False
+        # Of a loaded index, until `verify_loaded` has read all of it.
+        self._verify: Callable[[Callable[[], bool]], bool] | None = None
         self._indexing = threading.Lock()
         # Replaced whole on the writer; readers continue with the one that they took.
         self.snapshot = FolderSnapshot.empty(index_settings(config, name=path.name))
@@ -260,16 +263,34 @@ class Folder:
                 unsubscribe()
 
     def load(self) -> bool:
-        """Load the cached index if nothing is indexed yet. The caller then indexes open buffers again."""
+        """Load the cached index if nothing is indexed yet, without reading its arrays.
+
+        The caller then calls `verify_loaded`, and indexes open buffers again.
+        """
         if self.snapshot.records or self._store is None or self.limit_reason:
             return False
-        snapshot = self._snapshot_of(self._store.load(self.path))
-        if snapshot is None:
+        found = self._store.load_unverified(self.path)
+        snapshot = None if found is None else self._snapshot_of(found.stored)
+        if found is None or snapshot is None:
             return False
+        self._verify = found.verify
         self._writer.run(lambda: self._load(snapshot))
         self._log_problems(snapshot.index.graph.files.values())
         self._is_warm = True
         return True
+
+    def verify_loaded(self, cancel: Cancel) -> None:
+        """Read the loaded index, which answers requests meanwhile. A damaged one is replaced by an empty one."""
+        if self._verify is None or self._store is None:
+            return
+        try:
+            if self._verify(lambda: cancel.cancelled):
+                self._verify = None
+        except DamagedFile as error:
+            self._verify, self._is_warm = None, False
+            self._store.discard(self.path, error)
+            empty = FolderSnapshot.empty(self.snapshot.index.settings)
+            self._writer.run(lambda: self._load(empty))
 
     def _index(
         self, progress: Callable[[Progress], None] | None, cancel: Cancel | None, first: Iterable[str], niceness: int
@@ -392,7 +413,7 @@ class Folder:
     def save(self) -> None:
         """Save the index to the cache if it has changed since it was loaded or saved."""
         self._contents.flush()
-        if self._store is not None and self._dirty and not self.limit_reason:
+        if self._store is not None and self._dirty and not self.limit_reason and self._verify is None:
             self._dirty = False
             snapshot = self.snapshot
             is_saved = self._store.save(self.path, (snapshot.index, snapshot.model), list(snapshot.records.values()))

@@ -251,6 +251,7 @@ class WorkspaceIndex:
                     progress(at)
 
             folder.load()
+            folder.verify_loaded(ended)
             self._buffers.index_again(folder)
             done = folder.index(report_both, ended, self._buffers.directories_in(folder), niceness)
         self._folders.indexed(folder)

@@ -17,7 +17,7 @@ import mmap
 import os
 import struct
 import zlib
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, BinaryIO
 
 import numpy as np
@@ -94,14 +94,30 @@ class SectionFile:
         start, length = self._table[number]
         return self._verified(start, start + length).toreadonly()
 
+    def unverified_section(self, number: int) -> memoryview:
+        """The bytes of a section, read-only, which are not read yet: `verify_rest` tells whether they are damaged."""
+        start, length = self._table[number]
+        return self._body[start : start + length].toreadonly()
+
+    def verify_rest(self, cancelled: Callable[[], bool] = lambda: False) -> bool:
+        """Verify the blocks that were not needed yet. False if cancelled before the end. Raises DamagedFile."""
+        for block in sorted(self._unverified):
+            if cancelled():
+                return False
+            self._verify(block)
+        return True
+
     def _verified(self, start: int, end: int) -> memoryview:
         for block in range(start // _BLOCK_BYTES, -(-end // _BLOCK_BYTES)):
-            expected = self._unverified.get(block)
-            content = self._body[block * _BLOCK_BYTES : (block + 1) * _BLOCK_BYTES]
-            if expected is not None and zlib.crc32(content) != expected:
-                raise DamagedFile(f"it is damaged in block {block}")
-            self._unverified.pop(block, None)
+            self._verify(block)
         return self._body[start:end]
+
+    def _verify(self, block: int) -> None:
+        expected = self._unverified.get(block)
+        content = self._body[block * _BLOCK_BYTES : (block + 1) * _BLOCK_BYTES]
+        if expected is not None and zlib.crc32(content) != expected:
+            raise DamagedFile(f"it is damaged in block {block}")
+        self._unverified.pop(block, None)
 
 
 class _ChecksummedWriter:

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from ...codegraph import STORED_CLASSES as GRAPH_CLASSES
+from ...codegraph.persistent_map import as_persistent
 from ...llm.workspace_model.model import STORED_CLASSES as MODEL_CLASSES
 from ...llm.workspace_model.model import WorkspaceModel
 from ...retrieval import STORED_CLASSES as INDEX_CLASSES
@@ -63,23 +64,17 @@ class FolderSnapshot:
         removed = [path for path in removed if path in self.index]
         if not changed and not removed:
             return self
-        records = dict(self.records)
-        for path in removed:
-            records.pop(path, None)
-        for analysis in changed:
-            if analysis.record is None:
-                records.pop(analysis.path, None)
-            else:
-                records[analysis.path] = analysis.record
+        records = {analysis.path: analysis.record for analysis in changed if analysis.record is not None}
+        gone = [*removed, *(analysis.path for analysis in changed if analysis.record is None)]
         return FolderSnapshot(
             self.index.with_changes([(a.graph, a.fragments) for a in changed], removed),
             self.model.with_changes([a.tokens for a in changed], removed),
-            records,
+            as_persistent(self.records).with_changes(records, gone),
         )
 
     def with_records(self, records: Iterable[FileRecord]) -> FolderSnapshot:
         """The same content with new stamps, for files that were touched but not changed."""
-        merged = {**self.records, **{record.path: record for record in records}}
+        merged = as_persistent(self.records).with_changes({record.path: record for record in records})
         return FolderSnapshot(self.index, self.model, merged)
 
 

@@ -23,7 +23,7 @@ import json
 import logging
 import os
 import re
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from hashlib import blake2b
@@ -66,6 +66,14 @@ class StoredIndex(NamedTuple):
 
     state: Any
     files: tuple[FileRecord, ...]
+
+
+class UnverifiedIndex(NamedTuple):
+    """The result of `Store.load_unverified`. `verify` raises `DamagedFile` if the arrays are not those that were saved;
+    it returns False if it was cancelled before it has read all of them."""
+
+    stored: StoredIndex
+    verify: Callable[[Callable[[], bool]], bool]
 
 
 class UnsupportedClass(StoreError, TypeError):
@@ -112,9 +120,23 @@ class Store:
         """The cached index of `folder`; None if there is none, or it is damaged, of another version, or writable by
         another user. All cases but the first are logged; the caller rebuilds the index.
         """
+        return self._verified(self.location(folder), self.load_unverified(folder))
+
+    def load_unverified(self, folder: Path) -> UnverifiedIndex | None:
+        """As `load`, without reading the arrays: `UnverifiedIndex.verify` reads them and finds damage.
+
+        Until then a damaged array has wrong values; it crashes nothing.
+        """
         with suppress(OSError):
             remove_abandoned(self.location(folder).parent)
         return self._load(self.location(folder))
+
+    def discard(self, folder: Path, reason: Exception) -> None:
+        """Log why the cached index of `folder` is not used, and remove it."""
+        path = self.location(folder)
+        _log.warning("The cached index %s is not used and will be rebuilt: %s", path.stem, reason or type(reason))
+        with suppress(OSError):
+            path.unlink()
 
     def keep_earlier(self, folder: Path) -> None:
         """Keep the index of `folder` on disk as an earlier one, also after the next `save`. Copies nothing."""
@@ -147,18 +169,28 @@ class Store:
 
     def load_earlier(self, path: Path) -> StoredIndex | None:
         """The index at a path of `closest_earlier`, as `load` returns one. A file that cannot be used is removed."""
-        stored = self._load(path)
+        stored = self._verified(path, self._load(path))
         if stored is None:
             with suppress(OSError):
                 path.unlink()
         return stored
 
-    def _load(self, path: Path) -> StoredIndex | None:
+    def _verified(self, path: Path, found: UnverifiedIndex | None) -> StoredIndex | None:
+        if found is None:
+            return None
+        try:
+            found.verify(lambda: False)
+        except DamagedFile as error:
+            _log.warning("The cached index %s is not used and will be rebuilt: %s", path.stem, error)
+            return None
+        return found.stored
+
+    def _load(self, path: Path) -> UnverifiedIndex | None:
         try:
             with open(regular_descriptor(path), "rb", buffering=0) as opened:
                 check_owner(opened)
                 file = SectionFile(opened, self._analysis())
-            buffers = [file.section(number) for number in range(_FIRST_BUFFER, file.n_sections)]
+            buffers = [file.unverified_section(number) for number in range(_FIRST_BUFFER, file.n_sections)]
             with garbage_collection_paused():
                 state = self._decoded(file.section(_STATE), buffers)
             stored = StoredIndex(state, _records_of_json(file.section(_RECORDS)))
@@ -173,7 +205,7 @@ class Store:
             return None
         with suppress(OSError):
             os.utime(path)  # marks it as the most recently used; access times are unreliable
-        return stored
+        return UnverifiedIndex(stored, file.verify_rest)
 
     def _records(self, path: Path) -> tuple[FileRecord, ...] | None:
         """The file records of an index; None for one that cannot be used."""
