@@ -285,7 +285,7 @@ def test_a_model_on_the_command_line_is_one_in_the_settings(model, settings):
 def test_doctor_says_what_to_do_next(weft, tmp_path):
     status, out, _ = weft("doctor")
     assert (status, "No problems found." in out) == (0, True)
-    assert "code model" in out and "`weft models` lists" in " ".join(out.split())
+    assert "code model" in out and "`weft setup` proposes one" in " ".join(out.split())
     settings = tmp_path / "home" / "weft" / "weft.toml"
     settings.parent.mkdir(parents=True)
     settings.write_text(

@@ -209,6 +209,19 @@ def _ollama_files(models: Path) -> Iterator[FoundModel]:
                     )
 
 
+def ollama_answers(url: str) -> bool:
+    """Whether an Ollama server of this machine answers at an address, with or without models."""
+    endpoint = Endpoint(url, connect_timeout_s=TIMEOUT_S, read_timeout_s=TIMEOUT_S)
+    with TimeLimit(Cancel(), TIMEOUT_S) as limit:
+        try:
+            answer = _json_response(endpoint, limit, "/api/tags")
+            return isinstance(answer, dict) and "models" in answer
+        except (ModelUnreachable, ModelCancelled):
+            return False
+        finally:
+            endpoint.close()
+
+
 def _models_at_server(url: str) -> list[FoundModel]:
     """The models of the server at an address of this machine."""
     endpoint = Endpoint(url, connect_timeout_s=TIMEOUT_S, read_timeout_s=TIMEOUT_S)

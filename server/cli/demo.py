@@ -95,7 +95,7 @@ def complete_end(workspace: Workspace, folder: Path, path: str, texts: Mapping[s
 
 def _installed() -> Path:
     if not FOLDER.is_dir():
-        raise UserError(f"{FOLDER} is missing. Reinstall Weft.")
+        raise UserError(f"{FOLDER} is missing. Install Weft again.")
     return FOLDER
 
 

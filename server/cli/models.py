@@ -38,9 +38,9 @@ _IDENTITY = ("backend", "path", "url", "name")
 
 def list_models(options: argparse.Namespace) -> int:
     found = discover()
-    configured = [_settings_of(config) for config in model_configs(load_config()[0])]
+    configured = [settings_of(config) for config in model_configs(load_config()[0])]
     measured = _measured()
-    rows = [_found_json(model, _settings_of(model.config) in configured, measured) for model in found]
+    rows = [_found_json(model, settings_of(model.config) in configured, measured) for model in found]
     if options.json:
         catalogue = [_catalogue_json(entry, found) for entry in CATALOGUE]
         Terminal().json({"found": rows, "configured": configured, "catalogue": catalogue})
@@ -66,12 +66,17 @@ def _install_release(name: str, options: argparse.Namespace) -> int:
             "Weft downloads from the hub only. Download the file yourself, then run: weft models get FILE.zip"
         )
     archive, terminal = Path(name).expanduser(), Terminal(quiet=options.json)
-    folder = install_release(archive, models_folder())
+    folder = install_release_file(archive)
     # The manifest is part of the file, so only this hash, compared with the publisher's, proves its origin.
     if not options.json:
         terminal.say(f"SHA-256 of {archive.name}: {file_hash(archive)}")
     _say_next_steps(terminal, options, folder.name, folder)
     return 0
+
+
+def install_release_file(archive: Path) -> Path:
+    """The folder of a release of Weft's own model, unpacked into the folder for models."""
+    return install_release(archive, models_folder())
 
 
 def _say_next_steps(terminal: Terminal, options: argparse.Namespace, name: str, path: Path) -> None:
@@ -94,13 +99,13 @@ def test_models(options: argparse.Namespace) -> int:
         try:
             check = check_model(model, Cancel())
         except ModelError as error:
-            results.append({**_settings_of(model), "error": str(error)})
+            results.append({**settings_of(model), "error": str(error)})
             all_passed = False
         else:
             complaints = check.complaints(config.completion)
             all_passed = all_passed and not check.verdict.broken
-            _store_measured(model, check)
-            results.append({**_settings_of(model), **_check_json(check), "complaints": complaints})
+            store_measured(model, check)
+            results.append({**settings_of(model), **check_json(check), "complaints": complaints})
     if options.json:
         terminal.json(results)
     else:
@@ -110,11 +115,7 @@ def test_models(options: argparse.Namespace) -> int:
 
 def use_model(options: argparse.Namespace) -> int:
     table = _named(options.name)
-    path = user_config_file()
-    try:
-        is_changed = prefer_model(path, table)
-    except OSError as error:
-        raise UserError(f"Can't write {path}: {error.strerror}. Make it writable.") from error
+    path, is_changed = prefer_in_user_file(table)
     terminal = Terminal(quiet=options.json)
     if options.json:
         terminal.json({"file": str(path), "model": table, "changed": is_changed})
@@ -123,6 +124,15 @@ def use_model(options: argparse.Namespace) -> int:
     else:
         terminal.say(f"{options.name} is already the first model in {path}.")
     return 0
+
+
+def prefer_in_user_file(table: Table) -> tuple[Path, bool]:
+    """Make a model the first one in the user's settings; their file, and whether it changed. Raises UserError."""
+    path = user_config_file()
+    try:
+        return path, prefer_model(path, table)
+    except OSError as error:
+        raise UserError(f"Can't write {path}: {error.strerror}. Make it writable.") from error
 
 
 def _named(name: str) -> Table:
@@ -139,7 +149,7 @@ def _named(name: str) -> Table:
     names = {name} if entry is None else {name, entry.local_name}
     for model in found:
         if model.name in names:
-            return _settings_of(model.config)
+            return settings_of(model.config)
     if entry is not None:
         raise UserError(f"{name} is not on this machine. Download it first: weft models get {entry.name}")
     near = get_close_matches(name, [*(model.name for model in found), *(entry.name for entry in CATALOGUE)], 1)
@@ -166,7 +176,7 @@ def _repository(name: str) -> tuple[str, str]:
     return repository, file
 
 
-def _settings_of(config: ModelConfig) -> Table:
+def settings_of(config: ModelConfig) -> Table:
     """The `[[model]]` table of this model."""
     return {key: value for key in _IDENTITY if (value := str(getattr(config, key)))}
 
@@ -175,7 +185,7 @@ def _found_json(model: FoundModel, is_configured: bool, measured: Mapping[str, A
     return {
         "name": model.name,
         "where": model.where,
-        "settings": _settings_of(model.config),
+        "settings": settings_of(model.config),
         "configured": is_configured,
         "bytes": model.size_bytes,
         "contextTokens": model.context_tokens,
@@ -202,7 +212,7 @@ def _catalogue_json(entry: CatalogueModel, found: Sequence[FoundModel]) -> dict[
     }
 
 
-def _check_json(check: ModelCheck) -> dict[str, Any]:
+def check_json(check: ModelCheck) -> dict[str, Any]:
     return {
         "answersAs": check.info.name,
         "contextTokens": check.info.context_tokens,
@@ -217,7 +227,7 @@ def _check_json(check: ModelCheck) -> dict[str, Any]:
 
 
 def _key(config: ModelConfig) -> str:
-    return json.dumps(_settings_of(config), sort_keys=True)
+    return json.dumps(settings_of(config), sort_keys=True)
 
 
 def _measured_file() -> Path:
@@ -233,8 +243,8 @@ def _measured() -> dict[str, Any]:
     return stored if isinstance(stored, dict) else {}
 
 
-def _store_measured(config: ModelConfig, check: ModelCheck) -> None:
-    stored = {**_measured(), _key(config): {**_check_json(check), "on": time.strftime("%Y-%m-%d")}}
+def store_measured(config: ModelConfig, check: ModelCheck) -> None:
+    stored = {**_measured(), _key(config): {**check_json(check), "on": time.strftime("%Y-%m-%d")}}
     with suppress(OSError):
         private_folder(_measured_file().parent)
         replace_file(_measured_file(), json.dumps(stored, indent=1).encode())

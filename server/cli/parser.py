@@ -59,6 +59,7 @@ def command_line() -> ArgumentParser:
         _memory,
         _serve,
         _models,
+        _setup,
         _editors,
         _stats,
         _bench,
@@ -237,6 +238,17 @@ def _models(commands: Commands) -> None:
     test.add_argument("name", metavar="NAME", nargs="?", help="name in `weft models`; default: the configured models")
     use = _command(actions, "use", "make a model the first one in your configuration", "models:use_model")
     use.add_argument("name", metavar="NAME", help=f"name in `weft models`, or {MODEL_SYNTAX}")
+
+
+def _setup(commands: Commands) -> None:
+    summary = "propose, get, test and use a code model for this machine"
+    setup = _command(commands, "setup", summary, "set_up:setup")
+    setup.add_argument(
+        "name", nargs="?", metavar="NAME", help="a model that `weft models` recommends; default: the best"
+    )
+    setup.add_argument("--from", dest="source", type=Path, metavar="FILE", help="a GGUF file, a directory or a release")
+    setup.add_argument("--yes", action="store_true", help="do not ask")
+    setup.add_argument("--dry-run", action="store_true", help="only show the plan; sends nothing")
 
 
 def _editors(commands: Commands) -> None:

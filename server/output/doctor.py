@@ -39,7 +39,7 @@ _EXTRAS = {"transformers": "local", "onnx": "onnx"}
 CHECK_WITHIN_S = 20.0
 NO_CODE_MODEL = (
     "none is configured: completions repeat and adapt code of the workspace, and answers quote it. A coder model also "
-    "writes new code and explains; `weft models` lists those that fit"
+    "writes new code and explains; `weft setup` proposes one for this machine"
 )
 
 
