@@ -71,7 +71,7 @@ class Base:
         self._lock = threading.Lock()
         self._manifest: Manifest | None = None
         self._of_key: dict[bytes, ListedPart] = {}
-        self._parts: dict[str, Part | None] = {}  # None for one that cannot be used
+        self._damaged: set[str] = set()  # names of parts that cannot be used
         self._checked_s = -MANIFEST_AGE_S  # when the manifest was read, by `time.monotonic`
         self._notices: dict[str, None] = {}
 
@@ -91,10 +91,11 @@ class Base:
             if not keys or not self._has_manifest(cancel):
                 return {}
             wanted = {self._of_key[key].name: self._of_key[key] for key in keys if key in self._of_key}
-            self._load([part for name, part in wanted.items() if name not in self._parts], cancel)
+            # Parts are not held longer than their rows: some may be in private memory.
+            parts = self._loaded([part for name, part in wanted.items() if name not in self._damaged], cancel)
             found: dict[bytes, Row] = {}
             for key in keys:
-                part = self._parts.get(self._of_key[key].name) if key in self._of_key else None
+                part = parts.get(self._of_key[key].name) if key in self._of_key else None
                 row = None if part is None else part.row(key)
                 if row is not None:
                     found[key] = row
@@ -146,22 +147,24 @@ class Base:
             self._of_key = {key: part for part in manifest.parts for key in part.keys}
         return self._manifest is not None
 
-    def _load(self, parts: Iterable[ListedPart], cancel: Cancel) -> None:
-        """Map or download these parts, and verify them."""
+    def _loaded(self, parts: Iterable[ListedPart], cancel: Cancel) -> dict[str, Part]:
+        """Those of these parts that can be had in time, by name, mapped or downloaded, and verified."""
+        loaded: dict[str, Part] = {}
         by_name = {part.name: part for part in parts}
         until_s = time.monotonic() + PARTS_WAIT_S
         n_done = 0
         for name, future in _in_threads(by_name, lambda name: self._opened(by_name[name], until_s), until_s, cancel):
             n_done += 1
             try:
-                self._parts[name] = future.result()
+                loaded[name] = future.result()
             except UnusablePart as reason:
-                self._parts[name] = None
+                self._damaged.add(name)
                 self._notice(f"Some files are analysed here, because a part is damaged: {reason}. Build the base anew.")
             except Exception as reason:  # as of the manifest
                 self._notice(f"Some files are analysed here, because {_clause(reason)}. Check the setting `base`.")
         if n_done < len(by_name) and not cancel.cancelled:
             self._notice("Some files are analysed here, because it is too slow. The next index goes on from there.")
+        return loaded
 
     def _opened(self, listed: ListedPart, until_s: float) -> Part:
         data = self._files.part(listed, until_s)

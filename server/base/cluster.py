@@ -28,6 +28,10 @@ TASKS_PER_WORKER = 4
 """Tasks that wait for each worker: sources of so many are in memory."""
 
 
+TASK_LIMIT_S = 120.0
+"""When no task ends for this long, those that run are lost: a file hangs, or no node is there."""
+
+
 class OtherVersion(UserError):
     """A node of the cluster has another version of Weft."""
 
@@ -70,12 +74,12 @@ class Cluster(Protocol):
         """Begin a task; returns a handle."""
         ...
 
-    def wait(self, handles: Sequence[Any]) -> Sequence[Any]:
-        """Wait until at least one of these is done or lost; returns those."""
+    def wait(self, handles: Sequence[Any], limit_s: float) -> Sequence[Any]:
+        """Wait until at least one of these is done or lost; returns those, or none after `limit_s`."""
         ...
 
     def result(self, handle: Any) -> TaskResult:
-        """The result of a task that is done. Raises TaskLost."""
+        """The result of a task. Raises TaskLost, also for one that is not done, which is cancelled."""
         ...
 
 
@@ -128,7 +132,7 @@ class OnCluster:
                 running[self._cluster.submit(self._version, task)] = task
             if not running:
                 return
-            for handle in self._cluster.wait(list(running)):
+            for handle in self._cluster.wait(list(running), TASK_LIMIT_S) or list(running):
                 yield from self._finished(handle, running.pop(handle), files)
 
     def _finished(self, handle: Any, task: Sequence[TaskFile], files: Sequence[FoundFile]) -> Iterator[Rows]:

@@ -18,7 +18,8 @@ from .cluster import ClusterFailed, TaskFile, TaskLost, TaskResult, analyse_task
 MAX_RETRIES = 3
 """A task is run again this many times when its node dies."""
 
-CONNECT_TIMEOUT_S = 30
+GET_LIMIT_S = 10.0
+"""Time to fetch the result of a task that is done."""
 
 
 def run_task(version: str, task: Sequence[TaskFile]) -> TaskResult:
@@ -58,18 +59,19 @@ class RayCluster:
         """See `Cluster`."""
         return self._remote.remote(version, list(task))
 
-    def wait(self, handles: Sequence[Any]) -> Sequence[Any]:
+    def wait(self, handles: Sequence[Any], limit_s: float) -> Sequence[Any]:
         """See `Cluster`."""
-        done: Sequence[Any] = self._ray.wait(list(handles), num_returns=1)[0]
+        done: Sequence[Any] = self._ray.wait(list(handles), num_returns=1, timeout=limit_s)[0]
         return done
 
     def result(self, handle: Any) -> TaskResult:
         """See `Cluster`. Raises ClusterFailed if a node has no Weft."""
         exceptions = self._ray.exceptions
         try:
-            result: TaskResult = self._ray.get(handle)
-        except (exceptions.WorkerCrashedError, exceptions.OutOfMemoryError, exceptions.NodeDiedError) as error:
-            raise TaskLost(str(error)) from error
+            result: TaskResult = self._ray.get(handle, timeout=GET_LIMIT_S)
+        except exceptions.GetTimeoutError as error:
+            self._ray.cancel(handle, force=True)
+            raise TaskLost("it takes too long") from error
         except (exceptions.RaySystemError, exceptions.RayTaskError) as error:
             if "No module named" in str(error):
                 raise ClusterFailed(

@@ -7,8 +7,10 @@ from dataclasses import asdict
 from pathlib import Path
 
 from ...errors import UserError
-from ..base.building import Analyse, FolderRows
+from ..base.building import FolderRows
+from ..base.cluster import OnCluster
 from ..base.export import ExportReport, export_index
+from ..base.ray_cluster import RayCluster
 from ..config import Config
 from ..config.options import analysis_version, kept_analyses
 from ..output.as_json import report_json
@@ -16,6 +18,9 @@ from ..workspace.files import Membership
 from ..workspace.workspace import Workspace
 from .common import embed_definitions, existing_folder, index_with_consent, open_workspace
 from .terminal import Terminal
+
+FILES_AT_ONCE = 2000
+"""Files that a cluster analyses before their rows are dropped: about 40 MB of source."""
 
 
 def index(options: argparse.Namespace) -> int:
@@ -34,8 +39,7 @@ def index(options: argparse.Namespace) -> int:
             terminal.json({"folder": str(folder), **report_json(report), **taken})
         else:
             terminal.report(folder, report)
-            if base is not None:
-                terminal.notes(base.notices)
+            if base is not None:  # its notices are in the log, on stderr
                 terminal.say(f"from the base: {base.n_rows:,} files ({base.address})")
     return 0
 
@@ -50,11 +54,13 @@ def _export(workspace: Workspace, terminal: Terminal, options: argparse.Namespac
     target = options.export.absolute()
     if target == folder or folder in target.resolve().parents:
         raise UserError(f"{target} is inside of {folder}, so it would be indexed. Give a folder outside of it.")
-    rows = _rows(workspace.config, options, folder)
+    cluster = _cluster(workspace.config, options, folder)
+    rows = _rows(workspace.config, options, folder, cluster)
     with terminal.progress(f"Exporting {folder.name}") as progress:
         report = export_index(
             folder, workspace.config.index, rows, target, analysis_version(), keep=options.keep, progress=progress
         )
+    _say_shares(terminal, cluster)
     if options.json:
         terminal.json({"folder": str(folder), "export": str(target), **_export_json(report)})
         return 0
@@ -87,21 +93,34 @@ def _fill(config: Config, terminal: Terminal, options: argparse.Namespace, folde
             "--ray needs the store of analyses. Leave out --no-cache, and set `analysis_cache_mb` and "
             "`index.keep_on_disk`."
         )
-    rows = _rows(config, options, folder)
+    cluster = _cluster(config, options, folder)
+    rows = _rows(config, options, folder, cluster)
     with terminal.progress(f"Analysing {folder.name} on the cluster"):
-        rows.of(list(Membership(folder, config.index).walk()))
+        files = list(Membership(folder, config.index).walk())
+        for first in range(0, len(files), FILES_AT_ONCE):  # their rows are in memory
+            rows.of(files[first : first + FILES_AT_ONCE])
     terminal.hint(f"the cluster analysed {rows.n_analysed:,} files; {rows.n_known:,} were stored")
+    _say_shares(terminal, cluster)
 
 
-def _rows(config: Config, options: argparse.Namespace, folder: Path) -> FolderRows:
+def _say_shares(terminal: Terminal, cluster: OnCluster | None) -> None:
+    """How evenly the work of a cluster was divided."""
+    if cluster is None or not cluster.shares.by_node:
+        return
+    shares, times = cluster.shares, cluster.shares.by_node.values()
+    lost = f"; {shares.n_lost:,} tasks were lost and done here" if shares.n_lost else ""
+    terminal.hint(
+        f"{shares.n_tasks:,} tasks in {len(times):,} processes, each with {min(times):.1f} to {max(times):.1f} s of "
+        f"processor time{lost}"
+    )
+
+
+def _rows(config: Config, options: argparse.Namespace, folder: Path, cluster: OnCluster | None) -> FolderRows:
     store = None if options.no_cache or not config.index.keep_on_disk else kept_analyses(config)
-    return FolderRows(folder, config.index, store, _cluster(config, options, folder))
+    return FolderRows(folder, config.index, store, cluster)
 
 
-def _cluster(config: Config, options: argparse.Namespace, folder: Path) -> Analyse | None:
+def _cluster(config: Config, options: argparse.Namespace, folder: Path) -> OnCluster | None:
     if options.ray is None:
         return None
-    from ..base.cluster import OnCluster
-    from ..base.ray_cluster import RayCluster
-
     return OnCluster(folder, config.index, analysis_version(), RayCluster(options.ray))
