@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import mmap
 import os
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple
 
@@ -26,7 +26,10 @@ _TYPES = {
     "U64": "<u8", "U32": "<u4", "U16": "<u2", "U8": "|u1",
 }  # fmt: skip
 _NAMES = {np.dtype(layout): name for name, layout in _TYPES.items()}
+Buffer = bytes | memoryview
+
 _LONGEST_HEADER = 100_000_000
+_SHORTEST_FILE = 10
 _METADATA = "__metadata__"  # the format's name of a table of strings
 
 
@@ -42,6 +45,12 @@ def write_tensors(path: Path, arrays: Mapping[str, Array], metadata: Mapping[str
 
     Readers have aligned arrays if none is behind one with smaller elements.
     """
+    with replacing(path) as file:
+        file.writelines(tensor_bytes(arrays, metadata))
+
+
+def tensor_bytes(arrays: Mapping[str, Array], metadata: Mapping[str, str] | None = None) -> Iterator[Buffer]:
+    """The bytes of a file with these arrays, piece by piece. They depend on the arguments alone."""
     header, start = dict[str, Any]({_METADATA: dict(metadata)} if metadata else {}), 0
     for name, array in arrays.items():
         offsets = [start, start + array.nbytes]
@@ -49,10 +58,9 @@ def write_tensors(path: Path, arrays: Mapping[str, Array], metadata: Mapping[str
         start = offsets[1]
     text = json.dumps(header).encode()
     text += b" " * (-len(text) % 8)
-    with replacing(path) as file:
-        file.write(len(text).to_bytes(8, "little") + text)
-        for array in arrays.values():
-            file.write(np.ascontiguousarray(array).data)
+    yield len(text).to_bytes(8, "little") + text
+    for array in arrays.values():
+        yield np.ascontiguousarray(array).data
 
 
 def read_tensors(path: Path) -> dict[str, Array]:
@@ -71,31 +79,37 @@ def map_tensors(file: BinaryIO, name: str) -> TensorFile:
 
 
 def _read(file: BinaryIO, name: str, access: int) -> TensorFile:
-    size = os.fstat(file.fileno()).st_size
-    n_header = int.from_bytes(file.read(8), "little")
-    if not 2 <= n_header <= min(_LONGEST_HEADER, size - 8):
+    if os.fstat(file.fileno()).st_size < _SHORTEST_FILE:
+        raise ValueError(f"{name} is not a safetensors file")
+    return tensors_in(mmap.mmap(file.fileno(), 0, access=access), name)
+
+
+def tensors_in(data: mmap.mmap | bytes, name: str) -> TensorFile:
+    """The arrays and the metadata in the bytes of a file; the arrays are views of `data`.
+
+    Raises ValueError, which contains `name`, for an incomplete file.
+    """
+    n_header = int.from_bytes(data[:8], "little")
+    if not 2 <= n_header <= min(_LONGEST_HEADER, len(data) - 8):
         raise ValueError(f"{name} is not a safetensors file")
     try:
-        header = json.loads(file.read(n_header))
+        header = json.loads(data[8 : 8 + n_header])
         metadata = {str(key): str(value) for key, value in header.pop(_METADATA, {}).items()}
-        mapped = mmap.mmap(file.fileno(), 0, access=access)
-        return TensorFile(
-            {key: _mapped(mapped, name, 8 + n_header, **about) for key, about in header.items()}, metadata
-        )
-    except (AttributeError, KeyError, TypeError, RecursionError) as error:
+        return TensorFile({key: _view(data, name, 8 + n_header, **about) for key, about in header.items()}, metadata)
+    except (AttributeError, KeyError, TypeError, OverflowError, RecursionError) as error:
         raise ValueError(f"the header of {name} can't be read") from error
 
 
-def _mapped(
-    mapped: mmap.mmap, name: str, origin: int, *, dtype: str, shape: list[int], data_offsets: list[int]
+def _view(
+    data: mmap.mmap | bytes, name: str, origin: int, *, dtype: str, shape: list[int], data_offsets: list[int]
 ) -> Array:
     kind = np.dtype(_TYPES[dtype])
     start, end = data_offsets
     n_items = 1
     for length in shape:
         n_items *= length
-    if not 0 <= start <= end <= len(mapped) - origin or end - start != n_items * kind.itemsize:
+    if not 0 <= start <= end <= len(data) - origin or end - start != n_items * kind.itemsize:
         raise ValueError(f"{name} is incomplete")
     if not n_items:
         return np.zeros(shape, kind)
-    return np.frombuffer(mapped, kind, n_items, origin + start).reshape(shape)
+    return np.frombuffer(data, kind, n_items, origin + start).reshape(shape)

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 from weft.errors import LimitError, ModelError, StoreError, UserError
-from weft.server.cli import completion as completion_commands
+from weft.server.cli import indexing as index_commands
 from weft.server.cli import main
 from weft.server.cli.common import model_settings, project_folder
 from weft.server.cli.parser import command_line
@@ -256,7 +256,7 @@ def test_an_error_of_the_tree_is_one_line_and_exit_status_2(monkeypatch, capsys,
     def fails(_):
         raise kind("The disk is full. Free some space.")
 
-    monkeypatch.setattr(completion_commands, "index", fails)
+    monkeypatch.setattr(index_commands, "index", fails)
     assert main(["index"]) == 2
     out, err = capsys.readouterr()
     assert (out, err) == ("", "weft: The disk is full. Free some space.\n")

@@ -1,4 +1,4 @@
-"""`weft index`, `weft complete` and `weft retrieve`."""
+"""`weft complete` and `weft retrieve`."""
 
 from __future__ import annotations
 
@@ -16,35 +16,17 @@ from ..output.as_json import (
     explained_text_json,
     fragments_json,
     place_json,
-    report_json,
     round_json,
     trace_json,
 )
 from ..workspace.files import decode
 from .common import (
-    embed_definitions,
-    existing_folder,
-    index_with_consent,
-    open_workspace,
     parse_location,
     workspace_of_file,
 )
 from .exit_status import NOTHING_TO_SHOW
 from .first_tries import without_rest
 from .terminal import Terminal
-
-
-def index(options: argparse.Namespace) -> int:
-    terminal = Terminal(quiet=options.json)
-    folder = existing_folder(options.folder)
-    with open_workspace(folder, terminal, options) as workspace:
-        report = index_with_consent(workspace, terminal, options, folder.name)
-        embed_definitions(workspace, terminal)
-        if options.json:
-            terminal.json({"folder": str(folder), **report_json(report)})
-        else:
-            terminal.report(folder, report)
-    return 0
 
 
 def complete(options: argparse.Namespace) -> int:

@@ -80,8 +80,26 @@ def _demo(commands: Commands) -> None:
 
 
 def _index(commands: Commands) -> None:
-    _command(
-        commands, "index", "index a folder and cache the index on disk", "completion:index", _FOLDER, _NO_CACHE, _BROAD
+    index = _command(
+        commands, "index", "index a folder and cache the index on disk", "indexing:index", _FOLDER, _NO_CACHE, _BROAD
+    )
+    index.add_argument(
+        "--export",
+        type=Path,
+        metavar="FOLDER",
+        help="write the analyses of the files to FOLDER instead, where others begin from them (setting `base`)",
+    )
+    index.add_argument(
+        "--keep",
+        type=int,
+        metavar="N",
+        default=DEFAULT_KEEP,
+        help="with --export: keep the last N exports in FOLDER; default: %(default)s",
+    )
+    index.add_argument(
+        "--ray",
+        metavar="ADDRESS",
+        help="analyse files on a Ray cluster: `auto`, HOST:PORT, ray://HOST:PORT, or `local` for one on this machine",
     )
 
 
@@ -316,4 +334,7 @@ _BROAD: Argument = (
     "--broad",
     {"action": "store_true", "help": "index the folder even if it is very large or holds several projects; remembered"},
 )
+DEFAULT_KEEP = 10
+"""Exports that stay in a folder."""
+
 _JSON: Argument = ("--json", {"action": "store_true", "help": "print JSON"})

@@ -12,6 +12,7 @@ from ...llm import ModelConfig
 from ...retrieval import RetrievalSettings
 from ...retrieval.static_vectors import table_identity
 from ...version import __version__
+from ..base.base import Base
 from ..models.budget import prompt_ms
 from ..workspace.analysis import ANALYSIS_VERSION
 from ..workspace.analysis_store import AnalysisStore
@@ -47,12 +48,27 @@ def kept_indexes(config: Config) -> Store:
 
 
 def kept_analyses(config: Config) -> AnalysisStore | None:
-    """The store of file analyses; None if it may have no size."""
+    """The store of file analyses, with the base; None if it may have no size."""
     if not config.analysis_cache_mb:
         return None
-    folder = Path(config.cache_dir).expanduser() if config.cache_dir else cache_folder()
-    version = f"{__version__} {ANALYSIS_VERSION} {table_identity()}"
-    return AnalysisStore(folder / "analyses", version, config.analysis_cache_mb * 1_000_000)
+    limit_bytes = config.analysis_cache_mb * 1_000_000
+    return AnalysisStore(_cache(config) / "analyses", analysis_version(), limit_bytes, base_of(config))
+
+
+def base_of(config: Config) -> Base | None:
+    """The export that an index begins from; None if the settings name none."""
+    if not config.base:
+        return None
+    return Base(config.base, analysis_version(), _cache(config) / "bases", config.analysis_cache_mb * 1_000_000)
+
+
+def analysis_version() -> str:
+    """The version of the analysis of a file: analyses of another one are not read."""
+    return f"{__version__} {ANALYSIS_VERSION} {table_identity()}"
+
+
+def _cache(config: Config) -> Path:
+    return Path(config.cache_dir).expanduser() if config.cache_dir else cache_folder()
 
 
 def _analysis_stamp() -> str:
@@ -61,4 +77,4 @@ def _analysis_stamp() -> str:
     An index with another stamp is built anew.
     """
     layout = [(kind.__qualname__, sorted(getattr(kind, "__slots__", ()))) for kind in STORED_CLASSES]
-    return f"{__version__} {ANALYSIS_VERSION} {table_identity()} {layout}"
+    return f"{analysis_version()} {layout}"

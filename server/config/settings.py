@@ -355,6 +355,12 @@ class Config:
         low=0,
         origin=Origin.EDITOR,
     )
+    base: str = _setting(
+        "",
+        "Index that was built elsewhere, as `weft index --export` writes it: a folder, or a URL with `https://`, "
+        "`s3://` or `gs://`. Files with the content that it knows are not analysed here. Empty: none.",
+        origin=Origin.USER,
+    )
     data_dir: str = _setting(
         "",
         "Folder of conversations and of data derived from documents. Empty: the data folder of the platform.",

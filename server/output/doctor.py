@@ -1,6 +1,7 @@
 """Checks of the installation and the configuration, for `weft doctor` and `weft/doctor`.
 
-Changes nothing. Sends a few short requests to the configured model servers, and nothing else over the network.
+Changes nothing but the cached manifest of a base. Sends a few short requests to the configured model servers, one for
+the manifest of the base, and nothing else over the network.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ from ...llm.library.discover import default_search_paths, describe_directory, de
 from ...native import STALE, compiled, why_not
 from ...version import __version__
 from ..config import Config, load_config, user_config_file
-from ..config.options import kept_indexes, model_configs, uses_workspace_model
+from ..config.options import base_of, kept_indexes, model_configs, uses_workspace_model
 from ..models.check import check_model
 from ..shared.control import log_file, running_server
 from ..shared.endpoint import SharedServerUnavailable, can_share, shared_endpoint
@@ -68,6 +69,7 @@ def examine(folders: Sequence[Path], editor: Mapping[str, object] | None = None)
         _shared_server(),
     ]
     findings += [CheckResult("setting", str(problem), f"Correct the setting: {problem}") for problem in problems]
+    findings += _base(config)
     for folder in folders:
         findings += [_cache(folder, config), _watches(folder, config)]
     findings += _models(config)
@@ -156,6 +158,26 @@ def _cache(folder: Path, config: Config) -> CheckResult:
         "" if os.access(nearest, os.W_OK) else f"Make {nearest} writable, or set `cache_dir` in {user_config_file()}."
     )
     return CheckResult("index cache", f"{len(sizes)} indexes, {size_mb:.1f} MB, in {directory}; {here}", step)
+
+
+def _base(config: Config) -> Iterator[CheckResult]:
+    """The export that an index begins from."""
+    base = base_of(config)
+    if base is None:
+        return
+    manifest = base.check(Cancel())
+    if manifest is None:
+        yield CheckResult("base", f"{base.address}: not used", " ".join(base.notices))
+        return
+    n_contents = sum(len(part.keys) for part in manifest.parts)
+    commit = f"commit {manifest.commit[:12]}" if manifest.commit else "no commit"
+    n_files, before = base.last_use()
+    taken = f"{n_files:,} files of the last index came from it" + (f" (commit {before[:12]})" if before else "")
+    yield CheckResult(
+        "base",
+        f"{base.address}: {n_contents:,} contents in {len(manifest.parts):,} parts, {commit}, made {manifest.created}; "
+        f"{taken}",
+    )
 
 
 def _sizes_in(directory: Path) -> Iterator[int]:

@@ -17,12 +17,12 @@ import time
 from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
-from uuid import uuid4
 
 from ...llm.disk import regular_descriptor
 from ...llm.private_files import private_folder
+from ..base.base import Base
 from .analysis import Analysis
-from .part import Part, Row, UnusablePart, decoded, encoded, write_part
+from .part import PART_SUFFIX, Part, Row, UnusablePart, decoded, encoded, map_part, write_part
 from .store import check_owner
 
 PART_BYTES = 16_000_000
@@ -34,8 +34,6 @@ MAX_SMALL_PARTS = 16
 TOUCH_S = 3600
 """The time of last use of a part is written at most this often."""
 
-SUFFIX = ".part"
-
 _log = logging.getLogger(__name__)
 
 
@@ -43,13 +41,14 @@ class AnalysisStore:
     """The stored analyses of one user. Thread-safe.
 
     `analysis_version` is the version of the analysis: parts of another one are not read. A failure to write or read
-    costs the stored analyses alone.
+    costs the stored analyses alone. `base` has analyses of other builders; they are never stored here.
     """
 
-    def __init__(self, directory: Path, analysis_version: str, limit_bytes: int) -> None:
+    def __init__(self, directory: Path, analysis_version: str, limit_bytes: int, base: Base | None = None) -> None:
         self.directory = directory
+        self.analysis_version = analysis_version
+        self.base = base
         self.limit_bytes = limit_bytes
-        self._analysis_version = analysis_version
         self._lock = threading.RLock()
         self._parts: dict[str, Part] = {}  # by file name, the newest first
         self._unusable: set[str] = set()  # names of parts of other versions and damaged ones
@@ -73,7 +72,7 @@ class AnalysisStore:
 
     def find(self, key: bytes, path: str) -> Analysis | None:
         """The analysis of a file at `path` with this `content_key`, without a record; None for an unknown one."""
-        row = self._row(key)
+        row = self.row(key)
         if row is None:
             return None
         try:
@@ -84,10 +83,14 @@ class AnalysisStore:
 
     def add(self, key: bytes, analysis: Analysis) -> None:
         """Store an analysis. It is written with others; `flush` writes the last ones."""
+        self.add_row(key, encoded(analysis))
+
+    def add_row(self, key: bytes, row: Row) -> None:
+        """The same for an analysis in columns."""
         with self._lock:
             if key in self._pending or self._n_added_bytes >= self.limit_bytes:
                 return
-            row = self._pending[key] = encoded(analysis)
+            self._pending[key] = row
             n_bytes = sum(array.nbytes for array in row.values())
             self._n_pending_bytes += n_bytes
             self._n_added_bytes += n_bytes
@@ -107,7 +110,8 @@ class AnalysisStore:
             except OSError as error:
                 _log.warning("Analyses could not be stored in %s: %s", self.directory, error)
 
-    def _row(self, key: bytes) -> Row | None:
+    def row(self, key: bytes) -> Row | None:
+        """The columns of an analysis; None for an unknown one."""
         with self._lock:
             pending = self._pending.get(key)
             parts = [] if pending is not None else [item for item in self._parts.items() if key in item[1]]
@@ -121,17 +125,17 @@ class AnalysisStore:
 
     def _write(self, rows: dict[bytes, Row]) -> None:
         private_folder(self.directory, is_ours=True)
-        name = f"{uuid4().hex}{SUFFIX}"
-        write_part(self.directory / name, self._analysis_version, rows)
+        name = write_part(self.directory, self.analysis_version, rows)
         part = self._open(name)
         if part is not None:
+            self._parts.pop(name, None)  # it may be the one that was damaged
             self._parts = {name: part, **self._parts}
 
     def _open(self, name: str) -> Part | None:
         try:
             with open(regular_descriptor(self.directory / name), "rb", buffering=0) as file:
                 check_owner(file)
-                return Part(file, name, self._analysis_version)
+                return map_part(file, name, self.analysis_version)
         except FileNotFoundError:
             return None
         except (OSError, UnusablePart) as error:
@@ -147,8 +151,9 @@ class AnalysisStore:
         rows = {key: row for part in parts for key in part.keys if (row := part.row(key)) is not None}
         self._write(rows)
         for path in small:
-            with suppress(OSError):
-                path.unlink()
+            if path.name not in self._parts:  # the part of a single damaged row keeps its name
+                with suppress(OSError):
+                    path.unlink()
 
     def _prune(self) -> None:
         total = 0
@@ -169,6 +174,6 @@ class AnalysisStore:
     def _files(self) -> Iterator[tuple[Path, os.stat_result]]:
         with suppress(OSError):
             for entry in os.scandir(self.directory):
-                if entry.name.endswith(SUFFIX):
+                if entry.name.endswith(PART_SUFFIX):
                     with suppress(OSError):
                         yield Path(entry.path), entry.stat(follow_symlinks=False)

@@ -26,6 +26,7 @@ from ...errors import ControlFlow
 from ...llm import Cancel
 from ...retrieval.fragments import normalise
 from ...retrieval.terms import decode, encode
+from ..base.base import Base
 from ..config import Config
 from ..config.options import index_settings
 from .analysis import Analysis, analyse
@@ -627,7 +628,7 @@ class Folder:
                     return
                 yield analyse_here(batch)
 
-        return self._results(todo, known, cancel, analyse_batches, self._read)
+        return self._results(todo, known, cancel, analyse_batches, self._read, self._contents.base)
 
     def _results(
         self,
@@ -636,12 +637,16 @@ class Folder:
         cancel: Cancel,
         analyse_batches: Callable[[Iterable[Batch]], Iterator[BatchResult]],
         read: Mapping[FoundFile, FileRecord],
+        base: Base | None = None,
     ) -> Iterator[BatchResult]:
-        """The results of files in batches: first those of known content, then those that `analyse_batches` yields."""
+        """The results of files in batches: first those of known content, then those that `analyse_batches` yields.
+
+        A base may wait for the network, so the writer passes none.
+        """
         if not todo or self.limit_reason:
             yield from analyse_batches(into_batches(self.path, todo, self._config.index, known))
             return
-        result, unknown = self._contents.recognise(todo, known, cancel, read)
+        result, unknown = self._contents.recognise(todo, known, cancel, read, base)
         if result.analyses or result.unchanged:
             yield result
         files = {file.path: file for file in unknown}

@@ -364,14 +364,37 @@ def _weft_rules(disk_path: str, base: str, names: Collection[str]) -> tuple[Rule
     return (rules,) if rules.rules else ()
 
 
+def head_commit(folder: Path) -> str:
+    """The commit that is checked out in the repository of a folder, in hexadecimal digits; "" if it can't be told."""
+    mark = next((path / REPOSITORY for path in (folder, *folder.parents) if (path / REPOSITORY).exists()), None)
+    head = [] if mark is None else _read_lines(_own_git_folder(mark) / "HEAD")
+    if mark is None or not head:
+        return ""
+    name = head[0].removeprefix("ref:").strip()
+    if name == head[0].strip():
+        return name if _COMMIT.fullmatch(name) else ""
+    shared = _git_folder(mark)
+    lines = [*_read_lines(shared / name), *(line.split(" ")[0] for line in _read_lines(shared / "packed-refs")
+             if line.rstrip().endswith(f" {name}"))]  # fmt: skip
+    return lines[0].strip() if lines and _COMMIT.fullmatch(lines[0].strip()) else ""
+
+
+_COMMIT = re.compile(r"[0-9a-f]{40}|[0-9a-f]{64}")
+
+
 def _git_folder(mark: Path) -> Path:
     """The repository's data folder: `.git` itself, or for a worktree or submodule the folder that its text names."""
+    folder = _own_git_folder(mark)
+    common = [] if folder == mark else _read_lines(folder / "commondir")
+    return folder / common[0].strip() if common else folder
+
+
+def _own_git_folder(mark: Path) -> Path:
+    """The folder with the `HEAD` of a working tree."""
     lines = _read_lines(mark)
     if not lines or not lines[0].startswith("gitdir:"):
         return mark
-    folder = mark.parent / lines[0].removeprefix("gitdir:").strip()
-    common = _read_lines(folder / "commondir")
-    return folder / common[0].strip() if common else folder
+    return mark.parent / lines[0].removeprefix("gitdir:").strip()
 
 
 class _TooLarge(ControlFlow):

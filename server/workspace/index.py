@@ -50,6 +50,9 @@ class WorkspaceIndex:
         self._indexing = Indexing(self._closed, self._status_changed)
         self._memories = WorkspaceMemory(roots[0] if cache and roots else None, config)
         is_kept = cache and config.index.keep_on_disk
+        analyses = kept_analyses(config) if is_kept else None
+        self.base = None if analyses is None else analyses.base
+        """The export that the index begins from; None without one."""
         self._folders = Folders(
             roots,
             config,
@@ -57,7 +60,7 @@ class WorkspaceIndex:
             kept_indexes(config) if is_kept else None,
             preempt=preempt,
             on_change=self._status_changed,
-            analyses=kept_analyses(config) if is_kept else None,
+            analyses=analyses,
             cache=cache,
         )
         self._buffers = OpenBuffers(self._folders, config, self._writer, self._indexing, self._status_changed)

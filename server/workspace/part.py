@@ -14,6 +14,8 @@ without their paths. Its arrays, for n rows:
 
 The metadata has the version of this format, and the version of the analysis: a part of another one is not read.
 
+Rows are sorted by key, and the name of a part is the hash of its bytes: the same rows give the same file anywhere.
+
 Owns the format. Knows no folder, no limit and no other part.
 """
 
@@ -21,8 +23,9 @@ from __future__ import annotations
 
 import json
 import zlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from hashlib import blake2b
+from mmap import mmap
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -33,10 +36,11 @@ from ...codegraph import FileGraph
 from ...codegraph.modules import manifest_style
 from ...errors import ControlFlow
 from ...languages import language_of
-from ...llm.tensor_file import Array, map_tensors, write_tensors
+from ...llm.disk import read_regular, replacing
+from ...llm.tensor_file import Array, Buffer, TensorFile, map_tensors, tensor_bytes, tensors_in
 from ...llm.workspace_model import DocumentTokens
 from ...retrieval import FileFragments
-from ...retrieval.fragments import FRAGMENT_ARRAYS
+from ...retrieval.fragments import FRAGMENT_ARRAYS, with_sorted_terms
 from ...retrieval.static_vectors import N_STORED
 from .analysis import Analysis
 
@@ -56,7 +60,12 @@ COLUMNS: Mapping[str, np.dtype[Any]] = dict(
 )
 """The columns of a part, with their types, in the order of the file."""
 
-_KEY_BYTES = 16
+PART_SUFFIX = ".part"
+
+NAME_DIGITS = 40
+"""Hexadecimal digits in the name of a part."""
+
+KEY_BYTES = 16
 
 Row = Mapping[str, Array]
 """The values of one file, by column."""
@@ -74,13 +83,13 @@ def content_key(path: str, content_hash: bytes, *, is_checked: bool) -> bytes:
     """
     read_as = f"/{path}" if manifest_style(path) else language_of(path).name
     parts = (content_hash, read_as.encode("utf-8", "surrogateescape"), bytes([is_checked]))
-    return blake2b(b"\0".join(parts), digest_size=_KEY_BYTES).digest()
+    return blake2b(b"\0".join(parts), digest_size=KEY_BYTES).digest()
 
 
 def encoded(analysis: Analysis) -> Row:
-    """The columns of an analysis."""
+    """The columns of an analysis. They depend on its text alone, so that other processes write the same."""
     _, language, n_lines, n_bytes, nodes, problems, package, manifest, outline, calls = analysis.graph.__getstate__()
-    fragments, tokens = analysis.fragments, analysis.tokens
+    fragments, tokens = with_sorted_terms(analysis.fragments), analysis.tokens
     is_wide = tokens.numbers.dtype == np.uint32
     bytes_of = {
         "text": fragments.text,
@@ -116,14 +125,33 @@ def decoded(row: Row, path: str) -> Analysis:
     )
 
 
-def write_part(path: Path, analysis_version: str, rows: Mapping[bytes, Row]) -> None:
-    """Write the rows by their keys. Raises OSError."""
+def write_part(folder: Path, analysis_version: str, rows: Mapping[bytes, Row]) -> str:
+    """Write the rows by their keys, if `folder` has no such part. Returns the name of the part. Raises OSError."""
+    pieces = list(_pieces(analysis_version, rows))
+    name = f"{digest_of(pieces)}{PART_SUFFIX}"
+    path = folder / name
+    if not (path.is_file() and path.name == f"{digest_of([read_regular(path)])}{PART_SUFFIX}"):  # or it is damaged
+        with replacing(path) as file:
+            file.writelines(pieces)
+    return name
+
+
+def digest_of(pieces: Iterable[Buffer]) -> str:
+    """The hash in the name of a file with these bytes: 20 bytes of BLAKE2b, in hexadecimal digits."""
+    digest = blake2b(digest_size=NAME_DIGITS // 2)
+    for piece in pieces:
+        digest.update(piece)
+    return digest.hexdigest()
+
+
+def _pieces(analysis_version: str, rows: Mapping[bytes, Row]) -> Iterator[Buffer]:
+    rows = dict(sorted(rows.items()))
     columns = {name: [row[name] for row in rows.values()] for name in COLUMNS}
     ends = {
         f"{name}.ends": np.cumsum([len(each) for each in values], dtype=np.int64) for name, values in columns.items()
     }
     checksums = np.array([_checksum(key, row) for key, row in rows.items()], np.uint32)
-    keys = np.frombuffer(b"".join(rows), np.uint8).reshape(-1, _KEY_BYTES)
+    keys = np.frombuffer(b"".join(rows), np.uint8).reshape(-1, KEY_BYTES)
     joined: dict[str, Array] = {name: np.concatenate(values) for name, values in columns.items()}
     is_wide = {name for name, kind in COLUMNS.items() if kind.itemsize >= checksums.itemsize}
     arrays = {
@@ -133,26 +161,43 @@ def write_part(path: Path, analysis_version: str, rows: Mapping[bytes, Row]) -> 
         **{name: array for name, array in joined.items() if name not in is_wide},
         "content_keys": keys,
     }
-    write_tensors(path, arrays, _metadata(analysis_version))
+    return tensor_bytes(arrays, _metadata(analysis_version))
+
+
+def map_part(file: BinaryIO, name: str, analysis_version: str) -> Part:
+    """The part in an open file, memory-mapped: the file may be closed and removed. Raises UnusablePart."""
+    try:
+        return Part(map_tensors(file, name), analysis_version)
+    except ValueError as error:
+        raise UnusablePart(str(error)) from error
+
+
+def part_in(data: mmap | bytes, name: str, analysis_version: str) -> Part:
+    """The part in the bytes of a file. Raises UnusablePart."""
+    try:
+        return Part(tensors_in(data, name), analysis_version)
+    except ValueError as error:
+        raise UnusablePart(str(error)) from error
 
 
 class Part:
-    """A mapped part. Thread-safe."""
+    """A part in memory. Thread-safe."""
 
-    def __init__(self, file: BinaryIO, name: str, analysis_version: str) -> None:
+    def __init__(self, tensors: TensorFile, analysis_version: str) -> None:
         """Raises UnusablePart."""
         try:
-            self._arrays, metadata = map_tensors(file, name)
+            self._arrays, metadata = tensors
             if metadata != _metadata(analysis_version):
                 raise UnusablePart("it is of another version")
             keys, self._checksums = self._arrays["content_keys"], self._arrays["checksums"]
-            self._rows = {key.tobytes(): number for number, key in enumerate(keys)}
-            n_rows = len(keys)
+            n_rows = len(self._checksums)
+            _check(keys.reshape(-1), np.dtype(np.uint8), n_rows * KEY_BYTES)
+            self._rows = {key.tobytes(): number for number, key in enumerate(keys.reshape(n_rows, KEY_BYTES))}
             for column, kind in COLUMNS.items():
                 _check(self._arrays[column], kind)
                 _check(self._arrays[f"{column}.ends"], np.dtype(np.int64), n_rows)
             _check(self._checksums, np.dtype(np.uint32), n_rows)
-        except (ValueError, KeyError) as error:
+        except (ValueError, KeyError, TypeError) as error:
             raise UnusablePart(str(error)) from error
 
     @property
@@ -178,7 +223,7 @@ class Part:
 
 
 def _check(array: Array, kind: np.dtype[Any], length: int | None = None) -> None:
-    if array.dtype != kind or array.ndim != 1 or length not in (None, len(array)):
+    if array.dtype != kind or array.ndim != 1 or length not in (None, len(array)) or not array.flags.aligned:
         raise UnusablePart("its arrays are not those of a part")
 
 

@@ -372,7 +372,7 @@ class Workspace(WorkspaceIndex):
             self._models.name,
             chain.answering[1],
             chain.states,
-            chain.notes,
+            (*chain.notes, *(() if self.base is None else self.base.notices)),
             memory_mb(),
             progress=self._indexing.progress,
             problem=self._indexing.problem,
