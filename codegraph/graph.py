@@ -7,12 +7,12 @@
 from __future__ import annotations
 
 import gc
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import lru_cache
 from itertools import chain, islice
 from types import MappingProxyType
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -39,6 +39,10 @@ from .symbol_table import SymbolTable, changed_names
 
 MAX_TABLES = 2048
 """Limit of cached symbol tables in a snapshot; the table of a file of 200 lines takes about 20 kB."""
+
+
+Spread: TypeAlias = Callable[[Callable[[str], tuple[bytes, bytes]], Sequence[str]], Iterable[tuple[bytes, bytes]]]
+"""Maps a function over many paths, in their order: `map`, or one that uses several processes."""
 
 
 class CallEdge(NamedTuple):
@@ -84,11 +88,17 @@ class CodeGraph:
         self._latest_overlay: _Overlay | None = None
 
     @classmethod
-    def build(cls, files: Iterable[FileGraph], root_name: str = "", roots: Collection[str] = ("",)) -> CodeGraph:
+    def build(
+        cls,
+        files: Iterable[FileGraph],
+        root_name: str = "",
+        roots: Collection[str] = ("",),
+        spread: Spread = map,
+    ) -> CodeGraph:
         """The graph of these files, resolved from scratch. The last of several files with one path counts.
 
         `root_name` is the folder's own name: how its files are imported where the folder is a package itself. `roots`
-        are the directories of the folders of a workspace with several.
+        are the directories of the folders of a workspace with several. `spread` resolves the files.
         """
         graph = cls(root_name, roots)
         graph._files = {file.path: file for file in files}
@@ -102,9 +112,7 @@ class CodeGraph:
                     starred.append(path)
             graph._by_global_name = apply_moves({}, came)
             graph._star_imported = frozenset(starred)
-            # In order of paths, because neighbours depend on the same symbol tables.
-            for path in sorted(graph._files):
-                graph._resolve(path)
+            graph._resolve(graph._files, spread)
         graph._memo = Memo()  # larger than the graph; queries fill it again as needed
         return graph
 
@@ -142,8 +150,13 @@ class CodeGraph:
         symbols = self.symbols(path)
         return symbols.definition(qualified_name) if symbols is not None else None
 
-    def with_changes(self, changed: Iterable[FileGraph] = (), removed: Iterable[str] = ()) -> CodeGraph:
-        """The snapshot after some files were created, edited or deleted. This snapshot does not change."""
+    def with_changes(
+        self, changed: Iterable[FileGraph] = (), removed: Iterable[str] = (), spread: Spread = map
+    ) -> CodeGraph:
+        """The snapshot after some files were created, edited or deleted. This snapshot does not change.
+
+        `spread` resolves the affected files.
+        """
         updates: dict[str, FileGraph | None] = {path: None for path in removed if path in self._files}
         updates.update((file.path, file) for file in changed)
         new = self._copy()
@@ -159,11 +172,12 @@ class CodeGraph:
         new._memo = self._memo.without(changes.invalidates) if changes else self._memo
         new._latest_overlay = None if changes else self._latest_overlay
         affected = (updates.keys() & new._files.keys()) | changes.dependents(new._dependencies)
-        for path in affected:
-            new._resolve(path)
-        called = {edge.path for path in affected | updates.keys() for g in (self, new) for edge in g.call_edges(path)}
-        new._callers = {path: table for path, table in list(self._callers.items()) if path not in called}
-        new._calling = {key: found for key, found in list(self._calling.items()) if key[0] not in called}
+        new._resolve(affected, spread)
+        if self._callers or self._calling:
+            both = (self, new)
+            called = {edge.path for path in affected | updates.keys() for g in both for edge in g.call_edges(path)}
+            new._callers = {path: table for path, table in list(self._callers.items()) if path not in called}
+            new._calling = {key: found for key, found in list(self._calling.items()) if key[0] not in called}
         return new
 
     def overlay(self, file: FileGraph) -> CodeGraph:
@@ -263,10 +277,17 @@ class CodeGraph:
         new._symbols, new._modules = self._symbols.copy(), self._modules
         return new
 
-    def _resolve(self, path: str) -> None:
+    def _resolve(self, paths: Iterable[str], spread: Spread = map) -> None:
+        # In order of paths, because neighbours depend on the same symbol tables.
+        ordered = sorted(paths)
+        for path, (edges, dependencies) in zip(ordered, spread(self._resolved, ordered), strict=True):
+            self._edges[path], self._dependencies[path] = edges, dependencies
+
+    def _resolved(self, path: str) -> tuple[bytes, bytes]:
+        """The edges and the dependencies of a file, packed."""
         edges, dependencies = resolve_calls(self, self._files[path])
-        self._edges[path] = _pack_edges([CallEdge(call, *target) for call, target in edges])
-        self._dependencies[path] = pack_dependencies(dependencies, path, self.symbols(path))
+        packed = _pack_edges([CallEdge(call, *target) for call, target in edges])
+        return packed, pack_dependencies(dependencies, path, self.symbols(path))
 
     def _callers_into(self, path: str) -> dict[str, tuple[Caller, ...]]:
         needle = to_json(path)
@@ -296,7 +317,7 @@ class _Overlay(CodeGraph):
     def call_edges(self, path: str) -> tuple[CallEdge, ...]:
         if path == self._path:
             if path not in self._edges:
-                self._resolve(path)
+                self._resolve([path])
             return super().call_edges(path)
         edges = self._base.call_edges(path)
         if all(self._exists(edge.path, edge.qualified_name) for edge in edges):
@@ -323,7 +344,9 @@ class _Overlay(CodeGraph):
     def calling_files(self, path: str, qualified_name: str) -> tuple[str, ...]:
         return tuple(dict.fromkeys(caller.path for caller in self.callers(path, qualified_name)))
 
-    def with_changes(self, changed: Iterable[FileGraph] = (), removed: Iterable[str] = ()) -> CodeGraph:
+    def with_changes(
+        self, changed: Iterable[FileGraph] = (), removed: Iterable[str] = (), spread: Spread = map
+    ) -> CodeGraph:
         raise TypeError("An overlay is for one query; apply changes to its base snapshot.")
 
     def symbols(self, path: str) -> SymbolTable | None:
