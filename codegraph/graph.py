@@ -7,10 +7,10 @@
 from __future__ import annotations
 
 import gc
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import lru_cache
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -42,6 +42,10 @@ from .symbol_table import SymbolTable, changed_names, has_definitions_in_order
 
 MAX_TABLES = 2048
 """Limit of cached symbol tables in a snapshot; the table of a file of 200 lines takes about 20 kB."""
+
+
+Spread: TypeAlias = Callable[[Callable[[str], tuple[bytes, bytes]], Sequence[str]], Iterable[tuple[bytes, bytes]]]
+"""Maps a function over many paths, in their order: `map`, or one that uses several processes."""
 
 
 class CallEdge(NamedTuple):
@@ -87,11 +91,17 @@ class CodeGraph:
         self._latest_overlay: _Overlay | None = None
 
     @classmethod
-    def build(cls, files: Iterable[FileGraph], root_name: str = "", roots: Collection[str] = ("",)) -> CodeGraph:
+    def build(
+        cls,
+        files: Iterable[FileGraph],
+        root_name: str = "",
+        roots: Collection[str] = ("",),
+        spread: Spread = map,
+    ) -> CodeGraph:
         """The graph of these files, resolved from scratch. The last of several files with one path counts.
 
         `root_name` is the folder's own name: how its files are imported where the folder is a package itself. `roots`
-        are the directories of the folders of a workspace with several.
+        are the directories of the folders of a workspace with several. `spread` resolves the files.
         """
         graph = cls(root_name, roots)
         graph._files = PersistentMap({file.path: file for file in files})
@@ -105,8 +115,7 @@ class CodeGraph:
                     starred.append(path)
             graph._by_global_name = apply_moves(graph._by_global_name, came)
             graph._star_imported = frozenset(starred)
-            # In order of paths, because neighbours depend on the same symbol tables.
-            graph._resolve(sorted(graph._files))
+            graph._resolve(graph._files, spread)
         graph._memo = Memo()  # larger than the graph; queries fill it again as needed
         return graph
 
@@ -150,8 +159,13 @@ class CodeGraph:
             symbols = self.symbols(path)
         return symbols.definition(qualified_name) if symbols is not None else None
 
-    def with_changes(self, changed: Iterable[FileGraph] = (), removed: Iterable[str] = ()) -> CodeGraph:
-        """The snapshot after some files were created, edited or deleted. This snapshot does not change."""
+    def with_changes(
+        self, changed: Iterable[FileGraph] = (), removed: Iterable[str] = (), spread: Spread = map
+    ) -> CodeGraph:
+        """The snapshot after some files were created, edited or deleted. This snapshot does not change.
+
+        `spread` resolves the affected files.
+        """
         updates: dict[str, FileGraph | None] = {path: None for path in removed if path in self._files}
         updates.update((file.path, file) for file in changed)
         new = self._copy()
@@ -167,10 +181,12 @@ class CodeGraph:
         new._memo = self._memo.without(changes.invalidates) if changes else self._memo
         new._latest_overlay = None if changes else self._latest_overlay
         affected = {path for path in updates if path in new._files} | changes.dependents(new._dependencies)
-        new._resolve(affected)
-        called = {edge.path for path in affected | updates.keys() for g in (self, new) for edge in g.call_edges(path)}
-        new._callers = {path: table for path, table in list(self._callers.items()) if path not in called}
-        new._calling = {key: found for key, found in list(self._calling.items()) if key[0] not in called}
+        new._resolve(affected, spread)
+        if self._callers or self._calling:
+            both = (self, new)
+            called = {edge.path for path in affected | updates.keys() for g in both for edge in g.call_edges(path)}
+            new._callers = {path: table for path, table in list(self._callers.items()) if path not in called}
+            new._calling = {key: found for key, found in list(self._calling.items()) if key[0] not in called}
         return new
 
     def overlay(self, file: FileGraph) -> CodeGraph:
@@ -267,16 +283,22 @@ class CodeGraph:
         new._symbols, new._modules = self._symbols.copy(), self._modules
         return new
 
-    def _resolve(self, paths: Iterable[str]) -> None:
+    def _resolve(self, paths: Iterable[str], spread: Spread = map) -> None:
         """Resolve the calls of these files, while the snapshot is made."""
+        # In order of paths, because neighbours depend on the same symbol tables.
+        ordered = sorted(paths)
         edges: dict[str, Packed] = {}
         dependencies: dict[str, Packed] = {}
-        for path in paths:
-            found, needed = resolve_calls(self, self._files[path])
-            edges[path] = _pack_edges([CallEdge(call, *target) for call, target in found])
-            dependencies[path] = pack_dependencies(needed, path, self.symbols(path))
+        for path, found in zip(ordered, spread(self._resolved, ordered), strict=True):
+            edges[path], dependencies[path] = found
         self._edges = self._edges.with_changes(edges)
         self._dependencies = self._dependencies.with_changes(dependencies)
+
+    def _resolved(self, path: str) -> tuple[bytes, bytes]:
+        """The edges and the dependencies of a file, packed."""
+        edges, dependencies = resolve_calls(self, self._files[path])
+        packed = _pack_edges([CallEdge(call, *target) for call, target in edges])
+        return packed, pack_dependencies(dependencies, path, self.symbols(path))
 
     def _callers_into(self, path: str) -> dict[str, tuple[Caller, ...]]:
         needle = to_json(path)
@@ -333,7 +355,9 @@ class _Overlay(CodeGraph):
     def calling_files(self, path: str, qualified_name: str) -> tuple[str, ...]:
         return tuple(dict.fromkeys(caller.path for caller in self.callers(path, qualified_name)))
 
-    def with_changes(self, changed: Iterable[FileGraph] = (), removed: Iterable[str] = ()) -> CodeGraph:
+    def with_changes(
+        self, changed: Iterable[FileGraph] = (), removed: Iterable[str] = (), spread: Spread = map
+    ) -> CodeGraph:
         raise TypeError("An overlay is for one query; apply changes to its base snapshot.")
 
     def definition(self, path: str, qualified_name: str) -> Definition | None:

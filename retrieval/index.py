@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 
 from ..codegraph import CodeGraph, FileGraph, parse_file
 from ..codegraph.cover import Spans
+from ..codegraph.graph import Spread
 from ..codegraph.graph_arrays import IdTable
 from ..codegraph.prefix import common_length, parse_prefix
 from ..codegraph.relations import Relations
@@ -124,16 +125,17 @@ class RepositoryIndex:
         return path in self.texts
 
     def with_changes(
-        self, changed: Iterable[tuple[FileGraph, FileFragments]], removed: Iterable[str] = ()
+        self, changed: Iterable[tuple[FileGraph, FileFragments]], removed: Iterable[str] = (), spread: Spread = map
     ) -> RepositoryIndex:
         """The snapshot with these files added or replaced, and the removed paths left out.
 
-        The cost depends on the changed files, not on the repository. A pair must be of one path and text.
+        The cost depends on the changed files, not on the repository. A pair must be of one path and text. `spread`
+        resolves the calls, see `CodeGraph.with_changes`.
         """
         pairs = {fragments.path: (file, fragments) for file, fragments in changed}
         gone = [path for path in removed if path not in pairs]
         new = RepositoryIndex(self.settings)
-        new.graph = self.graph.with_changes([file for file, _ in pairs.values()], gone)
+        new.graph = self.graph.with_changes([file for file, _ in pairs.values()], gone, spread)
         new.lexical = self.lexical.with_changes([fragments for _, fragments in pairs.values()], gone)
         n_ids = new.lexical.n_ids
         new.starts, new.ends = grown(self.starts, n_ids), grown(self.ends, n_ids)

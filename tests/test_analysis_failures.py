@@ -17,7 +17,7 @@ from weft.codegraph.syntax import tree_with
 from weft.languages import language_of
 from weft.server.config import IndexOptions
 from weft.server.output.as_json import status_json
-from weft.server.workspace import buffers, workers
+from weft.server.workspace import buffers, child_process, workers
 from weft.server.workspace.files import FoundFile
 from weft.server.workspace.workers import Batch, analyse_here, analyse_in_processes
 
@@ -235,8 +235,8 @@ def test_a_worker_may_not_take_all_memory():
     resource = pytest.importorskip("resource")
     process = workers._start(0)
     try:
-        workers._write_frame(process.stdin, Batch(Path("/"), (), IndexOptions()))
-        workers._read_frame(process.stdout)
+        child_process.write_frame(process.stdin, Batch(Path("/"), (), IndexOptions()))
+        child_process.read_frame(process.stdout)
         assert resource.prlimit(process.pid, resource.RLIMIT_AS)[0] == workers.MEMORY_LIMIT_BYTES
     finally:
         process.kill()

@@ -43,7 +43,7 @@ from weft.server.completion.confidence import ConfidenceModel
 from weft.server.completion.evidence import FEATURES
 from weft.server.completion.values import Completion
 from weft.server.config import Config
-from weft.server.workspace.folder import INLINE_BYTES
+from weft.server.workspace.analysis_run import INLINE_BYTES
 from weft.server.workspace.snapshot import FolderSnapshot
 from weft.server.workspace.text import Cursor, TextLines
 from weft.server.workspace.workspace import Workspace

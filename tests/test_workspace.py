@@ -487,7 +487,7 @@ def test_worker_processes_find_the_same(folder, monkeypatch):
     write(folder, {f"many/file_{i}.py": f"def name_{i}():\n    return {i}\n" for i in range(40)})
     with opened(folder) as workspace:
         inline = snapshot_of(workspace)
-    monkeypatch.setattr("weft.server.workspace.folder.INLINE_BYTES", 0)
+    monkeypatch.setattr("weft.server.workspace.analysis_run.INLINE_BYTES", 0)
     monkeypatch.setattr("weft.server.workspace.workers.BATCH_BYTES", 500)
     with opened(folder) as workspace:
         assert snapshot_of(workspace) == inline
@@ -502,7 +502,7 @@ def snapshot_of(workspace: Workspace) -> dict[str, object]:
 
 def test_a_file_that_kills_its_worker_is_quarantined(folder, monkeypatch):
     write(folder, {"poison.py": "kills = 1\n"})
-    monkeypatch.setattr("weft.server.workspace.folder.INLINE_BYTES", 0)
+    monkeypatch.setattr("weft.server.workspace.analysis_run.INLINE_BYTES", 0)
     start = workers._start
 
     def start_mortal(niceness: int):
@@ -527,7 +527,7 @@ def test_a_file_that_kills_its_worker_is_quarantined(folder, monkeypatch):
 
 def test_a_module_of_the_workspace_is_never_imported(folder, monkeypatch):
     write(folder, {name: "open('executed', 'w')\n" for name in ("numpy.py", "tree_sitter.py", "sitecustomize.py")})
-    monkeypatch.setattr("weft.server.workspace.folder.INLINE_BYTES", 0)
+    monkeypatch.setattr("weft.server.workspace.analysis_run.INLINE_BYTES", 0)
     monkeypatch.chdir(folder)
     with opened(folder) as workspace:
         assert workspace.status().n_files == 5

@@ -5,7 +5,7 @@ Owns the timed operations. Each runs in a new process, so that memory and caches
 - cold: index from nothing, and save the index.
 - warm: begin from the index that `cold` saved, and compare it with the disk.
 - query: retrieval at random cursors, typing on, and edits until they can be retrieved, on a warm index.
-- during: retrieval at random cursors while the first index is being built in the same process.
+- during: retrieval at random cursors while the first index is being built.
 - windows: memory of a second window on the folder, with a shared server and with a server of its own.
 """
 
@@ -15,6 +15,7 @@ import json
 import os
 import random
 import sys
+import tempfile
 import threading
 import time
 from collections.abc import Iterable
@@ -100,11 +101,14 @@ def query(folder: Path) -> dict[str, float]:
 
 
 def during(folder: Path) -> dict[str, float]:
-    """Retrieval latency while another thread builds the first index with worker processes."""
+    """Retrieval latency while the first index is built, with an empty cache."""
     share_interpreter()
     cursors = list(_cursors(folder))
     options = RetrievalOptions()
-    with Workspace([folder], Config()) as workspace:
+    with (
+        tempfile.TemporaryDirectory(prefix="weft-bench-") as cache,
+        Workspace([folder], Config(cache_dir=cache)) as workspace,
+    ):
         indexing = threading.Thread(target=workspace.index, kwargs={"niceness": BACKGROUND_NICENESS})
         started = time.perf_counter()
         indexing.start()

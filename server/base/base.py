@@ -115,6 +115,11 @@ class Base:
             private_folder(self._cache, is_ours=True)
             replace_file(self._cache / _USED, json.dumps({"files": self.n_rows, "commit": commit}).encode())
 
+    def join(self, n_rows: int, notices: Iterable[str]) -> None:
+        """Add what another process has taken from the same base, and could not use."""
+        self.n_rows += n_rows
+        self._notices.update(dict.fromkeys(notices))
+
     def last_use(self) -> tuple[int, str]:
         """Number of analyses that the last index took, and the commit of the base then; 0 if there was none."""
         used = read_json_object(self._cache / _USED)

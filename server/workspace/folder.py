@@ -11,7 +11,7 @@ import os
 import threading
 import time
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence, Set
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -30,22 +30,24 @@ from ..base.base import Base
 from ..config import Config
 from ..config.options import index_settings
 from .analysis import Analysis, analyse
+from .analysis_run import AnalysisRun
 from .analysis_store import AnalysisStore
 from .files import NOT_UTF_8, RULES_TOO_LARGE, FoundFile, Membership, Reason
 from .imported_files import ImportedFiles
+from .index_builder import BuilderFailed, BuildRequest, SavedIndex, build_in_process
 from .index_file import DamagedFile
 from .known_content import KnownContent
 from .process import return_free_memory
 from .reconcile import ComparisonResult
 from .snapshot import FolderSnapshot
 from .store import FileRecord, Store, StoredIndex
-from .workers import RACY_NS, Batch, BatchResult, analyse_here, analyse_in_processes, into_batches, is_racy
+from .workers import RACY_NS, BatchResult, analyse_here, is_racy
 from .writer import Writer
 
 log = logging.getLogger("weft")
 
-INLINE_BYTES = 600_000
-"""Less source than this is analysed in this process, which is faster than starting workers."""
+BUILDER_BYTES = 5_000_000
+"""An index of less source than this is built in this process, which is done before a builder has started and mapped."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,13 +89,6 @@ class IndexReport:
         )
 
 
-PUBLISH_FACTOR = 3
-"""During a first index run, an early snapshot is published when this many times as many files are ready as are
-published, and this many times as many files remain."""
-
-MAX_PROCESSES = 8
-"""With more workers than this the writer is the bottleneck."""
-
 MIN_SWITCHED_FILES = 100
 """Fewer changed files than this are always merged into the index."""
 
@@ -120,7 +115,7 @@ class SkippedFile(NamedTuple):
 class _Difference:
     """Differences between disk and index, by name, size, times and inode."""
 
-    n_found: int
+    found: list[FoundFile]  # all files that belong
     todo: list[FoundFile]
     removed: list[str]
 
@@ -168,7 +163,7 @@ class Folder:
         self._closure: frozenset[str] = frozenset()  # the files of the last closure
         self._observer = observer
         self.is_indexed = False  # an index run is complete
-        self._skipped: dict[str, SkippedFile] = {}  # changed on the writer only
+        self._skipped: dict[str, SkippedFile] = {}  # changed and replaced on the writer only
         self._non_utf8: tuple[str, ...] = ()  # paths whose names are not UTF-8, of the last run
         self._reported: set[str] | None = None  # files reported as changed during the current run; None without a run
         self._closed = Cancel()
@@ -306,11 +301,13 @@ class Folder:
                 difference = self._from_earlier_index(difference, cancel)
             hot = set(first)
             if hot:
-                difference.todo.sort(key=lambda file: os.path.dirname(file.path) not in hot)
-            n_reused = difference.n_found - len(difference.todo)
-            report(Progress(n_reused, difference.n_found))
+                for files in (difference.found, difference.todo):
+                    files.sort(key=lambda file: os.path.dirname(file.path) not in hot)
+            n_found = len(difference.found)
+            n_reused = n_found - len(difference.todo)
+            report(Progress(n_reused, n_found))
             self._index_difference(
-                difference, cancel, niceness, lambda n_done: report(Progress(n_reused + n_done, difference.n_found))
+                difference, cancel, niceness, lambda n_done: report(Progress(n_reused + n_done, n_found))
             )
             self._follow_imports(difference, cancel, niceness)
         finally:
@@ -369,7 +366,7 @@ class Folder:
         needs_comparison |= self._are_folders([key for key in keys if key not in self.snapshot.records])
         todo = [file for file in found if self._needs_reading(file)]
         try:
-            for result in self._results(todo, self.snapshot.records, Cancel(), partial(map, analyse_here), {}):
+            for result in self._run({}).results(todo, Cancel(), partial(map, analyse_here)):
                 self._merge_results(result, stamps=_stamps(todo))
             self._remove(removed)
         except Exception as error:
@@ -497,22 +494,23 @@ class Folder:
         membership = Membership(self.path, self._config.index)
         is_limited = bool(self.limit_reason)
         max_files = 0 if is_limited or self.is_indexed or self._is_warm else self.max_files
-        names: set[str] = set()
+        found: list[FoundFile] = []
         todo: list[FoundFile] = []
         for file in self._imported(membership) if is_limited else membership.walk(cancel, non_utf8.append):
-            names.add(file.path)
-            if max_files and len(names) > max_files:
+            found.append(file)
+            if max_files and len(found) > max_files:
                 raise _TooManyFiles
             if file.path not in self._open and self._needs_reading(file):
                 todo.append(file)
-            if not len(names) % FILES_BETWEEN_PAUSES:
+            if not len(found) % FILES_BETWEEN_PAUSES:
                 preempt()
         if cancel.cancelled:  # an incomplete walk cannot detect removed files
-            return _Difference(len(names), todo, [])
+            return _Difference(found, todo, [])
         self._membership, self._non_utf8 = membership, tuple(non_utf8)
+        names = {file.path for file in found}
         # A cached index may contain unsaved texts, which have no file record.
         known = (*self.snapshot.index.texts, *dict(self._skipped))
-        return _Difference(len(names), todo, [path for path in known if path not in names and path not in self._open])
+        return _Difference(found, todo, [path for path in known if path not in names and path not in self._open])
 
     def _is_switch(self, difference: _Difference) -> bool:
         """Whether so many files may have changed that loading an earlier index may be faster."""
@@ -542,18 +540,18 @@ class Folder:
         snapshot = None if earlier is None else self._snapshot_of(self._store.load_earlier(earlier))
         if snapshot is None:
             return difference
-        self._writer.run(lambda: self._load(self._with_open_files(snapshot)))
+        self._writer.run(lambda: self._load(self._with_files_of_this(snapshot, self._open)))
         self._dirty = True
         return self._compare(cancel, preempt)
 
-    def _with_open_files(self, snapshot: FolderSnapshot) -> FolderSnapshot:
-        """On the writer: another snapshot with the files open in an editor as they are in this one."""
+    def _with_files_of_this(self, snapshot: FolderSnapshot, paths: Set[str]) -> FolderSnapshot:
+        """On the writer: another snapshot with some files as they are in this one."""
         index = self.snapshot.index
         overlays = []
-        for path in self._open & index.texts.keys():
+        for path in paths & index.texts.keys():
             analysis = analyse(path, decode(index.texts[path]), graph=index.graph.files[path])
             overlays.append(replace(analysis, record=self.snapshot.records.get(path)))
-        return snapshot.with_changes(overlays, self._open - index.texts.keys())
+        return snapshot.with_changes(overlays, paths - index.texts.keys())
 
     def _imported(self, membership: Membership) -> Iterator[FoundFile]:
         """The open files and the files that they import, as far as indexed facts tell."""
@@ -585,22 +583,80 @@ class Folder:
         self, difference: _Difference, cancel: Cancel, niceness: int, report: Callable[[int], None]
     ) -> None:
         """Read and publish the differences; `report` is called with the number of files done."""
-        todo, waiting = difference.todo, list[BatchResult]()
-        n_done = n_waiting = n_published = 0
+        if self._is_for_builder(difference):
+            if self._index_in_builder(difference, cancel, niceness, report):
+                return
+            difference = replace(difference, todo=[file for file in difference.todo if self._needs_reading(file)])
         if difference.removed and not cancel.cancelled:
             self._writer.run(lambda: self._remove(self._not_reported(difference.removed)))
         with garbage_collection_paused():
-            for result in self._analyse(todo, self.snapshot.records, cancel, niceness):
-                waiting.append(result)
-                n_waiting += len(result.analyses)
-                n_done += len(result.analyses) + len(result.unchanged) + len(result.skipped) + len(result.failed)
-                # Publishing may resolve published files again, which is cheap for early snapshots only.
-                if n_waiting > PUBLISH_FACTOR * n_published and PUBLISH_FACTOR * (n_published + n_waiting) < len(todo):
-                    n_published += n_waiting
-                    self._publish(waiting, todo)
-                    waiting, n_waiting = [], 0
-                report(n_done)
-            self._publish(waiting, todo)
+            run = self._run(self._read, self._contents.base)
+            for group in run.groups(difference.todo, cancel, niceness, report):
+                self._publish(list(group.results), difference.todo)
+
+    def _run(self, read: Mapping[FoundFile, FileRecord], base: Base | None = None) -> AnalysisRun:
+        contents = None if self.limit_reason else self._contents
+        return AnalysisRun(self.path, self._config.index, self.snapshot.records, contents, read, base)
+
+    def _is_for_builder(self, difference: _Difference) -> bool:
+        """Whether most files are new or changed: then another process builds the whole index."""
+        if self._store is None or self.limit_reason:
+            return False
+        records = self.snapshot.records
+        changed = difference.todo
+        if records:  # the contents are known where so many files differ, see `_from_earlier_index`
+            read = ((file, self._read[file].hash) for file in changed if file in self._read)
+            changed = [file for file, content in read if file.path not in records or records[file.path].hash != content]
+        return 2 * len(changed) > len(difference.found) and sum(file.size for file in changed) >= BUILDER_BYTES
+
+    def _index_in_builder(
+        self, difference: _Difference, cancel: Cancel, niceness: int, report: Callable[[int], None]
+    ) -> bool:
+        """Let another process build and save the index, and map it. False if it has failed."""
+        assert self._store is not None
+        is_first, n_other = not self.snapshot.records, len(difference.found) - len(difference.todo)
+        request = BuildRequest(
+            self.path, self._config, self._store, tuple(difference.found), saves_early=is_first, niceness=niceness
+        )
+        try:
+            for message in build_in_process(request, cancel):
+                if isinstance(message, int):
+                    report(max(0, message - n_other))
+                else:
+                    self._map_built(message, self._store, difference.found)
+        except BuilderFailed as error:
+            log.warning("Another process could not build the index of %s: %s. Building it here.", self.path, error)
+            return False
+        return True
+
+    def _map_built(self, saved: SavedIndex, store: Store, found: Iterable[FoundFile]) -> None:
+        """Publish a snapshot that a builder has saved. Raises BuilderFailed."""
+        snapshot = self._snapshot_of(store.load_at(saved.path))
+        if snapshot is None:
+            raise BuilderFailed("its index cannot be read")
+        if saved.is_last and not store.adopt(self.path, saved.path):
+            raise BuilderFailed("its index could not be saved")
+        stamps = _stamps(found)
+        self._writer.run(lambda: self._publish_built(snapshot, saved, stamps))
+
+    def _publish_built(
+        self, snapshot: FolderSnapshot, saved: SavedIndex, stamps: Mapping[str, tuple[int, ...] | None]
+    ) -> None:
+        """On the writer: publish a built snapshot, but for files that are open or were reported since it began."""
+        own = {*self._open, *(self._reported or ())}
+        self._skipped = {
+            path: why
+            for path, why in self._skipped.items()
+            if path in own or (path in stamps and path not in snapshot.records)
+        }
+        self._note_left_out([saved.left_out], own, stamps)
+        if saved.is_last and self._contents.base is not None:
+            self._contents.base.join(saved.n_from_base, saved.base_notices)
+        self._log_problems(snapshot.index.graph.files.values())
+        self._load(self._with_files_of_this(snapshot, own))
+        # The saved index differs from this one in files that the next start compares anyway.
+        self._dirty = not saved.is_last
+        self._saved, self._n_merged = None, 0
 
     def _needs_reading(self, file: FoundFile) -> bool:
         """Whether a file may have changed since it was last read."""
@@ -613,46 +669,6 @@ class Folder:
     def _not_reported(self, keys: Iterable[str]) -> list[str]:
         reported = self._reported or ()
         return [key for key in keys if key not in reported]
-
-    def _analyse(
-        self, todo: list[FoundFile], known: Mapping[str, FileRecord], cancel: Cancel, niceness: int
-    ) -> Iterator[BatchResult]:
-        def analyse_batches(batches: Iterable[Batch]) -> Iterator[BatchResult]:
-            batches = list(batches)
-            if sum(file.size for batch in batches for file in batch.files) >= INLINE_BYTES:
-                n_processes = min(os.cpu_count() or 1, MAX_PROCESSES)
-                yield from analyse_in_processes(batches, n_processes, cancel, niceness)
-                return
-            for batch in batches:
-                if cancel.cancelled:
-                    return
-                yield analyse_here(batch)
-
-        return self._results(todo, known, cancel, analyse_batches, self._read, self._contents.base)
-
-    def _results(
-        self,
-        todo: list[FoundFile],
-        known: Mapping[str, FileRecord],
-        cancel: Cancel,
-        analyse_batches: Callable[[Iterable[Batch]], Iterator[BatchResult]],
-        read: Mapping[FoundFile, FileRecord],
-        base: Base | None = None,
-    ) -> Iterator[BatchResult]:
-        """The results of files in batches: first those of known content, then those that `analyse_batches` yields.
-
-        A base may wait for the network, so the writer passes none.
-        """
-        if not todo or self.limit_reason:
-            yield from analyse_batches(into_batches(self.path, todo, self._config.index, known))
-            return
-        result, unknown = self._contents.recognise(todo, known, cancel, read, base)
-        if result.analyses or result.unchanged:
-            yield result
-        files = {file.path: file for file in unknown}
-        for result in analyse_batches(into_batches(self.path, unknown, self._config.index, known)):
-            self._contents.learn(result, files)
-            yield result
 
     def _publish(self, results: list[BatchResult], todo: Iterable[FoundFile]) -> None:
         """Publish results of a run, except for files reported as changed since it began: those are read again."""
@@ -671,11 +687,6 @@ class Folder:
         `stamps` are the files' stamps from the walk.
         """
         passed = {*but, *self._open}
-        skipped_files: dict[str, SkippedFile] = {}
-        for result in results:
-            for path, reason in (*result.skipped.items(), *result.failed.items()):
-                skipped_files[path] = SkippedFile(reason, path in result.failed, stamps.get(path))
-        skipped_files = {path: why for path, why in skipped_files.items() if path not in passed}
         analyses = [a for result in results for a in result.analyses if a.path not in passed]
         records = self.snapshot.records
         touched = [
@@ -689,9 +700,21 @@ class Folder:
         for analysis in analyses:
             self._skipped.pop(analysis.path, None)
         self._log_problems(analysis.graph for analysis in analyses)
+        self._change(analyses, self._note_left_out(results, passed, stamps))
+
+    def _note_left_out(
+        self, results: Iterable[BatchResult], but: Collection[str], stamps: Mapping[str, tuple[int, ...] | None]
+    ) -> list[str]:
+        """On the writer: record why files are not indexed, but for some; returns these files."""
+        left_out = {
+            path: SkippedFile(reason, path in result.failed, stamps.get(path))
+            for result in results
+            for path, reason in (*result.skipped.items(), *result.failed.items())
+            if path not in but
+        }
         # Removed files are not reported as skipped.
-        self._skipped.update({path: why for path, why in skipped_files.items() if why.reason != "missing"})
-        self._change(analyses, list(skipped_files))
+        self._skipped.update({path: why for path, why in left_out.items() if why.reason != "missing"})
+        return list(left_out)
 
     def _log_problems(self, files: Iterable[FileGraph]) -> None:
         """Log each problem of a manifest once; half-typed code is normal and is not logged."""

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from ...codegraph import STORED_CLASSES as GRAPH_CLASSES
+from ...codegraph.graph import Spread
 from ...codegraph.persistent_map import as_persistent
 from ...llm.workspace_model.model import STORED_CLASSES as MODEL_CLASSES
 from ...llm.workspace_model.model import WorkspaceModel
@@ -58,8 +59,13 @@ class FolderSnapshot:
     def empty(settings: RetrievalSettings) -> FolderSnapshot:
         return FolderSnapshot(RepositoryIndex.build((), settings), WorkspaceModel.build(()), {})
 
-    def with_changes(self, changed: Iterable[Analysis], removed: Iterable[str] = ()) -> FolderSnapshot:
-        """The next snapshot. The cost depends on the changed files, not on the size of the folder."""
+    def with_changes(
+        self, changed: Iterable[Analysis], removed: Iterable[str] = (), spread: Spread = map
+    ) -> FolderSnapshot:
+        """The next snapshot. The cost depends on the changed files, not on the size of the folder.
+
+        `spread` resolves the calls, see `CodeGraph.with_changes`.
+        """
         changed = list(changed)
         removed = [path for path in removed if path in self.index]
         if not changed and not removed:
@@ -67,7 +73,7 @@ class FolderSnapshot:
         records = {analysis.path: analysis.record for analysis in changed if analysis.record is not None}
         gone = [*removed, *(analysis.path for analysis in changed if analysis.record is None)]
         return FolderSnapshot(
-            self.index.with_changes([(a.graph, a.fragments) for a in changed], removed),
+            self.index.with_changes([(a.graph, a.fragments) for a in changed], removed, spread),
             self.model.with_changes([a.tokens for a in changed], removed),
             as_persistent(self.records).with_changes(records, gone),
         )

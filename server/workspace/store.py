@@ -23,8 +23,8 @@ import json
 import logging
 import os
 import re
-from collections.abc import Callable, Collection, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from hashlib import blake2b
 from pathlib import Path
@@ -34,7 +34,7 @@ import platformdirs
 
 from ...codegraph.graph import garbage_collection_paused
 from ...errors import StoreError
-from ...llm.disk import regular_descriptor, remove_abandoned, replacing
+from ...llm.disk import regular_descriptor, remove_abandoned, replacing, temporary_folder
 from ...llm.private_files import private_folder
 from .index_file import DamagedFile, OtherVersion, SectionFile, write_sections
 from .state_codec import Decoder, Encoder, UnknownClass, from_json, to_json
@@ -103,12 +103,35 @@ class Store:
         Raises `UnsupportedClass` if the state contains a class that is not in `classes`: a programming error.
         """
         path = self.location(folder)
-        encoded, *buffers = self._encoded(state)
-        sections = [encoded, _records_as_json(files), *buffers]
         try:
-            private_folder(path.parent, is_ours=True)
-            with replacing(path) as file:
-                write_sections(file, sections, self._analysis())
+            self.save_at(path, state, files)
+        except OSError as error:
+            _log.warning("The index of %s could not be saved: %s", folder, error)
+            return False
+        with suppress(OSError):
+            self._prune(path)
+        return True
+
+    def save_at(self, path: Path, state: object, files: Sequence[FileRecord]) -> None:
+        """Save `state` at another path. Raises OSError, and `UnsupportedClass` as `save` does."""
+        encoded, *buffers = self._encoded(state)
+        private_folder(path.parent, is_ours=True)
+        with replacing(path) as file:
+            write_sections(file, [encoded, _records_as_json(files), *buffers], self._analysis())
+
+    @contextmanager
+    def building(self, folder: Path) -> Iterator[Path]:
+        """A folder of this process for indexes of `folder` that are being built, removed afterwards. Raises OSError."""
+        parent = self.location(folder).parent
+        private_folder(parent, is_ours=True)
+        with temporary_folder(parent) as path:
+            yield path
+
+    def adopt(self, folder: Path, built: Path) -> bool:
+        """Make an index that was saved at `built` the index of `folder`. False, with a log message, on an error."""
+        path = self.location(folder)
+        try:
+            os.replace(built, path)
         except OSError as error:
             _log.warning("The index of %s could not be saved: %s", folder, error)
             return False
@@ -169,11 +192,15 @@ class Store:
 
     def load_earlier(self, path: Path) -> StoredIndex | None:
         """The index at a path of `closest_earlier`, as `load` returns one. A file that cannot be used is removed."""
-        stored = self._verified(path, self._load(path))
+        stored = self.load_at(path)
         if stored is None:
             with suppress(OSError):
                 path.unlink()
         return stored
+
+    def load_at(self, path: Path) -> StoredIndex | None:
+        """The index in a file, as `load` returns one."""
+        return self._verified(path, self._load(path))
 
     def _verified(self, path: Path, found: UnverifiedIndex | None) -> StoredIndex | None:
         if found is None:

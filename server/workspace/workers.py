@@ -1,12 +1,7 @@
 """Process pool for file analysis, with crash and hang isolation.
 
-Owns the worker processes, the frames on their pipes, and crash recovery: if a worker dies or hangs, its current file is
-quarantined with a reason, and a new process analyses the rest of its batch. Knows no index: results are yielded as they
-arrive.
-
-Processes are not started by `multiprocessing`, which runs the caller's main module again: a script that uses
-`weft.Workspace` without a main guard must work too. The workspace is never on their module path, so a `numpy.py` in a
-repository is not imported.
+Owns the worker processes and crash recovery: if a worker dies or hangs, its current file is quarantined with a reason,
+and a new process analyses the rest of its batch. Knows no index: results are yielded as they arrive.
 """
 
 from __future__ import annotations
@@ -18,18 +13,17 @@ import pickle
 import queue
 import struct
 import subprocess
-import sys
 import threading
 import time
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import IO
 
 from ...codegraph import CpuTimeLimit, TimeLimitExceeded, TooRiskyToParse
 from ...llm.protocol import Cancel
 from ..config import IndexOptions
 from .analysis import FILE_LIMIT_S, Analysis, analyse
+from .child_process import Watchdog, end_child, read_frame, start_child, take_pipes, write_frame
 from .files import ExcludedFile, FileContent, FoundFile, SourceText, read_source
 from .store import FileRecord
 
@@ -45,8 +39,6 @@ MEMORY_LIMIT_BYTES = 4 << 30
 
 RACY_NS = 2_000_000_000
 """Coarsest time stamp resolution of a common file system."""
-
-_HEADER = struct.Struct("<Q")
 
 
 @dataclass(frozen=True, slots=True)
@@ -244,12 +236,7 @@ class _Worker:
     def close(self) -> None:
         process, self._process = self._process, None
         if process is not None:
-            process.kill()
-            process.wait()
-            for pipe in (process.stdin, process.stdout):
-                if pipe is not None:
-                    with contextlib.suppress(OSError):
-                        pipe.close()
+            end_child(process)
 
     def _run_batch(self, batch: Batch) -> BatchResult:
         self._n_done, self._has_hung = 0, False
@@ -257,10 +244,10 @@ class _Worker:
         if process is None:
             process = self._process = _start(self._niceness)
         assert process.stdin is not None and process.stdout is not None
-        watchdog = _Watchdog(process)
+        watchdog = Watchdog(process, HANG_LIMIT_S)
         try:
-            _write_frame(process.stdin, batch)
-            while (result := _read_frame(process.stdout)) is None:
+            write_frame(process.stdin, batch)
+            while (result := read_frame(process.stdout)) is None:
                 self._n_done += 1
                 watchdog.reset()
         finally:
@@ -270,57 +257,8 @@ class _Worker:
         return result
 
 
-class _Watchdog:
-    """Kills a process that is not `reset` within HANG_LIMIT_S. Uses one timer, which is rearmed when it expires."""
-
-    def __init__(self, process: subprocess.Popen[bytes]) -> None:
-        self.has_fired = False
-        self._process = process
-        self._is_stopped = False
-        self.reset()
-        self._wait(HANG_LIMIT_S)
-
-    def reset(self) -> None:
-        self._reset_s = time.monotonic()
-
-    def stop(self) -> None:
-        self._is_stopped = True
-        self._timer.cancel()
-
-    def _wait(self, seconds: float) -> None:
-        self._timer = threading.Timer(seconds, self._check)
-        self._timer.daemon = True
-        self._timer.start()
-
-    def _check(self) -> None:
-        left_s = self._reset_s + HANG_LIMIT_S - time.monotonic()
-        if self._is_stopped:
-            return
-        if left_s > 0:
-            self._wait(left_s)
-            return
-        self.has_fired = True
-        self._process.kill()
-
-
 def _start(niceness: int) -> subprocess.Popen[bytes]:
-    # -I excludes the current folder and PYTHONPATH; the parent's module path is passed explicitly.
-    here = os.getcwd()
-    path = [entry for entry in sys.path if entry and os.path.realpath(entry) != os.path.realpath(here)]
-    top = __package__.split(".")[0]
-    package_folder = str(Path(__file__).resolve().parents[2])
-    code = (
-        "import sys, importlib.util as u\n"
-        f"sys.path[:] = {path!r}\n"
-        f"spec = u.spec_from_file_location({top!r}, {package_folder + '/__init__.py'!r},"
-        f" submodule_search_locations=[{package_folder!r}])\n"
-        f"sys.modules[{top!r}] = u.module_from_spec(spec); spec.loader.exec_module(sys.modules[{top!r}])\n"
-        f"from {__name__} import serve_batches; serve_batches({niceness})"
-    )
-    environment = {**os.environ, "OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
-    return subprocess.Popen(
-        [sys.executable, "-I", "-c", code], stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=environment
-    )
+    return start_child(serve_batches, niceness)
 
 
 def serve_batches(niceness: int) -> None:
@@ -329,17 +267,16 @@ def serve_batches(niceness: int) -> None:
         os.nice(niceness)
     _limit_memory()
     gc.disable()  # analysis allocates many objects and no cycles; collections would take a tenth of the time
-    requests, answers = sys.stdin.buffer, sys.stdout.buffer
-    sys.stdout = sys.stderr  # a stray print must not corrupt the frames
+    requests, answers = take_pipes()
     with contextlib.suppress(EOFError, BrokenPipeError, KeyboardInterrupt):
         while True:
-            batch = _read_frame(requests)
+            batch = read_frame(requests)
             assert isinstance(batch, Batch)
             results = []
             for found in batch.files:
                 results.append(_analyse_file(replace(batch, files=(found,)), samples=False))
-                _write_frame(answers, None)
-            _write_frame(answers, _joined(results))
+                write_frame(answers, None)
+            write_frame(answers, _joined(results))
 
 
 def _limit_memory() -> None:
@@ -351,21 +288,3 @@ def _limit_memory() -> None:
         _, hard = resource.getrlimit(resource.RLIMIT_AS)
         limit = MEMORY_LIMIT_BYTES if hard == resource.RLIM_INFINITY else min(MEMORY_LIMIT_BYTES, hard)
         resource.setrlimit(resource.RLIMIT_AS, (limit, hard))
-
-
-def _write_frame(stream: IO[bytes], value: object) -> None:
-    data = pickle.dumps(value, protocol=5)
-    stream.write(_HEADER.pack(len(data)))
-    stream.write(data)
-    stream.flush()
-
-
-def _read_frame(stream: IO[bytes]) -> object:
-    header = stream.read(_HEADER.size)
-    if len(header) < _HEADER.size:
-        raise EOFError("the pipe is closed")
-    (length,) = _HEADER.unpack(header)
-    data = stream.read(length)
-    if len(data) < length:
-        raise EOFError("the pipe was closed within a frame")
-    return pickle.loads(data)
