@@ -1,7 +1,7 @@
-"""LSP client over stdio for benchmarks: a process of the real server, and the time of each message.
+"""LSP clients for benchmarks: of a process over stdio, or of a server behind a socket, with the time of each message.
 
-Owns the process, its environment and the JSON-RPC framing. A thread reads, so that the time of a message is that of its
-arrival. Knows no benchmark.
+Owns the process or the socket, the environment and the JSON-RPC framing. A thread reads, so that the time of a message
+is that of its arrival. Knows no benchmark.
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import os
 import queue
+import socket
 import subprocess
 import sys
 import threading
@@ -17,7 +18,7 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any, BinaryIO, NamedTuple
+from typing import Any, BinaryIO, NamedTuple, TypeVar
 
 from ..errors import UserError
 
@@ -27,6 +28,9 @@ SILENT_FOR_S = 60.0
 """A server that sends no message for so long after a request has hung."""
 
 READY_WITHIN_S = 300.0
+
+
+_C = TypeVar("_C", bound="Connection")
 
 
 class Arrived(NamedTuple):
@@ -40,31 +44,19 @@ class ServerGone(UserError):
     """The server ended, or sends nothing."""
 
 
-class Client:
-    """A running server, initialized and not yet indexed. Its caches and settings are in `home`."""
+class Connection:
+    """A conversation with a server over two streams, initialized and not yet indexed."""
 
     def __init__(
         self,
+        streams: tuple[BinaryIO, BinaryIO],
         folder: Path,
-        home: Path,
-        settings: Mapping[str, Any] = MappingProxyType({}),
-        encodings: Sequence[str] = ("utf-16",),
-        command: Sequence[str] = SERVER,
+        settings: Mapping[str, Any],
+        encodings: Sequence[str],
         more_capabilities: Mapping[str, Any] = MappingProxyType({}),
     ) -> None:
         self.arrived: queue.SimpleQueue[Arrived | None] = queue.SimpleQueue()
-        self._log = (home / "server.log").open("w+b")
-        self._process = subprocess.Popen(
-            command,
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=self._log,
-            env=user_environment(home),
-            cwd=home,
-        )
-        assert self._process.stdin is not None and self._process.stdout is not None
-        self._in: BinaryIO = self._process.stdin  # type: ignore[assignment]
-        self._out: BinaryIO = self._process.stdout  # type: ignore[assignment]
+        self._in, self._out = streams  # of the server
         self._n_requests = 0
         threading.Thread(target=self._read, daemon=True).start()
         capabilities = {
@@ -82,15 +74,11 @@ class Client:
         self.encoding: str = self.ask("initialize", params)["capabilities"]["positionEncoding"]
         self.notify("initialized", {})
 
-    def __enter__(self) -> Client:
+    def __enter__(self: _C) -> _C:
         return self
 
     def __exit__(self, *_: object) -> None:
         self.close()
-
-    @property
-    def pid(self) -> int:
-        return self._process.pid
 
     def open_document(self, uri: str, text: str, language: str = "python") -> None:
         item = {"uri": uri, "languageId": language, "version": 1, "text": text}
@@ -136,7 +124,7 @@ class Client:
             except queue.Empty:
                 return None
             if arrived is None:
-                raise ServerGone(f"The server ended with {self._process.wait()}. {self._last_words()}")
+                raise ServerGone(self._why_gone())
             if "method" in arrived.message and "id" in arrived.message:
                 self._send({"jsonrpc": "2.0", "id": arrived.message["id"], "result": None})
                 continue
@@ -148,28 +136,22 @@ class Client:
         self._in.flush()
 
     def close(self) -> None:
-        """Shutdown and exit as editors do; the process is killed when that takes too long."""
-        with suppress(ServerGone, OSError, subprocess.TimeoutExpired):
+        """Shutdown and exit as editors do."""
+        with suppress(ServerGone, OSError):
             self.ask("shutdown")
             self.notify("exit", None)
-            self._process.wait(SILENT_FOR_S)
+            self._wait_for_end()
         self._end()
 
-    def kill(self) -> list[dict[str, Any]]:
-        """End the process as a crash does; the messages that were not read yet."""
-        self._end()
-        return [arrived.message for arrived in iter(self.arrived.get, None) if arrived is not None]
+    def _wait_for_end(self) -> None:
+        """Wait until the server has ended the conversation, within `SILENT_FOR_S`."""
 
     def _end(self) -> None:
-        self._process.kill()
-        self._process.wait()
         with suppress(OSError):  # the rest of the buffer is lost
             self._in.close()
-        self._log.close()
 
-    def _last_words(self) -> str:
-        self._log.seek(0)
-        return self._log.read().decode("utf-8", "replace")[-2000:]
+    def _why_gone(self) -> str:
+        return "The server closed the connection. Look at its log."
 
     def _send(self, message: Mapping[str, Any]) -> float:
         body = json.dumps(message, ensure_ascii=False).encode("utf-8")
@@ -195,6 +177,80 @@ class Client:
             self._out.close()
 
 
+class Client(Connection):
+    """A running server of its own. Its caches and settings are in `home`."""
+
+    def __init__(
+        self,
+        folder: Path,
+        home: Path,
+        settings: Mapping[str, Any] = MappingProxyType({}),
+        encodings: Sequence[str] = ("utf-16",),
+        command: Sequence[str] = SERVER,
+        more_capabilities: Mapping[str, Any] = MappingProxyType({}),
+    ) -> None:
+        self._log = (home / "server.log").open("w+b")
+        self._process = subprocess.Popen(
+            command,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=self._log,
+            env=user_environment(home),
+            cwd=home,
+        )
+        assert self._process.stdin is not None and self._process.stdout is not None
+        streams = (self._process.stdin, self._process.stdout)
+        super().__init__(streams, folder, settings, encodings, more_capabilities)  # type: ignore[arg-type]
+
+    @property
+    def pid(self) -> int:
+        return self._process.pid
+
+    def kill(self) -> list[dict[str, Any]]:
+        """End the process as a crash does; the messages that were not read yet."""
+        self._end()
+        return [arrived.message for arrived in iter(self.arrived.get, None) if arrived is not None]
+
+    def _wait_for_end(self) -> None:
+        with suppress(subprocess.TimeoutExpired):  # then it is killed
+            self._process.wait(SILENT_FOR_S)
+
+    def _end(self) -> None:
+        self._process.kill()
+        self._process.wait()
+        super()._end()
+        self._log.close()
+
+    def _why_gone(self) -> str:
+        self._log.seek(0)
+        last_words = self._log.read().decode("utf-8", "replace")[-2000:]
+        return f"The server ended with {self._process.wait()}. {last_words}"
+
+
+class SocketClient(Connection):
+    """A client of a server that serves several, over a connected socket."""
+
+    def __init__(
+        self,
+        connected: socket.socket,
+        folder: Path,
+        settings: Mapping[str, Any] = MappingProxyType({}),
+        encodings: Sequence[str] = ("utf-16",),
+    ) -> None:
+        self._socket = connected
+        super().__init__((connected.makefile("wb", 0), connected.makefile("rb")), folder, settings, encodings)  # type: ignore[arg-type]
+
+    def _wait_for_end(self) -> None:
+        while self.next_or_none(SILENT_FOR_S) is not None:
+            pass
+
+    def _end(self) -> None:
+        with suppress(OSError):
+            self._socket.shutdown(socket.SHUT_RDWR)
+        super()._end()
+        self._socket.close()
+
+
 def user_environment(home: Path) -> dict[str, str]:
     """The environment of a user whose settings, caches and data are all in `home`."""
     homes = ("HOME", "XDG_CONFIG_HOME", "XDG_CACHE_HOME", "XDG_DATA_HOME", "WEFT_CACHE_DIR", "WEFT_DATA_DIR")
@@ -210,7 +266,7 @@ def completion_params(uri: str, line: int, character: int, *, invoked: bool) -> 
     }
 
 
-def when_ready(client: Client) -> dict[str, Any]:
+def when_ready(client: Connection) -> dict[str, Any]:
     """The server's status once the index is built and every model is open. Raises ServerGone, and UserError."""
     until_s = time.monotonic() + READY_WITHIN_S
     while time.monotonic() < until_s:

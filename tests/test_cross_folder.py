@@ -481,7 +481,7 @@ def _apply(writer: Writer, folders: dict[str, Folder], edits) -> None:
         if text is None:
             writer.run(lambda name=name, path=path: folders[name].fail_overlay(path, "gone"))
         else:
-            writer.run(lambda name=name, path=path, text=text: folders[name].overlay(analyse(path, text)))
+            writer.run(lambda name=name, path=path, text=text: folders[name].overlay([analyse(path, text)]))
 
 
 def _facts(snapshot) -> dict[str, object]:

@@ -84,7 +84,7 @@ class Desk:
 
     def type(self, text: str) -> None:
         self.text += text
-        self.engine.edited(("", "a.py"), TextLines(self.text + self.below))
+        self.engine.edited(("", "a.py", ""), TextLines(self.text + self.below))
         self.cancel.cancel()
 
     def ask(self, config: Config = CONFIG, **options: Any) -> Future[Completion]:
@@ -198,8 +198,8 @@ def test_an_edit_elsewhere_in_the_file_cancels_the_generation(desk):
     at = desk(NEVER_S)
     answer = at.ask()
     writing = at.model.asked()
-    at.engine.edited(("", "other.py"), TextLines("# x = "))
-    at.engine.edited(("", "a.py"), TextLines("# x = "))
+    at.engine.edited(("", "other.py", ""), TextLines("# x = "))
+    at.engine.edited(("", "a.py", ""), TextLines("# x = "))
     assert writing.end() == "cancelled"
     assert answer.result(WAIT_S).why_empty
 

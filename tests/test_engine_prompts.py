@@ -194,7 +194,7 @@ def test_an_invoked_request_gets_the_full_length(folder):
     assert [request.max_new_tokens for request in model.requests] == [MIN_NEW_TOKENS, 64]
 
 
-FILE = ("", "a.py")
+FILE = ("", "a.py", "")
 
 
 def pace(*keys_s: float, answers_s: float = 0.0) -> TypingPace:
@@ -224,12 +224,12 @@ def test_the_debounce_counts_from_the_last_key():
     assert typing.wait_until(FILE, 10.2, "slow", 0.15, is_promising=False) == pytest.approx(10.32)
     # Neovim has waited 200 ms by itself.
     assert typing.wait_until(FILE, 10.4, "slow", 0.15, is_promising=False) < 10.4
-    assert typing.wait_until(("", "other.py"), 10.4, "slow", 0.15, is_promising=False) > 10.4
+    assert typing.wait_until(("", "other.py", ""), 10.4, "slow", 0.15, is_promising=False) > 10.4
 
 
 def test_a_pause_and_another_file_do_not_change_the_typing_pace():
     typing = pace(10.0, 10.1, 10.1 + MAX_PAUSE_S + 1)
-    typing.key_typed(("", "other.py"), 11.9)
+    typing.key_typed(("", "other.py", ""), 11.9)
     assert typing.wait_until(FILE, 20.0, "slow", 1.0, is_promising=False) == pytest.approx(20.12)
 
 
@@ -312,7 +312,7 @@ def test_a_request_preempts_prefetching(prefetching):
     model.may_write.clear()
     workspace.completion.shown(first.id)
     ahead = model.asked.get(timeout=WAIT_S)
-    generation = workspace.completion._engine._generations._generations["" or str(path.parent), "shop.py"]
+    generation = workspace.completion._engine._generations._generations[str(path.parent), "shop.py", ""]
     workspace.edit_buffer(path, ABOVE + "    invoice = z")
     assert generation.cancel.cancelled and ahead.prefix.endswith("order_total(")
     model.may_write.set()

@@ -20,7 +20,7 @@ from weft.server.shared.workspaces import Workspaces
 
 SERVER = Path(weft.__file__).resolve().parent / "server"
 
-MAX_REQUEST_FILES = 18
+MAX_REQUEST_FILES = 19
 """Of an automatic completion that goes on with what is typed, from the handler to its answer. The rules of
 `completion/repair/` are a table, one file a rule: they count as one. Files of other rooms do not count."""
 

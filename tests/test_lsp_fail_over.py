@@ -3,6 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
+import os
+import shutil
+import socket
+import subprocess
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -30,12 +36,13 @@ AT = 4  # the line of b.py that is typed
 TYPED = 16  # characters that were there before the server is asked first
 
 
-def settings(url: str, **options: Any) -> dict[str, Any]:
+def settings(*urls: str, check_names: bool = True, **options: Any) -> dict[str, Any]:
+    completion = {"deadline_ms": 20_000, "min_confidence": 0.0, "check_names": check_names}  # whole lines
     return {
         "options": {
             "weft": {
-                "model": [{"backend": "llama.cpp", "url": url, **options}],
-                "completion": {"deadline_ms": 20_000, "min_confidence": 0.0},  # whole lines, whatever is fitted
+                "model": [{"backend": "llama.cpp", "url": url, **options} for url in urls],
+                "completion": completion,
             }
         }
     }
@@ -69,7 +76,7 @@ def shown(editor: Any) -> list[str]:
     return [params.message for method, params in editor.messages if method == types.WINDOW_SHOW_MESSAGE]
 
 
-def llama_server(before_answer: Any = lambda reply: None) -> dict[str, Any]:
+def llama_server(before_answer: Any = lambda reply: None, text: str = "SERVED", name: str = "replay") -> dict[str, Any]:
     """What llama-server answers, as its documentation shows it: one letter is one token."""
 
     def tokenize(reply: Any) -> None:
@@ -79,10 +86,11 @@ def llama_server(before_answer: Any = lambda reply: None) -> dict[str, Any]:
 
     def complete(reply: Any) -> None:
         before_answer(reply)
-        reply.events({"content": "SERVED", "stop": False}, {"content": "", "stop": True, "timings": {}})
+        reply.events({"content": text, "stop": False}, {"content": "", "stop": True, "timings": {}})
 
     return {
-        "GET /props": {"default_generation_settings": {"n_ctx": 4096}, "model_alias": "replay", "total_slots": 1},
+        "GET /health": {"status": "ok"},
+        "GET /props": {"default_generation_settings": {"n_ctx": 4096}, "model_alias": name, "total_slots": 1},
         "POST /tokenize": tokenize,
         "POST /completion": complete,
     }
@@ -127,6 +135,125 @@ def test_a_server_that_dies_in_the_middle_of_an_answer_is_replaced_in_the_same_r
         assert "closed the connection" in message
 
     editing(FILES, story, **settings(server.url))
+
+
+def test_of_two_addresses_the_second_answers_the_same_keys_when_the_first_dies(editing, replaying):
+    first, second = (replaying(llama_server(text=text, name=text)) for text in ("FIRST", "SECOND"))
+
+    async def story(editor: Any) -> None:
+        await begin(editor)
+        await until_it_answers(editor, "FIRST")
+        assert await type_on(editor, TYPED) == "FIRST"
+        await asyncio.to_thread(first.stop)
+        for column in range(TYPED + 1, TYPED + 6):
+            assert await type_on(editor, column) == "SECOND"
+        again = await asyncio.to_thread(replaying, llama_server(text="FIRST", name="FIRST"), first.port)
+        await until_it_answers(editor, "FIRST")
+        assert again.asked
+
+    editing(FILES, story, **settings(first.url, second.url, check_names=False))
+
+
+HAPROXY = """
+global
+  maxconn 256
+defaults
+  mode http
+  timeout connect 1s
+  timeout client 60s
+  timeout server 60s
+  retries 2
+  option redispatch 1
+  retry-on conn-failure empty-response
+frontend editors
+  bind 127.0.0.1:{port}
+  default_backend models
+backend models
+  balance source
+  hash-type consistent
+  option httpchk GET /health
+  default-server check inter 200ms fall 2 rise 2 on-marked-down shutdown-sessions
+  server first 127.0.0.1:{first}
+  server second 127.0.0.1:{second}
+"""
+
+NGINX = """
+daemon off;
+pid {folder}/nginx.pid;
+error_log stderr;
+events {{ worker_connections 256; }}
+http {{
+  access_log off;
+  client_body_temp_path {folder}/body;
+  proxy_temp_path {folder}/proxy;
+  fastcgi_temp_path {folder}/fastcgi;
+  uwsgi_temp_path {folder}/uwsgi;
+  scgi_temp_path {folder}/scgi;
+  upstream models {{
+    hash $remote_addr consistent;
+    server 127.0.0.1:{first} max_fails=1 fail_timeout=5s;
+    server 127.0.0.1:{second} max_fails=1 fail_timeout=5s;
+  }}
+  server {{
+    listen 127.0.0.1:{port};
+    location / {{
+      proxy_pass http://models;
+      proxy_http_version 1.1;
+      proxy_buffering off;
+      proxy_connect_timeout 1s;
+      proxy_next_upstream error timeout non_idempotent;
+    }}
+  }}
+}}
+"""
+
+BALANCERS = {"haproxy": (HAPROXY, ("-f",)), "nginx": (NGINX, ("-e", "stderr", "-c"))}
+"""The configurations of docs/serving.md, and the options before the name of the file."""
+
+
+@contextlib.contextmanager
+def balancing(name: str, folder: Path, first: int, second: int) -> Any:
+    """The address of a running load balancer before two ports."""
+    binary = os.environ.get(f"WEFT_{name.upper()}") or shutil.which(name)
+    if binary is None:
+        pytest.skip(f"no {name}: install it, or set WEFT_{name.upper()} to its path")
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        port = free.getsockname()[1]
+    text, options = BALANCERS[name]
+    file = folder / f"{name}.conf"
+    file.write_text(text.format(port=port, first=first, second=second, folder=folder))
+    with (folder / f"{name}.log").open("wb") as log:
+        process = subprocess.Popen([binary, *options, str(file)], stdout=log, stderr=log, cwd=folder)
+    try:
+        yield f"http://127.0.0.1:{port}"
+    finally:
+        process.terminate()
+        process.wait()
+
+
+@pytest.mark.servers
+@pytest.mark.parametrize("name", BALANCERS)
+def test_behind_one_balanced_address_the_other_replica_goes_on_when_one_is_killed(name, editing, replaying, tmp_path):
+    replicas = {text: replaying(llama_server(text=text)) for text in ("FIRST", "SECOND")}
+
+    async def story(editor: Any) -> None:
+        async def answer() -> str:
+            item = await editor.complete("b.py", AT, TYPED)
+            return "" if item is None else item.insert_text
+
+        await begin(editor)
+        while (text := await answer()) not in replicas:
+            await asyncio.sleep(0.05)
+        for column in range(TYPED, TYPED + 4):  # the same replica again: it has the prompt in its prefix cache
+            assert await type_on(editor, column) == text
+        (other,) = replicas.keys() - {text}
+        await asyncio.to_thread(replicas[text].stop)
+        shown_after = [await type_on(editor, column) for column in range(TYPED + 4, TYPED + 8)]
+        assert text not in shown_after and "" not in shown_after
+        await until_it_answers(editor, other)
+
+    with balancing(name, tmp_path, *(replica.port for replica in replicas.values())) as url:
+        editing(FILES, story, **settings(url, check_names=False))
 
 
 @pytest.mark.servers

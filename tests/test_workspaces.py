@@ -180,10 +180,10 @@ class OneText:
         self.texts = {}
         self.typed = []
 
-    def open_buffer(self, path, text, version=0, language_id=None):
+    def open_buffer(self, path, text, version=0, language_id=None, *, session="", is_indexed=True):
         self.texts[path] = text.text
 
-    def edit_buffer(self, path, text, version=0, changed=None):
+    def edit_buffer(self, path, text, version=0, changed=None, *, session="", is_indexed=True):
         self.typed.append((self.texts[path], text.text))
         self.texts[path] = text.text
 
@@ -237,7 +237,7 @@ class Interleaved(RuleBasedStateMachine):
         for path in PATHS:
             if self.shown.pop((window, path), None) is not None:
                 self.written[path].remove(window)
-        self.shared.remove_window(window)
+        self.shared.remove_session(window)
 
     @rule(window=st.sampled_from(WINDOWS), path=st.sampled_from(PATHS))
     def say_what_makes_no_sense(self, window, path):

@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from ...server.workspace.text import TextLines
-from ..lsp_client import Arrived, Client, completion_params
+from ..lsp_client import Arrived, Connection, completion_params
 from ..typist import CommitReplay, Key, Typist
 
 LONGEST_PAUSE_S = 1.0
@@ -103,7 +103,7 @@ class _GhostText:
 class Editor:
     """One editor with one document in the foreground."""
 
-    def __init__(self, client: Client, folder: Path, editor_kind: EditorKind) -> None:
+    def __init__(self, client: Connection, folder: Path, editor_kind: EditorKind) -> None:
         self.session = Session()
         self._client = client
         self._folder = folder

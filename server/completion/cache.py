@@ -17,7 +17,7 @@ from dataclasses import dataclass, field, replace
 from ...retrieval import Location, RankedFragment
 from ...retrieval.fragments import normalise
 from ...retrieval.terms import encode
-from ..workspace.text import Cursor, TextLines
+from ..workspace.text import Cursor, FileOfSession, TextLines
 from .values import Written
 
 BEFORE_CHARACTERS, AFTER_CHARACTERS = 16_384, 4_096
@@ -35,12 +35,16 @@ MAX_CHANGES = 256
 class CursorContext:
     """A cursor, identified by its file, its offset and the code around it."""
 
-    file: tuple[str, str]
+    file: FileOfSession
     offset: int
     before: str
     after: str
     n_after: int  # characters from the cursor to the end of the file
     n_selected: int = field(default=0, compare=False)  # as of `Cursor`
+
+    @property
+    def session(self) -> str:
+        return self.file[2]
 
     @classmethod
     def of(cls, cursor: Cursor) -> CursorContext:
@@ -184,7 +188,7 @@ class CompletionCache:
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._entries: OrderedDict[tuple[CursorContext, bool], CachedCompletion] = OrderedDict()
-        self._of_file: dict[tuple[str, str], OrderedDict[tuple[CursorContext, bool], CachedCompletion]] = {}
+        self._of_file: dict[FileOfSession, OrderedDict[tuple[CursorContext, bool], CachedCompletion]] = {}
         self._n_characters = 0
         self._changes: dict[str, IndexChanges] = {}  # by folder
 

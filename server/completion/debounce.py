@@ -7,6 +7,10 @@ both. Knows no clock: callers pass times in seconds.
 from __future__ import annotations
 
 import threading
+from collections import OrderedDict
+from dataclasses import dataclass
+
+from ..workspace.text import MAX_SESSIONS, FileOfSession
 
 # Chosen by feel, not tuned. `weft bench latency` shows the cost of other values.
 
@@ -25,22 +29,36 @@ PROMISING_SHARE = 0.5
 PROMISING_ENDS = (".", "(", "[", "{", ",", "=", ":")
 
 
+@dataclass(frozen=True, slots=True)
+class _Typing:
+    """The last key of a session: a user types in one file at a time. Times in seconds; 0 means unknown."""
+
+    file: FileOfSession | None = None
+    at_s: float = 0.0
+    between_keys_s: float = 0.0
+
+
 class TypingPace:
-    """Moving averages of typing and generation times. Thread-safe."""
+    """Moving averages of typing times by session, and of generation times. Thread-safe."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._last_key: dict[tuple[str, str], float] = {}
-        self._between_keys_s = 0.0
+        self._typing: OrderedDict[str, _Typing] = OrderedDict()  # by session, the latest last
         self._generation_s: dict[str, float] = {}
 
-    def key_typed(self, file: tuple[str, str], at_s: float) -> None:
+    def key_typed(self, file: FileOfSession, at_s: float) -> None:
         """The user typed a key."""
+        session = file[2]
         with self._lock:
-            pause_s = at_s - self._last_key.get(file, at_s - 2 * MAX_PAUSE_S)
-            self._last_key = {file: at_s}  # the user types in one file at a time
+            typing = self._typing.get(session, _Typing())
+            pause_s = at_s - (typing.at_s if typing.file == file else at_s - 2 * MAX_PAUSE_S)
+            between_s = typing.between_keys_s
             if 0 < pause_s <= MAX_PAUSE_S:
-                self._between_keys_s = _moving_average(self._between_keys_s, pause_s)
+                between_s = _moving_average(between_s, pause_s)
+            self._typing[session] = _Typing(file, at_s, between_s)
+            self._typing.move_to_end(session)
+            if len(self._typing) > MAX_SESSIONS:
+                self._typing.popitem(last=False)
 
     def model_answered(self, model: str, took_s: float) -> None:
         """A model completed a generation."""
@@ -48,7 +66,7 @@ class TypingPace:
             self._generation_s[model] = _moving_average(self._generation_s.get(model, 0.0), took_s)
 
     def wait_until(
-        self, file: tuple[str, str], arrived_s: float, model: str, max_s: float, *, is_promising: bool
+        self, file: FileOfSession, arrived_s: float, model: str, max_s: float, *, is_promising: bool
     ) -> float:
         """The time at which to start generation for a request.
 
@@ -56,8 +74,9 @@ class TypingPace:
         most `max_s` after `arrived_s`.
         """
         with self._lock:
-            since_s = min(arrived_s, self._last_key.get(file, arrived_s))
-            wait_s = debounce_s(self._between_keys_s, self._generation_s.get(model, 0.0), max_s)
+            typing = self._typing.get(file[2], _Typing())
+            since_s = min(arrived_s, typing.at_s) if typing.file == file else arrived_s
+            wait_s = debounce_s(typing.between_keys_s, self._generation_s.get(model, 0.0), max_s)
         return since_s + wait_s * (PROMISING_SHARE if is_promising else 1.0)
 
 

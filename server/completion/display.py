@@ -6,10 +6,11 @@ model.
 
 from __future__ import annotations
 
+from collections import OrderedDict
 from dataclasses import dataclass, field, replace
 from threading import Lock
 
-from ..workspace.text import Cursor
+from ..workspace.text import MAX_SESSIONS, Cursor
 from .values import Completion
 
 STEADY_S = 0.32
@@ -57,13 +58,16 @@ class _Displayed:
 class Display:
     """The texts that are displayed. Thread-safe."""
 
-    _displayed: dict[tuple[str, str], _Displayed] = field(default_factory=dict)
+    _displayed: OrderedDict[str, _Displayed] = field(default_factory=OrderedDict)  # by session: one file has the focus
     _lock: Lock = field(default_factory=Lock)
 
     def displayed(self, cursor: Cursor, completion: Completion, now_s: float) -> None:
         """A completion is displayed at a time of any clock, whatever was displayed before."""
         with self._lock:
-            self._displayed = {cursor.file: _Displayed(cursor, completion, now_s)}  # one file has the focus
+            self._displayed[cursor.session] = _Displayed(cursor, completion, now_s)
+            self._displayed.move_to_end(cursor.session)
+            if len(self._displayed) > MAX_SESSIONS:
+                self._displayed.popitem(last=False)
 
     def steady(self, cursor: Cursor, completion: Completion, now_s: float) -> Completion:
         """The completion to display at a time of any clock.
@@ -105,8 +109,10 @@ class Display:
     def _last(self, cursor: Cursor) -> _Displayed | None:
         """What was displayed last on the cursor's line."""
         with self._lock:
-            last = self._displayed.get(cursor.file)
-        return last if last is not None and last.cursor.line == cursor.line else None
+            last = self._displayed.get(cursor.session)
+        if last is None or last.cursor.file != cursor.file or last.cursor.line != cursor.line:
+            return None
+        return last
 
 
 def _whole(cursor: Cursor, completion: Completion) -> str:

@@ -19,7 +19,8 @@ from ...retrieval import RankedFragment
 from ...retrieval.fragments import normalise
 from ..config.options import uses_workspace_model
 from ..models.budget import new_tokens
-from ..workspace.text import Cursor, TextLines
+from ..workspace.text import Cursor, FileOfSession, TextLines
+from ..workspace.turns import waiting
 from .cache import CachedCompletion, CompletionCache, CursorContext, Validity
 from .candidates import distinct, index_alternatives
 from .confidence import least_probability
@@ -87,7 +88,7 @@ class Engine:
                 self._recent.add(request, other)
         return found
 
-    def edited(self, file: tuple[str, str], lines: TextLines, at_s: float | None = None) -> None:
+    def edited(self, file: FileOfSession, lines: TextLines, at_s: float | None = None) -> None:
         """A text changed. Its running generation continues only if it may agree with the edit."""
         self._typing_pace.key_typed(file, time.monotonic() if at_s is None else at_s)
         self._generations.edited(file, lines)
@@ -206,7 +207,8 @@ class Engine:
                 request.trace.step("cache", f"joined the running request of {joined[0].model.info.name}")
             generation, typed = joined
             started = time.monotonic()
-            result = generation.wait(typed, request.cancel, request.deadline_s)
+            with waiting():
+                result = generation.wait(typed, request.cancel, request.deadline_s)
             request.timings_ms["model"] = 1e3 * (time.monotonic() - started)
             if result != GenerationResult() or request.cancel.cancelled:
                 return result, generation, source
@@ -373,7 +375,8 @@ class Engine:
             max_s,
             is_promising=is_promising(cursor.start_of_line, cursor.rest_of_line),
         )
-        request.cancel.wait(max(0.0, until - started))
+        with waiting():
+            request.cancel.wait(max(0.0, until - started))
         request.timings_ms["debounce"] = 1e3 * (time.monotonic() - started)
         request.trace.step("debounce", f"waited {request.timings_ms['debounce']:.0f} ms")
 

@@ -17,7 +17,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from ...llm import Cancel, CodeModel, ModelError
-from ..workspace.text import Cursor, TextLines
+from ..workspace.text import Cursor, FileOfSession, TextLines
 from .cache import CursorContext, Validity
 from .values import Written
 
@@ -168,7 +168,7 @@ class Generations:
     def __init__(self, grace_s: float = GRACE_S) -> None:
         self._grace_s = grace_s
         self._changed = threading.Condition()
-        self._generations: dict[tuple[str, str], Generation] = {}  # by file
+        self._generations: dict[FileOfSession, Generation] = {}  # by file
         self._threads: set[threading.Thread] = set()
         self._is_closed = False
 
@@ -190,12 +190,16 @@ class Generations:
     def start(
         self, context: CursorContext, model: CodeModel, validity: Validity, write: Write, *, single_line: bool
     ) -> Generation:
-        """Start a generation; cancel the one of the same file, and all abandoned ones."""
+        """Start a generation; cancel the one of the same file, and abandoned ones of its session or of its model."""
         generation = Generation(context, model, validity, single_line=single_line, grace_s=self._grace_s)
         thread = threading.Thread(target=self._run, args=(generation, write), name="weft-writing", daemon=True)
         with self._changed:
             running = self._generations.values()
-            others = [other for other in running if other.context.file == context.file or other.is_abandoned]
+            others = [
+                other
+                for other in running
+                if other.context.file == context.file or (other.is_abandoned and _is_in_the_way(other, context, model))
+            ]
             self._generations[context.file] = generation
             self._threads.add(thread)
             is_closed = self._is_closed
@@ -206,7 +210,7 @@ class Generations:
         thread.start()
         return generation
 
-    def edited(self, file: tuple[str, str], lines: TextLines) -> None:
+    def edited(self, file: FileOfSession, lines: TextLines) -> None:
         """A text changed. Its generation is cancelled unless the edit agrees with it."""
         with self._changed:
             generation = self._generations.get(file)
@@ -272,3 +276,8 @@ class Generations:
     def _wake(self) -> None:
         with self._changed:
             self._changed.notify_all()
+
+
+def _is_in_the_way(other: Generation, context: CursorContext, model: CodeModel) -> bool:
+    """Whether a generation is of the session of `context`, or holds the local model that `context` needs."""
+    return other.context.session == context.session or (other.model is model and model.info.local)

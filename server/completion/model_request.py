@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from functools import partial
 from itertools import groupby
+from threading import Lock
 
 from ...codegraph import parse_file
 from ...llm import Cancel, CodeModel, CompletionRequest, PromptFragment
@@ -25,7 +26,7 @@ from ...retrieval import (
 )
 from ..config import Config
 from ..workspace.snapshot import FolderSnapshot
-from ..workspace.text import Cursor, TextLines
+from ..workspace.text import MAX_SESSIONS, Cursor, TextLines
 from .graph_candidates import graph_above, graph_candidates
 
 DRAFT_TOKENS = 24
@@ -109,23 +110,30 @@ class PromptStableFragments:
     """
 
     def __init__(self) -> None:
-        self._last: tuple[Cursor, int, tuple[RankedFragment, ...]] | None = None
+        self._lock = Lock()
+        self._last: dict[str, tuple[Cursor, int, tuple[RankedFragment, ...]]] = {}  # by session, the latest last
 
     def find(self, cursor: Cursor, is_unchanged: Callable[[int], bool]) -> tuple[RankedFragment, ...] | None:
         """The fragments for the cursor's line; None if they must be retrieved.
 
         `is_unchanged` tells whether the other files of the index are unchanged since an epoch.
         """
-        if not STABLE_FRAGMENTS or self._last is None:
+        last = self._last.get(cursor.session)
+        if not STABLE_FRAGMENTS or last is None:
             return None
-        before, epoch, fragments = self._last
+        before, epoch, fragments = last
         return fragments if _same_but_for_line(before, cursor) and is_unchanged(epoch) else None
 
     def put(self, cursor: Cursor, epoch: int, fragments: tuple[RankedFragment, ...]) -> None:
-        self._last = (cursor, epoch, fragments)
+        with self._lock:
+            self._last.pop(cursor.session, None)
+            self._last[cursor.session] = (cursor, epoch, fragments)
+            if len(self._last) > MAX_SESSIONS:
+                del self._last[next(iter(self._last))]
 
     def clear(self) -> None:
-        self._last = None
+        with self._lock:
+            self._last.clear()
 
 
 def _same_but_for_line(a: Cursor, b: Cursor) -> bool:

@@ -22,6 +22,7 @@ from ..workspace.folders import Folders
 from ..workspace.ignore import matches
 from ..workspace.status import PAUSED
 from ..workspace.text import Cursor, TextChange, TextLines
+from ..workspace.turns import waiting
 from .display import Display
 from .engine import Engine
 from .explanation import Explanation, SourceLine, reasons_of
@@ -200,11 +201,11 @@ class CompletionService:
         at = self._last_requested.get(path) or lines.position(len(lines.text))
         self._last_edited = Position(path, *at)
 
-    def edited(self, path: Path, lines: TextLines, changed: TextChange) -> None:
+    def edited(self, path: Path, lines: TextLines, changed: TextChange, session: str = "") -> None:
         """A text changed. Its running generation continues only if it may agree with the edit."""
         self._last_edited = Position(path, *lines.position(changed.end_after))
         facts = self._buffers.facts(path)
-        self._engine.edited((facts.root, facts.key), lines)
+        self._engine.edited((facts.root, facts.key, session), lines)
 
     def shown(self, item_id: str) -> None:
         """The editor displayed this completion."""
@@ -310,7 +311,7 @@ class CompletionService:
         arrived_s = time.monotonic()
         if not refusal:
             path = Path(cursor.path)
-            self._buffers.wait_for_pending(but=path)
+            self._buffers.wait_for_pending(but=path, session=cursor.session or None)
             cursor = self._buffers.located(cursor, facts)
             if not cancel.cancelled:
                 self._last_requested[path] = (cursor.line, cursor.character)
@@ -342,7 +343,8 @@ class CompletionService:
                 self._display.displayed(cursor, completion, time.monotonic())
             return completion
         if completion.text and self._display.is_different(cursor, completion):
-            cancel.wait(self._display.wait_s(cursor, time.monotonic()))
+            with waiting():
+                cancel.wait(self._display.wait_s(cursor, time.monotonic()))
         return completion if cancel.cancelled else self._display.steady(cursor, completion, time.monotonic())
 
     def _run(self, request: Request, complete: Callable[[Request], Completion]) -> Completion:

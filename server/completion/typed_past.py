@@ -13,10 +13,10 @@ from dataclasses import dataclass, field
 from threading import Lock
 from typing import NamedTuple
 
-from ..workspace.text import Cursor
+from ..workspace.text import Cursor, FileOfSession
 from .place import Place
 
-MAX_FILES = 64
+MAX_FILES = 256
 FIRST_SHARE = 0.3
 """The share of right predictions that a session begins with."""
 
@@ -57,7 +57,7 @@ class _LineState:
 class TypedPast:
     """The predictions of a session. Thread-safe."""
 
-    _lines: OrderedDict[tuple[str, str], _LineState] = field(default_factory=OrderedDict)
+    _lines: OrderedDict[FileOfSession, _LineState] = field(default_factory=OrderedDict)
     _shares: dict[Place, float] = field(default_factory=dict)
     _lock: Lock = field(default_factory=Lock)
 

@@ -361,6 +361,13 @@ class Config:
         "`s3://` or `gs://`. Files with the content that it knows are not analysed here. Empty: none.",
         origin=Origin.USER,
     )
+    max_sessions: int = _setting(
+        100,
+        "Number of sessions of one server, of `weft serve --shared` or `--tcp`; a further one is refused. Read when "
+        "the server starts. 0: no limit.",
+        low=0,
+        origin=Origin.USER,
+    )
     data_dir: str = _setting(
         "",
         "Folder of conversations and of data derived from documents. Empty: the data folder of the platform.",

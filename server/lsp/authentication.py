@@ -17,7 +17,7 @@ import os
 import re
 import secrets
 import stat
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -47,7 +47,7 @@ _HTTP_ANSWER = (
 )
 _HTTP_TEXT = b"This is a language server, not an HTTP server.\n"
 
-_INVALID_REQUEST, _NOT_INITIALIZED = -32600, -32002
+_INVALID_REQUEST, _NOT_INITIALIZED, _REQUEST_FAILED = -32600, -32002, -32803
 
 
 class _Rejected(ControlFlow):
@@ -103,10 +103,11 @@ def is_loopback(host: str) -> bool:
 
 
 class Authenticator:
-    """Authenticates the connections to one port."""
+    """Authenticates the connections to one port. `refusal` tells why no further client is served; "" if one is."""
 
-    def __init__(self, token: str) -> None:
+    def __init__(self, token: str, refusal: Callable[[], str] = lambda: "") -> None:
         self._token = token.encode()
+        self._refusal = refusal
         self._unauthenticated: dict[asyncio.StreamWriter, None] = {}  # the oldest first
 
     async def authenticate(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> bytes | None:
@@ -150,6 +151,8 @@ class Authenticator:
         if not hmac.compare_digest(given.encode("utf-8", "surrogatepass"), self._token):
             state = "wrong" if given else "missing"
             raise _rejection(message, f"The token is {state}. Send it in initializationOptions.token.")
+        if why := self._refusal():
+            raise _rejection(message, why, _REQUEST_FAILED)
         return json.dumps(message).encode()
 
 

@@ -18,10 +18,10 @@ from collections.abc import Callable
 from ..shared.control import STATUS, STOP, SharedServer, log_file
 from ..shared.endpoint import SharedEndpoint, file_id_at, is_same_user, locked, shared_endpoint
 from ..shared.log_file import log_to
-from ..shared.relay import READY, SERVE
+from ..shared.relay import FULL, READY, SERVE
 from ..shared.workspaces import Workspaces
 from ..workspace.process import memory_mb, share_interpreter
-from .serve import DRAIN_WITHIN_S, serve_connection
+from .serve import DRAIN_WITHIN_S, max_sessions, refusal_of, serve_connection
 from .server import WeftServer
 from .transport import PipeReader, PipeWriter
 
@@ -50,6 +50,7 @@ class _SharedServerHost:
     def __init__(self, endpoint: SharedEndpoint, listener: socket.socket) -> None:
         self._endpoint, self._listener = endpoint, listener
         self._workspaces = Workspaces()
+        self._max_sessions = max_sessions()
         self._servers: set[WeftServer] = set()
         self._connections: set[asyncio.Task[None]] = set()
         self._socket_file = file_id_at(endpoint.socket)
@@ -97,7 +98,10 @@ class _SharedServerHost:
                 log.warning("Rejected a connection from another user.")
                 return
             command = await asyncio.wait_for(loop.sock_recv(connection, 64), COMMAND_WITHIN_S)
-            if command == SERVE:
+            if command == SERVE and refusal_of(len(self._servers), self._max_sessions):
+                log.warning("Refused a window: %d are open, the limit of `max_sessions`.", len(self._servers))
+                await loop.sock_sendall(connection, FULL)
+            elif command == SERVE:
                 await loop.sock_sendall(connection, READY)
                 files = await asyncio.wait_for(_receive_descriptors(connection), COMMAND_WITHIN_S)
                 if len(files) == 2:

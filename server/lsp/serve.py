@@ -12,9 +12,11 @@ import logging
 import os
 import sys
 import threading
+import time
 from collections.abc import Callable
 from contextvars import ContextVar
 
+from ..config import load_config
 from ..shared.workspaces import Workspaces
 from ..workspace.process import share_interpreter
 from .authentication import Authenticator, close
@@ -27,6 +29,8 @@ log = logging.getLogger("weft.lsp")
 DRAIN_WITHIN_S = 2.0  # how long a client may take to read the last messages
 CHECK_CLIENT_EVERY_S = 1.0
 CHECK_BACKLOG_EVERY_S = 0.01  # interval of checks while a client does not read its messages
+# A client that leaves so much unread for longer is disconnected: its unread messages take memory from the others.
+READS_WITHIN_S = 60.0
 
 # The server whose messages the current task handles.
 _current_server: ContextVar[WeftServer | None] = ContextVar("weft-conversing", default=None)
@@ -84,7 +88,10 @@ async def _serve_stdio() -> int:
 
 
 async def _serve_tcp(host: str, port: int, token: str, on_listening: Callable[[str, int], None]) -> None:
-    workspaces, authenticator = Workspaces(), Authenticator(token)
+    workspaces = Workspaces(separates_sessions=True)
+    servers = set[WeftServer]()
+    limit = max_sessions()
+    authenticator = Authenticator(token, lambda: refusal_of(len(servers), limit))
 
     async def attend(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         try:
@@ -92,7 +99,11 @@ async def _serve_tcp(host: str, port: int, token: str, on_listening: Callable[[s
             if first is not None:
                 server = WeftServer(workspaces)
                 server.protocol.set_writer(SocketWriter(writer))
-                await serve_connection(server, reader, first)
+                servers.add(server)
+                try:
+                    await serve_connection(server, reader, first)
+                finally:
+                    servers.discard(server)
         except Exception:
             log.exception("A connection failed.")
         finally:
@@ -102,6 +113,24 @@ async def _serve_tcp(host: str, port: int, token: str, on_listening: Callable[[s
     on_listening(*listening.sockets[0].getsockname()[:2])
     async with listening:
         await listening.serve_forever()
+
+
+def max_sessions() -> int:
+    """The setting of this name in the user's configuration file; 0 for no limit."""
+    config, problems = load_config(None)
+    for problem in problems:
+        log.warning("%s", problem)
+    return config.max_sessions
+
+
+def refusal_of(n_sessions: int, limit: int) -> str:
+    """Why one more session is refused, and what to do; "" if it is not."""
+    if not limit or n_sessions < limit:
+        return ""
+    return (
+        f"The server has {n_sessions} sessions, the limit of `max_sessions`. Close one, raise the setting in the "
+        "configuration file of the server's user, or start another server."
+    )
 
 
 async def _read_messages(server: WeftServer, reader: asyncio.StreamReader, first: bytes | None) -> None:
@@ -119,8 +148,19 @@ async def _read_messages(server: WeftServer, reader: asyncio.StreamReader, first
             server.process_id = None
         # Lets a request take its document before the next message may change it.
         await asyncio.sleep(0)
-        while protocol.n_unsent_bytes() > MAX_UNSENT_BYTES:
-            await asyncio.sleep(CHECK_BACKLOG_EVERY_S)
+        if not await _is_read(server):
+            log.warning("Disconnected a client that did not read its messages for %g s.", READS_WITHIN_S)
+            server.disconnect(1)
+
+
+async def _is_read(server: WeftServer) -> bool:
+    """Wait while the client has too much unread; False if that takes too long."""
+    until_s = time.monotonic() + READS_WITHIN_S
+    while server.protocol.n_unsent_bytes() > MAX_UNSENT_BYTES:
+        if time.monotonic() > until_s:
+            return False
+        await asyncio.sleep(CHECK_BACKLOG_EVERY_S)
+    return True
 
 
 class _ClientLog(logging.Handler):

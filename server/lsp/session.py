@@ -10,7 +10,7 @@ import asyncio
 import logging
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import count
 from pathlib import Path
@@ -27,8 +27,8 @@ from ..output.safe_text import for_editor
 from ..output.types import StatusResult
 from ..shared.workspaces import WorkspaceHandle, Workspaces
 from ..workspace.folder import IndexReport, Progress
-from ..workspace.process import freeze_garbage_collector
 from ..workspace.status import Status
+from ..workspace.text import Cursor
 from ..workspace.workspace import Workspace
 from .capabilities import SECTION, Client, later_registrations, offer, read_client
 from .documents import Document, Documents, document_key
@@ -49,6 +49,10 @@ N_QUESTION_THREADS = 4
 # How long the server waits for the client's response to a request before it continues without one.
 RESPONSE_WITHIN_S = 3.0
 PERSIST_WITHIN_S = 1.0  # how long a cancelled answer may take to be stored
+# A request that gets no turn to compute in this time is answered with nothing: the server has more requests than it can
+# answer. An automatic completion would come too late for its key; a request by hand waits longer.
+AUTOMATIC_TURN_WITHIN_S, TURN_WITHIN_S = 0.5, 10.0
+BUSY_FOR_S = 10.0  # how long after such an answer the status says so
 CLOSE_WITHIN_S = 5.0  # how long storing the index may delay the exit of the process
 
 # The answers to the question whether to index a broad folder.
@@ -93,6 +97,7 @@ class Session:
         self._problem = ""  # why the workspace could not be opened
         self._push: StatusPush | None = None
         self._unsubscribe_status: Callable[[], None] = lambda: None
+        self._not_busy: asyncio.TimerHandle | None = None  # while the status says that the server is busy
         self.client = Client()
         self.settings: Mapping[str, Any] = {}  # the client's
         self.documents = Documents()
@@ -137,22 +142,24 @@ class Session:
         """Open a buffer in the workspace."""
         if self._handle is not None:
             self._handle.buffers.open(
-                self._handle, document.path, document.lines, document.version, document.language_id
+                self._handle.session, document.path, document.lines, document.version, document.language_id
             )
 
     def changed(self, document: Document) -> None:
         """Update a buffer, in order with requests. A workspace that opens later gets the newest text."""
         if self._handle is not None:
-            self._handle.buffers.edit(self._handle, document.path, document.lines, document.version, document.changed)
+            self._handle.buffers.edit(
+                self._handle.session, document.path, document.lines, document.version, document.changed
+            )
 
     def closed(self, document: Document) -> None:
         if self._handle is not None:
-            self._handle.buffers.close(self._handle, document.path)
+            self._handle.buffers.close(self._handle.session, document.path)
 
     def activate(self, document: Document) -> None:
         """Make this client's text of a document the one in the index, for a request that reads the index."""
         if self._handle is not None:
-            self._handle.buffers.activate(self._handle, document.path)
+            self._handle.buffers.activate(self._handle.session, document.path)
 
     def notify_workspace(self, event: Callable[[Workspace], None]) -> None:
         """Apply an event to the workspace, in order with requests."""
@@ -193,7 +200,7 @@ class Session:
             await self._run_background(handle.workspace.remove_folder, folder)
         for folder in added:
             if await self._run_background(folder.is_dir):
-                await self._index(f"Indexing {folder.name}", partial(handle.workspace.add_folder, folder))
+                await self._index(f"Indexing {folder.name}", partial(handle.add_folder, folder))
         self._ask_about_folders(handle)
 
     async def change_settings(self, pushed: object) -> None:
@@ -216,16 +223,54 @@ class Session:
         document = self.documents.get(uri)
         return document if document is not None and document.in_sync else None
 
-    async def run_latest(self, kind: str, document: Document, call: Callable[[Workspace, Cancel], T]) -> T | None:
+    def cursor(self, document: Document, position: types.Position) -> Cursor:
+        """A client's position in a document, as that of this session."""
+        session = "" if self._handle is None else self._handle.session
+        return replace(document.cursor(position.line, position.character), session=session)
+
+    async def run_latest(
+        self,
+        kind: str,
+        document: Document,
+        call: Callable[[Workspace, Cancel], T],
+        turn_within_s: float = TURN_WITHIN_S,
+    ) -> T | None:
         """Run `call` in a thread; None as soon as the request is superseded, or if there is no workspace.
 
         A newer request of this kind for the document, an edit, its closing, or the end of the server supersedes it.
-        Cancellation by the client reaches the model.
+        Cancellation by the client reaches the model. Sessions take turns: None too if no turn comes in time.
         """
         key = (kind, document_key(document.uri))
         if key in self._running:
             self._running[key].supersede()
-        return await self._run(key, self._requests, call)
+        return await self._run(key, self._requests, partial(self._in_turn, call, turn_within_s))
+
+    def _in_turn(
+        self, call: Callable[[Workspace, Cancel], T], turn_within_s: float, workspace: Workspace, cancel: Cancel
+    ) -> T | None:
+        """The result of `call`, which computes when it is the turn of this session; None if that is too late."""
+        with self._workspaces.turns.turn(self._name, cancel, turn_within_s) as has_turn:
+            if has_turn:
+                return call(workspace, cancel)
+        if not cancel.cancelled:
+            self._server.on_loop(self._show_busy)
+        return None
+
+    @property
+    def _name(self) -> str:
+        """The session's name among those that take turns."""
+        return f"{id(self):x}"
+
+    def _show_busy(self) -> None:
+        """Say in the status, for a while, that the server has too many requests."""
+        if self._not_busy is not None:
+            self._not_busy.cancel()
+        self._not_busy = asyncio.get_running_loop().call_later(BUSY_FOR_S, self._show_not_busy)
+        self._status_changed()
+
+    def _show_not_busy(self) -> None:
+        self._not_busy = None
+        self._status_changed()
 
     async def run_concurrently(self, call: Callable[[Workspace, Cancel], T]) -> T | None:
         """Run `call`, which may take minutes, in a thread; None if the server stops or there is no workspace.
@@ -275,7 +320,7 @@ class Session:
         status = await self.query(Workspace.status)
         if status is None:
             status = Status("error" if self._problem else "starting", problem=self._problem)
-        return status_json(status, with_page=with_page)
+        return status_json(replace(status, is_busy=self._not_busy is not None), with_page=with_page)
 
     async def pause(self, paused: bool) -> None:
         """Pause the workspace, or resume it and update its index."""
@@ -335,6 +380,8 @@ class Session:
         self._unsubscribe_status()
         if self._push is not None:
             self._push.close()
+        if self._not_busy is not None:
+            self._not_busy.cancel()
         handle, self._handle = self._handle, None
         if handle is not None:
             await self._wait_for_jobs()
@@ -427,7 +474,7 @@ class Session:
         is_in_workspace = folder in handle.workspace.limited_folders  # not removed since the question
         await self._run_background(partial(handle.workspace.answer_folder, folder, is_allowed=is_allowed))
         if is_allowed and is_in_workspace:
-            job = partial(handle.workspace.add_folder, folder)
+            job = partial(handle.add_folder, folder)
             indexing = asyncio.ensure_future(self._index(f"Indexing {folder.name}", job))
             self.running_handlers.add(indexing)
             indexing.add_done_callback(self.running_handlers.discard)
@@ -463,7 +510,6 @@ class Session:
         message = "failed"
         try:
             report = await self._run_background(job, bar.report if bar else lambda _: None, cancel)
-            await self._run_background(freeze_garbage_collector)
             message = f"{report.n_files} files, {report.n_lines} lines in {report.seconds:.1f} s"
             if report.cancelled:
                 message += ", stopped early"

@@ -4,8 +4,8 @@ Owns the start of the server if none runs. Knows no LSP message: the server read
 without a copy. Imports little: each window has one such process.
 
 Handshake: the relay sends `serve`, the server replies `ready`, the relay sends the two descriptors, and the server
-sends the exit status at the end. The descriptors are sent only after the reply: if the shared server is unavailable,
-the window falls back to a server of its own, and no other process holds its pipes.
+sends the exit status at the end. The descriptors are sent only after the reply: if the shared server is unavailable, or
+replies `full!`, the window falls back to a server of its own, and no other process holds its pipes.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from .endpoint import SharedEndpoint, SharedServerUnavailable, connect, kill_hin
 READY_WITHIN_S = 30.0  # includes the time in which a new server loads its libraries
 EXIT_STATUS_WITHIN_S = 10.0  # how long the server may take to close the session after the editor has exited
 ATTEMPTS = 3  # a server may exit while a relay connects to it; a retry starts a new one
-SERVE, READY = b"serve\n", b"ready\n"
+SERVE, READY, FULL = b"serve\n", b"ready\n", b"full!\n"
 
 
 def relay() -> int:
@@ -40,11 +40,16 @@ def _is_ready(connection: socket.socket, endpoint: SharedEndpoint) -> bool:
     connection.settimeout(READY_WITHIN_S)
     try:
         connection.sendall(SERVE)
-        return connection.recv(len(READY)) == READY
+        answer = connection.recv(len(READY))
     except TimeoutError:
         raise SharedServerUnavailable(f"The shared server does not respond. {kill_hint(endpoint)}") from None
     except ConnectionError:
         return False
+    if answer == FULL:
+        raise SharedServerUnavailable(
+            "The shared server has as many windows as the setting `max_sessions` allows. Close one, or raise it."
+        )
+    return answer == READY
 
 
 def _exit_status(connection: socket.socket) -> int:

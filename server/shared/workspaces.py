@@ -10,6 +10,7 @@ import threading
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass
+from itertools import count
 from pathlib import Path
 
 from ...llm import Cancel
@@ -17,10 +18,14 @@ from ..config import Config
 from ..workspace.folder import IndexReport, Progress
 from ..workspace.folders import BACKGROUND_NICENESS
 from ..workspace.process import freeze_garbage_collector
+from ..workspace.turns import Turns
 from ..workspace.workspace import Workspace
 from .buffers import SharedBuffers
 
 COLLECTED_AFTER_S = 2.0  # by then no running request refers to a closed workspace any more
+
+
+_numbers = count(1)
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +46,10 @@ class WorkspaceKey:
 
 
 class WorkspaceHandle:
-    """One session's reference to a workspace. `read_config` returns the configuration that the session has now."""
+    """One session's reference to a workspace. `read_config` returns the configuration that the session has now.
+
+    `session` is a name that no other handle of the process has.
+    """
 
     def __init__(
         self, shared: SharedWorkspace, read_config: Callable[[], Config], notify: Callable[[str], None]
@@ -49,6 +57,7 @@ class WorkspaceHandle:
         self.workspace = shared.workspace
         self.read_config = read_config
         self.notify = notify
+        self.session = f"session {next(_numbers)}"
         self._shared = shared
 
     @property
@@ -63,11 +72,22 @@ class WorkspaceHandle:
         """Update the index from the disk, or wait for an index run in progress."""
         return self._shared.indexing.run(self.workspace, report, cancel)
 
+    def add_folder(self, folder: Path, report: Callable[[Progress], None], cancel: Cancel) -> IndexReport:
+        """Add and index a folder."""
+        done = self.workspace.add_folder(folder, report, cancel)
+        freeze_garbage_collector()
+        return done
+
 
 class Workspaces:
-    """The open workspaces of a process."""
+    """The open workspaces of a process, and the turns of its requests.
 
-    def __init__(self) -> None:
+    `separates_sessions`: the sessions are of different people, not windows of one user.
+    """
+
+    def __init__(self, *, separates_sessions: bool = False) -> None:
+        self.turns = Turns()
+        self._separates_sessions = separates_sessions
         self._lock = threading.RLock()
         self._open: list[SharedWorkspace] = []
 
@@ -87,7 +107,7 @@ class Workspaces:
             key = WorkspaceKey.of(folders, config)
             shared = self._find(key)
             if shared is None:
-                shared = SharedWorkspace(key, Workspace(folders, config))
+                shared = SharedWorkspace(key, folders, config, separates_sessions=self._separates_sessions)
                 shared.workspace.expect_index()
                 self._open.append(shared)
             handle = WorkspaceHandle(shared, read_config, notify)
@@ -97,7 +117,8 @@ class Workspaces:
     def release(self, handle: WorkspaceHandle) -> None:
         """Release a handle and close its buffers. The last one closes the workspace."""
         shared = handle._shared
-        shared.buffers.remove_window(handle)
+        shared.buffers.remove_session(handle.session)
+        shared.workspace.forget_session(handle.session)
         with self._lock:
             shared.handles = tuple(other for other in shared.handles if other is not handle)
             is_last = not shared.handles and shared in self._open
@@ -151,10 +172,10 @@ class Workspaces:
 class SharedWorkspace:
     """A workspace, its handles, and the state that they share."""
 
-    def __init__(self, key: WorkspaceKey, workspace: Workspace) -> None:
+    def __init__(self, key: WorkspaceKey, folders: Sequence[Path], config: Config, *, separates_sessions: bool) -> None:
         self.key = key
-        self.workspace = workspace
-        self.buffers = SharedBuffers(workspace)
+        self.workspace = workspace = Workspace(folders, config, separates_sessions=separates_sessions)
+        self.buffers = SharedBuffers(workspace, separates_sessions=separates_sessions)
         self.indexing = _SingleFlightIndexing()
         self.handles: tuple[WorkspaceHandle, ...] = ()  # replaced whole: models report from their own threads
         workspace.keep_models_ready(self._notify_all)
@@ -197,6 +218,8 @@ class _SingleFlightIndexing:
         assert running is not None
         try:
             done = workspace.index(self._report, self._cancel, niceness=BACKGROUND_NICENESS)
+            # Once for each run, not for each session: it stops all threads while it looks at the whole index.
+            freeze_garbage_collector()
         except BaseException as error:
             self._running = None
             running.set_exception(error)

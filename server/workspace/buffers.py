@@ -15,7 +15,6 @@ from concurrent.futures import CancelledError, Future
 from concurrent.futures import TimeoutError as FutureTimeoutError
 from contextlib import suppress
 from dataclasses import dataclass, field
-from functools import partial
 from pathlib import Path
 
 from ...codegraph import CpuTimeLimit, SyntaxTree, TimeLimitExceeded
@@ -26,13 +25,14 @@ from ...llm.disk import read_regular
 from ..config import Config
 from ..secrets import is_secret_path, is_secret_text
 from .access import FileAccess
-from .analysis import FILE_LIMIT_S, analyse
+from .analysis import FILE_LIMIT_S, Analysis, analyse
 from .files import decode
 from .folder import Folder
 from .folders import Folders
 from .indexing import Indexing
 from .recent_edits import RecentEdits
 from .text import Cursor, TextChange, TextLines
+from .turns import waiting
 from .workers import reason_of
 from .writer import Writer
 
@@ -42,6 +42,10 @@ INDEX_AFTER_S = 0.6
 """An edited buffer is indexed this long after the last edit: completions in the file use its current text anyway, and a
 request in another file indexes the edit at once. With 0.15 s, indexing ran beside the request of every second keystroke
 (`weft bench latency`, CPU time in half a minute: 628 instead of 82 ms at 200k lines, 2.0 instead of 0.3 s at 1M)."""
+
+QUIET_PAUSES = 4.0
+"""While others type, files at rest are indexed again only after so many times the time that it took before. With 50
+typists at a million lines the writer computed without a pause, and each answer waited for it."""
 
 MAX_OPEN_CHARACTERS = 5_000_000
 """Longer open texts are tracked, but neither analysed nor completed in; a larger `index.max_file_bytes` raises this."""
@@ -78,10 +82,19 @@ class _Buffer:
     changed: TextChange | None = None  # since `tree`; None if unchanged
     tree: SyntaxTree | None = None  # of an earlier text, for incremental parsing. Changed on the writer only.
     too_slow_until_s: float = 0.0  # on the monotonic clock: parsing exceeded its limit
+    is_indexed: bool = True  # False: another session has another text, so the index has the file on disk
     shown: tuple[FileFacts, TextLines] | None = None  # cached decision: with these, no model is denied the text
 
     def replace(self, lines: TextLines, changed: TextChange) -> None:
         self.lines, self.changed = lines, changed if self.changed is None else self.changed.then(changed)
+
+
+@dataclass(frozen=True, slots=True)
+class _PendingEdit:
+    """The latest edit of a file that the index does not contain yet. `at_s` is on the monotonic clock."""
+
+    session: str
+    at_s: float
 
 
 @dataclass
@@ -93,40 +106,61 @@ class OpenBuffers:
     writer: Writer
     indexing: Indexing
     on_change: Callable[[], None]
+    separates_sessions: bool = False  # sessions are of different people, who do not see each other's recent edits
     _lock: threading.Lock = field(default_factory=threading.Lock)
     _buffers: dict[Path, _Buffer] = field(default_factory=dict)
     _too_large: set[Path] = field(default_factory=set)
-    _recent: dict[str, RecentEdits] = field(default_factory=dict)  # by folder
-    _pending: set[Path] = field(default_factory=set)  # edited, not yet queued on the writer
+    _recent: dict[tuple[str, str], RecentEdits] = field(default_factory=dict)  # by folder and by whose edits they are
+    _pending: dict[Path, _PendingEdit] = field(default_factory=dict)  # edited, not yet queued on the writer
+    _queued: dict[Path, None] = field(default_factory=dict)  # for the writer, which takes all of them at once
+    _next_quiet_s: float = 0.0  # on the monotonic clock, see QUIET_PAUSES
     _facts: dict[Path, FileFacts] = field(default_factory=dict)
 
     # Editor events.
 
-    def open(self, path: Path, text: TextLines, version: int = 0, language_id: str | None = None) -> bool:
-        """Use this text instead of the file on disk. False if it is too large.
+    def open(
+        self,
+        path: Path,
+        text: TextLines,
+        version: int = 0,
+        language_id: str | None = None,
+        *,
+        session: str = "",
+        is_indexed: bool = True,
+    ) -> bool:
+        """Use this text of a session instead of the file on disk. False if it is too large.
 
-        `language_id` is the LSP language id; None keeps the previous one.
+        `language_id` is the LSP language id; None keeps the previous one. `is_indexed` False: not in the index.
         """
         if self._exclude_if_too_large(path, text.text):
             return False
         if language_id is None:
             language_id = self.language_id(path)
         with self._lock:
-            self._buffers[path] = _Buffer(text, version, language_id)
+            self._buffers[path] = _Buffer(text, version, language_id, is_indexed=is_indexed)
         self.folders.open_lone_file(path)
         facts = self._new_facts(path)
         with self._lock:
-            recent = self._recent.get(facts.root, RecentEdits())
-            self._recent[facts.root] = recent.with_text(facts.key, text.text)
-            self._pending.add(path)
+            whose = facts.root, self._whose(session)
+            self._recent[whose] = self._recent.get(whose, RecentEdits()).with_text(facts.key, text.text)
+            self._pending[path] = _PendingEdit(session, time.monotonic())
         return True
 
     def edit(
-        self, path: Path, lines: TextLines, version: int = 0, changed: TextChange | None = None
+        self,
+        path: Path,
+        lines: TextLines,
+        version: int = 0,
+        changed: TextChange | None = None,
+        *,
+        session: str = "",
+        is_indexed: bool = True,
     ) -> TextChange | None:
         """Set a buffer's whole new text. `changed` is the changed range; None computes it.
 
         Returns the changed range; None if the text is too large. Cheap: the writer thread updates the index later.
+        Where several sessions type, there may be no pause in all their typing, so each edit also queues the files that
+        were not edited for `INDEX_AFTER_S`.
         """
         if self._exclude_if_too_large(path, lines.text):
             return None
@@ -138,12 +172,15 @@ class OpenBuffers:
             before = buffer.lines
             if changed is None or not _fits(changed, before.text, lines.text):
                 changed = TextChange.between(before.text, lines.text)
+            now_s = time.monotonic()
             if not is_withheld:
-                recent = self._recent.get(facts.root, RecentEdits())
-                self._recent[facts.root] = recent.with_change(facts.key, before, lines, changed, time.monotonic())
+                whose = facts.root, self._whose(session)
+                recent = self._recent.get(whose, RecentEdits())
+                self._recent[whose] = recent.with_change(facts.key, before, lines, changed, now_s)
             buffer.replace(lines, changed)
-            buffer.version, buffer.shown = version, shown
-            self._pending.add(path)
+            buffer.version, buffer.shown, buffer.is_indexed = version, shown, is_indexed
+            self._pending[path] = _PendingEdit(session, now_s)
+        self._index_quiet(now_s)
         return changed
 
     def close(self, path: Path) -> None:
@@ -152,7 +189,7 @@ class OpenBuffers:
             self._buffers.pop(path, None)
             self._facts.pop(path, None)
             self._too_large.discard(path)
-            self._pending.add(path)
+            self._pending[path] = _PendingEdit("", 0.0)
         self.folders.close_lone_file(path)
 
     # Reads.
@@ -180,9 +217,18 @@ class OpenBuffers:
     def located(self, cursor: Cursor, facts: FileFacts) -> Cursor:
         """A cursor with its folder, its key in the index, recent edits and language id."""
         line, character = cursor.lines.clamp(cursor.line, cursor.character)
-        recent = self._recent.get(facts.root) if self.config.completion.recent_edits else None
-        hunks = () if recent is None else recent.hunks
-        return Cursor(facts.key, cursor.lines, line, character, facts.root, hunks, self.language_id(Path(cursor.path)))
+        whose = facts.root, self._whose(cursor.session)
+        recent = self._recent.get(whose) if self.config.completion.recent_edits else None
+        return Cursor(
+            facts.key,
+            cursor.lines,
+            line,
+            character,
+            facts.root,
+            () if recent is None else recent.hunks,
+            self.language_id(Path(cursor.path)),
+            session=cursor.session,
+        )
 
     def language_id(self, path: Path) -> str:
         """The LSP language id of a document; "" if it is not open."""
@@ -208,10 +254,16 @@ class OpenBuffers:
         paths = [*self._buffers, *self._too_large]
         return tuple(dict.fromkeys(reason for path in paths if (reason := self.withheld(path))))
 
-    def recent_edits(self) -> dict[str, RecentEdits]:
-        """Recent edits by folder."""
+    def recent_edits(self, session: str = "") -> dict[str, RecentEdits]:
+        """Recent edits of a session by folder."""
         with self._lock:
-            return dict(self._recent)
+            return {root: recent for (root, whose), recent in self._recent.items() if whose == self._whose(session)}
+
+    def forget_session(self, session: str) -> None:
+        """Drop the recent edits of a session that has ended, unless sessions share theirs."""
+        with self._lock:
+            if whose := self._whose(session):
+                self._recent = {key: recent for key, recent in self._recent.items() if key[1] != whose}
 
     def directories_in(self, folder: Folder) -> set[str]:
         """Directories of the folder's open documents."""
@@ -223,52 +275,112 @@ class OpenBuffers:
     def index_again(self, folder: Folder) -> None:
         """Index all open documents of a folder again."""
         with self._lock:
-            self._pending |= {path for path in self._buffers if folder.key(path) is not None}
+            known = [path for path in self._buffers if folder.key(path) is not None]
+            self._pending |= {path: _PendingEdit("", 0.0) for path in known if path not in self._pending}
         self.index_pending()
 
-    def index_pending(self, but: Path | None = None) -> Future[None] | None:
-        """Queue pending edits on the writer, except those of `but`; None if there are none, or while paused."""
+    def index_pending(self, but: Path | None = None, session: str | None = None) -> Future[None] | None:
+        """Queue pending edits on the writer, of one session or of all, except those of `but`.
+
+        None if there are none, or while paused.
+        """
+        return self._queue(lambda path, edit: path != but and (session is None or edit.session in (session, "")))
+
+    def wait_for_pending(self, but: Path | None = None, session: str | None = None) -> None:
+        """Queue pending edits as `index_pending`, and wait up to MAX_INDEXING_WAIT_S for their indexing.
+
+        A completion waits for the edits of its own session alone: with 50 sessions there are always others.
+        """
+        last = self.index_pending(but, session)
+        if last is not None:
+            with waiting(), suppress(FutureTimeoutError, CancelledError):
+                last.result(timeout=MAX_INDEXING_WAIT_S)
+
+    def _index_quiet(self, now_s: float) -> None:
+        """Queue the files that were not edited for `INDEX_AFTER_S`."""
+        if len(self._pending) > 1 and now_s >= self._next_quiet_s:
+            self._queue(lambda path, edit: edit.at_s <= now_s - INDEX_AFTER_S)
+
+    def _queue(self, is_chosen: Callable[[Path, _PendingEdit], bool]) -> Future[None] | None:
+        """Queue chosen pending edits on the writer. None if there are none, or while paused."""
         if self.is_paused:
             return None
         with self._lock:
-            pending = self._pending - {but}
-            self._pending -= pending
-        last = None
-        for path in pending:
-            last = self.writer.submit(partial(self._index, path))
-        return last
+            chosen = [path for path, edit in self._pending.items() if is_chosen(path, edit)]
+            for path in chosen:
+                del self._pending[path]
+            self._queued |= dict.fromkeys(chosen)
+        return self.writer.submit(self._index_queued) if chosen else None
 
-    def wait_for_pending(self, but: Path | None = None) -> None:
-        """Queue pending edits, and wait up to MAX_INDEXING_WAIT_S for their indexing."""
-        last = self.index_pending(but)
-        if last is not None:
-            with suppress(FutureTimeoutError, CancelledError):
-                last.result(timeout=MAX_INDEXING_WAIT_S)
+    def _index_queued(self) -> None:
+        """On the writer: index all queued files, with one snapshot for those of a folder.
 
-    def _index(self, path: Path) -> None:
-        """On the writer: overlay a file with its open text, or remove the overlay."""
+        What is queued while the writer is busy is indexed together, so more typists cost less for each.
+        """
+        with self._lock:
+            paths, self._queued = self._queued, {}
+        began_s = time.monotonic()
+        overlays: dict[Folder, list[Analysis]] = {}
+        for path in paths:
+            try:
+                found = self._index(path)
+            except Exception:
+                log.exception("The edits of %s could not be indexed.", path)
+                continue
+            if found is not None:
+                overlays.setdefault(found[0], []).append(found[1])
+        for folder, analyses in overlays.items():
+            self._overlay(folder, analyses)
+            self.folders.follow_imports(folder)
+        if paths:
+            ended_s = time.monotonic()
+            self._next_quiet_s = ended_s + QUIET_PAUSES * (ended_s - began_s)
+
+    def _overlay(self, folder: Folder, analyses: list[Analysis]) -> None:
+        """On the writer: overlay files of a folder. One that cannot be merged is left out of the index alone."""
+        try:
+            folder.overlay(analyses)
+        except Exception as error:
+            if len(analyses) > 1:
+                for analysis in analyses:
+                    self._overlay(folder, [analysis])
+                return
+            self._failed(folder, analyses[0].path, error)
+
+    def _failed(self, folder: Folder, key: str, error: Exception) -> None:
+        log.warning("%s is not indexed: %s", folder.path / key, error)
+        folder.fail_overlay(key, reason_of(error))
+        self.on_change()
+
+    def _index(self, path: Path) -> tuple[Folder, Analysis] | None:
+        """On the writer: the overlay of a file with its open text, for its folder; without one, remove the overlay."""
         with self._lock:
             buffer = self._buffers.get(path)
         folder, key = self.folders.locate(path)
         if folder is None or is_secret_path(key):
-            return
-        if buffer is None:
-            folder.drop_overlay(key)
+            return None
+        if buffer is None or not buffer.is_indexed:
+            if buffer is None or folder.is_open(key):
+                folder.drop_overlay(key)
             self.folders.follow_imports(folder)
-            return
+            return None
         text = buffer.lines.text
         if folder.exclusion_reason(key) or len(text) > self.config.index.max_file_bytes or is_secret_text(text):
-            return
+            return None
         folder.mark_open(key)
         language = language_of(key, buffer.language_id)
         if folder.has_indexed(key, text, language.name):
             if self.config.completion.check_names and language.scope_rules is not None and language.embedded is None:
                 prepare_tree(key, text, language)
         elif buffer.too_slow_until_s <= time.monotonic():
-            self._overlay(path, folder, key, buffer, language)
+            analysis = self._analysed(folder, key, buffer, language)
+            if analysis is not None:
+                return folder, analysis
         self.folders.follow_imports(folder)
+        return None
 
-    def _overlay(self, path: Path, folder: Folder, key: str, buffer: _Buffer, language: Language) -> None:
+    def _analysed(self, folder: Folder, key: str, buffer: _Buffer, language: Language) -> Analysis | None:
+        """The analysis of an open text; None, and the file is left out of the index, if it fails."""
         with self._lock:
             lines, changed = buffer.lines, buffer.changed
         text = lines.text
@@ -281,15 +393,18 @@ class OpenBuffers:
             with self._lock:
                 buffer.tree = tree
                 buffer.changed = None if buffer.lines is lines else TextChange.between(text, buffer.lines.text)
-            folder.overlay(analyse(key, text, graph=tree.file_graph(limit)))
+            return analyse(key, text, graph=tree.file_graph(limit))
         except Exception as error:
             if isinstance(error, TimeLimitExceeded):
                 buffer.too_slow_until_s = time.monotonic() + RETRY_SLOW_TEXT_AFTER_S
-            log.warning("%s is not indexed: %s", path, error)
-            folder.fail_overlay(key, reason_of(error))
-            self.on_change()
+            self._failed(folder, key, error)
+            return None
 
     # Helpers.
+
+    def _whose(self, session: str) -> str:
+        """Whose recent edits the edits of a session belong to: its own, or the one user's of all windows."""
+        return session if self.separates_sessions else ""
 
     def _new_facts(self, path: Path) -> FileFacts:
         version = self.folders.version
@@ -328,7 +443,7 @@ class OpenBuffers:
                 self._too_large.add(path)
                 self._buffers.pop(path, None)
                 self._facts.pop(path, None)
-                self._pending.add(path)
+                self._pending[path] = _PendingEdit("", 0.0)
             else:
                 self._too_large.discard(path)
         self.on_change()

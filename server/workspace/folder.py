@@ -378,6 +378,10 @@ class Folder:
         """Mark a file as open: its buffer overlays the disk. On the writer."""
         self._open.add(key)
 
+    def is_open(self, key: str) -> bool:
+        """Whether the buffer of a file overlays the disk. On the writer."""
+        return key in self._open
+
     @property
     def has_new_imports(self) -> bool:
         """Whether open files have imports that the index does not follow yet. On the writer."""
@@ -392,10 +396,11 @@ class Folder:
         index = self.snapshot.index
         return index.texts.get(key) == encode(normalise(text)) and index.graph.files[key].language == language
 
-    def overlay(self, analysis: Analysis) -> None:
-        """Overlay a file with an unsaved text. On the writer."""
-        self._skipped.pop(analysis.path, None)
-        self._change([analysis])
+    def overlay(self, analyses: Sequence[Analysis]) -> None:
+        """Overlay files with unsaved texts. On the writer."""
+        for analysis in analyses:
+            self._skipped.pop(analysis.path, None)
+        self._change(analyses)
 
     def fail_overlay(self, key: str, reason: str) -> None:
         """Remove a file whose unsaved text cannot be analysed from the index. On the writer."""

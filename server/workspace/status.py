@@ -19,6 +19,11 @@ Action = Literal["doctor", "log", "settings", "resume", "pause", "restart", "mod
 
 PAUSED = "Weft is paused"
 
+BUSY = (
+    "This server has more requests than it can answer in time, so some get no completion. Use it with fewer people, or "
+    "start another server."
+)
+
 _TO_INDEX = (
     'To index all of {}, choose "Index the Whole Folder" in VS Code, run `:Weft index` in Neovim, '
     "or set `index.broad_folders` to `index`."
@@ -63,6 +68,7 @@ class Status:
     limited: tuple[tuple[str, str], ...] = ()  # folders of which only open files and their imports are indexed, and why
     embedding: Progress | None = None  # of definitions and sections, by the embedding model
     not_embedded: str = ""  # why they have no vectors although the settings say so
+    is_busy: bool = False  # requests of this session came too late, because others had their turns
 
     @property
     def all_notes(self) -> tuple[str, ...]:
@@ -140,6 +146,8 @@ def _limited(status: Status) -> str:
 
 
 def _with_a_model(status: Status) -> StatusSummary:
+    if status.is_busy:
+        return StatusSummary("slow", BUSY, ("doctor", "log"))
     slow = next((model.slow for model in status.models if model.slow), "")
     if slow:
         return StatusSummary("slow", slow, ("models", "doctor", "settings"))

@@ -132,12 +132,20 @@ SHOWN_CHARACTERS = 6000
 """Characters before the cursor in a prompt: half of a 4k-token prompt (papers' spec 2.3)."""
 
 
+FileOfSession = tuple[str, str, str]
+"""A file as one session has it open: folder, path in the index of the folder, session."""
+
+MAX_SESSIONS = 256
+"""What a session typed and saw last is known of so many sessions, those that were active last."""
+
+
 @dataclass(frozen=True)
 class Cursor:
     """A position in a text. `line` and `character` are 0-based, in Python characters.
 
     `path` is the file's name in the index of `folder` ("" for the only folder), or its absolute path if it is in no
-    folder or not located yet. `recent_hunks` are the latest edits in files of that folder.
+    folder or not located yet. `recent_hunks` are the latest edits in files of that folder. `session` names the session
+    whose text it is, "" without one: sessions may have different unsaved texts of a file.
     """
 
     path: str
@@ -148,11 +156,12 @@ class Cursor:
     recent_hunks: tuple[Hunk, ...] = ()
     language_id: str = ""  # LSP language id, "" if unknown
     n_selected: int = 0  # characters before the cursor of a selected item that the document does not contain yet
+    session: str = ""
 
     @property
-    def file(self) -> tuple[str, str]:
-        """The file's identity across folders."""
-        return self.folder, self.path
+    def file(self) -> FileOfSession:
+        """The file's identity across folders and sessions."""
+        return self.folder, self.path, self.session
 
     @cached_property
     def offset(self) -> int:

@@ -59,7 +59,8 @@ class Workspace(WorkspaceIndex):
     """An index of folders, with models, completions and questions. Thread-safe; close it, or use it with `with`.
 
     `config` None reads the user's and the first folder's configuration. `model` precedes the configured models.
-    `cache` False writes nothing to disk. Raises NotADirectoryError.
+    `cache` False writes nothing to disk. `separates_sessions`: sessions are of different people, who share no recent
+    edits. Raises NotADirectoryError.
     """
 
     def __init__(
@@ -69,6 +70,7 @@ class Workspace(WorkspaceIndex):
         *,
         model: CodeModel | None = None,
         cache: bool = True,
+        separates_sessions: bool = False,
     ) -> None:
         roots = [Path(folder).resolve() for folder in folders]
         if config is None:
@@ -77,6 +79,7 @@ class Workspace(WorkspaceIndex):
                 log.warning("%s", problem)
         self._idle = IdleWorker()
         super().__init__(roots, config, self._idle.wait_for_requests, cache=cache)
+        self._buffers.separates_sessions = separates_sessions
         self.stats = Stats(stats_folder(config.cache_dir) if cache else None)
         self._models = ActiveModels(config, model, self._status_changed)
         self.completion = CompletionService(
@@ -132,30 +135,50 @@ class Workspace(WorkspaceIndex):
 
     # Open buffers.
 
-    def open_buffer(self, path: Path, text: str | TextLines, version: int = 0, language_id: str | None = None) -> None:
-        """Overlay the file on disk with this text.
+    def open_buffer(
+        self,
+        path: Path,
+        text: str | TextLines,
+        version: int = 0,
+        language_id: str | None = None,
+        *,
+        session: str = "",
+        is_indexed: bool = True,
+    ) -> None:
+        """Overlay the file on disk with this text of a session; with `is_indexed` False not in the index.
 
         `language_id` is the LSP language id; None keeps the previous one.
         """
         path, lines = Path(path), text if isinstance(text, TextLines) else TextLines(text)
-        if self._buffers.open(path, lines, version, language_id):
+        if self._buffers.open(path, lines, version, language_id, session=session, is_indexed=is_indexed):
             self.completion.opened(path, lines)
         self._quiet_timer.begin()
 
     def edit_buffer(
-        self, path: Path, text: str | TextLines, version: int = 0, changed: TextChange | None = None
+        self,
+        path: Path,
+        text: str | TextLines,
+        version: int = 0,
+        changed: TextChange | None = None,
+        *,
+        session: str = "",
+        is_indexed: bool = True,
     ) -> None:
         """Set a buffer's whole new text; `changed` is the changed range, if known. The index is updated later."""
         path, lines = Path(path), text if isinstance(text, TextLines) else TextLines(text)
-        changed = self._buffers.edit(path, lines, version, changed)
+        changed = self._buffers.edit(path, lines, version, changed, session=session, is_indexed=is_indexed)
         if changed is not None:
-            self.completion.edited(path, lines, changed)
+            self.completion.edited(path, lines, changed, session)
         self._quiet_timer.begin()
 
     def close_buffer(self, path: Path) -> None:
         """Use the file on disk again."""
         self._buffers.close(Path(path))
         self._quiet_timer.begin()
+
+    def forget_session(self, session: str) -> None:
+        """A session has ended, and its buffers are closed."""
+        self._buffers.forget_session(session)
 
     # Completions. `self.completion` has the same for cursors, and feedback on completions.
 

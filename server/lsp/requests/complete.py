@@ -24,7 +24,7 @@ async def handle_complete(session: Session, params: CompleteParams) -> CompleteR
     document = session.document(params.text_document.uri)
     if document is None:
         return None
-    cursor = document.cursor(params.position.line, params.position.character)
+    cursor = session.cursor(document, params.position)
 
     def call(workspace: Workspace, cancel: Cancel) -> list[Completion]:
         service = workspace.completion

@@ -18,7 +18,7 @@ async def handle_explain(session: Session, params: ExplainParams) -> ExplainResu
     document = session.document(params.text_document.uri)
     if document is None:
         return None
-    cursor = document.cursor(params.position.line, params.position.character)
+    cursor = session.cursor(document, params.position)
 
     def call(workspace: Workspace, cancel: Cancel) -> Explanation:
         service = workspace.completion

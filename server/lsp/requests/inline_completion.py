@@ -12,7 +12,7 @@ from ...workspace.workspace import Workspace
 from ..documents import Document
 from ..messages import COMMAND_DID_ACCEPT, InlineCompletionParams
 from ..registry import handles
-from ..session import Session
+from ..session import AUTOMATIC_TURN_WITHIN_S, TURN_WITHIN_S, Session
 
 N_CANDIDATES = 3
 """Items of an explicit request, for the editor's keys for the next and the previous one. The index gives those after
@@ -45,14 +45,15 @@ async def complete(
     session: Session, document: Document, position: types.Position, options: RequestOptions, n: int = 1
 ) -> list[Completion]:
     """Up to `n` completions at a position; empty if there is nothing to show."""
-    cursor = document.cursor(position.line, position.character)
+    cursor = session.cursor(document, position)
 
     def call(workspace: Workspace, cancel: Cancel) -> list[Completion]:
         service = workspace.completion
         request = service.request(cursor, cancel, options)
         return [service.complete(request)] if n == 1 else service.complete_several(request, n, generate=False)
 
-    completions = await session.run_latest("complete", document, call)
+    turn_within_s = AUTOMATIC_TURN_WITHIN_S if options.trigger == "automatic" else TURN_WITHIN_S
+    completions = await session.run_latest("complete", document, call, turn_within_s)
     return [completion for completion in completions or () if completion.text]
 
 
