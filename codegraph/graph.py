@@ -153,7 +153,7 @@ class CodeGraph:
         """The first definition of this name in a file. Without a symbol table, where none is needed yet."""
         symbols = self._symbols.get(path)
         if symbols is None:
-            file = self._files.get(path)
+            file: FileGraph | None = self._files.get(path)
             if file is not None and has_definitions_in_order(language_named(file.language)):
                 return file.definition(qualified_name)
             symbols = self.symbols(path)
