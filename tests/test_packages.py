@@ -130,7 +130,7 @@ def test_the_wheel_has_what_a_user_runs_and_nothing_else(installed):
     hidden = {name for name in in_folders if name.startswith(".")}
     trainers = {name for name in in_folders if name.rpartition("/")[0] in TRAINERS}
     stubs = {f"{trainer}/{name}.py" for trainer in TRAINERS for name in ("__init__", "__main__")}
-    root = {"__init__.py", "__main__.py", "errors.py", "version.py", "py.typed"}
+    root = {"__init__.py", "__main__.py", "errors.py", "string_table.py", "version.py", "py.typed"}
     assert packaged == in_folders - hidden - trainers | stubs | root | {"editors/vscode/weft.vsix"}
 
 
@@ -139,6 +139,8 @@ def test_modules_of_the_wheel_import_modules_of_the_wheel(installed):
     missing = []
     for path in (installed / "weft").rglob("*.py"):
         package = path.relative_to(installed).parent.parts
+        if "examples" in package:  # half-typed code for `weft demo`, which nothing imports
+            continue
         for node in imports_at_run_time(ast.parse(path.read_text("utf-8"))):
             base = [*package[: len(package) - node.level + 1], *filter(None, (node.module or "").split("."))]
             if not exists(installed.joinpath(*base)) or "/".join(base[1:]) in TRAINERS:
