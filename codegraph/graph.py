@@ -178,7 +178,7 @@ class CodeGraph:
             new._symbols.pop(path, None)
             tables[path] = self.symbols(path), new.symbols(path)
         changes = update_names(self, new, tables)
-        new._memo = self._memo.without(changes.invalidates) if changes else self._memo
+        new._memo = self._memo.reduced(changes.valid) if changes else self._memo
         new._latest_overlay = None if changes else self._latest_overlay
         affected = {path for path in updates if path in new._files} | changes.dependents(new._dependencies)
         new._resolve(affected, spread)

@@ -15,7 +15,7 @@ from .file_graph import Definition
 from .mentions import Mentions
 from .modules import ModuleQuery, manifest_style, names_affected_by
 from .persistent_map import PersistentMap
-from .resolver import MAX_PLACES, Dependency, MemoEntry, global_name_key
+from .resolver import MAX_PLACES, Dependency, Key, MemoEntry, global_name_key
 from .symbol_table import STAR_IMPORTS, Entry, SymbolTable, changed_names, global_import_key
 from .typed_resolver import TypedResolver
 
@@ -40,6 +40,14 @@ class Invalidation:
         if not self._all.isdisjoint(known.dependencies):
             return True
         return bool(self._whole) and not self._whole.isdisjoint(known.paths())
+
+    def valid(self, entries: Mapping[Key, MemoEntry]) -> dict[Key, MemoEntry]:
+        """The entries without those that depend on a changed answer."""
+        independent = self._all.isdisjoint
+        found = {key: known for key, known in entries.items() if independent(known.dependencies)}
+        if self._whole:
+            found = {key: known for key, known in found.items() if self._whole.isdisjoint(known.paths())}
+        return found
 
     def dependents(self, packed_dependencies: Mentions) -> set[str]:
         """The files whose resolution depends on a changed answer."""

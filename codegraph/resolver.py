@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import io
 import re
-from collections.abc import Callable, Set
+from collections.abc import Callable, Mapping, Set
 from functools import lru_cache
 from typing import NamedTuple, Protocol, TypeAlias, TypeVar
 
@@ -108,9 +108,9 @@ class Memo:
             if len(dependency) == 3
         }
 
-    def without(self, is_invalid: Callable[[MemoEntry], bool]) -> Memo:
-        """The table without the invalid entries."""
-        return Memo({key: known for key, known in list(self._answers.items()) if not is_invalid(known)})
+    def reduced(self, valid: Callable[[Mapping[Key, MemoEntry]], dict[Key, MemoEntry]]) -> Memo:
+        """The table of the entries that a function selects."""
+        return Memo(valid(self._answers.copy()))
 
 
 class OverlayMemo(Memo):
