@@ -38,6 +38,7 @@ from .fragments import (
     split_lines,
 )
 from .inverted_index import InvertedIndex, grown
+from .max_score import Cut, best_fragments
 from .static_vectors import StoredVectors, Vectors
 from .terms import count_terms, encode
 from .texts import Texts
@@ -259,11 +260,22 @@ class CursorView:
         self.own_starts, self.own_ends = index.settings.slicing.windows(self.n_lines)
         self._n_kept = self._count_unchanged()
         self._tail = slice_terms(query.path, query.prefix, index.settings.slicing, self._n_kept)
-        self._lexical = index.lexical.cut(query.path, self._n_kept, self._tail)
         shown_from = self.n_lines - n_shown_lines if query.shown_from_line is None else query.shown_from_line
         self._shown_from = min(shown_from, self.cursor_line)
-        self.candidates: NDArray[np.bool_] = self._renumbered(self._lexical.live)
-        self.candidates[self.first_own :] &= self.own_ends <= self._shown_from
+        self.n_own_candidates = int(np.count_nonzero(self.own_ends <= self._shown_from))  # the first own windows
+
+    # Arrays over all fragments, for strategies that need every score.
+
+    @cached_property
+    def _lexical(self) -> InvertedIndex:
+        return self.index.lexical.cut(self.path, self._n_kept, self._tail)
+
+    @cached_property
+    def candidates(self) -> NDArray[np.bool_]:
+        """Whether each fragment may be in a result, (n_ids,)."""
+        candidates = self._renumbered(self._lexical.live)
+        candidates[self.first_own + self.n_own_candidates :] = False
+        return candidates
 
     @property
     def n_ids(self) -> int:
@@ -315,7 +327,28 @@ class CursorView:
     @property
     def excluded(self) -> NDArray[np.intp]:
         """Live fragments that are no candidates: the prompt shows them anyway."""
-        return self.first_own + np.flatnonzero(~self.candidates[self.first_own :])
+        return np.arange(self.first_own + self.n_own_candidates, self.n_ids)
+
+    def best(self, query: Mapping[str, float], n: int) -> tuple[NDArray[np.int64], FloatArray]:
+        """The candidates with the `n` best scores of `bm25`, and all with the score of the last; by id, above 0."""
+        start, stop, n_kept = self._indexed.start, self._indexed.stop, self._n_kept
+        hidden = range(start + min(self.n_own_candidates, n_kept), stop)
+        n_tail = max(0, self.n_own_candidates - n_kept)
+        ids, scores = best_fragments(
+            self.index.lexical, query, n, Cut(range(start + n_kept, stop), hidden, self._tail, n_tail)
+        )
+        is_kept = (ids >= start) & (ids < stop)
+        ids = np.where(is_kept, ids - start + self.first_own, np.where(ids >= self.first_own, ids + n_kept, ids))
+        order = ids.argsort()
+        return ids[order], scores[order]
+
+    def text_hash(self, fragment: int) -> int:
+        """`hashes` of one fragment."""
+        own = fragment - self.first_own
+        if own < 0:
+            return int(self.index.hashes[fragment])
+        is_kept = own < self._n_kept
+        return int(self.index.hashes[self._indexed[own]] if is_kept else self._tail.hashes[own - self._n_kept])
 
     def bm25(self, query: Mapping[str, float]) -> FloatArray:
         """`InvertedIndex.bm25`, (n_ids,); 0 for non-candidates."""
@@ -329,8 +362,7 @@ class CursorView:
         """BM25 score and lines of the windows before the cursor that the prompt shows anyway."""
         scores = self._renumbered(self._lexical.bm25(query))[self.first_own :]
         windows = zip(scores.tolist(), self.own_starts.tolist(), self.own_ends.tolist(), strict=True)
-        own = self.candidates[self.first_own :].tolist()
-        return [window for window, is_candidate in zip(windows, own, strict=True) if not is_candidate]
+        return list(windows)[self.n_own_candidates :]
 
     def later_windows(self, query: Mapping[str, float]) -> list[tuple[float, int, int]]:
         """BM25 score and lines of the indexed windows that hold lines of the file from the cursor's on."""

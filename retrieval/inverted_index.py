@@ -34,14 +34,16 @@ class InvertedIndex:
     Arrays over fragments have length `n_ids`; dead ids have `live` False and score 0.
     """
 
-    __slots__ = ("_lengths", "_n_distinct", "_ranges", "_segments", "live")
+    __slots__ = ("_dead", "_n_distinct", "_ranges", "_segments", "lengths", "live", "n_terms")
 
     def __init__(self) -> None:
         self.live: NDArray[np.bool_] = np.zeros(0, bool)
-        self._lengths: NDArray[np.int32] = np.zeros(0, np.int32)
+        self.lengths: NDArray[np.int32] = np.zeros(0, np.int32)  # terms of each fragment, repeats included
+        self.n_terms = 0  # of all live fragments, repeats included
         self._n_distinct: NDArray[np.int32] = np.zeros(0, np.int32)
         self._ranges: PersistentMap[range] = PersistentMap()
         self._segments: tuple[_Segment, ...] = ()
+        self._dead: tuple[NDArray[np.int32], ...] | None = None  # of each segment, computed on demand
 
     @classmethod
     def build(cls, parts: Iterable[FileFragments]) -> InvertedIndex:
@@ -74,18 +76,21 @@ class InvertedIndex:
         n_ids = max(self.n_ids, first + sum(map(len, parts.values())))
         new_index = InvertedIndex()
         new_index.live = grown(self.live, n_ids)
-        new_index._lengths = grown(self._lengths, n_ids)
+        new_index.lengths = grown(self.lengths, n_ids)
         new_index._n_distinct = grown(self._n_distinct, n_ids)
+        new_index.n_terms = self.n_terms
         for path in (*removed, *parts):
             old = self.ids(path)
             new_index.live[old.start : old.stop] = False
+            new_index.n_terms -= self.n_terms_of(old)
         pieces = []
         ranges: dict[str, range] = {}
         for path, part in parts.items():
             new = ranges[path] = range(first, first + len(part))
             new_index.live[new.start : new.stop] = True
-            new_index._lengths[new.start : new.stop] = part.lengths
+            new_index.lengths[new.start : new.stop] = part.lengths
             new_index._n_distinct[new.start : new.stop] = part.n_distinct
+            new_index.n_terms += int(part.lengths.sum())
             pieces.append(_PostingLists(part.keys, part.indptr, part.windows + np.int32(first), part.counts))
             first = new.stop
         new_index._ranges = self._ranges.with_changes(ranges, removed)
@@ -104,12 +109,45 @@ class InvertedIndex:
         view.live[self.n_ids :] = True
         dead = self.ids(path)[n_kept:]
         view.live[dead.start : dead.stop] = False
-        view._lengths = np.concatenate((self._lengths, tail.lengths))
+        view.lengths = np.concatenate((self.lengths, tail.lengths))
         view._n_distinct = np.concatenate((self._n_distinct, tail.n_distinct))
         view._ranges = self._ranges
+        view.n_terms = self.n_terms - self.n_terms_of(dead) + int(tail.lengths.sum())
         piece = _PostingLists(tail.keys, tail.indptr, tail.windows + np.int32(self.n_ids), tail.counts)
         view._segments = (*self._segments, _merged([piece]))
         return view
+
+    def n_terms_of(self, fragments: range) -> int:
+        """How many terms some consecutive fragments have, repeats included."""
+        return int(self.lengths[fragments.start : fragments.stop].sum())
+
+    def runs(self, keys: NDArray[np.uint64]) -> list[PostingRun]:
+        """The postings of some terms, dead ones included."""
+        return [PostingRun(term, segment, at) for segment in self._segments for term, at in segment.find(keys)]
+
+    def document_frequencies(self, runs: Iterable[PostingRun], n_terms: int, dead: range) -> FloatArray:
+        """In how many live fragments each of `n_terms` terms occurs, given all its runs; `dead` are no longer live."""
+        df = np.zeros(n_terms)
+        ends = np.array([dead.start, dead.stop], np.int32)
+        gone = {
+            id(segment): (ids, int(np.diff(segment.members.searchsorted(ends))[0]) > 0)
+            for segment, ids in zip(self._segments, self.dead_ids(), strict=True)
+        }
+        for run in runs:
+            before, has_dead = gone[id(run.segment)]
+            df[run.term] += run.size
+            if has_dead:
+                first, beyond = run.ids.searchsorted(ends).tolist()
+                df[run.term] -= beyond - first
+            if len(before):
+                df[run.term] -= _n_common(run.ids, before)
+        return df
+
+    def dead_ids(self) -> tuple[NDArray[np.int32], ...]:
+        """The dead fragments of each segment, sorted."""
+        if self._dead is None:
+            self._dead = tuple(segment.members[~self.live[segment.members]] for segment in self._segments)
+        return self._dead
 
     def bm25(self, query: Mapping[str, float]) -> FloatArray:
         """Okapi BM25 (`bm25`) of every fragment, (n_ids,), for terms with their weights (their counts in the query).
@@ -162,12 +200,14 @@ class InvertedIndex:
 
     def __getstate__(self) -> tuple[object, ...]:
         ranges = np.array([(ids.start, ids.stop) for ids in self._ranges.values()], np.int64)
-        return self.live, self._lengths, self._n_distinct, tuple(self._ranges), ranges, self._segments
+        return self.live, self.lengths, self._n_distinct, tuple(self._ranges), ranges, self._segments
 
     def __setstate__(self, state: tuple[object, ...]) -> None:
-        self.live, self._lengths, self._n_distinct, paths, ranges, self._segments = state  # type: ignore[assignment]
+        self.live, self.lengths, self._n_distinct, paths, ranges, self._segments = state  # type: ignore[assignment]
         found = {path: range(*ends) for path, ends in zip(paths, ranges.tolist(), strict=True)}  # type: ignore
         self._ranges = PersistentMap(found)
+        self.n_terms = int(self.lengths.sum(where=self.live, dtype=np.int64))
+        self._dead = None
 
     def _postings(self, query: Iterable[str]) -> _Postings:
         """The postings of all terms of a query, dead ones included."""
@@ -199,7 +239,7 @@ class InvertedIndex:
         return parts
 
     def _length_norm(self) -> FloatArray:
-        lengths = self._lengths.astype(np.float64)
+        lengths = self.lengths.astype(np.float64)
         n_live = self.n_fragments
         # No `@`: the threads of the BLAS wait for busy cores, which made queries four times slower.
         return length_norm(lengths, float((lengths * self.live).sum()) / n_live if n_live else 0.0)
@@ -250,6 +290,49 @@ class _Segment(NamedTuple):
         found = inside[self.keys[at[inside]] == keys[inside]]
         ends = zip(self.indptr[at[found]].tolist(), self.indptr[at[found] + 1].tolist(), strict=True)
         return zip(found.tolist(), (slice(*pair) for pair in ends), strict=True)
+
+
+class PostingRun(NamedTuple):
+    """The postings of one term in one segment, in the order of ids."""
+
+    term: int  # index in the query
+    segment: _Segment
+    at: slice
+
+    @property
+    def size(self) -> int:
+        return int(self.at.stop - self.at.start)
+
+    @property
+    def ids(self) -> NDArray[np.int32]:
+        return self.segment.ids[self.at]
+
+    @property
+    def counts(self) -> NDArray[np.uint16]:
+        return self.segment.counts[self.at]
+
+
+def runs_of_file(part: FileFragments, first: int, keys: NDArray[np.uint64]) -> list[PostingRun]:
+    """The postings of some terms in one file, whose fragments have the ids from `first` on."""
+    if not len(part.keys):
+        return []
+    order = np.argsort(part.keys)
+    at = np.minimum(np.searchsorted(part.keys, keys, sorter=order), len(order) - 1)
+    members = np.arange(first, first + len(part), dtype=np.int32)
+    segment = _Segment(part.keys, part.indptr, part.windows + np.int32(first), part.counts, members)
+    found = np.flatnonzero(part.keys[order[at]] == keys)
+    ends = zip(
+        found.tolist(), part.indptr[order[at[found]]].tolist(), part.indptr[order[at[found]] + 1].tolist(), strict=True
+    )
+    return [PostingRun(term, segment, slice(start, end)) for term, start, end in ends]
+
+
+def _n_common(ids: NDArray[np.int32], others: NDArray[np.int32]) -> int:
+    """How many ids two sorted arrays of distinct ids have in common."""
+    few, many = sorted((ids, others), key=len)
+    at = many.searchsorted(few)
+    at[at == len(many)] = 0
+    return int(np.count_nonzero(many[at] == few))
 
 
 MAX_SEGMENTS = 8

@@ -5,7 +5,7 @@ Owns the order of fragments and the equality of texts. Knows no formula behind a
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -53,6 +53,25 @@ def best_windows(view: CursorView, ranking: Ranking, options: RetrievalOptions) 
     return Retrieved(tuple(fragments), tuple(left_out))
 
 
+class BestWindows:
+    """The windows of a view with the best BM25 scores."""
+
+    def __init__(self, view: CursorView, query: Mapping[str, float], n: int) -> None:
+        ids, scores = view.best(query, n)
+        self.scores: Mapping[int, np.float64] = dict(zip(ids.tolist(), scores, strict=True))
+        self.order = sorted(self.scores, key=lambda window: _order(view, float(self.scores[window]), window))[:n]
+        self._view = view
+
+    def copies(self, window: int) -> list[int]:
+        """The other windows with the text of one in `order`. They have its words, so they have its score."""
+        text_hash, score = self._view.text_hash(window), self.scores[window]
+        return [
+            other
+            for other, its in self.scores.items()
+            if its == score and other != window and self._view.text_hash(other) == text_hash
+        ]
+
+
 N_RUNNERS_UP = 5
 """Limit of windows after the best in an explanation."""
 
@@ -70,8 +89,10 @@ def best_first(view: CursorView, scores: FloatArray) -> Iterator[int]:
 
 
 def _in_order(view: CursorView, scores: FloatArray, fragments: NDArray[np.intp]) -> list[int]:
-    def key(fragment: int) -> tuple[float, str, int]:
-        location = view.location(fragment)
-        return -scores[fragment], location.path, location.start_line
+    candidates: list[int] = fragments[view.candidates[fragments]].tolist()
+    return sorted(candidates, key=lambda fragment: _order(view, float(scores[fragment]), fragment))
 
-    return sorted(fragments[view.candidates[fragments]].tolist(), key=key)
+
+def _order(view: CursorView, score: float, fragment: int) -> tuple[float, str, int]:
+    location = view.location(fragment)
+    return -score, location.path, location.start_line

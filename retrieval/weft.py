@@ -10,17 +10,13 @@ Recent edits need no query: their words mostly differ from the code at the curso
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from itertools import islice
 from math import inf
 from operator import itemgetter
 
-import numpy as np
-
-from .bm25 import FloatArray
 from .definitions import Candidate, rank_definitions
 from .explain import words_part
 from .index import CursorView
-from .ranking import best_first
+from .ranking import BestWindows
 from .terms import terms_of
 from .values import Fragment, Location, RankedFragment, RetrievalOptions, Retrieved, ScorePart
 
@@ -65,9 +61,9 @@ def weft(view: CursorView, options: RetrievalOptions) -> Retrieved:
     A window's score is its BM25 score over that of the best one; a definition's, see `definitions`.
     """
     terms = decayed_terms(view, options.query_lines, HALF_LIFE_LINES if "fading" not in options.without else inf)
-    scores = view.bm25(terms)
-    best = list(islice(best_first(view, scores), N_CONSIDERED))
-    selection = _Selection(view, options, scores, terms)
+    found = BestWindows(view, terms, N_CONSIDERED)
+    best, scores = found.order, found.scores
+    selection = _Selection(view, options, found, terms)
     similar = {
         view.location(window): (scores[window] / scores[best[0]]) ** VOTE_POWER for window in best[:N_VOTING_WINDOWS]
     }
@@ -82,7 +78,7 @@ def weft(view: CursorView, options: RetrievalOptions) -> Retrieved:
             selection.add_definition(candidate)
     if n_definitions and "outline" not in options.without:
         selection.add_outline(candidates)
-    selection.add_windows(best)
+    selection.add_windows()
     return selection.retrieved()
 
 
@@ -102,11 +98,11 @@ class _Selection:
     """The fragments selected so far, and the remaining lines."""
 
     def __init__(
-        self, view: CursorView, options: RetrievalOptions, scores: FloatArray, terms: dict[str, float]
+        self, view: CursorView, options: RetrievalOptions, windows: BestWindows, terms: dict[str, float]
     ) -> None:
         self._view = view
         self._options = options
-        self._scores = scores
+        self._windows = windows
         self._terms = terms
         self._avoids_overlap = "no line twice" not in options.without
         self._drops_duplicates = "near-duplicates" not in options.without
@@ -116,7 +112,7 @@ class _Selection:
         self._fragments: list[RankedFragment] = []
         self._left_out: list[tuple[Location, str]] = []
         # The prompt shows the lines of the cursor's file from here on.
-        self.own_end = int(max(view.own_ends[view.candidates[view.first_own :]], default=0))
+        self.own_end = int(max(view.own_ends[: view.n_own_candidates], default=0))
 
     @property
     def n_fragments(self) -> int:
@@ -176,11 +172,12 @@ class _Selection:
                 return Location(candidate.path, definition.header_line, min(end, definition.header_line + number))
         return Location(candidate.path, definition.header_line, min(end, definition.header_line + 1))
 
-    def add_windows(self, best: list[int]) -> None:
-        """Fill the result with the first windows of `best` that are no duplicates."""
+    def add_windows(self) -> None:
+        """Fill the result with the best windows that are no duplicates."""
+        best, scores = self._windows.order, self._windows.scores
         n_free = self._options.k - self.n_fragments
         n_lines = min(MAX_WINDOW_LINES, self._n_lines_free // max(n_free, 1))
-        weight = 1 / float(self._scores[best[0]]) if best else 0.0
+        weight = 1 / float(scores[best[0]]) if best else 0.0
         line_sets: list[frozenset[str]] = []
         for window in best:
             if self.n_fragments == self._options.k:
@@ -197,7 +194,7 @@ class _Selection:
             line_sets.append(lines)
             fragment = Fragment((location, *self._copies(window, n_lines, text)), text)
             parts = (words_part(self._view, self._terms, window, weight),) if self._options.explain else ()
-            self._add(RankedFragment(fragment, float(self._scores[window]) * weight, parts))
+            self._add(RankedFragment(fragment, float(scores[window]) * weight, parts))
 
     def retrieved(self) -> Retrieved:
         return Retrieved(tuple(sorted(self._fragments, key=lambda ranked: -ranked.score)), tuple(self._left_out))
@@ -212,12 +209,10 @@ class _Selection:
 
     def _copies(self, window: int, n_lines: int, text: str) -> Iterator[Location]:
         """Other locations of a window's text."""
-        same = self._view.candidates & (self._view.hashes == self._view.hashes[window])
-        for other in np.flatnonzero(same).tolist():
-            if other != window:
-                location = self._grown(other, n_lines)
-                if self._view.text(location) == text:
-                    yield location
+        for other in self._windows.copies(window):
+            location = self._grown(other, n_lines)
+            if self._view.text(location) == text:
+                yield location
 
     def _shown_lines_of(self, path: str) -> int:
         return self.own_end if path == self._view.path else self._view.index.graph.files[path].n_lines
