@@ -81,6 +81,18 @@ def test_status_and_doctor_are_the_servers_own_words(shop):
         shop.wait(lambda: len(shop.nv.windows) == 1, "the page closed")
 
 
+def test_setup_runs_the_program_of_the_server_in_a_terminal(shop, tmp_path):
+    program = tmp_path / "bin" / "weft"
+    program.parent.mkdir()
+    program.write_text('#!/bin/sh\necho "ran: $*"\nread answer\n')
+    program.chmod(0o755)
+    shop.lua(f"require('weft.config').options.cmd = {{ {str(program)!r}, 'serve' }}")
+    shop.nv.command("Weft setup qwen2.5-coder-0.5b --dry-run")
+    said = "ran: setup qwen2.5-coder-0.5b --dry-run"
+    shop.wait(lambda: said in shop.nv.current.buffer[:], "the output of the program")
+    assert shop.nv.current.buffer.options["buftype"] == "terminal"
+
+
 def test_a_page_without_words_says_what_to_do(shop):
     shop.edit("why.py", CALL)
     shop.wire.order(blank=["weft/explain", "weft/status"])

@@ -99,6 +99,32 @@ local function restart()
   end
 end
 
+--- Opens a terminal in which the server's program proposes a code model, and asks before it downloads.
+local function set_up_model(name)
+  local command, problem = require('weft.locate').command()
+  if not command then
+    return notice.error(problem)
+  end
+  local run = {}
+  for _, word in ipairs(command) do
+    if word == 'serve' then
+      break
+    end
+    table.insert(run, word)
+  end
+  table.insert(run, 'setup')
+  vim.list_extend(run, vim.split(name, '%s+', { trimempty = true }))
+  vim.cmd('botright new')
+  -- Not in the workspace, as the server.
+  local options = { cwd = vim.fn.fnamemodify(command[1], ':h') }
+  if vim.fn.has('nvim-0.11') == 1 then
+    vim.fn.jobstart(run, vim.tbl_extend('force', options, { term = true }))
+  else
+    vim.fn.termopen(run, options)
+  end
+  vim.cmd('startinsert')
+end
+
 local function accept(part)
   local call = ({ [''] = 'accept', word = 'accept_word', line = 'accept_line' })[part]
   if not call then
@@ -124,6 +150,7 @@ M._commands = {
   index = { run = changing('weft/indexFolders', vim.NIL) },
   toggle = { run = toggle, words = SCOPES },
   restart = { run = restart },
+  setup = { run = set_up_model },
   accept = { run = accept, words = { 'word', 'line' } },
   next = calling('weft', 'next'),
   previous = calling('weft', 'previous'),
