@@ -13,9 +13,9 @@ from typing import NamedTuple
 
 from ...llm.protocol import Cancel
 from ..config import IndexOptions
+from ..workspace.analysis_run import MAX_PROCESSES
 from ..workspace.analysis_store import AnalysisStore
 from ..workspace.files import FoundFile, read_content
-from ..workspace.analysis_run import MAX_PROCESSES
 from ..workspace.part import Row, content_key, encoded
 from ..workspace.workers import BatchResult, analyse_in_processes, into_batches
 
