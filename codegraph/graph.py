@@ -331,8 +331,8 @@ class _Overlay(CodeGraph):
                 self._resolve([path])
             return super().call_edges(path)
         edges = self._base.call_edges(path)
-        if all(self._exists(edge.path, edge.qualified_name) for edge in edges):
-            return edges
+        if to_json(self._path) not in self._base._edges.get(path, b""):
+            return edges  # it calls nothing in the file of the cursor
         return tuple(edge for edge in edges if self._exists(edge.path, edge.qualified_name))
 
     def call_edges_in(self, path: str, spans: Sequence[tuple[int, int]]) -> tuple[CallEdge, ...]:

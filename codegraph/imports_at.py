@@ -468,9 +468,10 @@ def _stem(module: str) -> str:
 def _files_naming(graph: CodeGraph, stem: str, but: str) -> Iterator[FileGraph]:
     """The files whose imports may name a module with this last part. A search in packed facts, without decoding."""
     needle = stem.encode("utf-8", "replace")
-    exact = re.compile(rb"[\"/.@:]" + re.escape(needle) + rb"(?:\.\w+)?\"")
+    # Patterns, because the facts of a mapped index are views, in which `in` looks for numbers.
+    plain, exact = re.compile(re.escape(needle)), re.compile(rb"[\"/.@:]" + re.escape(needle) + rb"(?:\.\w+)?\"")
     for path, file in graph.files.items():
-        if path != but and needle in file._outline and exact.search(file._outline):
+        if path != but and plain.search(file._outline) and exact.search(file._outline):
             yield file
 
 

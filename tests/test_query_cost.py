@@ -6,7 +6,7 @@ import gc
 
 import pytest
 from repository import ROOT
-from weft.codegraph import CodeGraph, FileGraph, file_graph, parse_file
+from weft.codegraph import CodeGraph, FileGraph, file_graph, imports_at, parse_file
 from weft.codegraph import graph as code_graph
 from weft.codegraph.symbol_table import SymbolTable
 from weft.retrieval import Query, RepositoryIndex, RetrievalOptions, Retrieved, definitions, retrieve, slice_file
@@ -55,6 +55,26 @@ def test_a_graph_looks_definitions_up_without_symbol_tables(monkeypatch: pytest.
     monkeypatch.setattr(code_graph, "SymbolTable", None)
     assert overlay.definition("shop.py", "Shop.pay") == expected is not None
     assert graph.definition("shop.py", "Shop.nothing") is graph.definition("nothing.py", "Shop") is None
+
+
+def test_the_importers_of_a_module_are_found_in_a_stored_graph() -> None:
+    texts = {"shop.py": "def pay(): ...", "a.py": "from shop import pay", "b.py": "shopping = 1", "c.py": "import shop"}
+    graph = CodeGraph.build(parse_file(path, text) for path, text in texts.items())
+    stored = CodeGraph()
+    stored.__setstate__(graph.__getstate__())
+    assert all(isinstance(file._outline, memoryview) for file in stored.files.values())
+    for known in (graph, stored):
+        assert [file.path for file in imports_at._files_naming(known, "shop", "c.py")] == ["a.py"]
+
+
+def test_calls_into_the_file_at_the_cursor_are_those_that_still_exist() -> None:
+    texts = {"shop.py": "def pay(): ...\ndef sell(): ...", "a.py": "from shop import pay, sell\npay()\nsell()"}
+    graph = CodeGraph.build(parse_file(path, text) for path, text in texts.items())
+    assert [edge.qualified_name for edge in graph.call_edges("a.py")] == ["pay", "sell"]
+    cut = graph.overlay(parse_file("shop.py", "def pay(): ...\n"))
+    assert [edge.qualified_name for edge in cut.call_edges("a.py")] == ["pay"]
+    other = graph.overlay(parse_file("b.py", ""))
+    assert other.call_edges("a.py") == graph.call_edges("a.py")
 
 
 def callers(n_files: int) -> dict[str, str]:
