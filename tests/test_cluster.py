@@ -7,15 +7,18 @@ from __future__ import annotations
 
 import os
 import signal
+import sys
 import threading
 import time
 from collections.abc import Sequence
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import pytest
 from weft.server.base.building import FolderRows
 from weft.server.base.cluster import (
+    ClusterFailed,
     OnCluster,
     OtherVersion,
     TaskFile,
@@ -124,11 +127,18 @@ def test_without_ray_the_next_step_is_named(
     project: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv(CACHE_VARIABLE, str(tmp_path / "cache"))
-    monkeypatch.setitem(__import__("sys").modules, "ray", None)
+    monkeypatch.setitem(sys.modules, "ray", None)
     assert main(["index", str(project), "--ray", "auto"]) == 2
     assert "needs the package ray. Install it:" in " ".join(capsys.readouterr().err.split())
     assert main(["index", str(project), "--ray", "auto", "--no-cache"]) == 2
     assert "--no-cache" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("address", ["127.0.0.1:9", "ray://127.0.0.1:9", "127.0.0.1:99999"])
+def test_a_cluster_that_is_not_there_is_not_waited_for(address: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "ray", ModuleType("ray"))
+    with pytest.raises(ClusterFailed, match=f"Nothing answers at {address}.*ray status"):
+        RayCluster(address).start()
 
 
 @pytest.mark.slow

@@ -18,6 +18,8 @@ from .cluster import ClusterFailed, TaskFile, TaskLost, TaskResult, analyse_task
 MAX_RETRIES = 3
 """A task is run again this many times when its node dies."""
 
+CONNECT_TIMEOUT_S = 5.0
+
 GET_LIMIT_S = 10.0
 """Time to fetch the result of a task that is done."""
 
@@ -43,6 +45,7 @@ class RayCluster:
     def start(self) -> int:
         """See `Cluster`."""
         ray = self._ray
+        self._check_address()
         where = {"num_cpus": self._n_workers} if self._address == "local" else {}
         try:
             ray.init(address=self._address, log_to_driver=False, include_dashboard=False if where else None, **where)
@@ -54,6 +57,19 @@ class RayCluster:
             ) from error
         self._remote = ray.remote(max_retries=MAX_RETRIES, num_cpus=1)(run_task)
         return max(1, int(n_cpus))
+
+    def _check_address(self) -> None:
+        """Raise ClusterFailed if nothing answers at a host and a port: Ray itself waits for minutes."""
+        host, _, port = self._address.removeprefix("ray://").rpartition(":")
+        if not (host and port.isdigit()):
+            return
+        try:
+            socket.create_connection((host.strip("[]"), int(port)), CONNECT_TIMEOUT_S).close()
+        except (OSError, OverflowError) as error:
+            raise ClusterFailed(
+                f"Nothing answers at {self._address}: {error}. Check the address, and that the cluster runs "
+                "(ray status)."
+            ) from error
 
     def submit(self, version: str, task: Sequence[TaskFile]) -> Any:
         """See `Cluster`."""
