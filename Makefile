@@ -4,7 +4,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: demo test test-slow test-local test-servers llm-servers tiny-model train-smoke editors vsix editors-demo dist lock \
+.PHONY: demo test test-slow test-local test-servers llm-servers tiny-model train-smoke editors vsix editors-demo dist docs lock \
 	fuzz mutate check clean
 
 demo: .venv/base
@@ -69,6 +69,10 @@ dist: vsix
 	$(PYTHON) distribution build
 	$(PYTHON) distribution check
 
+# The documents as a site with search in build/site; fails at a link to a page or a heading that does not exist.
+docs: .venv/docs
+	$(BIN)/python -m mkdocs build
+
 # Renews dev.lock: the newest versions that pyproject.toml and constraints.txt allow, for every Python and system.
 lock:
 	$(PYTHON) -m venv build/lock
@@ -100,6 +104,10 @@ check: .venv/dev
 .venv/dev: pyproject.toml
 	$(PYTHON) -m venv .venv
 	$(BIN)/python -m pip install -q -c constraints.txt -e ".[dev]"
+	touch $@
+
+.venv/docs: .venv/base
+	$(BIN)/python -m pip install -q -c constraints.txt -e ".[docs]"
 	touch $@
 
 .venv/train: .venv/dev

@@ -137,7 +137,10 @@ def test_the_wheel_has_what_a_user_runs_and_nothing_else(installed):
 @pytest.mark.slow
 def test_modules_of_the_wheel_import_modules_of_the_wheel(installed):
     missing = []
+    examples = installed / "weft" / "examples"  # half-typed
     for path in (installed / "weft").rglob("*.py"):
+        if path.is_relative_to(examples):
+            continue
         package = path.relative_to(installed).parent.parts
         if "examples" in package:  # half-typed code for `weft demo`, which nothing imports
             continue
