@@ -55,6 +55,8 @@ EMBED_AFTER_S = 30.0
 CHECK_MEMORY_AFTER_S = 5.0
 """Memory is compared with `memory_limit_mb` this long after the last edit, change on disk or index run."""
 
+MEMORY_IS_SHORT = "Memory is short (`memory_limit_mb`)."
+
 SAVE_STATS_AFTER_S = 30.0
 """Counters are written to disk this long after the last edit, and on close."""
 
@@ -269,12 +271,15 @@ class Workspace(WorkspaceIndex):
         from ..models.unit_encoder import UnitEncoderCache
 
         config = self.config
-        return UnitEncoderCache(
+        encoder = UnitEncoderCache(
             lambda cancel: embedder_of(config.memory, self.memory, cancel, redact=config.redact)[0],
             lambda: self._folders.indexes(None).values(),
             self._idle.wait_for_requests,
             self._status_changed,
         )
+        if self._memory_notes:
+            encoder.suspend(MEMORY_IS_SHORT)
+        return encoder
 
     def embed(self, progress: Callable[[Progress], None] = lambda _: None, cancel: Cancel | None = None) -> None:
         """Embed all definitions and sections, if the setting `chat.embed_code` says so, and wait for it.
@@ -428,7 +433,7 @@ class Workspace(WorkspaceIndex):
     def _memory_checked(self, is_exceeded: bool) -> None:
         encoder: UnitEncoderCache | None = self.__dict__.get("encoder")
         if encoder is not None and is_exceeded:
-            encoder.suspend("Memory is short (`memory_limit_mb`).")
+            encoder.suspend(MEMORY_IS_SHORT)
         elif encoder is not None:
             encoder.resume()
         super()._status_changed()
