@@ -499,3 +499,17 @@ def _facts(snapshot) -> dict[str, object]:
         "n_lines": index.n_lines,
         "tokens": {path: "".join(map(token, numbers)) for path, numbers in documents},
     }
+
+
+def test_an_index_that_is_mapped_again_leaves_the_joint_index_as_it_is(tmp_path):
+    files = {"price/price.py": PRICE, "shop/shop.py": SHOP}
+    with opened(tmp_path, "price shop", files, cache=True) as workspace:
+        before = workspace._folders._cross_folder._joint
+        for folder in workspace._folders:
+            snapshot = folder.snapshot
+            folder.reduce_memory()
+            assert folder.snapshot is not snapshot and isinstance(folder.view, CrossFolderSnapshot)
+        after = workspace._folders._cross_folder._joint
+        assert before is not None and after is not None
+        assert after.index is before.index and len(after.joined) == 2
+        assert "price/price.py" in shown(workspace, tmp_path / "shop/new.py", "total_price")

@@ -199,3 +199,16 @@ def test_the_installed_model_finds_what_words_do_not(project):
         workspace.embed()
         assert not workspace.encoder.problem
         assert symbols(workspace, "get an e-mail to everybody on the list")[0] == "deliver"
+
+
+def test_where_memory_is_short_nothing_is_embedded(workspace, embedder):
+    query = "things kicked overboard when it gets crowded"
+    n_read = len(embedder.texts)
+    workspace._memory_checked(True)
+    assert symbols(workspace, query)[:1] != ["evict_lru"]
+    workspace.embed()
+    assert len(embedder.texts) == n_read
+    assert any("Memory is short" in note for note in workspace.status().all_notes)
+    workspace._memory_checked(False)
+    workspace.embed()
+    assert len(embedder.texts) == 2 * n_read and symbols(workspace, query)[0] == "evict_lru"

@@ -368,6 +368,13 @@ class Config:
         low=0,
         origin=Origin.USER,
     )
+    memory_limit_mb: int = _setting(
+        0,
+        "Limit of the private memory of the server. Above it, caches are dropped, the index is saved and mapped again, "
+        "and definitions are not embedded; the status says if that is not enough. 0: no limit.",
+        low=0,
+        origin=Origin.EDITOR,
+    )
     data_dir: str = _setting(
         "",
         "Folder of conversations and of data derived from documents. Empty: the data folder of the platform.",

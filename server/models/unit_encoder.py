@@ -81,6 +81,7 @@ class UnitEncoderCache:
         self._is_queued = self._is_running = False
         self._n_done, self._n_units = 0, 0
         self._retry_at_s = 0.0
+        self._is_suspended = False
         self.problem = ""
 
     def near(self, index: RepositoryIndex, question: AnalysedQuestion) -> NearUnits | None:
@@ -122,6 +123,18 @@ class UnitEncoderCache:
             if (progress := self.progress) is not None:
                 report(progress)
 
+    def suspend(self, reason: str) -> None:
+        """Forget all vectors, and embed nothing until `resume`."""
+        self._is_suspended, self.problem = True, reason
+        with self._lock:
+            self._files = {}
+            self._embedded.clear()
+
+    def resume(self) -> None:
+        """End a suspension. The next question or edit embeds again."""
+        if self._is_suspended:
+            self._is_suspended, self.problem = False, ""
+
     def close(self) -> None:
         self._cancel.cancel()
         self._worker.close()
@@ -155,7 +168,9 @@ class UnitEncoderCache:
             raise ModelMissing(f"No embedding model is installed. Run: {install_command('embeddings')}")
         self._files = kept
         self._embed(embedder, texts)
-        self._embedder, self.problem = embedder, ""
+        self._embedder = embedder
+        if not self._is_suspended:
+            self.problem = ""
 
     def _embed(self, embedder: Embedder, texts: dict[_Key, dict[Place, str]]) -> None:
         """Vectors of these files, several files a batch."""
@@ -169,7 +184,7 @@ class UnitEncoderCache:
 
     def _embed_batch(self, embedder: Embedder, batch: dict[_Key, dict[Place, str]]) -> None:
         texts = [text for of_file in batch.values() for text in of_file.values()]
-        if self._cancel.cancelled or not batch:
+        if self._cancel.cancelled or self._is_suspended or not batch:
             return
         self._preempt(self._cancel, MAX_WAIT_S)
         vectors, at = embedder.embed(texts), 0
@@ -196,7 +211,7 @@ class UnitEncoderCache:
 
     @property
     def _may_call(self) -> bool:
-        return time.monotonic() >= self._retry_at_s
+        return not self._is_suspended and time.monotonic() >= self._retry_at_s
 
     def _fail(self, error: ModelError) -> None:
         if not self._cancel.cancelled:

@@ -76,23 +76,25 @@ class CrossFolderIndex:
         """On the writer: the folder's snapshot was replaced whole."""
         joint = self._joint
         if joint is not None and folder in joint.joined:
-            self._publish(joint, replace(joint, joined=joint.joined - {folder}))
-            self._writer.submit(partial(self._join, folder))
+            self._join_more(joint, replace(joint, joined=joint.joined - {folder}), folder)
         else:
             self._show_own(folder)
 
     def _join(self, folder: Folder) -> None:
         """On the writer: add the files of a folder, in batches."""
         joint = self._joint
-        if joint is None or folder not in joint.folders or folder in joint.joined:
-            return
+        if joint is not None and folder in joint.folders and folder not in joint.joined:
+            self._join_more(joint, joint, folder)
+
+    def _join_more(self, before: _Joint, joint: _Joint, folder: Folder) -> None:
+        """On the writer: publish, instead of `before`, `joint` with the next files of a folder."""
         try:
             with garbage_collection_paused():
                 after = joint.with_files_of(folder)
         except Exception as error:
-            self._fail(joint, error)
+            self._fail(before, error)
             return
-        self._publish(joint, after)
+        self._publish(before, after)
         if folder not in after.joined:
             self._writer.submit(partial(self._join, folder))  # behind the edits that came meanwhile
 
@@ -226,6 +228,8 @@ class _Joint:
         """The state after files of a folder were added, replaced or removed."""
         moved = [(path, each) for each in changed if (path := self.layout.path_of(folder, each.path)) is not None]
         gone = [path for key in removed if (path := self.layout.path_of(folder, key)) is not None]
+        if not moved and not gone:
+            return self
         paths = self.paths
         if gone or any(path not in self.index for path, _ in moved):  # else all names are the same
             renewed = _ShownPaths(self.layout, folder)
@@ -249,13 +253,17 @@ class _Joint:
         n_bytes = 0
         for key, text in index.texts.items():
             path = self.layout.path_of(folder, key)
-            if path is None or self.index.texts.get(path) is text:  # the same object: the snapshots share it
+            if path is None or self._has(path, text, index.graph.files[key].language):
                 continue
             if n_bytes > MAX_BATCH_BYTES:
                 return self.with_changes(folder, batch, gone)
             batch.append(_analysis_of(index, key))
             n_bytes += len(text)
         return replace(self.with_changes(folder, batch, gone), joined=self.joined | {folder})
+
+    def _has(self, path: str, text: bytes, language: str) -> bool:
+        """Whether the index has this text of a file, analysed as this language."""
+        return self.index.texts.get(path) == text and self.index.graph.files[path].language == language
 
     def seen_from(self, folder: Folder) -> FolderSnapshot:
         """The snapshot for requests in a folder; the folder's own one before its files have joined."""

@@ -176,7 +176,7 @@ class Folder:
         self._logged_problems: set[str] = set()  # of manifests
         self._dirty = False
         self._read: Mapping[FoundFile, FileRecord] = {}  # files that this run has read; used on its thread only
-        self._saved: FolderSnapshot | None = None  # the snapshot, if it is the one that was saved last
+        self._saved: FolderSnapshot | None = None  # the snapshot, if it equals the one on disk
         self._n_merged = 0  # files that were merged into the snapshot since it was loaded
         self._is_warm = False
         # Of a loaded index, until `verify_loaded` has read all of it.
@@ -271,6 +271,7 @@ class Folder:
             return False
         self._verify = found.verify
         self._writer.run(lambda: self._load(snapshot))
+        self._saved = snapshot
         self._log_problems(snapshot.index.graph.files.values())
         self._is_warm = True
         return True
@@ -424,7 +425,21 @@ class Folder:
 
     def map_saved(self) -> None:
         """Replace the snapshot by the saved index, which takes little private memory, if many files were merged."""
-        if self._store is None or self._saved is not self.snapshot or not self._is_many(self._n_merged):
+        if self._is_many(self._n_merged):
+            self._map_again()
+
+    def reduce_memory(self) -> None:
+        """Save the index if the one on disk is another, and map it: what was merged, read and memoised is dropped."""
+        if self._store is None or self.limit_reason or not self.snapshot.records:
+            return
+        if self._saved is not self.snapshot:
+            self._dirty = True
+            self.save()
+        self._map_again()
+
+    def _map_again(self) -> None:
+        """Replace the snapshot by the one on disk, if they are equal."""
+        if self._store is None or self._saved is not self.snapshot:
             return
         snapshot = self._snapshot_of(self._store.load(self.path))
         if snapshot is not None:
@@ -434,8 +449,8 @@ class Folder:
     def _replace_saved(self, snapshot: FolderSnapshot) -> None:
         """On the writer: publish an equal snapshot if this one is still the saved one."""
         if self._saved is self.snapshot:
-            self._saved, self._n_merged = None, 0
             self._load(snapshot)
+            self._saved, self._n_merged = snapshot, 0
 
     def _snapshot_of(self, stored: StoredIndex | None) -> FolderSnapshot | None:
         """The snapshot of a stored index; None for one with other settings."""
@@ -661,7 +676,7 @@ class Folder:
         self._load(self._with_files_of_this(snapshot, own))
         # The saved index differs from this one in files that the next start compares anyway.
         self._dirty = not saved.is_last
-        self._saved, self._n_merged = None, 0
+        self._saved, self._n_merged = snapshot if saved.is_last else None, 0
 
     def _needs_reading(self, file: FoundFile) -> bool:
         """Whether a file may have changed since it was last read."""

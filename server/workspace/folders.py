@@ -339,12 +339,14 @@ class Folders:
             folder.save()
 
     def map_saved(self) -> None:
-        """Map the saved index of the only folder instead of the one that was built: see `Folder.map_saved`.
+        """Map the saved indexes instead of those that were built: see `Folder.map_saved`."""
+        for folder in self._all:
+            folder.map_saved()
 
-        Of several folders, each would join the joint index again.
-        """
-        if len(self._all) == 1:
-            self._all[0].map_saved()
+    def reduce_memory(self) -> None:
+        """See `Folder.reduce_memory`."""
+        for folder in self._all:
+            folder.reduce_memory()
 
     def _new_folder(self, root: Path) -> Folder:
         reason, max_files = self._answers.limit_reason(root), self._answers.max_files(root)

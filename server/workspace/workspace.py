@@ -33,6 +33,7 @@ from ..models.chain import ModelChain
 from .buffers import INDEX_AFTER_S
 from .folder import Progress
 from .index import WorkspaceIndex
+from .memory_limit import MemoryLimit, clear_caches
 from .process import memory_mb
 from .quiet_timer import QuietTimer
 from .status import Status
@@ -50,6 +51,11 @@ log = logging.getLogger("weft")
 
 EMBED_AFTER_S = 30.0
 """Changed definitions are embedded this long after the last edit (`chat.embed_code`)."""
+
+CHECK_MEMORY_AFTER_S = 5.0
+"""Memory is compared with `memory_limit_mb` this long after the last edit, change on disk or index run."""
+
+MEMORY_IS_SHORT = "Memory is short (`memory_limit_mb`)."
 
 SAVE_STATS_AFTER_S = 30.0
 """Counters are written to disk this long after the last edit, and on close."""
@@ -78,6 +84,8 @@ class Workspace(WorkspaceIndex):
             for problem in problems:
                 log.warning("%s", problem)
         self._idle = IdleWorker()
+        self._memory_limit: MemoryLimit | None = None
+        self._memory_timer = QuietTimer((CHECK_MEMORY_AFTER_S, self._check_memory))
         super().__init__(roots, config, self._idle.wait_for_requests, cache=cache)
         self._buffers.separates_sessions = separates_sessions
         self.stats = Stats(stats_folder(config.cache_dir) if cache else None)
@@ -91,6 +99,7 @@ class Workspace(WorkspaceIndex):
             (SAVE_STATS_AFTER_S, self.stats.save),
             (EMBED_AFTER_S, self._embed_later),
         )
+        self._memory_limit = self._new_memory_limit(config)
 
     def __enter__(self) -> Workspace:
         return self
@@ -105,6 +114,7 @@ class Workspace(WorkspaceIndex):
         self._models.configure(config, is_paused=self.is_paused)
         self.completion.configure(config)
         self._close_chat()
+        self._memory_limit = self._new_memory_limit(config)
         self._configure_index(config)
         self._status_changed()
 
@@ -128,6 +138,7 @@ class Workspace(WorkspaceIndex):
         self._closed.cancel()
         self.completion.close()
         self._quiet_timer.close()
+        self._memory_timer.close()
         self._close_chat()
         self._close_index()
         self._models.close()
@@ -152,7 +163,7 @@ class Workspace(WorkspaceIndex):
         path, lines = Path(path), text if isinstance(text, TextLines) else TextLines(text)
         if self._buffers.open(path, lines, version, language_id, session=session, is_indexed=is_indexed):
             self.completion.opened(path, lines)
-        self._quiet_timer.begin()
+        self._begin_timers()
 
     def edit_buffer(
         self,
@@ -169,12 +180,12 @@ class Workspace(WorkspaceIndex):
         changed = self._buffers.edit(path, lines, version, changed, session=session, is_indexed=is_indexed)
         if changed is not None:
             self.completion.edited(path, lines, changed, session)
-        self._quiet_timer.begin()
+        self._begin_timers()
 
     def close_buffer(self, path: Path) -> None:
         """Use the file on disk again."""
         self._buffers.close(Path(path))
-        self._quiet_timer.begin()
+        self._begin_timers()
 
     def forget_session(self, session: str) -> None:
         """A session has ended, and its buffers are closed."""
@@ -284,12 +295,15 @@ class Workspace(WorkspaceIndex):
         from ..models.unit_encoder import UnitEncoderCache
 
         config = self.config
-        return UnitEncoderCache(
+        encoder = UnitEncoderCache(
             lambda cancel: embedder_of(config.memory, self.memory, cancel, redact=config.redact)[0],
             lambda: self._folders.indexes(None).values(),
             self._idle.wait_for_requests,
             self._status_changed,
         )
+        if self._memory_notes:
+            encoder.suspend(MEMORY_IS_SHORT)
+        return encoder
 
     def embed(self, progress: Callable[[Progress], None] = lambda _: None, cancel: Cancel | None = None) -> None:
         """Embed all definitions and sections, if the setting `chat.embed_code` says so, and wait for it.
@@ -395,7 +409,7 @@ class Workspace(WorkspaceIndex):
             self._models.name,
             chain.answering[1],
             chain.states,
-            (*chain.notes, *(() if self.base is None else self.base.notices)),
+            (*chain.notes, *self._memory_notes, *(() if self.base is None else self.base.notices)),
             memory_mb(),
             progress=self._indexing.progress,
             problem=self._indexing.problem,
@@ -415,6 +429,38 @@ class Workspace(WorkspaceIndex):
 
     def _folder_indexed(self) -> None:
         self._embed_later()
+
+    def _begin_timers(self) -> None:
+        self._quiet_timer.begin()
+        if self._memory_limit is not None:
+            self._memory_timer.begin()
+
+    def _status_changed(self) -> None:
+        super()._status_changed()
+        if self._memory_limit is not None:
+            self._memory_timer.begin()
+
+    def _new_memory_limit(self, config: Config) -> MemoryLimit | None:
+        if not config.memory_limit_mb:
+            return None
+        return MemoryLimit(config.memory_limit_mb, (clear_caches, self._folders.reduce_memory), self._memory_checked)
+
+    @property
+    def _memory_notes(self) -> tuple[str, ...]:
+        limit = self._memory_limit
+        return (limit.note,) if limit is not None and limit.note else ()
+
+    def _check_memory(self) -> None:
+        if self._memory_limit is not None and not self._indexing.is_running:
+            self._memory_limit.check()
+
+    def _memory_checked(self, is_exceeded: bool) -> None:
+        encoder: UnitEncoderCache | None = self.__dict__.get("encoder")
+        if encoder is not None and is_exceeded:
+            encoder.suspend(MEMORY_IS_SHORT)
+        elif encoder is not None:
+            encoder.resume()
+        super()._status_changed()
 
     def _close_chat(self) -> None:
         chat = self.__dict__.pop("chat", None)
