@@ -263,6 +263,7 @@ _LINE = Call._fields.index("line")
 _read_row = json.JSONDecoder().raw_decode
 
 
+@lru_cache(maxsize=4096)
 def _find_definition(packed: bytes, qualified_name: str) -> Definition | None:
     needle = b"," + _packed(qualified_name) + b","
     at = packed.find(needle)

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 from weft.benchmarks.engine.switches import make_repository, measure
+from weft.server.workspace.analysis_run import AnalysisRun
 from weft.server.workspace.folder import Folder
 from weft.server.workspace.store import CACHE_VARIABLE
 
@@ -21,14 +22,14 @@ def test_each_step_is_measured_on_the_branch_that_it_names(tmp_path: Path, monke
     folder = tmp_path / "project"
     assert make_repository(source, folder, N_FILES - 5) == N_FILES - 5
     analysed: list[int] = []
-    learn_of_results = Folder._results
+    results_of = AnalysisRun.results
 
     def counting(self, todo, *arguments):  # type: ignore[no-untyped-def]
-        for result in learn_of_results(self, todo, *arguments):
+        for result in results_of(self, todo, *arguments):
             analysed[-1] += len(result.analyses)
             yield result
 
-    monkeypatch.setattr(Folder, "_results", counting)
+    monkeypatch.setattr(AnalysisRun, "results", counting)
     index_folder = Folder.index
     monkeypatch.setattr(Folder, "index", lambda self, *a, **k: (analysed.append(0), index_folder(self, *a, **k))[1])
     row = measure(folder, "switches")

@@ -70,11 +70,11 @@ class Desk:
 
     def type(self, text: str) -> None:
         self.text += text
-        self.engine.edited(("", self.path), TextLines(self.text + self.below))
+        self.engine.edited(("", self.path, ""), TextLines(self.text + self.below))
 
     def rub_out(self, n: int) -> None:
         self.text = self.text[:-n] if n else self.text
-        self.engine.edited(("", self.path), TextLines(self.text + self.below))
+        self.engine.edited(("", self.path, ""), TextLines(self.text + self.below))
 
     @property
     def cursor(self) -> Cursor:

@@ -262,10 +262,14 @@ class _Remote(_Files):
 
     def _make_room(self, n_bytes: int) -> None:
         """Remove the least recently used parts beyond the limit."""
-        found = [(path.stat().st_mtime, path) for path in self._cache.glob("*.part")]
+        found: list[tuple[float, int, Path]] = []
+        for path in self._cache.glob("*.part"):
+            with suppress(FileNotFoundError):  # another thread replaces a damaged one
+                status = path.stat()
+                found.append((status.st_mtime, status.st_size, path))
         total = n_bytes
-        for _, path in sorted(found, reverse=True):
-            total += path.stat().st_size
+        for _, size, path in sorted(found, reverse=True):
+            total += size
             if total > self._limit_bytes:
                 path.unlink(missing_ok=True)
 
