@@ -1,7 +1,7 @@
 /* Loops over the characters of a text and over its words, for Python.
 
-Every function is a pure function of its arguments; caches inside change no result. Each has a plain twin in Python, which is the reference
-and runs where this file was not compiled (`native/__init__.py` names them); tests compare both.
+Every function is a pure function of its arguments; caches inside change no result. Each has a plain twin in Python,
+which is the reference and runs where this file was not compiled (`native/__init__.py` names them); tests compare both.
 
 Arrays come and go as `bytes` of native integers and floats: the stable ABI of Python 3.10 has no buffers. Texts are UTF-8
 that may encode lone surrogates (the error handler "surrogatepass"). Functions of one file hold the interpreter lock, for
