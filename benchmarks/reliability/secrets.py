@@ -62,7 +62,7 @@ def run(settings: Settings) -> Counts:
         [canary for canary in some if any(value in sent for value in canary.values)] for some in (files, lines)
     )
     n_sent = sum(f"marker{number:04d}" in sent for number in range(len(lines)))
-    touched = _touched(random.Random(settings.seed), CODE_LINES // 10 if settings.is_short else CODE_LINES)
+    touched = _touched(random.Random(settings.seed), CODE_LINES)  # fast, and of fewer one file decides
 
     def percent_leaked(is_held_out: bool) -> float:
         n_leaked, n_lines = (sum(each.is_held_out is is_held_out for each in some) for some in (leaked, lines))
