@@ -180,7 +180,11 @@ class CodeGraph:
         changes = update_names(self, new, tables)
         new._memo = self._memo.reduced(changes.valid) if changes else self._memo
         new._latest_overlay = None if changes else self._latest_overlay
-        affected = {path for path in updates if path in new._files} | changes.dependents(new._dependencies)
+        if len(updates) > len(self._files):  # most answers can differ: to find which takes longer than to resolve all
+            affected = set(new._files)
+            new._memo = Memo()
+        else:
+            affected = {path for path in updates if path in new._files} | changes.dependents(new._dependencies)
         new._resolve(affected, spread)
         if self._callers or self._calling:
             both = (self, new)
