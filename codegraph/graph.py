@@ -171,6 +171,8 @@ class CodeGraph:
         new = self._copy()
         gone = [path for path, file in updates.items() if file is None]
         new._files = self._files.with_changes({path: file for path, file in updates.items() if file is not None}, gone)
+        if len(updates) > len(self._files):  # to find the answers that can differ takes longer than to resolve all
+            return CodeGraph.build(new._files.values(), self._root_name, self._roots, spread)
         new._edges = self._edges.with_changes({}, gone)
         new._dependencies = self._dependencies.with_changes({}, gone)
         tables: dict[str, tuple[SymbolTable | None, SymbolTable | None]] = {}
@@ -180,11 +182,7 @@ class CodeGraph:
         changes = update_names(self, new, tables)
         new._memo = self._memo.reduced(changes.valid) if changes else self._memo
         new._latest_overlay = None if changes else self._latest_overlay
-        if len(updates) > len(self._files):  # most answers can differ: to find which takes longer than to resolve all
-            affected = set(new._files)
-            new._memo = Memo()
-        else:
-            affected = {path for path in updates if path in new._files} | changes.dependents(new._dependencies)
+        affected = {path for path in updates if path in new._files} | changes.dependents(new._dependencies)
         new._resolve(affected, spread)
         if self._callers or self._calling:
             both = (self, new)
