@@ -34,6 +34,9 @@ from weft.server.completion import Cursor
 from weft.server.completion.confidence import ConfidenceModel
 from weft.server.completion.evidence import FEATURES
 from weft.server.shared.control import SharedServer, running_server, stop_server
+from weft.server.workspace import workers
+from weft.server.workspace.analysis import Analysis, analyse
+from weft.server.workspace.store import CACHE_VARIABLE
 from weft.server.workspace.text import TextLines
 
 # The same cases every time: a test that passed passes again. `WEFT_FUZZ=1` looks for new ones.
@@ -974,3 +977,23 @@ def one_torch_thread() -> Iterator[None]:
     torch.set_num_threads(1)
     yield
     torch.set_num_threads(threads)
+
+
+@pytest.fixture
+def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The folder of stored indexes and analyses, of this test alone."""
+    monkeypatch.setenv(CACHE_VARIABLE, str(tmp_path / "cache"))
+    return tmp_path / "cache"
+
+
+@pytest.fixture
+def analysed(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The paths that are analysed in this process, where all small folders are."""
+    paths: list[str] = []
+
+    def recording(path: str, *arguments: object, **options: object) -> Analysis:
+        paths.append(path)
+        return analyse(path, *arguments, **options)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(workers, "analyse", recording)
+    return paths

@@ -26,7 +26,7 @@ from weft.server.workspace.analysis import Analysis, analyse
 from weft.server.workspace.analysis_store import AnalysisStore
 from weft.server.workspace.part import content_key
 from weft.server.workspace.snapshot import FolderSnapshot
-from weft.server.workspace.store import CACHE_VARIABLE, FileRecord, Store, StoredIndex
+from weft.server.workspace.store import FileRecord, Store, StoredIndex
 
 N_FILES = 120
 
@@ -41,25 +41,6 @@ TEXTS = {
     "half.py": "x = '\ud83d'\n",
     "many.py": "\n".join(f"name_{number} = {number}" for number in range(40_000)),
 }
-
-
-@pytest.fixture
-def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.setenv(CACHE_VARIABLE, str(tmp_path / "cache"))
-    return tmp_path / "cache"
-
-
-@pytest.fixture
-def analysed(monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """The paths that are analysed in this process, where all small folders are."""
-    paths: list[str] = []
-
-    def recording(path: str, *arguments: object, **options: object) -> Analysis:
-        paths.append(path)
-        return analyse(path, *arguments, **options)  # type: ignore[arg-type]
-
-    monkeypatch.setattr(workers, "analyse", recording)
-    return paths
 
 
 @pytest.mark.parametrize("path", TEXTS)

@@ -30,34 +30,13 @@ from weft.server.cli import main
 from weft.server.config import IndexOptions, load_config
 from weft.server.config.options import analysis_version
 from weft.server.output.doctor import examine
-from weft.server.workspace import workers
-from weft.server.workspace.analysis import Analysis, analyse
+from weft.server.workspace.analysis import analyse
 from weft.server.workspace.analysis_store import AnalysisStore
 from weft.server.workspace.files import FoundFile, content_hash
 from weft.server.workspace.ignore import head_commit
 from weft.server.workspace.part import COLUMNS, Row, content_key, encoded, part_in, write_part
-from weft.server.workspace.store import CACHE_VARIABLE
 
 N_FILES = 40
-
-
-@pytest.fixture
-def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.setenv(CACHE_VARIABLE, str(tmp_path / "cache"))
-    return tmp_path / "cache"
-
-
-@pytest.fixture
-def analysed(monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """The paths that are analysed in this process, where all small folders are."""
-    paths: list[str] = []
-
-    def recording(path: str, *arguments: object, **options: object) -> Analysis:
-        paths.append(path)
-        return analyse(path, *arguments, **options)  # type: ignore[arg-type]
-
-    monkeypatch.setattr(workers, "analyse", recording)
-    return paths
 
 
 @pytest.fixture
