@@ -151,6 +151,11 @@ class StringNumbers:
                     self._numbers[string] = number  # last: threads that find the number read its string
         return number
 
+    def unknown(self, strings: Iterable[str]) -> list[str]:
+        """Those of the strings that have no number."""
+        numbers = self._numbers
+        return [string for string in strings if string not in numbers and self.find(string) is None]
+
     def numbers_of(self, strings: Sequence[str]) -> NDArray[np.int32]:
         """The numbers of strings that all have one, (n,). Raises KeyError."""
         try:

@@ -156,22 +156,6 @@ def _compiled_window_terms(data: bytes, starts: NDArray[np.int32], ends: NDArray
 window_terms = plain_window_terms if compiled is None else _compiled_window_terms
 
 
-def with_sorted_terms(part: FileFragments) -> FileFragments:
-    """The same fragments with their terms in the order of their keys, which is the same in every process."""
-    order = np.argsort(part.keys)
-    n_postings = np.diff(part.indptr)[order]
-    ends = np.cumsum(n_postings, dtype=np.int32)
-    # The position of each posting: where its term began, and its number there.
-    at = np.repeat(part.indptr[:-1][order] - (ends - n_postings), n_postings) + np.arange(len(part.windows))
-    return replace(
-        part,
-        keys=part.keys[order],
-        indptr=np.append(np.zeros(1, np.int32), ends),
-        windows=part.windows[at],
-        counts=part.counts[at],
-    )
-
-
 def normalise(text: str) -> str:
     """`text` with every line break (\\n, \\r\\n or a lone \\r) written \\n."""
     return text.replace("\r\n", "\n").replace("\r", "\n") if "\r" in text else text

@@ -207,6 +207,38 @@ def test_a_worker_that_hangs_is_killed_and_the_rest_of_its_batch_is_not_lost(fol
     assert list(result.failed) == ["poison.py"] and "hung" in result.failed["poison.py"]
 
 
+@pytest.mark.skipif(not child_process.can_fork(), reason="this system forks no process")
+@pytest.mark.parametrize("how", ["works", "ends", "hangs"])
+def test_forked_workers_are_isolated_as_started_ones(folder, monkeypatch, how):
+    analyse, here = workers.analyse, os.getpid()
+
+    def fail_in_fork(path: str, *arguments: Any, **options: Any) -> Any:
+        if path == "poison.py" and os.getpid() != here:  # a worker that is started has the original function
+            if how == "ends":
+                os._exit(3)
+            if how == "hangs":
+                time.sleep(600.0)
+        return analyse(path, *arguments, **options)
+
+    monkeypatch.setattr(workers, "analyse", fail_in_fork)
+    if how == "hangs":
+        monkeypatch.setattr(workers, "HANG_LIMIT_S", 0.5)
+    started: list[Any] = []
+
+    def start_patient(niceness: int) -> Any:
+        monkeypatch.setattr(workers, "HANG_LIMIT_S", 30.0)
+        started.append(child_process.start_child(workers.serve_batches, niceness))
+        return started[-1]
+
+    monkeypatch.setattr(workers, "_start", start_patient)
+    (process,) = forked = workers.forked_workers(1)
+    (result,) = analyse_in_processes([batch_of(folder)], 1, workers.Cancel(), workers=forked)
+    assert len(started) == (how != "works")
+    assert [analysis.path for analysis in result.analyses if analysis.path != "poison.py"] == ["a.py", "z.py"]
+    assert list(result.failed) == (["poison.py"] if how == "hangs" else [])
+    assert process.wait() == (3 if how == "ends" else -signal.SIGKILL)
+
+
 def test_a_worker_says_how_far_it_is(folder):
     worker = workers._Worker(0, workers.Cancel())
     try:

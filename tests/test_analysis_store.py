@@ -18,7 +18,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from weft import Config, Workspace
 from weft.retrieval import RepositoryIndex
-from weft.retrieval.fragments import FRAGMENT_ARRAYS, with_sorted_terms
+from weft.retrieval.fragments import FRAGMENT_ARRAYS
 from weft.server.config import IndexOptions
 from weft.server.config.options import kept_indexes
 from weft.server.workspace import analysis_store, index_file, workers
@@ -466,7 +466,7 @@ def assert_same(found: Analysis | None, expected: Analysis, path: str) -> None:
     assert found is not None
     assert found.graph == expected.graph.at(path)
     assert found.fragments.path == found.tokens.path == path
-    fragments = with_sorted_terms(expected.fragments)
+    fragments = expected.fragments
     assert found.fragments.text == fragments.text
     for name, kind in FRAGMENT_ARRAYS:
         array = getattr(found.fragments, name)

@@ -16,9 +16,10 @@ from weft.server.config.options import kept_indexes
 from weft.server.workspace import folder as folder_module
 from weft.server.workspace import forked_map as forked_map_module
 from weft.server.workspace import index_builder
+from weft.server.workspace.child_process import can_fork
 from weft.server.workspace.files import Membership
 from weft.server.workspace.folder import Folder
-from weft.server.workspace.forked_map import can_fork, forked_map
+from weft.server.workspace.forked_map import forked_map
 from weft.server.workspace.index_builder import BuildRequest, Message, SavedIndex, build
 
 N_FILES = 40
@@ -92,8 +93,10 @@ def test_the_built_index_is_that_of_the_server(folder, started, monkeypatch, cac
     assert [path.suffix for path in (cache / "indexes").iterdir()] == [".weft"]  # nothing else is left behind
 
 
-def test_early_snapshots_are_saved_before_the_whole(folder, monkeypatch):
+@pytest.mark.parametrize("is_large", [False, True])
+def test_early_snapshots_are_saved_before_the_whole(folder, monkeypatch, is_large):
     monkeypatch.setattr("weft.server.workspace.workers.BATCH_BYTES", 100)
+    monkeypatch.setattr("weft.server.workspace.analysis_run.MIN_LATER_BYTES", 0 if is_large else 1 << 30)
     config = Config()
     store = kept_indexes(config)
     files = tuple(Membership(folder, config.index).walk())
@@ -106,7 +109,8 @@ def test_early_snapshots_are_saved_before_the_whole(folder, monkeypatch):
             sizes.append(len(stored.files))
 
     build(BuildRequest(folder, config, store, files), note)
-    assert len(sizes) > 2 and sizes == sorted(sizes) and sizes[0] < 5 and sizes[-1] == N_FILES
+    assert len(sizes) > 2 if is_large else len(sizes) == 2
+    assert sizes == sorted(sizes) and sizes[0] < 5 and sizes[-1] == N_FILES
     sizes.clear()
     build(BuildRequest(folder, config, store, files, saves_early=False), note)
     assert sizes == [N_FILES]
@@ -209,5 +213,7 @@ def test_the_items_of_a_process_that_dies_are_mapped_here(monkeypatch, caplog):
             os.kill(os.getpid(), signal.SIGKILL)
         return 2 * item
 
-    assert list(forked_map(doubled, list("abcdef"), 3)) == [2 * item for item in "abcdef"]
-    assert "resolved again" in caplog.text
+    calls: list[str] = []
+    mapped = forked_map(doubled, list("abcdef"), 3, meanwhile=lambda: calls.append("meanwhile"))
+    assert list(mapped) == [2 * item for item in "abcdef"]
+    assert "resolved again" in caplog.text and calls == ["meanwhile"]

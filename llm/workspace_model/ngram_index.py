@@ -121,8 +121,8 @@ class Vocabulary:
 
     def _learn(self, tokens: Sequence[str]) -> NDArray[np.int32]:
         with self._lock:
-            for token in tokens:
-                if token not in self._strings:
+            for token in self._strings.unknown(tokens):
+                if token not in self._strings:  # a token may add its bare one
                     self._add(token)
         return self._strings.numbers_of(tokens)
 

@@ -4,6 +4,8 @@ Processes are not started by `multiprocessing`, which runs the caller's main mod
 `weft.Workspace` without a main guard must work too. The workspace is never on their module path, so a `numpy.py` in a
 repository is not imported.
 
+Where a process has one thread and the system forks safely, a child is a copy of it, which imports nothing again.
+
 Owns the start and the frames. Knows no batch and no index.
 """
 
@@ -21,7 +23,7 @@ import time
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
-from typing import IO
+from typing import IO, Protocol
 
 _HEADER = struct.Struct("<Q")
 
@@ -52,10 +54,81 @@ def start_child(function: Callable[..., None], *arguments: int) -> subprocess.Po
     )
 
 
-def end_child(process: subprocess.Popen[bytes]) -> None:
+class Child(Protocol):
+    """A child process, as `subprocess.Popen` has it."""
+
+    stdin: IO[bytes] | None
+    stdout: IO[bytes] | None
+
+    def kill(self) -> None: ...
+
+    def wait(self) -> int: ...
+
+
+class ForkedChild:
+    """A child that `fork_child` has made. `wait` is the only method that blocks."""
+
+    def __init__(self, process: int, stdin: IO[bytes], stdout: IO[bytes]) -> None:
+        self.stdin: IO[bytes] | None = stdin
+        self.stdout: IO[bytes] | None = stdout
+        self._process = process
+        self._status: int | None = None
+        self._lock = threading.Lock()  # the system may give the id of a process that was waited for to another one
+
+    def kill(self) -> None:
+        with self._lock:
+            if self._status is None:
+                os.kill(self._process, signal.SIGKILL)
+
+    def wait(self) -> int:
+        """The exit status, negative for a signal."""
+        if self._status is None:
+            os.waitid(os.P_PID, self._process, os.WEXITED | os.WNOWAIT)
+        with self._lock:
+            if self._status is None:
+                self._status = os.waitstatus_to_exitcode(os.waitpid(self._process, 0)[1])
+            return self._status
+
+
+def can_fork() -> bool:
+    """Whether this system forks safely and cheaply, and this process has one thread."""
+    return sys.platform == "linux" and threading.active_count() == 1
+
+
+def fork_child(function: Callable[[], None]) -> ForkedChild:
+    """A copy of this process that calls a function, with pipes to its stdin and from its stdout, and ends.
+
+    Only where `can_fork` is true. Raises OSError.
+    """
+    requests, stdin = os.pipe()
+    stdout, answers = os.pipe()
+    process = os.fork()
+    if process:
+        os.close(requests)
+        os.close(answers)
+        return ForkedChild(process, open(stdin, "wb"), open(stdout, "rb"))
+    status = 1
+    try:
+        end_with_parent()
+        os.dup2(requests, 0)
+        os.dup2(answers, 1)
+        for descriptor in (requests, stdin, stdout, answers):
+            os.close(descriptor)
+        function()
+        status = 0
+    finally:
+        os._exit(status)  # without the parent's handlers and buffers
+
+
+def end_child(process: Child) -> None:
     """Kill a process, wait for its end and close its pipes."""
     process.kill()
     process.wait()
+    close_pipes(process)
+
+
+def close_pipes(process: Child) -> None:
+    """Close the pipes of a process that has ended."""
     for pipe in (process.stdin, process.stdout):
         if pipe is not None:
             with suppress(OSError):
@@ -64,9 +137,8 @@ def end_child(process: subprocess.Popen[bytes]) -> None:
 
 def take_pipes() -> tuple[IO[bytes], IO[bytes]]:
     """In a child: its stdin and its stdout, for frames alone. A stray print goes to stderr."""
-    requests, answers = sys.stdin.buffer, sys.stdout.buffer
     sys.stdout = sys.stderr
-    return requests, answers
+    return open(0, "rb", closefd=False), open(1, "wb", closefd=False)
 
 
 def end_with_parent() -> None:
@@ -98,7 +170,7 @@ def read_frame(stream: IO[bytes]) -> object:
 class Watchdog:
     """Kills a process that is not `reset` within `limit_s`. Uses one timer, which is rearmed when it expires."""
 
-    def __init__(self, process: subprocess.Popen[bytes], limit_s: float) -> None:
+    def __init__(self, process: Child, limit_s: float) -> None:
         self.has_fired = False
         self._process = process
         self._limit_s = limit_s

@@ -17,12 +17,11 @@ import os
 import pickle
 import struct
 import subprocess
-import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
-from functools import partial
+from functools import cache, partial
 from pathlib import Path
 from typing import TypeAlias
 
@@ -31,14 +30,24 @@ from ...errors import ControlFlow
 from ...llm import Cancel
 from ..config import Config
 from ..config.options import index_settings, kept_analyses
-from .analysis_run import MAX_PROCESSES, AnalysisRun
-from .child_process import Watchdog, end_child, end_with_parent, read_frame, start_child, take_pipes, write_frame
+from .analysis_run import AnalysisRun, n_processes
+from .child_process import (
+    Child,
+    Watchdog,
+    can_fork,
+    end_child,
+    end_with_parent,
+    read_frame,
+    start_child,
+    take_pipes,
+    write_frame,
+)
 from .files import FoundFile
-from .forked_map import can_fork, forked_map
+from .forked_map import forked_map
 from .known_content import KnownContent
 from .snapshot import FolderSnapshot
 from .store import Store
-from .workers import BatchResult
+from .workers import BatchResult, forked_workers
 
 HANG_LIMIT_S = 60.0
 HANG_LIMIT_S_PER_MB = 20.0
@@ -150,13 +159,13 @@ def serve_build() -> None:
                 read_frame(requests)
 
         try:
-            build(request, send)
+            build(request, send, forked_workers(n_processes()) if can_fork() else ())
         except OSError as error:
             write_frame(answers, f"the index could not be saved ({error})")
     os._exit(0)  # freeing a large index takes a second
 
 
-def build(request: BuildRequest, send: Callable[[Message], None]) -> None:
+def build(request: BuildRequest, send: Callable[[Message], None], workers: Sequence[Child] = ()) -> None:
     """Analyse all files, build the index, and save it and early snapshots. Raises OSError.
 
     The files of a `SavedIndex` may be moved away; they are removed when `send` returns or at the end.
@@ -164,7 +173,7 @@ def build(request: BuildRequest, send: Callable[[Message], None]) -> None:
     config, store = request.config, request.store
     contents = KnownContent(request.folder, config.index, kept_analyses(config))
     base = contents.base
-    run = AnalysisRun(request.folder, config.index, {}, contents, base=base)
+    run = AnalysisRun(request.folder, config.index, {}, contents, base=base, workers=workers)
     snapshot = FolderSnapshot.empty(index_settings(config, name=request.folder.name))
     waiting: list[BatchResult] = []
     skipped: dict[str, str] = {}
@@ -179,8 +188,11 @@ def build(request: BuildRequest, send: Callable[[Message], None]) -> None:
                 continue
             analyses = [analysis for result in waiting for analysis in result.analyses]
             waiting = []
-            spread = _on_all_cores(partial(send, len(request.files))) if group.is_last else map
-            snapshot = snapshot.with_changes(analyses, spread=spread)
+            # Needs no resolved name, so the last one is made while other processes resolve them.
+            model = cache(partial(snapshot.model.with_changes, [analysis.tokens for analysis in analyses], ()))
+            report = partial(send, len(request.files))
+            spread = _on_all_cores(report, meanwhile=model) if group.is_last else map
+            snapshot = snapshot.with_changes(analyses, spread=spread, model=model)
             if group.is_last:
                 contents.flush()
             path = place / str(number)
@@ -189,11 +201,10 @@ def build(request: BuildRequest, send: Callable[[Message], None]) -> None:
             send(SavedIndex(path, group.is_last, BatchResult(skipped=skipped, failed=failed), *of_base))
 
 
-def _on_all_cores(report: Callable[[], None]) -> Spread:
-    """`map` in forked processes. Only while this process has one thread. `report` is called every few seconds."""
+def _on_all_cores(report: Callable[[], None], meanwhile: Callable[[], object]) -> Spread:
+    """`map` in forked processes, see `forked_map`. `report` is called every few seconds."""
     # A base that is late has threads that wait for the network.
-    is_alone = can_fork() and threading.active_count() == 1
-    n_processes = min(os.cpu_count() or 1, MAX_PROCESSES) if is_alone else 1
+    n_shares = n_processes() if can_fork() else 1
     reported_s = time.monotonic()
 
     def report_sometimes() -> None:
@@ -202,4 +213,4 @@ def _on_all_cores(report: Callable[[], None]) -> Spread:
             reported_s = time.monotonic()
             report()
 
-    return partial(forked_map, n_processes=n_processes, report=report_sometimes)
+    return partial(forked_map, n_processes=n_shares, report=report_sometimes, meanwhile=meanwhile)

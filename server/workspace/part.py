@@ -40,7 +40,7 @@ from ...llm.disk import read_regular, replacing
 from ...llm.tensor_file import Array, Buffer, TensorFile, map_tensors, tensor_bytes, tensors_in
 from ...llm.workspace_model import DocumentTokens
 from ...retrieval import FileFragments
-from ...retrieval.fragments import FRAGMENT_ARRAYS, with_sorted_terms
+from ...retrieval.fragments import FRAGMENT_ARRAYS
 from ...retrieval.static_vectors import N_STORED
 from .analysis import Analysis
 
@@ -89,7 +89,7 @@ def content_key(path: str, content_hash: bytes, *, is_checked: bool) -> bytes:
 def encoded(analysis: Analysis) -> Row:
     """The columns of an analysis. They depend on its text alone, so that other processes write the same."""
     _, language, n_lines, n_bytes, nodes, problems, package, manifest, outline, calls = analysis.graph.__getstate__()
-    fragments, tokens = with_sorted_terms(analysis.fragments), analysis.tokens
+    fragments, tokens = analysis.fragments, analysis.tokens
     is_wide = tokens.numbers.dtype == np.uint32
     bytes_of = {
         "text": fragments.text,

@@ -7,7 +7,7 @@ completion has a consistent view. `cross_folder` derives a snapshot whose index 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -60,11 +60,16 @@ class FolderSnapshot:
         return FolderSnapshot(RepositoryIndex.build((), settings), WorkspaceModel.build(()), {})
 
     def with_changes(
-        self, changed: Iterable[Analysis], removed: Iterable[str] = (), spread: Spread = map
+        self,
+        changed: Iterable[Analysis],
+        removed: Iterable[str] = (),
+        spread: Spread = map,
+        model: Callable[[], WorkspaceModel] | None = None,
     ) -> FolderSnapshot:
         """The next snapshot. The cost depends on the changed files, not on the size of the folder.
 
-        `spread` resolves the calls, see `CodeGraph.with_changes`.
+        `spread` resolves the calls, see `CodeGraph.with_changes`. `model` returns the next model where it is made
+        elsewhere.
         """
         changed = list(changed)
         removed = [path for path in removed if path in self.index]
@@ -74,7 +79,7 @@ class FolderSnapshot:
         gone = [*removed, *(analysis.path for analysis in changed if analysis.record is None)]
         return FolderSnapshot(
             self.index.with_changes([(a.graph, a.fragments) for a in changed], removed, spread),
-            self.model.with_changes([a.tokens for a in changed], removed),
+            self.model.with_changes([a.tokens for a in changed], removed) if model is None else model(),
             as_persistent(self.records).with_changes(records, gone),
         )
 

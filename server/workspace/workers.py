@@ -12,18 +12,18 @@ import os
 import pickle
 import queue
 import struct
-import subprocess
 import threading
 import time
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 
 from ...codegraph import CpuTimeLimit, TimeLimitExceeded, TooRiskyToParse
 from ...llm.protocol import Cancel
 from ..config import IndexOptions
 from .analysis import FILE_LIMIT_S, Analysis, analyse
-from .child_process import Watchdog, end_child, read_frame, start_child, take_pipes, write_frame
+from .child_process import Child, Watchdog, end_child, fork_child, read_frame, start_child, take_pipes, write_frame
 from .files import ExcludedFile, FileContent, FoundFile, SourceText, read_source
 from .store import FileRecord
 
@@ -139,10 +139,18 @@ def _joined(results: Iterable[BatchResult]) -> BatchResult:
     )
 
 
+def forked_workers(n_processes: int) -> tuple[Child, ...]:
+    """Worker processes for `analyse_in_processes` that start in some milliseconds. Only where `can_fork` is true."""
+    return tuple(fork_child(partial(serve_batches, 0)) for _ in range(n_processes))
+
+
 def analyse_in_processes(
-    batches: Iterable[Batch], n_processes: int, cancel: Cancel, niceness: int = 0
+    batches: Iterable[Batch], n_processes: int, cancel: Cancel, niceness: int = 0, workers: Sequence[Child] = ()
 ) -> Iterator[BatchResult]:
-    """Yield results as they arrive, in no particular order. If cancelled or closed, kills the processes and ends."""
+    """Yield results as they arrive, in no particular order. If cancelled or closed, kills the processes and ends.
+
+    `workers` are used first: processes of `forked_workers`. One that ends is replaced by a process of its own start.
+    """
     todo = iter(batches)
     todo_lock = threading.Lock()
     done: queue.Queue[BatchResult | BaseException | None] = queue.Queue(maxsize=2 * n_processes)
@@ -159,8 +167,8 @@ def analyse_in_processes(
                 done.put(item, timeout=0.2)
                 return
 
-    def drive() -> None:
-        worker = _Worker(niceness, stop)
+    def drive(process: Child | None) -> None:
+        worker = _Worker(niceness, stop, process)
         try:
             while (batch := next_batch()) is not None:
                 put(worker.analyse(batch))
@@ -170,7 +178,10 @@ def analyse_in_processes(
             worker.close()
             put(None)
 
-    threads = [threading.Thread(target=drive, name=f"weft-analysis-{i}", daemon=True) for i in range(n_processes)]
+    threads = [
+        threading.Thread(target=drive, args=(process,), name=f"weft-analysis-{i}", daemon=True)
+        for i, process in enumerate([*workers, *[None] * n_processes][:n_processes])
+    ]
     for thread in threads:
         thread.start()
     running = len(threads)
@@ -206,10 +217,10 @@ def record_of(source: SourceText | FileContent) -> FileRecord:
 class _Worker:
     """One worker process, started when needed and restarted after a crash."""
 
-    def __init__(self, niceness: int, stop: Cancel) -> None:
+    def __init__(self, niceness: int, stop: Cancel, process: Child | None = None) -> None:
         self._niceness = niceness
         self._stop = stop
-        self._process: subprocess.Popen[bytes] | None = None
+        self._process = process
         self._n_done = 0  # files of the current batch
         self._has_hung = False  # the last batch failed because the process hung
         stop.on_cancel(self.close)
@@ -257,7 +268,7 @@ class _Worker:
         return result
 
 
-def _start(niceness: int) -> subprocess.Popen[bytes]:
+def _start(niceness: int) -> Child:
     return start_child(serve_batches, niceness)
 
 
