@@ -13,14 +13,15 @@ import stat
 import time
 from collections.abc import Mapping
 from contextlib import closing
+from http import HTTPStatus
 from pathlib import Path
-from typing import Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 from urllib.parse import SplitResult, unquote, urlsplit
 
-import httpx
-
 from ...errors import ControlFlow, UserError
-from ...llm.installation import install_command
+
+if TYPE_CHECKING:
+    import httpx  # else imported on use: it takes 0.1 s, and each process that builds an index imports this module
 
 CONNECT_TIMEOUT_S = 3.0
 READ_TIMEOUT_S = 10.0
@@ -95,6 +96,8 @@ class _HttpSource:
     """Files behind https, or behind http on this machine. Redirects are not followed."""
 
     def __init__(self, parts: SplitResult) -> None:
+        import httpx
+
         address = parts._replace(netloc=parts.netloc.rpartition("@")[2])
         user = (unquote(parts.username or ""), unquote(parts.password or ""))
         self._address = address
@@ -107,6 +110,8 @@ class _HttpSource:
 
     def read(self, name: str, max_bytes: int, until_s: float, etag: str = "") -> Content:
         """See `Source`. After a lost connection the rest is requested, as a range."""
+        import httpx
+
         url = self._address._replace(path=f"{self._address.path.rstrip('/')}/{name}").geturl()
         data = bytearray()
         for _ in range(_ATTEMPTS):
@@ -129,14 +134,14 @@ class _HttpSource:
         """One request; `data` grows by what arrives. None if a range is not supported: `data` is empty again."""
         headers = {"Range": f"bytes={len(data)}-"} if data else ({"If-None-Match": etag} if etag else {})
         with self._client.stream("GET", url, headers=headers) as response:
-            if response.status_code == httpx.codes.NOT_MODIFIED and etag:
+            if response.status_code == HTTPStatus.NOT_MODIFIED and etag:
                 return Content(None, etag)
-            if data and response.status_code == httpx.codes.OK:
+            if data and response.status_code == HTTPStatus.OK:
                 data.clear()
-            is_rest = bool(data) and response.status_code == httpx.codes.PARTIAL_CONTENT
+            is_rest = bool(data) and response.status_code == HTTPStatus.PARTIAL_CONTENT
             if is_rest and not response.headers.get("content-range", "").startswith(f"bytes {len(data)}-"):
                 raise BaseUnavailable("it sent another range than requested")
-            if response.status_code != httpx.codes.OK and not is_rest:
+            if response.status_code != HTTPStatus.OK and not is_rest:
                 raise BaseUnavailable(_http_problem(response))
             if response.headers.get("content-encoding", "identity") != "identity":
                 raise BaseUnavailable("it sent compressed data, which is not read")
@@ -156,9 +161,9 @@ _MAX_ETAG = 200
 def _http_problem(response: httpx.Response) -> str:
     if response.has_redirect_location:
         return "it redirects to another address, which is not followed"
-    if response.status_code in (httpx.codes.UNAUTHORIZED, httpx.codes.FORBIDDEN):
+    if response.status_code in (HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN):
         return f"it refuses the request (HTTP {response.status_code})"
-    if response.status_code == httpx.codes.NOT_FOUND:
+    if response.status_code == HTTPStatus.NOT_FOUND:
         return f"{response.url.path.rpartition('/')[2]} is not there (HTTP 404)"
     return f"it answers with HTTP {response.status_code}"
 
@@ -167,11 +172,13 @@ class _ObjectStore:
     """Files in an object store, through fsspec."""
 
     def __init__(self, address: str, scheme: str) -> None:
-        command = install_command("base")
         try:
             fsspec: Any = importlib.import_module("fsspec")
             self._files = fsspec.filesystem(scheme)
         except (ImportError, ValueError) as error:
+            from ...llm.installation import install_command
+
+            command = install_command("base")
             raise BaseUnavailable(f"{scheme}:// needs packages that are not installed ({command})") from error
         self._folder = self._files._strip_protocol(address).rstrip("/")
 
