@@ -149,7 +149,6 @@ class WorkspaceModel(CodeModel):
             segment = Segment.build(fresh, self._vocabulary.kinds)
             segments.append(LiveSegment(segment, np.ones(len(segment.paths), np.bool_)))
         self._words.prepare(segments)
-        fitted_token_model()  # read from disk now, not by the first completion
         return WorkspaceModel(tuple(segments), self._vocabulary, threshold=self._threshold, words=self._words)
 
     def with_threshold(self, threshold: float) -> WorkspaceModel:

@@ -106,7 +106,8 @@ class AnalysisRun:
 
     def _analyse_batches(self, batches: Sequence[Batch], cancel: Cancel, niceness: int) -> Iterator[BatchResult]:
         if sum(file.size for batch in batches for file in batch.files) >= INLINE_BYTES:
-            yield from analyse_in_processes(batches, n_processes(), cancel, niceness, self.workers)
+            # All results are held until the last one, so the workers need not wait while an early snapshot is made.
+            yield from analyse_in_processes(batches, n_processes(), cancel, niceness, self.workers, max_waiting=0)
             return
         for batch in batches:
             if cancel.cancelled:

@@ -24,6 +24,7 @@ from ...codegraph.graph import garbage_collection_paused
 from ...codegraph.modules import manifest_style
 from ...errors import ControlFlow
 from ...llm import Cancel
+from ...llm.workspace_model.token_model import fitted_token_model
 from ...retrieval.fragments import normalise
 from ...retrieval.terms import decode, encode
 from ..base.base import Base
@@ -184,6 +185,7 @@ class Folder:
         self._indexing = threading.Lock()
         # Replaced whole on the writer; readers continue with the one that they took.
         self.snapshot = FolderSnapshot.empty(index_settings(config, name=path.name))
+        fitted_token_model()  # read from disk now, not by the first completion
         # For requests in the folder: `snapshot`, or one with the files of other folders too.
         self.view: FolderSnapshot = self.snapshot
 

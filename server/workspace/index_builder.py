@@ -16,7 +16,6 @@ import gc
 import os
 import pickle
 import struct
-import subprocess
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
@@ -122,10 +121,10 @@ def build_in_process(request: BuildRequest, cancel: Cancel) -> Iterator[Message]
             if isinstance(message, SavedIndex):
                 write_frame(process.stdin, None)
                 if message.is_last:
-                    process.wait(END_LIMIT_S)
+                    watchdog.stop()
+                    watchdog = Watchdog(process, END_LIMIT_S)
+                    process.wait()  # the files of one that is killed are removed with those of others
                     return
-    except subprocess.TimeoutExpired:
-        return  # its files are removed with those of other killed processes
     except (OSError, EOFError, pickle.PickleError, struct.error) as error:
         if not cancel.cancelled:
             reason = "hangs" if watchdog.has_fired else f"has ended with status {_status(process.wait)}"

@@ -145,15 +145,21 @@ def forked_workers(n_processes: int) -> tuple[Child, ...]:
 
 
 def analyse_in_processes(
-    batches: Iterable[Batch], n_processes: int, cancel: Cancel, niceness: int = 0, workers: Sequence[Child] = ()
+    batches: Iterable[Batch],
+    n_processes: int,
+    cancel: Cancel,
+    niceness: int = 0,
+    workers: Sequence[Child] = (),
+    max_waiting: int | None = None,
 ) -> Iterator[BatchResult]:
     """Yield results as they arrive, in no particular order. If cancelled or closed, kills the processes and ends.
 
     `workers` are used first: processes of `forked_workers`. One that ends is replaced by a process of its own start.
+    The processes pause while `max_waiting` results are not taken, None for twice their number and 0 for no limit.
     """
     todo = iter(batches)
     todo_lock = threading.Lock()
-    done: queue.Queue[BatchResult | BaseException | None] = queue.Queue(maxsize=2 * n_processes)
+    done: queue.Queue[BatchResult | BaseException | None] = queue.Queue(2 * n_processes if max_waiting is None else max_waiting)
     stop = Cancel()
     cancel.on_cancel(stop.cancel)
 
