@@ -159,7 +159,9 @@ def analyse_in_processes(
     """
     todo = iter(batches)
     todo_lock = threading.Lock()
-    done: queue.Queue[BatchResult | BaseException | None] = queue.Queue(2 * n_processes if max_waiting is None else max_waiting)
+    done: queue.Queue[BatchResult | BaseException | None] = queue.Queue(
+        2 * n_processes if max_waiting is None else max_waiting
+    )
     stop = Cancel()
     cancel.on_cancel(stop.cancel)
 
