@@ -9,7 +9,8 @@ sets the scope of the node's children. The walk keeps its own stacks, so only me
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,6 +18,7 @@ from tree_sitter import Language, Node
 
 from ..languages.dotted import MAX_LENGTH, dotted_name
 from ..languages.syntax import NodeReader, node_lines
+from ..native import compiled
 from .file_graph import (
     MODULE_SCOPE,
     NODE_BYTES,
@@ -41,6 +43,8 @@ LONG_BYTES = 5 * MAX_LENGTH
 
 NODES_BETWEEN_CHECKS = 256
 """So many nodes are read between two looks at the time limit."""
+
+Integers: TypeAlias = Sequence[int] | NDArray[np.int32]
 
 _ERROR = 0xFFFF  # tree-sitter's kind id of every ERROR node, in every grammar
 
@@ -78,47 +82,14 @@ class Walk:
 
     def run(self, root: Node) -> NDArray[np.int32]:
         """Walk the tree and return `FileGraph.nodes`; the lists hold the facts then. Raises TimeLimitExceeded."""
-        find_line_break, reader_of = self.source.find, self._readers.get
-        parents: list[int] = []
-        starts: list[int] = []
-        ends: list[int] = []
-        opened: list[int] = []
-        # For each open node around the current one: its remaining children, last one first, its index, and their scope.
-        # Nodes are released as soon as they are read: a whole tree of them slows down the garbage collector.
-        around: list[tuple[list[Node], int, int]] = [([root], -1, MODULE_SCOPE)]
-        while around:
-            siblings, parent, scope = around[-1]
-            while siblings:
-                node = siblings.pop()
-                start, end = node.start_byte, node.end_byte
-                self.index = index = len(starts)
-                if not index % NODES_BETWEEN_CHECKS and self._limit is not None:
-                    self._limit.check()
-                parents.append(parent)
-                starts.append(start)
-                ends.append(end)
-                if 0 <= find_line_break(b"\n", start, end) < end - 1:
-                    opened.append(index)
-                    self.depth, self.scope = 0, scope
-                    reader = reader_of(node.kind_id)
-                    parts = reader(self, node) if reader is not None else None
-                    if parts is None:
-                        parts = [(node.named_children, self.scope)]
-                    for children, within in reversed(parts):
-                        children.reverse()
-                        around.append((children, index, within))
-                    break
-                if node.descendant_count > 1 or node.has_error:
-                    self._read_line(node, scope)
-            else:
-                around.pop()
+        listed = list_nodes(self, root)
         if root.has_error and not self.problems:
             self.problems.append("a bracket or a name is missing")
         if self._bare:
             self._remove_variables()
         if self.is_unsorted:
             self._sort_definitions()
-        return _pack(self.source, parents, starts, ends, opened)
+        return _pack(self.source, *listed)
 
     def text(self, node: Node) -> str:
         """The source of a node."""
@@ -190,33 +161,6 @@ class Walk:
         """Add an import at the current position."""
         self.imports.append(Import(local_name, module, level, name, node.start_point[0], self.scope))
 
-    def _read_line(self, top: Node, scope: int) -> None:
-        """Read a node that lies on one line, and its descendants, outer nodes before inner ones."""
-        reader_of = self._readers.get
-        waiting = [([top], 0, scope)]
-        while waiting:
-            nodes, depth, scope = waiting.pop()
-            n_above = len(nodes)
-            for at, node in enumerate(nodes):  # grows by the children of its nodes, level after level
-                if at % NODES_BETWEEN_CHECKS == NODES_BETWEEN_CHECKS - 1 and self._limit is not None:
-                    self._limit.check()
-                if at == n_above:
-                    n_above = len(nodes)
-                    depth += 1
-                reader = reader_of(node.kind_id)
-                if reader is not None:
-                    self.depth, self.scope = depth, scope
-                    parts = reader(self, node)
-                    if parts is not None:
-                        waiting += [(part, depth + 1, within) for part, within in parts]
-                        continue
-                    if self.scope != scope:
-                        waiting.append((node.named_children, depth + 1, self.scope))
-                        continue
-                # No reader reads leaves, so children that are all leaves are not created, except errors.
-                if node.descendant_count > node.child_count + 1 or node.has_error:
-                    nodes += node.named_children
-
     def _remove_variables(self) -> None:
         """Remove the calls by a bare name that are variables."""
         first_lines: dict[tuple[int, str], int] = {}
@@ -239,9 +183,94 @@ class Walk:
         self.bindings = [binding._replace(scope=moved[binding.scope]) for binding in self.bindings]
 
 
-def _pack(
-    source: bytes, parents: list[int], starts: list[int], ends: list[int], opened: list[int]
-) -> NDArray[np.int32]:
+class ListedNodes(NamedTuple):
+    """The listed nodes of a tree in document order: parents, first bytes and ends; and the numbers of the open ones."""
+
+    parents: Integers
+    starts: Integers
+    ends: Integers
+    opened: Integers
+
+
+def plain_list_nodes(walk: Walk, root: Node) -> ListedNodes:
+    """Walk the tree and call the readers of its nodes. Raises TimeLimitExceeded."""
+    find_line_break, reader_of = walk.source.find, walk._readers.get
+    parents: list[int] = []
+    starts: list[int] = []
+    ends: list[int] = []
+    opened: list[int] = []
+    # For each open node around the current one: its remaining children, last one first, its index, and their scope.
+    # Nodes are released as soon as they are read: a whole tree of them slows down the garbage collector.
+    around: list[tuple[list[Node], int, int]] = [([root], -1, MODULE_SCOPE)]
+    while around:
+        siblings, parent, scope = around[-1]
+        while siblings:
+            node = siblings.pop()
+            start, end = node.start_byte, node.end_byte
+            walk.index = index = len(starts)
+            if not index % NODES_BETWEEN_CHECKS and walk._limit is not None:
+                walk._limit.check()
+            parents.append(parent)
+            starts.append(start)
+            ends.append(end)
+            if 0 <= find_line_break(b"\n", start, end) < end - 1:
+                opened.append(index)
+                walk.depth, walk.scope = 0, scope
+                reader = reader_of(node.kind_id)
+                parts = reader(walk, node) if reader is not None else None
+                if parts is None:
+                    parts = [(node.named_children, walk.scope)]
+                for children, within in reversed(parts):
+                    children.reverse()
+                    around.append((children, index, within))
+                break
+            if node.descendant_count > 1 or node.has_error:
+                _read_line(walk, node, scope)
+        else:
+            around.pop()
+    return ListedNodes(parents, starts, ends, opened)
+
+
+def _read_line(walk: Walk, top: Node, scope: int) -> None:
+    """Read a node that lies on one line, and its descendants, outer nodes before inner ones."""
+    reader_of = walk._readers.get
+    waiting = [([top], 0, scope)]
+    while waiting:
+        nodes, depth, scope = waiting.pop()
+        n_above = len(nodes)
+        for at, node in enumerate(nodes):  # grows by the children of its nodes, level after level
+            if at % NODES_BETWEEN_CHECKS == NODES_BETWEEN_CHECKS - 1 and walk._limit is not None:
+                walk._limit.check()
+            if at == n_above:
+                n_above = len(nodes)
+                depth += 1
+            reader = reader_of(node.kind_id)
+            if reader is not None:
+                walk.depth, walk.scope = depth, scope
+                parts = reader(walk, node)
+                if parts is not None:
+                    waiting += [(part, depth + 1, within) for part, within in parts]
+                    continue
+                if walk.scope != scope:
+                    waiting.append((node.named_children, depth + 1, walk.scope))
+                    continue
+            # No reader reads leaves, so children that are all leaves are not created, except errors.
+            if node.descendant_count > node.child_count + 1 or node.has_error:
+                nodes += node.named_children
+
+
+def _compiled_list_nodes(walk: Walk, root: Node) -> ListedNodes:
+    """As `plain_list_nodes`, by the C kernel."""
+    assert compiled is not None
+    check = walk._limit.check if walk._limit is not None else None
+    arrays = compiled.list_nodes(walk, root, MODULE_SCOPE, walk._readers, walk.source, check)
+    return ListedNodes(*(np.frombuffer(array, np.int32) for array in arrays))
+
+
+list_nodes = plain_list_nodes if compiled is None else _compiled_list_nodes
+
+
+def _pack(source: bytes, parents: Integers, starts: Integers, ends: Integers, opened: Integers) -> NDArray[np.int32]:
     line_breaks = np.flatnonzero(np.frombuffer(source, np.uint8) == ord("\n"))
     start_bytes, end_bytes = np.array(starts), np.array(ends)
     nodes = np.zeros((5, len(starts)), np.int32)
