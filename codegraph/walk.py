@@ -30,6 +30,8 @@ from .file_graph import (
     Call,
     Definition,
     Import,
+    to_binding,
+    to_call,
 )
 from .time_limit import CpuTimeLimit
 
@@ -77,6 +79,8 @@ class Walk:
         self.scope = MODULE_SCOPE  # innermost definition around the present node; a reader sets it for the children
         self.is_unsorted = False  # whether definitions were added before earlier ones
         self._bare: list[int] = []  # the calls that are none if their name is a variable
+        # Of ASCII the text is decoded once, since there characters are bytes; else "".
+        self._ascii = source.decode("ascii") if source.isascii() else ""
         self._readers = readers
         self._limit = limit
 
@@ -93,12 +97,12 @@ class Walk:
 
     def text(self, node: Node) -> str:
         """The source of a node."""
-        return self.source[node.start_byte : node.end_byte].decode("utf-8", "replace")
+        return self._decoded(node.start_byte, node.end_byte)
 
     def dotted(self, node: Node) -> str:
         """The dotted name of an expression, see `dotted_name`. Only the end of a very long one is read."""
         start, end = node.start_byte, node.end_byte
-        return dotted_name(self.source[max(start, end - LONG_BYTES) : end].decode("utf-8", "replace"))
+        return dotted_name(self._decoded(start if end - start <= LONG_BYTES else end - LONG_BYTES, end))
 
     def add_definition(
         self,
@@ -146,7 +150,7 @@ class Walk:
     def add_call(self, node: Node, callee: str) -> None:
         """Add a call at the current position; one whose callee has no name is left out."""
         if callee:
-            self.calls.append(Call(callee, self.index, self.depth, node.start_point[0], self.scope))
+            self.calls.append(to_call((callee, self.index, self.depth, node.start_point[0], self.scope)))
 
     def add_bare_call(self, node: Node, name: str) -> None:
         """Add a call that is written as a bare name, unless its scope binds this name above it."""
@@ -155,11 +159,14 @@ class Walk:
 
     def add_binding(self, scope: int, name: str, how: str, value: str, node: Node) -> None:
         """Add a binding of a name of `scope` at the line of `node`."""
-        self.bindings.append(Binding(scope, name, how, value, node.start_point[0]))
+        self.bindings.append(to_binding((scope, name, how, value, node.start_point[0])))
 
     def add_import(self, node: Node, local_name: str, module: str, name: str, level: int = 0) -> None:
         """Add an import at the current position."""
         self.imports.append(Import(local_name, module, level, name, node.start_point[0], self.scope))
+
+    def _decoded(self, start: int, end: int) -> str:
+        return self._ascii[start:end] if self._ascii else self.source[start:end].decode("utf-8", "replace")
 
     def _remove_variables(self) -> None:
         """Remove the calls by a bare name that are variables."""

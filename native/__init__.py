@@ -10,6 +10,7 @@ Owns the decision whether `kernel.c` is used. Its functions have plain twins, wh
 | `number_tokens` | `llm.workspace_model.tokens.plain_number_tokens` |
 | `merged_postings` | `retrieval.inverted_index.plain_merged_postings` |
 | `list_nodes` | `codegraph.walk.plain_list_nodes` |
+| `to_json` | `codegraph.json_bytes.plain_to_json` |
 | `sorted_positions` | `llm.workspace_model.ngram_index.plain_sorted_positions` |
 
 Knows no file, no index and no model.

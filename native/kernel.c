@@ -1472,6 +1472,175 @@ static PyObject *list_nodes(PyObject *module, PyObject *args)
     return result;
 }
 
+/* ---- JSON: the twin is `codegraph.json_bytes.plain_to_json`. ---- */
+
+static int add_bytes(Array *text, const char *bytes, size_t n)
+{
+    if (text->n_most - text->n < n) {
+        size_t n_most = 2 * text->n_most + n + 256;
+        char *data = PyMem_Realloc(text->data, n_most);
+        if (data == NULL) {
+            PyErr_NoMemory();
+            return -1;
+        }
+        text->data = data;
+        text->n_most = n_most;
+    }
+    memcpy(text->data + text->n, bytes, n);
+    text->n += n;
+    return 0;
+}
+
+/* The escape of a character in a JSON text; NULL for one that stands for itself. `room` has 7 bytes. */
+static const char *escape_of(unsigned char character, char *room)
+{
+    switch (character) {
+    case '"': return "\\\"";
+    case '\\': return "\\\\";
+    case '\n': return "\\n";
+    case '\r': return "\\r";
+    case '\t': return "\\t";
+    case '\b': return "\\b";
+    case '\f': return "\\f";
+    default:
+        if (character >= 0x20)
+            return NULL;
+        memcpy(room, "\\u00", 4);
+        room[4] = "01"[character >> 4];
+        room[5] = "0123456789abcdef"[character & 15];
+        room[6] = 0;
+        return room;
+    }
+}
+
+static int add_quoted(Array *text, const char *bytes, size_t n)
+{
+    size_t at, first = 0;
+    char room[7];
+    if (add_bytes(text, "\"", 1) < 0)
+        return -1;
+    for (at = 0; at < n; at++) {
+        const char *escape = escape_of((unsigned char)bytes[at], room);
+        if (escape == NULL)
+            continue;
+        if (add_bytes(text, bytes + first, at - first) < 0 || add_bytes(text, escape, strlen(escape)) < 0)
+            return -1;
+        first = at + 1;
+    }
+    return add_bytes(text, bytes + first, n - first) < 0 ? -1 : add_bytes(text, "\"", 1);
+}
+
+static int add_str(Array *text, PyObject *value)
+{
+    Py_ssize_t n;
+    const char *bytes = PyUnicode_AsUTF8AndSize(value, &n);
+    PyObject *encoded;
+    char *encoded_bytes;
+    int status;
+    if (bytes != NULL)
+        return add_quoted(text, bytes, n);
+    PyErr_Clear();  /* a lone surrogate */
+    encoded = PyUnicode_AsEncodedString(value, "utf-8", "surrogatepass");
+    if (encoded == NULL || PyBytes_AsStringAndSize(encoded, &encoded_bytes, &n) < 0) {
+        Py_XDECREF(encoded);
+        return -1;
+    }
+    status = add_quoted(text, encoded_bytes, n);
+    Py_DECREF(encoded);
+    return status;
+}
+
+static int add_int(Array *text, PyObject *value)
+{
+    char digits[24];
+    int overflow;
+    long long number = PyLong_AsLongLongAndOverflow(value, &overflow);
+    if (overflow) {
+        PyErr_SetString(PyExc_ValueError, "an integer of more than 64 bits");
+        return -1;
+    }
+    if (number == -1 && PyErr_Occurred())
+        return -1;
+    return add_bytes(text, digits, PyOS_snprintf(digits, sizeof digits, "%lld", number));
+}
+
+static int add_json(Array *text, PyObject *value);
+
+static int add_items(Array *text, PyObject *value, int is_list)
+{
+    Py_ssize_t n = is_list ? PyList_Size(value) : PyTuple_Size(value), i;
+    if (add_bytes(text, "[", 1) < 0)
+        return -1;
+    for (i = 0; i < n; i++)
+        if ((i && add_bytes(text, ",", 1) < 0) ||
+            add_json(text, is_list ? PyList_GetItem(value, i) : PyTuple_GetItem(value, i)) < 0)
+            return -1;
+    return add_bytes(text, "]", 1);
+}
+
+static int add_dict(Array *text, PyObject *value)
+{
+    Py_ssize_t at = 0, n = 0;
+    PyObject *key, *item;
+    if (add_bytes(text, "{", 1) < 0)
+        return -1;
+    while (PyDict_Next(value, &at, &key, &item)) {
+        if (!PyUnicode_Check(key)) {
+            PyErr_SetString(PyExc_TypeError, "keys of a JSON object are texts");
+            return -1;
+        }
+        if ((n++ && add_bytes(text, ",", 1) < 0) || add_str(text, key) < 0 || add_bytes(text, ":", 1) < 0 ||
+            add_json(text, item) < 0)
+            return -1;
+    }
+    return add_bytes(text, "}", 1);
+}
+
+static int add_json(Array *text, PyObject *value)
+{
+    int status;
+    if (PyUnicode_Check(value))
+        return add_str(text, value);
+    if (value == Py_None)
+        return add_bytes(text, "null", 4);
+    if (value == Py_True)
+        return add_bytes(text, "true", 4);
+    if (value == Py_False)
+        return add_bytes(text, "false", 5);
+    if (PyLong_Check(value))
+        return add_int(text, value);
+    if (Py_EnterRecursiveCall(" in a JSON text"))
+        return -1;
+    if (PyList_Check(value)) {
+        status = add_items(text, value, 1);
+    } else if (PyTuple_Check(value)) {
+        status = add_items(text, value, 0);
+    } else if (PyDict_Check(value)) {
+        status = add_dict(text, value);
+    } else {
+        PyErr_SetString(PyExc_TypeError, "a JSON text has texts, integers, lists and dicts with texts as keys");
+        status = -1;
+    }
+    Py_LeaveRecursiveCall();
+    return status;
+}
+
+static const char *const TO_JSON_DOC =
+    "to_json(value) -> bytes\n\n"
+    "The JSON of nested lists, tuples, dicts with texts as keys, texts, 64-bit integers, booleans and None, without\n"
+    "blanks. Raises TypeError and ValueError for other values.";
+
+static PyObject *to_json(PyObject *module, PyObject *value)
+{
+    Array text = {0};
+    PyObject *result = NULL;
+    text.size = 1;
+    if (add_json(&text, value) == 0)
+        result = PyBytes_FromStringAndSize(text.data, text.n);
+    PyMem_Free(text.data);
+    return result;
+}
+
 static PyMethodDef METHODS[] = {
     {"window_terms", window_terms, METH_VARARGS, NULL},
     {"weighted_sums", weighted_sums, METH_VARARGS, NULL},
@@ -1480,6 +1649,7 @@ static PyMethodDef METHODS[] = {
     {"merged_postings", merged_postings, METH_VARARGS, NULL},
     {"term_keys", term_keys, METH_O, NULL},
     {"list_nodes", list_nodes, METH_VARARGS, NULL},
+    {"to_json", to_json, METH_O, NULL},
     {NULL, NULL, 0, NULL},
 };
 
@@ -1497,6 +1667,7 @@ PyMODINIT_FUNC PyInit_kernel(void)
     METHODS[4].ml_doc = MERGED_POSTINGS_DOC;
     METHODS[5].ml_doc = TERM_KEYS_DOC;
     METHODS[6].ml_doc = LIST_NODES_DOC;
+    METHODS[7].ml_doc = TO_JSON_DOC;
     module = PyModule_Create(&MODULE);
     if (module != NULL && PyModule_AddIntConstant(module, "VERSION", KERNEL_VERSION) < 0) {
         Py_DECREF(module);

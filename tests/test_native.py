@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from repository import ROOT
 from test_fragments import slicings
 from weft import native
-from weft.codegraph import SyntaxTree, walk
+from weft.codegraph import SyntaxTree, json_bytes, walk
 from weft.languages import LANGUAGES, grammar
 from weft.llm.workspace_model import ngram_index, tokens
 from weft.retrieval import fragments, inverted_index, static_vectors, terms
@@ -215,6 +215,23 @@ def test_an_exception_ends_a_compiled_walk():
         assert len(walk.Walk(tree.source, {}).run(tree.root)[0]) > 1
 
 
+values = st.recursive(
+    st.none() | st.booleans() | st.integers(-(2**63), 2**63 - 1) | st.text(st.characters()),
+    lambda inner: (
+        st.lists(inner) | st.lists(inner).map(tuple) | st.dictionaries(st.text(st.characters(), max_size=5), inner)
+    ),
+    max_leaves=30,
+)
+
+
+@needs_kernel
+@given(value=values)
+@example(value="".join(map(chr, range(300))) + "\ud800\U0001f600")
+@example(value=[[], (), {}, [[1, -1]], {"": None}])
+def test_json_is_that_of_the_json_module(value):
+    assert json_bytes.compiled.to_json(value) == json_bytes.plain_to_json(value)
+
+
 def int32s(*values: int) -> bytes:
     return np.array(values, np.int32).tobytes()
 
@@ -249,6 +266,9 @@ def float32s(*values: float) -> bytes:
         ("term_keys", (["a list"],)),
         ("number_tokens", (b"ab \xe2\x82",)),
         ("list_nodes", (None, None, -1, [], b"", None)),
+        ("to_json", (0.5,)),
+        ("to_json", ([{1: 2}],)),
+        ("to_json", (2**63,)),
     ],
 )
 def test_arguments_that_fit_no_array_raise(name, arguments):

@@ -237,7 +237,7 @@ def _bind_value(walk: SyntaxWalk, target: Node, value: Node) -> None:
                 _bind_value(walk, part, part_value)
             return
     known = False
-    for side in islice(_sides(value), MAX_ALTERNATIVES):
+    for side in islice(_sides(value), MAX_ALTERNATIVES) if value.type in _HAS_SIDES else (value,):
         kind = side.type
         if kind in ("identifier", "attribute"):
             known |= _bind(walk, target, "alias", walk.dotted(side))
@@ -267,6 +267,9 @@ def _sides(value: Node) -> Iterator[Node]:
             waiting += [right, left] if operator.type == "or" else [right]
         else:
             yield value
+
+
+_HAS_SIDES = frozenset({"await", "boolean_operator", "conditional_expression", "parenthesized_expression"})
 
 
 def _bind_annotated(walk: SyntaxWalk, target: Node, annotation: Node) -> None:
