@@ -156,8 +156,9 @@ def _read_assignment(walk: SyntaxWalk, node: Node) -> None:
         return
     value = parts[-1]
     for _ in range(MAX_ALTERNATIVES):  # in a = b = Foo() the part b = Foo() is read on its own as well
-        if value.type == "assignment":
-            value = value.children[-1]
+        if value.type != "assignment":
+            break
+        value = value.children[-1]
     _bind_value(walk, parts[0], value)
 
 
@@ -297,9 +298,10 @@ def _bind_unknown(walk: SyntaxWalk, target: Node) -> None:
     waiting = [target]
     while waiting:
         target = waiting.pop()
-        if target.type in _PATTERNS:
+        kind = target.type
+        if kind in _PATTERNS:
             waiting += reversed(target.named_children)
-        elif target.type == "identifier":
+        elif kind == "identifier":
             name = _name_in_scope(walk, target)
             if name not in ("self", "cls"):
                 walk.add_binding(walk.scope, name, "unknown", "", target)
