@@ -5,7 +5,7 @@ Owns the types that such members belong to, and which of them a file sees.
 
 from __future__ import annotations
 
-from ..languages import Language, language_named
+from ..languages import Language
 from .package_lookup import PackageLookup
 from .resolver import (
     MAX_CANDIDATES,
@@ -107,10 +107,13 @@ class ExtensionLookup(PackageLookup):
 
     def distinct(self, places: list[tuple[str, str]], near: str) -> list[tuple[str, str]]:
         """The nearest place of each global name (`expect` and `actual`); all places without declared packages."""
+        tables = [self.symbols(path) for path, _ in places]
+        if not any(table is not None and table.rules.package_style == "declared" for table in tables):
+            return places
         found: dict[str, tuple[str, str]] = {}
         for path, name in sorted(places, key=lambda place: distance(near, place[0])):
             symbols = self.symbols(path)
-            if symbols is None or language_named(symbols.language).package_style != "declared":
+            if symbols is None or symbols.rules.package_style != "declared":
                 return places
             # Their places change with the package of the file.
             self.dependencies |= {(symbols.package_key + name,), (symbols.package_key + name.partition(".")[0],)}

@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..languages.syntax import MODULE_SCOPE as MODULE_SCOPE
+from .json_bytes import from_json, to_json
 
 
 class Definition(NamedTuple):
@@ -150,8 +151,8 @@ class FileGraph:
         self.package = package  # the declared package or namespace
         self.manifest = manifest  # the facts of a manifest (package.json, go.mod …) as JSON, see `manifests`
         # Separate, because other files need the outline only, and calls take most of the space.
-        self._outline: Packed = _packed([definitions, imports, bindings])
-        self._calls: Packed = _packed(calls)
+        self._outline: Packed = to_json([definitions, imports, bindings])
+        self._calls: Packed = to_json(calls)
 
     @property
     def definitions(self) -> tuple[Definition, ...]:
@@ -235,26 +236,23 @@ _STATE = ("path", "language", "n_lines", "n_bytes", "nodes", "problems", "packag
 
 _Outline = tuple[tuple[Definition, ...], tuple[Import, ...], tuple[Binding, ...]]
 
+# The records of their fields; less work than their constructors.
 _to_definition = partial(tuple.__new__, Definition)
-_to_call = partial(tuple.__new__, Call)
+to_call = partial(tuple.__new__, Call)
 _to_import = partial(tuple.__new__, Import)
-_to_binding = partial(tuple.__new__, Binding)
-
-
-def _packed(records: object) -> bytes:
-    return json.dumps(records, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "surrogatepass")
+to_binding = partial(tuple.__new__, Binding)
 
 
 # A query reads a few files repeatedly; a pass over the repository reads each file once.
 @lru_cache(maxsize=512)
 def _outline(packed: bytes) -> _Outline:
-    definitions, imports, bindings = json.loads(packed.decode("utf-8", "surrogatepass"))
+    definitions, imports, bindings = from_json(packed)
     for row in definitions:
         row[_BASES] = tuple(row[_BASES])
     return (
         tuple(map(_to_definition, definitions)),
         tuple(map(_to_import, imports)),
-        tuple(map(_to_binding, bindings)),
+        tuple(map(to_binding, bindings)),
     )
 
 
@@ -265,7 +263,7 @@ _read_row = json.JSONDecoder().raw_decode
 
 @lru_cache(maxsize=4096)
 def _find_definition(packed: bytes, qualified_name: str) -> Definition | None:
-    needle = b"," + _packed(qualified_name) + b","
+    needle = b"," + to_json(qualified_name) + b","
     at = packed.find(needle)
     while at >= 0:
         # In a packed string a quotation mark has a backslash before it, so this is the beginning of a row.
@@ -280,9 +278,9 @@ def _find_definition(packed: bytes, qualified_name: str) -> Definition | None:
 
 @lru_cache(maxsize=512)
 def _calls(packed: bytes) -> tuple[Call, ...]:
-    return tuple(map(_to_call, json.loads(packed.decode("utf-8", "surrogatepass"))))
+    return tuple(map(to_call, from_json(packed)))
 
 
 @lru_cache(maxsize=512)
 def _call_lines(packed: bytes) -> tuple[int, ...]:
-    return tuple(row[_LINE] for row in json.loads(packed.decode("utf-8", "surrogatepass")))
+    return tuple(row[_LINE] for row in from_json(packed))

@@ -21,7 +21,6 @@ from .invalidation import (
     Invalidation,
     NameMoves,
     apply_moves,
-    from_json,
     global_names,
     is_definition,
     keys_of_dependencies,
@@ -29,9 +28,9 @@ from .invalidation import (
     note_moves,
     pack_dependencies,
     star_imports_of,
-    to_json,
     update_names,
 )
+from .json_bytes import from_json, to_json
 from .mentions import Mentions, Packed
 from .modules import ModuleIndex, ModuleQuery
 from .name_table import NameTable

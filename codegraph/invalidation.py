@@ -6,12 +6,12 @@ function changes no answer that another file depends on, so it invalidates one f
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Mapping, Sequence, Set
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 from ..languages import language_named
 from .file_graph import Definition
+from .json_bytes import from_json, to_json
 from .mentions import Mentions
 from .modules import ModuleQuery, manifest_style, names_affected_by
 from .persistent_map import PersistentMap
@@ -222,14 +222,6 @@ def _manifest(graph: CodeGraph, path: str) -> str:
 
 
 # Packed dependencies
-
-
-def to_json(value: object) -> bytes:
-    return json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "surrogatepass")
-
-
-def from_json(packed: bytes) -> Any:
-    return json.loads(packed.decode("utf-8", "surrogatepass"))
 
 
 def pack_dependencies(dependencies: set[Dependency], path: str, symbols: SymbolTable | None) -> bytes:

@@ -5,7 +5,7 @@ Owns the reading of headers and places with their dependencies. Knows no languag
 
 from __future__ import annotations
 
-from ..languages import Language, language_named
+from ..languages import UNKNOWN, Language
 from .file_graph import Definition
 from .resolver import (
     NamePart,
@@ -81,12 +81,14 @@ class Lookup(Resolver):
         """The definitions under a key, nearest to a file first."""
         self.dependencies.add((key,))
         found = [place.partition("\0")[::2] for place in self._source.definitions_named(key)]
+        if len(found) < 2:
+            return found
         return sorted(found, key=lambda place: distance(near, place[0]))[:MAX_PARTS]
 
     def identity(self, path: str, name: str) -> str:
         """The same for all parts of one type."""
         symbols = self.symbols(path)
-        if symbols is not None and language_named(symbols.language).package_style == "declared":
+        if symbols is not None and symbols.rules.package_style == "declared":
             return symbols.package_key + name
         return f"{path}\0{name}"
 
@@ -117,8 +119,8 @@ class Lookup(Resolver):
 
     def _rules(self, path: str) -> Language:
         symbols = self.symbols(path)
-        return language_named(symbols.language if symbols is not None else "")
+        return symbols.rules if symbols is not None else UNKNOWN
 
     def _is_private(self, symbols: SymbolTable, name: str) -> bool:
-        prefix = language_named(symbols.language).private_prefix
+        prefix = symbols.rules.private_prefix
         return bool(prefix) and name.startswith(prefix)

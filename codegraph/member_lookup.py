@@ -5,12 +5,9 @@ Owns the order in which classes are searched (the method resolution order), and 
 
 from __future__ import annotations
 
-from ..languages import language_named
 from .extension_lookup import ExtensionLookup
 from .file_graph import ARGUMENT, RESULT, Definition
-from .resolver import (
-    parse_dotted,
-)
+from .resolver import parse_dotted
 from .symbol_table import (
     BoundName,
     SymbolTable,
@@ -88,7 +85,7 @@ class MemberLookup(ExtensionLookup):
         if found is None or found.kind == OUTSIDE_VALUE:
             return found
         elsewhere = found.path != path and found.how != "same package"
-        return found._replace(how="typed attribute" if elsewhere or found.name != f"{owner}.{name}" else how)
+        return found.reached("typed attribute" if elsewhere or found.name != f"{owner}.{name}" else how)
 
     def _field(self, path: str, key: str) -> Value | None:
         """The value of a field, which a method of the same name does not hide."""
@@ -103,7 +100,7 @@ class MemberLookup(ExtensionLookup):
         if rules.has_extensions:
             found = self.extension(value.path, classes, name)
             if found is not None:
-                return found._replace(how=value.how)
+                return found.reached(value.how)
         if value.kind == CLASS_VALUE and name in rules.new_method.split():
             return value
         if value.kind == INSTANCE_VALUE and name in rules.identity_methods.split():
@@ -160,7 +157,7 @@ class MemberLookup(ExtensionLookup):
         if symbols is None:
             return []
         found = [(path, member) for member in symbols.members(name)]
-        rules = language_named(symbols.language)
+        rules = symbols.rules
         if rules.has_extensions:
             identity, last = self.identity(path, name), name.rpartition(".")[2]
             for other, key in self._places(f"{language_family(symbols.language)}\0&{last}", path):
@@ -199,7 +196,7 @@ class MemberLookup(ExtensionLookup):
             classes = self.mro(collection.path, collection.name).classes
             found = self.extension(collection.path, classes, name, of=ELEMENTS)
             if found is not None:
-                return found._replace(how=collection.how)
+                return found.reached(collection.how)
         return OUTSIDE
 
     def _returned(self, path: str, name: str) -> Value | None:
@@ -214,16 +211,16 @@ class MemberLookup(ExtensionLookup):
             if entries is not None:
                 value = self._first(path, key, entries)
             else:
-                value = OUTSIDE if language_named(symbols.language).declares_all else None
+                value = OUTSIDE if symbols.rules.declares_all else None
         elif definition.returns in ("Self", "typing.Self", "typing_extensions.Self"):
             around = self.object_around(path, name)
-            return None if around is None else around._replace(how="returned type")
+            return None if around is None else around.reached("returned type")
         else:
             # A type parameter belongs to the function itself.
             value = self._typed(path, name, definition.returns)
             if value is not None and value.kind == OUTSIDE_VALUE and self._is_type_parameter(path, name, definition):
                 return None  # the type arguments of the object decide
-        return value if value is None or value.kind == OUTSIDE_VALUE else value._replace(how="returned type")
+        return value if value is None or value.kind == OUTSIDE_VALUE else value.reached("returned type")
 
     def _is_type_parameter(self, path: str, name: str, function: Definition) -> bool:
         """Whether the result of a function is a type parameter of itself or of a class around it."""
@@ -274,7 +271,7 @@ class MemberLookup(ExtensionLookup):
 
     def _parts(self, path: str, name: str, symbols: SymbolTable) -> list[tuple[str, str]]:
         """The places of a type: the given one, and others that add members to it."""
-        rules = language_named(symbols.language)
+        rules = symbols.rules
         parts = {(path, name): None}
         if rules.has_open_types and symbols.package_key:
             for other, key in self._places(symbols.package_key + name, path):

@@ -8,7 +8,6 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
-from ..languages import language_named
 from .lookup import Lookup
 from .modules import directory_of
 from .symbol_table import (
@@ -48,7 +47,7 @@ class ModuleLookup(Lookup):
             if symbols is not None and module.name.startswith(symbols.package_key):
                 inside = module.name.removeprefix(symbols.package_key)
                 own = self.memoised(self.shared, (file, "own", inside), self._own_exports, file, inside) or {}
-                found.update((name, value._replace(how="module attribute")) for name, value in own.items())
+                found.update((name, value.reached("module attribute")) for name, value in own.items())
         return found
 
     def _module_at(self, path: str, module: str, name: str) -> Value | None:
@@ -94,11 +93,11 @@ class ModuleLookup(Lookup):
                 key = f"{module.name}{name}/"
                 self.dependencies.add((key,))
                 return module._replace(name=f"{key[:-1]}.") if self._source.definitions_named(key) else None
-            return None if value is None else value._replace(how="module attribute")
+            return None if value is None else value.reached("module attribute")
         if not path.endswith("/"):
             value = self.attribute(path, name)
             if value is not None:
-                return value._replace(how="typed attribute" if value.kind == INSTANCE_VALUE else "module attribute")
+                return value.reached("typed attribute" if value.kind == INSTANCE_VALUE else "module attribute")
         return self._submodule(path, name)
 
     def _submodule(self, path: str, name: str) -> Value | None:
@@ -159,7 +158,7 @@ class ModuleLookup(Lookup):
         found = []
         for item in symbols.entries.get(STAR_IMPORTS, ()):
             if isinstance(item, ImportedName):
-                rules = language_named(symbols.language)
+                rules = symbols.rules
                 if rules.module_separator:
                     value = self._module_at(path, item.module, "")
                     found.append(value.path if value is not None and value.kind == MODULE_VALUE else "")
@@ -203,4 +202,4 @@ class ModuleLookup(Lookup):
 def _as_imported(value: Value, module: str, name: str) -> Value:
     if value.kind not in (CLASS_VALUE, FUNCTION_VALUE):
         return value
-    return value._replace(how="import" if value.path == module and value.name == name else "re-export")
+    return value.reached("import" if value.path == module and value.name == name else "re-export")

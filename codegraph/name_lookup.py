@@ -5,13 +5,10 @@ Owns the order of the scopes and the values of bindings.
 
 from __future__ import annotations
 
-from ..languages import Language, language_named
+from ..languages import Language
 from .file_graph import ARGUMENT, LAMBDA_OBJECT, Definition
 from .member_lookup import MemberLookup
-from .resolver import (
-    NamePart,
-    parse_dotted,
-)
+from .resolver import NamePart, parse_dotted
 from .symbol_table import (
     FUNCTION_KINDS,
     MODULE,
@@ -163,7 +160,7 @@ class NameLookup(MemberLookup):
         symbols = self.symbols(path)
         if symbols is None:
             return None
-        rules = language_named(symbols.language)
+        rules = symbols.rules
         only_types = is_type and rules.has_implicit_object
         is_shared = rules.is_shared(name)
         scope = within
@@ -210,7 +207,7 @@ class NameLookup(MemberLookup):
             found = self._member_of_lambda(path, MODULE, name, symbols, line)
             if found is not None:
                 return found
-        if within != MODULE and (name in rules.own_object.split() or name in rules.own_class.split()):
+        if within != MODULE and name in rules.own_names:
             around = self.object_around(path, within)
             if around is not None:
                 return around._replace(kind=CLASS_VALUE) if name in rules.own_class.split() else around
@@ -261,7 +258,7 @@ class NameLookup(MemberLookup):
             if value is None or value.kind not in OBJECT_KINDS:
                 continue
             of_object = (value.path, value.name, "member", name)
-            found = self.memoised(self.shared, of_object, self.member, value._replace(how="typed local"), name)
+            found = self.memoised(self.shared, of_object, self.member, value.reached("typed local"), name)
             if found is not None and found.kind != OUTSIDE_VALUE and self._is_visible(symbols, found):
                 return found
         return None
@@ -324,7 +321,7 @@ class NameLookup(MemberLookup):
         """The value of a local name: the latest assignment before `line`."""
         lines = symbols.lines.get(key)
         given, latest = "", 0
-        if lines is not None and language_named(symbols.language).has_function_names:
+        if lines is not None and symbols.rules.has_function_names:
             variables = [at for at, entry in enumerate(entries) if isinstance(entry, BoundName)]
             if variables:
                 entries, lines = tuple(entries[at] for at in variables), tuple(lines[at] for at in variables)
@@ -368,7 +365,7 @@ class NameLookup(MemberLookup):
             value = self.read(path, scope, parts, is_called=entry.how == "call")
             if entry.how == "call":
                 value = self.result(value)
-        return value._replace(how="typed local") if value is not None and value.kind == INSTANCE_VALUE else value
+        return value.reached("typed local") if value is not None and value.kind == INSTANCE_VALUE else value
 
     def _typed(self, path: str, scope: str, type_text: str) -> Value | None:
         """The value of a name with this type: an instance, or a collection for "Shop[]"."""

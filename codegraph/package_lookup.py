@@ -11,9 +11,7 @@ from ..languages import language_named
 from .file_graph import Definition
 from .module_lookup import ModuleLookup
 from .modules import contains, directory_of, manifest_style, upwards
-from .resolver import (
-    distance,
-)
+from .resolver import distance, kept
 from .symbol_table import (
     NAME_LIST,
     STAR_IMPORTS,
@@ -44,6 +42,7 @@ INCLUDE_STEPS = 3
 class PackageLookup(ModuleLookup):
     """Lookups of names that other files of a package or namespace declare."""
 
+    @kept
     def attribute(self, path: str, key: str) -> Value | None:
         """The value of a qualified name of a file: a name of the module, or "Class.name" in the class itself."""
         symbols = self.symbols(path)
@@ -65,7 +64,7 @@ class PackageLookup(ModuleLookup):
 
     def _from_elsewhere(self, path: str, key: str, symbols: SymbolTable) -> Value | None:
         """The value of a name that the file does not bind: from its package, those around it, and star imports."""
-        rules = language_named(symbols.language)
+        rules = symbols.rules
         owner, _, last = key.rpartition(".")
         if not rules.is_shared(last):
             return None
@@ -109,12 +108,12 @@ class PackageLookup(ModuleLookup):
             is_package = around.kind == MODULE_VALUE
             found = self._in_package(path, around.name, name) if is_package else self.member(around, name)
             if found is not None and found.kind != OUTSIDE_VALUE:
-                return found._replace(how="import") if found.kind in (CLASS_VALUE, FUNCTION_VALUE) else found
+                return found.reached("import") if found.kind in (CLASS_VALUE, FUNCTION_VALUE) else found
         return None
 
     def _global_imports(self, path: str, symbols: SymbolTable) -> tuple[str, ...]:
         """The packages that other files of the project import for all of its files."""
-        if not language_named(symbols.language).project_ending:
+        if not symbols.rules.project_ending:
             return ()
         directory = directory_of(path)
         key = (f"{directory}/", symbols.language, "global imports")
@@ -153,7 +152,7 @@ class PackageLookup(ModuleLookup):
 
     def _object_named(self, path: str, symbols: SymbolTable, name: str) -> Value | None:
         """The object in a variable of a file whose members an import brings: `import builder._`."""
-        if "." in name or not language_named(symbols.language).has_relative_imports:
+        if "." in name or not symbols.rules.has_relative_imports:
             return None
         for key, entries in symbols.entries.items():
             if key.rpartition(".")[2] == name and isinstance(entries[0], BoundName):
@@ -184,7 +183,7 @@ class PackageLookup(ModuleLookup):
         """The value of the path of an import, a global name; in some languages also in the package of the file."""
         found = self.declared(path, dotted)
         symbols = self.symbols(path)
-        if found is None and symbols is not None and language_named(symbols.language).has_relative_imports:
+        if found is None and symbols is not None and symbols.rules.has_relative_imports:
             package = symbols.package_key.partition("\0")[2]
             return self.declared(path, package + dotted) if package else None
         return found
@@ -232,7 +231,7 @@ class PackageLookup(ModuleLookup):
             value = None if symbols is None else self._declared_around(path, symbols, dotted, item.level)
             if value is None:
                 return OUTSIDE
-            return value._replace(how="import") if value.kind in (CLASS_VALUE, FUNCTION_VALUE) else value
+            return value.reached("import") if value.kind in (CLASS_VALUE, FUNCTION_VALUE) else value
         if rules.module_separator:
             return self._module_at(path, item.module, item.name)
         style = rules.module_style
@@ -273,7 +272,7 @@ class PackageLookup(ModuleLookup):
         value = self.attribute(other, name) if other and place != (path, key) else None
         if value is None or value.kind not in (CLASS_VALUE, FUNCTION_VALUE):
             return value
-        return value._replace(how="same package")
+        return value.reached("same package")
 
     def _nearest_of(self, path: str, places: list[tuple[str, str]]) -> tuple[str, str]:
         """The place of a global name that a file means: an included one, one in a file of its name, a near one."""
@@ -324,4 +323,4 @@ def _is_named_like(path: str, name: str) -> bool:
 def _as_imported(value: Value, module: str, name: str) -> Value:
     if value.kind not in (CLASS_VALUE, FUNCTION_VALUE):
         return value
-    return value._replace(how="import" if value.path == module and value.name == name else "re-export")
+    return value.reached("import" if value.path == module and value.name == name else "re-export")

@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator
 from typing import TYPE_CHECKING, NamedTuple
 
-from ..languages import language_named
 from .file_graph import MODULE_SCOPE, Definition
 from .modules import directory_of
 from .resolver import parse_dotted
@@ -86,7 +85,7 @@ class _Reachability:
         self._symbols = symbols
         self._line = line
         self._resolver = TypedResolver(graph)
-        self._rules = language_named(symbols.language)
+        self._rules = symbols.rules
         self._own = self._rules.own_object.partition(" ")[0]  # "self", "this", or "" where the code names it itself
         self._chain = scopes_around(graph, path, symbols, line)
         self._within = MODULE if self._chain[0] == MODULE_SCOPE else symbols.scopes[self._chain[0]]

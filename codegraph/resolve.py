@@ -72,19 +72,17 @@ def resolve_calls(
     resolver = TypedResolver(source)
     # The same call in the same scope resolves alike, unless its first name has several values there or may belong to
     # the object around a lambda.
-    several = {key.rpartition(".")[2] for key in symbols.lines}
-    any_name = symbols.has_lambdas
-    known: dict[tuple[int, str, int], tuple[Resolution, ...]] = {}
+    known: dict[tuple[int, str, int | None], tuple[Resolution, ...]] = {}
     found = []
-    for index, call in enumerate(file.calls):
-        if spans is not None and not any(start <= call.line < end for start, end in spans):
+    for index, (callee, _, _, at, scope) in enumerate(file.calls):
+        if spans is not None and not any(start <= at < end for start, end in spans):
             continue
-        line = call.line if several and (any_name or parse_dotted(call.callee)[0].name in several) else -1
-        targets = known.get((call.scope, call.callee, line))
+        line = at if symbols.depends_on_line(parse_dotted(callee)[0].name) else None
+        targets = known.get((scope, callee, line))
         if targets is None:
-            within = MODULE if call.scope == MODULE_SCOPE else symbols.scopes[call.scope]
-            targets = resolver.targets(file.path, within, call.callee, call.line)
-            known[call.scope, call.callee, line] = targets
+            within = MODULE if scope == MODULE_SCOPE else symbols.scopes[scope]
+            targets = resolver.targets(file.path, within, callee, line)
+            known[scope, callee, line] = targets
         for target in targets:
             found.append((index, target))
     return found, resolver.dependencies

@@ -9,7 +9,7 @@ from __future__ import annotations
 import io
 import re
 from collections.abc import Callable, Mapping, Set
-from functools import lru_cache
+from functools import lru_cache, wraps
 from typing import NamedTuple, Protocol, TypeAlias, TypeVar
 
 from ..languages import language_named
@@ -167,12 +167,46 @@ class ResolutionSource(Protocol):
 _T = TypeVar("_T")
 
 
+_Self = TypeVar("_Self", bound="Resolver")
+
+
+def kept(lookup: Callable[[_Self, str, str], _T]) -> Callable[[_Self, str, str], _T]:
+    """A lookup of two texts that keeps its answers, since many calls of a file ask the same.
+
+    Only outside of other lookups: there an answer follows from the snapshot, and its dependencies are noted for good.
+    """
+
+    @wraps(lookup)
+    def find(self: _Self, first: str, second: str) -> _T:
+        if self._depth:
+            return lookup(self, first, second)
+        question = lookup, first, second
+        if question in self._kept:
+            return self._kept[question]  # type: ignore[return-value]
+        answer = self._kept[question] = lookup(self, first, second)
+        return answer
+
+    return find
+
+
+class _Tables(dict[str, SymbolTable | None]):
+    """The symbol tables of a snapshot by path, each taken from it once."""
+
+    def __init__(self, source: ResolutionSource) -> None:
+        super().__init__()
+        self._source = source
+
+    def __missing__(self, path: str) -> SymbolTable | None:
+        table = self[path] = self._source.symbols(path)
+        return table
+
+
 class Resolver:
     """Lookups in one snapshot by one thread. `dependencies` is the union of the dependencies of all answers so far."""
 
     def __init__(self, source: ResolutionSource) -> None:
         self._source = source
-        self.symbols = source.symbols
+        self.symbols: Callable[[str], SymbolTable | None] = _Tables(source).__getitem__
         self.shared = source.memo
         self.local = Memo()  # answers about local names, which no other file needs
         self.dependencies: set[Dependency] = set()
@@ -182,6 +216,7 @@ class Resolver:
         self._incomplete = False
         self._depth = 0
         self._height = 0
+        self._kept: dict[tuple[object, ...], object] = {}  # see `kept`
 
     def module(self, kind: str, directory: str, module: str) -> tuple[str, ...]:
         """The files of a module as imported in a directory; see `ModuleQuery`."""
@@ -211,8 +246,11 @@ class Resolver:
         tests = rules.test_path
         if near and tests and not re.search(tests, near):
             found = [place for place in found if not re.search(tests, place[0])]
-        how = "unique name" if len(found) == 1 else "same name"
-        return [Resolution(path, name, how) for path, name in sorted(found, key=lambda at: distance(near, at[0]))]
+        if len(found) == 1:
+            return [Resolution(*found[0], "unique name")]
+        return [
+            Resolution(path, name, "same name") for path, name in sorted(found, key=lambda at: distance(near, at[0]))
+        ]
 
     def _is_definition(self, path: str, name: str) -> bool:
         symbols = self.symbols(path)
@@ -272,7 +310,11 @@ def parse_dotted(dotted: str) -> tuple[NamePart, ...]:
 def distance(path: str, other: str) -> tuple[int, str]:
     """How many directories lie between two files; ties in order of paths."""
     own, their = path.split("/"), other.split("/")
-    n_common = next((i for i, (a, b) in enumerate(zip(own, their, strict=False)) if a != b), min(len(own), len(their)))
+    n_common = 0
+    for part, other_part in zip(own, their, strict=False):
+        if part != other_part:
+            break
+        n_common += 1
     return len(own) + len(their) - 2 * n_common, other
 
 

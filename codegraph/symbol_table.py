@@ -84,21 +84,21 @@ class SymbolTable:
     """The names of one file. `entries` lists the meanings of each qualified name, in source order."""
 
     __slots__ = (
-        *("_extensions", "_lambdas", "_members", "definitions", "entries", "global_imports", "has_lambdas"),
-        *("is_source", "language", "lines", "package_key"),
-        "scopes",
+        *("_extensions", "_lambdas", "_members", "_several", "definitions", "entries", "global_imports", "has_lambdas"),
+        *("_has_parts", "is_source", "language", "lines", "package_key", "rules", "scopes"),
     )
 
     def __init__(self, file: FileGraph) -> None:
         self._members: dict[str, tuple[Definition, ...]] | None = None
         self._extensions: dict[str, Extension] | None = None
         self.language = file.language
-        language = language_named(file.language)
+        self.rules = language = language_named(file.language)
         self.package_key = package_key(language, file.path, file.package)
         self.definitions = file.definitions
         endings = tuple(f".{suffix}" for suffix in language.import_suffixes.split())
         self.is_source = language.module_style == "include" and file.path.endswith(endings)
         self.scopes = tuple(definition.qualified_name for definition in self.definitions)
+        self._has_parts = any(definition.kind in PART_KINDS for definition in self.definitions)
         entries: dict[str, list[Entry]] = {}
         lines: dict[str, list[int]] = {}
 
@@ -128,6 +128,7 @@ class SymbolTable:
         # Only names with several meanings need lines, and those that may belong to the object around a lambda.
         self.lines = {key: tuple(found) for key, found in lines.items() if len(found) > 1 or self.has_lambdas}
         self._lambdas: dict[str, tuple[Lambda, ...]] = {}
+        self._several = frozenset(key.rpartition(".")[2] for key in self.lines)
 
     def key(self, scope: int, name: str) -> str:
         """The qualified name of `name` in the scope with this definition index."""
@@ -156,7 +157,7 @@ class SymbolTable:
     def is_constructor(self, qualified_name: str) -> bool:
         """Whether a name is that of a constructor, by the word of the language or by the name of its class."""
         definition = self.definition(qualified_name)
-        return definition is not None and is_constructor(definition, language_named(self.language))
+        return definition is not None and is_constructor(definition, self.rules)
 
     def constructor_of(self, owner: str) -> Definition | None:
         """The first constructor in the body of a class."""
@@ -196,6 +197,10 @@ class SymbolTable:
         if around is None or around.kind not in FUNCTION_KINDS or isinstance(self.entries[key][0], Definition):
             return False
         return all(at > line for at in self.lines[key])
+
+    def depends_on_line(self, name: str) -> bool:
+        """Whether a plain name of this file may mean different things in one scope."""
+        return name in self._several or (self.has_lambdas and bool(self._several))
 
     def _find_lambdas(self, key: str) -> tuple[Lambda, ...]:
         entries = self.entries[key]
@@ -237,6 +242,8 @@ class SymbolTable:
 
     def is_foreign_part(self, qualified_name: str) -> bool:
         """Whether this file defines members of a type without the type itself."""
+        if not self._has_parts:
+            return False
         kinds = {entry.kind for entry in self.entries.get(qualified_name, ()) if isinstance(entry, Definition)}
         return bool(kinds) and kinds <= PART_KINDS
 
@@ -261,7 +268,7 @@ class SymbolTable:
 
         Where classes change at run time, they count when a member is looked up by its name alone.
         """
-        if language_named(self.language).has_mixins:
+        if self.rules.has_mixins:
             for key, entries in self.entries.items():
                 owner, _, name = key.rpartition(".")
                 if isinstance(entries[0], BoundName) and name.isidentifier() and self.is_class(owner):
@@ -272,7 +279,7 @@ class SymbolTable:
 
         The key of a class is the name of each base; where interfaces are implicit, that of a method is its name.
         """
-        language = language_named(self.language)
+        language = self.rules
         for definition in self.definitions:
             if language.has_method_sets:
                 if "." in definition.qualified_name and definition.kind in FUNCTION_KINDS:
@@ -284,7 +291,7 @@ class SymbolTable:
 
     def package_names(self) -> set[str]:
         """The keys of the qualified names that other files of the package can refer to, without the package's."""
-        if language_named(self.language).package_style == "declared":
+        if self.rules.package_style == "declared":
             return self._declared_names()
         names = {key for key in self.entries if "." not in key and not isinstance(self.entries[key][0], ImportedName)}
         for definition in self.definitions:
@@ -295,7 +302,7 @@ class SymbolTable:
 
     def _declared_names(self) -> set[str]:
         """The names in no type and no function, and the types in open types."""
-        are_open = language_named(self.language).has_open_types
+        are_open = self.rules.has_open_types
         namespaces, types = {MODULE_SCOPE}, {MODULE_SCOPE}
         names: set[str] = set()
         for index, definition in enumerate(self.definitions):
@@ -314,7 +321,7 @@ class SymbolTable:
             owner, _, name = key.rpartition(".")
             if isinstance(entries[0], BoundName) and owner in owners and name.isidentifier():
                 names.add(key)
-        language = language_named(self.language)
+        language = self.rules
         return (
             {name for name in names if language.is_shared(name.rpartition(".")[2])} if language.shared_names else names
         )
@@ -323,7 +330,7 @@ class SymbolTable:
         """The declared package of the file, the namespaces that it defines, and those around them."""
         declared = self.package_key.partition("\0")[2]
         found = {declared[:-1]} if declared else set()
-        are_open = language_named(self.language).has_open_types
+        are_open = self.rules.has_open_types
         for definition in self.definitions:
             if definition.kind in NAMESPACE_KINDS:
                 found.add(declared + definition.qualified_name)
@@ -335,7 +342,7 @@ class SymbolTable:
 
     def is_hidden(self, definition: Definition) -> bool:
         """Whether other files cannot mean a definition: private functions, and what a source file of C has."""
-        if language_named(self.language).module_style != "include":
+        if self.rules.module_style != "include":
             return definition.kind in FUNCTION_KINDS and definition.bases == OF_ONE_FILE
         if not self.is_source or definition.kind in NAMESPACE_KINDS:
             return False

@@ -8,13 +8,14 @@ outside of the repository is known to be outside.
 
 from __future__ import annotations
 
-from ..languages import Language, language_named
+from ..languages import Language
 from .file_graph import Definition
 from .name_lookup import NameLookup
 from .resolver import (
     MAX_CANDIDATES,
     NamePart,
     Resolution,
+    ResolutionSource,
     distance,
     parse_dotted,
 )
@@ -54,14 +55,23 @@ _FINAL_KINDS = frozenset({"enum", "struct", "union"})
 class TypedResolver(NameLookup):
     """Resolves calls over the files of one snapshot whose languages have types."""
 
-    def targets(self, path: str, within: str, callee: str, line: int) -> tuple[Resolution, ...]:
-        """The targets of a call of `callee` in a scope (a qualified name, "" for the module)."""
+    def __init__(self, source: ResolutionSource) -> None:
+        super().__init__(source)
+        # By file, receiver and last part: many calls of a file are of the same member. `targets` is part of no other
+        # lookup, so its answers follow from the snapshot.
+        self._member_calls: dict[tuple[str, Value | None, NamePart], tuple[Resolution, ...]] = {}
+
+    def targets(self, path: str, within: str, callee: str, line: int | None) -> tuple[Resolution, ...]:
+        """The targets of a call of `callee` in a scope (a qualified name, "" for the module).
+
+        `line` may be None where the meaning of the first name does not depend on it.
+        """
         symbols = self.symbols(path)
         if symbols is None:
             return ()
         parts = parse_dotted(callee)
         last = parts[-1].name
-        rules = language_named(symbols.language)
+        rules = symbols.rules
         if len(parts) == 1:
             found = self.read(path, within, parts, line, is_called=True)
             is_object = found is not None and found.kind == INSTANCE_VALUE and found.how != "self"
@@ -84,6 +94,19 @@ class TypedResolver(NameLookup):
         receiver = self.read(path, within, parts[:-1], line)
         if receiver is None and rules.has_typed_names:
             receiver = self._named_like_type(path, within, parts[-2], last)
+        if rules.module_separator or rules.has_traits_in_scope:  # the scope and the text of the receiver count, too
+            return self._member_targets(path, within, parts, receiver, rules)
+        question = path, receiver, parts[-1]
+        found_before = self._member_calls.get(question)
+        if found_before is None:
+            found_before = self._member_calls[question] = self._member_targets(path, within, parts, receiver, rules)
+        return found_before
+
+    def _member_targets(
+        self, path: str, within: str, parts: tuple[NamePart, ...], receiver: Value | None, rules: Language
+    ) -> tuple[Resolution, ...]:
+        """The targets of a call of a member of a value, or of an unknown one, written as `parts` in a scope."""
+        last = parts[-1].name
         if receiver is not None and receiver.kind == FUNCTION_VALUE and rules.has_bare_calls:
             receiver = self.result(receiver)
         found = None if receiver is None else self.member(receiver, last, is_called=True)
@@ -111,7 +134,7 @@ class TypedResolver(NameLookup):
             return tuple(target for target in targets if target.how != "implementation")
         return targets
 
-    def _function_behind(self, path: str, within: str, name: str, line: int, variable: Value) -> Value | None:
+    def _function_behind(self, path: str, within: str, name: str, line: int | None, variable: Value) -> Value | None:
         """What a call of the name of a variable means: a function of the same name, if its value cannot be called."""
         symbols = self.symbols(path)
         if symbols is None or not within or self._called(variable):
@@ -286,7 +309,7 @@ class TypedResolver(NameLookup):
     def _implementing(self, path: str, interface: str, name: str) -> tuple[Resolution, ...]:
         symbols = self.symbols(path)
         assert symbols is not None
-        is_implicit = language_named(symbols.language).has_method_sets
+        is_implicit = symbols.rules.has_method_sets
         last = name if is_implicit else interface.rpartition(".")[2]
         key = f"{language_family(symbols.language)}\0{'.' if is_implicit else ':'}{last}"
         self.dependencies.add((key,))
@@ -372,7 +395,7 @@ class TypedResolver(NameLookup):
             return function
         key = (function.path, function.name, "body")
         found = self.memoised(self.shared, key, self._find_body, function.path, function.name)
-        return function if found is None else found._replace(how=function.how)
+        return function if found is None else found.reached(function.how)
 
     def _find_body(self, path: str, key: str) -> Value | None:
         owner, _, name = key.rpartition(".")

@@ -9,7 +9,8 @@ sets the scope of the node's children. The walk keeps its own stacks, so only me
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,6 +18,7 @@ from tree_sitter import Language, Node
 
 from ..languages.dotted import MAX_LENGTH, dotted_name
 from ..languages.syntax import NodeReader, node_lines
+from ..native import compiled
 from .file_graph import (
     MODULE_SCOPE,
     NODE_BYTES,
@@ -28,6 +30,8 @@ from .file_graph import (
     Call,
     Definition,
     Import,
+    to_binding,
+    to_call,
 )
 from .time_limit import CpuTimeLimit
 
@@ -41,6 +45,8 @@ LONG_BYTES = 5 * MAX_LENGTH
 
 NODES_BETWEEN_CHECKS = 256
 """So many nodes are read between two looks at the time limit."""
+
+Integers: TypeAlias = Sequence[int] | NDArray[np.int32]
 
 _ERROR = 0xFFFF  # tree-sitter's kind id of every ERROR node, in every grammar
 
@@ -73,61 +79,30 @@ class Walk:
         self.scope = MODULE_SCOPE  # innermost definition around the present node; a reader sets it for the children
         self.is_unsorted = False  # whether definitions were added before earlier ones
         self._bare: list[int] = []  # the calls that are none if their name is a variable
+        # Of ASCII the text is decoded once, since there characters are bytes; else "".
+        self._ascii = source.decode("ascii") if source.isascii() else ""
         self._readers = readers
         self._limit = limit
 
     def run(self, root: Node) -> NDArray[np.int32]:
         """Walk the tree and return `FileGraph.nodes`; the lists hold the facts then. Raises TimeLimitExceeded."""
-        find_line_break, reader_of = self.source.find, self._readers.get
-        parents: list[int] = []
-        starts: list[int] = []
-        ends: list[int] = []
-        opened: list[int] = []
-        # For each open node around the current one: its remaining children, last one first, its index, and their scope.
-        # Nodes are released as soon as they are read: a whole tree of them slows down the garbage collector.
-        around: list[tuple[list[Node], int, int]] = [([root], -1, MODULE_SCOPE)]
-        while around:
-            siblings, parent, scope = around[-1]
-            while siblings:
-                node = siblings.pop()
-                start, end = node.start_byte, node.end_byte
-                self.index = index = len(starts)
-                if not index % NODES_BETWEEN_CHECKS and self._limit is not None:
-                    self._limit.check()
-                parents.append(parent)
-                starts.append(start)
-                ends.append(end)
-                if 0 <= find_line_break(b"\n", start, end) < end - 1:
-                    opened.append(index)
-                    self.depth, self.scope = 0, scope
-                    reader = reader_of(node.kind_id)
-                    parts = reader(self, node) if reader is not None else None
-                    if parts is None:
-                        parts = [(node.named_children, self.scope)]
-                    for children, within in reversed(parts):
-                        children.reverse()
-                        around.append((children, index, within))
-                    break
-                if node.descendant_count > 1 or node.has_error:
-                    self._read_line(node, scope)
-            else:
-                around.pop()
+        listed = list_nodes(self, root)
         if root.has_error and not self.problems:
             self.problems.append("a bracket or a name is missing")
         if self._bare:
             self._remove_variables()
         if self.is_unsorted:
             self._sort_definitions()
-        return _pack(self.source, parents, starts, ends, opened)
+        return _pack(self.source, *listed)
 
     def text(self, node: Node) -> str:
         """The source of a node."""
-        return self.source[node.start_byte : node.end_byte].decode("utf-8", "replace")
+        return self._decoded(node.start_byte, node.end_byte)
 
     def dotted(self, node: Node) -> str:
         """The dotted name of an expression, see `dotted_name`. Only the end of a very long one is read."""
         start, end = node.start_byte, node.end_byte
-        return dotted_name(self.source[max(start, end - LONG_BYTES) : end].decode("utf-8", "replace"))
+        return dotted_name(self._decoded(start if end - start <= LONG_BYTES else end - LONG_BYTES, end))
 
     def add_definition(
         self,
@@ -175,7 +150,7 @@ class Walk:
     def add_call(self, node: Node, callee: str) -> None:
         """Add a call at the current position; one whose callee has no name is left out."""
         if callee:
-            self.calls.append(Call(callee, self.index, self.depth, node.start_point[0], self.scope))
+            self.calls.append(to_call((callee, self.index, self.depth, node.start_point[0], self.scope)))
 
     def add_bare_call(self, node: Node, name: str) -> None:
         """Add a call that is written as a bare name, unless its scope binds this name above it."""
@@ -184,38 +159,14 @@ class Walk:
 
     def add_binding(self, scope: int, name: str, how: str, value: str, node: Node) -> None:
         """Add a binding of a name of `scope` at the line of `node`."""
-        self.bindings.append(Binding(scope, name, how, value, node.start_point[0]))
+        self.bindings.append(to_binding((scope, name, how, value, node.start_point[0])))
 
     def add_import(self, node: Node, local_name: str, module: str, name: str, level: int = 0) -> None:
         """Add an import at the current position."""
         self.imports.append(Import(local_name, module, level, name, node.start_point[0], self.scope))
 
-    def _read_line(self, top: Node, scope: int) -> None:
-        """Read a node that lies on one line, and its descendants, outer nodes before inner ones."""
-        reader_of = self._readers.get
-        waiting = [([top], 0, scope)]
-        while waiting:
-            nodes, depth, scope = waiting.pop()
-            n_above = len(nodes)
-            for at, node in enumerate(nodes):  # grows by the children of its nodes, level after level
-                if at % NODES_BETWEEN_CHECKS == NODES_BETWEEN_CHECKS - 1 and self._limit is not None:
-                    self._limit.check()
-                if at == n_above:
-                    n_above = len(nodes)
-                    depth += 1
-                reader = reader_of(node.kind_id)
-                if reader is not None:
-                    self.depth, self.scope = depth, scope
-                    parts = reader(self, node)
-                    if parts is not None:
-                        waiting += [(part, depth + 1, within) for part, within in parts]
-                        continue
-                    if self.scope != scope:
-                        waiting.append((node.named_children, depth + 1, self.scope))
-                        continue
-                # No reader reads leaves, so children that are all leaves are not created, except errors.
-                if node.descendant_count > node.child_count + 1 or node.has_error:
-                    nodes += node.named_children
+    def _decoded(self, start: int, end: int) -> str:
+        return self._ascii[start:end] if self._ascii else self.source[start:end].decode("utf-8", "replace")
 
     def _remove_variables(self) -> None:
         """Remove the calls by a bare name that are variables."""
@@ -239,9 +190,94 @@ class Walk:
         self.bindings = [binding._replace(scope=moved[binding.scope]) for binding in self.bindings]
 
 
-def _pack(
-    source: bytes, parents: list[int], starts: list[int], ends: list[int], opened: list[int]
-) -> NDArray[np.int32]:
+class ListedNodes(NamedTuple):
+    """The listed nodes of a tree in document order: parents, first bytes and ends; and the numbers of the open ones."""
+
+    parents: Integers
+    starts: Integers
+    ends: Integers
+    opened: Integers
+
+
+def plain_list_nodes(walk: Walk, root: Node) -> ListedNodes:
+    """Walk the tree and call the readers of its nodes. Raises TimeLimitExceeded."""
+    find_line_break, reader_of = walk.source.find, walk._readers.get
+    parents: list[int] = []
+    starts: list[int] = []
+    ends: list[int] = []
+    opened: list[int] = []
+    # For each open node around the current one: its remaining children, last one first, its index, and their scope.
+    # Nodes are released as soon as they are read: a whole tree of them slows down the garbage collector.
+    around: list[tuple[list[Node], int, int]] = [([root], -1, MODULE_SCOPE)]
+    while around:
+        siblings, parent, scope = around[-1]
+        while siblings:
+            node = siblings.pop()
+            start, end = node.start_byte, node.end_byte
+            walk.index = index = len(starts)
+            if not index % NODES_BETWEEN_CHECKS and walk._limit is not None:
+                walk._limit.check()
+            parents.append(parent)
+            starts.append(start)
+            ends.append(end)
+            if 0 <= find_line_break(b"\n", start, end) < end - 1:
+                opened.append(index)
+                walk.depth, walk.scope = 0, scope
+                reader = reader_of(node.kind_id)
+                parts = reader(walk, node) if reader is not None else None
+                if parts is None:
+                    parts = [(node.named_children, walk.scope)]
+                for children, within in reversed(parts):
+                    children.reverse()
+                    around.append((children, index, within))
+                break
+            if node.descendant_count > 1 or node.has_error:
+                _read_line(walk, node, scope)
+        else:
+            around.pop()
+    return ListedNodes(parents, starts, ends, opened)
+
+
+def _read_line(walk: Walk, top: Node, scope: int) -> None:
+    """Read a node that lies on one line, and its descendants, outer nodes before inner ones."""
+    reader_of = walk._readers.get
+    waiting = [([top], 0, scope)]
+    while waiting:
+        nodes, depth, scope = waiting.pop()
+        n_above = len(nodes)
+        for at, node in enumerate(nodes):  # grows by the children of its nodes, level after level
+            if at % NODES_BETWEEN_CHECKS == NODES_BETWEEN_CHECKS - 1 and walk._limit is not None:
+                walk._limit.check()
+            if at == n_above:
+                n_above = len(nodes)
+                depth += 1
+            reader = reader_of(node.kind_id)
+            if reader is not None:
+                walk.depth, walk.scope = depth, scope
+                parts = reader(walk, node)
+                if parts is not None:
+                    waiting += [(part, depth + 1, within) for part, within in parts]
+                    continue
+                if walk.scope != scope:
+                    waiting.append((node.named_children, depth + 1, walk.scope))
+                    continue
+            # No reader reads leaves, so children that are all leaves are not created, except errors.
+            if node.descendant_count > node.child_count + 1 or node.has_error:
+                nodes += node.named_children
+
+
+def _compiled_list_nodes(walk: Walk, root: Node) -> ListedNodes:
+    """As `plain_list_nodes`, by the C kernel."""
+    assert compiled is not None
+    check = walk._limit.check if walk._limit is not None else None
+    arrays = compiled.list_nodes(walk, root, MODULE_SCOPE, walk._readers, walk.source, check)
+    return ListedNodes(*(np.frombuffer(array, np.int32) for array in arrays))
+
+
+list_nodes = plain_list_nodes if compiled is None else _compiled_list_nodes
+
+
+def _pack(source: bytes, parents: Integers, starts: Integers, ends: Integers, opened: Integers) -> NDArray[np.int32]:
     line_breaks = np.flatnonzero(np.frombuffer(source, np.uint8) == ord("\n"))
     start_bytes, end_bytes = np.array(starts), np.array(ends)
     nodes = np.zeros((5, len(starts)), np.int32)

@@ -28,6 +28,7 @@ _CLOSING = {"(": ")", "[": "]", "{": "}", "<": ">"}
 _MODIFIERS = frozenset({"new", "await", "typename", "template", "mut", "const", "dyn"})
 
 
+@lru_cache(maxsize=4096)
 def dotted_name(text: str) -> str:
     """The dotted name of a callee or receiver, "" when it ends in no name.
 
@@ -36,7 +37,6 @@ def dotted_name(text: str) -> str:
     return text if text.isidentifier() or _PLAIN(text) else _spelled(text)
 
 
-@lru_cache(maxsize=4096)
 def _spelled(text: str) -> str:
     if len(text) > MAX_LENGTH:
         last = _LAST_NAME(text[-MAX_LENGTH:])

@@ -107,6 +107,11 @@ class Language(NameRules):
         return frozenset(self.builtins.split())
 
     @cached_property
+    def own_names(self) -> frozenset[str]:
+        """The names of the own object and of its class, inside of it."""
+        return frozenset((*self.own_object.split(), *self.own_class.split()))
+
+    @cached_property
     def typed_expression(self) -> re.Pattern[str]:
         """Matches the dotted expression at the end of a text."""
         operators = "".join(f"|{re.escape(operator)}" for operator in self.member_operators.split())

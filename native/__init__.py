@@ -1,4 +1,4 @@
-"""The C kernel: loops over characters and words that take most of the time of an index, where it was compiled.
+"""The C kernel: loops over characters, words and nodes that take most of the time of an index, where it was compiled.
 
 Owns the decision whether `kernel.c` is used. Its functions have plain twins, which are the reference and run otherwise:
 
@@ -9,6 +9,8 @@ Owns the decision whether `kernel.c` is used. Its functions have plain twins, wh
 | `weighted_sums` | `retrieval.static_vectors.plain_weighted_sums` |
 | `number_tokens` | `llm.workspace_model.tokens.plain_number_tokens` |
 | `merged_postings` | `retrieval.inverted_index.plain_merged_postings` |
+| `list_nodes` | `codegraph.walk.plain_list_nodes` |
+| `to_json` | `codegraph.json_bytes.plain_to_json` |
 | `sorted_positions` | `llm.workspace_model.ngram_index.plain_sorted_positions` |
 
 Knows no file, no index and no model.
@@ -19,7 +21,7 @@ from __future__ import annotations
 import os
 from types import ModuleType
 
-VERSION = 3
+VERSION = 4
 """Of the functions: a kernel that was compiled for another version is not used. Equal to that in `kernel.c`."""
 
 SWITCH = "WEFT_KERNEL"

@@ -1,7 +1,8 @@
-/* Loops over the characters of a text and over its words, for Python.
+/* Loops over the characters of a text, over its words and over its syntax tree, for Python.
 
-Every function is a pure function of its arguments; caches inside change no result. Each has a plain twin in Python,
-which is the reference and runs where this file was not compiled (`native/__init__.py` names them); tests compare both.
+Every function is a pure function of its arguments, apart from what `list_nodes` calls; caches inside change no result.
+Each has a plain twin in Python, which is the reference and runs where this file was not compiled (`native/__init__.py`
+names them); tests compare both.
 
 Arrays come and go as `bytes` of native integers and floats: the stable ABI of Python 3.10 has no buffers. Texts are UTF-8
 that may encode lone surrogates (the error handler "surrogatepass"). Functions of one file hold the interpreter lock, for
@@ -16,7 +17,7 @@ milliseconds; those of an index release it.
 #include <string.h>
 
 /* Incremented with every change of a function or of its result; equal to `VERSION` in `native/__init__.py`. */
-#define KERNEL_VERSION 3
+#define KERNEL_VERSION 4
 
 /* ---- Memory: arrays that grow. ---- */
 
@@ -1069,6 +1070,577 @@ done:
     return result;
 }
 
+/* ---- The nodes of a syntax tree: the twin is `walk.plain_list_nodes`. ---- */
+
+#define NODES_BETWEEN_CHECKS 256
+
+/* The names of the attributes that are read and set, made once. */
+enum {
+    START_BYTE, END_BYTE, KIND_ID, NAMED_CHILDREN, DESCENDANT_COUNT, CHILD_COUNT, HAS_ERROR, INDEX, DEPTH, SCOPE, N_NAMES
+};
+
+static PyObject *NAMES[N_NAMES];
+
+static int make_names(void)
+{
+    static const char *const texts[N_NAMES] = {
+        "start_byte", "end_byte", "kind_id", "named_children", "descendant_count", "child_count", "has_error", "index",
+        "depth", "scope",
+    };
+    int i;
+    for (i = 0; i < N_NAMES; i++)
+        if (NAMES[i] == NULL && (NAMES[i] = PyUnicode_InternFromString(texts[i])) == NULL)
+            return -1;
+    return 0;
+}
+
+/* Nodes in one scope whose turn comes: the children of a listed node, or the nodes of one line. */
+typedef struct {
+    PyObject *nodes;    /* a list */
+    PyObject *scope;    /* an int */
+    Py_ssize_t at;      /* of listed nodes: the next one */
+    Py_ssize_t number;  /* of listed nodes: their parent, else their depth */
+} Group;
+
+typedef struct {
+    PyObject *walk, *readers, *check;
+    const char *source;
+    Py_ssize_t n_source;
+    Array parents, starts, ends, opened;  /* int32 */
+    Array around, waiting;                /* Group */
+    Array line;                           /* PyObject *: the nodes of a line, level after level */
+    Py_ssize_t known_from, line_break;    /* from `known_from` on, the first line break is at `line_break` */
+} Listing;
+
+static int number_of(PyObject *node, int name, Py_ssize_t *number)
+{
+    PyObject *value = PyObject_GetAttr(node, NAMES[name]);
+    if (value == NULL)
+        return -1;
+    *number = PyLong_AsSsize_t(value);
+    Py_DECREF(value);
+    return *number == -1 && PyErr_Occurred() ? -1 : 0;
+}
+
+/* Whether a node has descendants that readers may read: more than its children, or errors. -1 for an exception. */
+static int has_more_than(PyObject *node, Py_ssize_t n_descendants)
+{
+    Py_ssize_t n;
+    PyObject *has_error;
+    int result;
+    if (number_of(node, DESCENDANT_COUNT, &n) < 0)
+        return -1;
+    if (n > n_descendants)
+        return 1;
+    has_error = PyObject_GetAttr(node, NAMES[HAS_ERROR]);
+    if (has_error == NULL)
+        return -1;
+    result = PyObject_IsTrue(has_error);
+    Py_DECREF(has_error);
+    return result;
+}
+
+static PyObject *named_children(PyObject *node)
+{
+    PyObject *children = PyObject_GetAttr(node, NAMES[NAMED_CHILDREN]);
+    if (children != NULL && !PyList_Check(children)) {
+        PyErr_SetString(PyExc_TypeError, "children of a node must be a list");
+        Py_CLEAR(children);
+    }
+    return children;
+}
+
+/* Takes the references to `nodes`, also on failure; `nodes` may be NULL with an exception. */
+static int add_group(Array *groups, PyObject *nodes, PyObject *scope, Py_ssize_t number)
+{
+    Group *group = nodes != NULL ? added(groups) : NULL;
+    if (group == NULL) {
+        Py_XDECREF(nodes);
+        return -1;
+    }
+    Py_INCREF(scope);
+    *group = (Group){nodes, scope, 0, number};
+    return 0;
+}
+
+/* Adds the parts that a reader gave, [(nodes, scope), …], so that the first is the next, or in their order. */
+static int add_parts(Array *groups, PyObject *parts, Py_ssize_t number, int is_first_next)
+{
+    Py_ssize_t n = PyList_Size(parts), i;
+    if (n < 0)
+        return -1;
+    for (i = 0; i < n; i++) {
+        PyObject *part = PyList_GetItem(parts, is_first_next ? n - 1 - i : i), *nodes, *scope;
+        if (part == NULL || !PyArg_ParseTuple(part, "O!O", &PyList_Type, &nodes, &scope))
+            return -1;
+        Py_INCREF(nodes);
+        if (add_group(groups, nodes, scope, number) < 0)
+            return -1;
+    }
+    return 0;
+}
+
+static int set_number(PyObject *object, int name, Py_ssize_t number)
+{
+    PyObject *value = PyLong_FromSsize_t(number);
+    int status = value != NULL ? PyObject_SetAttr(object, NAMES[name], value) : -1;
+    Py_XDECREF(value);
+    return status;
+}
+
+/* The reader of a node, borrowed; NULL without one. */
+static PyObject *reader_of(const Listing *listing, PyObject *node)
+{
+    PyObject *kind = PyObject_GetAttr(node, NAMES[KIND_ID]), *reader;
+    if (kind == NULL)
+        return NULL;
+    reader = PyDict_GetItemWithError(listing->readers, kind);
+    Py_DECREF(kind);
+    return reader;
+}
+
+/* Calls a reader at a position. Returns its parts, or None. */
+static PyObject *read_node(Listing *listing, PyObject *reader, PyObject *node, Py_ssize_t depth, PyObject *scope)
+{
+    if (set_number(listing->walk, INDEX, (Py_ssize_t)listing->starts.n - 1) < 0 ||
+        set_number(listing->walk, DEPTH, depth) < 0 || PyObject_SetAttr(listing->walk, NAMES[SCOPE], scope) < 0)
+        return NULL;
+    return PyObject_CallFunctionObjArgs(reader, listing->walk, node, NULL);
+}
+
+static int check_limit(const Listing *listing)
+{
+    PyObject *result;
+    if (listing->check == Py_None)
+        return 0;
+    result = PyObject_CallFunctionObjArgs(listing->check, NULL);
+    Py_XDECREF(result);
+    return result != NULL ? 0 : -1;
+}
+
+static int add_int32(Array *array, Py_ssize_t value)
+{
+    int32_t *place = added(array);
+    if (place == NULL)
+        return -1;
+    *place = (int32_t)value;
+    return 0;
+}
+
+/* Adds nodes to those of the line. */
+static int add_to_line(Listing *listing, PyObject *nodes)
+{
+    Py_ssize_t n = PyList_Size(nodes), i;
+    for (i = 0; i < n; i++) {
+        PyObject **place = added(&listing->line), *node = PyList_GetItem(nodes, i);
+        if (place == NULL)
+            return -1;
+        Py_INCREF(node);
+        *place = node;
+    }
+    return 0;
+}
+
+/* Reads a node of the line that has a reader. Returns whether its children are waiting, -1 for an exception. */
+static int read_in_line(Listing *listing, PyObject *reader, PyObject *node, Py_ssize_t depth, PyObject *scope)
+{
+    PyObject *parts = read_node(listing, reader, node, depth, scope), *within;
+    int status;
+    if (parts == NULL)
+        return -1;
+    if (parts != Py_None) {
+        status = add_parts(&listing->waiting, parts, depth + 1, 0) < 0 ? -1 : 1;
+        Py_DECREF(parts);
+        return status;
+    }
+    Py_DECREF(parts);
+    within = PyObject_GetAttr(listing->walk, NAMES[SCOPE]);
+    if (within == NULL)
+        return -1;
+    status = within == scope ? 0 : PyObject_RichCompareBool(within, scope, Py_NE);
+    if (status > 0 && add_group(&listing->waiting, named_children(node), within, depth + 1) < 0)
+        status = -1;
+    Py_DECREF(within);
+    return status;
+}
+
+static int read_group_of_line(Listing *listing, const Group *group)
+{
+    Py_ssize_t depth = group->number;
+    size_t n_above, at;
+    if (add_to_line(listing, group->nodes) < 0)
+        return -1;
+    n_above = listing->line.n;
+    for (at = 0; at < listing->line.n; at++) {
+        PyObject *node = ((PyObject **)listing->line.data)[at], *reader, *children;
+        Py_ssize_t n_children;
+        int status = 0;
+        if (at % NODES_BETWEEN_CHECKS == NODES_BETWEEN_CHECKS - 1 && check_limit(listing) < 0)
+            return -1;
+        if (at == n_above) {
+            n_above = listing->line.n;
+            depth++;
+        }
+        reader = reader_of(listing, node);
+        if (reader != NULL)
+            status = read_in_line(listing, reader, node, depth, group->scope);
+        else if (PyErr_Occurred())
+            return -1;
+        if (status)
+            goto next;
+        /* No reader reads leaves, so children that are all leaves are not created, except errors. */
+        if (number_of(node, CHILD_COUNT, &n_children) < 0)
+            return -1;
+        status = has_more_than(node, n_children + 1);
+        if (status > 0) {
+            children = named_children(node);
+            status = children != NULL ? add_to_line(listing, children) : -1;
+            Py_XDECREF(children);
+        }
+next:
+        if (status < 0)
+            return -1;
+    }
+    return 0;
+}
+
+static void clear_line(Listing *listing)
+{
+    size_t i;
+    for (i = 0; i < listing->line.n; i++)
+        Py_DECREF(((PyObject **)listing->line.data)[i]);
+    listing->line.n = 0;
+}
+
+static void free_groups(Array *groups, size_t n_kept)
+{
+    while (groups->n > n_kept) {
+        Group *group = (Group *)groups->data + --groups->n;
+        Py_DECREF(group->nodes);
+        Py_DECREF(group->scope);
+    }
+}
+
+/* Reads a node that lies on one line, and its descendants, outer nodes before inner ones. */
+static int read_line(Listing *listing, PyObject *top, PyObject *scope)
+{
+    PyObject *nodes = PyList_New(1);
+    if (nodes == NULL)
+        return -1;
+    Py_INCREF(top);
+    PyList_SetItem(nodes, 0, top);
+    if (add_group(&listing->waiting, nodes, scope, 0) < 0)
+        return -1;
+    while (listing->waiting.n) {
+        Group group = ((Group *)listing->waiting.data)[--listing->waiting.n];
+        int status = read_group_of_line(listing, &group);
+        clear_line(listing);
+        Py_DECREF(group.nodes);
+        Py_DECREF(group.scope);
+        if (status < 0)
+            return -1;
+    }
+    return 0;
+}
+
+/* Whether a line break lies between two places, before the last byte. */
+static int spans_lines(Listing *listing, Py_ssize_t start, Py_ssize_t end)
+{
+    if (start < listing->known_from || start > listing->line_break) {
+        const char *found = start < listing->n_source
+            ? memchr(listing->source + start, '\n', listing->n_source - start) : NULL;
+        listing->known_from = start;
+        listing->line_break = found != NULL ? found - listing->source : PY_SSIZE_T_MAX;
+    }
+    return listing->line_break < end - 1;
+}
+
+/* Reads a node of several lines and adds its children to those whose turn comes. */
+static int open_node(Listing *listing, PyObject *node, PyObject *scope)
+{
+    PyObject *reader = reader_of(listing, node), *parts, *within;
+    Py_ssize_t index = (Py_ssize_t)listing->starts.n - 1;
+    int status;
+    if ((reader == NULL && PyErr_Occurred()) || add_int32(&listing->opened, index) < 0)
+        return -1;
+    if (reader == NULL)
+        return add_group(&listing->around, named_children(node), scope, index);
+    parts = read_node(listing, reader, node, 0, scope);
+    if (parts == NULL)
+        return -1;
+    if (parts != Py_None) {
+        status = add_parts(&listing->around, parts, index, 1);
+    } else {
+        within = PyObject_GetAttr(listing->walk, NAMES[SCOPE]);
+        status = within != NULL ? add_group(&listing->around, named_children(node), within, index) : -1;
+        Py_XDECREF(within);
+    }
+    Py_DECREF(parts);
+    return status;
+}
+
+/* Lists a node and reads it, and what it has on one line. */
+static int list_node(Listing *listing, PyObject *node, PyObject *scope, Py_ssize_t parent)
+{
+    Py_ssize_t start, end;
+    int status;
+    if (listing->starts.n % NODES_BETWEEN_CHECKS == 0 && check_limit(listing) < 0)
+        return -1;
+    if (number_of(node, START_BYTE, &start) < 0 || number_of(node, END_BYTE, &end) < 0 ||
+        add_int32(&listing->parents, parent) < 0 || add_int32(&listing->starts, start) < 0 ||
+        add_int32(&listing->ends, end) < 0)
+        return -1;
+    if (spans_lines(listing, start, end))
+        return open_node(listing, node, scope);
+    status = has_more_than(node, 1);
+    return status > 0 ? read_line(listing, node, scope) : status;
+}
+
+static int list_all(Listing *listing)
+{
+    while (listing->around.n) {
+        size_t top = listing->around.n - 1;
+        Group *group = (Group *)listing->around.data + top;
+        PyObject *node;
+        int status;
+        if (group->at == PyList_Size(group->nodes)) {
+            free_groups(&listing->around, top);
+            continue;
+        }
+        node = PyList_GetItem(group->nodes, group->at);
+        if (node == NULL)
+            return -1;
+        /* Nodes are released as soon as they are read: a whole tree of them slows down the garbage collector. */
+        Py_INCREF(node);
+        Py_INCREF(Py_None);
+        PyList_SetItem(group->nodes, group->at++, Py_None);
+        status = list_node(listing, node, group->scope, group->number);
+        Py_DECREF(node);
+        if (status < 0)
+            return -1;
+    }
+    return 0;
+}
+
+static PyObject *bytes_of(const Array *array)
+{
+    return PyBytes_FromStringAndSize(array->data, array->n * array->size);
+}
+
+static const char *const LIST_NODES_DOC =
+    "list_nodes(walk, root, scope, readers, source, check) -> (parents, starts, ends, opened)\n\n"
+    "Walks a syntax tree and calls the reader of each node that has one in `readers`, by kind id, as reader(walk, node)\n"
+    "with the attributes `index`, `depth` and `scope` of the walk set. `check`, unless None, is called now and then and\n"
+    "may raise. Gives the listed nodes as int32 arrays: parents, first bytes, ends, and the numbers of the open ones.";
+
+static PyObject *list_nodes(PyObject *module, PyObject *args)
+{
+    PyObject *root, *scope, *nodes, *result = NULL;
+    Listing listing = {0};
+    Array *const int32_arrays[] = {&listing.parents, &listing.starts, &listing.ends, &listing.opened};
+    int i;
+    if (!PyArg_ParseTuple(args, "OOOO!y#O", &listing.walk, &root, &scope, &PyDict_Type, &listing.readers,
+                          &listing.source, &listing.n_source, &listing.check) || make_names() < 0)
+        return NULL;
+    for (i = 0; i < 4; i++)
+        int32_arrays[i]->size = sizeof(int32_t);
+    listing.around.size = listing.waiting.size = sizeof(Group);
+    listing.line.size = sizeof(PyObject *);
+    listing.known_from = PY_SSIZE_T_MAX;
+    nodes = PyList_New(1);
+    if (nodes != NULL) {
+        Py_INCREF(root);
+        PyList_SetItem(nodes, 0, root);
+    }
+    if (add_group(&listing.around, nodes, scope, -1) == 0 && list_all(&listing) == 0) {
+        PyObject *arrays[4];
+        for (i = 0; i < 4; i++)
+            arrays[i] = bytes_of(int32_arrays[i]);
+        if (arrays[0] != NULL && arrays[1] != NULL && arrays[2] != NULL && arrays[3] != NULL)
+            result = PyTuple_Pack(4, arrays[0], arrays[1], arrays[2], arrays[3]);
+        for (i = 0; i < 4; i++)
+            Py_XDECREF(arrays[i]);
+    }
+    clear_line(&listing);
+    free_groups(&listing.around, 0);
+    free_groups(&listing.waiting, 0);
+    for (i = 0; i < 4; i++)
+        PyMem_Free(int32_arrays[i]->data);
+    PyMem_Free(listing.around.data);
+    PyMem_Free(listing.waiting.data);
+    PyMem_Free(listing.line.data);
+    return result;
+}
+
+/* ---- JSON: the twin is `codegraph.json_bytes.plain_to_json`. ---- */
+
+static int add_bytes(Array *text, const char *bytes, size_t n)
+{
+    if (text->n_most - text->n < n) {
+        size_t n_most = 2 * text->n_most + n + 256;
+        char *data = PyMem_Realloc(text->data, n_most);
+        if (data == NULL) {
+            PyErr_NoMemory();
+            return -1;
+        }
+        text->data = data;
+        text->n_most = n_most;
+    }
+    memcpy(text->data + text->n, bytes, n);
+    text->n += n;
+    return 0;
+}
+
+/* The escape of a character in a JSON text; NULL for one that stands for itself. `room` has 7 bytes. */
+static const char *escape_of(unsigned char character, char *room)
+{
+    switch (character) {
+    case '"': return "\\\"";
+    case '\\': return "\\\\";
+    case '\n': return "\\n";
+    case '\r': return "\\r";
+    case '\t': return "\\t";
+    case '\b': return "\\b";
+    case '\f': return "\\f";
+    default:
+        if (character >= 0x20)
+            return NULL;
+        memcpy(room, "\\u00", 4);
+        room[4] = "01"[character >> 4];
+        room[5] = "0123456789abcdef"[character & 15];
+        room[6] = 0;
+        return room;
+    }
+}
+
+static int add_quoted(Array *text, const char *bytes, size_t n)
+{
+    size_t at, first = 0;
+    char room[7];
+    if (add_bytes(text, "\"", 1) < 0)
+        return -1;
+    for (at = 0; at < n; at++) {
+        const char *escape = escape_of((unsigned char)bytes[at], room);
+        if (escape == NULL)
+            continue;
+        if (add_bytes(text, bytes + first, at - first) < 0 || add_bytes(text, escape, strlen(escape)) < 0)
+            return -1;
+        first = at + 1;
+    }
+    return add_bytes(text, bytes + first, n - first) < 0 ? -1 : add_bytes(text, "\"", 1);
+}
+
+static int add_str(Array *text, PyObject *value)
+{
+    Py_ssize_t n;
+    const char *bytes = PyUnicode_AsUTF8AndSize(value, &n);
+    PyObject *encoded;
+    char *encoded_bytes;
+    int status;
+    if (bytes != NULL)
+        return add_quoted(text, bytes, n);
+    PyErr_Clear();  /* a lone surrogate */
+    encoded = PyUnicode_AsEncodedString(value, "utf-8", "surrogatepass");
+    if (encoded == NULL || PyBytes_AsStringAndSize(encoded, &encoded_bytes, &n) < 0) {
+        Py_XDECREF(encoded);
+        return -1;
+    }
+    status = add_quoted(text, encoded_bytes, n);
+    Py_DECREF(encoded);
+    return status;
+}
+
+static int add_int(Array *text, PyObject *value)
+{
+    char digits[24];
+    int overflow;
+    long long number = PyLong_AsLongLongAndOverflow(value, &overflow);
+    if (overflow) {
+        PyErr_SetString(PyExc_ValueError, "an integer of more than 64 bits");
+        return -1;
+    }
+    if (number == -1 && PyErr_Occurred())
+        return -1;
+    return add_bytes(text, digits, PyOS_snprintf(digits, sizeof digits, "%lld", number));
+}
+
+static int add_json(Array *text, PyObject *value);
+
+static int add_items(Array *text, PyObject *value, int is_list)
+{
+    Py_ssize_t n = is_list ? PyList_Size(value) : PyTuple_Size(value), i;
+    if (add_bytes(text, "[", 1) < 0)
+        return -1;
+    for (i = 0; i < n; i++)
+        if ((i && add_bytes(text, ",", 1) < 0) ||
+            add_json(text, is_list ? PyList_GetItem(value, i) : PyTuple_GetItem(value, i)) < 0)
+            return -1;
+    return add_bytes(text, "]", 1);
+}
+
+static int add_dict(Array *text, PyObject *value)
+{
+    Py_ssize_t at = 0, n = 0;
+    PyObject *key, *item;
+    if (add_bytes(text, "{", 1) < 0)
+        return -1;
+    while (PyDict_Next(value, &at, &key, &item)) {
+        if (!PyUnicode_Check(key)) {
+            PyErr_SetString(PyExc_TypeError, "keys of a JSON object are texts");
+            return -1;
+        }
+        if ((n++ && add_bytes(text, ",", 1) < 0) || add_str(text, key) < 0 || add_bytes(text, ":", 1) < 0 ||
+            add_json(text, item) < 0)
+            return -1;
+    }
+    return add_bytes(text, "}", 1);
+}
+
+static int add_json(Array *text, PyObject *value)
+{
+    int status;
+    if (PyUnicode_Check(value))
+        return add_str(text, value);
+    if (value == Py_None)
+        return add_bytes(text, "null", 4);
+    if (value == Py_True)
+        return add_bytes(text, "true", 4);
+    if (value == Py_False)
+        return add_bytes(text, "false", 5);
+    if (PyLong_Check(value))
+        return add_int(text, value);
+    if (Py_EnterRecursiveCall(" in a JSON text"))
+        return -1;
+    if (PyList_Check(value)) {
+        status = add_items(text, value, 1);
+    } else if (PyTuple_Check(value)) {
+        status = add_items(text, value, 0);
+    } else if (PyDict_Check(value)) {
+        status = add_dict(text, value);
+    } else {
+        PyErr_SetString(PyExc_TypeError, "a JSON text has texts, integers, lists and dicts with texts as keys");
+        status = -1;
+    }
+    Py_LeaveRecursiveCall();
+    return status;
+}
+
+static const char *const TO_JSON_DOC =
+    "to_json(value) -> bytes\n\n"
+    "The JSON of nested lists, tuples, dicts with texts as keys, texts, 64-bit integers, booleans and None, without\n"
+    "blanks. Raises TypeError and ValueError for other values.";
+
+static PyObject *to_json(PyObject *module, PyObject *value)
+{
+    Array text = {0};
+    PyObject *result = NULL;
+    text.size = 1;
+    if (add_json(&text, value) == 0)
+        result = PyBytes_FromStringAndSize(text.data, text.n);
+    PyMem_Free(text.data);
+    return result;
+}
+
 static PyMethodDef METHODS[] = {
     {"window_terms", window_terms, METH_VARARGS, NULL},
     {"weighted_sums", weighted_sums, METH_VARARGS, NULL},
@@ -1076,6 +1648,8 @@ static PyMethodDef METHODS[] = {
     {"sorted_positions", sorted_positions, METH_VARARGS, NULL},
     {"merged_postings", merged_postings, METH_VARARGS, NULL},
     {"term_keys", term_keys, METH_O, NULL},
+    {"list_nodes", list_nodes, METH_VARARGS, NULL},
+    {"to_json", to_json, METH_O, NULL},
     {NULL, NULL, 0, NULL},
 };
 
@@ -1092,6 +1666,8 @@ PyMODINIT_FUNC PyInit_kernel(void)
     METHODS[3].ml_doc = SORTED_POSITIONS_DOC;
     METHODS[4].ml_doc = MERGED_POSTINGS_DOC;
     METHODS[5].ml_doc = TERM_KEYS_DOC;
+    METHODS[6].ml_doc = LIST_NODES_DOC;
+    METHODS[7].ml_doc = TO_JSON_DOC;
     module = PyModule_Create(&MODULE);
     if (module != NULL && PyModule_AddIntConstant(module, "VERSION", KERNEL_VERSION) < 0) {
         Py_DECREF(module);

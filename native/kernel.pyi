@@ -1,4 +1,6 @@
 # The functions of kernel.c, which describes their arguments.
+from collections.abc import Callable, Mapping
+
 VERSION: int
 
 def window_terms(
@@ -11,3 +13,12 @@ def number_tokens(text: bytes) -> tuple[tuple[str, ...], bytes]: ...
 def sorted_positions(values: bytes, first: int, bits: bytes) -> tuple[bytes, bytes]: ...
 def merged_postings(keys: bytes, sizes: bytes, ids: bytes, counts: bytes) -> tuple[bytes, bytes, bytes, bytes]: ...
 def term_keys(terms: tuple[str, ...]) -> bytes: ...
+def list_nodes(
+    walk: object,
+    root: object,
+    scope: int,
+    readers: Mapping[int, Callable[..., object]],
+    source: bytes,
+    check: Callable[[], None] | None,
+) -> tuple[bytes, bytes, bytes, bytes]: ...
+def to_json(value: object) -> bytes: ...

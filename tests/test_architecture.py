@@ -20,7 +20,7 @@ ROOMS = ("native", "languages", "codegraph", "retrieval", "memory", "llm", "serv
 MAY_IMPORT = {
     "native": set(),
     "languages": set(),
-    "codegraph": {"languages"},
+    "codegraph": {"languages", "native"},
     "retrieval": {"codegraph", "languages", "native"},
     "memory": {"retrieval", "codegraph", "llm", "languages"},
     "llm": {"languages", "native"},

@@ -9,11 +9,13 @@ import sys
 
 import numpy as np
 import pytest
-from hypothesis import example, given
+from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 from repository import ROOT
 from test_fragments import slicings
 from weft import native
+from weft.codegraph import SyntaxTree, json_bytes, walk
+from weft.languages import LANGUAGES, grammar
 from weft.llm.workspace_model import ngram_index, tokens
 from weft.retrieval import fragments, inverted_index, static_vectors, terms
 from weft.retrieval.fragments import FRAGMENT_ARRAYS, Slicing, count_lines, normalise
@@ -141,6 +143,95 @@ def test_the_keys_of_terms_are_those_of_hashlib(some):
     assert terms.term_keys(some).tolist() == terms.plain_term_keys(some).tolist()
 
 
+CODE_PIECES = (
+    *(
+        "class Shop(Base):\n",
+        "def pay(self, n: int = 1) -> Till:\n",
+        "    ",
+        "return ",
+        "x = y = f(a, g(b).c)",
+        "\n",
+        "\n\n",
+    ),
+    *("import a.b as c\n", "for i in items: go(i)", "(", ")", "{", "}", "[", "fn f<T>(x: T) { g(x) }\n", "struct S;"),
+    *(
+        "public class Shop extends Base { int n = make(); }\n",
+        "let x = () => { y(z) };\n",
+        "é",
+        '"""',
+        "// note\n",
+        ";",
+    ),
+    *(
+        "fun pay() = with(till) { open() }\n",
+        "impl T for S {\n",
+        "#include <a.h>\n",
+        "int f(int a)\n",
+        "a.b().c()\n",
+        "\t",
+    ),
+)
+
+
+def walked(list_nodes, name: str, text: str, monkeypatch) -> tuple[object, ...]:
+    """All facts of a text and how often the limit was looked at."""
+    n_checks = 0
+
+    class Limit:
+        samples = False
+        is_over = False
+
+        def check(self) -> None:
+            nonlocal n_checks
+            n_checks += 1
+
+    monkeypatch.setattr(walk, "list_nodes", list_nodes)
+    tree = SyntaxTree.parse("a", text, language=LANGUAGES[name])
+    state = tree.file_graph(Limit()).__getstate__()
+    return tuple(each.tolist() if isinstance(each, np.ndarray) else each for each in state), n_checks
+
+
+@needs_kernel
+@pytest.mark.parametrize("name", ["python", "java", "typescript", "cpp", "rust", "kotlin"])
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(pieces=st.lists(st.sampled_from(CODE_PIECES), max_size=40))
+@example(pieces=["def f(a):\n    return [" + "g(x, " * 300 + ")" * 300 + "]\n"] * 3)
+def test_compiled_walks_of_syntax_trees(name, pieces, monkeypatch):
+    text = "".join(pieces)
+    plain = walked(walk.plain_list_nodes, name, text, monkeypatch)
+    assert walked(walk._compiled_list_nodes, name, text, monkeypatch) == plain
+
+
+@needs_kernel
+def test_an_exception_ends_a_compiled_walk():
+    def fail(walk, node):
+        raise KeyError("broken reader")
+
+    tree = SyntaxTree.parse("a.py", "def f():\n    return g(1)\n")
+    for kind in ("function_definition", "call"):
+        readers = walk.readers_by_kind(grammar("python"), {kind: fail})
+        with pytest.raises(KeyError, match="broken reader"):
+            walk.Walk(tree.source, readers).run(tree.root)
+        assert len(walk.Walk(tree.source, {}).run(tree.root)[0]) > 1
+
+
+values = st.recursive(
+    st.none() | st.booleans() | st.integers(-(2**63), 2**63 - 1) | st.text(st.characters()),
+    lambda inner: (
+        st.lists(inner) | st.lists(inner).map(tuple) | st.dictionaries(st.text(st.characters(), max_size=5), inner)
+    ),
+    max_leaves=30,
+)
+
+
+@needs_kernel
+@given(value=values)
+@example(value="".join(map(chr, range(300))) + "\ud800\U0001f600")
+@example(value=[[], (), {}, [[1, -1]], {"": None}])
+def test_json_is_that_of_the_json_module(value):
+    assert json_bytes.compiled.to_json(value) == json_bytes.plain_to_json(value)
+
+
 def int32s(*values: int) -> bytes:
     return np.array(values, np.int32).tobytes()
 
@@ -174,6 +265,10 @@ def float32s(*values: float) -> bytes:
         ("term_keys", ((b"bytes",),)),
         ("term_keys", (["a list"],)),
         ("number_tokens", (b"ab \xe2\x82",)),
+        ("list_nodes", (None, None, -1, [], b"", None)),
+        ("to_json", (0.5,)),
+        ("to_json", ([{1: 2}],)),
+        ("to_json", (2**63,)),
     ],
 )
 def test_arguments_that_fit_no_array_raise(name, arguments):

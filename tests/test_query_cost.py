@@ -94,7 +94,7 @@ def test_the_calls_of_similar_code_cost_no_symbol_tables_of_its_files(monkeypatc
         return SymbolTable(file)
 
     monkeypatch.setattr(code_graph, "SymbolTable", counted)
-    monkeypatch.setattr(file_graph, "_to_call", None)  # a record of every call would be made with it
+    monkeypatch.setattr(file_graph, "to_call", None)  # a record of every call would be made with it
     found = retrieve(index, Query("at.py", files["at.py"]), RetrievalOptions())
     assert any("def pay_all" in ranked.fragment.text for ranked in found.fragments)
     assert {file.path for file in decoded} <= {"at.py", "shop.py"}

@@ -156,8 +156,9 @@ def _read_assignment(walk: SyntaxWalk, node: Node) -> None:
         return
     value = parts[-1]
     for _ in range(MAX_ALTERNATIVES):  # in a = b = Foo() the part b = Foo() is read on its own as well
-        if value.type == "assignment":
-            value = value.children[-1]
+        if value.type != "assignment":
+            break
+        value = value.children[-1]
     _bind_value(walk, parts[0], value)
 
 
@@ -237,7 +238,7 @@ def _bind_value(walk: SyntaxWalk, target: Node, value: Node) -> None:
                 _bind_value(walk, part, part_value)
             return
     known = False
-    for side in islice(_sides(value), MAX_ALTERNATIVES):
+    for side in islice(_sides(value), MAX_ALTERNATIVES) if value.type in _HAS_SIDES else (value,):
         kind = side.type
         if kind in ("identifier", "attribute"):
             known |= _bind(walk, target, "alias", walk.dotted(side))
@@ -269,6 +270,9 @@ def _sides(value: Node) -> Iterator[Node]:
             yield value
 
 
+_HAS_SIDES = frozenset({"await", "boolean_operator", "conditional_expression", "parenthesized_expression"})
+
+
 def _bind_annotated(walk: SyntaxWalk, target: Node, annotation: Node) -> None:
     if not _bind(walk, target, "annotation", class_of_annotation(walk.text(annotation))):
         _bind_unknown(walk, target)
@@ -294,9 +298,10 @@ def _bind_unknown(walk: SyntaxWalk, target: Node) -> None:
     waiting = [target]
     while waiting:
         target = waiting.pop()
-        if target.type in _PATTERNS:
+        kind = target.type
+        if kind in _PATTERNS:
             waiting += reversed(target.named_children)
-        elif target.type == "identifier":
+        elif kind == "identifier":
             name = _name_in_scope(walk, target)
             if name not in ("self", "cls"):
                 walk.add_binding(walk.scope, name, "unknown", "", target)
