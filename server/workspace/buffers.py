@@ -18,7 +18,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from ...codegraph import CpuTimeLimit, SyntaxTree, TimeLimitExceeded
-from ...codegraph.syntax import prepare_tree
+from ...codegraph.syntax import REQUEST_LIMIT_S, prepare_tree
 from ...errors import InvalidArgument
 from ...languages import Language, language_of
 from ...llm.disk import read_regular
@@ -370,14 +370,34 @@ class OpenBuffers:
         folder.mark_open(key)
         language = language_of(key, buffer.language_id)
         if folder.has_indexed(key, text, language.name):
-            if self.config.completion.check_names and language.scope_rules is not None and language.embedded is None:
-                prepare_tree(key, text, language)
+            self._parse_ahead(key, buffer, language)
         elif buffer.too_slow_until_s <= time.monotonic():
             analysis = self._analysed(folder, key, buffer, language)
             if analysis is not None:
                 return folder, analysis
         self.folders.follow_imports(folder)
         return None
+
+    def _parse_ahead(self, key: str, buffer: _Buffer, language: Language) -> None:
+        """On the writer: parse an open text that the index has, so that its first edit is parsed incrementally."""
+        if buffer.tree is None:
+            with self._lock:
+                lines = buffer.lines
+            try:
+                limit = CpuTimeLimit(REQUEST_LIMIT_S, samples=False)  # the text is known to parse in time
+                tree = SyntaxTree.parse(key, lines.text, limit, language=language)
+            except TimeLimitExceeded:
+                return
+            self._keep_tree(buffer, tree, lines)
+        checks_names = self.config.completion.check_names
+        if buffer.tree is not None and checks_names and language.scope_rules is not None and language.embedded is None:
+            prepare_tree(buffer.tree)
+
+    def _keep_tree(self, buffer: _Buffer, tree: SyntaxTree, lines: TextLines) -> None:
+        """Keep the tree of a buffer, which is that of `lines`."""
+        with self._lock:
+            buffer.tree = tree
+            buffer.changed = None if buffer.lines is lines else TextChange.between(lines.text, buffer.lines.text)
 
     def _analysed(self, folder: Folder, key: str, buffer: _Buffer, language: Language) -> Analysis | None:
         """The analysis of an open text; None, and the file is left out of the index, if it fails."""
@@ -390,9 +410,7 @@ class OpenBuffers:
                 tree = SyntaxTree.parse(key, text, limit, language=language)
             else:
                 tree = buffer.tree.edited(text, limit, None if changed is None else changed.ends)
-            with self._lock:
-                buffer.tree = tree
-                buffer.changed = None if buffer.lines is lines else TextChange.between(text, buffer.lines.text)
+            self._keep_tree(buffer, tree, lines)
             return analyse(key, text, graph=tree.file_graph(limit))
         except Exception as error:
             if isinstance(error, TimeLimitExceeded):
