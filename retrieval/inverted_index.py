@@ -11,6 +11,7 @@ postings are reused.
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple, TypeVar
 
@@ -66,10 +67,13 @@ class InvertedIndex:
         found: range = self._ranges.get(path, _NONE)
         return found
 
-    def with_changes(self, changed: Iterable[FileFragments], removed: Iterable[str] = ()) -> InvertedIndex:
+    def with_changes(
+        self, changed: Iterable[FileFragments], removed: Iterable[str] = (), *, settles: bool = True
+    ) -> InvertedIndex:
         """The snapshot with these parts added or replaced, and the removed paths left out.
 
-        An id that a change frees is not reused in the same change.
+        An id that a change frees is not reused in the same change. Without `settles` no segments are merged: `settled`
+        does that.
         """
         parts, removed = {part.path: part for part in changed}, list(removed)
         first = _first_gap(_ids_in_use(self._segments, self.live), sum(map(len, parts.values())))
@@ -95,7 +99,18 @@ class InvertedIndex:
             first = new.stop
         new_index._ranges = self._ranges.with_changes(ranges, removed)
         added = (_merged(pieces),) if pieces else ()
-        new_index._segments = _compacted((*self._segments, *added), new_index.live)
+        new_index._segments = (*self._segments, *added)
+        return new_index.settled() if settles else new_index
+
+    def settled(self) -> InvertedIndex:
+        """The snapshot with few segments, and few dead postings in them; itself if nothing is to be merged."""
+        segments = _compacted(self._segments, self.live)
+        if len(segments) == len(self._segments) and all(map(operator.is_, segments, self._segments)):
+            return self
+        new_index = InvertedIndex()
+        for name in ("live", "lengths", "n_terms", "_n_distinct", "_ranges"):
+            setattr(new_index, name, getattr(self, name))
+        new_index._segments = segments
         return new_index
 
     def cut(self, path: str, n_kept: int, tail: FileFragments) -> InvertedIndex:

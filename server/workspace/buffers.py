@@ -22,6 +22,7 @@ from ...codegraph.syntax import REQUEST_LIMIT_S, prepare_tree
 from ...errors import InvalidArgument
 from ...languages import Language, language_of
 from ...llm.disk import read_regular
+from ...retrieval.static_vectors import shipped_vectors
 from ..config import Config
 from ..secrets import is_secret_path, is_secret_text
 from .access import FileAccess
@@ -296,6 +297,14 @@ class OpenBuffers:
             with waiting(), suppress(FutureTimeoutError, CancelledError):
                 last.result(timeout=MAX_INDEXING_WAIT_S)
 
+    def wait_until_settled(self) -> None:
+        """As `wait_for_pending` for all edits, and as long again for what follows from them for other files."""
+        self.wait_for_pending()
+        for folder in self.folders.with_lone:
+            if not folder.snapshot.is_settled and not self.is_paused:
+                with waiting(), suppress(FutureTimeoutError, CancelledError):
+                    self.writer.submit(folder.settle_here).result(timeout=MAX_INDEXING_WAIT_S)
+
     def _index_quiet(self, now_s: float) -> None:
         """Queue the files that were not edited for `INDEX_AFTER_S`."""
         if len(self._pending) > 1 and now_s >= self._next_quiet_s:
@@ -370,7 +379,7 @@ class OpenBuffers:
         folder.mark_open(key)
         language = language_of(key, buffer.language_id)
         if folder.has_indexed(key, text, language.name):
-            self._parse_ahead(key, buffer, language)
+            self._prepare_edits(folder, key, buffer, language)
         elif buffer.too_slow_until_s <= time.monotonic():
             analysis = self._analysed(folder, key, buffer, language)
             if analysis is not None:
@@ -378,8 +387,10 @@ class OpenBuffers:
         self.folders.follow_imports(folder)
         return None
 
-    def _parse_ahead(self, key: str, buffer: _Buffer, language: Language) -> None:
-        """On the writer: parse an open text that the index has, so that its first edit is parsed incrementally."""
+    def _prepare_edits(self, folder: Folder, key: str, buffer: _Buffer, language: Language) -> None:
+        """On the writer: read what the first edit of an open text that the index has is compared with."""
+        folder.snapshot.index.graph.symbols(key)
+        shipped_vectors()
         if buffer.tree is None:
             with self._lock:
                 lines = buffer.lines
