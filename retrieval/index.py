@@ -26,6 +26,7 @@ from ..codegraph.relations import Relations
 from ..codegraph.weights import Weights
 from ..languages import language_named
 from .bm25 import FloatArray
+from .columns import GrowingColumns
 from .definition_index import DefinitionIndex
 from .fragment_vectors import FragmentVectors
 from .fragments import (
@@ -37,7 +38,7 @@ from .fragments import (
     slice_terms,
     split_lines,
 )
-from .inverted_index import InvertedIndex, grown
+from .inverted_index import InvertedIndex
 from .max_score import Cut, best_fragments
 from .static_vectors import StoredVectors, Vectors
 from .terms import count_terms, encode
@@ -67,6 +68,7 @@ class RepositoryIndex:
 
     __slots__ = (
         *(
+            "_columns",
             "_is_merged",
             "_names",
             "_owners",
@@ -100,13 +102,10 @@ class RepositoryIndex:
             frozenset(),
         )
         self.texts = Texts()
-        self.starts: NDArray[np.int32] = np.zeros(0, np.int32)
-        self.ends: NDArray[np.int32] = np.zeros(0, np.int32)
-        self.hashes: NDArray[np.uint64] = np.zeros(0, np.uint64)  # equal for identical windows
+        self._set_columns(GrowingColumns([np.zeros(0, dtype) for dtype in (np.int32, np.int32, np.uint64, np.int32)]))
         self._vectors = FragmentVectors()
         self.n_lines = 0
         self._paths = IdTable()
-        self._owners: NDArray[np.int32] = np.zeros(0, np.int32)  # numbers of files in `_paths`
         self._names: DefinitionIndex | None = None  # of this snapshot or one before
         self._is_merged = True  # whether `lexical` is settled
 
@@ -152,8 +151,8 @@ class RepositoryIndex:
         new.lexical = self.lexical.with_changes([fragments for _, fragments in pairs.values()], gone, settles=settles)
         new._is_merged = settles
         n_ids = new.lexical.n_ids
-        new.starts, new.ends = grown(self.starts, n_ids), grown(self.ends, n_ids)
-        new.hashes, new._owners = grown(self.hashes, n_ids), grown(self._owners, n_ids)
+        first_written = min((new.lexical.ids(path).start for path in pairs), default=n_ids)
+        new._set_columns(self._columns.grown(n_ids, first_written))
         new._paths, new.n_lines = self._paths, self.n_lines
         for path in (*gone, *pairs):
             new.n_lines -= self.n_lines_of(path)
@@ -269,12 +268,21 @@ class RepositoryIndex:
         for name, value in zip(names, state, strict=True):
             setattr(self, name, value)
         self._relations = self._relations, frozenset()  # type: ignore[assignment]
+        owners = np.zeros(self.lexical.n_ids, np.int32)
         self._names, self._is_merged = None, True
         self._paths = IdTable()
-        self._owners = np.zeros(self.lexical.n_ids, np.int32)
         for path in self.lexical.paths:
             ids = self.lexical.ids(path)
-            self._owners[ids.start : ids.stop] = self._paths.file(path)
+            owners[ids.start : ids.stop] = self._paths.file(path)
+        self._set_columns(GrowingColumns((self.starts, self.ends, self.hashes, owners)))
+
+    def _set_columns(self, columns: GrowingColumns) -> None:
+        self._columns = columns
+        self.starts: NDArray[np.int32]
+        self.ends: NDArray[np.int32]
+        self.hashes: NDArray[np.uint64]  # equal for identical windows
+        self._owners: NDArray[np.int32]  # numbers of files in `_paths`
+        self.starts, self.ends, self.hashes, self._owners = columns.arrays
 
     def _relate(self) -> Relations:
         """Bring the relations up to date."""
