@@ -30,6 +30,7 @@ from .invalidation import (
     note_moves,
     pack_dependencies,
     star_imports_of,
+    star_users_of,
     to_json,
     update_names,
 )
@@ -85,7 +86,8 @@ class CodeGraph:
 
     __slots__ = (
         *("_by_global_name", "_callers", "_dependencies", "_edges", "_files", "_latest_overlay", "_memo", "_modules"),
-        *("_calling", "_root_name", "_roots", "_star_imported", "_symbols", "_unresolved", "__weakref__"),
+        *("_calling", "_root_name", "_roots", "_star_imported", "_star_users", "_symbols", "_unresolved"),
+        "__weakref__",
     )
 
     def __init__(self, root_name: str = "", roots: Collection[str] = ("",)) -> None:
@@ -101,6 +103,7 @@ class CodeGraph:
         # Caches that follow from the fields above.
         self._symbols: dict[str, SymbolTable] = {}
         self._modules: ModuleIndex | None = None
+        self._star_users: Mapping[str, tuple[str, ...]] | None = None
         self._memo = Memo()
         self._callers: dict[str, dict[str, tuple[Caller, ...]]] = {}
         self._calling: dict[tuple[str, str], tuple[str, ...]] = {}
@@ -292,6 +295,13 @@ class CodeGraph:
             found = self._symbols[path] = SymbolTable(file)
         return found
 
+    def star_users(self, path: str) -> tuple[str, ...]:
+        """The modules into which star imports bring the names of a file, directly or through others. The first call
+        reads all modules with star imports."""
+        if self._star_users is None:
+            self._star_users = star_users_of(self, self._star_imported)
+        return self._star_users.get(path, ())
+
     def find_module(self, query: ModuleQuery) -> tuple[str, ...]:
         """The files of a module, () when it is not in the repository."""
         return self.modules.find(query)
@@ -349,7 +359,7 @@ class CodeGraph:
     def _copy(self) -> CodeGraph:
         new = CodeGraph(self._root_name, self._roots)
         new._by_global_name, new._star_imported = self._by_global_name, self._star_imported
-        new._symbols, new._modules = self._symbols.copy(), self._modules
+        new._symbols, new._modules, new._star_users = self._symbols.copy(), self._modules, self._star_users
         return new
 
     def _unresolved_after(self, updates: Mapping[str, FileGraph | None], changes: Invalidation) -> _Unresolved:

@@ -150,6 +150,10 @@ class WorkspaceModel(CodeModel):
             n_fresh += newest.n_live_tokens
         return self._with_segment(segments, fresh)
 
+    def prepare(self, document: DocumentTokens) -> None:
+        """Look up the tokens of a document whose next version will be indexed soon."""
+        self._vocabulary.learn_document(document)
+
     def settled(self) -> WorkspaceModel:
         """The model with few segments; itself if none are to be merged."""
         first = len(self._segments)

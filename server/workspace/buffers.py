@@ -22,6 +22,7 @@ from ...codegraph.syntax import REQUEST_LIMIT_S, prepare_tree
 from ...errors import InvalidArgument
 from ...languages import Language, language_of
 from ...llm.disk import read_regular
+from ...llm.workspace_model import tokenise_document
 from ...retrieval.static_vectors import shipped_vectors
 from ..config import Config
 from ..secrets import is_secret_path, is_secret_text
@@ -388,9 +389,12 @@ class OpenBuffers:
         return None
 
     def _prepare_edits(self, folder: Folder, key: str, buffer: _Buffer, language: Language) -> None:
-        """On the writer: read what the first edit of an open text that the index has is compared with."""
-        folder.snapshot.index.graph.symbols(key)
+        """On the writer: prepare what the first edit of an open text needs; the index has this text."""
+        snapshot = folder.snapshot
+        snapshot.index.graph.symbols(key)
+        snapshot.model.prepare(tokenise_document(key, buffer.lines.text))
         shipped_vectors()
+        self.writer.submit_later(lambda: folder.prepare_edits(key))
         if buffer.tree is None:
             with self._lock:
                 lines = buffer.lines

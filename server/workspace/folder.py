@@ -389,6 +389,10 @@ class Folder:
         """Whether the buffer of a file overlays the disk. On the writer."""
         return key in self._open
 
+    def prepare_edits(self, key: str) -> None:
+        """On the writer: look up which modules take names from a file by star imports; the first time takes longest."""
+        self.snapshot.index.graph.star_users(key)
+
     @property
     def has_new_imports(self) -> bool:
         """Whether open files have imports that the index does not follow yet. On the writer."""
