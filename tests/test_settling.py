@@ -135,6 +135,25 @@ def test_an_edited_file_whose_calls_cannot_be_resolved_is_left_out_alone(
         assert "no such luck" in workspace.skipped[str(tmp_path / "b.py")]
 
 
+def test_edits_without_a_pause_are_settled_after_some(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "a.py").write_text("def pay(): ...\n")
+    with Workspace([tmp_path], Config(), cache=False) as workspace:
+        workspace.index()
+        (folder,) = workspace._folders
+        monkeypatch.setattr("weft.server.workspace.folder.MAX_UNSETTLED_EDITS", 3)
+        monkeypatch.setattr(Writer, "has_waiting", True)  # nothing is done later
+        is_settled = []
+        for number in range(5):
+            workspace.open_buffer(tmp_path / "a.py", f"def pay(): return {number}\n")
+            workspace.index_edits()
+            is_settled.append(folder.snapshot.is_settled)
+        assert is_settled == [False, False, False, True, False]
+        assert len(folder.snapshot.model._segments) <= 2
+        monkeypatch.undo()
+        workspace.flush()
+        assert folder.snapshot.is_settled
+
+
 def test_work_for_later_runs_when_no_other_job_waits() -> None:
     writer, order = Writer(), list[str]()
     begun, may_go_on = threading.Event(), threading.Event()

@@ -99,6 +99,10 @@ one, measured at 1.2 million lines."""
 MAX_REPORTED_FILES = 50
 """More reported files than this trigger a reconciliation instead of single updates."""
 
+MAX_UNSETTLED_EDITS = 32
+"""After so many edits without a pause of the writer, the next one waits until all is resolved and merged: each adds a
+segment, which every query searches."""
+
 FILES_BETWEEN_PAUSES = 100
 """A comparison yields to running requests after this many files: about 2 ms of work."""
 
@@ -177,6 +181,7 @@ class Folder:
         # While the snapshot is not settled: the last one that was, and what has changed since; used on the writer only.
         self._settled: FolderSnapshot | None = None
         self._unsettled: dict[str, Analysis | None] = {}
+        self._n_unsettled = 0  # edits
         self._dirty = False
         self._read: Mapping[FoundFile, FileRecord] = {}  # files that this run has read; used on its thread only
         self._saved: FolderSnapshot | None = None  # the snapshot, if it equals the one on disk
@@ -776,13 +781,15 @@ class Folder:
     def _change(self, changed: Sequence[Analysis] = (), removed: Sequence[str] = ()) -> None:
         """On the writer: publish the next snapshot. After an edit the rest is done when no other job waits."""
         before = self.snapshot
-        snapshot = before.with_changes(changed, removed, settles=len(changed) + len(removed) > MAX_REPORTED_FILES)
+        is_large = len(changed) + len(removed) > MAX_REPORTED_FILES
+        snapshot = before.with_changes(changed, removed, settles=is_large or self._n_unsettled >= MAX_UNSETTLED_EDITS)
         if snapshot is before:
             return
         if not snapshot.is_settled:
             if before.is_settled:
-                self._settled, self._unsettled = before, {}
+                self._settled, self._unsettled, self._n_unsettled = before, {}, 0
                 self._writer.submit_later(self._settle_some)
+            self._n_unsettled += 1
             self._unsettled |= {**dict.fromkeys(removed), **{analysis.path: analysis for analysis in changed}}
         self._publish_next(snapshot, changed, removed)
 
@@ -793,7 +800,7 @@ class Folder:
         self.snapshot, self._dirty = snapshot, True
         self._saved, self._n_merged = None, self._n_merged + len(changed)
         if snapshot.is_settled:
-            self._settled, self._unsettled = None, {}
+            self._settled, self._unsettled, self._n_unsettled = None, {}, 0
         if self._observer is None:
             self.view = snapshot
         else:
@@ -833,7 +840,7 @@ class Folder:
     def _load(self, snapshot: FolderSnapshot) -> None:
         """On the writer: publish the cached snapshot."""
         self.snapshot = snapshot
-        self._settled, self._unsettled = None, {}
+        self._settled, self._unsettled, self._n_unsettled = None, {}, 0
         if self._observer is None:
             self.view = snapshot
         else:
