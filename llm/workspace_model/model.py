@@ -150,7 +150,7 @@ class WorkspaceModel(CodeModel):
             n_fresh += newest.n_live_tokens
         return self._with_segment(segments, fresh)
 
-    def prepare(self, document: DocumentTokens) -> None:
+    def look_up(self, document: DocumentTokens) -> None:
         """Look up the tokens of a document whose next version will be indexed soon."""
         self._vocabulary.learn_document(document)
 

@@ -392,7 +392,7 @@ class OpenBuffers:
         """On the writer: prepare what the first edit of an open text needs; the index has this text."""
         snapshot = folder.snapshot
         snapshot.index.graph.symbols(key)
-        snapshot.model.prepare(tokenise_document(key, buffer.lines.text))
+        snapshot.model.look_up(tokenise_document(key, buffer.lines.text))
         shipped_vectors()
         self.writer.submit_later(lambda: folder.prepare_edits(key))
         if buffer.tree is None:
