@@ -1,7 +1,8 @@
 """The code graph of a folder: the facts of every file and the resolved calls, as an immutable snapshot.
 
 `CodeGraph` never changes: `with_changes` gives the next snapshot and resolves only the files that a change affects
-(`invalidation`); `overlay` gives a snapshot with one file replaced, for one query. Knows no text and no disk.
+(`invalidation`), or leaves that to `settled`; `overlay` gives a snapshot with one file replaced, for one query. Knows
+no text and no disk.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ import numpy as np
 
 from ..languages import language_named
 from .byte_table import from_table, to_table
-from .file_graph import Definition, FileGraph
+from .file_graph import Call, Definition, FileGraph
 from .invalidation import (
     Invalidation,
     NameMoves,
@@ -28,6 +29,7 @@ from .invalidation import (
     note_moves,
     pack_dependencies,
     star_imports_of,
+    star_users_of,
     update_names,
 )
 from .json_bytes import from_json, to_json
@@ -64,12 +66,27 @@ class Caller(NamedTuple):
     how: str
 
 
+class _Unresolved(NamedTuple):
+    """What a snapshot still has to resolve. Its names are those of its files; some of its calls are earlier ones."""
+
+    files: Mapping[str, FileGraph | None]
+    """The files to resolve, each as it was when its calls were resolved; None for a new file."""
+    changes: tuple[Invalidation, ...] = ()
+    """Changes whose dependents are to be resolved too."""
+    edited: frozenset[str] = frozenset()
+    """Files that calls of an earlier snapshot may lead to although the definition is gone."""
+
+
+_NOTHING = _Unresolved({})
+
+
 class CodeGraph:
     """An immutable snapshot. Cheap to derive from the previous one; safe to read from several threads."""
 
     __slots__ = (
         *("_by_global_name", "_callers", "_dependencies", "_edges", "_files", "_latest_overlay", "_memo", "_modules"),
-        *("_calling", "_root_name", "_roots", "_star_imported", "_symbols", "__weakref__"),
+        *("_calling", "_root_name", "_roots", "_star_imported", "_star_users", "_symbols", "_unresolved"),
+        "__weakref__",
     )
 
     def __init__(self, root_name: str = "", roots: Collection[str] = ("",)) -> None:
@@ -81,9 +98,11 @@ class CodeGraph:
         # `global_name_key` -> definitions, as "path\0qualified name"
         self._by_global_name: PersistentMap[tuple[str, ...]] = PersistentMap()
         self._star_imported: frozenset[str] = frozenset()  # files with star imports
+        self._unresolved = _NOTHING
         # Caches that follow from the fields above.
         self._symbols: dict[str, SymbolTable] = {}
         self._modules: ModuleIndex | None = None
+        self._star_users: Mapping[str, tuple[str, ...]] | None = None
         self._memo = Memo()
         self._callers: dict[str, dict[str, tuple[Caller, ...]]] = {}
         self._calling: dict[tuple[str, str], tuple[str, ...]] = {}
@@ -114,7 +133,7 @@ class CodeGraph:
                     starred.append(path)
             graph._by_global_name = apply_moves(graph._by_global_name, came)
             graph._star_imported = frozenset(starred)
-            graph._resolve(graph._files, spread)
+            graph._resolve(sorted(graph._files), spread)
         graph._memo = Memo()  # larger than the graph; queries fill it again as needed
         return graph
 
@@ -123,9 +142,24 @@ class CodeGraph:
         return self._files
 
     def call_edges(self, path: str) -> tuple[CallEdge, ...]:
-        """The resolved calls of a file, in source order; () for a file that is not in the graph."""
+        """The resolved calls of a file, in source order; () for a file that is not in the graph.
+
+        Before the snapshot is `settled`, those of a file that is to be resolved again are the calls that were resolved
+        before and are still there, to definitions that still exist.
+        """
         packed = self._edges.get(path)
-        return _unpack_edges(bytes(packed)) if packed else ()
+        edges = _unpack_edges(bytes(packed)) if packed else ()
+        if self._unresolved is _NOTHING or not edges:
+            return edges
+        before = self._unresolved.files.get(path)
+        if before is not None and before is not self._files[path]:
+            edges = _moved(edges, before.calls, self._files[path].calls)
+        edited = self._unresolved.edited
+        return tuple(
+            edge
+            for edge in edges
+            if edge.path not in edited or self.definition(edge.path, edge.qualified_name) is not None
+        )
 
     def call_edges_in(self, path: str, spans: Sequence[tuple[int, int]]) -> tuple[CallEdge, ...]:
         """The resolved calls on the lines of some half-open ranges, and possibly others of the file."""
@@ -142,6 +176,8 @@ class CodeGraph:
         """The files with calls that resolve to a definition, sorted; faster than `callers`, which reads these calls."""
         key = path, qualified_name
         found = self._calling.get(key)
+        if found is None and path in self._unresolved.edited and self.definition(*key) is None:
+            return ()
         if found is None:
             needle = to_json(key)[:-1] + b","  # of a packed target: `["path","name","how"]`
             callers = (at for at, edges in self._edges.mentioning([path]) if needle in edges)
@@ -159,11 +195,16 @@ class CodeGraph:
         return symbols.definition(qualified_name) if symbols is not None else None
 
     def with_changes(
-        self, changed: Iterable[FileGraph] = (), removed: Iterable[str] = (), spread: Spread = map
+        self,
+        changed: Iterable[FileGraph] = (),
+        removed: Iterable[str] = (),
+        spread: Spread = map,
+        *,
+        settles: bool = True,
     ) -> CodeGraph:
         """The snapshot after some files were created, edited or deleted. This snapshot does not change.
 
-        `spread` resolves the affected files.
+        `spread` resolves the affected files. Without `settles` none is resolved: `settled` does that.
         """
         updates: dict[str, FileGraph | None] = {path: None for path in removed if path in self._files}
         updates.update((file.path, file) for file in changed)
@@ -181,13 +222,40 @@ class CodeGraph:
         changes = update_names(self, new, tables)
         new._memo = self._memo.reduced(changes.valid) if changes else self._memo
         new._latest_overlay = None if changes else self._latest_overlay
-        affected = {path for path in updates if path in new._files} | changes.dependents(new._dependencies)
-        new._resolve(affected, spread)
-        if self._callers or self._calling:
-            both = (self, new)
-            called = {edge.path for path in affected | updates.keys() for g in both for edge in g.call_edges(path)}
-            new._callers = {path: table for path, table in list(self._callers.items()) if path not in called}
-            new._calling = {key: found for key, found in list(self._calling.items()) if key[0] not in called}
+        new._unresolved = self._unresolved_after(updates, changes)
+        new._forget_callers(self, updates, updates)
+        return new.settled(spread=spread) if settles else new
+
+    @property
+    def is_settled(self) -> bool:
+        """Whether all calls are resolved as from scratch."""
+        return self._unresolved is _NOTHING
+
+    def unresolved(self) -> set[str]:
+        """The files that `settled` resolves."""
+        found = set(self._unresolved.files)
+        for changes in self._unresolved.changes:
+            found |= changes.dependents(self._dependencies)
+        return found & self._files.keys()
+
+    def settled(self, is_over: Callable[[], bool] = lambda: False, spread: Spread = map) -> CodeGraph:
+        """The snapshot with the calls resolved that edits left; some of them, and one at least, once `is_over`.
+
+        `spread` resolves the files. The result is this snapshot if nothing is left.
+        """
+        if self.is_settled:
+            return self
+        new = self._copy()
+        new._files, new._edges, new._dependencies = self._files, self._edges, self._dependencies
+        new._memo, new._latest_overlay, new._unresolved = self._memo, self._latest_overlay, _NOTHING
+        # In order of paths, because neighbours depend on the same symbol tables.
+        waiting = sorted(self.unresolved())
+        resolved = new._resolve(waiting, spread, is_over)
+        left = waiting[len(resolved) :]
+        if left:
+            files = {path: self._unresolved.files.get(path, self._files[path]) for path in left}
+            new._unresolved = _Unresolved(files, (), self._unresolved.edited)
+        new._forget_callers(self, resolved, ())
         return new
 
     def overlay(self, file: FileGraph) -> CodeGraph:
@@ -226,6 +294,13 @@ class CodeGraph:
             found = self._symbols[path] = SymbolTable(file)
         return found
 
+    def star_users(self, path: str) -> tuple[str, ...]:
+        """The modules into which star imports bring the names of a file, directly or through others. The first call
+        reads all modules with star imports."""
+        if self._star_users is None:
+            self._star_users = star_users_of(self, self._star_imported)
+        return self._star_users.get(path, ())
+
     def find_module(self, query: ModuleQuery) -> tuple[str, ...]:
         """The files of a module, () when it is not in the repository."""
         return self.modules.find(query)
@@ -239,6 +314,8 @@ class CodeGraph:
 
     def __getstate__(self) -> dict[str, Any]:
         """Columns instead of objects: a large graph loads in a fraction of a second."""
+        if not self.is_settled:
+            return self.settled().__getstate__()
         states = [file.__getstate__() for file in self._files.values()]
         nodes = [file.nodes for file in self._files.values()]
         return {
@@ -281,19 +358,41 @@ class CodeGraph:
     def _copy(self) -> CodeGraph:
         new = CodeGraph(self._root_name, self._roots)
         new._by_global_name, new._star_imported = self._by_global_name, self._star_imported
-        new._symbols, new._modules = self._symbols.copy(), self._modules
+        new._symbols, new._modules, new._star_users = self._symbols.copy(), self._modules, self._star_users
         return new
 
-    def _resolve(self, paths: Iterable[str], spread: Spread = map) -> None:
-        """Resolve the calls of these files, while the snapshot is made."""
-        # In order of paths, because neighbours depend on the same symbol tables.
-        ordered = sorted(paths)
+    def _unresolved_after(self, updates: Mapping[str, FileGraph | None], changes: Invalidation) -> _Unresolved:
+        """What the next snapshot has to resolve, with these files replaced or removed."""
+        files = dict(self._unresolved.files)
+        for path, file in updates.items():
+            if file is None:
+                files.pop(path, None)
+            else:
+                files.setdefault(path, self._files.get(path))
+        changed = (*self._unresolved.changes, changes) if changes else self._unresolved.changes
+        return _Unresolved(files, changed, self._unresolved.edited.union(updates))
+
+    def _forget_callers(self, old: CodeGraph, resolved: Iterable[str], edited: Iterable[str]) -> None:
+        """Take over the callers that an earlier snapshot has found, but for definitions whose callers may differ."""
+        if old._callers or old._calling:
+            packed = (graph._edges.get(path) for path in resolved for graph in (old, self))
+            called = {*edited, *(path for edges in packed if edges for path in _called_paths(bytes(edges)))}
+            self._callers = {path: table for path, table in list(old._callers.items()) if path not in called}
+            self._calling = {key: found for key, found in list(old._calling.items()) if key[0] not in called}
+
+    def _resolve(
+        self, paths: Sequence[str], spread: Spread = map, is_over: Callable[[], bool] = lambda: False
+    ) -> list[str]:
+        """Resolve the calls of these files, while the snapshot is made; returns those that were when it `is_over`."""
         edges: dict[str, Packed] = {}
         dependencies: dict[str, Packed] = {}
-        for path, found in zip(ordered, spread(self._resolved, ordered), strict=True):
+        for path, found in zip(paths, spread(self._resolved, paths), strict=False):
             edges[path], dependencies[path] = found
+            if is_over():
+                break
         self._edges = self._edges.with_changes(edges)
         self._dependencies = self._dependencies.with_changes(dependencies)
+        return list(edges)
 
     def _resolved(self, path: str) -> tuple[bytes, bytes]:
         """The edges and the dependencies of a file, packed."""
@@ -357,7 +456,12 @@ class _Overlay(CodeGraph):
         return tuple(dict.fromkeys(caller.path for caller in self.callers(path, qualified_name)))
 
     def with_changes(
-        self, changed: Iterable[FileGraph] = (), removed: Iterable[str] = (), spread: Spread = map
+        self,
+        changed: Iterable[FileGraph] = (),
+        removed: Iterable[str] = (),
+        spread: Spread = map,
+        *,
+        settles: bool = True,
     ) -> CodeGraph:
         raise TypeError("An overlay is for one query; apply changes to its base snapshot.")
 
@@ -424,6 +528,19 @@ def _pack_edges(edges: list[CallEdge]) -> bytes:
 def _unpack_edges(packed: bytes) -> tuple[CallEdge, ...]:
     rows, targets = from_json(packed)
     return tuple(CallEdge(call, *targets[number]) for call, number in rows)
+
+
+def _moved(edges: Iterable[CallEdge], old: Sequence[Call], new: Sequence[Call]) -> tuple[CallEdge, ...]:
+    """The resolved calls of an earlier version of a file, for the calls above and below what an edit has changed."""
+    n = min(len(old), len(new))
+    first = next((i for i in range(n) if old[i].callee != new[i].callee), n)
+    n_last = next((i for i in range(n - first) if old[-1 - i].callee != new[-1 - i].callee), n - first)
+    beyond, shift = len(old) - n_last, len(new) - len(old)
+    return tuple(
+        edge._replace(call=edge.call if edge.call < first else edge.call + shift)
+        for edge in edges
+        if edge.call < first or edge.call >= beyond
+    )
 
 
 def _called_paths(packed: bytes) -> list[str]:

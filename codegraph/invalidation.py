@@ -131,22 +131,34 @@ def _names_changed_by_star_imports(
     `moved` are the files that can change what an import refers to.
     """
     added = {path: names for path, (was, now) in tables.items() if (names := module_names(now) - module_names(was))}
-    star_imports_changed = bool(moved) or any(
-        star_imports_of(was) != star_imports_of(now) for was, now in tables.values()
-    )
-    if not added and not star_imports_changed:
-        return {}
     found: dict[str, set[str]] = {}
+    if not moved and all(star_imports_of(was) == star_imports_of(now) for was, now in tables.values()):
+        for source, names in added.items():
+            for path in old.star_users(source):
+                found.setdefault(path, set()).update(names)
+        new._star_users = old._star_users
+        return found
+    new._star_users = None
     before, after = TypedResolver(old), TypedResolver(new)
     for path in old._star_imported | new._star_imported:
         sources = before.star_sources(path)
-        if star_imports_changed and after.star_sources(path) != sources:
+        if after.star_sources(path) != sources:
             found[path] = {_ANY}
         else:
             names = set().union(*(added[source] for source, _ in sources if source in added))
             if names:
                 found[path] = names
     return found
+
+
+def star_users_of(graph: CodeGraph, importers: Iterable[str]) -> dict[str, tuple[str, ...]]:
+    """For each file whose names star imports bring into other modules: these modules, of the given importers."""
+    resolver = TypedResolver(graph)
+    found: dict[str, list[str]] = {}
+    for path in sorted(importers):
+        for source, _ in resolver.star_sources(path):
+            found.setdefault(source, []).append(path)
+    return {source: tuple(users) for source, users in found.items()}
 
 
 NameMoves: TypeAlias = dict[str, tuple[set[str], set[str]]]

@@ -253,7 +253,8 @@ def _mixed(numbers: Int64s) -> NDArray[np.uint64]:
 
 def _re_resolved(older: CodeGraph, newer: CodeGraph) -> set[str]:
     """Files whose calls resolve differently. An overlay only loses call edges, which the search checks itself."""
-    return newer._edges.differing_from(older._edges)
+    differing = newer._edges.differing_from(older._edges)
+    return differing if older.is_settled else differing | older.unresolved()
 
 
 _Number = TypeVar("_Number", bound=np.generic)

@@ -100,7 +100,8 @@ class SyntaxTree:
         """
         tree = self.reparsed(new_text, limit, changed)
         if tree._tree is not None and tree._tree.root_node.has_error:
-            return SyntaxTree.parse(self.path, new_text, limit, language=self.language)
+            from_scratch = _parse(self.language, tree._source, limit)
+            return SyntaxTree(self.path, new_text, self.language, tree._source, from_scratch)
         return tree
 
     def file_graph(self, limit: CpuTimeLimit | None = None) -> FileGraph:
@@ -174,7 +175,8 @@ class SyntaxTree:
         else:
             start, old_end, new_end = _byte_range(self.text, old, new_text, new, changed)
         if limit is not None and limit.samples:
-            _check_samples(self.language, new[max(0, start - SAMPLE_BYTES) : new_end + SAMPLE_BYTES])
+            beside = SMALL_SAMPLE_BYTES // 2  # one sample for a key; more of a text from its middle is read with errors
+            _check_samples(self.language, new[max(0, start - beside) : new_end + beside])
         edited = self._tree.copy()
         edited.edit(
             start_byte=start,
@@ -214,13 +216,10 @@ def tree_with(
         raise
 
 
-def prepare_tree(path: str, text: str, language: Language) -> None:
-    """Parse an open file ahead of the first `tree_with`. `text` is known to parse in time."""
-    if path in _LAST_TREES or _is_known_slow(path, text):
-        return
-    with suppress(TimeLimitExceeded):
-        limit = CpuTimeLimit(REQUEST_LIMIT_S, samples=False)
-        _keep_tree(path, SyntaxTree.parse(path, text, limit, language=language))
+def prepare_tree(tree: SyntaxTree) -> None:
+    """Keep the tree of an open file for the first `tree_with`."""
+    if tree.path not in _LAST_TREES:
+        _keep_tree(tree.path, tree)
 
 
 def _keep_tree(path: str, tree: SyntaxTree) -> None:

@@ -9,7 +9,7 @@ One writer makes the next snapshot with `with_changes`; readers keep theirs.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TypeVar
@@ -26,6 +26,7 @@ from ..codegraph.relations import Relations
 from ..codegraph.weights import Weights
 from ..languages import language_named
 from .bm25 import FloatArray
+from .columns import GrowingColumns
 from .definition_index import DefinitionIndex
 from .fragment_vectors import FragmentVectors
 from .fragments import (
@@ -37,7 +38,7 @@ from .fragments import (
     slice_terms,
     split_lines,
 )
-from .inverted_index import InvertedIndex, grown
+from .inverted_index import InvertedIndex
 from .max_score import Cut, best_fragments
 from .static_vectors import StoredVectors, Vectors
 from .terms import count_terms, encode
@@ -67,6 +68,8 @@ class RepositoryIndex:
 
     __slots__ = (
         *(
+            "_columns",
+            "_is_merged",
             "_names",
             "_owners",
             "_paths",
@@ -93,16 +96,18 @@ class RepositoryIndex:
         self.settings = settings
         self.graph = CodeGraph(settings.name, roots)
         self.lexical = InvertedIndex()
-        self._relations = None if relations_on_demand else Relations(settings.weights)
+        # Those of an earlier snapshot, and the files that differ since. None: to be built when they are read.
+        self._relations: tuple[Relations | None, frozenset[str]] = (
+            None if relations_on_demand else Relations(settings.weights),
+            frozenset(),
+        )
         self.texts = Texts()
-        self.starts: NDArray[np.int32] = np.zeros(0, np.int32)
-        self.ends: NDArray[np.int32] = np.zeros(0, np.int32)
-        self.hashes: NDArray[np.uint64] = np.zeros(0, np.uint64)  # equal for identical windows
+        self._set_columns(GrowingColumns([np.zeros(0, dtype) for dtype in (np.int32, np.int32, np.uint64, np.int32)]))
         self._vectors = FragmentVectors()
         self.n_lines = 0
         self._paths = IdTable()
-        self._owners: NDArray[np.int32] = np.zeros(0, np.int32)  # numbers of files in `_paths`
         self._names: DefinitionIndex | None = None  # of this snapshot or one before
+        self._is_merged = True  # whether `lexical` is settled
 
     @classmethod
     def build(
@@ -126,21 +131,28 @@ class RepositoryIndex:
         return path in self.texts
 
     def with_changes(
-        self, changed: Iterable[tuple[FileGraph, FileFragments]], removed: Iterable[str] = (), spread: Spread = map
+        self,
+        changed: Iterable[tuple[FileGraph, FileFragments]],
+        removed: Iterable[str] = (),
+        spread: Spread = map,
+        *,
+        settles: bool = True,
     ) -> RepositoryIndex:
         """The snapshot with these files added or replaced, and the removed paths left out.
 
         The cost depends on the changed files, not on the repository. A pair must be of one path and text. `spread`
-        resolves the calls, see `CodeGraph.with_changes`.
+        resolves the calls, see `CodeGraph.with_changes`. Without `settles` the files can be retrieved, and the rest is
+        left to `settled`: calls, relations, and the merging of segments.
         """
         pairs = {fragments.path: (file, fragments) for file, fragments in changed}
         gone = [path for path in removed if path not in pairs]
         new = RepositoryIndex(self.settings)
-        new.graph = self.graph.with_changes([file for file, _ in pairs.values()], gone, spread)
-        new.lexical = self.lexical.with_changes([fragments for _, fragments in pairs.values()], gone)
+        new.graph = self.graph.with_changes([file for file, _ in pairs.values()], gone, spread, settles=settles)
+        new.lexical = self.lexical.with_changes([fragments for _, fragments in pairs.values()], gone, settles=settles)
+        new._is_merged = settles
         n_ids = new.lexical.n_ids
-        new.starts, new.ends = grown(self.starts, n_ids), grown(self.ends, n_ids)
-        new.hashes, new._owners = grown(self.hashes, n_ids), grown(self._owners, n_ids)
+        first_written = min((new.lexical.ids(path).start for path in pairs), default=n_ids)
+        new._set_columns(self._columns.grown(n_ids, first_written))
         new._paths, new.n_lines = self._paths, self.n_lines
         for path in (*gone, *pairs):
             new.n_lines -= self.n_lines_of(path)
@@ -153,9 +165,34 @@ class RepositoryIndex:
         new.texts = self.texts.with_changes({path: fragments.text for path, (_, fragments) in pairs.items()}, gone)
         firsts = ((new.lexical.ids(path).start, fragments.vectors) for path, (_, fragments) in pairs.items())
         new._vectors = self._vectors.with_changes(n_ids, firsts)
-        spans = {path: new._spans(path) for path in pairs}
-        new._relations = self._relations and self._relations.with_changes(new.graph, spans, gone)
+        relations, changed_since = self._relations
+        new._relations = relations, changed_since.union(pairs, gone)
+        if settles and relations is not None:
+            new._relate()
         new._names = self._names
+        return new
+
+    @property
+    def is_settled(self) -> bool:
+        """Whether all calls are resolved, all relations are built, and segments are merged."""
+        relations, changed_since = self._relations
+        return self._is_merged and self.graph.is_settled and (relations is None or not changed_since)
+
+    def settled(self, is_over: Callable[[], bool] = lambda: False) -> RepositoryIndex:
+        """The snapshot with the rest that edits left, or with some of it once `is_over`; this one if nothing is left.
+
+        Results are those of an index from scratch once it is settled.
+        """
+        if self.is_settled:
+            return self
+        new: RepositoryIndex = RepositoryIndex.__new__(RepositoryIndex)
+        for name in self.__slots__[:-1]:
+            setattr(new, name, getattr(self, name))
+        new.graph = self.graph.settled(is_over)
+        if not new._is_merged and not is_over():
+            new.lexical, new._is_merged = self.lexical.settled(), True
+        if new._relations[0] is not None and new.graph.is_settled and not is_over():
+            new._relate()
         return new
 
     @property
@@ -169,17 +206,16 @@ class RepositoryIndex:
 
     @property
     def relations(self) -> Relations:
-        """The relations between the fragments; built here if the index is one with relations on demand."""
-        if self._relations is None:
-            spans = {path: self._spans(path) for path in self.texts}
-            self._relations = Relations.build(self.graph, spans, self.settings.weights)
-        return self._relations
+        """The relations between the fragments; built here if the index is one with relations on demand, and brought up
+        to date before it is settled."""
+        relations, changed_since = self._relations
+        return self._relate() if relations is None or changed_since else relations
 
     @property
     def names(self) -> DefinitionIndex:
         """The index of definitions by name. Built on demand, from that of an earlier snapshot where there is one."""
         names = self._names
-        if names is None or names.graph is not self.graph:
+        if names is None or names.graph.files is not self.graph.files:
             names = self._names = DefinitionIndex(self.graph, names)
         return names
 
@@ -201,6 +237,8 @@ class RepositoryIndex:
         return CursorView(self, query, n_shown_lines)
 
     def __getstate__(self) -> tuple[object, ...]:
+        if not self.is_settled:
+            return self.settled().__getstate__()
         return (
             self.settings,
             self.graph,
@@ -229,12 +267,32 @@ class RepositoryIndex:
         )
         for name, value in zip(names, state, strict=True):
             setattr(self, name, value)
-        self._names = None
+        self._relations = self._relations, frozenset()  # type: ignore[assignment]
+        owners = np.zeros(self.lexical.n_ids, np.int32)
+        self._names, self._is_merged = None, True
         self._paths = IdTable()
-        self._owners = np.zeros(self.lexical.n_ids, np.int32)
         for path in self.lexical.paths:
             ids = self.lexical.ids(path)
-            self._owners[ids.start : ids.stop] = self._paths.file(path)
+            owners[ids.start : ids.stop] = self._paths.file(path)
+        self._set_columns(GrowingColumns((self.starts, self.ends, self.hashes, owners)))
+
+    def _set_columns(self, columns: GrowingColumns) -> None:
+        self._columns = columns
+        self.starts: NDArray[np.int32]
+        self.ends: NDArray[np.int32]
+        self.hashes: NDArray[np.uint64]  # equal for identical windows
+        self._owners: NDArray[np.int32]  # numbers of files in `_paths`
+        self.starts, self.ends, self.hashes, self._owners = columns.arrays
+
+    def _relate(self) -> Relations:
+        """Bring the relations up to date."""
+        relations, changed_since = self._relations
+        changed = self.texts if relations is None else changed_since
+        spans = {path: self._spans(path) for path in changed if path in self.texts}
+        gone = [path for path in changed if path not in self.texts]
+        relations = (relations or Relations(self.settings.weights)).with_changes(self.graph, spans, gone)
+        self._relations = relations, frozenset()
+        return relations
 
     def _spans(self, path: str) -> Spans:
         ids = self.lexical.ids(path)

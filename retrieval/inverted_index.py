@@ -11,6 +11,7 @@ postings are reused.
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple, TypeVar
 
@@ -20,8 +21,12 @@ from numpy.typing import NDArray
 from ..codegraph.persistent_map import PersistentMap
 from ..native import compiled
 from .bm25 import K1, FloatArray, idf, length_norm, saturated
+from .columns import GrowingColumns
 from .fragments import FileFragments
 from .terms import term_key
+
+FREE_SHARE = 8
+"""Edits append ids until this share of all is free: arrays over fragments are that much longer at most."""
 
 IntArray = NDArray[np.intp]
 _NONE = range(0)
@@ -34,13 +39,13 @@ class InvertedIndex:
     Arrays over fragments have length `n_ids`; dead ids have `live` False and score 0.
     """
 
-    __slots__ = ("_dead", "_n_distinct", "_ranges", "_segments", "lengths", "live", "n_terms")
+    __slots__ = ("_columns", "_dead", "_n_distinct", "_ranges", "_segments", "lengths", "live", "n_terms")
 
     def __init__(self) -> None:
         self.live: NDArray[np.bool_] = np.zeros(0, bool)
-        self.lengths: NDArray[np.int32] = np.zeros(0, np.int32)  # terms of each fragment, repeats included
         self.n_terms = 0  # of all live fragments, repeats included
-        self._n_distinct: NDArray[np.int32] = np.zeros(0, np.int32)
+        # Terms of each fragment, repeats included; different terms of each fragment.
+        self._set_columns(GrowingColumns((np.zeros(0, np.int32), np.zeros(0, np.int32))))
         self._ranges: PersistentMap[range] = PersistentMap()
         self._segments: tuple[_Segment, ...] = ()
         self._dead: tuple[NDArray[np.int32], ...] | None = None  # of each segment, computed on demand
@@ -66,18 +71,24 @@ class InvertedIndex:
         found: range = self._ranges.get(path, _NONE)
         return found
 
-    def with_changes(self, changed: Iterable[FileFragments], removed: Iterable[str] = ()) -> InvertedIndex:
+    def with_changes(
+        self, changed: Iterable[FileFragments], removed: Iterable[str] = (), *, settles: bool = True
+    ) -> InvertedIndex:
         """The snapshot with these parts added or replaced, and the removed paths left out.
 
-        An id that a change frees is not reused in the same change.
+        An id that a change frees is not reused in the same change. Without `settles` no segments are merged: `settled`
+        does that; and ids are reused only when many are free.
         """
         parts, removed = {part.path: part for part in changed}, list(removed)
-        first = _first_gap(_ids_in_use(self._segments, self.live), sum(map(len, parts.values())))
-        n_ids = max(self.n_ids, first + sum(map(len, parts.values())))
+        n_new = sum(map(len, parts.values()))
+        if settles or self.n_ids - self.n_fragments > self.n_ids // FREE_SHARE:
+            first = _first_gap(_ids_in_use(self._segments, self.live), n_new)
+        else:
+            first = self.n_ids  # rows that are appended need no copy of the others
+        n_ids = max(self.n_ids, first + n_new)
         new_index = InvertedIndex()
         new_index.live = grown(self.live, n_ids)
-        new_index.lengths = grown(self.lengths, n_ids)
-        new_index._n_distinct = grown(self._n_distinct, n_ids)
+        new_index._set_columns(self._columns.grown(n_ids, first))
         new_index.n_terms = self.n_terms
         for path in (*removed, *parts):
             old = self.ids(path)
@@ -95,8 +106,26 @@ class InvertedIndex:
             first = new.stop
         new_index._ranges = self._ranges.with_changes(ranges, removed)
         added = (_merged(pieces),) if pieces else ()
-        new_index._segments = _compacted((*self._segments, *added), new_index.live)
+        new_index._segments = (*self._segments, *added)
+        return new_index.settled() if settles else new_index
+
+    def settled(self) -> InvertedIndex:
+        """The snapshot with few segments, and few dead postings in them; itself if nothing is to be merged."""
+        segments = _compacted(self._segments, self.live)
+        if len(segments) == len(self._segments) and all(map(operator.is_, segments, self._segments)):
+            return self
+        new_index = InvertedIndex()
+        for name in ("live", "n_terms", "_ranges"):
+            setattr(new_index, name, getattr(self, name))
+        new_index._set_columns(self._columns)
+        new_index._segments = segments
         return new_index
+
+    def _set_columns(self, columns: GrowingColumns) -> None:
+        self._columns = columns
+        self.lengths: NDArray[np.int32]
+        self._n_distinct: NDArray[np.int32]
+        self.lengths, self._n_distinct = columns.arrays
 
     def cut(self, path: str, n_kept: int, tail: FileFragments) -> InvertedIndex:
         """For one query: of `path` only the first `n_kept` fragments live, and those of `tail`.
@@ -109,8 +138,8 @@ class InvertedIndex:
         view.live[self.n_ids :] = True
         dead = self.ids(path)[n_kept:]
         view.live[dead.start : dead.stop] = False
-        view.lengths = np.concatenate((self.lengths, tail.lengths))
-        view._n_distinct = np.concatenate((self._n_distinct, tail.n_distinct))
+        joined = (np.concatenate(pair) for pair in ((self.lengths, tail.lengths), (self._n_distinct, tail.n_distinct)))
+        view._set_columns(GrowingColumns(tuple(joined)))
         view._ranges = self._ranges
         view.n_terms = self.n_terms - self.n_terms_of(dead) + int(tail.lengths.sum())
         piece = _PostingLists(tail.keys, tail.indptr, tail.windows + np.int32(self.n_ids), tail.counts)
@@ -203,7 +232,8 @@ class InvertedIndex:
         return self.live, self.lengths, self._n_distinct, tuple(self._ranges), ranges, self._segments
 
     def __setstate__(self, state: tuple[object, ...]) -> None:
-        self.live, self.lengths, self._n_distinct, paths, ranges, self._segments = state  # type: ignore[assignment]
+        self.live, lengths, n_distinct, paths, ranges, self._segments = state  # type: ignore[assignment]
+        self._set_columns(GrowingColumns((lengths, n_distinct)))  # type: ignore[arg-type]
         found = {path: range(*ends) for path, ends in zip(paths, ranges.tolist(), strict=True)}  # type: ignore
         self._ranges = PersistentMap(found)
         self.n_terms = int(self.lengths.sum(where=self.live, dtype=np.int64))

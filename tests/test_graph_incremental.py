@@ -315,9 +315,17 @@ def everything(graph: CodeGraph) -> dict[str, object]:
     }
 
 
-def changed(graph: CodeGraph, step: dict[str, str | None]) -> CodeGraph:
+def changed(graph: CodeGraph, step: dict[str, str | None], *, settles: bool = True) -> CodeGraph:
     files = [parse_file(path, text) for path, text in step.items() if text is not None]
-    return graph.with_changes(files, [path for path, text in step.items() if text is None])
+    return graph.with_changes(files, [path for path, text in step.items() if text is None], settles=settles)
+
+
+def check_calls(graph: CodeGraph) -> None:
+    """All resolved calls exist and lead to definitions that exist."""
+    for path, file in graph.files.items():
+        for edge in graph.call_edges(path):
+            assert file.calls[edge.call].callee
+            assert graph.definition(edge.path, edge.qualified_name) is not None
 
 
 @settings(max_examples=40, deadline=None)
@@ -341,6 +349,42 @@ def test_changes_give_what_a_build_from_scratch_gives(state, changes):
         assert everything(new) == everything(CodeGraph.build(new.files.values()))
         assert everything(graph) == before
         graph = new
+
+
+@settings(max_examples=150, deadline=None)
+@given(states, steps, st.lists(st.integers(0, 3), min_size=5, max_size=5))
+def test_calls_that_are_resolved_later_are_those_of_a_build_from_scratch(state, changes, slices):
+    graph = CodeGraph.build(parse_file(path, text) for path, text in state.items())
+    for step, n_slices in zip(changes, slices, strict=False):
+        graph = changed(graph, step, settles=False)
+        check_calls(graph)
+        everything(graph)  # what a reader has looked up is no longer valid in the next snapshot
+        for _ in range(n_slices):
+            before = everything(graph)
+            n_left = len(graph.unresolved())
+            new = graph.settled(lambda: True)
+            assert len(new.unresolved()) == max(0, n_left - 1)
+            assert everything(graph) == before
+            check_calls(new)
+            graph = new
+    new = graph.settled()
+    assert new.is_settled and everything(new) == everything(CodeGraph.build(new.files.values()))
+    assert new.settled() is new
+
+
+def test_calls_that_an_edit_moves_stay_resolved_until_they_are_resolved_again():
+    before = "def pay(): ...\ndef log(): ...\npay()\nlog()\n"
+    graph = CodeGraph.build([parse_file("a.py", before)])
+    new = graph.with_changes([parse_file("a.py", before.replace("pay()\nlog", "pay()\nopen()\nlog"))], settles=False)
+    assert [(edge.call, edge.qualified_name) for edge in new.call_edges("a.py")] == [(0, "pay"), (2, "log")]
+
+
+def test_a_call_of_a_definition_that_is_gone_leads_nowhere_before_it_is_resolved_again():
+    graph = CodeGraph.build([parse_file("a.py", "def pay(): ..."), parse_file("b.py", "from a import pay\npay()")])
+    new = graph.with_changes([parse_file("a.py", "def sell(): ...")], settles=False)
+    assert graph.call_edges("b.py") and not new.call_edges("b.py")
+    assert new.callers("a.py", "pay") == () and new.calling_files("a.py", "pay") == ()
+    assert new.unresolved() == {"a.py", "b.py"}
 
 
 @settings(max_examples=150, deadline=None)

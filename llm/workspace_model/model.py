@@ -132,21 +132,47 @@ class WorkspaceModel(CodeModel):
         """A model of `documents`; of two with the same path the later one counts."""
         return cls((), Vocabulary(), threshold=threshold).with_changes(documents, ())
 
-    def with_changes(self, changed: Iterable[DocumentTokens], removed: Iterable[str]) -> WorkspaceModel:
-        """The model with these documents added or replaced, and these paths removed. Unknown paths are ignored."""
+    def with_changes(
+        self, changed: Iterable[DocumentTokens], removed: Iterable[str], *, settles: bool = True
+    ) -> WorkspaceModel:
+        """The model with these documents added or replaced, and these paths removed. Unknown paths are ignored.
+
+        Without `settles` no segments are merged: `settled` does that.
+        """
         numbers = {document.path: self._vocabulary.learn_document(document) for document in changed}
         stale = {*removed, *numbers}
         segments = [segment.without(stale) for segment in self._segments]
         fresh = list(numbers.items())
         n_fresh = sum(len(tokens) for tokens in numbers.values())
-        while segments:
-            newest = segments[-1]
-            if newest.n_live_tokens >= max(_SEGMENT_GROWTH * n_fresh, newest.segment.n_tokens // 2):
-                break
-            fresh.extend(segments.pop().live_documents())
+        while settles and segments and not _is_large_beside(segments[-1], n_fresh):
+            newest = segments.pop()
+            fresh.extend(newest.live_documents())
             n_fresh += newest.n_live_tokens
-        if fresh:
-            segment = Segment.build(fresh, self._vocabulary.kinds)
+        return self._with_segment(segments, fresh)
+
+    def look_up(self, document: DocumentTokens) -> None:
+        """Look up the tokens of a document whose next version will be indexed soon."""
+        self._vocabulary.learn_document(document)
+
+    def settled(self) -> WorkspaceModel:
+        """The model with few segments; itself if none are to be merged."""
+        first = len(self._segments)
+        n_fresh = 0
+        while first and (n_fresh == 0 or not _is_large_beside(self._segments[first - 1], n_fresh)):
+            first -= 1
+            n_fresh += self._segments[first].n_live_tokens
+        merged = self._segments[first:]
+        if not merged or (len(merged) == 1 and (merged[0].live.all() or _is_large_beside(merged[0], 0))):
+            return self
+        documents = [document for live in merged for document in live.live_documents()]
+        return self._with_segment(list(self._segments[:first]), documents)
+
+    def _with_segment(
+        self, segments: list[LiveSegment], documents: Sequence[tuple[str, NDArray[np.int32]]]
+    ) -> WorkspaceModel:
+        """The model with these segments, and one of these documents after them."""
+        if documents:
+            segment = Segment.build(documents, self._vocabulary.kinds)
             segments.append(LiveSegment(segment, np.ones(len(segment.paths), np.bool_)))
         self._words.prepare(segments)
         return WorkspaceModel(tuple(segments), self._vocabulary, threshold=self._threshold, words=self._words)
@@ -517,6 +543,11 @@ class WorkspaceModel(CodeModel):
             # All tokens that end the line count together.
             ways.append((int(tokens[ranked(ends)[0]]), float(shares[ends].sum()), True))
         return sorted(ways, key=lambda way: -way[1])[:most]
+
+
+def _is_large_beside(live: LiveSegment, n_tokens: int) -> bool:
+    """Whether a segment is not merged with these newer tokens, nor written again without its dead documents."""
+    return live.n_live_tokens >= max(_SEGMENT_GROWTH * n_tokens, live.segment.n_tokens // 2)
 
 
 class _LastSearches:

@@ -120,11 +120,14 @@ class Vocabulary:
         return self._learn(split_tokens(line)).tobytes()
 
     def _learn(self, tokens: Sequence[str]) -> NDArray[np.int32]:
-        with self._lock:
-            for token in self._strings.unknown(tokens):
-                if token not in self._strings:  # a token may add its bare one
-                    self._add(token)
-        return self._strings.numbers_of(tokens)
+        try:
+            return self._strings.numbers_of(tokens)
+        except KeyError:
+            with self._lock:
+                for token in self._strings.unknown(tokens):
+                    if token not in self._strings:  # a token may add its bare one
+                        self._add(token)
+            return self._strings.numbers_of(tokens)
 
     def _add(self, token: str) -> None:
         bare = token[1:] if len(token) > 1 and token[0] == " " else token

@@ -45,6 +45,30 @@ class WordCounts(NamedTuple):
         return WordCounts(np.insert(self.words, at[new], other.words[new]), np.insert(counts, at[new], change[new]))
 
 
+class ChangedCounts(NamedTuple):
+    """The counts of a segment when it was built, and what has changed since: an edit copies the latter alone."""
+
+    counts: WordCounts
+    change: WordCounts
+
+    def of(self, words: NDArray[np.integer]) -> NDArray[np.int64]:
+        """The counts of some words; 0 for others."""
+        return self.counts.of(words) + self.change.of(words)
+
+    def plus(self, other: WordCounts, sign: int) -> ChangedCounts:
+        """These counts with others added, or with -1 subtracted."""
+        change = self.change.plus(other, sign)
+        if _SHARE_OF_ALL * len(change.words) < len(self.counts.words):
+            return ChangedCounts(self.counts, change)
+        return ChangedCounts(self.counts.plus(change, 1), _NO_COUNTS)
+
+    def joined(self) -> WordCounts:
+        """All counts in one table."""
+        return self.counts.plus(self.change, 1)
+
+
+_NO_COUNTS = WordCounts(np.zeros(0, np.int32), np.zeros(0, np.int32))
+
 WordIndexState = tuple[NDArray[np.int64], int, list[tuple[NDArray[np.int32], NDArray[np.int32]]]]
 """The tokens of the words in alphabetical order, how many tokens are sorted, and the counts of each segment."""
 
@@ -63,7 +87,7 @@ class WordIndex:
         self._lock = threading.Lock()
         self._numbers = np.zeros(0, np.int64)  # of words in alphabetical order
         self._n_sorted = 1  # tokens of the vocabulary that are sorted, or are no words
-        self._counts: dict[int, tuple[LiveSegment, WordCounts]] = {}
+        self._counts: dict[int, tuple[LiveSegment, ChangedCounts]] = {}
 
     def prepare(self, segments: Sequence[LiveSegment]) -> None:
         """Sort new words and count those of new segments; called when the index changes."""
@@ -80,7 +104,7 @@ class WordIndex:
     def state(self, segments: Sequence[LiveSegment]) -> WordIndexState:
         """What `restored` needs, for the segments of one snapshot."""
         with self._lock:
-            found = [known[1] for live in segments if (known := self._counts.get(id(live))) is not None]
+            found = [known[1].joined() for live in segments if (known := self._counts.get(id(live))) is not None]
             return self._numbers, self._n_sorted, [(each.words, each.counts) for each in found]
 
     @classmethod
@@ -90,7 +114,7 @@ class WordIndex:
         index._numbers, index._n_sorted, counts = state
         if len(counts) == len(segments):
             pairs = zip(segments, counts, strict=True)
-            index._counts = {id(live): (live, WordCounts(*each)) for live, each in pairs}
+            index._counts = {id(live): (live, ChangedCounts(WordCounts(*each), _NO_COUNTS)) for live, each in pairs}
         index.prepare(segments)
         return index
 
@@ -128,7 +152,7 @@ class WordIndex:
         text, bare = self.vocabulary.text, self.vocabulary.bare
         return [(word, n) for n in range(first, end) if bare[n] == n and _is_word(word := text(n))]
 
-    def _known_count(self, live: LiveSegment) -> WordCounts:
+    def _known_count(self, live: LiveSegment) -> ChangedCounts:
         """The counts of a segment, from those of an earlier one that differs in some documents where there is one."""
         for earlier, counts in self._counts.values():
             if earlier is live:
@@ -137,7 +161,7 @@ class WordIndex:
                 removed = self._counts_of(live.segment, np.flatnonzero(earlier.live & ~live.live))
                 added = self._counts_of(live.segment, np.flatnonzero(live.live & ~earlier.live))
                 return counts.plus(removed, -1).plus(added, 1)
-        return self._count(live)
+        return ChangedCounts(self._count(live), _NO_COUNTS)
 
     def _count(self, live: LiveSegment) -> WordCounts:
         if live.live.all():

@@ -82,7 +82,7 @@ class ChatContext:
 
         Raises ValueError if `folder` is not a folder of this workspace.
         """
-        self._buffers.wait_for_pending()
+        self._buffers.wait_until_settled()
         return self._folders.indexes(folder)
 
     def documents(self, folder: Path | str) -> FolderDocuments:

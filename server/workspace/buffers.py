@@ -18,10 +18,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from ...codegraph import CpuTimeLimit, SyntaxTree, TimeLimitExceeded
-from ...codegraph.syntax import prepare_tree
+from ...codegraph.syntax import REQUEST_LIMIT_S, prepare_tree
 from ...errors import InvalidArgument
 from ...languages import Language, language_of
 from ...llm.disk import read_regular
+from ...llm.workspace_model import tokenise_document
+from ...retrieval.static_vectors import shipped_vectors
 from ..config import Config
 from ..secrets import is_secret_path, is_secret_text
 from .access import FileAccess
@@ -296,6 +298,14 @@ class OpenBuffers:
             with waiting(), suppress(FutureTimeoutError, CancelledError):
                 last.result(timeout=MAX_INDEXING_WAIT_S)
 
+    def wait_until_settled(self) -> None:
+        """As `wait_for_pending` for all edits, and as long again for what follows from them for other files."""
+        self.wait_for_pending()
+        for folder in self.folders.with_lone:
+            if not folder.snapshot.is_settled and not self.is_paused:
+                with waiting(), suppress(FutureTimeoutError, CancelledError):
+                    self.writer.submit(folder.settle_here).result(timeout=MAX_INDEXING_WAIT_S)
+
     def _index_quiet(self, now_s: float) -> None:
         """Queue the files that were not edited for `INDEX_AFTER_S`."""
         if len(self._pending) > 1 and now_s >= self._next_quiet_s:
@@ -370,14 +380,39 @@ class OpenBuffers:
         folder.mark_open(key)
         language = language_of(key, buffer.language_id)
         if folder.has_indexed(key, text, language.name):
-            if self.config.completion.check_names and language.scope_rules is not None and language.embedded is None:
-                prepare_tree(key, text, language)
+            self._prepare_edits(folder, key, buffer, language)
         elif buffer.too_slow_until_s <= time.monotonic():
             analysis = self._analysed(folder, key, buffer, language)
             if analysis is not None:
                 return folder, analysis
         self.folders.follow_imports(folder)
         return None
+
+    def _prepare_edits(self, folder: Folder, key: str, buffer: _Buffer, language: Language) -> None:
+        """On the writer: prepare what the first edit of an open text needs; the index has this text."""
+        snapshot = folder.snapshot
+        snapshot.index.graph.symbols(key)
+        snapshot.model.look_up(tokenise_document(key, buffer.lines.text))
+        shipped_vectors()
+        self.writer.submit_later(lambda: folder.prepare_edits(key))
+        if buffer.tree is None:
+            with self._lock:
+                lines = buffer.lines
+            try:
+                limit = CpuTimeLimit(REQUEST_LIMIT_S, samples=False)  # the text is known to parse in time
+                tree = SyntaxTree.parse(key, lines.text, limit, language=language)
+            except TimeLimitExceeded:
+                return
+            self._keep_tree(buffer, tree, lines)
+        checks_names = self.config.completion.check_names
+        if buffer.tree is not None and checks_names and language.scope_rules is not None and language.embedded is None:
+            prepare_tree(buffer.tree)
+
+    def _keep_tree(self, buffer: _Buffer, tree: SyntaxTree, lines: TextLines) -> None:
+        """Keep the tree of a buffer, which is that of `lines`."""
+        with self._lock:
+            buffer.tree = tree
+            buffer.changed = None if buffer.lines is lines else TextChange.between(lines.text, buffer.lines.text)
 
     def _analysed(self, folder: Folder, key: str, buffer: _Buffer, language: Language) -> Analysis | None:
         """The analysis of an open text; None, and the file is left out of the index, if it fails."""
@@ -390,9 +425,7 @@ class OpenBuffers:
                 tree = SyntaxTree.parse(key, text, limit, language=language)
             else:
                 tree = buffer.tree.edited(text, limit, None if changed is None else changed.ends)
-            with self._lock:
-                buffer.tree = tree
-                buffer.changed = None if buffer.lines is lines else TextChange.between(text, buffer.lines.text)
+            self._keep_tree(buffer, tree, lines)
             return analyse(key, text, graph=tree.file_graph(limit))
         except Exception as error:
             if isinstance(error, TimeLimitExceeded):

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import logging
 import threading
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -26,7 +26,7 @@ from ...retrieval import RepositoryIndex, Retrieved, slice_file, with_paths
 from ..config import Config
 from ..config.options import index_settings
 from .analysis import Analysis
-from .folder import Folder
+from .folder import MAX_REPORTED_FILES, MAX_UNSETTLED_EDITS, Folder
 from .snapshot import FolderSnapshot
 from .writer import Writer
 
@@ -80,6 +80,18 @@ class CrossFolderIndex:
         else:
             self._show_own(folder)
 
+    def _settle_some(self) -> None:
+        """On the writer: resolve and merge what edits left in the joint index, until another job waits."""
+        joint = self._joint
+        if joint is None or joint.is_settled:
+            return
+        try:
+            after = joint.settled(lambda: self._writer.has_waiting)
+        except Exception as error:
+            self._fail(joint, error)
+        else:
+            self._publish(joint, after)
+
     def _join(self, folder: Folder) -> None:
         """On the writer: add the files of a folder, in batches."""
         joint = self._joint
@@ -117,6 +129,8 @@ class CrossFolderIndex:
                 self._joint = after
                 for folder in after.folders:
                     folder.view = after.seen_from(folder)
+        if after is not before and not after.is_settled:
+            self._writer.submit_later(self._settle_some)
 
     def _show_own(self, folder: Folder) -> None:
         with self._lock:
@@ -213,6 +227,18 @@ class _Joint:
     model: WorkspaceModel
     joined: frozenset[Folder]
     paths: Mapping[Folder, _ShownPaths]
+    n_unsettled: int = 0  # edits whose calls and segments are left to `settled`
+
+    @property
+    def is_settled(self) -> bool:
+        return not self.n_unsettled
+
+    def settled(self, is_over: Callable[[], bool]) -> _Joint:
+        """As `FolderSnapshot.settled`."""
+        index = self.index.settled(is_over)
+        if not index.is_settled or is_over():
+            return replace(self, index=index)
+        return replace(self, index=index, model=self.model.settled(), n_unsettled=0)
 
     @classmethod
     def empty(cls, folders: Sequence[Folder], config: Config) -> _Joint:
@@ -235,13 +261,15 @@ class _Joint:
             renewed = _ShownPaths(self.layout, folder)
             if renewed.labels != paths[folder].labels:
                 paths = {**paths, folder: renewed}
+        settles = len(moved) + len(gone) > MAX_REPORTED_FILES or self.n_unsettled >= MAX_UNSETTLED_EDITS
+        parts = [(each.graph.at(path), replace(each.fragments, path=path)) for path, each in moved]
+        tokens = [replace(each.tokens, path=path) for path, each in moved]
         return replace(
             self,
-            index=self.index.with_changes(
-                [(each.graph.at(path), replace(each.fragments, path=path)) for path, each in moved], gone
-            ),
-            model=self.model.with_changes([replace(each.tokens, path=path) for path, each in moved], gone),
+            index=self.index.with_changes(parts, gone, settles=settles),
+            model=self.model.with_changes(tokens, gone, settles=settles),
             paths=paths,
+            n_unsettled=0 if settles else self.n_unsettled + 1,
         )
 
     def with_files_of(self, folder: Folder) -> _Joint:

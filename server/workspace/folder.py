@@ -12,7 +12,7 @@ import threading
 import time
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence, Set
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
@@ -42,7 +42,7 @@ from .process import return_free_memory
 from .reconcile import ComparisonResult
 from .snapshot import FolderSnapshot
 from .store import FileRecord, Store, StoredIndex
-from .workers import RACY_NS, BatchResult, analyse_here, is_racy
+from .workers import RACY_NS, BatchResult, analyse_here, is_racy, reason_of
 from .writer import Writer
 
 log = logging.getLogger("weft")
@@ -99,6 +99,10 @@ one, measured at 1.2 million lines."""
 
 MAX_REPORTED_FILES = 50
 """More reported files than this trigger a reconciliation instead of single updates."""
+
+MAX_UNSETTLED_EDITS = 32
+"""After so many edits without a pause of the writer, the next one waits until all is resolved and merged: each adds a
+segment, which every query searches."""
 
 FILES_BETWEEN_PAUSES = 100
 """A comparison yields to running requests after this many files: about 2 ms of work."""
@@ -175,6 +179,10 @@ class Folder:
         self._membership = Membership(path, config.index)
         self._open: set[str] = set()  # files open in an editor; used on the writer only
         self._logged_problems: set[str] = set()  # of manifests
+        # While the snapshot is not settled: the last one that was, and what has changed since; used on the writer only.
+        self._settled: FolderSnapshot | None = None
+        self._unsettled: dict[str, Analysis | None] = {}
+        self._n_unsettled = 0  # edits
         self._dirty = False
         self._read: Mapping[FoundFile, FileRecord] = {}  # files that this run has read; used on its thread only
         self._saved: FolderSnapshot | None = None  # the snapshot, if it equals the one on disk
@@ -223,7 +231,9 @@ class Folder:
         `first` are directories to index first: those with open files. Concurrent calls run one after another.
         """
         with self._indexing, self._recording_reports(), self._storing_analyses():
-            return self._index(progress, cancel, first, niceness)
+            report = self._index(progress, cancel, first, niceness)
+            self.settle()
+            return report
 
     def reconcile(
         self,
@@ -251,6 +261,7 @@ class Folder:
                 before, skipped_files = self.snapshot, len(self._skipped)
                 self._index_difference(difference, cancel, niceness, lambda n_done: None)
                 self._follow_imports(difference, cancel, niceness)
+                self.settle()
                 changed = before.index is not self.snapshot.index or skipped_files != len(self._skipped)
                 # Racy files are read again once their time stamps are old enough to be compared.
                 racy = any(is_racy(file) for file in difference.todo)
@@ -385,6 +396,10 @@ class Folder:
         """Whether the buffer of a file overlays the disk. On the writer."""
         return key in self._open
 
+    def prepare_edits(self, key: str) -> None:
+        """On the writer: look up which modules take names from a file by star imports; the first time takes longest."""
+        self.snapshot.index.graph.star_users(key)
+
     @property
     def has_new_imports(self) -> bool:
         """Whether open files have imports that the index does not follow yet. On the writer."""
@@ -420,6 +435,8 @@ class Folder:
         """Save the index to the cache if it has changed since it was loaded or saved."""
         self._contents.flush()
         if self._store is not None and self._dirty and not self.limit_reason and self._verify is None:
+            with suppress(RuntimeError):  # the writer is closed: then what edits left is done for the saved index alone
+                self.settle()
             self._dirty = False
             snapshot = self.snapshot
             is_saved = self._store.save(self.path, (snapshot.index, snapshot.model), list(snapshot.records.values()))
@@ -754,20 +771,78 @@ class Folder:
             self._skipped.pop(key, None)
         self._change(removed=removed)
 
+    def settle(self) -> None:
+        """Resolve and merge all that edits left. Waits for the jobs of the writer before."""
+        if not self.snapshot.is_settled:
+            self._writer.run(self.settle_here)
+
+    def settle_here(self) -> None:
+        """On the writer: resolve and merge all that edits left."""
+        self._settle_until(lambda: False)
+
     def _change(self, changed: Sequence[Analysis] = (), removed: Sequence[str] = ()) -> None:
-        """On the writer: publish the next snapshot."""
-        snapshot = self.snapshot.with_changes(changed, removed)
-        if snapshot is not self.snapshot:
-            self.snapshot, self._dirty = snapshot, True
-            self._saved, self._n_merged = None, self._n_merged + len(changed)
-            if self._observer is None:
-                self.view = snapshot
-            else:
-                self._observer.changed(self, changed, removed)
+        """On the writer: publish the next snapshot. After an edit the rest is done when no other job waits."""
+        before = self.snapshot
+        is_large = len(changed) + len(removed) > MAX_REPORTED_FILES
+        snapshot = before.with_changes(changed, removed, settles=is_large or self._n_unsettled >= MAX_UNSETTLED_EDITS)
+        if snapshot is before:
+            return
+        if not snapshot.is_settled:
+            if before.is_settled:
+                self._settled, self._unsettled, self._n_unsettled = before, {}, 0
+                self._writer.submit_later(self._settle_some)
+            self._n_unsettled += 1
+            self._unsettled |= {**dict.fromkeys(removed), **{analysis.path: analysis for analysis in changed}}
+        self._publish_next(snapshot, changed, removed)
+
+    def _publish_next(
+        self, snapshot: FolderSnapshot, changed: Sequence[Analysis] = (), removed: Sequence[str] = ()
+    ) -> None:
+        """On the writer: publish a snapshot with these differences."""
+        self.snapshot, self._dirty = snapshot, True
+        self._saved, self._n_merged = None, self._n_merged + len(changed)
+        if snapshot.is_settled:
+            self._settled, self._unsettled, self._n_unsettled = None, {}, 0
+        if self._observer is None:
+            self.view = snapshot
+        else:
+            self._observer.changed(self, changed, removed)
+
+    def _settle_some(self) -> None:
+        """On the writer: resolve and merge what edits left, until another job waits."""
+        self._settle_until(lambda: self._writer.has_waiting)
+        if not self.snapshot.is_settled:
+            self._writer.submit_later(self._settle_some)
+
+    def _settle_until(self, is_over: Callable[[], bool]) -> None:
+        try:
+            snapshot = self.snapshot.settled(is_over)
+        except Exception as error:
+            log.warning("The calls of edited files in %s could not be resolved: %s", self.path, error)
+            self._settle_each()
+        else:
+            if snapshot is not self.snapshot:
+                self._publish_next(snapshot)
+
+    def _settle_each(self) -> None:
+        """On the writer: apply the changes again one by one. A file that cannot be merged is left out of the index."""
+        edits = self._unsettled
+        if self._settled is not None:
+            self._publish_next(self._settled)
+        for key, analysis in edits.items():
+            changed, removed = ([], [key]) if analysis is None else ([analysis], [])
+            try:
+                snapshot = self.snapshot.with_changes(changed, removed)
+            except Exception as error:
+                self._skipped[key] = SkippedFile(reason_of(error), True, None)
+                changed, removed = [], [key]
+                snapshot = self.snapshot.with_changes((), removed)
+            self._publish_next(snapshot, changed, removed)
 
     def _load(self, snapshot: FolderSnapshot) -> None:
         """On the writer: publish the cached snapshot."""
         self.snapshot = snapshot
+        self._settled, self._unsettled, self._n_unsettled = None, {}, 0
         if self._observer is None:
             self.view = snapshot
         else:

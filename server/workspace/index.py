@@ -153,8 +153,14 @@ class WorkspaceIndex:
         """Compare the index with the disk in the background, once the disk is quiet, until nothing differs."""
         self._folders.reconcile()
 
+    def index_edits(self) -> None:
+        """Wait until all edits reported so far can be retrieved."""
+        last = self._buffers.index_pending()
+        if last is not None:
+            last.result()
+
     def flush(self) -> None:
-        """Wait until all edits and changes reported so far are indexed."""
+        """Wait until all edits and changes reported so far are indexed, with what follows from them for other files."""
         self._buffers.index_pending()
         self._writer.flush()
         self._folders.flush()
@@ -169,7 +175,7 @@ class WorkspaceIndex:
 
         Raises ValueError if `folder` is not a folder of this workspace.
         """
-        self._buffers.wait_for_pending()
+        self._buffers.wait_until_settled()
         return self._folders.indexes(folder)
 
     def recent_edits(self) -> dict[str, RecentEdits]:

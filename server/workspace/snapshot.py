@@ -8,7 +8,7 @@ completion has a consistent view. `cross_folder` derives a snapshot whose index 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from ...codegraph import STORED_CLASSES as GRAPH_CLASSES
@@ -24,12 +24,17 @@ from .store import FileRecord
 
 @dataclass(frozen=True, slots=True)
 class FolderSnapshot:
-    """The index of one folder. `records` contains the files indexed from disk; other files are unsaved buffers."""
+    """The index of one folder. `records` contains the files indexed from disk; other files are unsaved buffers.
+
+    After an edit the edited file can be retrieved. What follows from it for other files, and the merging of segments,
+    may be left to a following snapshot: `is_settled` is False then.
+    """
 
     index: RepositoryIndex
     model: WorkspaceModel
     records: Mapping[str, FileRecord]
     texts: Mapping[str, bytes] = field(init=False)  # by shown path
+    is_settled: bool = field(default=True, kw_only=True)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "texts", self.index.texts)
@@ -65,11 +70,13 @@ class FolderSnapshot:
         removed: Iterable[str] = (),
         spread: Spread = map,
         model: Callable[[], WorkspaceModel] | None = None,
+        *,
+        settles: bool = True,
     ) -> FolderSnapshot:
         """The next snapshot. The cost depends on the changed files, not on the size of the folder.
 
         `spread` resolves the calls, see `CodeGraph.with_changes`. `model` returns the next model where it is made
-        elsewhere.
+        elsewhere. Without `settles` the rest is left to `settled`.
         """
         changed = list(changed)
         removed = [path for path in removed if path in self.index]
@@ -78,15 +85,28 @@ class FolderSnapshot:
         records = {analysis.path: analysis.record for analysis in changed if analysis.record is not None}
         gone = [*removed, *(analysis.path for analysis in changed if analysis.record is None)]
         return FolderSnapshot(
-            self.index.with_changes([(a.graph, a.fragments) for a in changed], removed, spread),
-            self.model.with_changes([a.tokens for a in changed], removed) if model is None else model(),
+            self.index.with_changes([(a.graph, a.fragments) for a in changed], removed, spread, settles=settles),
+            self.model.with_changes([a.tokens for a in changed], removed, settles=settles) if model is None else model(),
             as_persistent(self.records).with_changes(records, gone),
+            is_settled=settles,
         )
+
+    def settled(self, is_over: Callable[[], bool] = lambda: False) -> FolderSnapshot:
+        """The snapshot with the rest that edits left, or with some of it once `is_over`; this one if nothing is left.
+
+        It equals a snapshot from scratch once it `is_settled`.
+        """
+        if self.is_settled:
+            return self
+        index = self.index.settled(is_over)
+        if not index.is_settled or is_over():
+            return replace(self, index=index)
+        return replace(self, index=index, model=self.model.settled(), is_settled=True)
 
     def with_records(self, records: Iterable[FileRecord]) -> FolderSnapshot:
         """The same content with new stamps, for files that were touched but not changed."""
         merged = as_persistent(self.records).with_changes({record.path: record for record in records})
-        return FolderSnapshot(self.index, self.model, merged)
+        return replace(self, records=merged)
 
 
 STORED_CLASSES: tuple[type, ...] = (*GRAPH_CLASSES, *INDEX_CLASSES, *MODEL_CLASSES)
