@@ -9,6 +9,8 @@ Owns the decision whether `kernel.c` is used. Its functions have plain twins, wh
 | `weighted_sums` | `retrieval.static_vectors.plain_weighted_sums` |
 | `number_tokens` | `llm.workspace_model.tokens.plain_number_tokens` |
 | `merged_postings` | `retrieval.inverted_index.plain_merged_postings` |
+| `best_scores` | `retrieval.max_score.plain_best_fragments` |
+| `count_common` | `retrieval.inverted_index.n_common` |
 | `sorted_positions` | `llm.workspace_model.ngram_index.plain_sorted_positions` |
 
 Knows no file, no index and no model.
@@ -19,7 +21,7 @@ from __future__ import annotations
 import os
 from types import ModuleType
 
-VERSION = 3
+VERSION = 4
 """Of the functions: a kernel that was compiled for another version is not used. Equal to that in `kernel.c`."""
 
 SWITCH = "WEFT_KERNEL"
