@@ -162,11 +162,6 @@ class FileGraph:
         return _calls(self._read("_calls"))
 
     @property
-    def call_lines(self) -> tuple[int, ...]:
-        """The line of each call; less work than `calls`."""
-        return _call_lines(self._read("_calls"))
-
-    @property
     def imports(self) -> tuple[Import, ...]:
         return _outline(self._read("_outline"))[1]
 
@@ -259,7 +254,6 @@ def _outline(packed: bytes) -> _Outline:
 
 
 _BASES = Definition._fields.index("bases")
-_LINE = Call._fields.index("line")
 _read_row = json.JSONDecoder().raw_decode
 
 
@@ -281,8 +275,3 @@ def _find_definition(packed: bytes, qualified_name: str) -> Definition | None:
 @lru_cache(maxsize=512)
 def _calls(packed: bytes) -> tuple[Call, ...]:
     return tuple(map(_to_call, json.loads(packed.decode("utf-8", "surrogatepass"))))
-
-
-@lru_cache(maxsize=512)
-def _call_lines(packed: bytes) -> tuple[int, ...]:
-    return tuple(row[_LINE] for row in json.loads(packed.decode("utf-8", "surrogatepass")))

@@ -7,7 +7,7 @@ an import, a receiver or a scope must select one definition, or the name must be
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection
 from typing import TYPE_CHECKING
 
 from .file_graph import MODULE_SCOPE, FileGraph
@@ -60,11 +60,11 @@ def resolve(graph: CodeGraph, path: str, scope: int, dotted: str, line: int | No
 
 
 def resolve_calls(
-    source: ResolutionSource, file: FileGraph, spans: Sequence[tuple[int, int]] | None = None
+    source: ResolutionSource, file: FileGraph, lines: Collection[int] | None = None
 ) -> tuple[list[tuple[int, Resolution]], set[Dependency]]:
     """The resolved calls of a file, by index and in source order, and the dependencies of the resolution.
 
-    `spans` are half-open ranges of lines: other calls are left out.
+    Calls on other lines than `lines` are left out.
     """
     symbols = source.symbols(file.path)
     if symbols is None:
@@ -77,7 +77,7 @@ def resolve_calls(
     known: dict[tuple[int, str, int], tuple[Resolution, ...]] = {}
     found = []
     for index, call in enumerate(file.calls):
-        if spans is not None and not any(start <= call.line < end for start, end in spans):
+        if lines is not None and call.line not in lines:
             continue
         line = call.line if several and (any_name or parse_dotted(call.callee)[0].name in several) else -1
         targets = known.get((call.scope, call.callee, line))

@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
 from heapq import heapify, heappop, merge
-from itertools import count
+from itertools import chain, count
 from math import sqrt
 from typing import Generic, NamedTuple, TypeVar
 
@@ -335,12 +335,10 @@ def _calls(view: CursorView, similar: Mapping[Location, float]) -> Iterator[tupl
     for location in similar:
         by_path.setdefault(location.path, []).append(location)
     for path, locations in by_path.items():
-        lines = view.names.files[path].call_lines
-        spans = [(location.start_line, location.end_line) for location in locations]
-        for edge in view.names.call_edges_in(path, spans):
+        lines = set(chain.from_iterable(range(location.start_line, location.end_line) for location in locations))
+        for line, edge in view.names.calls_on(path, lines):
             if edge.how == "implementation":  # the method of the interface is what the code names
                 continue
-            line = lines[edge.call]
             for location in locations:
                 if location.start_line <= line < location.end_line:
                     yield location, similar[location], edge.path, edge.qualified_name
