@@ -163,11 +163,6 @@ class FileGraph:
         return _calls(self._read("_calls"))
 
     @property
-    def call_lines(self) -> tuple[int, ...]:
-        """The line of each call; less work than `calls`."""
-        return _call_lines(self._read("_calls"))
-
-    @property
     def imports(self) -> tuple[Import, ...]:
         return _outline(self._read("_outline"))[1]
 
@@ -257,7 +252,6 @@ def _outline(packed: bytes) -> _Outline:
 
 
 _BASES = Definition._fields.index("bases")
-_LINE = Call._fields.index("line")
 _read_row = json.JSONDecoder().raw_decode
 
 
@@ -279,8 +273,3 @@ def _find_definition(packed: bytes, qualified_name: str) -> Definition | None:
 @lru_cache(maxsize=512)
 def _calls(packed: bytes) -> tuple[Call, ...]:
     return tuple(map(to_call, from_json(packed)))
-
-
-@lru_cache(maxsize=512)
-def _call_lines(packed: bytes) -> tuple[int, ...]:
-    return tuple(row[_LINE] for row in from_json(packed))

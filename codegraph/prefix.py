@@ -109,10 +109,6 @@ class _PrefixGraph(FileGraph):
     def calls(self) -> tuple[Call, ...]:
         return self._facts.calls
 
-    @property
-    def call_lines(self) -> tuple[int, ...]:
-        return tuple(call.line for call in self._facts.calls)
-
     def definition(self, qualified_name: str) -> Definition | None:
         return next((each for each in self._facts.definitions if each.qualified_name == qualified_name), None)
 

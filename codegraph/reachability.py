@@ -6,7 +6,8 @@ calls. Reports the distance to the last mention of the receiver above the line; 
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from itertools import chain
 from typing import TYPE_CHECKING, NamedTuple
 
 from .file_graph import MODULE_SCOPE, Definition
@@ -43,6 +44,28 @@ class ReachableSymbol(NamedTuple):
     near: bool  # distance <= NEAR_LINES
 
 
+class ReachableMembers(NamedTuple):
+    """Members of one class under one expression, which a query often reaches by the hundred."""
+
+    path: str
+    owner: str  # the qualified name of the class
+    members: Sequence[tuple[str, Definition]]  # with their names
+    is_whole: bool  # whether no member is missing, because a class below has another one of its name
+    how: str
+    expression: str
+    receiver: str
+    distance: int
+    near: bool
+
+    def symbol(self, name: str, definition: Definition) -> ReachableSymbol:
+        """One of the members."""
+        expression = f"{self.expression}.{name}"
+        return ReachableSymbol(self.path, definition, self.how, expression, self.receiver, self.distance, self.near)
+
+    def symbols(self) -> Iterator[ReachableSymbol]:
+        return (self.symbol(*member) for member in self.members)
+
+
 def reachable_symbols(
     graph: CodeGraph,
     path: str,
@@ -59,6 +82,21 @@ def reachable_symbols(
     receiver, the one that was mentioned last. The file is usually an overlay that ends at the cursor. A line after its
     last one belongs to the definition at the end of the file. () for a file without a grammar or outside the graph.
     """
+    found = reachable(graph, path, line, wanted=wanted, owners=owners, typed=typed)
+    each = ((one,) if isinstance(one, ReachableSymbol) else one.symbols() for one in found)
+    return tuple(chain.from_iterable(each))
+
+
+def reachable(
+    graph: CodeGraph,
+    path: str,
+    line: int,
+    *,
+    wanted: Collection[str] | None = None,
+    owners: Collection[str] = (),
+    typed: str = "",
+) -> tuple[ReachableSymbol | ReachableMembers, ...]:
+    """As `reachable_symbols`, in the same order, with the members of a class of one file as one value."""
     symbols = graph.symbols(path)
     if symbols is None:
         return ()
@@ -93,8 +131,8 @@ class _Reachability:
         self._local: list[str] = []  # receivers of the scopes around the line, latest mention last
         self._read_mentions()
 
-    def all(self) -> tuple[ReachableSymbol, ...]:
-        found: dict[tuple[str, int, str], ReachableSymbol] = {}
+    def all(self) -> tuple[ReachableSymbol | ReachableMembers, ...]:
+        found: dict[tuple[str, int, str], ReachableSymbol | ReachableMembers] = {}
         seen: set[Value] = set()
         receivers = list(self._receivers())
         if self._wanted is not None:  # the nearest receiver of each class comes first, and suffices
@@ -108,9 +146,9 @@ class _Reachability:
                     continue
                 seen.add(value._replace(how=""))
             for reached in self._via(receiver, value):
-                found.setdefault((reached.path, reached.definition.start_line, reached.name), reached)
+                found.setdefault(_identity(reached), reached)
         for reached in (*self._package(), *self._types()):
-            found.setdefault((reached.path, reached.definition.start_line, reached.name), reached)
+            found.setdefault(_identity(reached), reached)
         return tuple(sorted(found.values(), key=lambda reached: reached.distance))
 
     def _distance(self, receiver: str) -> int:
@@ -174,7 +212,7 @@ class _Reachability:
     def _value(self, receiver: str) -> Value | None:
         return self._resolver.read(self._path, self._within, parse_dotted(receiver), self._line)
 
-    def _via(self, receiver: str, value: Value) -> Iterator[ReachableSymbol]:
+    def _via(self, receiver: str, value: Value) -> Iterator[ReachableSymbol | ReachableMembers]:
         """The definition of a receiver, and its members."""
         if value.kind in (CLASS_VALUE, FUNCTION_VALUE):
             yield from self._one(receiver, receiver, value)
@@ -228,24 +266,40 @@ class _Reachability:
             value = self._resolver.attribute(self._path, owner)
             if value is not None and value.kind == CLASS_VALUE:
                 is_mentioned = owner in self._mentions
-                for reached in self._members(owner, owner, value):
+                for reached in self._each_member(owner, owner, value):
                     if reached.definition.name in self._wanted:
                         yield reached if is_mentioned else reached._replace(distance=UNMENTIONED, near=False)
 
-    def _members(self, receiver: str, expression: str, value: Value) -> list[ReachableSymbol]:
+    def _members(self, receiver: str, expression: str, value: Value) -> Sequence[ReachableSymbol | ReachableMembers]:
+        """The members of a class or of its object: together where all are in the file of the class."""
+        if receiver == self._own and self._rules.has_implicit_object:
+            return self._each_member(receiver, expression, value)
+        seen: set[str] = set()
+        found: list[ReachableMembers] = []
+        distance = self._distance(receiver)
+        for path, name, how in self._classes(value):
+            symbols = self._graph.symbols(path)
+            if symbols is None:
+                continue
+            rules = language_named(symbols.language)
+            if rules.has_extensions or rules.package_style == "directory":
+                return self._each_member(receiver, expression, value)
+            known = symbols.first_members(name)
+            members = [member for member in known.items() if member[0] not in seen]
+            seen.update(known)
+            is_whole = len(members) == len(known)
+            near = distance <= NEAR_LINES
+            found.append(ReachableMembers(path, name, members, is_whole, how, expression, receiver, distance, near))
+        return found
+
+    def _each_member(self, receiver: str, expression: str, value: Value) -> list[ReachableSymbol]:
         # A file can reach thousands of members, so what they share is computed once.
         seen: set[str] = set()
         found: list[ReachableSymbol] = []
         distance = self._distance(receiver)
         near = distance <= NEAR_LINES
         is_implicit = receiver == self._own and self._rules.has_implicit_object
-        classes, _, n_parts = self._resolver.mro(value.path, value.name)
-        for depth, (path, name) in enumerate(classes):
-            if depth < n_parts and value.kind == SUPER_VALUE:
-                continue
-            how = "super" if value.kind == SUPER_VALUE else "inherited" if depth >= n_parts else value.how
-            if value.kind == CLASS_VALUE and depth < n_parts and value.how != "self":
-                how = "class attribute"
+        for path, name, how in self._classes(value):
             for file, member in self._resolver.members(path, name):
                 own = member.name
                 if own in seen:
@@ -256,6 +310,17 @@ class _Reachability:
                     found.append(ReachableSymbol(file, member, how, own, receiver, distance, near))
         return found
 
+    def _classes(self, value: Value) -> Iterator[tuple[str, str, str]]:
+        """The classes that have the members of a value, and how the members are found."""
+        classes, _, n_parts = self._resolver.mro(value.path, value.name)
+        for depth, (path, name) in enumerate(classes):
+            if depth < n_parts and value.kind == SUPER_VALUE:
+                continue
+            how = "super" if value.kind == SUPER_VALUE else "inherited" if depth >= n_parts else value.how
+            if value.kind == CLASS_VALUE and depth < n_parts and value.how != "self":
+                how = "class attribute"
+            yield path, name, how
+
     def _one(self, receiver: str, expression: str, value: Value) -> Iterator[ReachableSymbol]:
         definition = self._graph.definition(value.path, value.name)
         if definition is not None:
@@ -264,6 +329,13 @@ class _Reachability:
     def _reached(self, path: str, definition: Definition, how: str, name: str, receiver: str) -> ReachableSymbol:
         distance = self._distance(receiver)
         return ReachableSymbol(path, definition, how, name, receiver, distance, distance <= NEAR_LINES)
+
+
+def _identity(reached: ReachableSymbol | ReachableMembers) -> tuple[str, int, str]:
+    """What is equal for two values of which the first counts."""
+    if isinstance(reached, ReachableSymbol):
+        return reached.path, reached.definition.start_line, reached.name
+    return reached.path, -1, f"{reached.owner} {reached.expression}"
 
 
 def scopes_around(graph: CodeGraph, path: str, symbols: SymbolTable, line: int) -> list[int]:

@@ -7,7 +7,7 @@ an import, a receiver or a scope must select one definition, or the name must be
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection
 from typing import TYPE_CHECKING
 
 from .file_graph import MODULE_SCOPE, FileGraph
@@ -60,11 +60,11 @@ def resolve(graph: CodeGraph, path: str, scope: int, dotted: str, line: int | No
 
 
 def resolve_calls(
-    source: ResolutionSource, file: FileGraph, spans: Sequence[tuple[int, int]] | None = None
+    source: ResolutionSource, file: FileGraph, lines: Collection[int] | None = None
 ) -> tuple[list[tuple[int, Resolution]], set[Dependency]]:
     """The resolved calls of a file, by index and in source order, and the dependencies of the resolution.
 
-    `spans` are half-open ranges of lines: other calls are left out.
+    Calls on other lines than `lines` are left out.
     """
     symbols = source.symbols(file.path)
     if symbols is None:
@@ -75,7 +75,7 @@ def resolve_calls(
     known: dict[tuple[int, str, int | None], tuple[Resolution, ...]] = {}
     found = []
     for index, (callee, _, _, at, scope) in enumerate(file.calls):
-        if spans is not None and not any(start <= at < end for start, end in spans):
+        if lines is not None and at not in lines:
             continue
         line = at if symbols.depends_on_line(parse_dotted(callee)[0].name) else None
         targets = known.get((scope, callee, line))

@@ -84,12 +84,13 @@ class SymbolTable:
     """The names of one file. `entries` lists the meanings of each qualified name, in source order."""
 
     __slots__ = (
-        *("_extensions", "_lambdas", "_members", "_several", "definitions", "entries", "global_imports", "has_lambdas"),
-        *("_has_parts", "is_source", "language", "lines", "package_key", "rules", "scopes"),
+        *("_extensions", "_first_members", "_has_parts", "_lambdas", "_members", "_several", "definitions", "entries"),
+        *("global_imports", "has_lambdas", "is_source", "language", "lines", "package_key", "rules", "scopes"),
     )
 
     def __init__(self, file: FileGraph) -> None:
         self._members: dict[str, tuple[Definition, ...]] | None = None
+        self._first_members: dict[str, Mapping[str, Definition]] = {}
         self._extensions: dict[str, Extension] | None = None
         self.language = file.language
         self.rules = language = language_named(file.language)
@@ -174,6 +175,14 @@ class SymbolTable:
                     found.setdefault(owner, []).append(definition)
             self._members = {name: tuple(inner) for name, inner in found.items()}
         return self._members.get(qualified_name, ())
+
+    def first_members(self, qualified_name: str) -> Mapping[str, Definition]:
+        """The first of the `members` with each name, in source order."""
+        found = self._first_members.get(qualified_name)
+        if found is None:
+            found = {member.name: member for member in reversed(self.members(qualified_name))}
+            found = self._first_members[qualified_name] = {name: found[name] for name in reversed(found)}
+        return found
 
     def lambdas_at(self, scope: str, line: float) -> Iterator[Lambda]:
         """The lambdas with an object of their own around a line of a scope, innermost first."""

@@ -360,7 +360,7 @@ def _unchecked_part(path: str, source: bytes, n_harmless: int = 0, harmless: byt
     """The part that differs from the last check of this file, with some text before it: a key costs one sample.
 
     Where that is shorter, the part that differs from the version `harmless`. None of it is in the first `n_harmless`
-    bytes.
+    bytes. Empty where only blanks and line breaks differ.
     """
     start, end = n_harmless, len(source)
     for version in (_CHECKED.get(path), harmless):
@@ -368,6 +368,8 @@ def _unchecked_part(path: str, source: bytes, n_harmless: int = 0, harmless: byt
             first, _, last = _differing_range(version, source)
             if last - first < end - start:
                 start, end = first, last
+    if not source[start:end].strip():
+        return b""
     return source[max(0, start - SMALL_SAMPLE_BYTES // 2) : end]
 
 

@@ -11,6 +11,8 @@ Owns the decision whether `kernel.c` is used. Its functions have plain twins, wh
 | `merged_postings` | `retrieval.inverted_index.plain_merged_postings` |
 | `list_nodes` | `codegraph.walk.plain_list_nodes` |
 | `to_json` | `codegraph.json_bytes.plain_to_json` |
+| `best_scores` | `retrieval.max_score.plain_best_fragments` |
+| `count_common` | `retrieval.inverted_index.n_common` |
 | `sorted_positions` | `llm.workspace_model.ngram_index.plain_sorted_positions` |
 
 Knows no file, no index and no model.

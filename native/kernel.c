@@ -4,7 +4,8 @@ Every function is a pure function of its arguments, apart from what `list_nodes`
 Each has a plain twin in Python, which is the reference and runs where this file was not compiled (`native/__init__.py`
 names them); tests compare both.
 
-Arrays come and go as `bytes` of native integers and floats: the stable ABI of Python 3.10 has no buffers. Texts are UTF-8
+Arrays go as `bytes` of native integers and floats, and come as `bytes` or as contiguous arrays of numpy, which are read
+in place: the stable ABI of Python 3.10 has no other buffers. Texts are UTF-8
 that may encode lone surrogates (the error handler "surrogatepass"). Functions of one file hold the interpreter lock, for
 milliseconds; those of an index release it.
 */
@@ -27,6 +28,20 @@ typedef struct {
     size_t n_most;  /* items that fit */
     size_t size;    /* bytes of an item */
 } Array;
+
+/* As `added`, without the interpreter lock: the memory is that of `malloc`, and no error is set. */
+static void *added_raw(Array *array)
+{
+    if (array->n == array->n_most) {
+        size_t n_most = array->n_most ? 2 * array->n_most : 256;
+        char *data = realloc(array->data, n_most * array->size);
+        if (data == NULL)
+            return NULL;
+        array->data = data;
+        array->n_most = n_most;
+    }
+    return array->data + array->size * array->n++;
+}
 
 /* Room for one more item, which is not initialised; NULL and a MemoryError without memory. */
 static void *added(Array *array)
@@ -1641,6 +1656,330 @@ static PyObject *to_json(PyObject *module, PyObject *value)
     return result;
 }
 
+/* ---- The best BM25 scores of a segment by MaxScore: the twin is `max_score.plain_best_fragments`. ---- */
+
+/* The ids of a range of windows are scored together; their sums stay in the first cache of a core. */
+#define WINDOW 2048
+
+/* The postings of one term of a query. */
+typedef struct {
+    Py_ssize_t at, end;  /* the next posting to read, and the end */
+    double factor;       /* what the term adds to a score at most */
+} Run;
+
+/* A fragment that may be one of the best, with a sum that rounding makes differ from its score. */
+typedef struct {
+    double sum;
+    int32_t id;
+} Possible;
+
+typedef struct {
+    const int32_t *ids;
+    const uint16_t *counts;
+    Run *runs;            /* in the order of the query */
+    Py_ssize_t n_runs;
+    const int32_t *lengths;
+    const unsigned char *live;
+    int64_t n_ids;        /* lengths and live have these */
+    int64_t hidden_first, hidden_end;
+    double k1, b, average;
+} Postings;
+
+/* Sums differ from scores by their order alone; bounds are compared with this part of a score. */
+static const double SLACK = 1 - 1e-9;
+
+/* Runs are read whole until the others together are below this part of the needed score: looking a fragment up in a run
+takes as long as reading ten postings. */
+static const double LOOKED_UP = 0.2;
+
+/* The first posting from `at` on with an id of at least `id`; `end` without one. By steps of growing length. */
+static Py_ssize_t seek(const int32_t *ids, Py_ssize_t at, Py_ssize_t end, int64_t id)
+{
+    Py_ssize_t step = 1, middle;
+    if (at >= end || ids[at] >= id)
+        return at;
+    while (step < end - at && ids[at + step] < id) {
+        at += step;
+        step *= 2;
+    }
+    end = step < end - at ? at + step : end;
+    at++;
+    while (at < end) {
+        middle = at + (end - at) / 2;
+        if (ids[middle] < id)
+            at = middle + 1;
+        else
+            end = middle;
+    }
+    return at;
+}
+
+/* Puts a sum into a heap of the largest ones, whose first is the least of them. */
+static void keep_largest(double *heap, Py_ssize_t *n, Py_ssize_t n_most, double sum)
+{
+    Py_ssize_t at, below;
+    if (*n < n_most) {
+        for (at = (*n)++; at > 0 && heap[(at - 1) / 2] > sum; at = (at - 1) / 2)
+            heap[at] = heap[(at - 1) / 2];
+        heap[at] = sum;
+        return;
+    }
+    if (sum <= heap[0])
+        return;
+    for (at = 0; (below = 2 * at + 1) < n_most; at = below) {
+        below += below + 1 < n_most && heap[below + 1] < heap[below];
+        if (heap[below] >= sum)
+            break;
+        heap[at] = heap[below];
+    }
+    heap[at] = sum;
+}
+
+static int by_factor(const void *left, const void *right)
+{
+    double a = ((const Run *)left)->factor, b = ((const Run *)right)->factor;
+    return (a < b) - (a > b);
+}
+
+/* The fragments that can have one of the `n_most` best scores, and one of `least` or more; by id. Returns what a sum
+needs to be among them, or -1 without memory. The runs are sorted by factor, the largest first. A window reads the runs
+without which a score cannot be large enough, and looks up the others for the fragments that are left. */
+static double find_possible(const Postings *it, Py_ssize_t n_most, double least, Array *possible)
+{
+    Py_ssize_t n = it->n_runs, n_heap = 0, n_read = n, i;
+    Run *runs = it->runs;
+    double *rest = malloc((n + 1) * sizeof *rest), *heap = malloc((n_most + 1) * sizeof *heap);
+    double *sums = calloc(WINDOW, sizeof *sums), needed = least * SLACK;
+    double base = it->k1 * (1 - it->b), slope = it->k1 * it->b / it->average;
+    int has_memory = rest != NULL && heap != NULL && sums != NULL;
+    Possible *found;
+    size_t n_left = 0, k;
+    if (has_memory) {
+        rest[n] = 0;
+        for (i = n; i > 0; i--)
+            rest[i - 1] = rest[i] + runs[i - 1].factor;
+    }
+    while (has_memory) {
+        int64_t first = INT64_MAX, place;
+        double enough;
+        while (n_read > 0 && rest[n_read - 1] < LOOKED_UP * needed)
+            n_read--;
+        for (i = 0; i < n_read; i++)
+            if (runs[i].at < runs[i].end && it->ids[runs[i].at] < first)
+                first = it->ids[runs[i].at];
+        if (first == INT64_MAX)
+            break;
+        first = first < 0 ? 0 : first;
+        for (i = 0; i < n_read; i++) {
+            Py_ssize_t at = runs[i].at, end = runs[i].end;
+            double factor = runs[i].factor;
+            for (; at < end && it->ids[at] < first + WINDOW; at++) {
+                int64_t id = it->ids[at];
+                /* A damaged file may have any ids. */
+                if (id >= first && id < it->n_ids)
+                    sums[id - first] += factor * it->counts[at] / (base + slope * it->lengths[id] + it->counts[at]);
+            }
+            runs[i].at = at;
+        }
+        enough = needed - rest[n_read];
+        for (place = 0; place < WINDOW; place++) {
+            double sum = sums[place];
+            int64_t id = first + place;
+            if (sum < enough || sum == 0 || !it->live[id] || (id >= it->hidden_first && id < it->hidden_end))
+                continue;
+            for (i = n_read; i < n && sum + rest[i] >= needed; i++) {
+                Py_ssize_t at = runs[i].at = seek(it->ids, runs[i].at, runs[i].end, id);
+                if (at < runs[i].end && it->ids[at] == id)
+                    sum += runs[i].factor * it->counts[at] / (base + slope * it->lengths[id] + it->counts[at]);
+            }
+            if (i < n || sum < needed)
+                continue;
+            keep_largest(heap, &n_heap, n_most, sum);
+            if (n_heap == n_most && heap[0] * SLACK > needed) {
+                needed = heap[0] * SLACK;
+                enough = needed - rest[n_read];
+            }
+            found = added_raw(possible);
+            if (found == NULL) {
+                has_memory = 0;
+                break;
+            }
+            *found = (Possible){sum, (int32_t)id};
+        }
+        memset(sums, 0, WINDOW * sizeof *sums);
+    }
+    free(rest);
+    free(heap);
+    free(sums);
+    if (!has_memory)
+        return -1;
+    found = (Possible *)possible->data;
+    for (k = 0; k < possible->n; k++)
+        if (found[k].sum >= needed)
+            found[n_left++] = found[k];
+    possible->n = n_left;
+    return needed;
+}
+
+/* As `find_possible`, for runs in any order. */
+static double find_best(const Postings *it, Py_ssize_t n_most, double least, Array *possible)
+{
+    Postings sorted = *it;
+    double needed = -1;
+    sorted.runs = malloc((it->n_runs + 1) * sizeof *sorted.runs);
+    if (sorted.runs != NULL) {
+        memcpy(sorted.runs, it->runs, it->n_runs * sizeof *sorted.runs);
+        qsort(sorted.runs, it->n_runs, sizeof *sorted.runs, by_factor);
+        needed = find_possible(&sorted, n_most, least, possible);
+    }
+    free(sorted.runs);
+    return needed;
+}
+
+/* The scores of fragments, which are sorted by id: what the runs add, in the order of the query. */
+static void exact_scores(const Postings *it, const Possible *found, size_t n, double *scores)
+{
+    Py_ssize_t i;
+    size_t k;
+    for (k = 0; k < n; k++)
+        scores[k] = 0;
+    for (i = 0; i < it->n_runs; i++) {
+        Py_ssize_t at = it->runs[i].at;
+        for (k = 0; k < n; k++) {
+            at = seek(it->ids, at, it->runs[i].end, found[k].id);
+            if (at < it->runs[i].end && it->ids[at] == found[k].id) {
+                /* Stored between two operations, so that no compiler joins them, which would round once less. */
+                volatile double norm = it->b * it->lengths[found[k].id] / it->average, part;
+                norm = 1 - it->b + norm;
+                norm = it->k1 * norm;
+                norm = norm + it->counts[at];
+                part = it->counts[at] / norm;
+                part = part * it->runs[i].factor;
+                scores[k] += part;
+            }
+        }
+    }
+}
+
+static const char *const BEST_SCORES_DOC =
+    "best_scores(ids, counts, firsts, ends, factors, lengths, live, hidden, (k1, b, average), n, least) -> (ids, scores)\n\n"
+    "The fragments with the n best BM25 scores among those of `least` or more, and all with the score of the last; by\n"
+    "id, int32, with their scores, float64. Term i has the postings firsts[i] to ends[i], int64, of the int32 ids, which\n"
+    "ascend, and uint16 counts, and a float64 factor. By id: lengths, int32, and whether a fragment is live, one byte.\n"
+    "Those of the range `hidden` are left out. Others with a lower score may be in the result. Raises ValueError for\n"
+    "other lengths.";
+
+static PyObject *best_scores(PyObject *module, PyObject *args)
+{
+    const char *ids, *counts, *firsts, *ends, *factors, *lengths, *live;
+    Py_ssize_t n_ids, n_counts, n_firsts, n_ends, n_factors, n_lengths, n_live, hidden_first, hidden_end, n, i;
+    double least;
+    Postings it;
+    Array possible = {.size = sizeof(Possible)};
+    PyObject *found_ids = NULL, *scores = NULL, *result = NULL;
+    double needed;
+    if (!PyArg_ParseTuple(args, "y#y#y#y#y#y#y#(nn)(ddd)nd", &ids, &n_ids, &counts, &n_counts, &firsts, &n_firsts, &ends,
+                          &n_ends, &factors, &n_factors, &lengths, &n_lengths, &live, &n_live, &hidden_first,
+                          &hidden_end, &it.k1, &it.b, &it.average, &n, &least))
+        return NULL;
+    it.ids = (const int32_t *)ids;
+    it.counts = (const uint16_t *)counts;
+    it.lengths = (const int32_t *)lengths;
+    it.live = (const unsigned char *)live;
+    it.n_ids = n_live;
+    it.hidden_first = hidden_first;
+    it.hidden_end = hidden_end;
+    it.n_runs = n_firsts / (Py_ssize_t)sizeof(int64_t);
+    n_ids /= (Py_ssize_t)sizeof(int32_t);
+    it.runs = PyMem_Malloc((it.n_runs + 1) * sizeof *it.runs);
+    if (it.runs == NULL)
+        return PyErr_NoMemory();
+    if (n < 1 || n_ends != n_firsts || n_factors != n_firsts || n_counts != n_ids * (Py_ssize_t)sizeof(uint16_t) ||
+        n_lengths != n_live * (Py_ssize_t)sizeof(int32_t)) {
+        PyErr_SetString(PyExc_ValueError, "arrays of different lengths");
+        goto done;
+    }
+    for (i = 0; i < it.n_runs; i++) {
+        int64_t first = ((const int64_t *)firsts)[i], end = ((const int64_t *)ends)[i];
+        if (first < 0 || end < first || end > n_ids) {
+            PyErr_SetString(PyExc_ValueError, "postings that do not exist");
+            goto done;
+        }
+        it.runs[i] = (Run){(Py_ssize_t)first, (Py_ssize_t)end, ((const double *)factors)[i]};
+    }
+    Py_BEGIN_ALLOW_THREADS
+    needed = find_best(&it, n, least, &possible);
+    Py_END_ALLOW_THREADS
+    if (needed < 0) {
+        PyErr_NoMemory();
+        goto done;
+    }
+    found_ids = PyBytes_FromStringAndSize(NULL, possible.n * sizeof(int32_t));
+    scores = PyBytes_FromStringAndSize(NULL, possible.n * sizeof(double));
+    if (found_ids != NULL && scores != NULL) {
+        size_t k;
+        exact_scores(&it, (Possible *)possible.data, possible.n, (double *)PyBytes_AsString(scores));
+        for (k = 0; k < possible.n; k++)
+            ((int32_t *)PyBytes_AsString(found_ids))[k] = ((Possible *)possible.data)[k].id;
+        result = PyTuple_Pack(2, found_ids, scores);
+    }
+done:
+    free(possible.data);
+    PyMem_Free(it.runs);
+    Py_XDECREF(found_ids);
+    Py_XDECREF(scores);
+    return result;
+}
+
+static const char *const COUNT_COMMON_DOC =
+    "count_common(ids, firsts, ends, others) -> int64 bytes\n\n"
+    "How many of the int32 ids firsts[i] to ends[i], int64, are among `others`. Both ascend. Raises ValueError for other\n"
+    "lengths.";
+
+/* The twin is `inverted_index.n_common`. */
+static PyObject *count_common(PyObject *module, PyObject *args)
+{
+    const char *ids_bytes, *firsts, *ends, *others_bytes;
+    Py_ssize_t n_ids, n_firsts, n_ends, n_others, n_runs, i;
+    const int32_t *ids, *others;
+    PyObject *counts;
+    if (!PyArg_ParseTuple(args, "y#y#y#y#", &ids_bytes, &n_ids, &firsts, &n_firsts, &ends, &n_ends, &others_bytes,
+                          &n_others))
+        return NULL;
+    ids = (const int32_t *)ids_bytes;
+    others = (const int32_t *)others_bytes;
+    n_ids /= (Py_ssize_t)sizeof *ids;
+    n_others /= (Py_ssize_t)sizeof *others;
+    n_runs = n_firsts / (Py_ssize_t)sizeof(int64_t);
+    for (i = 0; i < n_runs && n_ends == n_firsts; i++) {
+        int64_t first = ((const int64_t *)firsts)[i], end = ((const int64_t *)ends)[i];
+        if (first < 0 || end < first || end > n_ids)
+            break;
+    }
+    if (i < n_runs || n_ends != n_firsts) {
+        PyErr_SetString(PyExc_ValueError, "postings that do not exist");
+        return NULL;
+    }
+    counts = PyBytes_FromStringAndSize(NULL, n_runs * sizeof(int64_t));
+    for (i = 0; counts != NULL && i < n_runs; i++) {
+        Py_ssize_t at = (Py_ssize_t)((const int64_t *)firsts)[i], end = (Py_ssize_t)((const int64_t *)ends)[i], other = 0;
+        int64_t n_common = 0;
+        while (at < end && other < n_others) {
+            if (ids[at] == others[other]) {
+                n_common++;
+                at++;
+                other++;
+            } else if (ids[at] < others[other]) {
+                at = seek(ids, at, end, others[other]);
+            } else {
+                other = seek(others, other, n_others, ids[at]);
+            }
+        }
+        ((int64_t *)PyBytes_AsString(counts))[i] = n_common;
+    }
+    return counts;
+}
+
 static PyMethodDef METHODS[] = {
     {"window_terms", window_terms, METH_VARARGS, NULL},
     {"weighted_sums", weighted_sums, METH_VARARGS, NULL},
@@ -1650,6 +1989,8 @@ static PyMethodDef METHODS[] = {
     {"term_keys", term_keys, METH_O, NULL},
     {"list_nodes", list_nodes, METH_VARARGS, NULL},
     {"to_json", to_json, METH_O, NULL},
+    {"best_scores", best_scores, METH_VARARGS, NULL},
+    {"count_common", count_common, METH_VARARGS, NULL},
     {NULL, NULL, 0, NULL},
 };
 
@@ -1668,6 +2009,8 @@ PyMODINIT_FUNC PyInit_kernel(void)
     METHODS[5].ml_doc = TERM_KEYS_DOC;
     METHODS[6].ml_doc = LIST_NODES_DOC;
     METHODS[7].ml_doc = TO_JSON_DOC;
+    METHODS[8].ml_doc = BEST_SCORES_DOC;
+    METHODS[9].ml_doc = COUNT_COMMON_DOC;
     module = PyModule_Create(&MODULE);
     if (module != NULL && PyModule_AddIntConstant(module, "VERSION", KERNEL_VERSION) < 0) {
         Py_DECREF(module);

@@ -1,6 +1,10 @@
 # The functions of kernel.c, which describes their arguments.
 from collections.abc import Callable, Mapping
+from typing import Any
 
+from numpy.typing import NDArray
+
+_Array = bytes | NDArray[Any]
 VERSION: int
 
 def window_terms(
@@ -22,3 +26,17 @@ def list_nodes(
     check: Callable[[], None] | None,
 ) -> tuple[bytes, bytes, bytes, bytes]: ...
 def to_json(value: object) -> bytes: ...
+def best_scores(
+    ids: _Array,
+    counts: _Array,
+    firsts: _Array,
+    ends: _Array,
+    factors: _Array,
+    lengths: _Array,
+    live: _Array,
+    hidden: tuple[int, int],
+    norm: tuple[float, float, float],
+    n: int,
+    least: float,
+) -> tuple[bytes, bytes]: ...
+def count_common(ids: _Array, firsts: _Array, ends: _Array, others: _Array) -> bytes: ...

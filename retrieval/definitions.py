@@ -13,13 +13,13 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
 from heapq import heapify, heappop, merge
-from itertools import count
+from itertools import chain, count
 from math import sqrt
-from typing import Generic, TypeVar
+from typing import Generic, NamedTuple, TypeVar
 
-from ..codegraph import CodeGraph, Definition, ReachableSymbol, reachable_symbols
+from ..codegraph import CodeGraph, Definition, ReachableSymbol
 from ..codegraph.imports_at import imported_module_at
-from ..codegraph.reachability import UNMENTIONED
+from ..codegraph.reachability import UNMENTIONED, ReachableMembers, reachable
 from ..codegraph.symbol_table import FUNCTION_KINDS, NAMESPACE_KINDS, has_definitions_in_order, is_constructor
 from ..codegraph.typed_resolver import TypedResolver
 from ..languages import language_named, language_of
@@ -46,6 +46,10 @@ repositories (benchmarks/results/retrieval-log.md)."""
 EXPORTED, MAX_EXPORTS = 1.0, 30
 """The weight of the likeliest name that an import line at the cursor can name, and how many names are candidates. The
 line itself asks for them, so they come before all else."""
+
+
+IMPORTED = ("import", "re-export")
+"""How names are found that the file imports, see `resolve.HOW`."""
 
 
 @dataclass(slots=True)
@@ -101,13 +105,29 @@ def rank_definitions(
     called = found.called()
     owners = {name.rpartition(".")[0].rpartition(".")[2] for _, name in called} - {""}
     wanted = {each.definition.name for each in called.values()}
-    for reached in reachable_symbols(
-        view.names, view.path, view.cursor_line, wanted=wanted, owners=owners, typed=typed
-    ):
-        found.add_reached(reached, _fits(typed, reached.name))
+    for reached in reachable(view.names, view.path, view.cursor_line, wanted=wanted, owners=owners, typed=typed):
+        if isinstance(reached, ReachableSymbol):
+            found.add_reached(reached, _fits(typed, reached.name))
+        elif reached.how in IMPORTED or _may_fit(typed, reached.expression):
+            for symbol in reached.symbols():
+                found.add_reached(symbol, _fits(typed, symbol.name))
+        else:
+            found.add_members(reached)
     for number, (path, definition) in enumerate(_exports(view)[:MAX_EXPORTS]):
         found.add_exported(path, definition.qualified_name, 1 - number / (2 * MAX_EXPORTS))
     return found.ranked()
+
+
+class _Reached(NamedTuple):
+    """How a definition is reached that is only reachable. A symbol is made of it when it is needed."""
+
+    by: ReachableSymbol | ReachableMembers
+    name: str  # of the member
+    member: Definition
+    definition: Definition  # what is shown: of a constructor its class
+
+    def symbol(self) -> ReachableSymbol:
+        return self.by if isinstance(self.by, ReachableSymbol) else self.by.symbol(self.name, self.member)
 
 
 _Ordered = tuple[float, int, str, int, int, Candidate]
@@ -129,7 +149,8 @@ class _Candidates:
         self._sees_tests = language_of(view.path).is_test_file(view.path)
         self._is_visible_file = lru_cache(maxsize=None)(self._sees)
         self._found: dict[tuple[str, str], Candidate] = {}
-        self._reached: dict[tuple[str, str], tuple[ReachableSymbol, Definition]] = {}
+        self._reached: dict[tuple[str, str], _Reached] = {}
+        self._whole: set[tuple[str, str]] = set()  # the classes of which all members were added
         self._numbers: dict[tuple[str, str], int] = {}  # the order in which they were found breaks ties
 
     def called(self) -> Mapping[tuple[str, str], Candidate]:
@@ -143,7 +164,7 @@ class _Candidates:
             found.caller = found.caller or caller
 
     def add_reached(self, reached: ReachableSymbol, fits: bool) -> None:
-        is_imported = reached.how in ("import", "re-export")
+        is_imported = reached.how in IMPORTED
         path, name = reached.path, reached.definition.qualified_name
         if not fits and not is_imported:
             if (path, name) in self._reached:
@@ -152,14 +173,38 @@ class _Candidates:
             if key not in self._found:
                 definition = self._visible(path, name) if key not in self._reached else None
                 if definition is not None:
-                    self._numbers[key] = len(self._numbers)
-                    self._reached[key] = reached, definition
+                    self._add(key, _Reached(reached, "", reached.definition, definition))
                 return
         found = self._candidate(path, name)
         if found:
             found.reached = found.reached or reached
             found.is_imported |= is_imported
             found.fits |= fits
+
+    def add_members(self, reached: ReachableMembers) -> None:
+        """Add members that are no imports and do not complete what is typed."""
+        path, owner = reached.path, reached.owner
+        if (path, owner) in self._whole or not self._is_visible_file(path):
+            return
+        if reached.is_whole:
+            self._whole.add((path, owner))
+        hidden_from = self._hidden_from if path == self._view.path else None
+        language = language_named(self._graph.files[path].language)
+        for name, member in reached.members:
+            key = path, member.qualified_name
+            if key in self._reached:
+                continue
+            if is_constructor(member, language):
+                self.add_reached(reached.symbol(name, member), fits=False)
+            elif key in self._found:
+                found = self._found[key]
+                found.reached = found.reached or reached.symbol(name, member)
+            elif hidden_from is None or member.start_line < hidden_from:
+                self._add(key, _Reached(reached, name, member, member))
+
+    def _add(self, key: tuple[str, str], reached: _Reached) -> None:
+        self._numbers[key] = len(self._numbers)
+        self._reached[key] = reached
 
     def add_exported(self, path: str, name: str, value: float) -> None:
         found = self._candidate(path, name)
@@ -174,7 +219,7 @@ class _Candidates:
                 return None
             self._numbers.setdefault(key, len(self._numbers))
             reached = self._reached.pop(key, None)
-            self._found[key] = Candidate(key[0], definition, reached=reached[0] if reached else None)
+            self._found[key] = Candidate(key[0], definition, reached=reached.symbol() if reached else None)
         return self._found[key]
 
     def _visible(self, path: str, name: str) -> Definition | None:
@@ -198,17 +243,30 @@ class _Candidates:
     def _reachable_first(self) -> Iterator[_Ordered]:
         """The candidates that are only reachable, best first. A result needs few of them."""
         of_reach, of_name = "reachable" not in self._without, "name in query" not in self._without
+        weights: dict[str, float] = {}  # of names: many classes have members of one name
+        by_score: dict[float, list[tuple[str, str]]] = {}
+        for key, reached in self._reached.items():
+            name = reached.definition.name
+            weight = weights.get(name)
+            if weight is None:
+                weight = weights[name] = of_name * NAME_IN_QUERY * self._in_query(name)
+            by_score.setdefault(of_reach * _reachable(reached.by) + weight, []).append(key)
+        for score in sorted(by_score, reverse=True):
+            yield from self._with_score(score, by_score[score])
+
+    def _with_score(self, score: float, keys: Iterable[tuple[str, str]]) -> Iterator[_Ordered]:
+        """The candidates of these keys, which have one score, in order."""
         heap = []
-        for key, (reached, definition) in self._reached.items():
-            score = of_reach * _reachable(reached) + of_name * NAME_IN_QUERY * self._in_query(definition.name)
-            heap.append((-score, reached.distance, key[0], definition.start_line, self._numbers[key], key))
+        for key in keys:
+            reached = self._reached[key]
+            heap.append((reached.by.distance, key[0], reached.definition.start_line, self._numbers[key], key))
         heapify(heap)
         while heap:
-            score, distance, path, line, number, key = heappop(heap)
-            reached, definition = self._reached[key]
-            found = Candidate(path, definition, reached=reached)
+            distance, path, line, number, key = heappop(heap)
+            reached = self._reached[key]
+            found = Candidate(path, reached.definition, reached=reached.symbol())
             found.values = self._features(found, 0.0)
-            yield score, distance, path, line, number, found
+            yield -score, distance, path, line, number, found
 
     def _features(self, found: Candidate, most: float) -> dict[Component, float]:
         calls = CALLED_BY_SIMILAR_CODE * sqrt(found.calls / most) if found.calls else 0.0
@@ -260,7 +318,7 @@ def _represented(graph: CodeGraph, resolver: TypedResolver, path: str, name: str
     return (found.path, found.name) if found is not None else (path, name)
 
 
-def _reachable(reached: ReachableSymbol | None) -> float:
+def _reachable(reached: ReachableSymbol | ReachableMembers | None) -> float:
     if reached is None:
         return 0.0
     return REACHABLE if reached.distance < UNMENTIONED else NAMEABLE
@@ -277,12 +335,10 @@ def _calls(view: CursorView, similar: Mapping[Location, float]) -> Iterator[tupl
     for location in similar:
         by_path.setdefault(location.path, []).append(location)
     for path, locations in by_path.items():
-        lines = view.names.files[path].call_lines
-        spans = [(location.start_line, location.end_line) for location in locations]
-        for edge in view.names.call_edges_in(path, spans):
+        lines = set(chain.from_iterable(range(location.start_line, location.end_line) for location in locations))
+        for line, edge in view.names.calls_on(path, lines):
             if edge.how == "implementation":  # the method of the interface is what the code names
                 continue
-            line = lines[edge.call]
             for location in locations:
                 if location.start_line <= line < location.end_line:
                     yield location, similar[location], edge.path, edge.qualified_name
@@ -310,6 +366,11 @@ def _typed(view: CursorView) -> str:
     if language.attribute_sign and typed.startswith(language.attribute_sign):
         return f"{language.own_object.partition(' ')[0]}.{typed}"
     return typed
+
+
+def _may_fit(typed: str, expression: str) -> bool:
+    """Whether a member of `expression` may complete `typed`."""
+    return bool(typed) and (f"{expression}.".startswith(typed) or typed.startswith(f"{expression}."))
 
 
 def _fits(typed: str, name: str) -> bool:

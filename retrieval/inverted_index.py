@@ -169,8 +169,15 @@ class InvertedIndex:
                 first, beyond = run.ids.searchsorted(ends).tolist()
                 df[run.term] -= beyond - first
             if len(before):
-                df[run.term] -= _n_common(run.ids, before)
+                df[run.term] -= n_common(run.ids, before)
         return df
+
+    def segment_runs(self, keys: NDArray[np.uint64]) -> Iterator[SegmentRuns]:
+        """The postings of some terms by segment, dead ones included, and the dead fragments of the segment."""
+        for segment, dead in zip(self._segments, self.dead_ids(), strict=True):
+            terms, firsts, ends = segment.locate(keys)
+            if len(terms):
+                yield SegmentRuns(segment.ids, segment.counts, terms, firsts, ends, dead)
 
     def dead_ids(self) -> tuple[NDArray[np.int32], ...]:
         """The dead fragments of each segment, sorted."""
@@ -315,11 +322,17 @@ class _Segment(NamedTuple):
 
     def find(self, keys: NDArray[np.uint64]) -> Iterator[tuple[int, slice]]:
         """The index in `keys` of each key of this segment, and its postings."""
-        at = np.searchsorted(self.keys, keys)
-        inside = np.flatnonzero(at < len(self.keys))
-        found = inside[self.keys[at[inside]] == keys[inside]]
-        ends = zip(self.indptr[at[found]].tolist(), self.indptr[at[found] + 1].tolist(), strict=True)
-        return zip(found.tolist(), (slice(*pair) for pair in ends), strict=True)
+        found, firsts, ends = self.locate(keys)
+        pairs = zip(firsts.tolist(), ends.tolist(), strict=True)
+        return zip(found.tolist(), (slice(*pair) for pair in pairs), strict=True)
+
+    def locate(self, keys: NDArray[np.uint64]) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
+        """As `find`, in arrays: the indices of the keys, and where the postings of each begin and end."""
+        at = self.keys.searchsorted(keys)
+        at[at == len(self.keys)] = 0
+        found = (self.keys.take(at) == keys).nonzero()[0] if len(self.keys) else np.zeros(0, np.int64)
+        at = at[found]
+        return found, self.indptr.take(at).astype(np.int64), self.indptr.take(at + 1).astype(np.int64)
 
 
 class PostingRun(NamedTuple):
@@ -342,6 +355,28 @@ class PostingRun(NamedTuple):
         return self.segment.counts[self.at]
 
 
+class SegmentRuns(NamedTuple):
+    """The postings of some terms in one segment: those of `terms[i]` are `firsts[i]` to `ends[i]`."""
+
+    ids: NDArray[np.int32]
+    counts: NDArray[np.uint16]
+    terms: NDArray[np.int64]  # indices in the query
+    firsts: NDArray[np.int64]
+    ends: NDArray[np.int64]
+    dead: NDArray[np.int32]  # fragments, sorted
+
+
+def segment_runs_of_file(part: FileFragments, keys: NDArray[np.uint64]) -> SegmentRuns:
+    """The postings of some terms in one file, whose fragments are numbered from 0."""
+    order = np.argsort(part.keys)
+    at = part.keys.searchsorted(keys, sorter=order)
+    at[at == len(order)] = 0
+    at = order[at] if len(order) else at
+    found = (part.keys.take(at) == keys).nonzero()[0] if len(order) else np.zeros(0, np.int64)
+    firsts, ends = (part.indptr.take(at[found] + more).astype(np.int64) for more in (0, 1))
+    return SegmentRuns(part.windows, part.counts, found, firsts, ends, np.zeros(0, np.int32))
+
+
 def runs_of_file(part: FileFragments, first: int, keys: NDArray[np.uint64]) -> list[PostingRun]:
     """The postings of some terms in one file, whose fragments have the ids from `first` on."""
     if not len(part.keys):
@@ -357,9 +392,19 @@ def runs_of_file(part: FileFragments, first: int, keys: NDArray[np.uint64]) -> l
     return [PostingRun(term, segment, slice(start, end)) for term, start, end in ends]
 
 
-def _n_common(ids: NDArray[np.int32], others: NDArray[np.int32]) -> int:
+def n_common_of_runs(part: SegmentRuns, others: NDArray[np.int32]) -> NDArray[np.int64]:
+    """How many postings of each term are of some fragments, which are sorted."""
+    if compiled is None:
+        ends = zip(part.firsts.tolist(), part.ends.tolist(), strict=True)
+        return np.array([n_common(part.ids[first:end], others) for first, end in ends], np.int64)
+    return np.frombuffer(compiled.count_common(part.ids, part.firsts, part.ends, others), np.int64)
+
+
+def n_common(ids: NDArray[np.int32], others: NDArray[np.int32]) -> int:
     """How many ids two sorted arrays of distinct ids have in common."""
     few, many = sorted((ids, others), key=len)
+    if not len(few):
+        return 0
     at = many.searchsorted(few)
     at[at == len(many)] = 0
     return int(np.count_nonzero(many[at] == few))

@@ -19,10 +19,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..codegraph.arrays import scatter_add
-from .bm25 import K1, FloatArray, idf, length_norm
+from ..native import compiled
+from .bm25 import K1, B, FloatArray, idf, length_norm
 from .fragments import FileFragments
-from .inverted_index import InvertedIndex, PostingRun, runs_of_file
-from .terms import term_key
+from .inverted_index import (
+    InvertedIndex,
+    PostingRun,
+    SegmentRuns,
+    n_common_of_runs,
+    runs_of_file,
+    segment_runs_of_file,
+)
+from .terms import term_key, term_keys
 
 READ_WHOLE = 300_000
 """Shorter posting lists are read whole: the bounds of a query cost 2 ms, as much as 300,000 postings."""
@@ -46,6 +54,7 @@ _Int32s = NDArray[np.int32]
 _Counts = NDArray[np.uint16]
 _Floats32 = NDArray[np.float32]
 _Float = TypeVar("_Float", np.float32, np.float64)
+_Id = TypeVar("_Id", np.int32, np.int64)
 
 
 class Cut(NamedTuple):
@@ -57,13 +66,21 @@ class Cut(NamedTuple):
     n_tail: int  # how many of these are candidates, the first ones
 
 
-def best_fragments(
-    index: InvertedIndex, query: Mapping[str, float], n: int, cut: Cut
-) -> tuple[NDArray[np.int64], FloatArray]:
+Best = tuple[NDArray[np.int64], FloatArray]
+"""Ids of fragments in order, and their scores."""
+
+
+def best_fragments(index: InvertedIndex, query: Mapping[str, float], n: int, cut: Cut) -> Best:
     """The candidates with the `n` best BM25 scores above 0, and all others with the score of the last, by id.
 
     `query` has the terms with their weights. A fragment of the tail has an id from the index's `n_ids` on.
     """
+    find = plain_best_fragments if compiled is None else _compiled_best_fragments
+    return find(index, query, n, cut)
+
+
+def plain_best_fragments(index: InvertedIndex, query: Mapping[str, float], n: int, cut: Cut) -> Best:
+    """As `best_fragments`, without the C kernel."""
     search = _Search(index, query, cut)
     if search.n_postings <= READ_WHOLE:
         ids, scores = search.all_scores()
@@ -71,11 +88,81 @@ def best_fragments(
         with _Sums(index, cut) as sums:
             ids = search.possible(n, sums)
         scores = search.exact_scores(ids)
-    ids, scores = ids[scores > 0], scores[scores > 0]
-    if len(ids) > n:
-        is_best = scores >= np.partition(scores, -n)[-n]
-        ids, scores = ids[is_best], scores[is_best]
+    ids, scores = _best_of(ids, scores, n)
     return ids.astype(np.int64), scores
+
+
+def _compiled_best_fragments(index: InvertedIndex, query: Mapping[str, float], n: int, cut: Cut) -> Best:
+    """As `best_fragments`, by the C kernel."""
+    keys = term_keys(tuple(query))
+    parts = list(index.segment_runs(keys))
+    tail = segment_runs_of_file(cut.tail, keys)
+    df = np.zeros(len(keys))
+    df[tail.terms] = tail.ends - tail.firsts
+    cut_off = np.arange(cut.dead.start, cut.dead.stop, dtype=np.int32)
+    for part in parts:
+        dead = np.sort(np.concatenate([part.dead, cut_off])) if len(part.dead) else cut_off
+        df[part.terms] += part.ends - part.firsts - n_common_of_runs(part, dead)
+    norm, factors = _norm_and_factors(index, query, cut, df)
+    found = [(np.zeros(0, np.int64), np.zeros(0))]
+    hidden = cut.hidden.start, cut.hidden.stop
+    least = 0.0
+    for part in parts:
+        found.append(_best_of_part(part, factors, index.lengths, index.live, hidden, norm, n, least))
+        scores = np.concatenate([its for _, its in found])
+        least = float(np.partition(scores, -n)[-n]) if len(scores) >= n else 0.0
+    live = np.ones(len(cut.tail), bool)
+    hidden = cut.n_tail, len(cut.tail)
+    ids, scores = _best_of_part(tail, factors, cut.tail.lengths, live, hidden, norm, n, least)
+    found.append((ids + index.n_ids, scores))
+    ids, scores = (np.concatenate(column) for column in zip(*found, strict=True))
+    order = ids.argsort()
+    return _best_of(ids[order], scores[order], n)
+
+
+def _best_of_part(
+    part: SegmentRuns,
+    factors: FloatArray,
+    lengths: _Int32s,
+    live: NDArray[np.bool_],
+    hidden: tuple[int, int],
+    norm: tuple[float, float, float],
+    n: int,
+    least: float,
+) -> Best:
+    """The best fragments of a segment with scores of `least` or more; some others may be among them."""
+    assert compiled is not None
+    ids, scores = compiled.best_scores(
+        part.ids,
+        part.counts,
+        part.firsts,
+        part.ends,
+        factors[part.terms],
+        lengths,
+        live,
+        hidden,
+        norm,
+        n,
+        least,
+    )
+    return np.frombuffer(ids, np.int32).astype(np.int64), np.frombuffer(scores, np.float64)
+
+
+def _best_of(ids: NDArray[_Id], scores: FloatArray, n: int) -> tuple[NDArray[_Id], FloatArray]:
+    """Those with the `n` best scores above 0, and all others with the score of the last."""
+    least = np.partition(scores, -n)[-n] if len(scores) > n else 0.0
+    is_best = (scores >= least) & (scores > 0)
+    return ids[is_best], scores[is_best]
+
+
+def _norm_and_factors(
+    index: InvertedIndex, query: Mapping[str, float], cut: Cut, df: FloatArray
+) -> tuple[tuple[float, float, float], FloatArray]:
+    """K1, B and the average length of a fragment; and what each term adds to a score at most."""
+    n_live = index.n_fragments - len(cut.dead) + len(cut.tail)
+    n_terms = index.n_terms - index.n_terms_of(cut.dead) + int(cut.tail.lengths.sum())
+    average = n_terms / n_live if n_live else 0.0
+    return (K1, B, average or 1.0), (K1 + 1) * idf(n_live, df) * list(query.values())
 
 
 class _Search:
@@ -88,10 +175,7 @@ class _Search:
         df = index.document_frequencies(runs, len(keys), cut.dead)
         for run in self._tail_runs:
             df[run.term] += run.size
-        n_live = index.n_fragments - len(cut.dead) + len(cut.tail)
-        n_terms = index.n_terms - index.n_terms_of(cut.dead) + int(cut.tail.lengths.sum())
-        self._average = n_terms / n_live if n_live else 0.0
-        self._factors: FloatArray = (K1 + 1) * idf(n_live, df) * list(query.values())
+        (_, _, self._average), self._factors = _norm_and_factors(index, query, cut, df)
         self._runs: list[list[PostingRun]] = [[] for _ in keys]
         for run in runs:
             self._runs[run.term].append(run)

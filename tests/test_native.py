@@ -17,7 +17,7 @@ from weft import native
 from weft.codegraph import SyntaxTree, json_bytes, walk
 from weft.languages import LANGUAGES, grammar
 from weft.llm.workspace_model import ngram_index, tokens
-from weft.retrieval import fragments, inverted_index, static_vectors, terms
+from weft.retrieval import bm25, fragments, inverted_index, static_vectors, terms
 from weft.retrieval.fragments import FRAGMENT_ARRAYS, Slicing, count_lines, normalise
 from weft.retrieval.terms import encode
 from weft.server.output import doctor
@@ -107,6 +107,70 @@ def test_vectors_are_those_of_the_plain_twin(seed, n_words, n_texts):
         for sums in (static_vectors._compiled_weighted_sums, static_vectors.plain_weighted_sums)
     )
     assert compiled.tobytes() == plain.tobytes()
+
+
+def random_runs(random: np.random.Generator, n_ids: int) -> list[list[int]]:
+    """The fragments of some terms, of which some are rare and some frequent."""
+    return [sorted(random.permutation(n_ids)[: random.integers(0, n_ids + 1) >> random.integers(9)]) for _ in range(20)]
+
+
+@needs_kernel
+@given(seed=st.integers(0, 1 << 32), n_ids=st.integers(1, 6_000), n=st.integers(1, 70))
+@example(seed=1, n_ids=6_000, n=64)
+def test_the_best_scores_are_those_of_all_postings(seed, n_ids, n):
+    random = np.random.default_rng(seed)
+    runs = random_runs(random, n_ids)
+    ids = np.concatenate(runs).astype(np.int32)
+    counts = random.integers(1, 9, len(ids)).astype(np.uint16)
+    ends = np.cumsum([len(run) for run in runs])
+    firsts = ends - [len(run) for run in runs]
+    factors = random.random(len(runs)) * 4.0 ** random.integers(-4, 2)
+    lengths = random.integers(0, 300, n_ids).astype(np.int32)
+    live, hidden = random.random(n_ids) < 0.9, sorted(random.integers(0, n_ids + 1, 2).tolist())
+    norms = bm25.length_norm(lengths.astype(np.float64), 90.5)
+    scores = np.zeros(n_ids)
+    parts = counts / (norms[ids] + counts) * np.repeat(factors, ends - firsts)
+    np.add.at(scores, ids, parts)
+    allowed = live & ~((np.arange(n_ids) >= hidden[0]) & (np.arange(n_ids) < hidden[1]))
+    least = float(random.choice([0.0, np.quantile(scores, 0.9)]))
+    found, its = native.compiled.best_scores(
+        *(ids, counts, firsts, ends, factors, lengths, live, tuple(hidden), (bm25.K1, bm25.B, 90.5), n, least)
+    )
+    found, its = np.frombuffer(found, np.int32), np.frombuffer(its, np.float64)
+    assert np.all(np.diff(found) > 0) and np.all(allowed[found])
+    assert its.tobytes() == scores[found].tobytes()
+    best = np.sort(scores[allowed & (scores > 0)])[-n:]
+    wanted = np.flatnonzero(allowed & (scores > 0) & (scores >= max(least, best[0] if len(best) else np.inf)))
+    assert set(wanted.tolist()) <= set(found.tolist())
+
+
+@needs_kernel
+@given(seed=st.integers(0, 1 << 32), n_ids=st.integers(1, 3_000))
+def test_common_fragments_are_counted_as_by_the_plain_twin(seed, n_ids):
+    random = np.random.default_rng(seed)
+    *runs, others = [np.array(run, np.int32) for run in random_runs(random, n_ids)]
+    ends = np.cumsum([len(run) for run in runs])
+    firsts = ends - [len(run) for run in runs]
+    found = np.frombuffer(native.compiled.count_common(np.concatenate(runs), firsts, ends, others), np.int64)
+    assert found.tolist() == [inverted_index.n_common(run, others) for run in runs]
+
+
+@needs_kernel
+def test_damaged_postings_are_rejected_or_left_out():
+    one = np.zeros(1, np.int64)
+    arrays = (np.array([7, -3, 2, 1 << 30, 2], np.int32), np.ones(5, np.uint16), one, one + 5, np.ones(1))
+    lengths, live, norm = np.ones(4, np.int32), np.ones(4, bool), (bm25.K1, bm25.B, 1.0)
+    found, _ = native.compiled.best_scores(*arrays, lengths, live, (0, 0), norm, 3, 0.0)
+    assert set(np.frombuffer(found, np.int32).tolist()) <= {0, 1, 2, 3}
+    for firsts, ends in ((one, one + 6), (one + 3, one + 2), (one - 1, one + 2), (one, np.zeros(2, np.int64))):
+        with pytest.raises(ValueError, match=r"postings|lengths"):
+            native.compiled.best_scores(
+                *(arrays[0], arrays[1], firsts, ends, arrays[4], lengths, live, (0, 0), norm, 3, 0.0)
+            )
+        with pytest.raises(ValueError, match="postings"):
+            native.compiled.count_common(arrays[0], firsts, ends, arrays[0])
+    with pytest.raises(ValueError, match="lengths"):
+        native.compiled.best_scores(*arrays, lengths, live[:3], (0, 0), norm, 3, 0.0)
 
 
 @needs_kernel

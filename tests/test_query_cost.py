@@ -36,7 +36,20 @@ def test_one_decoded_definition_is_that_of_the_symbol_table(path: str) -> None:
     assert names
     for name in names:
         assert file.definition(name) == symbols.definition(name)
-    assert file.call_lines == tuple(call.line for call in file.calls)
+
+
+def test_the_calls_on_some_lines_are_those_of_all_edges() -> None:
+    files = [parse_file(path, (ROOT / path).read_text("utf-8")) for path in OWN_FILES]
+    graph = CodeGraph.build(files)
+    overlay = graph.overlay(parse_file("b.py", "x = 1"))
+    for file in files:
+        lines = {line for line in range(file.n_lines) if line % 7 < 3}
+        expected = [(file.calls[edge.call].line, edge) for edge in graph.call_edges(file.path)]
+        expected = [row for row in expected if row[0] in lines]
+        assert graph.calls_on(file.path, lines) == overlay.calls_on(file.path, lines) == expected
+        assert graph.overlay(file).calls_on(file.path, lines) == expected
+    assert any(graph.calls_on(file.path, range(file.n_lines)) for file in files)
+    assert graph.calls_on("nothing.py", {0}) == []
 
 
 def test_a_definition_is_the_first_of_its_name_and_no_text_that_looks_like_one() -> None:

@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from weft.codegraph import parse_file
+from weft.codegraph import parse_file, reachable_symbols
 from weft.retrieval import (
     Component,
     Location,
@@ -16,6 +16,7 @@ from weft.retrieval import (
     RepositoryIndex,
     RetrievalOptions,
     Retrieved,
+    definitions,
     retrieve,
     slice_file,
 )
@@ -658,3 +659,52 @@ def test_an_attribute_before_the_cursor_has_its_type(cursor: str, best: str) -> 
     found = ranked(files, explain=True).fragments
     fitting = [one.fragment.text for one in found if "fits what is typed" in {part.name for part in one.parts}]
     assert fitting and best in fitting[0]
+
+
+MEMBERS = """
+    #- shop.py
+    from store import Store
+    class Shop(Store):
+        def __init__(self): self.store = Store()
+        def pay(self): ...
+        def open_till(self): ...
+    #- store.py
+    class Base:
+        def __init__(self, name): ...
+        def load(self): ...
+        def pay_all(self): ...
+    class Store(Base):
+        def pay(self): ...
+        @property
+        def till(self): ...
+        @till.setter
+        def till(self, value): ...
+    #- main.py
+    import store
+    from shop import Shop
+    class Main(store.Base):
+        def run(self, other: store.Store):
+            shop = Shop()
+            other.pay()
+            {typed}<CURSOR>
+    """
+
+
+@pytest.mark.parametrize(
+    "typed", ["x = pay", "shop.", "shop.pa", "other.l", "self.", "store.", "Shop.open", "super().", ""]
+)
+@pytest.mark.parametrize("hidden_from", [0, 5, 100])
+def test_members_that_are_added_together_rank_as_one_by_one(
+    typed: str, hidden_from: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    files, query = repository(textwrap.dedent(MEMBERS).replace("{typed}", typed))
+    view = index_of(files).at(query)
+
+    def found() -> list[tuple[object, ...]]:
+        candidates = definitions.rank_definitions(view, {}, {"pay": 0.5, "till": 0.3, "load": 0.3}, hidden_from)
+        return [(each.path, each.definition, each.reached, each.score, each.parts()) for each in candidates]
+
+    together = found()
+    monkeypatch.setattr(definitions, "reachable", reachable_symbols)
+    assert together == found()
+    assert together
