@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import sys
@@ -176,10 +177,20 @@ def test_commands_run_without_what_windows_has_not(like_windows, arguments, expe
     assert "Traceback" not in output and expected in output
 
 
-def test_a_shared_server_is_refused_with_the_reason(like_windows):
-    done = like_windows("serve", "--shared")
-    errors = done.stderr.decode()
-    assert "no Unix domain sockets" in errors and "Traceback" not in errors
+def test_a_shared_server_serves_on_loopback_without_what_windows_has_not(like_windows, tmp_path):
+    messages = (
+        {"id": 1, "method": "initialize", "params": {"capabilities": {}}},
+        {"id": 2, "method": "shutdown"},
+        {"method": "exit"},
+    )
+    bodies = [json.dumps(message).encode() for message in messages]
+    stdin = b"".join(b"Content-Length: %d\r\n\r\n%b" % (len(body), body) for body in bodies)
+    done = like_windows("serve", "--shared", stdin=stdin)
+    assert (done.returncode, done.stderr) == (0, b"") and b"inlineCompletionProvider" in done.stdout
+    (log,) = (tmp_path / "home" / "log").glob("shared-*.log")
+    assert log.read_text().count("The shared server is process") == 1
+    stopped = like_windows("serve", "--stop")  # it may have ended already, being idle
+    assert stopped.returncode in (0, 1) and not stopped.stderr
 
 
 def test_a_server_serves_without_what_windows_has_not(editing):

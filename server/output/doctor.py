@@ -27,7 +27,7 @@ from ..config import Config, load_config, user_config_file
 from ..config.options import base_of, kept_indexes, model_configs, uses_workspace_model
 from ..models.check import check_model
 from ..shared.control import log_file, running_server
-from ..shared.endpoint import SharedServerUnavailable, can_share, shared_endpoint
+from ..shared.endpoint import SharedServerUnavailable, shared_endpoint
 from ..workspace.files import Membership
 from ..workspace.folder_answers import FolderAnswers
 from . import types as answers
@@ -93,7 +93,7 @@ def _shared_server() -> CheckResult:
     try:
         server, log = running_server(), log_file(shared_endpoint())
     except SharedServerUnavailable as reason:
-        return CheckResult(what, "not available", str(reason) if can_share() else "")
+        return CheckResult(what, "not available", str(reason))
     if server is None:
         return CheckResult(what, f"not running; log: {log}")
     windows = f"{server.windows} window{'s' if server.windows != 1 else ''}"
