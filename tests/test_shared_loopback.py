@@ -34,7 +34,6 @@ from weft.server.shared.endpoint import (
     shared_endpoint,
 )
 
-
 needs_modes = pytest.mark.skipif(sys.platform == "win32", reason="files have no POSIX permissions")
 
 
