@@ -91,7 +91,7 @@ def replacing(path: Path) -> Iterator[BinaryIO]:
             if _HAS_LOCKS:  # closing would unlock it
                 os.replace(name, path)
         if not _HAS_LOCKS:
-            _replace_patiently(name, path)
+            replace_patiently(name, path)
     except BaseException:
         with suppress(OSError):
             os.unlink(name)
@@ -102,6 +102,20 @@ def replace_file(path: Path, content: bytes) -> None:
     """Replace a file atomically. Raises OSError."""
     with replacing(path) as file:
         file.write(content)
+
+
+def replace_patiently(name: Path | str, path: Path) -> None:
+    """Move a file over another one. Windows refuses that while a reader has the other one open: waits for it shortly.
+
+    Raises OSError.
+    """
+    for pause_s in () if _HAS_LOCKS else _REPLACE_AGAIN_AFTER_S:
+        try:
+            os.replace(name, path)
+            return
+        except PermissionError:
+            time.sleep(pause_s)
+    os.replace(name, path)
 
 
 @contextmanager
@@ -173,16 +187,6 @@ def abandoned(folder: Path) -> Iterator[Path]:
 def _check(path: Path, mode: int) -> None:
     if not stat.S_ISREG(mode):
         raise NotRegular(path, mode)
-
-
-def _replace_patiently(name: str, path: Path) -> None:
-    for pause_s in _REPLACE_AGAIN_AFTER_S:
-        try:
-            os.replace(name, path)
-            return
-        except PermissionError:
-            time.sleep(pause_s)
-    os.replace(name, path)
 
 
 def _locked(path: Path) -> tuple[int, str]:

@@ -81,10 +81,12 @@ def map_tensors(file: BinaryIO, name: str) -> TensorFile:
 def _read(file: BinaryIO, name: str, access: int) -> TensorFile:
     if os.fstat(file.fileno()).st_size < _SHORTEST_FILE:
         raise ValueError(f"{name} is not a safetensors file")
+    if os.name == "nt":  # Windows can neither replace nor remove a mapped file
+        return tensors_in(bytearray(file.read()) if access == mmap.ACCESS_COPY else file.read(), name)
     return tensors_in(mmap.mmap(file.fileno(), 0, access=access), name)
 
 
-def tensors_in(data: mmap.mmap | bytes, name: str) -> TensorFile:
+def tensors_in(data: mmap.mmap | bytes | bytearray, name: str) -> TensorFile:
     """The arrays and the metadata in the bytes of a file; the arrays are views of `data`.
 
     Raises ValueError, which contains `name`, for an incomplete file.
@@ -101,7 +103,13 @@ def tensors_in(data: mmap.mmap | bytes, name: str) -> TensorFile:
 
 
 def _view(
-    data: mmap.mmap | bytes, name: str, origin: int, *, dtype: str, shape: list[int], data_offsets: list[int]
+    data: mmap.mmap | bytes | bytearray,
+    name: str,
+    origin: int,
+    *,
+    dtype: str,
+    shape: list[int],
+    data_offsets: list[int],
 ) -> Array:
     kind = np.dtype(_TYPES[dtype])
     start, end = data_offsets

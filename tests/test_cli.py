@@ -295,7 +295,8 @@ def test_doctor_says_what_to_do_next(weft, tmp_path):
     findings = json.loads(out)
     steps = [finding["nextStep"] for finding in findings["findings"] if finding["nextStep"]]
     assert (status, findings["ok"]) == (1, False)
-    assert "code model" not in {finding["what"] for finding in findings["findings"]}
+    (code_model,) = [finding["found"] for finding in findings["findings"] if finding["what"] == "code model"]
+    assert "only the built-in model answers" in code_model and "A coder model also writes new code" in code_model
     assert any("deadline_ms" in step for step in steps) and any("Start the server" in step for step in steps)
 
 

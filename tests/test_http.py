@@ -7,115 +7,36 @@ import subprocess
 import sys
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import httpx
 import pytest
 from conftest import environment
+from http_shop import BEFORE, CART, EXPECTED, TOKEN, post, running, shop
 from hypothesis import given
 from hypothesis import strategies as st
 from weft.llm.prompting.formats import FIM_FORMATS
 from weft.server.cli.main import main
 from weft.server.completion.values import Completion
-from weft.server.config import Config
 from weft.server.http_api.app import MAX_BODY_BYTES, inserted
 from weft.server.http_api.find_file import FileFinder, Place
 from weft.server.http_api.prompt import CodeAround, read_prompt
-from weft.server.http_api.serve import serve_http
 from weft.server.http_api.splice import splice
 from weft.server.workspace.workspace import Workspace
-
-TOKEN = "a-token-that-is-long-enough-for-tests"
-
-CART = '''\
-"""Carts of customers."""
-
-from prices import price_of
-
-
-class Cart:
-    def __init__(self, customer):
-        self.customer = customer
-        self.articles = []
-
-    def add_article(self, article, amount):
-        self.articles.append((article, amount))
-
-    def total_price(self):
-        return sum(price_of(article) * amount for article, amount in self.articles)
-
-    def total_weight(self):
-        return sum(article.weight * amount for article, amount in self.articles)
-'''
-
-PRICES = '''\
-"""Prices of articles."""
-
-PRICE_LIST = {}
-
-
-def price_of(article):
-    return PRICE_LIST[article.number]
-
-
-def set_price_of(article, price):
-    PRICE_LIST[article.number] = price
-'''
-
-SHOP_TS = """\
-export function formatPrice(cents: number): string {
-  return (cents / 100).toFixed(2);
-}
-
-export function formatAmount(amount: number): string {
-  return amount.toString().padStart(3);
-}
-"""
 
 
 @pytest.fixture(scope="module")
 def workspace(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Workspace]:
-    folder = tmp_path_factory.mktemp("http") / "shop"
-    (folder / "web").mkdir(parents=True)
-    (folder / "cart.py").write_text(CART)
-    (folder / "prices.py").write_text(PRICES)
-    (folder / "web" / "format.ts").write_text(SHOP_TS)
-    with Workspace([folder], Config(), cache=False) as workspace:
-        workspace.index()
+    with shop(tmp_path_factory.mktemp("http") / "shop") as workspace:
         yield workspace
 
 
 @pytest.fixture(scope="module")
 def address(workspace: Workspace) -> Iterator[str]:
-    """A real server on a free port of this machine."""
     with running(workspace) as address:
         yield address
 
-
-@contextmanager
-def running(workspace: Workspace) -> Iterator[str]:
-    listening, found = threading.Event(), list[str]()
-
-    def tell(host: str, port: int) -> None:
-        found.append(f"http://{host}:{port}")
-        listening.set()
-
-    # A daemon: uvicorn ends with the process, and handles no signals outside of the main thread.
-    threading.Thread(target=serve_http, args=(workspace, "127.0.0.1", 0, TOKEN, tell), daemon=True).start()
-    assert listening.wait(20)
-    yield found[0]
-
-
-def post(address: str, path: str, body: object, token: str = TOKEN) -> httpx.Response:
-    headers = {"authorization": f"Bearer {token}"} if token else {}
-    return httpx.post(address + path, json=body, headers=headers, timeout=30)
-
-
-# Half-typed code of cart.py: a third method that sums over the articles.
-BEFORE = CART + "\n    def total_amount(self):\n        return sum(amount for article, amount in self.art"
-EXPECTED = "icles"
 
 # Prompts.
 
@@ -158,6 +79,28 @@ def test_comments_of_clients_are_no_code() -> None:
     )
     assert read_prompt("// Path: web/format.ts\nconst a = ", ";") == CodeAround("const a = ", ";", "web/format.ts")
     assert read_prompt("# Prices of all articles\nx = ").prefix == "# Prices of all articles\nx = "
+
+
+def test_fragments_that_continue_puts_above_the_code_are_no_code() -> None:
+    fragments = "# Path: shop/prices.py\n# def price_of(article):\n#     return article.price\n# \n# shop/cart.py\n"
+    assert read_prompt(f"{fragments}x = ", "\n") == CodeAround("x = ", "\n", "shop/cart.py")
+    # The comments of the file itself stay.
+    assert read_prompt("\n# cart.py\n# Carts of customers.\nx = ", "\n") == CodeAround(
+        "# Carts of customers.\nx = ", "\n", "cart.py"
+    )
+    for code in ("\n# Carts of customers.\nx = ", "# cart.py\nx = ", "\n\nx = ", "", "\n", "\n# cart.py"):
+        assert read_prompt(code, "\n") == CodeAround(code, "\n")
+
+
+def test_what_twinny_and_proxyai_put_around_the_code_is_no_code() -> None:
+    fragments = "# File: prices.py \ndef price_of(article): ...\n\n"
+    header = "# Language: Python (python) \n# Path: shop/cart.py \n"
+    expected = CodeAround("x = ", "\n", "shop/cart.py", "Python")
+    assert read_prompt(f"<PRE> {fragments}{header}x =  <SUF>\n <MID>") == expected
+    assert read_prompt("# a.py \ntext\n# cart.py \n<|fim_prefix|> x =  <|fim_suffix|>\n <|fim_middle|>") == CodeAround(
+        "x = ", "\n", "cart.py"
+    )
+    assert read_prompt("[SUFFIX]\n[PREFIX]x = [MIDDLE]") == CodeAround("x = ", "\n")
 
 
 # The whole file.

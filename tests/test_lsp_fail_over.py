@@ -3,16 +3,11 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
-import os
-import shutil
-import socket
-import subprocess
-from pathlib import Path
 from typing import Any
 
 import pytest
 from lsprotocol import types
+from proxies import proxy
 
 FILES = """
 #- a.py
@@ -207,28 +202,8 @@ http {{
 }}
 """
 
-BALANCERS = {"haproxy": (HAPROXY, ("-f",)), "nginx": (NGINX, ("-e", "stderr", "-c"))}
-"""The configurations of docs/serving.md, and the options before the name of the file."""
-
-
-@contextlib.contextmanager
-def balancing(name: str, folder: Path, first: int, second: int) -> Any:
-    """The address of a running load balancer before two ports."""
-    binary = os.environ.get(f"WEFT_{name.upper()}") or shutil.which(name)
-    if binary is None:
-        pytest.skip(f"no {name}: install it, or set WEFT_{name.upper()} to its path")
-    with socket.create_server(("127.0.0.1", 0)) as free:
-        port = free.getsockname()[1]
-    text, options = BALANCERS[name]
-    file = folder / f"{name}.conf"
-    file.write_text(text.format(port=port, first=first, second=second, folder=folder))
-    with (folder / f"{name}.log").open("wb") as log:
-        process = subprocess.Popen([binary, *options, str(file)], stdout=log, stderr=log, cwd=folder)
-    try:
-        yield f"http://127.0.0.1:{port}"
-    finally:
-        process.terminate()
-        process.wait()
+BALANCERS = {"haproxy": HAPROXY, "nginx": NGINX}
+"""The configurations of docs/serving.md."""
 
 
 @pytest.mark.servers
@@ -252,8 +227,9 @@ def test_behind_one_balanced_address_the_other_replica_goes_on_when_one_is_kille
         assert text not in shown_after and "" not in shown_after
         await until_it_answers(editor, other)
 
-    with balancing(name, tmp_path, *(replica.port for replica in replicas.values())) as url:
-        editing(FILES, story, **settings(url, check_names=False))
+    first, second = (replica.port for replica in replicas.values())
+    with proxy(name, tmp_path, BALANCERS[name], first=first, second=second) as port:
+        editing(FILES, story, **settings(f"http://127.0.0.1:{port}", check_names=False))
 
 
 @pytest.mark.servers

@@ -190,6 +190,21 @@ def test_doctor_explains_a_server_that_is_not_good_enough(weft: Run, tmp_path: P
     assert any("`completion.deadline_ms` (20)" in step for step in steps)
 
 
+def test_doctor_says_what_writes_the_completions(weft: Run, tmp_path: Path, replaying):
+    def code_model(text: str) -> list[str]:
+        (tmp_path / "weft").mkdir(exist_ok=True)
+        (tmp_path / "weft" / "weft.toml").write_text(text)
+        findings = json.loads(weft(f"doctor --json {tmp_path}")[1])["findings"]
+        return [finding["found"] for finding in findings if finding["what"] == "code model"]
+
+    gone, answers = "http://127.0.0.1:9", replaying(llama_server("9")).url
+    model = '[[model]]\nbackend = "llama.cpp"\nurl = "{}"\n'
+    assert "none is configured" in code_model("")[0] and "`weft setup`" in code_model("")[0]
+    assert "only the built-in model answers" in code_model(model.format(gone))[0]
+    assert code_model(model.format(gone) + model.format(answers)) == []
+    assert "there are no completions" in code_model('[[model]]\nbackend = "none"\n')[0]
+
+
 @pytest.mark.parametrize(
     ("model", "says"),
     [

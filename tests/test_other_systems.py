@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import sys
 from pathlib import Path, PurePosixPath, PureWindowsPath
 from types import SimpleNamespace
 
+import numpy as np
 import pytest
 from watchdog.events import FileMovedEvent
-from weft.llm import disk
+from weft.llm import disk, tensor_file
+from weft.server.http_api import find_file
 from weft.server.lsp import uris
 from weft.server.workspace import virtual_path as virtual
+from weft.server.workspace.store import Store
 from weft.server.workspace.watch import _Handler
 
 SCRIPT = Path(__file__).parent / "windows_like.py"
@@ -176,10 +180,20 @@ def test_commands_run_without_what_windows_has_not(like_windows, arguments, expe
     assert "Traceback" not in output and expected in output
 
 
-def test_a_shared_server_is_refused_with_the_reason(like_windows):
-    done = like_windows("serve", "--shared")
-    errors = done.stderr.decode()
-    assert "no Unix domain sockets" in errors and "Traceback" not in errors
+def test_a_shared_server_serves_on_loopback_without_what_windows_has_not(like_windows, tmp_path):
+    messages = (
+        {"id": 1, "method": "initialize", "params": {"capabilities": {}}},
+        {"id": 2, "method": "shutdown"},
+        {"method": "exit"},
+    )
+    bodies = [json.dumps(message).encode() for message in messages]
+    stdin = b"".join(b"Content-Length: %d\r\n\r\n%b" % (len(body), body) for body in bodies)
+    done = like_windows("serve", "--shared", stdin=stdin)
+    assert (done.returncode, done.stderr) == (0, b"") and b"inlineCompletionProvider" in done.stdout
+    (log,) = (tmp_path / "home" / "log").glob("shared-*.log")
+    assert log.read_text().count("The shared server is process") == 1
+    stopped = like_windows("serve", "--stop")  # it may have ended already, being idle
+    assert stopped.returncode in (0, 1) and not stopped.stderr
 
 
 def test_a_server_serves_without_what_windows_has_not(editing):
@@ -195,6 +209,62 @@ def test_a_server_serves_without_what_windows_has_not(editing):
         assert answer.folders
 
     editing((Path(__file__).parent / "data" / "shop.txt").read_text("utf-8"), story, start=False)
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "cart.py",
+        "CART.PY",
+        r".\cart.py",
+        r"C:\Shop\cart.py",
+        "c:/shop/Cart.py",
+        r"\\?\C:\Shop\cart.py",
+        "file:///c%3A/Shop/cart.py",
+    ],
+)
+def test_a_client_over_http_names_a_file_as_windows_spells_it(monkeypatch, name):
+    monkeypatch.setattr(find_file, "os", SimpleNamespace(name="nt"))
+    monkeypatch.setattr(find_file, "Path", PureWindowsPath)
+    index = SimpleNamespace(texts={"Cart.py": b"", "web/cart.ts": b""})
+    finder = find_file.FileFinder(SimpleNamespace(indexes=lambda: {r"C:\Shop": index}))
+    assert finder._named(name) == PureWindowsPath(r"C:\Shop\Cart.py")
+    assert finder._named(r"D:\Shop\Cart.py") is None
+    assert finder._named("CART.TS") == PureWindowsPath(r"C:\Shop\web\cart.ts")
+
+
+def test_no_file_of_tensors_stays_mapped_on_windows(monkeypatch, tmp_path):
+    path = tmp_path / "a.safetensors"
+    tensor_file.write_tensors(path, {"a": np.arange(3, dtype=np.float32)})
+
+    def refuse(*_, **__):
+        raise AssertionError("a mapped file could neither be replaced nor removed")
+
+    monkeypatch.setattr(tensor_file.mmap, "mmap", refuse)
+    monkeypatch.setattr(tensor_file.os, "name", "nt")
+    arrays = tensor_file.read_tensors(path)
+    with path.open("rb") as file:
+        mapped = tensor_file.map_tensors(file, "a").arrays
+    monkeypatch.undo()
+    arrays["a"][0] = 7.0  # as a copy that nothing writes back
+    assert arrays["a"].tolist() == [7.0, 1.0, 2.0] and mapped["a"].tolist() == [0.0, 1.0, 2.0]
+
+
+def test_a_built_index_waits_for_a_reader_of_the_old_one(no_locks, tmp_path, monkeypatch):
+    refusals = [PermissionError(13, "in use")] * 2
+    replace = os.replace
+
+    def replace_later(source, target):
+        if refusals:
+            raise refusals.pop()
+        replace(source, target)
+
+    monkeypatch.setattr(disk.os, "replace", replace_later)
+    store = Store((), "1", tmp_path)
+    store.location(tmp_path).parent.mkdir()
+    built = tmp_path / "built"
+    built.write_bytes(b"index")
+    assert store.adopt(tmp_path, built) and store.location(tmp_path).read_bytes() == b"index"
 
 
 def test_posix_paths_are_not_those_of_windows():

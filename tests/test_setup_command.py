@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import threading
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +15,7 @@ from weft.llm.library.discover import FoundModel, ollama_answers
 from weft.llm.library.machine import Gpu, Machine, read_meminfo, read_nvidia, this_machine
 from weft.llm.library.ollama_pull import pull
 from weft.llm.library.proposal import propose
-from weft.llm.protocol import ModelInfo, Speed
+from weft.llm.protocol import Cancel, ModelInfo, Speed
 from weft.llm.self_test import SelfTestResult
 from weft.server.cli import main, set_up
 from weft.server.config.edit_file import tomllib
@@ -157,15 +158,85 @@ def test_ollama_downloads_with_its_own_protocol(run, machine, tmp_path, monkeypa
     assert configured(tmp_path)[0] == {"backend": "ollama", "name": "qwen2.5-coder:1.5b-base"}
 
 
-@pytest.mark.parametrize("event", [{"error": "pull model manifest: file does not exist"}, {"status": "downloading"}])
-def test_a_download_that_fails_says_how_to_go_on(replaying, event):
-    def answer(reply: Any) -> None:
-        reply.start()
-        reply.write(json.dumps(event).encode() + b"\n")
-        reply.write(b"")
+# What Ollama reports of a download, in its documented form: docs/api.md, "Pull a Model". No real server was available.
 
-    with pytest.raises(ModelError, match="to resume the download"):
-        pull(replaying({"POST /api/pull": answer}).url, "coder", lambda done, total: None)
+WEIGHTS, TEMPLATE = "sha256:dde5aa3fc5ff", "sha256:e94a8ecb9327"
+PULLED = (
+    {"status": "pulling manifest"},
+    {"status": "pulling dde5aa3fc5ff", "digest": WEIGHTS, "total": 900},
+    {"status": "pulling dde5aa3fc5ff", "digest": WEIGHTS, "total": 900, "completed": 400},
+    {"status": "pulling dde5aa3fc5ff", "digest": WEIGHTS, "total": 900, "completed": 900},
+    {"status": "pulling e94a8ecb9327", "digest": TEMPLATE, "total": 100, "completed": 100},
+    {"status": "verifying sha256 digest"},
+    {"status": "writing manifest"},
+    {"status": "success"},
+)
+
+
+def in_lines(*events: dict[str, Any], is_cut: bool = False):
+    """An answer of Ollama: one event a line, and a connection that breaks off after them."""
+
+    def answer(reply: Any) -> None:
+        reply.start(Content_Type="application/x-ndjson")
+        for event in events:
+            reply.write(json.dumps(event).encode() + b"\n")
+        reply.cut() if is_cut else reply.write(b"")
+
+    return {"POST /api/pull": answer}
+
+
+def test_the_progress_of_a_download_counts_all_layers(replaying):
+    seen: list[tuple[int, int]] = []
+    pull(replaying(in_lines(*PULLED)).url, "coder", lambda done, total: seen.append((done, total)))
+    assert seen == [(0, 900), (400, 900), (900, 900), (1000, 1000)]
+
+
+@pytest.mark.parametrize(
+    ("error", "says"),
+    [
+        ("pull model manifest: file does not exist", "Check the network and the name, and run"),
+        ("max retries exceeded: Get https://registry.example: dial tcp: no such host", "Check the network"),
+        ("write /models/blobs/sha256-dde5-partial-0: no space left on device", r"Free space .*OLLAMA_MODELS"),
+        ("write C:\\models\\sha256-dde5: There is not enough space on the disk.", r"Free space .*OLLAMA_MODELS"),
+        ("pull model manifest: 412: this model requires a newer version of Ollama", "Update Ollama, and run"),
+        ("open /models/blobs: permission denied", "Let the user of the Ollama server write"),
+    ],
+)
+@pytest.mark.parametrize("n_events", [0, 3], ids=["at once", "in the middle"])
+def test_an_error_of_a_download_says_what_helps(replaying, error, says, n_events):
+    if n_events:
+        routes = in_lines(*PULLED[:n_events], {"error": error})
+    else:  # before anything was sent, the status of HTTP is an error, too
+        routes = {"POST /api/pull": lambda reply: reply.json({"error": error}, 500)}
+    with pytest.raises(ModelError, match=says) as raised:
+        pull(replaying(routes).url, "coder", lambda done, total: None)
+    assert error in str(raised.value) and str(raised.value).endswith("resume the download.")
+
+
+@pytest.mark.parametrize("is_cut", [True, False], ids=["the connection breaks", "the stream ends"])
+def test_an_interrupted_download_can_be_resumed(replaying, is_cut):
+    with pytest.raises(ModelError, match="Run the command again to resume the download"):
+        pull(replaying(in_lines(*PULLED[:3], is_cut=is_cut)).url, "coder", lambda done, total: None)
+    # Ollama continues where it stopped: its first report has what is there.
+    seen: list[tuple[int, int]] = []
+    again = in_lines(*PULLED[:1], *PULLED[2:])
+    pull(replaying(again).url, "coder", lambda done, total: seen.append((done, total)))
+    assert seen[0] == (400, 900)
+
+
+def test_a_cancelled_download_closes_the_connection_so_that_ollama_stops(replaying):
+    cancel, was_cut = Cancel(), threading.Event()
+
+    def answer(reply: Any) -> None:
+        reply.start(Content_Type="application/x-ndjson")
+        reply.write(json.dumps(PULLED[2]).encode() + b"\n")
+        if reply.was_cut():
+            was_cut.set()
+
+    server = replaying({"POST /api/pull": answer})
+    with pytest.raises(ModelError, match="stopped the download"):
+        pull(server.url, "coder", lambda done, total: cancel.cancel(), cancel)
+    assert was_cut.wait(20)
 
 
 def test_the_hub_is_the_way_without_ollama(run, machine, tmp_path, monkeypatch):

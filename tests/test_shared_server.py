@@ -19,7 +19,15 @@ from weft.server.lsp.server import WeftServer
 from weft.server.shared import endpoint as placing
 from weft.server.shared import relay as relaying
 from weft.server.shared.control import log_file
-from weft.server.shared.endpoint import SharedEndpoint, SharedServerUnavailable, connect, shared_endpoint
+from weft.server.shared.endpoint import (
+    LOOPBACK,
+    TRANSPORT_VARIABLE,
+    UNIX,
+    SharedEndpoint,
+    SharedServerUnavailable,
+    connect,
+    shared_endpoint,
+)
 from weft.server.shared.workspaces import Workspaces
 
 FILES = (Path(__file__).parent / "data" / "shop.txt").read_text(encoding="utf-8")
@@ -31,6 +39,22 @@ def checkout(basket):
 """
 LINE, COLUMN = 3, len("    total = pri")
 GHOST = "ce_of(basket)"
+
+
+needs_sockets = pytest.mark.skipif(not hasattr(socket, "send_fds"), reason="no Unix sockets that pass descriptors")
+
+
+@pytest.fixture(params=[pytest.param(UNIX, marks=needs_sockets), LOOPBACK])
+def transport(request):
+    """How windows reach the server; the second as on Windows."""
+    with pytest.MonkeyPatch.context() as changed:
+        changed.setenv(TRANSPORT_VARIABLE, request.param)
+        yield request.param
+
+
+@pytest.fixture
+def windows(transport, windows):
+    return windows
 
 
 def is_there(pid):

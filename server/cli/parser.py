@@ -232,7 +232,9 @@ def _serve(commands: Commands) -> None:
         help="answer clients that take the address of a model: OpenAI's, Ollama's, llama.cpp's and Mistral's requests",
     )
     transport.add_argument("--stop", action="store_true", help="stop the shared server; open editors start it again")
-    transport.add_argument("--listener", type=int, help=argparse.SUPPRESS)  # an open socket: be the shared server
+    # These two are the shared server itself, started by a window: with an open socket, or where there are none to pass.
+    transport.add_argument("--listener", type=int, help=argparse.SUPPRESS)
+    transport.add_argument("--loopback-listener", action="store_true", help=argparse.SUPPRESS)
     serve.add_argument(
         "--token-file",
         type=Path,

@@ -34,7 +34,7 @@ def serve(options: argparse.Namespace) -> int:
 
         return serve_http(options)
 
-    from ..lsp import serve_shared, serve_stdio
+    from ..lsp import serve_shared, serve_shared_on_loopback, serve_stdio
     from ..lsp.log_limit import RateLimit
 
     logging.getLogger("weft").setLevel(logging.INFO)  # the client receives the log as messages
@@ -43,6 +43,8 @@ def serve(options: argparse.Namespace) -> int:
         logging.getLogger(name).addFilter(limit)
     if options.listener is not None:
         status = serve_shared(options.listener)
+    elif options.loopback_listener:
+        status = serve_shared_on_loopback()
     elif options.tcp is not None:
         status = _serve_tcp(options.tcp, options.token_file)
     else:

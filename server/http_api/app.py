@@ -36,6 +36,11 @@ NO_TOKEN = (
     "the path."
 )
 
+CHAT_PATHS = ("/v1/chat/completions", "/api/v0/chat/completions", "/api/chat")
+NO_CHAT = "This address completes code and has no chat. Use it for completions, and another model for the chat."
+
+NO_TEXT_WANTED = "the request has no code, or wants no text"
+
 REASON_HEADER = "x-weft-reason"
 """Why a text is empty."""
 
@@ -56,7 +61,8 @@ class CompletionApp:
         self._threads = ThreadPoolExecutor(N_THREADS, "weft-http")
         routes: list[BaseRoute] = [
             *(Route(client.path, partial(self._complete, client), methods=["POST"]) for client in CLIENTS),
-            Route("/v1/models", _constant(model_list)),
+            *(Route(path, _constant(model_list)) for path in ("/v1/models", "/api/v0/models")),
+            *(Route(path, _no_chat, methods=["POST"]) for path in CHAT_PATHS),
             Route("/api/tags", _constant(ollama_tags)),
             Route("/api/version", _constant(ollama_version)),
             Route("/api/show", _constant(ollama_model), methods=["POST"]),
@@ -90,7 +96,7 @@ class CompletionApp:
             wanted = client.read(await _body(request))
         except InvalidArgument as error:
             return JSONResponse(client.error(str(error)), 413 if isinstance(error, TooLarge) else 400)
-        text, reason = await self._run(request, wanted)
+        text, reason = ("", NO_TEXT_WANTED) if wanted.is_preparation else await self._run(request, wanted)
         headers = {REASON_HEADER: _header(reason)} if reason else {}
         if wanted.streams:
             return StreamingResponse(client.stream(text), headers=headers, media_type=client.stream_type)
@@ -154,6 +160,10 @@ async def _body(request: Request) -> Mapping[str, Any]:
 
 async def _hello(request: Request) -> Response:
     return PlainTextResponse("Ollama is running\n")  # what clients of Ollama look for
+
+
+async def _no_chat(request: Request) -> Response:
+    return JSONResponse({"error": {"message": NO_CHAT, "type": "not_found_error"}}, 404)
 
 
 def _constant(value: Callable[[], Mapping[str, Any]]) -> Handler:

@@ -30,11 +30,15 @@ Json = dict[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """A request: the code around the cursor, and what ends the text. `streams`: as events or lines, not whole."""
+    """A request: the code around the cursor, and what ends the text. `streams`: as events or lines, not whole.
+
+    `is_preparation`: no text is wanted; clients send such requests so that a model reads a prompt ahead, or loads.
+    """
 
     around: CodeAround
     streams: bool = False
     stops: tuple[str, ...] = ()
+    is_preparation: bool = False
 
     def cut(self, text: str) -> str:
         """The text up to the first of `stops`."""
@@ -189,7 +193,8 @@ def _wanted(body: Mapping[str, Any], around: CodeAround) -> Wanted:
         raise InvalidArgument("`stop` is neither a text nor a list of texts. Send one of them, or leave it out.")
     kept = tuple(stop for stop in stops[:MAX_STOPS] if stop)
     path = _text(body, "path") or around.path
-    return Wanted(replace(around, path=path), body.get("stream") is True, kept)
+    is_preparation = body.get("n_predict") == 0 or not (around.prefix or around.suffix)
+    return Wanted(replace(around, path=path), body.get("stream") is True, kept, is_preparation)
 
 
 def _text(body: Mapping[str, Any], name: str) -> str:

@@ -6,16 +6,19 @@ Owns the search for the file, and the file's whole text with the client's lines 
 
 from __future__ import annotations
 
+import os
 from collections import OrderedDict
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path, PurePosixPath
+from urllib.parse import unquote
 
 import numpy as np
 
 from ...languages import UNKNOWN, language_named, language_of
 from ...retrieval import RepositoryIndex
 from ...retrieval.terms import count_terms
+from ..workspace.windows_path import plain_windows_path
 from ..workspace.workspace import Workspace
 from .prompt import CodeAround
 from .splice import splice
@@ -69,16 +72,18 @@ class FileFinder:
 
     def _named(self, name: str) -> Path | None:
         """The indexed file of a path: absolute, relative to a folder, or the only one that ends with it."""
-        name = name.replace("\\", "/").removeprefix("file://").removeprefix("./")
+        name = _plain(name).removeprefix("./")
         if not name or ".." in name.split("/"):
             return None
         found = list[Path]()
         for folder, index in self._workspace.indexes().items():
-            inside = name.removeprefix(f"{folder.rstrip('/')}/")
-            if inside in index.texts:
-                return Path(folder, inside)
-            if inside == name and not name.startswith("/"):
-                found.extend(Path(folder, path) for path in index.texts if path.endswith(f"/{name}"))
+            root = _plain(folder).rstrip("/") + "/"
+            is_inside = _key(name).startswith(_key(root))
+            inside = name[len(root) :] if is_inside else name
+            if (known := _known(inside, index.texts)) is not None:
+                return Path(folder, known)
+            if not is_inside and not name.startswith("/"):
+                found.extend(Path(folder, path) for path in index.texts if _key(path).endswith(_key(f"/{name}")))
         return found[0] if len(found) == 1 else None
 
     def _by_text(self, around: CodeAround) -> Path | None:
@@ -140,6 +145,26 @@ class FileFinder:
         self._recent.move_to_end(path)
         while len(self._recent) > N_REMEMBERED:
             self._recent.popitem(last=False)
+
+
+def _plain(path: str) -> str:
+    """A path or a `file:` URI of a client, with forward slashes."""
+    if path.startswith("file://"):
+        path = unquote(path.removeprefix("file://"))
+    path = path.replace("\\", "/")
+    return plain_windows_path(path) if os.name == "nt" else path
+
+
+def _key(path: str) -> str:
+    """Equal for the spellings of one path: Windows ignores case."""
+    return path.lower() if os.name == "nt" else path
+
+
+def _known(path: str, texts: Mapping[str, bytes]) -> str | None:
+    """The path as the index spells it."""
+    if path in texts or os.name != "nt":
+        return path if path in texts else None
+    return next((each for each in texts if _key(each) == _key(path)), None)
 
 
 def _with_line_feeds(text: str) -> str:

@@ -5,7 +5,7 @@ that imports the LSP library. Knows no graph, no ranking and no model.
 """
 
 from .authentication import UnsafeTokenFile, is_loopback, load_or_create_token, new_token
-from .host import serve_shared
+from .host import serve_shared, serve_shared_on_loopback
 from .serve import serve_stdio, serve_tcp
 
 __all__ = [
@@ -14,6 +14,7 @@ __all__ = [
     "load_or_create_token",
     "new_token",
     "serve_shared",
+    "serve_shared_on_loopback",
     "serve_stdio",
     "serve_tcp",
 ]

@@ -9,8 +9,6 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
-import os
-import sys
 import threading
 import time
 from collections.abc import Callable
@@ -18,7 +16,7 @@ from contextvars import ContextVar
 
 from ..config import load_config
 from ..shared.workspaces import Workspaces
-from ..workspace.process import share_interpreter
+from ..workspace.process import is_alive, share_interpreter
 from .authentication import Authenticator, close
 from .log_limit import one_line
 from .server import WeftServer
@@ -189,41 +187,14 @@ def _watch_process(process_id: int, on_death: Callable[[], None], is_closed: thr
 
     A process that is not visible at the start runs in another container: it is not watched.
     """
-    if not _is_alive(process_id):
+    if not is_alive(process_id):
         log.info("The client's process %d is not visible, so its exit is not detected.", process_id)
         return
 
     def watch() -> None:
-        while _is_alive(process_id):
+        while is_alive(process_id):
             if is_closed.wait(CHECK_CLIENT_EVERY_S):
                 return
         on_death()
 
     threading.Thread(target=watch, name="weft-client-watch", daemon=True).start()
-
-
-def _is_alive(process_id: int) -> bool:
-    if sys.platform == "win32":
-        return _is_alive_on_windows(process_id)
-    try:
-        os.kill(process_id, 0)
-    except PermissionError:
-        return True
-    except (OSError, OverflowError):
-        return False
-    return True
-
-
-def _is_alive_on_windows(process_id: int) -> bool:
-    # On Windows, os.kill(pid, 0) would terminate the process.
-    import ctypes
-
-    still_active, query_limited_information = 259, 0x1000
-    kernel = ctypes.windll.kernel32  # type: ignore[attr-defined]
-    handle = kernel.OpenProcess(query_limited_information, False, process_id)
-    if not handle:
-        return False
-    exit_code = ctypes.c_ulong()
-    answered = kernel.GetExitCodeProcess(handle, ctypes.byref(exit_code))
-    kernel.CloseHandle(handle)
-    return bool(answered) and exit_code.value == still_active

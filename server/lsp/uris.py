@@ -15,9 +15,7 @@ from urllib.parse import SplitResult, unquote, unquote_to_bytes, urlsplit
 from ...languages import language_named
 from ..secrets import is_secret_path
 from ..workspace.virtual_path import virtual_path
-
-_WINDOWS_DRIVE = re.compile(r"^/[A-Za-z]:")
-_EXTENDED = re.compile(r"^[\\/]{2}[?.][\\/](?P<share>UNC[\\/])?", re.IGNORECASE)
+from ..workspace.windows_path import plain_windows_path
 
 
 def to_path(uri: str) -> Path | None:
@@ -36,17 +34,7 @@ def to_path(uri: str) -> Path | None:
         return None
     if parts.netloc and parts.netloc != "localhost":
         path = f"//{parts.netloc}{path}"
-    return Path(_windows_path(path) if os.name == "nt" else path)
-
-
-def _windows_path(path: str) -> str:
-    """The path of a URI in the form that Windows uses: without the slash before a drive, and without `//?/`.
-
-    Both forms name the same file, and an index has one name for it.
-    """
-    if (extended := _EXTENDED.match(path)) is not None:
-        path = ("//" if extended["share"] else "") + path[extended.end() :]
-    return path[1:] if _WINDOWS_DRIVE.match(path) else path
+    return Path(plain_windows_path(path) if os.name == "nt" else path)
 
 
 def virtual_document_path(uri: str, language_id: str) -> Path:

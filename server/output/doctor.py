@@ -27,7 +27,7 @@ from ..config import Config, load_config, user_config_file
 from ..config.options import base_of, kept_indexes, model_configs, uses_workspace_model
 from ..models.check import check_model
 from ..shared.control import log_file, running_server
-from ..shared.endpoint import SharedServerUnavailable, can_share, shared_endpoint
+from ..shared.endpoint import SharedServerUnavailable, shared_endpoint
 from ..workspace.files import Membership
 from ..workspace.folder_answers import FolderAnswers
 from . import types as answers
@@ -38,10 +38,13 @@ IN_PROCESS = {"transformers": ("torch", "transformers", "tokenizers"), "onnx": (
 LLAMA_PACKAGES = ("llama_cpp",)
 _EXTRAS = {"transformers": "local", "onnx": "onnx"}
 CHECK_WITHIN_S = 20.0
-NO_CODE_MODEL = (
-    "none is configured: completions repeat and adapt code of the workspace, and answers quote it. A coder model also "
-    "writes new code and explains; `weft setup` proposes one for this machine"
+ONLY_BUILT_IN = (
+    "completions repeat and adapt code of the workspace, and answers quote it. A coder model also writes new code and "
+    "explains"
 )
+NO_CODE_MODEL = f"none is configured: {ONLY_BUILT_IN}; `weft setup` proposes one for this machine"
+NO_MODEL_AT_ALL = 'none is configured, and `backend = "none"` turns the built-in one off: there are no completions'
+NO_USABLE_MODEL = f"none that is configured can be used now, so only the built-in model answers: {ONLY_BUILT_IN}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,7 +96,7 @@ def _shared_server() -> CheckResult:
     try:
         server, log = running_server(), log_file(shared_endpoint())
     except SharedServerUnavailable as reason:
-        return CheckResult(what, "not available", str(reason) if can_share() else "")
+        return CheckResult(what, "not available", str(reason))
     if server is None:
         return CheckResult(what, f"not running; log: {log}")
     windows = f"{server.windows} window{'s' if server.windows != 1 else ''}"
@@ -216,10 +219,15 @@ def _watches(folder: Path, config: Config) -> CheckResult:
 def _models(config: Config) -> Iterator[CheckResult]:
     configured = model_configs(config)
     if not configured:
-        yield CheckResult("code model", NO_CODE_MODEL)
+        yield CheckResult("code model", NO_CODE_MODEL if uses_workspace_model(config) else NO_MODEL_AT_ALL)
+    n_usable = 0
     for model in configured:
         reads_weights = model.backend in IN_PROCESS or bool(model.path)
-        yield from _local_model(model) if reads_weights else _served_model(model, config)
+        results = list(_local_model(model) if reads_weights else _served_model(model, config))
+        n_usable += not results[0].next_step
+        yield from results
+    if configured and not n_usable and uses_workspace_model(config):
+        yield CheckResult("code model", NO_USABLE_MODEL)
     if uses_workspace_model(config):
         yield CheckResult("model workspace", "built from the index; needs no installation")
 

@@ -1,14 +1,15 @@
-"""Endpoint of the shared server: a Unix domain socket in a folder that only this user can access.
+"""Endpoint of the shared server: a Unix domain socket, or a loopback port and a token, in a folder of this user alone.
 
-Owns the folder, the file names in it, and the check of the peer's user id. Knows no message. Imports little: each
-editor window has a relay process that imports this module.
+Owns the choice between the two, the folder, the file names in it, the lock, and the check of the peer's user id. Knows
+no message. Imports little: each editor window has a relay process that imports this module.
 
-The socket's name holds a hash of everything that a server takes from its start: the version and location of Weft, the
-interpreter, and the environment variables that change its behaviour. Windows that differ in these share no server.
+The names of the files hold a hash of everything that a server takes from its start: the version and location of Weft,
+the interpreter, and the environment variables that change its behaviour. Windows that differ in these share no server.
 """
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import os
 import socket
@@ -22,16 +23,20 @@ from typing import TYPE_CHECKING
 
 from ...errors import UserError
 from ...version import __version__
+from . import loopback
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
 # In bytes. The limit of Linux is 107, that of macOS 103.
 LONGEST_SOCKET_NAME = 100
 CONNECT_WITHIN_S = 5.0
+TRANSPORT_VARIABLE = "WEFT_SHARED_TRANSPORT"
+LOOPBACK, UNIX = "loopback", "unix"
 
 _VARIABLES = (
     *("HOME", "XDG_CONFIG_HOME", "XDG_CACHE_HOME", "XDG_DATA_HOME"),
+    *("USERPROFILE", "APPDATA", "LOCALAPPDATA"),
     *("PYTHONPATH", "SSL_CERT_FILE", "SSL_CERT_DIR"),
 )
 _BEGINNINGS = ("WEFT_", "HF_", "CUDA_", "OLLAMA_")
@@ -50,34 +55,39 @@ class SharedEndpoint:
 
     identity: str
     folder: Path
+    uses_loopback: bool = False
 
     @property
     def socket(self) -> Path:
-        return self.folder / f"{__version__}-{self.identity}.socket"
+        return self._file("socket")
+
+    @property
+    def address(self) -> Path:
+        """The loopback port and the token of the server, see `loopback.Address`."""
+        return self._file("address")
+
+    @property
+    def server_file(self) -> Path:
+        """The file by which windows find the server; it exists while one runs, and after one was killed."""
+        return self.address if self.uses_loopback else self.socket
 
     @property
     def lock(self) -> Path:
-        """Locked while a process starts the server. Its content is the process id of the server."""
-        return self.folder / f"{__version__}-{self.identity}.lock"
+        """Locked while a process starts the server. With a Unix socket, its content is the server's process id."""
+        return self._file("lock")
 
     @property
     def startup_log(self) -> Path:
         """The server's stderr until it opens its log; explains a failed start."""
-        return self.folder / f"{__version__}-{self.identity}.stderr"
+        return self._file("stderr")
+
+    def _file(self, suffix: str) -> Path:
+        return self.folder / f"{__version__}-{self.identity}.{suffix}"
 
 
 def shared_endpoint() -> SharedEndpoint:
     """The endpoint of this installation and user, in a private folder. Raises SharedServerUnavailable."""
-    if not can_share():
-        raise SharedServerUnavailable(
-            "This system has no Unix domain sockets that pass file descriptors. Start Weft without --shared."
-        )
-    return SharedEndpoint(_identity(), _private_folder())
-
-
-def can_share() -> bool:
-    """Whether this system supports Unix domain sockets with file-descriptor passing."""
-    return hasattr(socket, "AF_UNIX") and hasattr(socket, "send_fds")
+    return SharedEndpoint(_identity(), _private_folder(), _uses_loopback())
 
 
 def connect(endpoint: SharedEndpoint) -> socket.socket | None:
@@ -85,6 +95,15 @@ def connect(endpoint: SharedEndpoint) -> socket.socket | None:
 
     Raises SharedServerUnavailable if the server belongs to another user or does not accept the connection.
     """
+    try:
+        return _connect_on_loopback(endpoint) if endpoint.uses_loopback else _connect_on_socket(endpoint)
+    except OSError as error:
+        raise SharedServerUnavailable(
+            f"The shared server refused a connection ({error}). {kill_hint(endpoint)}"
+        ) from error
+
+
+def _connect_on_socket(endpoint: SharedEndpoint) -> socket.socket | None:
     connection = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
     connection.settimeout(CONNECT_WITHIN_S)
     try:
@@ -92,15 +111,30 @@ def connect(endpoint: SharedEndpoint) -> socket.socket | None:
     except (FileNotFoundError, ConnectionError):
         connection.close()
         return None
-    except OSError as error:
+    except OSError:
         connection.close()
-        raise SharedServerUnavailable(
-            f"The shared server refused a connection ({error}). {kill_hint(endpoint)}"
-        ) from error
+        raise
     if not is_same_user(connection):
         connection.close()
         raise SharedServerUnavailable(f"{endpoint.socket} belongs to another user. Remove it.")
     return connection
+
+
+def _connect_on_loopback(endpoint: SharedEndpoint) -> socket.socket | None:
+    try:
+        address = loopback.read_address(endpoint.address)
+    except PermissionError as error:
+        raise SharedServerUnavailable(f"{error}. Remove it.") from error
+    if address is None:
+        return None
+    try:
+        return loopback.connect(address, CONNECT_WITHIN_S)
+    except TimeoutError:
+        from ..workspace.process import is_alive
+
+        if is_alive(address.pid):
+            raise
+        return None  # the server was killed, and another program has its port
 
 
 def is_same_user(connection: socket.socket) -> bool:
@@ -113,24 +147,61 @@ def is_same_user(connection: socket.socket) -> bool:
 
 def kill_hint(endpoint: SharedEndpoint) -> str:
     """The next step for a server that runs and does not respond."""
-    try:
-        return f"End its process: kill {int(endpoint.lock.read_text())}"
-    except (OSError, ValueError):
+    pid = _process_id(endpoint)
+    if pid is None:
         return "End its process."
+    return f"End its process: {'taskkill /F /PID' if sys.platform == 'win32' else 'kill'} {pid}"
+
+
+def _process_id(endpoint: SharedEndpoint) -> int | None:
+    try:
+        if not endpoint.uses_loopback:
+            return int(endpoint.lock.read_text())
+        address = loopback.read_address(endpoint.address)
+    except (OSError, ValueError):
+        return None
+    return None if address is None else address.pid
 
 
 @contextmanager
 def locked(endpoint: SharedEndpoint) -> Iterator[None]:
     """Hold the start lock exclusively; waits for a process that holds it."""
-    import fcntl
-
     while True:
-        with open(os.open(endpoint.lock, os.O_RDWR | os.O_CREAT, 0o600), "rb") as file:
-            fcntl.flock(file, fcntl.LOCK_EX)
+        with open(os.open(endpoint.lock, os.O_RDWR | os.O_CREAT, 0o600), "rb") as file, _locked_file(file.fileno()):
             if file_id_at(endpoint.lock) == file_id(os.fstat(file.fileno())):
                 yield
                 return
             # A server that exited has removed the file meanwhile, so this lock protects nothing: lock the new file.
+
+
+@contextmanager
+def _locked_file(descriptor: int) -> Iterator[None]:
+    """Hold an exclusive lock on an open file, which also ends with the process."""
+    if sys.platform == "win32":
+        import msvcrt
+
+        _wait_for_lock(descriptor, lambda: msvcrt.locking(descriptor, msvcrt.LK_LOCK, 1))
+        try:
+            yield
+        finally:
+            os.lseek(descriptor, 0, os.SEEK_SET)
+            msvcrt.locking(descriptor, msvcrt.LK_UNLCK, 1)
+    else:
+        import fcntl
+
+        fcntl.flock(descriptor, fcntl.LOCK_EX)
+        yield  # closing the file ends the lock
+
+
+def _wait_for_lock(descriptor: int, lock_first_byte: Callable[[], None]) -> None:
+    while True:
+        os.lseek(descriptor, 0, os.SEEK_SET)  # locks begin at the position in the file
+        try:
+            lock_first_byte()
+            return
+        except OSError as error:
+            if error.errno not in (errno.EDEADLK, errno.EACCES):  # how Windows reports ten seconds without success
+                raise
 
 
 def file_id_at(path: Path) -> tuple[int, int] | None:
@@ -143,6 +214,17 @@ def file_id_at(path: Path) -> tuple[int, int] | None:
 
 def file_id(found: os.stat_result) -> tuple[int, int]:
     return found.st_dev, found.st_ino
+
+
+def _uses_loopback() -> bool:
+    """Whether the server listens on a loopback port. WEFT_SHARED_TRANSPORT chooses where both transports exist."""
+    chosen = os.environ.get(TRANSPORT_VARIABLE, "")
+    has_sockets = hasattr(socket, "AF_UNIX") and hasattr(socket, "send_fds")
+    if chosen not in ("", LOOPBACK, UNIX) or (chosen == UNIX and not has_sockets):
+        raise SharedServerUnavailable(
+            f"{TRANSPORT_VARIABLE} is {chosen!r}, which this system does not have. Set it to {LOOPBACK}, or remove it."
+        )
+    return chosen == LOOPBACK or not has_sockets
 
 
 def _identity() -> str:
@@ -159,7 +241,12 @@ def _matters(name: str) -> bool:
 
 
 def _private_folder() -> Path:
-    """A folder in the user's runtime directory; in /tmp if there is none, or its path is too long for a socket."""
+    """A folder in the user's runtime directory; in /tmp if there is none, or its path is too long for a socket.
+
+    On Windows, a folder in the user's profile, whose permissions it inherits.
+    """
+    if not hasattr(os, "getuid"):
+        return _folder_in_profile()
     user = os.getuid()
     named = Path(os.environ.get("XDG_RUNTIME_DIR") or f"/run/user/{user}", "weft")
     longest = len(os.fsencode(SharedEndpoint("x" * 16, named).socket))
@@ -169,6 +256,18 @@ def _private_folder() -> Path:
     except OSError as error:
         raise SharedServerUnavailable(
             f"{folder} cannot be created: {error.strerror}. Set XDG_RUNTIME_DIR to a folder that you own."
+        ) from error
+    return folder
+
+
+def _folder_in_profile() -> Path:
+    local = os.environ.get("LOCALAPPDATA")
+    folder = (Path(local) if local else Path.home() / "AppData" / "Local") / "weft" / "run"
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise SharedServerUnavailable(
+            f"{folder} cannot be created: {error.strerror}. Set LOCALAPPDATA to a folder that you own."
         ) from error
     return folder
 

@@ -9,6 +9,7 @@ import contextlib
 import faulthandler
 import logging
 import os
+import shutil
 import sys
 import time
 from io import TextIOWrapper
@@ -36,12 +37,24 @@ def log_to(path: Path) -> None:
 class _Log(RotatingFileHandler):
     """Rotating log that also receives stdout and stderr. Readable by its owner only: it may hold text of requests."""
 
+    def __init__(self, path: Path, **options: Any) -> None:
+        super().__init__(path, **options)
+        if os.name == "nt":
+            self.rotator = copy_and_empty
+
     def _open(self) -> TextIOWrapper[Any]:
         private_file(Path(self.baseFilename))
         stream = super()._open()
         for descriptor in (1, 2):
             os.dup2(stream.fileno(), descriptor)
         return stream
+
+
+def copy_and_empty(source: str, target: str) -> None:
+    """Rotate a log on Windows, which renames no file that is open: stdout and stderr of this process write to it."""
+    shutil.copyfile(source, target)
+    private_file(Path(target))
+    os.truncate(source, 0)
 
 
 def _remove_old(folder: Path) -> None:

@@ -6,6 +6,8 @@ without a copy. Imports little: each window has one such process.
 Handshake: the relay sends `serve`, the server replies `ready`, the relay sends the two descriptors, and the server
 sends the exit status at the end. The descriptors are sent only after the reply: if the shared server is unavailable, or
 replies `full!`, the window falls back to a server of its own, and no other process holds its pipes.
+
+On loopback there are no descriptors to send: after `ready` the relay copies the two streams (`loopback.py`).
 """
 
 from __future__ import annotations
@@ -14,14 +16,17 @@ import os
 import select
 import socket
 import sys
+import time
 from contextlib import suppress
 
 from .endpoint import SharedEndpoint, SharedServerUnavailable, connect, kill_hint, locked, shared_endpoint
+from .loopback import EXIT_STATUS_WITHIN_S, relay_streams
 
 READY_WITHIN_S = 30.0  # includes the time in which a new server loads its libraries
-EXIT_STATUS_WITHIN_S = 10.0  # how long the server may take to close the session after the editor has exited
+LOOK_AGAIN_AFTER_S = 0.02  # for the address of a server that starts
 ATTEMPTS = 3  # a server may exit while a relay connects to it; a retry starts a new one
 SERVE, READY, FULL = b"serve\n", b"ready\n", b"full!\n"
+SERVER_COMMAND = [sys.executable, *(["-I"] if sys.flags.isolated else []), "-m", __name__.partition(".")[0], "serve"]
 
 
 def relay() -> int:
@@ -30,6 +35,8 @@ def relay() -> int:
     for _ in range(ATTEMPTS):
         connection = connect(endpoint) or _start(endpoint)
         if _is_ready(connection, endpoint):
+            if endpoint.uses_loopback:
+                return relay_streams(connection)
             socket.send_fds(connection, [b"."], [0, 1])
             return _exit_status(connection)
         connection.close()
@@ -76,14 +83,8 @@ def _start(endpoint: SharedEndpoint) -> socket.socket:
             connection = connect(endpoint)
             if connection is not None:
                 return connection
-            endpoint.socket.unlink(missing_ok=True)  # a server that was killed leaves it
-            with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as listening:
-                # Listening starts before the server does: clients wait in the backlog, and see the end of a failed one.
-                listening.bind(str(endpoint.socket))
-                os.chmod(endpoint.socket, 0o600)
-                listening.listen(64)
-                _launch(listening.fileno(), endpoint)
-                connection = connect(endpoint)
+            endpoint.server_file.unlink(missing_ok=True)  # a server that was killed leaves it
+            connection = _start_on_loopback(endpoint) if endpoint.uses_loopback else _start_on_socket(endpoint)
     except OSError as error:
         raise SharedServerUnavailable(
             f"The shared server cannot be started: {error}. Start Weft without --shared."
@@ -93,11 +94,47 @@ def _start(endpoint: SharedEndpoint) -> socket.socket:
     return connection
 
 
+def _start_on_socket(endpoint: SharedEndpoint) -> socket.socket | None:
+    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as listening:
+        # Listening starts before the server does: clients wait in the backlog, and see the end of a failed one.
+        listening.bind(str(endpoint.socket))
+        os.chmod(endpoint.socket, 0o600)
+        listening.listen(64)
+        _launch(listening.fileno(), endpoint)
+        return connect(endpoint)
+
+
+def _start_on_loopback(endpoint: SharedEndpoint) -> socket.socket | None:
+    """Start a server and wait until it has written its address; None if it ends before. Raises OSError."""
+    import subprocess
+
+    flags = ("CREATE_NO_WINDOW", "CREATE_NEW_PROCESS_GROUP")  # of Windows: an editor's Ctrl+C ends only its own window
+    with open(os.open(endpoint.startup_log, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "wb") as startup_log:
+        process = subprocess.Popen(
+            [*SERVER_COMMAND, "--loopback-listener"],
+            stdin=subprocess.DEVNULL,
+            stdout=startup_log,
+            stderr=startup_log,
+            cwd=endpoint.folder,  # imports no module from the editor's working directory
+            creationflags=sum(getattr(subprocess, flag, 0) for flag in flags),
+            start_new_session=sys.platform != "win32",
+        )
+    until_s = time.monotonic() + READY_WITHIN_S
+    while time.monotonic() < until_s:
+        has_ended = process.poll() is not None
+        connection = connect(endpoint)
+        if connection is not None or has_ended:
+            return connection
+        time.sleep(LOOK_AGAIN_AFTER_S)
+    process.kill()
+    raise SharedServerUnavailable(
+        f"The shared server did not start within {READY_WITHIN_S:.0f} s. Start Weft without --shared."
+    )
+
+
 def _launch(listening: int, endpoint: SharedEndpoint) -> None:
     """Start the server with a double fork, so that an editor that kills the relay's process group does not end it."""
-    flags = ["-I"] if sys.flags.isolated else []
-    package = __name__.partition(".")[0]
-    command = [sys.executable, *flags, "-m", package, "serve", "--listener", str(listening)]
+    command = [*SERVER_COMMAND, "--listener", str(listening)]
     startup_log = os.open(endpoint.startup_log, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
     child = os.fork()
     if child:

@@ -1,4 +1,4 @@
-"""Process-wide settings and measurements: resident and private memory, garbage collector, thread switch interval."""
+"""Processes: memory and existence, and this process's garbage collector and thread switch interval."""
 
 from __future__ import annotations
 
@@ -47,6 +47,32 @@ def return_free_memory() -> None:
     trim = getattr(ctypes.CDLL(None), "malloc_trim", None) if sys.platform == "linux" else None
     if trim is not None:
         trim(0)
+
+
+def is_alive(process_id: int) -> bool:
+    """Whether a process of this machine runs; one that this process cannot see does not."""
+    if sys.platform == "win32":
+        return _is_alive_on_windows(process_id)
+    try:
+        os.kill(process_id, 0)
+    except PermissionError:
+        return True
+    except (OSError, OverflowError):
+        return False
+    return True
+
+
+def _is_alive_on_windows(process_id: int) -> bool:
+    # On Windows, os.kill(pid, 0) would terminate the process.
+    still_active, query_limited_information = 259, 0x1000
+    kernel = ctypes.windll.kernel32  # type: ignore[attr-defined]
+    handle = kernel.OpenProcess(query_limited_information, False, process_id)
+    if not handle:
+        return False
+    exit_code = ctypes.c_ulong()
+    answered = kernel.GetExitCodeProcess(handle, ctypes.byref(exit_code))
+    kernel.CloseHandle(handle)
+    return bool(answered) and exit_code.value == still_active
 
 
 def share_interpreter() -> None:

@@ -34,7 +34,7 @@ import platformdirs
 
 from ...codegraph.graph import garbage_collection_paused
 from ...errors import StoreError
-from ...llm.disk import regular_descriptor, remove_abandoned, replacing, temporary_folder
+from ...llm.disk import regular_descriptor, remove_abandoned, replace_patiently, replacing, temporary_folder
 from ...llm.private_files import private_folder
 from .index_file import DamagedFile, OtherVersion, SectionFile, write_sections
 from .state_codec import Decoder, Encoder, UnknownClass, from_json, to_json
@@ -131,7 +131,7 @@ class Store:
         """Make an index that was saved at `built` the index of `folder`. False, with a log message, on an error."""
         path = self.location(folder)
         try:
-            os.replace(built, path)
+            replace_patiently(built, path)
         except OSError as error:
             _log.warning("The index of %s could not be saved: %s", folder, error)
             return False
