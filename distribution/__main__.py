@@ -1,7 +1,8 @@
-"""`python distribution build|check`: builds the packages of a release into `dist/`, and tries each out.
+"""`python distribution build|check|measure`: builds the packages of a release into `dist/`, and tries each out.
 
-    python distribution build   wheel, source distribution and, when it is built, the VS Code extension
-    python distribution check   installs each into a fresh environment outside of the clone, and runs it there
+    python distribution build     wheel, source distribution and, when it is built, the VS Code extension
+    python distribution check     installs each into a fresh environment outside of the clone, and runs it there
+    python distribution measure   size of the wheel and of its installation, and the time until the first completion
 
 Needs pip and its package index, and nothing else: environments are temporary. `make dist` runs both.
 """
@@ -10,11 +11,13 @@ from __future__ import annotations
 
 import argparse
 import os
+import resource
 import shutil
 import subprocess
 import sys
 import tarfile
 import tempfile
+import time
 import venv
 from collections.abc import Sequence
 from pathlib import Path
@@ -49,13 +52,16 @@ def main() -> int:
     parser = argparse.ArgumentParser(
         prog="python distribution", description="Build and check the packages of a release."
     )
-    parser.add_argument("step", choices=("build", "check"))
+    parser.add_argument("step", choices=("build", "check", "measure"))
     step = parser.parse_args().step
     if step == "build":
         build(ROOT, DIST)
         return 0
     with tempfile.TemporaryDirectory(prefix="weft-dist-") as work:
-        check(DIST, Path(work))
+        if step == "check":
+            check(DIST, Path(work))
+        else:
+            measure(DIST, Path(work))
     return 0
 
 
@@ -94,6 +100,38 @@ def check(out: Path, work: Path) -> None:
         print("left out: weft.vsix is not built; `make vsix` builds it")
 
 
+def measure(out: Path, work: Path) -> None:
+    """Prints what the wheel of `out` costs with uv and an empty cache: the row of Weft in docs/install.md."""
+    (wheel,) = out.glob("*.whl")
+    uv = make_environment(work / "uv", "uv").with_name("uv")
+    project, tools = work / "project", work / "tools"
+    project.mkdir()
+    write_project(project)
+    install: Command = [uv, "tool", "install", "--python", sys.executable, wheel]
+    programs, cache = str(work / "bin"), str(work / "cache")
+    begin, begin_cpu = time.monotonic(), children_cpu_s()
+    run(install, project, UV_TOOL_DIR=str(tools), UV_TOOL_BIN_DIR=programs, UV_CACHE_DIR=cache)
+    installed, installed_cpu = time.monotonic(), children_cpu_s()
+    assert "ce_of(basket)" in run([work / "bin" / "weft", "complete", "shop.py:5"], project)
+    end, end_cpu = time.monotonic(), children_cpu_s()
+    packages = [path.name.partition("-")[0] for path in tools.rglob("*.dist-info")]
+    size = sum(path.lstat().st_blocks * 512 for path in tools.rglob("*"))
+    print(f"wheel {wheel.stat().st_size / 1e6:.1f} MB; environment {size / 1e6:.0f} MB, {len(packages)} packages")
+    print(f"installed after {installed - begin:.1f} s ({installed_cpu - begin_cpu:.1f} s of processor time)")
+    print(f"first completion after {end - installed:.1f} s more ({end_cpu - installed_cpu:.1f} s of processor time)")
+
+
+def children_cpu_s() -> float:
+    """Processor time of all commands that have ended."""
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
+
+
+def write_project(folder: Path) -> None:
+    for name, text in PROJECT.items():
+        (folder / name).write_text(text, "utf-8")
+
+
 def check_wheel(wheel: Path, work: Path) -> None:
     """The commands of the README in a small project, and those that say that they need a clone."""
     print(f"{wheel.name}: {wheel.stat().st_size / 1e6:.1f} MB")
@@ -101,8 +139,7 @@ def check_wheel(wheel: Path, work: Path) -> None:
     weft = python.with_name("weft")
     project = work / "project"
     project.mkdir()
-    for name, text in PROJECT.items():
-        (project / name).write_text(text, "utf-8")
+    write_project(project)
     run([weft, "--version"], project)
     assert "ce_of(basket)" in run([weft, "complete", "shop.py:5"], project)
     assert "price.py" in run([weft, "ask", "what calls price_of?"], project)
