@@ -1,8 +1,9 @@
-"""`python distribution build|check|measure`: builds the packages of a release into `dist/`, and tries each out.
+"""`python distribution build|check|measure|address`: builds the packages of a release into `dist/`, and tries each out.
 
     python distribution build     wheel, source distribution and, when it is built, the VS Code extension
     python distribution check     installs each into a fresh environment outside of the clone, and runs it there
     python distribution measure   size of the wheel and of its installation, and the time until the first completion
+    python distribution address   the address of the repository; with a URL, changes it in every file that has it
 
 Needs pip and its package index, and nothing else: environments are temporary. `make dist` runs both.
 """
@@ -28,6 +29,19 @@ ROOT = Path(__file__).resolve().parent.parent
 DIST = ROOT / "dist"
 VSIX = ROOT / "editors" / "vscode" / "weft.vsix"
 
+# The address of the repository is the `Repository` of pyproject.toml. These files repeat it, since other programs read
+# them as they are.
+NAME_REPOSITORY = (
+    "pyproject.toml",
+    "llm/installation.py",
+    "mkdocs.yml",
+    "editors/vscode/package.json",
+    "editors/upstream/README.md",
+    "editors/upstream/lsp-weft.el",
+    "editors/upstream/lspconfig.lua",
+    "editors/upstream/mason.yaml",
+)
+
 # A part of the tests that needs no server, no editor and no model.
 SOME_TESTS = (
     "test_public.py",
@@ -52,10 +66,17 @@ def main() -> int:
     parser = argparse.ArgumentParser(
         prog="python distribution", description="Build and check the packages of a release."
     )
-    parser.add_argument("step", choices=("build", "check", "measure"))
-    step = parser.parse_args().step
+    parser.add_argument("step", choices=("build", "check", "measure", "address"))
+    parser.add_argument("url", nargs="?", help="the new address, for the step address")
+    options = parser.parse_args()
+    step = options.step
     if step == "build":
         build(ROOT, DIST)
+        return 0
+    if step == "address":
+        if options.url:
+            change_address(ROOT, options.url)
+        print(address(ROOT))
         return 0
     with tempfile.TemporaryDirectory(prefix="weft-dist-") as work:
         if step == "check":
@@ -63,6 +84,22 @@ def main() -> int:
         else:
             measure(DIST, Path(work))
     return 0
+
+
+def address(source: Path) -> str:
+    """The address of the repository, as pyproject.toml has it."""
+    (line,) = (
+        line for line in (source / "pyproject.toml").read_text("utf-8").splitlines() if line.startswith("Repository = ")
+    )
+    return line.split('"')[1]
+
+
+def change_address(source: Path, url: str) -> None:
+    """Writes another address of the repository into every file of `source` that repeats it."""
+    old = address(source)
+    for name in NAME_REPOSITORY:
+        file = source / name
+        file.write_text(file.read_text("utf-8").replace(old, url), "utf-8", newline="")
 
 
 def build(source: Path, out: Path) -> None:
