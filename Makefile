@@ -4,7 +4,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: demo test test-slow test-local test-servers llm-servers tiny-model train-smoke editors vsix editors-demo dist docs lock \
+.PHONY: demo test test-slow test-local test-servers test-installed llm-servers tiny-model train-smoke editors vsix editors-demo dist docs lock \
 	fuzz mutate check clean
 
 demo: .venv/base
@@ -68,6 +68,11 @@ editors-demo: editors
 dist: vsix
 	$(PYTHON) distribution build
 	$(PYTHON) distribution check
+
+# The wheel of `make dist` in an empty home: pipx and uv install it, and Neovim and VS Code run it by the documented lines.
+test-installed: .venv/dev
+	WEFT_WHEEL=$(firstword $(wildcard dist/*.whl)) $(BIN)/python -m pytest -c tests/pytest.ini \
+		tests/test_installed.py tests/editors/neovim/test_installed.py tests/editors/vscode/test_installed.py
 
 # The documents as a site with search in build/site; fails at a link to a page or a heading that does not exist.
 docs: .venv/docs

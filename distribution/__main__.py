@@ -1,7 +1,9 @@
-"""`python distribution build|check`: builds the packages of a release into `dist/`, and tries each out.
+"""`python distribution build|check|measure|address`: builds the packages of a release into `dist/`, and tries each out.
 
-    python distribution build   wheel, source distribution and, when it is built, the VS Code extension
-    python distribution check   installs each into a fresh environment outside of the clone, and runs it there
+    python distribution build     wheel, source distribution and, when it is built, the VS Code extension
+    python distribution check     installs each into a fresh environment outside of the clone, and runs it there
+    python distribution measure   size of the wheel and of its installation, and the time until the first completion
+    python distribution address   the address of the repository; with a URL, changes it in every file that has it
 
 Needs pip and its package index, and nothing else: environments are temporary. `make dist` runs both.
 """
@@ -10,11 +12,13 @@ from __future__ import annotations
 
 import argparse
 import os
+import resource
 import shutil
 import subprocess
 import sys
 import tarfile
 import tempfile
+import time
 import venv
 from collections.abc import Sequence
 from pathlib import Path
@@ -24,6 +28,19 @@ Command = Sequence["str | Path"]
 ROOT = Path(__file__).resolve().parent.parent
 DIST = ROOT / "dist"
 VSIX = ROOT / "editors" / "vscode" / "weft.vsix"
+
+# The address of the repository is the `Repository` of pyproject.toml. These files repeat it, since other programs read
+# them as they are.
+NAME_REPOSITORY = (
+    "pyproject.toml",
+    "llm/installation.py",
+    "mkdocs.yml",
+    "editors/vscode/package.json",
+    "editors/upstream/README.md",
+    "editors/upstream/lsp-weft.el",
+    "editors/upstream/lspconfig.lua",
+    "editors/upstream/mason.yaml",
+)
 
 # A part of the tests that needs no server, no editor and no model.
 SOME_TESTS = (
@@ -49,14 +66,40 @@ def main() -> int:
     parser = argparse.ArgumentParser(
         prog="python distribution", description="Build and check the packages of a release."
     )
-    parser.add_argument("step", choices=("build", "check"))
-    step = parser.parse_args().step
+    parser.add_argument("step", choices=("build", "check", "measure", "address"))
+    parser.add_argument("url", nargs="?", help="the new address, for the step address")
+    options = parser.parse_args()
+    step = options.step
     if step == "build":
         build(ROOT, DIST)
         return 0
+    if step == "address":
+        if options.url:
+            change_address(ROOT, options.url)
+        print(address(ROOT))
+        return 0
     with tempfile.TemporaryDirectory(prefix="weft-dist-") as work:
-        check(DIST, Path(work))
+        if step == "check":
+            check(DIST, Path(work))
+        else:
+            measure(DIST, Path(work))
     return 0
+
+
+def address(source: Path) -> str:
+    """The address of the repository, as pyproject.toml has it."""
+    (line,) = (
+        line for line in (source / "pyproject.toml").read_text("utf-8").splitlines() if line.startswith("Repository = ")
+    )
+    return line.split('"')[1]
+
+
+def change_address(source: Path, url: str) -> None:
+    """Writes another address of the repository into every file of `source` that repeats it."""
+    old = address(source)
+    for name in NAME_REPOSITORY:
+        file = source / name
+        file.write_text(file.read_text("utf-8").replace(old, url), "utf-8", newline="")
 
 
 def build(source: Path, out: Path) -> None:
@@ -94,6 +137,38 @@ def check(out: Path, work: Path) -> None:
         print("left out: weft.vsix is not built; `make vsix` builds it")
 
 
+def measure(out: Path, work: Path) -> None:
+    """Prints what the wheel of `out` costs with uv and an empty cache: the row of Weft in docs/install.md."""
+    (wheel,) = out.glob("*.whl")
+    uv = make_environment(work / "uv", "uv").with_name("uv")
+    project, tools = work / "project", work / "tools"
+    project.mkdir()
+    write_project(project)
+    install: Command = [uv, "tool", "install", "--python", sys.executable, wheel]
+    programs, cache = str(work / "bin"), str(work / "cache")
+    begin, begin_cpu = time.monotonic(), children_cpu_s()
+    run(install, project, UV_TOOL_DIR=str(tools), UV_TOOL_BIN_DIR=programs, UV_CACHE_DIR=cache)
+    installed, installed_cpu = time.monotonic(), children_cpu_s()
+    assert "ce_of(basket)" in run([work / "bin" / "weft", "complete", "shop.py:5"], project)
+    end, end_cpu = time.monotonic(), children_cpu_s()
+    packages = [path.name.partition("-")[0] for path in tools.rglob("*.dist-info")]
+    size = sum(path.lstat().st_blocks * 512 for path in tools.rglob("*"))
+    print(f"wheel {wheel.stat().st_size / 1e6:.1f} MB; environment {size / 1e6:.0f} MB, {len(packages)} packages")
+    print(f"installed after {installed - begin:.1f} s ({installed_cpu - begin_cpu:.1f} s of processor time)")
+    print(f"first completion after {end - installed:.1f} s more ({end_cpu - installed_cpu:.1f} s of processor time)")
+
+
+def children_cpu_s() -> float:
+    """Processor time of all commands that have ended."""
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
+
+
+def write_project(folder: Path) -> None:
+    for name, text in PROJECT.items():
+        (folder / name).write_text(text, "utf-8")
+
+
 def check_wheel(wheel: Path, work: Path) -> None:
     """The commands of the README in a small project, and those that say that they need a clone."""
     print(f"{wheel.name}: {wheel.stat().st_size / 1e6:.1f} MB")
@@ -101,8 +176,7 @@ def check_wheel(wheel: Path, work: Path) -> None:
     weft = python.with_name("weft")
     project = work / "project"
     project.mkdir()
-    for name, text in PROJECT.items():
-        (project / name).write_text(text, "utf-8")
+    write_project(project)
     run([weft, "--version"], project)
     assert "ce_of(basket)" in run([weft, "complete", "shop.py:5"], project)
     assert "price.py" in run([weft, "ask", "what calls price_of?"], project)

@@ -264,7 +264,7 @@ def test_a_damaged_file_opens_or_is_refused(
 
 def test_a_missing_library_is_named(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setitem(sys.modules, "tokenizers", None)
-    with pytest.raises(ModelMissing, match=re.escape(install_command("local"))):
+    with pytest.raises(ModelMissing, match=re.escape(install_command("onnx"))):
         HfTokenizer(byte_level())
 
 

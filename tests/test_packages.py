@@ -60,11 +60,21 @@ def test_every_place_has_the_same_version():
     assert PROJECT["project"]["dynamic"] == ["version", "readme"] and "version" not in PROJECT["project"]
 
 
-def test_every_place_has_the_same_address_of_the_repository():
-    extension = json.loads((ROOT / "editors/vscode/package.json").read_text("utf-8"))
-    urls = PROJECT["project"]["urls"]
-    assert {urls["Repository"], extension["repository"]["url"].removesuffix(".git")} == {REPOSITORY}
-    assert all(url.startswith(REPOSITORY) for url in urls.values())
+def test_the_address_of_the_repository_is_changed_by_one_command(tmp_path):
+    """The files that repeat the address of pyproject.toml are known, and no other file has it."""
+    distribution = runpy.run_path(str(ROOT / "distribution" / "__main__.py"))
+    assert distribution["address"](ROOT) == PROJECT["project"]["urls"]["Repository"] == REPOSITORY
+    files = {name: (ROOT / name).read_bytes() for name in repository_files()}
+    with_address = {name for name, content in files.items() if REPOSITORY.encode() in content}
+    assert with_address == set(distribution["NAME_REPOSITORY"])
+    for name in with_address:
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_bytes(files[name])
+    distribution["change_address"](tmp_path, "https://example.org/weft")
+    assert distribution["address"](tmp_path) == "https://example.org/weft"
+    for name in with_address:
+        text = (tmp_path / name).read_bytes()
+        assert REPOSITORY.encode() not in text and b"https://example.org/weft" in text
 
 
 def test_the_lock_file_has_what_is_required_with_hashes():

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 from weft.errors import ModelError
 from weft.llm import ModelConfig
+from weft.llm.installation import install_packages_command
 from weft.llm.library.catalogue import CATALOGUE, find_in_catalogue
 from weft.llm.library.discover import FoundModel, ollama_answers
 from weft.llm.library.machine import Gpu, Machine, read_meminfo, read_nvidia, this_machine
@@ -261,6 +262,10 @@ def test_each_refusal_names_the_next_step(run, machine, tmp_path, arguments, has
     machine.update(has)
     status, out, err = run(*arguments, "--yes")
     assert (status, out) == (2, "") and says in err and not configured(tmp_path)
+
+
+def test_what_a_model_in_this_process_needs_is_one_command(run, machine):
+    assert f"Or without a server: {install_packages_command('llama-cpp-python', 'huggingface_hub')}." in run()[2]
 
 
 def test_a_local_file_is_used_where_it_is(run, machine, tmp_path):

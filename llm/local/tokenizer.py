@@ -209,7 +209,7 @@ def _load(description: dict[str, Any]) -> Any:
     try:
         tokenizers = import_module("tokenizers")
     except ImportError as error:
-        raise ModelMissing(f"tokenizers is not installed. Run: {install_command('local')}") from error
+        raise ModelMissing(f"tokenizers is not installed. Run: {install_command('onnx')}") from error
     try:
         return tokenizers.Tokenizer.from_str(json.dumps(description))
     except (KeyboardInterrupt, SystemExit):

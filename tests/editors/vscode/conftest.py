@@ -6,6 +6,7 @@ a person would see or for what goes over the wire (`vscode.wire`); nothing waits
 
 from __future__ import annotations
 
+import contextlib
 import itertools
 import json
 import os
@@ -36,6 +37,8 @@ SETTINGS = {
     "extensions.autoUpdate": False,
     "extensions.autoCheckUpdates": False,
     "security.workspace.trust.enabled": False,
+    # As text in the page, which tests read.
+    "terminal.integrated.gpuAcceleration": "off",
     # The suggestion widget would take the keys from ghost text.
     "editor.wordBasedSuggestions": "off",
     "files.hotExit": "off",
@@ -280,11 +283,13 @@ class VSCode:
         (home / "user" / "User" / "keybindings.json").write_text(json.dumps(KEYS))
 
     def set(self, machine: dict[str, Any] | None = None, **user: Any) -> None:
-        """The settings, from now on: those of this machine (with the real server behind the relay), and the user's.
+        """The settings, from now on: those of this machine (with the real server behind the relay, if there is a
+        relay), and the user's.
 
         What is not named is as tests have it; None leaves one out.
         """
-        given = {"weft.server.command": self.wire.command, **(machine or {})}
+        command = {} if self.wire is None else {"weft.server.command": self.wire.command}
+        given = {**command, **(machine or {})}
         # Settings that reach outside the workspace have machine scope.
         for scope, settings in (("Machine", given), ("User", {**SETTINGS, **user})):
             file = self.home / "user" / scope / "settings.json"
@@ -304,7 +309,7 @@ class VSCode:
     def open(self, place: Path, file: str | None = None, *, ready: bool = True, **options: Any) -> Window:
         """Opens a window on a folder or a `.code-workspace` file; waits for the index if `ready`."""
         host = self._url.removeprefix("http://")
-        mark = self.wire.now()
+        mark = self.wire.now() if ready else 0
         kind = "workspace" if place.suffix == ".code-workspace" else "folder"
         url = f"{self._url}/?{kind}={quote(str(place))}"
         folder = place.parent if kind == "workspace" else place
@@ -349,26 +354,84 @@ def vsix(editors_prefix: Path) -> Path:
 
 
 @pytest.fixture(scope="session")
-def vscode(
-    editors_prefix: Path,
-    missing: Callable[[str], None],
-    marked_environment: dict[str, str],
-    request: pytest.FixtureRequest,
-    artefacts: Path,
-    wires: Callable[..., Any],
-    waiting: Callable[..., Any],
-    tmp_path_factory: pytest.TempPathFactory,
-) -> Iterator[VSCode]:
-    node, code_server = editors_prefix / "bin/node", editors_prefix / "cs/bin/code-server"
+def code_server(
+    editors_prefix: Path, missing: Callable[[str], None], waiting: Callable[..., Any]
+) -> Callable[..., contextlib.AbstractContextManager[tuple[str, Driver]]]:
+    """`code_server(vsix, home, logs, environment)`: the address of a code-server with the extension, and a driver.
+
+    Its settings are in `home/user`. Both end with the context.
+    """
+    node, program = editors_prefix / "bin/node", editors_prefix / "cs/bin/code-server"
     playwright = editors_prefix / "pw/node_modules/playwright-core/index.mjs"
-    for path in (node, code_server, playwright):
+    for path in (node, program, playwright):
         if not path.exists():
             missing(str(path))
     chromium = os.environ.get("CHROMIUM") or shutil.which("chromium") or shutil.which("google-chrome")
     if chromium is None:
         missing("Chromium")
-    vsix = request.getfixturevalue("vsix")
 
+    @contextlib.contextmanager
+    def start(vsix: Path, home: Path, logs: Path, environment: dict[str, str]) -> Iterator[tuple[str, Driver]]:
+        (home / "config.yaml").write_text("")
+        places = {
+            "--config": home / "config.yaml",
+            "--user-data-dir": home / "user",
+            "--extensions-dir": home / "extensions",
+        }
+        base = [str(program), *(part for flag, name in places.items() for part in (flag, str(name)))]
+        install = [*base, "--install-extension", str(vsix), "--force"]
+        subprocess.run(install, env=environment, check=True, capture_output=True, timeout=120)
+        log = logs / "code-server.log"
+        quiet = ["--disable-telemetry", "--disable-update-check", "--disable-getting-started-override"]
+        with log.open("wb") as output:
+            server = subprocess.Popen(
+                # The extension host of a closed window ends at once.
+                [*base, "--auth", "none", "--bind-addr", "127.0.0.1:0", "--reconnection-grace-time", "1", *quiet],
+                env=environment,
+                cwd=home,
+                stdout=output,
+                stderr=subprocess.STDOUT,
+                start_new_session=True,
+            )
+        driver = None
+        try:
+
+            def listening() -> re.Match[str] | None:
+                text = log.read_text(errors="replace")
+                assert server.poll() is None, text
+                return re.search(r"listening on (http://127\.0\.0\.1:\d+)", text)
+
+            url = waiting(listening, "code-server")[1]
+            driver = Driver(
+                [str(node), str(HERE / "driver.mjs")],
+                {**environment, "PLAYWRIGHT": str(playwright), "CHROMIUM": str(chromium)},
+                logs / "driver.log",
+            )
+            yield url, driver
+        finally:
+            if driver is not None:
+                driver.stop()
+            os.killpg(server.pid, signal.SIGTERM)
+            try:
+                server.wait(10)
+            except subprocess.TimeoutExpired:
+                os.killpg(server.pid, signal.SIGKILL)
+                server.wait()
+
+    return start
+
+
+@pytest.fixture(scope="session")
+def vscode(
+    editors_prefix: Path,
+    code_server: Callable[..., Any],
+    marked_environment: dict[str, str],
+    vsix: Path,
+    artefacts: Path,
+    wires: Callable[..., Any],
+    waiting: Callable[..., Any],
+    tmp_path_factory: pytest.TempPathFactory,
+) -> Iterator[VSCode]:
     home = tmp_path_factory.mktemp("vscode")
     logs = artefacts / "vscode"
     shutil.rmtree(logs, ignore_errors=True)
@@ -385,52 +448,33 @@ def vscode(
     packages.mkdir()
     for tool in ("PIP", "UV"):
         environment |= {f"{tool}_NO_INDEX": "1", f"{tool}_FIND_LINKS": str(packages)}
-    (home / "config.yaml").write_text("")
-    places = {
-        "--config": home / "config.yaml",
-        "--user-data-dir": home / "user",
-        "--extensions-dir": home / "extensions",
-    }
-    base = [str(code_server), *(part for flag, name in places.items() for part in (flag, str(home / name)))]
-    install = [*base, "--install-extension", str(vsix), "--force"]
-    subprocess.run(install, env=environment, check=True, capture_output=True, timeout=120)
-
-    log = logs / "code-server.log"
-    quiet = ["--disable-telemetry", "--disable-update-check", "--disable-getting-started-override"]
-    with log.open("wb") as output:
-        server = subprocess.Popen(
-            # The extension host of a closed window ends at once.
-            [*base, "--auth", "none", "--bind-addr", "127.0.0.1:0", "--reconnection-grace-time", "1", *quiet],
-            env=environment,
-            cwd=home,
-            stdout=output,
-            stderr=subprocess.STDOUT,
-            start_new_session=True,
-        )
-    driver = None
-    try:
-
-        def listening() -> re.Match[str] | None:
-            text = log.read_text(errors="replace")
-            assert server.poll() is None, text
-            return re.search(r"listening on (http://127\.0\.0\.1:\d+)", text)
-
-        url = waiting(listening, "code-server")[1]
-        driver = Driver(
-            [str(node), str(HERE / "driver.mjs")],
-            {**environment, "PLAYWRIGHT": str(playwright), "CHROMIUM": str(chromium)},
-            logs / "driver.log",
-        )
+    with code_server(vsix, home, logs, environment) as (url, driver):
         yield VSCode(url, driver, home, logs, environment, wires(kept="vscode"), waiting)
-    finally:
-        if driver is not None:
-            driver.stop()
-        os.killpg(server.pid, signal.SIGTERM)
-        try:
-            server.wait(10)
-        except subprocess.TimeoutExpired:
-            os.killpg(server.pid, signal.SIGKILL)
-            server.wait()
+
+
+@pytest.fixture
+def vscode_of(
+    editors_prefix: Path, code_server: Callable[..., Any], artefacts: Path, waiting: Callable[..., Any]
+) -> Iterator[Callable[..., VSCode]]:
+    """`vscode_of(user, vsix)`: the VS Code of a `NewUser` with the extension and no setting of Weft. No message of its
+    server is recorded.
+    """
+    mine: list[VSCode] = []
+    with contextlib.ExitStack() as running:
+
+        def start(user: Any, vsix: Path) -> VSCode:
+            logs = artefacts / "installed"
+            logs.mkdir(exist_ok=True)
+            path = os.pathsep.join([str(editors_prefix / "bin"), user.environment["PATH"]])
+            environment = {**user.environment, "PATH": path}
+            url, driver = running.enter_context(code_server(vsix, user.home, logs, environment))
+            mine.append(VSCode(url, driver, user.home, logs, environment, None, waiting))
+            return mine[-1]
+
+        yield start
+        for vscode in mine:
+            for number, window in enumerate(vscode.windows):
+                window.screenshot(vscode.logs / f"{vscode.home.parent.name}-last-{number}.png")
 
 
 @pytest.fixture(scope="session")

@@ -64,6 +64,35 @@ def test_another_package_is_installed_on_request_and_remembered(shop, vscode, tm
         remove_server(vscode)
 
 
+def test_the_command_installs_a_server(shop, vscode):
+    vscode.set({"weft.server.command": None})
+    wheel = write_wheel(vscode.packages, vscode.wire.command, __version__)
+    try:
+        shop.wait(".notification-toast", "No server was found")
+        shop.command("Notifications: Clear All Notifications")
+        mark = vscode.wire.now()
+        shop.command("Weft: Install Server")
+        completes(shop, vscode, mark)
+    finally:
+        wheel.unlink()
+        remove_server(vscode)
+
+
+def test_a_model_is_set_up_in_a_terminal(shop, waiting, picture):
+    """The question, or the refusal with the next step on a machine without a program for models."""
+
+    def asks_or_refuses():
+        # The rows of a terminal break words.
+        text = "".join("".join(shop.texts(".terminal-wrapper.active .xterm-rows")).split())
+        return "weftsetup--fromFILE" in text or "Dothat?" in text
+
+    shop.command("Weft: Set Up a Model")
+    waiting(asks_or_refuses, "the question of weft setup")
+    picture(shop, "set-up-model")
+    shop.command("Terminal: Kill the Active Terminal Instance")
+    shop.gone(".terminal-wrapper")
+
+
 def completes(shop, vscode, mark):
     vscode.wire.wait("weft/didChangeStatus", lambda status: status["kind"] == "ready", after=mark)
     shop.write("installed.py", BEGUN)

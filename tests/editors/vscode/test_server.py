@@ -134,6 +134,21 @@ def test_the_why_page_opens_and_its_link_opens_the_source(shop, vscode, picture)
     picture(shop, "why-opened")
 
 
+def test_reports_show_code_of_the_workspace_without_boxes_around_characters(shop, vscode, picture):
+    shop.write("times.py", 'label = "2 \N{MULTIPLICATION SIGN} 3"\n')
+    shop.wait(".monaco-editor.focused .unicode-highlight")  # the author's own file, as VS Code shows it
+    quoted = "render_label('2 \N{MULTIPLICATION SIGN} 3', basket)"
+    for number in range(4):
+        (shop.folder / f"label_{number}.py").write_text(f"def label_{number}(basket):\n    return {quoted}\n")
+    shop.write("times_again.py", "def label(basket):\n    return ren")
+    shop.go(2, 15)
+    shop.command("Weft: Explain Completion")
+    shop.wait(".tab.active", "Completion explanation")
+    shop.reads("\N{MULTIPLICATION SIGN}")
+    picture(shop, "no-boxes")
+    assert not shop.texts(".monaco-editor.focused .unicode-highlight")
+
+
 def test_a_hidden_text_is_on_the_why_page_and_shown_from_there(shop, vscode, picture):
     mark = vscode.wire.now()
     vscode.set({"weft.completion.min_confidence": 0.95})

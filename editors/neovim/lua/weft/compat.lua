@@ -119,12 +119,23 @@ function M.position_params(encoding)
   return vim.lsp.util.make_position_params(0, encoding)
 end
 
---- The nearest folder at or above `path` that contains one of `markers`, or nil.
+--- The nearest folder at or above `path` that contains one of `markers`, or nil. An item of `markers` is a name or a
+--- list of names; an item counts before all later ones, as in vim.fs.root of Neovim 0.12.
 function M.root(path, markers)
+  for _, marker in ipairs(markers) do
+    local folder = M._nearest(path, type(marker) == 'table' and marker or { marker })
+    if folder then
+      return folder
+    end
+  end
+  return nil
+end
+
+function M._nearest(path, names)
   local folder = path
   while folder ~= '' do
-    for _, marker in ipairs(markers) do
-      if M.uv.fs_stat(folder .. '/' .. marker) then
+    for _, name in ipairs(names) do
+      if M.uv.fs_stat(folder .. '/' .. name) then
         return folder
       end
     end

@@ -17,7 +17,10 @@ M.defaults = {
   -- Filetypes to attach to; nil means all.
   filetypes = nil,
   -- The workspace folder is the nearest folder above the file that contains one of these.
-  root_markers = { 'weft.toml', '.git', '.hg', '.svn', 'pyproject.toml', 'package.json', 'go.mod', 'Cargo.toml' },
+  root_markers = {
+    { 'weft.toml', '.git', '.hg', '.svn' },
+    { 'pyproject.toml', 'package.json', 'go.mod', 'Cargo.toml' },
+  },
   -- Show ghost text: true, false, or a function of the buffer.
   enabled = true,
   ghost = {

