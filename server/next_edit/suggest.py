@@ -8,10 +8,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 
 from .renames import renames
+from .repeated import repeated_edits
 from .signatures import signature_edits
 from .values import At, NextEdit, Situation
 
-KINDS: tuple[Callable[[Situation], Iterator[NextEdit]], ...] = (signature_edits, renames)
+KINDS: tuple[Callable[[Situation], Iterator[NextEdit]], ...] = (signature_edits, renames, repeated_edits)
 
 
 def suggest(situation: Situation, limit: int = 20, min_confidence: float = 0.0) -> list[NextEdit]:
