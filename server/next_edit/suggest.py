@@ -7,12 +7,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 
+from .imports import import_edits
 from .renames import renames
 from .repeated import repeated_edits
 from .signatures import signature_edits
 from .values import At, NextEdit, Situation
 
-KINDS: tuple[Callable[[Situation], Iterator[NextEdit]], ...] = (signature_edits, renames, repeated_edits)
+KINDS: tuple[Callable[[Situation], Iterator[NextEdit]], ...] = (signature_edits, renames, repeated_edits, import_edits)
 
 
 def suggest(situation: Situation, limit: int = 20, min_confidence: float = 0.0) -> list[NextEdit]:
