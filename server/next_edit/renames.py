@@ -29,7 +29,7 @@ from .values import EditedFile, NextEdit, Situation
 if TYPE_CHECKING:
     from tree_sitter import Node
 
-LOCAL, RESOLVED, IMPORTED, OVERRIDE, BY_UNIQUE_NAME, BY_NAME = 0.95, 0.9, 0.9, 0.8, 0.5, 0.1
+LOCAL, RESOLVED, IMPORTED, OVERRIDE, BY_UNIQUE_NAME, BY_NAME = 0.95, 0.9, 0.9, 0.8, 0.35, 0.1
 """Confidence of a use by how it was found. Set by hand, see `weft bench next-edit`."""
 
 
