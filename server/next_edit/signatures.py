@@ -60,7 +60,7 @@ def signature_edits(situation: Situation) -> Iterator[NextEdit]:
 
 def changed_functions(situation: Situation, file: EditedFile) -> Iterator[Changed]:
     """The functions of an edited file that take other arguments than before."""
-    before, now = text_before(file), text_now(file)
+    before, now = text_before(situation, file), text_now(situation, file)
     if before is None or now is None or file.path not in situation.index.graph.files:
         return
     moved = LineMap(file)
@@ -149,7 +149,9 @@ class _Sites:
         self.changed = changed
         self.path = path
         self.language: Language = language_named(before.graph.files[path].language)
-        self.text = parsed(path, before.texts[path].decode("utf-8", "replace"), self.language.name)
+        is_harmless = before.graph.files[path].is_harmless
+        text = before.texts[path].decode("utf-8", "replace")
+        self.text = parsed(path, text, self.language.name, is_harmless=is_harmless)
 
     def call(self, occurrence: Occurrence) -> Iterator[NextEdit]:
         """The edit of one call."""

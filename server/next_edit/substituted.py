@@ -31,7 +31,7 @@ N_OFFERED = 3
 def substituted(situation: Situation) -> Iterator[NextEdit]:
     """The next occurrences of what was replaced in the latest edited file."""
     for file in situation.edited[:1]:
-        before, now = text_before(file), text_now(file)
+        before, now = text_before(situation, file), text_now(situation, file)
         if before is None or now is None:
             continue
         renamed = {each.substitution.old for each in renamed_names(situation, file)}
