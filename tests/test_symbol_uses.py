@@ -10,7 +10,8 @@ from weft.server.chat.answerability import FOUND_ABOVE
 from weft.server.chat.commands import explain_evidence, where_evidence
 from weft.server.chat.evidence import gather
 from weft.server.chat.extractive import extractive
-from weft.server.chat.symbol_uses import Symbol, symbol_of, uses
+from weft.server.chat.symbol_uses import uses
+from weft.server.symbols.symbol import Symbol, symbol_of
 
 
 def index_of(text):

@@ -15,11 +15,12 @@ from ...codegraph.symbol_table import is_class
 from ...retrieval import RepositoryIndex
 from ...retrieval.definition_index import NamedDefinition
 from ...retrieval.questions import is_document
+from ..symbols.symbol import symbol_of
 from ..workspace.recent_edits import RecentEdits, matches_text
 from .evidence_items import EvidenceBuilder, counted, cut_finding, locations, name_list
 from .findings import unread_findings, uses_by_role
 from .symbol_queries import callees, callers, callers_by_name, importers, subclasses
-from .symbol_uses import symbol_of, uses
+from .symbol_uses import uses
 from .values import EvidenceItem, EvidenceSet, Finding
 
 COMMANDS = {

@@ -17,6 +17,7 @@ from ...languages.references import Role
 from ...retrieval import RepositoryIndex
 from ...retrieval.definition_index import NamedDefinition
 from ...retrieval.questions import Kind, QuestionResult, is_test
+from ..symbols.symbol import symbol_of
 from .definition_facts import (
     NameCandidates,
     QuestionContext,
@@ -43,7 +44,7 @@ from .symbol_queries import (
     overridden,
     subclasses,
 )
-from .symbol_uses import Use, symbol_of, uses
+from .symbol_uses import Use, uses
 from .unread_languages import occurrences
 from .values import EvidenceItem, Finding
 

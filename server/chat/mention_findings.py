@@ -11,10 +11,12 @@ from collections.abc import Iterator
 from ...codegraph.symbol_table import FUNCTION_KINDS
 from ...retrieval.definition_index import NamedDefinition, normalised_name
 from ...retrieval.questions import Unit, is_document, is_test, units_of
+from ..symbols.occurrences import files_with
+from ..symbols.symbol import symbol_of
 from .definition_facts import QuestionContext, Subject
 from .evidence_items import counted, cut_finding
-from .symbol_queries import Reference, callers, callers_by_name, files_with
-from .symbol_uses import symbol_of, uses
+from .symbol_queries import Reference, callers, callers_by_name
+from .symbol_uses import uses
 from .values import EvidenceItem, Finding
 
 LEAST_LETTERS = 4  # the names of tests are not searched for a shorter name

@@ -23,8 +23,8 @@ from ...languages import language_named
 from ...retrieval import RepositoryIndex
 from ...retrieval.definition_index import NamedDefinition
 from ...retrieval.questions import is_test
+from ..symbols.occurrences import files_with
 
-MAX_FILES = 300  # the most files that are read for matches by name
 MAX_IMPLEMENTATIONS = 20  # the most types that are found for an interface
 MAX_CANDIDATES = 400  # the most methods whose types are checked for it
 MAX_STEPS = 3  # of a call path that ends at a definition
@@ -331,13 +331,6 @@ def _calls_inside(index: RepositoryIndex, named: NamedDefinition) -> Iterator[tu
 def _unresolved_calls(index: RepositoryIndex, path: str) -> Iterator[Call]:
     resolved = {edge.call for edge in index.graph.call_edges(path) if edge.how != SAME_NAME}
     return (call for number, call in enumerate(index.graph.files[path].calls) if number not in resolved)
-
-
-def files_with(index: RepositoryIndex, name: str, n_files: int | None = MAX_FILES) -> Sequence[str]:
-    """The first files that contain a name as a word, in order; all of them for None."""
-    scores = index.lexical.bm25_of_groups([{name: 1.0}], [1.0]).scores
-    paths = {index.location(fragment).path for fragment in scores.nonzero()[0].tolist()}
-    return sorted(paths)[:n_files]
 
 
 def _scope_name(index: RepositoryIndex, path: str, scope: int) -> str:

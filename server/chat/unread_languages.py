@@ -10,7 +10,8 @@ from collections.abc import Iterator
 
 from ...languages import Language, language_named
 from ...retrieval import RepositoryIndex
-from .symbol_queries import Reference, files_with
+from ..symbols.occurrences import files_with
+from .symbol_queries import Reference
 
 MAX_SCANNED_CHARACTERS = 200_000
 """In a longer file, comments and strings count too."""

@@ -1,0 +1,81 @@
+"""Values of next edits: the edited files of a session, and the edits that follow from them.
+
+Owns what passes between the kinds (one file each), their order, and the service. Knows no index run and no protocol.
+Lines and characters are 0-based; characters are Python characters.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Literal
+
+from ...languages import Language
+from ...retrieval import RepositoryIndex
+from ..workspace.recent_edits import Hunk
+from ..workspace.text import TextLines
+
+Kind = Literal["rename", "signature", "repeated", "list", "import", "consequence", "rewrite"]
+"""What an edit follows from: a renamed symbol, changed parameters, two alike edits, a new member of a list, a name
+without its import (or an import without its name), another consequence, or a model's rewrite of the region."""
+
+At = tuple[int, int]
+"""Line and character."""
+
+
+@dataclass(frozen=True)
+class EditedFile:
+    """A file with recent edits: its text before them and now. `hunks` are the net changes, in order of lines."""
+
+    path: str
+    language: Language
+    before: TextLines
+    now: TextLines
+    hunks: tuple[Hunk, ...]
+
+    @cached_property
+    def latest(self) -> float:
+        """The time of the latest edit, in seconds of a monotonic clock."""
+        return max(hunk.at for hunk in self.hunks)
+
+
+@dataclass(frozen=True, eq=False)
+class Situation:
+    """The edits of a session, and where its cursor is.
+
+    `index` is the newest snapshot of the folder; a file that is edited right now may be older in it than in `edited`.
+    `edited` has the most recently edited file first.
+    """
+
+    index: RepositoryIndex
+    edited: tuple[EditedFile, ...]
+    path: str
+    line: int
+    character: int
+
+    @cached_property
+    def edited_by_path(self) -> dict[str, EditedFile]:
+        return {file.path: file for file in self.edited}
+
+
+@dataclass(frozen=True, slots=True)
+class NextEdit:
+    """Replacement of a range of a file, in its current text.
+
+    `old` is the text of the range now, so that a stale edit can be told. `reason` is a sentence for a person.
+    `cause` names what it follows from, equal for all edits that belong together. `confidence` is the estimated
+    probability that the user makes this edit. `is_marked`: it is in a string, a comment or a document, or the name
+    alone matches, so a list of edits offers it unchecked.
+    """
+
+    kind: Kind
+    path: str
+    start: At
+    end: At
+    old: str
+    new: str
+    reason: str
+    cause: str
+    confidence: float
+    is_marked: bool = False
+    related: tuple[str, ...] = field(default=())
