@@ -281,7 +281,7 @@ class _Reachability:
             symbols = self._graph.symbols(path)
             if symbols is None:
                 continue
-            rules = language_named(symbols.language)
+            rules = symbols.rules
             if rules.has_extensions or rules.package_style == "directory":
                 return self._each_member(receiver, expression, value)
             known = symbols.first_members(name)

@@ -23,7 +23,7 @@ from __future__ import annotations
 import os
 from types import ModuleType
 
-VERSION = 4
+VERSION = 5
 """Of the functions: a kernel that was compiled for another version is not used. Equal to that in `kernel.c`."""
 
 SWITCH = "WEFT_KERNEL"

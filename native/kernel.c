@@ -18,7 +18,7 @@ milliseconds; those of an index release it.
 #include <string.h>
 
 /* Incremented with every change of a function or of its result; equal to `VERSION` in `native/__init__.py`. */
-#define KERNEL_VERSION 4
+#define KERNEL_VERSION 5
 
 /* ---- Memory: arrays that grow. ---- */
 

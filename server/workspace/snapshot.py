@@ -86,7 +86,9 @@ class FolderSnapshot:
         gone = [*removed, *(analysis.path for analysis in changed if analysis.record is None)]
         return FolderSnapshot(
             self.index.with_changes([(a.graph, a.fragments) for a in changed], removed, spread, settles=settles),
-            self.model.with_changes([a.tokens for a in changed], removed, settles=settles) if model is None else model(),
+            self.model.with_changes([a.tokens for a in changed], removed, settles=settles)
+            if model is None
+            else model(),
             as_persistent(self.records).with_changes(records, gone),
             is_settled=settles,
         )
