@@ -146,8 +146,9 @@ class _Candidates:
         self._hidden_from = hidden_from
         self._without = without
         self._resolver = TypedResolver(self._graph)
-        self._sees_tests = language_of(view.path).is_test_file(view.path)
-        self._is_visible_file = lru_cache(maxsize=None)(self._sees)
+        self._language = language_of(view.path)
+        self._sees_tests = self._language.is_test_file(view.path)
+        self._seen_files: dict[str, bool] = {}  # no cache around a method: that would be a cycle of references
         self._found: dict[tuple[str, str], Candidate] = {}
         self._reached: dict[tuple[str, str], _Reached] = {}
         self._whole: set[tuple[str, str]] = set()  # the classes of which all members were added
@@ -230,8 +231,11 @@ class _Candidates:
         is_hidden = definition is not None and path == self._view.path and definition.start_line >= self._hidden_from
         return None if is_hidden else definition
 
-    def _sees(self, path: str) -> bool:
-        return self._sees_tests or not language_of(self._view.path).is_test_file(path)
+    def _is_visible_file(self, path: str) -> bool:
+        found = self._seen_files.get(path)
+        if found is None:
+            found = self._seen_files[path] = self._sees_tests or not self._language.is_test_file(path)
+        return found
 
     def ranked(self) -> Iterable[Candidate]:
         most = max((found.calls for found in self._found.values()), default=0.0)
