@@ -92,15 +92,7 @@ class Callees:
 
     def header(self, path: str, definition: Definition) -> tuple[bytes, tuple[str, ...]]:
         """The source of a definition from its name on, and the lines of its decorators."""
-        lines = self._lines_of(path)
-        first = lines[definition.header_line] if definition.header_line < len(lines) else b""
-        name = next(word_spans(first, definition.name.encode("utf-8", "replace")), None)
-        if name is None:
-            return b"", ()
-        below = lines[definition.header_line + 1 : definition.header_line + MAX_LINES]
-        decorators = lines[definition.start_line : definition.header_line]
-        stripped = (line.decode("utf-8", "replace").strip() for line in decorators)
-        return b"\n".join([first[name[1] :], *below]), tuple(line for line in stripped if line)
+        return header_of(self._lines_of(path), definition)
 
     def _gives_no_object(
         self, definition: Definition, decorators: Sequence[str], dotted: str, within: str, line: int, n_targets: int
@@ -116,6 +108,18 @@ class Callees:
             if receiver is not None and receiver.kind == CLASS_VALUE and n_targets == 1:
                 return None  # the object may be an argument
         return True
+
+
+def header_of(lines: Sequence[bytes], definition: Definition) -> tuple[bytes, tuple[str, ...]]:
+    """The source of a definition from its name on, and the lines of its decorators. `lines` are those of its file."""
+    first = lines[definition.header_line] if definition.header_line < len(lines) else b""
+    name = next(word_spans(first, definition.name.encode("utf-8", "replace")), None)
+    if name is None:
+        return b"", ()
+    below = lines[definition.header_line + 1 : definition.header_line + MAX_LINES]
+    decorators = lines[definition.start_line : definition.header_line]
+    stripped = (line.decode("utf-8", "replace").strip() for line in decorators)
+    return b"\n".join([first[name[1] :], *below]), tuple(line for line in stripped if line)
 
 
 @lru_cache(maxsize=64)

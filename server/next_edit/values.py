@@ -25,10 +25,7 @@ At = tuple[int, int]
 
 @dataclass(frozen=True)
 class EditedFile:
-    """A file with recent edits: its text before them and now. `hunks` are the net changes, in order of lines.
-
-    `is_cursors`: the cursor is in it.
-    """
+    """A file with recent edits: its text before them and now. `hunks` are the net changes, in order of lines."""
 
     path: str
     language: Language
@@ -42,7 +39,7 @@ class EditedFile:
         return max(hunk.at for hunk in self.hunks)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Situation:
     """The edits of a session, and where its cursor is.
 

@@ -16,7 +16,7 @@ from tree_sitter import Node, Parser
 from ...codegraph.file_graph import MODULE_SCOPE, FileGraph
 from ...codegraph.graph import CodeGraph
 from ...codegraph.resolver import parse_dotted
-from ...codegraph.symbol_table import STAR_IMPORTS, Entry, ImportedName, SymbolTable
+from ...codegraph.symbol_table import MODULE, STAR_IMPORTS, Entry, ImportedName, SymbolTable, is_class
 from ...codegraph.syntax import TOO_SLOW
 from ...codegraph.typed_resolver import TypedResolver
 from ...codegraph.values import CLASS_VALUE, FUNCTION_VALUE, INSTANCE_VALUE, MODULE_VALUE, SUPER_VALUE, Value
@@ -104,6 +104,51 @@ class Occurrences:
             if verdict is not None:
                 yield Occurrence(path, start, end, line, role, verdict, node)
 
+    def is_imported(self, occurrence: Occurrence) -> bool:
+        """Whether an import, as its name in the module says, brings the symbol."""
+        path, line = occurrence.path, occurrence.line
+        symbols = self.graph.symbols(path)
+        if symbols is None:
+            return False
+        near = [item for item in self.graph.files[path].imports if item.name == self.symbol.name]
+        for item in sorted(near, key=lambda each: abs(each.line - line)):
+            local = item.local_name or item.name
+            value = self.resolver.name(path, MODULE, local)
+            if value is not None and (value.path, value.name) in self.symbol.definitions:
+                return True
+            if self.symbol.modules and self._origin(path, local):
+                return True
+        return False
+
+    def is_redefined(self, occurrence: Occurrence) -> bool:
+        """Whether a declaration is a member of a class below or above the symbol's, so that it has the same name."""
+        definitions = self.graph.files[occurrence.path].definitions
+        own = next(
+            (
+                each
+                for each in definitions
+                if each.header_line == occurrence.line and each.name == self.symbol.name and each.parent != MODULE_SCOPE
+            ),
+            None,
+        )
+        if own is None or not self.symbol.owners:
+            return False
+        around = definitions[own.parent]
+        if not is_class(around):
+            return False
+        here = self.resolver.identity(occurrence.path, around.qualified_name)
+        if here in self.owners:
+            return False  # the symbol itself
+        above = {
+            self.resolver.identity(*each) for each in self.resolver.mro(occurrence.path, around.qualified_name).classes
+        }
+        if not above.isdisjoint(self.owners):
+            return True
+        return any(
+            here in {self.resolver.identity(*each) for each in self.resolver.mro(*owner).classes}
+            for owner in self.symbol.owners
+        )
+
     def _verdict(self, path: str, node: Node, role: Role, line: int) -> bool | None:
         """True for the symbol, False when it may be the symbol, None for another one."""
         symbols = self.graph.symbols(path)
@@ -154,7 +199,8 @@ class Occurrences:
 
     def _owner_of(self, value: Value) -> str | None:
         """The first class of a value that has the symbol or another member of its name; None without any."""
-        for path, name in self.resolver.mro(value.path, value.name).classes:
+        classes, _, n_parts = self.resolver.mro(value.path, value.name)
+        for path, name in classes[n_parts:] if value.kind == SUPER_VALUE else classes:
             table, identity = self.graph.symbols(path), self.resolver.identity(path, name)
             has_member = table is not None and f"{name}.{self.symbol.name}" in table.entries
             is_constructor = name.rpartition(".")[2] == self.symbol.name  # plain names do not mean it

@@ -30,6 +30,8 @@ from ..completion.values import AUTOMATIC, NO_TRACE, Completion, RequestOptions,
 from ..config import Config, load_config
 from ..models.active import ActiveModels
 from ..models.chain import ModelChain
+from ..next_edit.service import NextEdits
+from ..next_edit.values import NextEdit
 from .buffers import INDEX_AFTER_S
 from .folder import Progress
 from .index import WorkspaceIndex
@@ -93,6 +95,7 @@ class Workspace(WorkspaceIndex):
         self.completion = CompletionService(
             self._folders, self._buffers, self._models, config, self.stats, self._idle, self._closed
         )
+        self.next_edits_of = NextEdits(self._folders, self._buffers)
         self._quiet_timer = QuietTimer(
             (WARM_UP_AFTER_S, self.completion.warm_up),
             (INDEX_AFTER_S, self._buffers.index_pending),
@@ -190,6 +193,16 @@ class Workspace(WorkspaceIndex):
     def forget_session(self, session: str) -> None:
         """A session has ended, and its buffers are closed."""
         self._buffers.forget_session(session)
+        self.next_edits_of.forget_session(session)
+
+    # Next edits. `self.next_edits_of` has the same with files, for sessions, and feedback on them.
+
+    def next_edits(self, path: Path | str, line: int, character: int, limit: int = 20) -> tuple[NextEdit, ...]:
+        """What the recent edits of open texts make necessary, best first, with paths relative to their folder.
+
+        Positions are 0-based, in Python characters.
+        """
+        return tuple(offer.edit for offer in self.next_edits_of.at(Path(path), line, character, limit))
 
     # Completions. `self.completion` has the same for cursors, and feedback on completions.
 

@@ -1,0 +1,79 @@
+"""The repository as it was before the recent edits: its graph, its texts, and where their lines are now.
+
+Owns this view. A use of a renamed or changed thing is found where names still have their old meaning.
+"""
+
+from __future__ import annotations
+
+from collections import ChainMap
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from weakref import WeakKeyDictionary
+
+from ...codegraph.graph import CodeGraph
+from ..symbols.occurrences import Occurrence, Occurrences, files_with, is_parsed
+from ..symbols.symbol import Symbol
+from .edited_files import LineMap
+from .nearness import by_nearness
+from .parsed import Parsed, parsed
+from .values import EditedFile, Situation
+
+MAX_FILES = 60
+"""The most files that are read for one symbol, nearest first."""
+
+
+@dataclass(frozen=True)
+class Before:
+    """The edited files as before the edits, on top of the index. `moved` has the edited files alone."""
+
+    graph: CodeGraph
+    texts: Mapping[str, bytes]
+    moved: Mapping[str, LineMap]
+
+    def now(self, path: str, line: int) -> int | None:
+        """Where a line of a file is now; None for a changed one."""
+        moved = self.moved.get(path)
+        return line if moved is None else moved.now(line)
+
+
+def before_edits(situation: Situation) -> Before:
+    """The view for a situation, made once."""
+    found = _MADE.get(situation)
+    if found is None:
+        found = _MADE[situation] = _made(situation)
+    return found
+
+
+_MADE: WeakKeyDictionary[Situation, Before] = WeakKeyDictionary()
+
+
+def _made(situation: Situation) -> Before:
+    graph = situation.index.graph
+    texts: dict[str, bytes] = {}
+    moved: dict[str, LineMap] = {}
+    for file in situation.edited:
+        old = text_before(file)
+        if old is not None and file.path in graph.files:
+            graph = graph.overlay(old.graph)
+            texts[file.path] = old.source
+            moved[file.path] = LineMap(file)
+    return Before(graph, ChainMap(texts, situation.index.texts), moved)  # type: ignore[arg-type]
+
+
+def text_before(file: EditedFile) -> Parsed | None:
+    """The text before the edits; None if no grammar reads it."""
+    return parsed(file.path, file.before.text, file.language.name)
+
+
+def text_now(file: EditedFile) -> Parsed | None:
+    return parsed(file.path, file.now.text, file.language.name)
+
+
+def occurrences_of(situation: Situation, symbol: Symbol, path: str) -> Iterator[tuple[Occurrences, Occurrence]]:
+    """The occurrences of a symbol of a file before the edits, those of near files first."""
+    before = before_edits(situation)
+    occurrences = Occurrences(before.graph, before.texts, symbol)
+    files = by_nearness({*files_with(situation.index, symbol.name, None), *before.moved}, path)
+    for at in [each for each in files if is_parsed(before.graph.files[each])][:MAX_FILES]:
+        for occurrence in occurrences.in_file(at):
+            yield occurrences, occurrence

@@ -1,0 +1,183 @@
+"""Next edits after a rename: the other uses of the name, in the file and in all others.
+
+Owns what was renamed, by the syntax before the edit, and the confidence of each use. A local name is followed by
+scopes, a definition, member or value by name resolution on the code graph as it was before the edit. Half-typed names
+are followed too: each key gives the uses the text of now.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from ...codegraph.bound_names import Occurrence as PlainName
+from ...codegraph.bound_names import Scope
+from ...codegraph.file_graph import MODULE_SCOPE, Definition
+from ...codegraph.graph import CodeGraph
+from ...codegraph.symbol_table import is_class
+from ...languages.references import is_name, role_of
+from ...retrieval.definition_index import NamedDefinition, ValueBinding
+from ..symbols.occurrences import Occurrence, Occurrences
+from ..symbols.symbol import Symbol, symbol_in
+from .before import before_edits, occurrences_of, text_before, text_now
+from .edited_files import LineMap, Substitution, substitutions
+from .parsed import Parsed
+from .values import EditedFile, NextEdit, Situation
+
+LOCAL, RESOLVED, IMPORTED, OVERRIDE, BY_UNIQUE_NAME, BY_NAME = 0.95, 0.9, 0.9, 0.8, 0.5, 0.1
+"""Confidence of a use by how it was found. Set by hand, see `weft bench next-edit`."""
+
+
+@dataclass(frozen=True)
+class Renamed:
+    """A name that was renamed where it is declared: `symbol` None for a local one."""
+
+    file: EditedFile
+    before: Parsed
+    substitution: Substitution
+    symbol: Symbol | None
+    definition: Definition | None = None
+
+    @property
+    def cause(self) -> str:
+        return f"rename {self.file.path} {self.substitution.old} {self.substitution.before[0]}"
+
+    @property
+    def sentence(self) -> str:
+        old, new = self.substitution.old, self.substitution.new
+        return f"`{old}` is `{new}` now (line {self.substitution.now[0] + 1} of {self.file.path})."
+
+
+def renames(situation: Situation) -> Iterator[NextEdit]:
+    """The edits that follow from renamed declarations, those of the latest file first."""
+    for file in situation.edited:
+        for renamed in renamed_names(situation, file):
+            yield from uses_of(situation, renamed)
+
+
+def renamed_names(situation: Situation, file: EditedFile) -> Iterator[Renamed]:
+    """What was renamed in a file where it is declared."""
+    replaced = substitutions(file)
+    before, now = text_before(file), text_now(file)
+    graph = before_edits(situation).graph
+    if not replaced or before is None or now is None or file.path not in graph.files:
+        return
+    seen: set[tuple[str, str]] = set()
+    for substitution in replaced:
+        renamed = _renamed(file, before, graph, substitution)
+        key = substitution.old, "" if renamed is None or renamed.symbol is None else str(sorted(renamed.symbol.paths))
+        if renamed is None or key in seen or _is_still_declared(renamed, now):
+            continue
+        seen.add(key)
+        yield renamed
+
+
+def _renamed(file: EditedFile, before: Parsed, graph: CodeGraph, substitution: Substitution) -> Renamed | None:
+    """What a replaced name declared; None for a use of a name."""
+    node = before.name_at(substitution.before)
+    if node is None or not is_name(node):
+        return None
+    role = role_of(node)
+    if role not in ("declaration", "assignment"):
+        return None
+    line, old = substitution.before[0], substitution.old
+    definition = next(
+        (each for each in before.graph.definitions if each.header_line == line and each.name == old), None
+    )
+    if definition is not None:
+        around = definition.parent
+        if around == MODULE_SCOPE or is_class(before.graph.definitions[around]):
+            symbol = symbol_in(graph, old, [NamedDefinition(file.path, definition)])
+            return Renamed(file, before, substitution, symbol, definition)
+    value = _value_at(file.path, before, old, line)
+    return Renamed(file, before, substitution, None if value is None else symbol_in(graph, value.name, (), [value]))
+
+
+def _value_at(path: str, before: Parsed, name: str, line: int) -> ValueBinding | None:
+    """The module's or class's value that a line binds to a name; None for a local name."""
+    definitions = before.graph.definitions
+    for binding in before.graph.bindings:
+        bound = binding.name.removeprefix("self.")
+        if bound != name or binding.line != line:
+            continue
+        if binding.scope == MODULE_SCOPE:
+            return ValueBinding(path, name, line)
+        if is_class(definitions[binding.scope]):
+            return ValueBinding(path, f"{definitions[binding.scope].qualified_name}.{name}", line)
+    return None
+
+
+def _is_still_declared(renamed: Renamed, now: Parsed) -> bool:
+    """Whether the old name is declared as before, so that the new one is another declaration."""
+    definition = renamed.definition
+    if definition is not None:
+        return any(each.qualified_name == definition.qualified_name for each in now.graph.definitions)
+    return False
+
+
+def uses_of(situation: Situation, renamed: Renamed) -> Iterator[NextEdit]:
+    """The uses of a renamed name that still have its old text."""
+    if renamed.symbol is None:
+        yield from _local_uses(renamed)
+        return
+    before = before_edits(situation)
+    old = renamed.symbol.name
+    n_alike = len(situation.index.names.definitions(old))
+    for occurrences, each in occurrences_of(situation, renamed.symbol, renamed.file.path):
+        source, line = before.texts[each.path], before.now(each.path, each.line)
+        confidence = _confidence(renamed, occurrences, each, n_alike)
+        is_alias = source[each.start : each.end].decode("utf-8", "replace") != old
+        if line is None or is_alias or confidence <= 0:
+            continue
+        start = source.rfind(b"\n", 0, each.start) + 1
+        first = len(source[start : each.start].decode("utf-8", "replace"))
+        yield _edit(renamed, each.path, line, first, confidence, not each.is_resolved)
+
+
+def _confidence(renamed: Renamed, occurrences: Occurrences, each: Occurrence, n_alike: int) -> float:
+    """How sure an occurrence is the renamed symbol; 0 for another one."""
+    if each.is_use:
+        if each.is_resolved:
+            return RESOLVED
+        return BY_UNIQUE_NAME if n_alike <= 1 and len(renamed.substitution.old) >= MIN_NAME else BY_NAME
+    if each.role == "import":
+        return IMPORTED if occurrences.is_imported(each) else 0.0
+    if each.role == "declaration":
+        return OVERRIDE if occurrences.is_redefined(each) else 0.0
+    return RESOLVED  # another binding of the same value
+
+
+MIN_NAME = 4
+
+
+def _local_uses(renamed: Renamed) -> Iterator[NextEdit]:
+    """The other places of a local name, by scopes."""
+    start = renamed.before.offset(renamed.substitution.before)
+    old = renamed.substitution.old.encode("utf-8", "surrogatepass")
+    names = renamed.before.bound_names(start, start + len(old))
+    found = None if names is None else names.occurrences(old)
+    own = next((each for each in found or () if each.start == start), None)
+    if found is None or own is None or not own.scopes:
+        return
+    moved = LineMap(renamed.file)
+    for each in found:
+        line = each.node.start_point[0]
+        if each.start == start or not _is_bound_in(each, own.scopes[-1], found) or (now := moved.now(line)) is None:
+            continue
+        yield _edit(renamed, renamed.file.path, now, renamed.before.at(line, each.start)[1], LOCAL, False)
+
+
+def _is_bound_in(name: PlainName, scope: Scope, names: tuple[PlainName, ...]) -> bool:
+    """Whether a name is in a scope, and no inner scope around it binds it again."""
+    if scope not in name.scopes:
+        return False
+    inner = set(name.scopes[name.scopes.index(scope) + 1 :])
+    return not any(each.is_binding and each.scopes and each.scopes[-1] in inner for each in names)
+
+
+def _edit(renamed: Renamed, path: str, line: int, first: int, confidence: float, is_marked: bool) -> NextEdit:
+    old, new = renamed.substitution.old, renamed.substitution.new
+    last = first + len(old)
+    return NextEdit(
+        "rename", path, (line, first), (line, last), old, new, renamed.sentence, renamed.cause, confidence, is_marked
+    )

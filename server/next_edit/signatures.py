@@ -1,0 +1,303 @@
+"""Next edits after a change of parameters: calls, overrides and interfaces of the function.
+
+Owns which functions have other parameters now, where their calls and other declarations are, and what fills a new
+argument. Knows no ranking.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from ...codegraph.bound_names import word_spans
+from ...codegraph.callees import header_of
+from ...codegraph.file_graph import MODULE_SCOPE, Definition
+from ...codegraph.graph import CodeGraph
+from ...codegraph.parameters import Parameter, parameters_of, written_parameters
+from ...codegraph.symbol_table import FUNCTION_KINDS, is_class
+from ...languages import Language, language_named
+from ...languages.call_syntax import ParameterOrder
+from ...retrieval.definition_index import NamedDefinition
+from ..symbols.occurrences import Occurrence
+from ..symbols.symbol import symbol_in
+from .before import Before, before_edits, occurrences_of, text_before, text_now
+from .edited_files import LineMap
+from .lists import TextList, arguments_of_name, parameters_of_name
+from .parameter_change import Argument, ParameterChange
+from .parsed import Parsed, parsed
+from .values import EditedFile, NextEdit, Situation
+
+if TYPE_CHECKING:
+    from tree_sitter import Node
+
+CALL, CALL_BY_NAME, DECLARED = 0.9, 0.3, 0.8
+"""Confidence of an edit by what it changes. Set by hand, see `weft bench next-edit`."""
+
+
+@dataclass(frozen=True)
+class Changed:
+    """A function whose parameters changed."""
+
+    file: EditedFile
+    before: Parsed
+    definition: Definition
+    change: ParameterChange
+    header: str  # from its name on, now
+
+    @property
+    def cause(self) -> str:
+        return f"signature {self.file.path} {self.definition.qualified_name}"
+
+
+def signature_edits(situation: Situation) -> Iterator[NextEdit]:
+    """The edits that follow from changed parameters."""
+    for file in situation.edited:
+        for changed in changed_functions(situation, file):
+            yield from _edits(situation, changed)
+
+
+def changed_functions(situation: Situation, file: EditedFile) -> Iterator[Changed]:
+    """The functions of an edited file that take other arguments than before."""
+    before, now = text_before(file), text_now(file)
+    if before is None or now is None or file.path not in situation.index.graph.files:
+        return
+    moved = LineMap(file)
+    by_name = {each.qualified_name: each for each in now.graph.definitions}
+    for old in before.graph.definitions:
+        if old.kind not in FUNCTION_KINDS or (moved.now(old.header_line) is not None and not _spans_edit(file, old)):
+            continue
+        new = by_name.get(old.qualified_name) or _renamed_to(before, now, old)
+        if new is None:
+            continue
+        header = _header(now, new)
+        was, is_now = _parameters(before, old, _header(before, old)), _parameters(now, new, header)
+        if was is None or is_now is None:
+            continue
+        change = ParameterChange.between(was, is_now)
+        if change.changes_calls:
+            yield Changed(file, before, old, change, header)
+
+
+def _spans_edit(file: EditedFile, definition: Definition) -> bool:
+    """Whether an edit may be in the header of a definition, which may have several lines."""
+    last = min(definition.end_line, definition.header_line + MAX_HEADER_LINES)
+    moved = LineMap(file)
+    return any(moved.now(line) is None for line in range(definition.header_line, last)) or _inserts_in(file, definition)
+
+
+def _inserts_in(file: EditedFile, definition: Definition) -> bool:
+    """Whether lines were inserted near the header."""
+    grown = 0
+    for hunk in file.hunks:
+        start = hunk.start_line - grown
+        if definition.header_line <= start <= definition.header_line + MAX_HEADER_LINES:
+            return True
+        grown += len(hunk.after) - len(hunk.before)
+    return False
+
+
+MAX_HEADER_LINES = 20
+
+
+def _renamed_to(before: Parsed, now: Parsed, old: Definition) -> Definition | None:
+    """The definition that has the number of another one in its scope, if its name is the only one that is new."""
+    was = {each.qualified_name for each in before.graph.definitions}
+    fresh = [each for each in now.graph.definitions if each.qualified_name not in was and each.kind == old.kind]
+    gone = {each.qualified_name for each in now.graph.definitions}
+    lost = [each for each in before.graph.definitions if each.qualified_name not in gone and each.kind == old.kind]
+    if len(fresh) == len(lost) == 1 and lost[0] == old and fresh[0].parent == old.parent:
+        return fresh[0]
+    return None
+
+
+def _header(text: Parsed, definition: Definition) -> str:
+    return header_of(text.lines, definition)[0].decode("utf-8", "replace")
+
+
+def _parameters(text: Parsed, definition: Definition, header: str) -> tuple[Parameter, ...] | None:
+    decorators = text.lines[definition.start_line : definition.header_line]
+    is_method = definition.kind in ("method", "constructor") and not any(b"staticmethod" in line for line in decorators)
+    return parameters_of(text.tree.language.name, header, is_method=is_method)
+
+
+def _edits(situation: Situation, changed: Changed) -> Iterator[NextEdit]:
+    definition, path, graph = changed.definition, changed.file.path, before_edits(situation).graph
+    definitions = graph.files[path].definitions
+    is_constructor = definition.kind == "constructor" or definition.name in _CONSTRUCTORS
+    around = None if definition.parent == MODULE_SCOPE else definitions[definition.parent]
+    if around is not None and not is_class(around):
+        return  # a function inside of a function
+    called = around if is_constructor and around is not None else definition
+    symbol = symbol_in(graph, called.name, [NamedDefinition(path, called)])
+    n_alike = len(situation.index.names.definitions(called.name))
+    sites: dict[str, _Sites] = {}
+    for occurrences, each in occurrences_of(situation, symbol, path):
+        if each.path not in sites:
+            sites[each.path] = _Sites(before_edits(situation), changed, each.path)
+        if each.role == "call":
+            confidence = CALL if each.is_resolved else CALL_BY_NAME if n_alike <= 1 else 0.0
+            yield from sites[each.path].call(each, confidence)
+        elif each.role == "declaration" and not is_constructor and occurrences.is_redefined(each):
+            yield from sites[each.path].declaration(each)
+
+
+class _Sites:
+    """The edits in one file."""
+
+    def __init__(self, before: Before, changed: Changed, path: str) -> None:
+        self.before = before
+        self.changed = changed
+        self.path = path
+        self.language: Language = language_named(before.graph.files[path].language)
+        self.text = parsed(path, before.texts[path].decode("utf-8", "replace"), self.language.name)
+
+    def call(self, occurrence: Occurrence, confidence: float) -> Iterator[NextEdit]:
+        """The edit of one call."""
+        node = arguments_of_name(occurrence.node)
+        written = None if node is None else TextList.of(node, self._source)
+        syntax = self.language.call_syntax
+        if node is None or written is None or syntax is None or confidence <= 0 or self.text is None:
+            return
+        arguments = list(map(self._argument, _items(node)))
+        fill = _Filler(self.before.graph, self.text, occurrence, self.language)
+        texts = self.changed.change.arguments(arguments, fill, syntax.keyword_sign)
+        if texts is not None:
+            yield from self._edit(written, texts, confidence, occurrence)
+
+    def declaration(self, occurrence: Occurrence) -> Iterator[NextEdit]:
+        """The edit of the header of another declaration of the function."""
+        node = parameters_of_name(occurrence.node)
+        listed = None if node is None else TextList.of(node, self._source)
+        if node is None or listed is None or self.text is None:
+            return
+        pieces = _follow(self.changed, listed.texts, self.language)
+        if pieces is not None:
+            yield from self._edit(listed, pieces, DECLARED, occurrence)
+
+    @property
+    def _source(self) -> bytes:
+        return b"" if self.text is None else self.text.source
+
+    def _argument(self, node: Node) -> Argument:
+        text = (node.text or b"").decode("utf-8", "replace")
+        syntax = self.language.call_syntax
+        name = node.child_by_field_name("name") if node.type in _KEYWORDS else None
+        if name is None or syntax is None or not syntax.keyword_sign:
+            return Argument(text, "", text, node.type in _SPREADS)
+        keyword = (name.text or b"").decode("utf-8", "replace")
+        return Argument(text, keyword, text[len(keyword) :].lstrip().removeprefix(syntax.keyword_sign.strip()).lstrip())
+
+    def _edit(self, written: TextList, texts: list[str], confidence: float, at: Occurrence) -> Iterator[NextEdit]:
+        found = written.with_items(texts)
+        if found is None or self.text is None:
+            return
+        start, end, new = found
+        source = self.text.source
+        first, last = source.count(b"\n", 0, start), source.count(b"\n", 0, end)
+        lines = self.before.now(self.path, first), self.before.now(self.path, last)
+        if lines[0] is None or lines[1] is None:
+            return  # it was changed already
+        old = source[start:end].decode("utf-8", "replace")
+        name = self.changed.definition.name
+        yield NextEdit(
+            "signature",
+            self.path,
+            (lines[0], self.text.at(first, start)[1]),
+            (lines[1], self.text.at(last, end)[1]),
+            old,
+            new,
+            self.changed.change.sentence(name if name not in _CONSTRUCTORS else at.node.text.decode()),  # type: ignore[union-attr]
+            self.changed.cause,
+            confidence,
+            not at.is_resolved,
+        )
+
+
+def _follow(changed: Changed, own: Sequence[str], language: Language) -> list[str] | None:
+    """The parameters of another declaration, as written, after the same change; None if they were others before."""
+    syntax = language.call_syntax
+    if syntax is None:
+        return None
+    before = written_parameters(_header(changed.before, changed.definition))
+    now = written_parameters(changed.header)
+    names = [_name_of(each, syntax.order) for each in before]
+    if [_name_of(each, syntax.order) for each in own] != names:
+        return None
+    renamed = {new: old for old, new in changed.change.renamed.items()}
+    found: list[str] = []
+    for piece in now:
+        name = _name_of(piece, syntax.order)
+        was = renamed.get(name, name)
+        if was not in names:
+            found.append(piece)
+            continue
+        at = names.index(was)
+        is_alike = own[at] == before[at]
+        found.append(piece if is_alike else own[at] if was == name else own[at].replace(was, name, 1))
+    return found
+
+
+def _name_of(piece: str, order: ParameterOrder) -> str:
+    """The name of a parameter as written; of a mark the mark."""
+    words = _NAME.findall(piece.partition("=")[0].partition(":")[0])
+    return piece.strip() if not words else words[-1] if order == "type name" else words[0]
+
+
+_NAME = re.compile(r"[^\W\d][\w$]*")
+
+
+class _Filler:
+    """The argument for a new parameter: a name that the place knows, else an attribute, else the parameter's name."""
+
+    def __init__(self, graph: CodeGraph, text: Parsed, occurrence: Occurrence, language: Language) -> None:
+        self.graph, self.text, self.occurrence, self.language = graph, text, occurrence, language
+
+    def __call__(self, parameter: Parameter) -> str:
+        name = parameter.name
+        if self._is_known(name):
+            return name
+        own = self._own_attribute(name)
+        return own or name
+
+    def _is_known(self, name: str) -> bool:
+        """Whether a name can be read at the place without an object."""
+        start = self.occurrence.start
+        names = self.text.bound_names(start, self.occurrence.end)
+        if names is None:
+            return True
+        found = names.occurrences(name.encode()) or ()
+        return any(
+            each.is_binding
+            and all(scope.contains(start) for scope in each.scopes)
+            and not (each.scopes and each.scopes[-1].is_object and not self.language.has_implicit_object)
+            for each in found
+        )
+
+    def _own_attribute(self, name: str) -> str:
+        """An attribute of the object around the place, as the class around it writes it."""
+        symbols = self.graph.symbols(self.occurrence.path)
+        if symbols is None or not self.language.own_object:
+            return ""
+        own = f"{self.language.own_object.split()[0]}.{name}"
+        number = symbols.scope_at(self.occurrence.line)
+        while number != MODULE_SCOPE:
+            around = symbols.definitions[number]
+            if is_class(around):
+                lines = self.text.lines[around.start_line : around.end_line]
+                return own if next(word_spans(b"\n".join(lines), own.encode()), None) else ""
+            number = around.parent
+        return ""
+
+
+def _items(node: Node) -> list[Node]:
+    return [each for each in node.named_children if "comment" not in each.type]
+
+
+_CONSTRUCTORS = frozenset({"__init__", "constructor", "__construct", "initialize"})
+_KEYWORDS = frozenset({"keyword_argument", "argument", "value_argument"})
+_SPREADS = frozenset(
+    {"list_splat", "dictionary_splat", "spread_element", "variadic_argument", "spread", "splat_argument"}
+    | {"hash_splat_argument", "spread_expression"}
+)

@@ -1,0 +1,40 @@
+"""Cases of next edits: a repository in one text, and the edits of one file."""
+
+import textwrap
+
+from weft.codegraph import parse_file
+from weft.languages import language_of
+from weft.retrieval import RepositoryIndex, slice_file
+from weft.server.next_edit.edited_files import edited_file
+from weft.server.next_edit.suggest import suggest
+from weft.server.next_edit.values import Situation
+from weft.server.workspace.recent_edits import RecentEdits
+from weft.server.workspace.text import TextLines
+
+
+def files_of(text):
+    """Files in one text: `#- name` opens each."""
+    files = {}
+    for part in textwrap.dedent(text).split("#- ")[1:]:
+        name, _, content = part.partition("\n")
+        files[name.strip()] = content
+    return files
+
+
+def after(text, path, *replacements):
+    """The situation after replacing pieces of text in a file, one after the other."""
+    files = files_of(text)
+    recent, now = RecentEdits(), files[path]
+    for at, (old, new) in enumerate(replacements):
+        assert now.count(old) == 1, old
+        changed = now.replace(old, new)
+        recent = recent.with_edit(path, now, changed, float(at))
+        now = changed
+    files[path] = now
+    index = RepositoryIndex.build((parse_file(*file), slice_file(*file)) for file in files.items())
+    edited = edited_file(path, language_of(path), TextLines(now), recent.hunks)
+    return Situation(index, (edited,), path, recent.hunks[0].start_line, 0)
+
+
+def offers(situation):
+    return [f"{edit.path}:{edit.start[0] + 1}:{edit.start[1]} {edit.old} -> {edit.new}" for edit in suggest(situation)]
