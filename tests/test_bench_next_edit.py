@@ -272,7 +272,7 @@ def test_the_next_occurrence_is_replaced_by_the_new_name() -> None:
 def test_the_figures_of_a_commit() -> None:
     right = Offer("rename", "a.py", (13, 5), (13, 10), "amount")
     near = Offer("rename", "a.py", (7, 0), (7, 3), "DEF")
-    wrong = Offer("list", "a.py", (0, 0), (0, 6), "from")
+    wrong = Offer("list, marked", "a.py", (0, 0), (0, 6), "from", confidence=0.45)
     figures = figures_of([row_of("shop", "c", "forward", "weft", renamed(Always(wrong, right, near)))])
     assert figures["kinds"]["rename"] == {"n": 2, "place@1": 0.0, "place@3": 1.0, "exact@1": 0.0, "exact@3": 0.5}
     assert figures["kinds"]["knowable"]["n"] == figures["kinds"]["all"]["n"] == 2
@@ -282,7 +282,9 @@ def test_the_figures_of_a_commit() -> None:
     assert (offers["all"]["n"], offers["all"]["right"], offers["all"]["exact"]) == (6, 3, 2)
     assert (offers["all"]["distinct"], offers["all"]["distinct right"]) == (3, 2)
     assert (offers["all"]["wrong for each right"], offers["all"]["distinct wrong for each right"]) == (1.0, 0.5)
-    assert (offers["list"]["right"], offers["rename"]["right"]) == (0, 3)
+    assert (offers["list, marked"]["right"], offers["rename"]["right"]) == (0, 3)
+    assert (offers["unmarked"]["n"], offers["unmarked"]["wrong for each right"]) == (4, 0.25 / 0.75)
+    assert {name: each["n"] for name, each in figures["confidence"].items() if each["n"]} == {"0.4": 2, "0.9": 4}
 
 
 def test_co_changed_files_are_found_by_file_alone() -> None:

@@ -13,6 +13,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from hashlib import sha256
 from pathlib import Path
 from typing import Literal
@@ -28,6 +29,9 @@ Order = Literal["forward", "reverse"]
 LEAST_HUNKS, MOST_HUNKS = 2, 30
 MOST_LINES = 400
 """Removed and added lines of a commit. Larger commits are made by tools, or over days."""
+
+LONGEST_BESIDE = 3000
+"""Lines of a document or data file beside the sources; longer ones are lock files and the like."""
 
 LATEST = 1000
 """Commits are taken from so many latest ones of a history."""
@@ -79,19 +83,12 @@ class ReplayedCommit:
 
     def steps(self, order: Order) -> tuple[tuple[Step, ...], tuple[HunkFacts, ...]]:
         """The hunks in the order of the replay, and the facts of each."""
-        files = []
-        for edit in self.edits:
-            facts = FileFacts.of(edit.path, edit.before, edit.after)
-            steps = steps_of(edit)
-            hunks = [facts.of_hunk(step.old_start, step.removed, step.new_start, step.added) for step in steps]
-            files.append(sorted(zip(steps, hunks, strict=True), key=lambda each: each[1].is_import_only))
-        pairs = [pair for file in _definitions_first(files) for pair in file]
-        if order == "reverse":
-            pairs.reverse()
+        pairs = _pairs(self) if order == "forward" else _pairs(self)[::-1]
         return tuple(step for step, _ in pairs), tuple(facts for _, facts in pairs)
 
 
-def replayed_commits(repository: Path, history: TypedHistory, n_commits: int) -> list[ReplayedCommit]:
+@lru_cache(maxsize=64)
+def replayed_commits(repository: Path, history: TypedHistory, n_commits: int) -> tuple[ReplayedCommit, ...]:
     """At most so many commits of a history, chosen by hash, oldest first. Raises NoHistory."""
     _, *commits = commits_between(repository, history.last_commit)  # the first one has nothing before it
     latest = commits[-LATEST:]
@@ -102,7 +99,7 @@ def replayed_commits(repository: Path, history: TypedHistory, n_commits: int) ->
         if (found := _replayed(repository, commit, history.extensions)) is not None:
             chosen.append(found)
     place = {commit: number for number, commit in enumerate(latest)}
-    return sorted(chosen, key=lambda each: place[each.commit])
+    return tuple(sorted(chosen, key=lambda each: place[each.commit]))
 
 
 def steps_of(edit: FileEdit) -> list[Step]:
@@ -135,8 +132,12 @@ def _replayed(repository: Path, commit: str, extensions: tuple[str, ...]) -> Rep
     source, beside = list[FileEdit](), list[FileEdit]()
     for edit in edits_of(repository, [commit]):
         edit = replace(edit, before=normalise(edit.before), after=normalise(edit.after))
-        if edit.before != edit.after:
-            (source if is_edited_by_hand(edit.path, edit.after, extensions) else beside).append(edit)
+        if edit.before == edit.after:
+            continue
+        if is_edited_by_hand(edit.path, edit.after, extensions):
+            source.append(edit)
+        elif edit.before.count("\n") + edit.after.count("\n") <= 2 * LONGEST_BESIDE:
+            beside.append(edit)
     if not source or sum(abs(edit.after.count("\n") - edit.before.count("\n")) for edit in source) > MOST_LINES:
         return None
     steps = [step for edit in source for step in steps_of(edit)]
@@ -165,6 +166,18 @@ def _n_common(one: Sequence[str], other: Sequence[str]) -> int:
 
 
 _File = list[tuple[Step, HunkFacts]]
+
+
+@lru_cache(maxsize=1024)
+def _pairs(commit: ReplayedCommit) -> _File:
+    """The hunks of a commit in order, with their facts."""
+    files = []
+    for edit in commit.edits:
+        facts = FileFacts.of(edit.path, edit.before, edit.after)
+        steps = steps_of(edit)
+        hunks = [facts.of_hunk(step.old_start, step.removed, step.new_start, step.added) for step in steps]
+        files.append(sorted(zip(steps, hunks, strict=True), key=lambda each: each[1].is_import_only))
+    return [pair for file in _definitions_first(files) for pair in file]
 
 
 def _definitions_first(files: Sequence[_File]) -> Iterator[_File]:

@@ -101,7 +101,7 @@ class FileFacts:
             imported,
             bool(old_tokens or new_tokens) and self.old.are_imports(old) and self.new.are_imports(new),
             frozenset(token for token in new_tokens if is_name(token) and token not in self.old.words),
-            tokens_of(self.new.listed(new)),
+            tokens_of(self.new.listed(new, len(list(filter(str.strip, removed))))),
         )
 
     def _changes_parameters(self, name: str) -> bool:
@@ -176,12 +176,15 @@ class _Side:
             number in of_imports or _IMPORT_LINE.match(self.lines[number]) for number in range(lines.start, lines.end)
         )
 
-    def listed(self, lines: _Lines) -> list[str]:
-        """The lines that have the form of the nearest line with text above or below these; none of a long addition."""
+    def listed(self, lines: _Lines, n_removed: int) -> list[str]:
+        """The lines that have the form of the nearest line with text above or below these.
+
+        None of a hunk that adds many lines, or no more than it removes.
+        """
         around = [*reversed(self.lines[: lines.start]), ""], [*self.lines[lines.end :], ""]
         forms = {_form(next(filter(str.strip, each), "")) for each in around}
         added = list(filter(str.strip, self.lines[lines.start : lines.end]))
-        return [line for line in added if _form(line) in forms] if len(added) <= MOST_LISTED else []
+        return [line for line in added if _form(line) in forms] if n_removed < len(added) <= MOST_LISTED else []
 
     def _headers(self) -> list[tuple[str, _Bracketed]]:
         by_line = {(each.name, each.first_line): each for each in reversed(self.bracketed)}

@@ -10,14 +10,18 @@ k distinct files besides the edited one has a later hunk, at requests where anot
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from functools import partial
+from itertools import pairwise
 from typing import Any
 
 from ..bootstrap import mean, percentile
 from .kinds import KINDS, KNOWABLE
 from .replay import CommitRow
+from .suggesters import MARKED
 
 FIRST = (1, 3)
+CONFIDENCES = (0.4, 0.5, 0.6, 0.7, 0.8, 0.9)
 
 
 def figures_of(rows: Sequence[CommitRow]) -> dict[str, Any]:
@@ -31,8 +35,16 @@ def figures_of(rows: Sequence[CommitRow]) -> dict[str, Any]:
         },
         "requests": _of_requests(rows),
         "offers": {
-            **{kind: _of_offers(rows, kind) for kind in sorted({each[0] for row in rows for each in _offers(row)})},
-            "all": _of_offers(rows, None),
+            **{
+                kind: _of_offers(rows, partial(_is_of, kind))
+                for kind in sorted({each[0] for row in rows for each in _offers(row)})
+            },
+            "unmarked": _of_offers(rows, lambda offer: MARKED not in offer[0]),
+            "all": _of_offers(rows, lambda offer: True),
+        },
+        "confidence": {
+            f"{low:.1f}": _of_offers(rows, partial(_is_between, low, high))
+            for low, high in pairwise((0.0, *CONFIDENCES, 1.1))
         },
     }
 
@@ -41,7 +53,7 @@ def best_ranks(row: CommitRow, is_wanted_exact: bool) -> dict[int, int]:
     """The best rank (from 0) at which each hunk was found, by its number."""
     best: dict[int, int] = {}
     for offers in row.offers:
-        for rank, (_, hunk, is_exact, _, _) in enumerate(offers):
+        for rank, (_, hunk, is_exact, *_) in enumerate(offers):
             if hunk is not None and (is_exact or not is_wanted_exact):
                 best[hunk] = min(rank, best.get(hunk, rank))
     return best
@@ -85,11 +97,11 @@ def _of_requests(rows: Sequence[CommitRow]) -> dict[str, float]:
     }
 
 
-def _of_offers(rows: Sequence[CommitRow], kind: str | None) -> dict[str, float]:
-    """Number of offers of a kind (None: of all), those at a hunk, those with its text; the same of distinct ones."""
+def _of_offers(rows: Sequence[CommitRow], is_wanted: Callable[[list[Any]], bool]) -> dict[str, float]:
+    """Number of some of the offers, those at a hunk, those with its text; the same of distinct ones."""
     n = n_right = n_exact = n_distinct = n_distinct_right = 0
     for row in rows:
-        offers = [each for each in _offers(row) if kind in (None, each[0])]
+        offers = [each for each in _offers(row) if is_wanted(each)]
         right = {each[4] for each in offers if each[1] is not None}
         n += len(offers)
         n_right += sum(each[1] is not None for each in offers)
@@ -109,6 +121,14 @@ def _of_offers(rows: Sequence[CommitRow], kind: str | None) -> dict[str, float]:
         if n_distinct_right
         else float("nan"),
     }
+
+
+def _is_of(kind: str, offer: list[Any]) -> bool:
+    return bool(offer[0] == kind)
+
+
+def _is_between(low: float, high: float, offer: list[Any]) -> bool:
+    return bool(low <= offer[5] < high)
 
 
 def _offers(row: CommitRow) -> list[list[Any]]:

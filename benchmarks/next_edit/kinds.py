@@ -9,8 +9,9 @@ Owns the definition of the kinds, which no suggestion of Weft takes part in, so 
 - **import**: it adds or removes the import of a name in the changed tokens of an earlier hunk of the same file.
 - **repeated**: its whole change of tokens is that of an earlier hunk: the same tokens, or the same but for names, if
   the change has at least four tokens and half of them are no names.
-- **list**: it adds at most five lines, one of them with a name that an earlier hunk brought into its own file, and that
-  line has the form of the line above or below the hunk (the same tokens but for names, numbers and strings).
+- **list**: it adds at most five lines and removes fewer, one of them has a name that an earlier hunk brought into its
+  own file, and that line has the form of the line above or below the hunk (the same tokens but for names, numbers and
+  strings).
 - **use**: none of these, but it adds a name that an earlier hunk brought into its own file.
 - **other**: everything else, new files included.
 

@@ -33,6 +33,7 @@ class Offer:
     end: At | None = None
     new: str | None = ""
     reason: str = ""
+    confidence: float = 1.0
 
 
 @dataclass(frozen=True, slots=True)

@@ -43,7 +43,7 @@ class CommitRow:
     """The figures of one commit, in plain values.
 
     `kinds` are those of its hunks, `files` numbers of their files. Each request has its offers as [kind, number of the
-    hunk that it is at or None, whether the text is exact, number of its file or None, identity].
+    hunk that it is at or None, whether the text is exact, number of its file or None, identity, confidence].
     """
 
     repo: str
@@ -73,7 +73,7 @@ def row_of(repo: str, commit: str, order: str, system: str, replayed: Replayed) 
         # A document beside the sources has hunks without a number.
         number = None if judged.hunk is None else numbers.get(judged.hunk, -1)
         identity = hash_of(offer.path, judged.removed, judged.written)
-        return [offer.kind, number, judged.is_exact, paths.get(offer.path), identity]
+        return [offer.kind, number, judged.is_exact, paths.get(offer.path), identity, round(offer.confidence, 3)]
 
     return CommitRow(
         repo,

@@ -19,7 +19,10 @@ Figures = Mapping[str, Any]
 def tables(by_system: Mapping[str, Figures]) -> str:
     """The tables of one choice of repositories and one order: requests, hunks by kind, offers by kind."""
     parts = [_requests(by_system), _hunks(by_system)]
-    parts += [f"Offers of {name}\n\n{_offers(figures)}" for name, figures in by_system.items() if name == "weft"]
+    for name, figures in by_system.items():
+        if name == "weft":
+            parts += [f"Offers of {name}", _offers("kind", figures["offers"])]
+            parts += ["By confidence, from", _offers("confidence", figures["confidence"])]
     return "\n\n".join(parts)
 
 
@@ -60,11 +63,11 @@ def _hunks(by_system: Mapping[str, Figures]) -> str:
     return markdown(("hunks", "n", *(f"{name} {share}" for name in names for share in SHARES)), rows)
 
 
-def _offers(figures: Figures) -> str:
+def _offers(title: str, figures: Figures) -> str:
     rows = []
-    for kind, each in figures["offers"].items():
+    for kind, each in figures.items():
         counts = (number(each[name], "{:.0f}") for name in ("n", "right", "exact", "distinct", "distinct right"))
         ratios = (number(each[name], "{:.2f}") for name in ("wrong for each right", "distinct wrong for each right"))
         rows.append([kind, *counts, *ratios])
-    head = ("kind", "offers", "right", "exact", "distinct", "distinct right")
+    head = (title, "offers", "right", "exact", "distinct", "distinct right")
     return markdown((*head, "wrong for each right", "the same, distinct"), rows)

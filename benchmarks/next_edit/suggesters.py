@@ -22,14 +22,18 @@ from contextlib import closing, contextmanager
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Protocol
 
 from ...server.config import Config
+from ...server.next_edit import NextEdit
 from ...server.workspace.workspace import Workspace
 from ..typed.replay import Tree
 from .commits import ReplayedCommit, Step
 from .facts import HunkFacts, is_name
 from .offers import Offer
+
+MARKED = "marked"
+"""Part of the kind of offers that a list shows unchecked."""
 
 LIMIT = 20
 """Offers that are requested of Weft."""
@@ -78,7 +82,7 @@ class Opening:
 class WeftSuggester:
     """Weft's workspace with unsaved buffers."""
 
-    def __init__(self, workspace: Any, folder: Path) -> None:
+    def __init__(self, workspace: Workspace, folder: Path) -> None:
         self._workspace = workspace
         self._folder = folder
         self._versions: dict[str, int] = {}
@@ -94,7 +98,10 @@ class WeftSuggester:
 
     def offers(self, moment: Moment) -> Sequence[Offer]:
         found = self._workspace.next_edits(self._folder / moment.step.path, moment.line, moment.character, limit=LIMIT)
-        return [Offer(each.kind, each.path, each.start, each.end, each.new, each.reason) for each in found]
+        return [
+            Offer(_kind(each), each.path, each.start, each.end, each.new, each.reason, each.confidence)
+            for each in found
+        ]
 
 
 class OccurrenceSuggester:
@@ -169,6 +176,10 @@ def co_changed(opening: Opening) -> Iterator[Suggester]:
 
 SYSTEMS = {"weft": weft, "next occurrence": next_occurrence, "co-changed files": co_changed}
 """What is compared, by name."""
+
+
+def _kind(edit: NextEdit) -> str:
+    return f"{edit.kind}, {MARKED}" if edit.is_marked else edit.kind
 
 
 def _last_edited(facts: HunkFacts) -> tuple[str, str | None]:
