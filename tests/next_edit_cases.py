@@ -37,4 +37,7 @@ def after(text, path, *replacements):
 
 
 def offers(situation):
-    return [f"{edit.path}:{edit.start[0] + 1}:{edit.start[1]} {edit.old} -> {edit.new}" for edit in suggest(situation)]
+    return [
+        f"{edit.path}:{edit.start[0] + 1}:{edit.start[1]} {edit.old} -> {edit.new}"
+        for edit in suggest(situation, 20, 0.3)
+    ]

@@ -67,7 +67,10 @@ def test_what_is_shown_and_taken_is_counted(editing):
 
 def test_taking_an_item_runs_a_command_that_counts_it_without_any_plugin(editing):
     async def story(editor):
-        assert editor.result.capabilities.execute_command_provider.commands == ("weft.didAccept",)
+        assert editor.result.capabilities.execute_command_provider.commands == (
+            "weft.didAccept",
+            "weft.didTakeNextEdit",
+        )
         await editor.indexed()
         editor.open("new.py", NEW)
         item = await editor.complete("new.py", LINE, COLUMN)

@@ -65,7 +65,8 @@ def test_edits_that_were_made_are_not_offered_again(workspace, tmp_path):
 def test_an_edit_that_was_refused_is_not_offered_again_also_when_the_name_goes_on(workspace, tmp_path):
     rename(workspace, tmp_path)
     offers = workspace.next_edits_of.at(tmp_path / "shop.py", 0, 10)
-    workspace.next_edits_of.refuse(offers[0])
+    workspace.next_edits_of.refused(offers[0].id)
+    assert workspace.stats.summary().day.n_next_refused == {"rename": 1}
     assert texts_of(workspace.next_edits(tmp_path / "shop.py", 0, 10)) == EXPECTED[1:]
     assert [edit.start for edit in rename(workspace, tmp_path, new="charges")] == [(1, 6), (1, 14)]
 

@@ -211,6 +211,15 @@ def test_the_answers_of_the_server_are_of_their_types(wire: Wire, tmp_path: Path
     assert ask("weft/complete", {**at, "candidates": 3})["items"][0]["text"] == "ce_of(basket)"
     assert ask("weft/stats")["shown"] == {"python": 1}
 
+    renamed = {"range": {"start": {"line": 0, "character": 0}, "end": {"line": 0, "character": 0}}, "text": "# \n"}
+    wire.send(
+        method="textDocument/didChange",
+        params={"textDocument": {**document, "version": 2}, "contentChanges": [renamed]},
+    )
+    versioned = {**at, "textDocument": {**document, "version": 2}}
+    assert ask("weft/nextEdit", versioned) == {"version": 2, "edits": []}
+    assert ask("textDocument/copilotInlineEdit", versioned) == {"edits": []}
+
     assert ask("weft/search", {"query": "price_of"})["hits"][0]["symbol"] == "price_of"
     asked = ask("weft/ask", {"question": "/where price_of", "partialResultToken": "t"})
     assert asked["citations"] and asked["exhibits"]

@@ -22,7 +22,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import date, timedelta
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from ...llm.disk import read_text, remove_abandoned, replace_file
 from ...llm.private_files import private_folder
@@ -54,6 +54,9 @@ class Day:
     n_partly: Counter[str] = field(default_factory=Counter)
     n_rejected: Counter[str] = field(default_factory=Counter)
     n_characters: Counter[str] = field(default_factory=Counter)  # accepted, by model
+    n_next_shown: Counter[str] = field(default_factory=Counter)  # next edits, by kind
+    n_next_taken: Counter[str] = field(default_factory=Counter)
+    n_next_refused: Counter[str] = field(default_factory=Counter)
     latency: dict[str, Counter[int]] = field(default_factory=dict)  # by source: bucket -> completions
 
     def add(self, other: Day) -> None:
@@ -63,7 +66,12 @@ class Day:
             self.latency.setdefault(source, Counter()).update(buckets)
 
 
-_COUNTERS = ("n_asked", "n_offered", "n_empty", "n_shown", "n_accepted", "n_partly", "n_rejected", "n_characters")
+_COUNTERS = (
+    *("n_asked", "n_offered", "n_empty", "n_shown", "n_accepted", "n_partly", "n_rejected", "n_characters"),
+    *("n_next_shown", "n_next_taken", "n_next_refused"),
+)
+
+NextEditEvent = Literal["shown", "taken", "refused"]
 
 
 @dataclass
@@ -153,6 +161,11 @@ class Stats:
                 if not item.n_taken:
                     self._today().n_rejected[item.language] += 1
 
+    def next_edit(self, event: NextEditEvent, kind: str) -> None:
+        """A next edit of a kind was shown, taken or refused."""
+        with self._lock:
+            getattr(self._today(), f"n_next_{event}")[kind] += 1
+
     def summary(self) -> Summary:
         """The counters of this process."""
         with self._lock:
@@ -227,6 +240,9 @@ def summary_json(summary: Summary) -> StatsResult:
         "partlyAccepted": dict(day.n_partly),
         "rejected": dict(day.n_rejected),
         "charactersTaken": dict(day.n_characters),
+        "nextEditsShown": dict(day.n_next_shown),
+        "nextEditsTaken": dict(day.n_next_taken),
+        "nextEditsRefused": dict(day.n_next_refused),
         "acceptedShare": summary.accepted_share,
         "latencyMs": {
             source: {"p50": round(p50, 2), "p95": round(p95, 2), "n": n}

@@ -259,6 +259,20 @@ class MemoryOptions:
 
 
 @dataclass(frozen=True, slots=True)
+class NextEditOptions:
+    """When next edits are offered."""
+
+    enabled: bool = _setting(True, "Offer the edits that follow from recent ones, such as the calls of a function.")
+    min_confidence: float = _setting(
+        0.3,
+        "Next edits below this confidence are not offered. The confidence is the share of such edits that were made, "
+        "measured on commits.",
+        low=0,
+        high=1,
+    )
+
+
+@dataclass(frozen=True, slots=True)
 class ChatOptions:
     """How questions about the repository are answered."""
 
@@ -325,6 +339,7 @@ class Config:
 
     index: IndexOptions = field(default_factory=IndexOptions)
     completion: CompletionOptions = field(default_factory=CompletionOptions)
+    next_edits: NextEditOptions = field(default_factory=NextEditOptions)
     retrieval: RetrievalOptions = field(default_factory=RetrievalOptions)
     relations: Weights = field(default_factory=Weights)
     chat: ChatOptions = field(default_factory=ChatOptions)
@@ -490,6 +505,7 @@ SETTINGS: Mapping[str, Setting] = {
         *_settings("", _DEFAULTS),
         *_settings("index", _DEFAULTS.index, ("index",)),
         *_settings("completion", _DEFAULTS.completion, ("completion",)),
+        *_settings("next_edits", _DEFAULTS.next_edits, ("next_edits",)),
         *_settings("retrieval", _DEFAULTS.retrieval, ("retrieval",), _RETRIEVAL),
         *_settings("retrieval.relations", _DEFAULTS.relations, ("relations",), _RELATIONS),
         Setting("retrieval.relations.cut_off", ("retrieval", "cutoff"), float, _DEFAULTS.retrieval.cutoff, _CUTOFF),

@@ -14,7 +14,10 @@ from lsprotocol import types
 from ...version import __version__
 from ..output.types import SlashCommand, WeftServerCapabilities
 from .documents import DEFAULT_ENCODING, Encoding, choose_encoding
-from .messages import COMMAND_DID_ACCEPT
+from .messages import COMMAND_DID_ACCEPT, COMMAND_DID_TAKE_NEXT_EDIT
+
+FOLLOW_UPS = "refactor.rewrite.weft.followUp"
+"""The kind of the code actions that apply follow-up edits."""
 
 SECTION = "weft"  # the name of Weft's section in the client's settings
 
@@ -32,6 +35,8 @@ class Client:
     registers_configuration: bool = False
     wants_status: bool = False
     asks_questions: bool = False
+    takes_actions: bool = False
+    confirms_edits: bool = False
 
 
 def read_client(capabilities: types.ClientCapabilities) -> Client:
@@ -51,6 +56,8 @@ def read_client(capabilities: types.ClientCapabilities) -> Client:
         registers_configuration=bool(configuration and configuration.dynamic_registration),
         wants_status=_field(_field(capabilities.experimental, SECTION), "status") is True,
         asks_questions=bool(window and window.show_message),
+        takes_actions=bool(document and document.code_action and document.code_action.code_action_literal_support),
+        confirms_edits=bool(_field(_field(workspace, "workspace_edit"), "change_annotation_support")),
     )
 
 
@@ -70,7 +77,8 @@ def offer(client: Client, slash_commands: list[SlashCommand]) -> types.ServerCap
         inline_completion_provider=(
             None if client.inline_completion == "dynamic" else types.InlineCompletionOptions(work_done_progress=False)
         ),
-        execute_command_provider=types.ExecuteCommandOptions(commands=[COMMAND_DID_ACCEPT]),
+        execute_command_provider=types.ExecuteCommandOptions(commands=[COMMAND_DID_ACCEPT, COMMAND_DID_TAKE_NEXT_EDIT]),
+        code_action_provider=types.CodeActionOptions([FOLLOW_UPS]) if client.takes_actions else None,
         completion_provider=types.CompletionOptions(trigger_characters=["."]) if fallback else None,
         workspace=types.WorkspaceOptions(
             workspace_folders=types.WorkspaceFoldersServerCapabilities(supported=True, change_notifications=True)

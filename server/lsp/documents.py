@@ -85,6 +85,10 @@ class Documents:
     def get(self, uri: str) -> Document | None:
         return self._documents.get(document_key(uri))
 
+    def at(self, path: Path) -> Document | None:
+        """The open document of a file on disk."""
+        return next((document for document in self if document.path == path), None)
+
     def open(self, uri: str, path: Path, language_id: str, version: int, text: str) -> Document:
         return self._keep(Document(uri, path, language_id, version, TextLines(text), self.encoding))
 

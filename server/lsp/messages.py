@@ -26,6 +26,7 @@ WEFT_COMPLETE = "weft/complete"
 WEFT_CONVERSATIONS = "weft/conversations"
 WEFT_DOCTOR = "weft/doctor"
 WEFT_EXPLAIN = "weft/explain"
+WEFT_NEXT_EDIT = "weft/nextEdit"
 WEFT_PAUSE = "weft/pause"
 WEFT_INDEX_FOLDERS = "weft/indexFolders"
 WEFT_SEARCH = "weft/search"
@@ -36,8 +37,15 @@ WEFT_DID_SHOW = "weft/didShow"
 WEFT_DID_ACCEPT = "weft/didAccept"
 WEFT_DID_PARTIALLY_ACCEPT = "weft/didPartiallyAccept"
 WEFT_DID_REJECT = "weft/didReject"
+WEFT_DID_SHOW_NEXT_EDIT = "weft/didShowNextEdit"
+WEFT_DID_TAKE_NEXT_EDIT = "weft/didTakeNextEdit"
+WEFT_DID_REFUSE_NEXT_EDIT = "weft/didRefuseNextEdit"
+# Next edits in the form of Copilot's language server, for the clients that speak it.
+COPILOT_INLINE_EDIT = "textDocument/copilotInlineEdit"
+COPILOT_DID_SHOW_INLINE_EDIT = "textDocument/didShowInlineEdit"
 # The command of a completion item: an editor runs it on acceptance, so that acceptance is known without a plugin.
 COMMAND_DID_ACCEPT = "weft.didAccept"
+COMMAND_DID_TAKE_NEXT_EDIT = "weft.didTakeNextEdit"
 
 
 _POSITIVE = attrs.validators.ge(1)
@@ -137,6 +145,32 @@ class ExplainParams:
 
 
 @attrs.define
+class NextEditParams:
+    """A cursor in a version of an open document. For an older version the answer has no edits."""
+
+    text_document: Annotated[types.VersionedTextDocumentIdentifier, "An open document, with its version."]
+    position: Annotated[types.Position, "The cursor."]
+    limit: Annotated[int, "Maximum number of edits, 1 to 1,000."] = attrs.field(
+        default=20, validator=[attrs.validators.ge(1), attrs.validators.le(1_000)]
+    )
+
+
+@attrs.define
+class InlineEditParams:
+    """A cursor in a version of an open document, as clients of Copilot's language server send it."""
+
+    text_document: Annotated[types.VersionedTextDocumentIdentifier, "An open document, with its version."]
+    position: Annotated[types.Position, "The cursor."]
+
+
+@attrs.define
+class ShownInlineEditParams:
+    """An edit of `textDocument/copilotInlineEdit` that was shown."""
+
+    item: Annotated[dict[str, Any], "The edit as it was sent; its command identifies it."]
+
+
+@attrs.define
 class InlineCompletionParams:
     """Parameters of `textDocument/inlineCompletion`, with the formatting options that some editors add."""
 
@@ -148,9 +182,9 @@ class InlineCompletionParams:
 
 @attrs.define
 class ItemParams:
-    """Identifies a completion."""
+    """Identifies a completion or a next edit."""
 
-    id: Annotated[str, "The id in the argument of an inline completion item's command, or of a `CompleteItem`."]
+    id: Annotated[str, "The id in the argument of an item's command, of a `CompleteItem` or of a `NextEditItem`."]
 
 
 @attrs.define
@@ -209,6 +243,19 @@ OWN_MESSAGES = (
     OwnMessage(WEFT_DID_ACCEPT, ItemParams, None, "It was accepted, or its remaining part was."),
     OwnMessage(WEFT_DID_PARTIALLY_ACCEPT, PartlyAcceptedParams, None, "A part of it was accepted."),
     OwnMessage(WEFT_DID_REJECT, ItemParams, None, "It was rejected."),
+    OwnMessage(
+        WEFT_NEXT_EDIT, NextEditParams, answers.NextEditResult | None, "What the recent edits make necessary elsewhere."
+    ),
+    OwnMessage(WEFT_DID_SHOW_NEXT_EDIT, ItemParams, None, "A next edit is shown."),
+    OwnMessage(WEFT_DID_TAKE_NEXT_EDIT, ItemParams, None, "It was taken; its command says the same."),
+    OwnMessage(WEFT_DID_REFUSE_NEXT_EDIT, ItemParams, None, "It was refused: it is not offered again in this session."),
+    OwnMessage(
+        COPILOT_INLINE_EDIT,
+        InlineEditParams,
+        answers.InlineEditResult,
+        "The next edit in the document, for clients of Copilot's language server.",
+    ),
+    OwnMessage(COPILOT_DID_SHOW_INLINE_EDIT, ShownInlineEditParams, None, "It is shown."),
     OwnMessage(WEFT_STATS, None, answers.StatsResult, "Counters since the server started."),
 )
 

@@ -22,6 +22,7 @@ _STANDARD: dict[Any, type] = {
     types.Position: answers.Position,
     types.Range: answers.Range,
     types.TextDocumentIdentifier: answers.TextDocumentIdentifier,
+    types.VersionedTextDocumentIdentifier: answers.VersionedTextDocumentIdentifier,
 }
 
 _PLAIN: dict[Any, str] = {str: "string", bool: "boolean", int: "number", float: "number", NoneType: "null"}

@@ -227,8 +227,12 @@ class Session:
 
     def cursor(self, document: Document, position: types.Position) -> Cursor:
         """A client's position in a document, as that of this session."""
-        session = "" if self._handle is None else self._handle.session
-        return replace(document.cursor(position.line, position.character), session=session)
+        return replace(document.cursor(position.line, position.character), session=self.name_in_workspace)
+
+    @property
+    def name_in_workspace(self) -> str:
+        """The name of this session in its workspace, "" while there is none."""
+        return "" if self._handle is None else self._handle.session
 
     async def run_latest(
         self,

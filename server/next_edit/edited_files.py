@@ -14,7 +14,7 @@ from itertools import groupby
 
 from ...languages import Language
 from ..workspace.recent_edits import Hunk, matches_text
-from ..workspace.text import TextLines
+from ..workspace.text import TextChange, TextLines
 from .values import At, EditedFile
 
 _TOKEN = re.compile(r"[^\W\d][\w$]*|\d[\w.]*|\s+|[^\w\s]")
@@ -106,6 +106,43 @@ def _tokens(lines: Sequence[str]) -> Iterator[tuple[str, int, int]]:
 
 def _is_name(token: str) -> bool:
     return token[0].isalpha() or token[0] == "_"
+
+
+@dataclass(frozen=True, slots=True)
+class ChangedLine:
+    """A line that an edit changed, before and now."""
+
+    before_line: int
+    now_line: int
+    before: str
+    now: str
+    at: float  # the time of the edit
+
+    def differing(self) -> tuple[tuple[int, int, int], tuple[int, int]] | None:
+        """The line and the characters that differ before, the line now and the end of its characters that differ."""
+        change = TextChange.between(self.before, self.now)
+        start, end, now_end = change.ends
+        if not self.before.strip() or not self.now.strip():
+            return None
+        return (self.before_line, start, end), (self.now_line, now_end)
+
+
+def changed_lines(file: EditedFile) -> Iterator[ChangedLine]:
+    """The lines that the edits replaced one for one."""
+    grown = 0
+    for hunk in file.hunks:
+        matcher = SequenceMatcher(None, hunk.before, hunk.after, autojunk=False)
+        for tag, start, end, at, until in matcher.get_opcodes():
+            if tag == "replace" and end - start == until - at:
+                for number in range(end - start):
+                    yield ChangedLine(
+                        hunk.start_line - grown + start + number,
+                        hunk.start_line + at + number,
+                        hunk.before[start + number],
+                        hunk.after[at + number],
+                        hunk.at,
+                    )
+        grown += len(hunk.after) - len(hunk.before)
 
 
 def with_paths(hunks: Sequence[Hunk]) -> list[str]:

@@ -9,13 +9,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from ...codegraph.bound_names import Occurrence as PlainName
 from ...codegraph.bound_names import Scope
 from ...codegraph.file_graph import MODULE_SCOPE, Definition
 from ...codegraph.graph import CodeGraph
 from ...codegraph.symbol_table import is_class
-from ...languages.references import is_name, role_of
+from ...languages.references import is_name, receiver_of, role_of
 from ...retrieval.definition_index import NamedDefinition, ValueBinding
 from ..symbols.occurrences import Occurrence, Occurrences
 from ..symbols.symbol import Symbol, symbol_in
@@ -23,6 +24,9 @@ from .before import before_edits, occurrences_of, text_before, text_now
 from .edited_files import LineMap, Substitution, substitutions
 from .parsed import Parsed
 from .values import EditedFile, NextEdit, Situation
+
+if TYPE_CHECKING:
+    from tree_sitter import Node
 
 LOCAL, RESOLVED, IMPORTED, OVERRIDE, BY_UNIQUE_NAME, BY_NAME = 0.95, 0.9, 0.9, 0.8, 0.5, 0.1
 """Confidence of a use by how it was found. Set by hand, see `weft bench next-edit`."""
@@ -89,22 +93,44 @@ def _renamed(file: EditedFile, before: Parsed, graph: CodeGraph, substitution: S
         if around == MODULE_SCOPE or is_class(before.graph.definitions[around]):
             symbol = symbol_in(graph, old, [NamedDefinition(file.path, definition)])
             return Renamed(file, before, substitution, symbol, definition)
-    value = _value_at(file.path, before, old, line)
+    value = _value_at(file.path, before, node, old, line)
     return Renamed(file, before, substitution, None if value is None else symbol_in(graph, value.name, (), [value]))
 
 
-def _value_at(path: str, before: Parsed, name: str, line: int) -> ValueBinding | None:
-    """The module's or class's value that a line binds to a name; None for a local name."""
+def _value_at(path: str, before: Parsed, node: Node, name: str, line: int) -> ValueBinding | None:
+    """The module's or class's value that a name declares; None for a local name."""
     definitions = before.graph.definitions
-    for binding in before.graph.bindings:
-        bound = binding.name.removeprefix("self.")
-        if bound != name or binding.line != line:
-            continue
-        if binding.scope == MODULE_SCOPE:
-            return ValueBinding(path, name, line)
-        if is_class(definitions[binding.scope]):
-            return ValueBinding(path, f"{definitions[binding.scope].qualified_name}.{name}", line)
-    return None
+    around = _innermost(before, line)
+    receiver = receiver_of(node)
+    if receiver is not None:  # `self.x = 1`
+        own = f"{before.tree.language.own_object} {before.tree.language.own_class}".split()
+        if (receiver.text or b"").decode("utf-8", "replace") not in own:
+            return None
+        while around != MODULE_SCOPE and not is_class(definitions[around]):
+            around = definitions[around].parent
+        if around == MODULE_SCOPE:
+            return None
+    if around == MODULE_SCOPE:
+        return ValueBinding(path, name, line) if _is_free(before, node) else None
+    if not is_class(definitions[around]):
+        return None
+    return ValueBinding(path, f"{definitions[around].qualified_name}.{name}", line)
+
+
+def _innermost(before: Parsed, line: int) -> int:
+    """The number of the innermost definition whose body may have a line, MODULE_SCOPE for none."""
+    found = MODULE_SCOPE
+    for number, each in enumerate(before.graph.definitions):
+        if each.start_line <= line < each.end_line and (each.header_line != line or each.end_line == line + 1):
+            found = number
+    return found
+
+
+def _is_free(before: Parsed, node: Node) -> bool:
+    """Whether a name at the top level is in no scope, as that of a lambda or a block."""
+    names = before.bound_names(node.start_byte, node.end_byte)
+    own = None if names is None else next((each for each in names.names if each.start == node.start_byte), None)
+    return own is None or not own.scopes
 
 
 def _is_still_declared(renamed: Renamed, now: Parsed) -> bool:

@@ -8,15 +8,17 @@ from __future__ import annotations
 import threading
 from collections import OrderedDict
 from dataclasses import dataclass
+from itertools import count
 from pathlib import Path
 
 from ...languages import language_of
+from ..completion.stats import NextEditEvent, Stats
+from ..config.settings import NextEditOptions
 from ..workspace.buffers import OpenBuffers
-from ..workspace.folders import Folders
 from ..workspace.recent_edits import RecentEdits
 from ..workspace.text import MAX_SESSIONS, TextLines
 from .edited_files import edited_file, with_paths
-from .suggest import suggest
+from .suggest import follow_ups, in_order
 from .values import NextEdit, Situation
 
 N_OFFERED = 20
@@ -26,20 +28,29 @@ MAX_REFUSED = 1000
 """So many refused edits are remembered of a session."""
 
 
+MAX_OFFERS = 1000
+"""So many offers are remembered, for messages that refer to them."""
+
+
 @dataclass(frozen=True, slots=True)
 class Offer:
-    """A next edit with its file on disk."""
+    """A next edit with its file on disk, and the text in which its positions are."""
 
+    id: str
     file: Path
     edit: NextEdit
+    lines: TextLines
 
 
 class NextEdits:
     """Thread-safe."""
 
-    def __init__(self, folders: Folders, buffers: OpenBuffers) -> None:
-        self._folders, self._buffers = folders, buffers
+    def __init__(self, buffers: OpenBuffers, stats: Stats, options: NextEditOptions) -> None:
+        self._buffers, self._stats, self._options = buffers, stats, options
         self._lock = threading.Lock()
+        self._offers: OrderedDict[str, Offer] = OrderedDict()
+        self._ids = count()
+        self._latest: tuple[object, list[NextEdit]] = (None, [])
         self._refused: OrderedDict[str, OrderedDict[tuple[str, ...], None]] = OrderedDict()
 
     def at(self, path: Path, line: int, character: int, limit: int = N_OFFERED, *, session: str = "") -> list[Offer]:
@@ -47,6 +58,8 @@ class NextEdits:
 
         `line` and `character` are those of the cursor in the open text of `path`.
         """
+        if not self._options.enabled:
+            return []
         facts = self._buffers.facts(path)
         if facts.folder is None or facts.access.is_secret:
             return []
@@ -66,24 +79,34 @@ class NextEdits:
         with self._lock:
             refused = frozenset(self._refused.get(session, ()))
         found: list[Offer] = []
-        for edit in suggest(situation, limit + len(refused)):
+        for edit in in_order(situation, self._follow_ups(situation)):
+            if len(found) == limit:
+                break
             lines = self._text(folder.path / edit.path, situation, edit.path)
             if lines is not None and _fits(edit, lines) and _key(edit, lines) not in refused:
-                found.append(Offer(folder.path / edit.path, edit))
-        return found[:limit]
+                found.append(self._offer(folder.path / edit.path, edit, lines))
+        return found
 
-    def refuse(self, offer: Offer, *, session: str = "") -> None:
-        """Do not offer this edit again in a session."""
-        folder = self._buffers.facts(offer.file).folder
-        lines = self._buffers.open_lines(offer.file)
-        if lines is None and folder is not None:
-            source = folder.snapshot.index.texts.get(offer.edit.path)
-            lines = None if source is None else TextLines(source.decode("utf-8", "replace"))
-        if lines is None:
+    def configure(self, options: NextEditOptions) -> None:
+        self._options = options
+
+    def shown(self, offer_id: str) -> None:
+        """The editor shows this offer."""
+        self._count("shown", offer_id)
+
+    def taken(self, offer_id: str) -> None:
+        """The user made this edit."""
+        self._count("taken", offer_id)
+
+    def refused(self, offer_id: str, *, session: str = "") -> None:
+        """The user refused this offer; it is not offered again in this session."""
+        offer = self._count("refused", offer_id)
+        if offer is None:
             return
         with self._lock:
             refused = self._refused.setdefault(session, OrderedDict())
-            refused[_key(offer.edit, lines)] = None
+            self._refused.move_to_end(session)
+            refused[_key(offer.edit, offer.lines)] = None
             while len(refused) > MAX_REFUSED:
                 refused.popitem(last=False)
             while len(self._refused) > MAX_SESSIONS:
@@ -92,6 +115,31 @@ class NextEdits:
     def forget_session(self, session: str) -> None:
         with self._lock:
             self._refused.pop(session, None)
+
+    def _follow_ups(self, situation: Situation) -> list[NextEdit]:
+        """All next edits, in no order. Those of the latest request are used again while nothing changed."""
+        least = self._options.min_confidence
+        key = situation.index, situation.edited, least
+        latest, found = self._latest
+        if latest != key:
+            found = follow_ups(situation, least)
+            self._latest = key, found
+        return found
+
+    def _offer(self, file: Path, edit: NextEdit, lines: TextLines) -> Offer:
+        with self._lock:
+            offer = Offer(f"next-{next(self._ids)}", file, edit, lines)
+            self._offers[offer.id] = offer
+            while len(self._offers) > MAX_OFFERS:
+                self._offers.popitem(last=False)
+        return offer
+
+    def _count(self, event: NextEditEvent, offer_id: str) -> Offer | None:
+        with self._lock:
+            offer = self._offers.get(offer_id)
+        if offer is not None:
+            self._stats.next_edit(event, offer.edit.kind)
+        return offer
 
     def _text(self, file: Path, situation: Situation, path: str) -> TextLines | None:
         """The text of a file as the user has it: open, else as indexed."""

@@ -1,35 +1,43 @@
 """The next edits of a situation: all kinds together, in order.
 
-Owns the list of kinds, duplicates, thresholds and the order. Knows no session and no protocol.
+Owns the list of kinds, duplicates and the order. Knows no session and no protocol.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 
+from .imports import import_edits
 from .renames import renames
+from .repeated import repeated_edits
 from .signatures import signature_edits
-from .values import NextEdit, Situation
+from .values import At, NextEdit, Situation
 
-KINDS: tuple[Callable[[Situation], Iterator[NextEdit]], ...] = (signature_edits, renames)
-
-MIN_CONFIDENCE = 0.3
-"""Less certain edits are not offered. Set by hand, see `weft bench next-edit`."""
+KINDS: tuple[Callable[[Situation], Iterator[NextEdit]], ...] = (signature_edits, renames, repeated_edits, import_edits)
 
 
-def suggest(situation: Situation, limit: int = 20) -> list[NextEdit]:
+def suggest(situation: Situation, limit: int = 20, min_confidence: float = 0.0) -> list[NextEdit]:
     """The edits that follow from the recent ones, best first, without two at one place."""
-    found: dict[tuple[str, tuple[int, int]], NextEdit] = {}
+    return in_order(situation, follow_ups(situation, min_confidence))[:limit]
+
+
+def follow_ups(situation: Situation, min_confidence: float = 0.0) -> list[NextEdit]:
+    """The edits of all kinds that are certain enough, one at a place, in no order."""
+    found: dict[tuple[str, At], NextEdit] = {}
     for kind in KINDS:
         for edit in kind(situation):
             key = edit.path, edit.start
-            if edit.confidence >= MIN_CONFIDENCE and (key not in found or found[key].confidence < edit.confidence):
+            if edit.confidence >= min_confidence and (key not in found or found[key].confidence < edit.confidence):
                 found[key] = edit
-    return sorted(found.values(), key=lambda edit: _order(situation, edit))[:limit]
+    return list(found.values())
+
+
+def in_order(situation: Situation, edits: Iterable[NextEdit]) -> list[NextEdit]:
+    """Sure edits before marked ones; those of the cursor's file first, below the cursor before above it."""
+    return sorted(edits, key=lambda edit: _order(situation, edit))
 
 
 def _order(situation: Situation, edit: NextEdit) -> tuple[object, ...]:
-    """Sure edits before marked ones; those of the cursor's file first, below the cursor before above it."""
     is_here = edit.path == situation.path
     below = edit.start[0] - situation.line
     return edit.is_marked, not is_here, below < 0 if is_here else False, abs(below) if is_here else 0

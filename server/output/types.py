@@ -29,6 +29,13 @@ class TextDocumentIdentifier(TypedDict):
     uri: Annotated[str, "URI of a document."]
 
 
+class VersionedTextDocumentIdentifier(TypedDict):
+    """As in the Language Server Protocol."""
+
+    uri: Annotated[str, "URI of a document."]
+    version: Annotated[int, "The version of the document that the client has."]
+
+
 class _Text(TypedDict):
     text: Annotated[str, "The line."]
 
@@ -232,6 +239,63 @@ class ExplainResult(ExplainedText):
     page: Annotated[list[PageLine], "The same as text, with links to the sources or the fragments."]
 
 
+# Next edits
+
+
+class Command(TypedDict):
+    """As in the Language Server Protocol."""
+
+    title: Annotated[str, "A title; empty for a command that nobody sees."]
+    command: Annotated[str, "The command of the server."]
+    arguments: Annotated[list[dict[str, str]], "Its arguments: one object with the field `id`."]
+
+
+class EditedTextDocument(TypedDict):
+    """A document and the version for which an edit is; null for a file that is not open."""
+
+    uri: Annotated[str, "URI of the document."]
+    version: Annotated[int | None, "Its version, null if it is not open."]
+
+
+class InlineEdit(TypedDict):
+    """An edit in the requested document, in the form of Copilot's language server."""
+
+    text: Annotated[str, "The new text of the range."]
+    range: Annotated[Range, "What is replaced; it may be anywhere in the document."]
+    textDocument: Annotated[EditedTextDocument, "The document that it is in."]
+    command: Annotated[Command, "To be executed when the edit is taken."]
+
+
+class InlineEditResult(TypedDict):
+    """The next edit in a document: one or none, because it may make others wrong."""
+
+    edits: Annotated[list[InlineEdit], "At most one."]
+
+
+class NextEditItem(InlineEdit):
+    """A next edit in any file of the workspace."""
+
+    id: Annotated[str, "Identifies it in feedback messages."]
+    oldText: Annotated[str, "The text of the range now."]
+    path: Annotated[str, "The path of the file in its folder, with forward slashes."]
+    kind: Annotated[
+        Literal["rename", "signature", "repeated", "list", "import", "consequence", "rewrite"],
+        "What it follows from: a renamed name, changed parameters, alike edits, a new member of a list, a name and its "
+        "import, another consequence, or a model's rewrite.",
+    ]
+    reason: Annotated[str, "What it follows from, as a sentence."]
+    group: Annotated[str, "Equal for edits that follow from one edit."]
+    confidence: Annotated[float, "Estimated probability that it is wanted."]
+    isMarked: Annotated[bool, "It is in a string or a comment, or the name alone matches: a list has it unchecked."]
+
+
+class NextEditResult(TypedDict):
+    """What the recent edits of a session make necessary, for one version of a document."""
+
+    version: Annotated[int, "The version of the document that the answer is for."]
+    edits: Annotated[list[NextEditItem], "Best first."]
+
+
 class CompletionAnswer(TypedDict):
     """A completion, as `weft complete --json` prints it."""
 
@@ -301,6 +365,9 @@ class StatsResult(TypedDict):
     partlyAccepted: Annotated[dict[str, int], "Partly accepted, by language."]
     rejected: Annotated[dict[str, int], "Rejected, by language."]
     charactersTaken: Annotated[dict[str, int], "Accepted characters, by model."]
+    nextEditsShown: Annotated[dict[str, int], "Shown next edits, by kind."]
+    nextEditsTaken: Annotated[dict[str, int], "Taken next edits, by kind."]
+    nextEditsRefused: Annotated[dict[str, int], "Refused next edits, by kind."]
     acceptedShare: Annotated[float | None, "Share of shown completions that were accepted; null if none was shown."]
     latencyMs: Annotated[dict[str, Latency], "Latency by source."]
 

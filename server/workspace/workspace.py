@@ -95,7 +95,7 @@ class Workspace(WorkspaceIndex):
         self.completion = CompletionService(
             self._folders, self._buffers, self._models, config, self.stats, self._idle, self._closed
         )
-        self.next_edits_of = NextEdits(self._folders, self._buffers)
+        self.next_edits_of = NextEdits(self._buffers, self.stats, config.next_edits)
         self._quiet_timer = QuietTimer(
             (WARM_UP_AFTER_S, self.completion.warm_up),
             (INDEX_AFTER_S, self._buffers.index_pending),
@@ -116,6 +116,7 @@ class Workspace(WorkspaceIndex):
         """Use another configuration; recreates models and indexes that it changes."""
         self._models.configure(config, is_paused=self.is_paused)
         self.completion.configure(config)
+        self.next_edits_of.configure(config.next_edits)
         self._close_chat()
         self._memory_limit = self._new_memory_limit(config)
         self._configure_index(config)

@@ -579,9 +579,9 @@ export interface ConversationsResult {
   file?: string;
 }
 
-/** Identifies a completion. */
+/** Identifies a completion or a next edit. */
 export interface ItemParams {
-  /** The id in the argument of an inline completion item's command, or of a `CompleteItem`. */
+  /** The id in the argument of an item's command, of a `CompleteItem` or of a `NextEditItem`. */
   id: string;
 }
 
@@ -591,6 +591,110 @@ export interface PartlyAcceptedParams {
   id: string;
   /** UTF-16 units accepted so far, counted from its start. */
   acceptedLength: number;
+}
+
+/** As in the Language Server Protocol. */
+export interface VersionedTextDocumentIdentifier {
+  /** URI of a document. */
+  uri: string;
+  /** The version of the document that the client has. */
+  version: number;
+}
+
+/** A cursor in a version of an open document. For an older version the answer has no edits. */
+export interface NextEditParams {
+  /** An open document, with its version. */
+  textDocument: VersionedTextDocumentIdentifier;
+  /** The cursor. */
+  position: Position;
+  /** Maximum number of edits, 1 to 1,000. */
+  limit?: number;
+}
+
+/** A document and the version for which an edit is; null for a file that is not open. */
+export interface EditedTextDocument {
+  /** URI of the document. */
+  uri: string;
+  /** Its version, null if it is not open. */
+  version: number | null;
+}
+
+/** As in the Language Server Protocol. */
+export interface Command {
+  /** A title; empty for a command that nobody sees. */
+  title: string;
+  /** The command of the server. */
+  command: string;
+  /** Its arguments: one object with the field `id`. */
+  arguments: Record<string, string>[];
+}
+
+/** A next edit in any file of the workspace. */
+export interface NextEditItem {
+  /** The new text of the range. */
+  text: string;
+  /** What is replaced; it may be anywhere in the document. */
+  range: Range;
+  /** The document that it is in. */
+  textDocument: EditedTextDocument;
+  /** To be executed when the edit is taken. */
+  command: Command;
+  /** Identifies it in feedback messages. */
+  id: string;
+  /** The text of the range now. */
+  oldText: string;
+  /** The path of the file in its folder, with forward slashes. */
+  path: string;
+  /** What it follows from: a renamed name, changed parameters, alike edits, a new member of a list, a name and its import, another consequence, or a model's rewrite. */
+  kind: "rename" | "signature" | "repeated" | "list" | "import" | "consequence" | "rewrite";
+  /** What it follows from, as a sentence. */
+  reason: string;
+  /** Equal for edits that follow from one edit. */
+  group: string;
+  /** Estimated probability that it is wanted. */
+  confidence: number;
+  /** It is in a string or a comment, or the name alone matches: a list has it unchecked. */
+  isMarked: boolean;
+}
+
+/** What the recent edits of a session make necessary, for one version of a document. */
+export interface NextEditResult {
+  /** The version of the document that the answer is for. */
+  version: number;
+  /** Best first. */
+  edits: NextEditItem[];
+}
+
+/** A cursor in a version of an open document, as clients of Copilot's language server send it. */
+export interface InlineEditParams {
+  /** An open document, with its version. */
+  textDocument: VersionedTextDocumentIdentifier;
+  /** The cursor. */
+  position: Position;
+}
+
+/** An edit in the requested document, in the form of Copilot's language server. */
+export interface InlineEdit {
+  /** The new text of the range. */
+  text: string;
+  /** What is replaced; it may be anywhere in the document. */
+  range: Range;
+  /** The document that it is in. */
+  textDocument: EditedTextDocument;
+  /** To be executed when the edit is taken. */
+  command: Command;
+}
+
+/** The next edit in a document: one or none, because it may make others wrong. */
+export interface InlineEditResult {
+  /** At most one. */
+  edits: InlineEdit[];
+}
+
+/** An edit of `textDocument/copilotInlineEdit` that was shown. */
+export interface ShownInlineEditParams {
+  /** The edit as it was sent; its command identifies it. */
+  item: Record<string, Any>;
 }
 
 /** Latency of answers. */
@@ -621,6 +725,12 @@ export interface StatsResult {
   rejected: Record<string, number>;
   /** Accepted characters, by model. */
   charactersTaken: Record<string, number>;
+  /** Shown next edits, by kind. */
+  nextEditsShown: Record<string, number>;
+  /** Taken next edits, by kind. */
+  nextEditsTaken: Record<string, number>;
+  /** Refused next edits, by kind. */
+  nextEditsRefused: Record<string, number>;
   /** Share of shown completions that were accepted; null if none was shown. */
   acceptedShare: number | null;
   /** Latency by source. */

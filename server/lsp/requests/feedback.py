@@ -11,6 +11,7 @@ from ...workspace.workspace import Workspace
 from ..documents import from_lsp_column
 from ..messages import (
     COMMAND_DID_ACCEPT,
+    COMMAND_DID_TAKE_NEXT_EDIT,
     WEFT_DID_ACCEPT,
     WEFT_DID_PARTIALLY_ACCEPT,
     WEFT_DID_REJECT,
@@ -21,6 +22,7 @@ from ..messages import (
 )
 from ..registry import handles
 from ..session import Session
+from .next_edit import handle_did_take_next_edit
 
 
 @handles(WEFT_DID_SHOW)
@@ -58,10 +60,15 @@ async def handle_stats(session: Session, _: object) -> StatsResult:
 @handles(types.WORKSPACE_EXECUTE_COMMAND)
 def handle_execute_command(session: Session, params: types.ExecuteCommandParams) -> None:
     """The command of an accepted item; its only argument is an object with the item's `id`."""
-    if params.command != COMMAND_DID_ACCEPT:
-        raise JsonRpcInvalidParams(f"The command {params.command!r} is unknown. Available: {COMMAND_DID_ACCEPT!r}.")
+    accept = _COMMANDS.get(params.command)
+    if accept is None:
+        known = ", ".join(map(repr, _COMMANDS))
+        raise JsonRpcInvalidParams(f"The command {params.command!r} is unknown. Available: {known}.")
     for item in params.arguments or ():
         # The library represents a JSON object as an object with attributes.
         item_id = item.get("id") if isinstance(item, dict) else getattr(item, "id", None)
         if isinstance(item_id, str):
-            handle_did_accept(session, ItemParams(item_id))
+            accept(session, ItemParams(item_id))
+
+
+_COMMANDS = {COMMAND_DID_ACCEPT: handle_did_accept, COMMAND_DID_TAKE_NEXT_EDIT: handle_did_take_next_edit}

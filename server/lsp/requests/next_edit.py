@@ -1,0 +1,126 @@
+"""`weft/nextEdit`, `textDocument/copilotInlineEdit`, and what was shown, taken and refused (docs/protocol.md)."""
+
+from __future__ import annotations
+
+from lsprotocol import types
+
+from ....llm import Cancel
+from ...next_edit.service import Offer
+from ...output.types import Command, InlineEdit, InlineEditResult, NextEditItem, NextEditResult, Position, Range
+from ...workspace.workspace import Workspace
+from ..documents import Document, to_lsp_column
+from ..messages import (
+    COMMAND_DID_TAKE_NEXT_EDIT,
+    COPILOT_DID_SHOW_INLINE_EDIT,
+    COPILOT_INLINE_EDIT,
+    WEFT_DID_REFUSE_NEXT_EDIT,
+    WEFT_DID_SHOW_NEXT_EDIT,
+    WEFT_DID_TAKE_NEXT_EDIT,
+    WEFT_NEXT_EDIT,
+    InlineEditParams,
+    ItemParams,
+    NextEditParams,
+    ShownInlineEditParams,
+)
+from ..registry import handles
+from ..session import Session
+
+N_SEARCHED = 100
+"""So many edits of all files are searched for one in the requested document."""
+
+
+@handles(WEFT_NEXT_EDIT)
+async def handle_next_edit(session: Session, params: NextEditParams) -> NextEditResult | None:
+    """Null if the document is not open; no edits for an older version of it."""
+    document = session.document(params.text_document.uri)
+    if document is None:
+        return None
+    offers = await next_edits(session, document, params.text_document.version, params.position, params.limit)
+    return {"version": document.version, "edits": [_item(session, offer) for offer in offers]}
+
+
+@handles(COPILOT_INLINE_EDIT)
+async def handle_inline_edit(session: Session, params: InlineEditParams) -> InlineEditResult:
+    """The first edit in the document. Its answer has the document's version, so that the client drops a stale one."""
+    document = session.document(params.text_document.uri)
+    if document is None:
+        return {"edits": []}
+    offers = await next_edits(session, document, params.text_document.version, params.position, N_SEARCHED)
+    here = (offer for offer in offers if offer.file == document.path and not offer.edit.is_marked)
+    return {"edits": [_inline_edit(session, offer) for offer in here][:1]}
+
+
+async def next_edits(
+    session: Session, document: Document, version: int, position: types.Position, limit: int
+) -> list[Offer]:
+    """The next edits at a position; none if the document changed meanwhile."""
+    if version != document.version:
+        return []
+    cursor = session.cursor(document, position)
+
+    def call(workspace: Workspace, cancel: Cancel) -> list[Offer]:
+        return workspace.next_edits_of.at(document.path, cursor.line, cursor.character, limit, session=cursor.session)
+
+    offers = await session.run_latest("next edit", document, call) or []
+    now = session.document(document.uri)
+    return offers if now is not None and now.version == version else []
+
+
+@handles(WEFT_DID_SHOW_NEXT_EDIT)
+def handle_did_show_next_edit(session: Session, params: ItemParams) -> None:
+    session.notify_workspace(lambda workspace: workspace.next_edits_of.shown(params.id))
+
+
+@handles(WEFT_DID_TAKE_NEXT_EDIT)
+def handle_did_take_next_edit(session: Session, params: ItemParams) -> None:
+    session.notify_workspace(lambda workspace: workspace.next_edits_of.taken(params.id))
+
+
+@handles(WEFT_DID_REFUSE_NEXT_EDIT)
+def handle_did_refuse_next_edit(session: Session, params: ItemParams) -> None:
+    name = session.name_in_workspace
+    session.notify_workspace(lambda workspace: workspace.next_edits_of.refused(params.id, session=name))
+
+
+@handles(COPILOT_DID_SHOW_INLINE_EDIT)
+def handle_did_show_inline_edit(session: Session, params: ShownInlineEditParams) -> None:
+    command = params.item.get("command")
+    for argument in command.get("arguments", ()) if isinstance(command, dict) else ():
+        if isinstance(argument, dict) and isinstance(argument.get("id"), str):
+            handle_did_show_next_edit(session, ItemParams(argument["id"]))
+
+
+def _inline_edit(session: Session, offer: Offer) -> InlineEdit:
+    command: Command = {"title": "", "command": COMMAND_DID_TAKE_NEXT_EDIT, "arguments": [{"id": offer.id}]}
+    document = session.documents.at(offer.file)
+    uri = offer.file.as_uri() if document is None else document.uri
+    return {
+        "text": offer.edit.new,
+        "range": range_of(session, offer),
+        "textDocument": {"uri": uri, "version": None if document is None else document.version},
+        "command": command,
+    }
+
+
+def _item(session: Session, offer: Offer) -> NextEditItem:
+    edit = offer.edit
+    return {
+        **_inline_edit(session, offer),
+        "id": offer.id,
+        "oldText": edit.old,
+        "path": edit.path,
+        "kind": edit.kind,
+        "reason": edit.reason,
+        "group": edit.cause,
+        "confidence": round(edit.confidence, 3),
+        "isMarked": edit.is_marked,
+    }
+
+
+def range_of(session: Session, offer: Offer) -> Range:
+    """The range of an offer in the client's encoding."""
+
+    def position(line: int, character: int) -> Position:
+        return {"line": line, "character": to_lsp_column(offer.lines.line(line), character, session.documents.encoding)}
+
+    return {"start": position(*offer.edit.start), "end": position(*offer.edit.end)}

@@ -1,0 +1,126 @@
+"""Next edits at the real server: `weft/nextEdit`, Copilot's request, code actions, feedback."""
+
+from __future__ import annotations
+
+from lsprotocol import types
+from pygls.protocol.json_rpc import JsonRPCResponseMessage
+
+FILES = """
+    #- shop.py
+    def pay(amount):
+        return amount
+
+
+    def again():
+        return pay(2)
+    #- use.py
+    from shop import pay
+
+    print("\N{GRINNING FACE}", pay(1))
+    """
+
+
+def cursor(editor, name, line, column, version=None):
+    return {
+        "textDocument": {
+            "uri": editor.uri(name),
+            "version": editor.versions[editor.uri(name)] if version is None else version,
+        },
+        "position": {"line": line, "character": column},
+    }
+
+
+async def rename(editor, name="charge"):
+    await editor.indexed()
+    editor.open("shop.py")
+    span = types.Range(types.Position(0, 4), types.Position(0, 7))
+    editor.change("shop.py", types.TextDocumentContentChangePartial(span, name))
+
+
+def spans(edits):
+    return [(edit.range.start.line, edit.range.start.character, edit.range.end.character, edit.text) for edit in edits]
+
+
+def test_the_uses_of_a_renamed_function_in_all_files_with_their_reason(editing):
+    async def story(editor):
+        await rename(editor)
+        answer = await editor.request("weft/nextEdit", cursor(editor, "shop.py", 0, 10))
+        assert answer.version == 2
+        assert [(edit.path, edit.textDocument.version) for edit in answer.edits] == [
+            ("shop.py", 2),
+            ("use.py", None),
+            ("use.py", None),
+        ]
+        assert spans(answer.edits) == [(5, 11, 14, "charge"), (0, 17, 20, "charge"), (2, 12, 15, "charge")]
+        first = answer.edits[0]
+        assert first.kind == "rename" and first.oldText == "pay" and not first.isMarked
+        assert first.reason == "`pay` is `charge` now (line 1 of shop.py)."
+        assert len({edit.group for edit in answer.edits}) == 1
+
+        stale = await editor.request("weft/nextEdit", cursor(editor, "shop.py", 0, 10, version=1))
+        assert stale.version == 2 and not stale.edits
+
+    editing(FILES, story)
+
+
+def test_clients_of_copilots_server_get_one_edit_of_the_document_at_a_time(editing):
+    async def story(editor):
+        await rename(editor)
+        answer = await editor.request("textDocument/copilotInlineEdit", cursor(editor, "shop.py", 0, 10))
+        (edit,) = answer.edits
+        assert spans([edit]) == [(5, 11, 14, "charge")]
+        assert edit.textDocument.uri == editor.uri("shop.py") and edit.textDocument.version == 2
+        item = {
+            "text": edit.text,
+            "command": {"command": edit.command.command, "arguments": [{"id": edit.command.arguments[0].id}]},
+        }
+        editor.client.protocol.notify("textDocument/didShowInlineEdit", {"item": item})
+        params = types.ExecuteCommandParams(edit.command.command, item["command"]["arguments"])
+        await editor.within(editor.client.workspace_execute_command_async(params))
+        counted = await editor.request("weft/stats")
+        assert counted.nextEditsShown.rename == counted.nextEditsTaken.rename == 1
+
+    editing(FILES, story)
+
+
+def test_a_refused_edit_does_not_come_back(editing):
+    async def story(editor):
+        await rename(editor)
+        answer = await editor.request("weft/nextEdit", cursor(editor, "shop.py", 0, 10))
+        editor.client.protocol.notify("weft/didRefuseNextEdit", {"id": answer.edits[0].id})
+        again = await editor.request("weft/nextEdit", cursor(editor, "shop.py", 0, 10))
+        assert [edit.path for edit in again.edits] == ["use.py", "use.py"]
+        assert (await editor.request("weft/stats")).nextEditsRefused.rename == 1
+
+    editing(FILES, story)
+
+
+def test_a_code_action_makes_all_follow_up_edits(editing):
+    async def story(editor):
+        assert editor.result.capabilities.code_action_provider is not None
+        await rename(editor)
+        here = types.Range(types.Position(0, 4), types.Position(0, 4))
+        params = types.CodeActionParams(
+            types.TextDocumentIdentifier(editor.uri("shop.py")), here, types.CodeActionContext([])
+        )
+        # pygls reads an action with a command as the command alone, so the raw answer is looked at.
+        editor.client.protocol.get_result_type = lambda method: JsonRPCResponseMessage
+        (action,) = await editor.within(editor.client.text_document_code_action_async(params))
+        assert action["title"] == "Apply 3 follow-up edits: `pay` is `charge` now (line 1 of shop.py)."
+        changes = {change["textDocument"]["uri"]: len(change["edits"]) for change in action["edit"]["documentChanges"]}
+        assert changes == {editor.uri("shop.py"): 1, editor.uri("use.py"): 2}
+        params.context.only = [types.CodeActionKind.QuickFix]
+        assert not await editor.within(editor.client.text_document_code_action_async(params))
+
+    literals = types.ClientCodeActionLiteralOptions(types.ClientCodeActionKindOptions([""]))
+    actions = types.CodeActionClientCapabilities(code_action_literal_support=literals)
+    capabilities = types.ClientCapabilities(text_document=types.TextDocumentClientCapabilities(code_action=actions))
+    editing(FILES, story, capabilities=capabilities)
+
+
+def test_the_setting_turns_them_off(editing):
+    async def story(editor):
+        await rename(editor)
+        assert not (await editor.request("weft/nextEdit", cursor(editor, "shop.py", 0, 10))).edits
+
+    editing(FILES, story, options={"weft": {"next_edits": {"enabled": False}}})
