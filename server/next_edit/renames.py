@@ -7,6 +7,7 @@ are followed too: each key gives the uses the text of now.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -134,11 +135,17 @@ def _is_free(before: Parsed, node: Node) -> bool:
 
 
 def _is_still_declared(renamed: Renamed, now: Parsed) -> bool:
-    """Whether the old name is declared as before, so that the new one is another declaration."""
-    definition = renamed.definition
+    """Whether the old name is declared as before or used in a changed line, so that the new one is another name."""
+    definition, old = renamed.definition, renamed.substitution.old
+    if definition is not None and any(
+        each.qualified_name == definition.qualified_name for each in now.graph.definitions
+    ):
+        return True
     if definition is not None:
-        return any(each.qualified_name == definition.qualified_name for each in now.graph.definitions)
-    return False
+        return False
+    word = re.compile(rf"(?<![\w$]){re.escape(old)}(?![\w$])")
+    changed = (line for hunk in renamed.file.hunks for line in set(hunk.after) - set(hunk.before))
+    return any(word.search(line) for line in changed)
 
 
 def uses_of(situation: Situation, renamed: Renamed) -> Iterator[NextEdit]:

@@ -25,6 +25,11 @@ if TYPE_CHECKING:
 SAME_FILE, OTHER_FILE = 0.6, 0.4
 """Confidence of an edit by its place. Set by hand, see `weft bench next-edit`."""
 
+AFTER_ONE = 0.45
+"""Confidence of an edit in the same file after a single one: then the very same tokens are changed."""
+
+MIN_TOKENS_AFTER_ONE = 3
+
 MAX_TOKENS = 60
 """Longer pieces are not generalised."""
 
@@ -91,6 +96,20 @@ def repeated_edits(situation: Situation) -> Iterator[NextEdit]:
                 continue
             done.add((template.before, template.after))
             yield from _places(situation, file, template)
+        for line in {piece.line: piece for piece in reversed(pieces) if _is_telling(piece)}.values():
+            template = Template(line.kind, line.before, tuple(line.after_tokens), _names(line.before), (line.line,))
+            if template.fixed_names and (template.before, template.after) not in done:
+                done.add((template.before, template.after))
+                yield from _places(situation, file, template)
+
+
+def _is_telling(piece: Piece) -> bool:
+    """Whether a piece is long enough to mean the same wherever it stands."""
+    return len(piece.before) >= MIN_TOKENS_AFTER_ONE
+
+
+def _names(tokens: Sequence[str | int]) -> frozenset[str]:
+    return frozenset(each for each in tokens if isinstance(each, str) and _NAME(each))
 
 
 def _pieces(file: EditedFile) -> Iterator[Piece]:
@@ -146,7 +165,7 @@ def generalised(one: Piece, other: Piece) -> Template | None:
             result.append(variables[token, counterpart])
         else:
             return None
-    fixed = frozenset(each for each in before if isinstance(each, str) and _NAME(each))
+    fixed = _names(before)
     changed = [each for each in result if isinstance(each, str) and not each.isspace()]
     if not fixed or changed == [each for each in before if isinstance(each, str)]:
         return None
@@ -157,10 +176,13 @@ def _places(situation: Situation, file: EditedFile, template: Template) -> Itera
     """Where a template matches: in the file, then in others."""
     rarest = max(template.fixed_names, key=len)
     others = [each for each in files_with(situation.index, rarest) if each != file.path]
-    near = by_nearness(others, file.path)[:MAX_FILES]
-    first, second = sorted(template.lines)
-    reason = f"The edits of lines {first + 1} and {second + 1} of {file.path} fit here, too."
-    cause = f"repeated {file.path} {first} {second}"
+    is_one = len(template.lines) == 1
+    near = [] if is_one else by_nearness(others, file.path)[:MAX_FILES]
+    shown = " and ".join(str(line + 1) for line in sorted(template.lines))
+    reason = f"The edit of line {shown} of {file.path} fits here, too."
+    if not is_one:
+        reason = f"The edits of lines {shown} of {file.path} fit here, too."
+    cause = f"repeated {file.path} {shown}"
     n_found = 0
     for path in (file.path, *near):
         if situation.index.graph.files[path].language != file.language.name:
@@ -177,10 +199,19 @@ def _places(situation: Situation, file: EditedFile, template: Template) -> Itera
             n_found += 1
             if n_found > MAX_PLACES:
                 return
-            (_, first), confidence = text.at(line, node.start_byte), SAME_FILE if path == file.path else OTHER_FILE
+            (_, first), confidence = (
+                text.at(line, node.start_byte),
+                _confidence(template, is_same_file=path == file.path),
+            )
             start, end, new = _differing(written, new)
             places = (line, first + start), (line, first + end)
             yield NextEdit("repeated", path, *places, written[start:end], new, reason, cause, confidence)
+
+
+def _confidence(template: Template, *, is_same_file: bool) -> float:
+    if len(template.lines) == 1:
+        return AFTER_ONE
+    return SAME_FILE if is_same_file else OTHER_FILE
 
 
 def _text(situation: Situation, path: str) -> Parsed | None:

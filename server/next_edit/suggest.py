@@ -11,9 +11,16 @@ from .imports import import_edits
 from .renames import renames
 from .repeated import repeated_edits
 from .signatures import signature_edits
+from .sister_lists import sister_entries
 from .values import At, NextEdit, Situation
 
-KINDS: tuple[Callable[[Situation], Iterator[NextEdit]], ...] = (signature_edits, renames, repeated_edits, import_edits)
+KINDS: tuple[Callable[[Situation], Iterator[NextEdit]], ...] = (
+    signature_edits,
+    renames,
+    repeated_edits,
+    import_edits,
+    sister_entries,
+)
 
 
 def suggest(situation: Situation, limit: int = 20, min_confidence: float = 0.0) -> list[NextEdit]:
