@@ -328,3 +328,20 @@ def test_the_command_measures_the_baselines(
     assert capsys.readouterr().out == once
     assert command.main([*arguments, "--systems", "co-changed files", "--examples", "1"]) == 0
     assert capsys.readouterr().out.startswith("== rename, somebody/shop")
+
+
+@needs_git
+def test_the_command_asks_a_workspace_over_the_tree_of_the_parent(
+    clone: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    commit(clone, {"price.py": PRICE, "shop.py": "from price import total\n\n\nprint(total([1]))\n"})
+    renamed = {"price.py": PRICE.replace("total", "amount")}
+    renamed["shop.py"] = "from price import amount\n\n\nprint(amount([1]))\n"
+    commit(clone, renamed)
+    monkeypatch.setattr(command, "HISTORIES", (HISTORY,))
+    arguments = ["--clones", str(clone.parent.parent), "--work", str(tmp_path / "work"), "--systems", "weft"]
+    assert command.main(arguments) == 0
+    measured = json.loads(capsys.readouterr().out.splitlines()[-1])["measured"][0]["systems"]["weft"]
+    assert measured["kinds"]["rename"]["n"] == 4
+    assert measured["kinds"]["rename"]["exact@3"] >= 0.75
+    assert measured["requests"]["other file@3"] == 1.0
