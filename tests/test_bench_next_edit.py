@@ -164,6 +164,8 @@ def test_a_call_follows_from_the_header_of_its_function() -> None:
         {"a.py": PRICE, "b.py": "x = total([1])\ny = 2\n"}, {"a.py": after, "b.py": "x = total([1], 3)\ny = 2\n"}
     )
     assert [kind for _, kind in found] == ["other", "signature", "signature"]
+    without_call = after.replace("    print(total(basket, 0))\n", "")
+    assert [kind for _, kind in kinds({"a.py": PRICE}, {"a.py": without_call})] == ["other", "other"]
     backwards = kinds({"a.py": PRICE}, {"a.py": after}, "reverse")
     assert [kind for _, kind in backwards] == ["other", "other"]
 

@@ -96,7 +96,7 @@ class FileFacts:
             edits,
             frozenset(_substitutions(edits)),
             frozenset(name for name in headers if self._changes_parameters(name)),
-            frozenset(name for name, _ in old_calls ^ new_calls),
+            frozenset({name for name, _ in old_calls - new_calls} & {name for name, _ in new_calls - old_calls}),
             self.old.defined_in(old) | self.new.defined_in(new),
             imported,
             bool(old_tokens or new_tokens) and self.old.are_imports(old) and self.new.are_imports(new),

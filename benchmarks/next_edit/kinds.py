@@ -5,7 +5,7 @@ Owns the definition of the kinds, which no suggestion of Weft takes part in, so 
 - **rename**: it substitutes a name as an earlier hunk did: the same name by the same other one. Strings and comments
   count.
 - **signature**: it changes the arguments of a call, or the parameters in a header, of a function by whose name an
-  earlier hunk changed the parameters.
+  earlier hunk changed the parameters. A call that is added or deleted does not count.
 - **import**: it adds or removes the import of a name in the changed tokens of an earlier hunk of the same file.
 - **repeated**: its whole change of tokens is that of an earlier hunk: the same tokens, or the same but for names, if
   the change has at least four tokens and half of them are no names.
