@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import sys
 import time
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from itertools import count
@@ -402,9 +403,12 @@ class Terminal:
         languages = [
             (language, *(f"{counter[language]:,}" for counter in counters)) for language, _ in day.n_shown.most_common()
         ]
+        follow_ups = (day.n_next_shown, day.n_next_taken, day.n_next_refused)
+        kinds = [(kind, *(f"{counter[kind]:,}" for counter in follow_ups)) for kind in _keys_of(follow_ups)]
         reasons = [(reason, f"{count:,}") for reason, count in day.n_empty.most_common()]
         self._table("Latency", ("source", "answers", "median", "95th percentile"), latencies)
         self._table("By language", ("language", "shown", "accepted", "in part", "rejected"), languages)
+        self._table("Next edits", ("kind", "shown", "taken", "refused"), kinds)
         self._table("Reasons of empty answers", ("reason", "count"), reasons)
 
     def _table(self, title: str, heads: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
@@ -421,6 +425,11 @@ class Terminal:
 
     def _code(self, line: int, width: int, code: Text) -> None:
         self._out.print(Text.assemble((f"{line + 1:>{width}} │ ", "dim"), code))
+
+
+def _keys_of(counters: Iterable[Counter[str]]) -> list[str]:
+    """The keys of some counters, in order."""
+    return sorted({key for counter in counters for key in counter})
 
 
 def _size(n_bytes: int) -> str:

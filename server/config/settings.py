@@ -264,7 +264,7 @@ class NextEditOptions:
 
     enabled: bool = _setting(True, "Offer the edits that follow from recent ones, such as the calls of a function.")
     min_confidence: float = _setting(
-        0.3,
+        0.5,
         "Next edits below this confidence are not offered. The confidence is the share of such edits that were made, "
         "measured on commits.",
         low=0,

@@ -11,8 +11,10 @@ from dataclasses import dataclass
 from weakref import WeakKeyDictionary
 
 from ...codegraph.graph import CodeGraph
+from ...codegraph.resolver import global_name_key
 from ..symbols.occurrences import Occurrence, Occurrences, files_with, is_parsed
 from ..symbols.symbol import Symbol
+from ..workspace.text import TextLines
 from .edited_files import LineMap
 from .nearness import by_nearness
 from .parsed import Parsed, parsed
@@ -52,7 +54,7 @@ def _made(situation: Situation) -> Before:
     texts: dict[str, bytes] = {}
     moved: dict[str, LineMap] = {}
     for file in situation.edited:
-        old = text_before(file)
+        old = text_before(situation, file)
         if old is not None and file.path in graph.files:
             graph = graph.overlay(old.graph)
             texts[file.path] = old.source
@@ -60,13 +62,29 @@ def _made(situation: Situation) -> Before:
     return Before(graph, ChainMap(texts, situation.index.texts), moved)  # type: ignore[arg-type]
 
 
-def text_before(file: EditedFile) -> Parsed | None:
+def text_before(situation: Situation, file: EditedFile) -> Parsed | None:
     """The text before the edits; None if no grammar reads it."""
-    return parsed(file.path, file.before.text, file.language.name)
+    return _parsed(situation, file, file.before)
 
 
-def text_now(file: EditedFile) -> Parsed | None:
-    return parsed(file.path, file.now.text, file.language.name)
+def text_now(situation: Situation, file: EditedFile) -> Parsed | None:
+    """The text of now; None if no grammar reads it."""
+    return _parsed(situation, file, file.now)
+
+
+def _parsed(situation: Situation, file: EditedFile, lines: TextLines) -> Parsed | None:
+    known = situation.index.graph.files.get(file.path)
+    text = lines.text if "\r" not in lines.text else "\n".join(map(lines.line, range(lines.n_lines)))
+    return parsed(file.path, text, file.language.name, is_harmless=known is not None and known.is_harmless)
+
+
+def n_definitions(situation: Situation, name: str, language_name: str) -> int:
+    """How many definitions of the repository have a name; many for a name that is too short or too common."""
+    key = global_name_key(language_name, name)
+    return MANY if key is None else len(situation.index.graph.definitions_named(key))
+
+
+MANY = 1_000
 
 
 def occurrences_of(situation: Situation, symbol: Symbol, path: str) -> Iterator[tuple[Occurrences, Occurrence]]:

@@ -45,11 +45,11 @@ class Source:
 def import_edits(situation: Situation) -> Iterator[NextEdit]:
     """The imports that the latest edits make necessary or needless."""
     for file in situation.edited[:2]:
-        now = text_now(file)
+        now = text_now(situation, file)
         if now is None:
             continue
         yield from _missing(situation, file, now)
-        yield from _unused(file, now)
+        yield from _unused(situation, file, now)
 
 
 def _missing(situation: Situation, file: EditedFile, now: Parsed) -> Iterator[NextEdit]:
@@ -69,17 +69,20 @@ def _missing(situation: Situation, file: EditedFile, now: Parsed) -> Iterator[Ne
 
 
 def unbound_names(situation: Situation, file: EditedFile) -> list[str]:
-    """The names of changed lines that nothing binds, in order."""
+    """The names of changed lines that nothing binds, in order; none that were in the text before."""
     text, index = file.now.text, situation.index
+    known, builtins = set(_WORDS.findall(file.before.text)), file.language.builtin_names
     found: dict[str, None] = {}
     for hunk in file.hunks:
+        if set(_WORDS.findall("\n".join(hunk.after))) <= known | builtins:
+            continue
         start, end = file.now.offset(hunk.start_line, 0), file.now.offset(hunk.end_line, 0)
         if hunk.end_line >= file.now.n_lines:
             end = len(text)
         problems = name_problems(
             index.graph, file.path, text[:start], text[start:end], text[end:], file.language, None, index.texts
         )
-        found |= {each.name: None for each in problems if each.kind == "not bound"}
+        found |= {each.name: None for each in problems if each.kind == "not bound" and each.name not in known}
     return list(found)
 
 
@@ -170,14 +173,15 @@ def _first_line(now: Parsed) -> int:
     return 0
 
 
-def _unused(file: EditedFile, now: Parsed) -> Iterator[NextEdit]:
-    before = text_before(file)
+def _unused(situation: Situation, file: EditedFile, now: Parsed) -> Iterator[NextEdit]:
+    before = text_before(situation, file)
     if before is None or _REEXPORTS.search(file.path):
         return
     imported = Counter(item.local_name for item in now.graph.imports)
+    gone = {word for hunk in file.hunks for line in hunk.before for word in _WORDS.findall(line)}
     for item in now.graph.imports:
         name = item.local_name
-        if not name or imported[name] > 1 or item.module == "__future__" or item.scope != MODULE_SCOPE:
+        if name not in gone or imported[name] > 1 or item.module == "__future__" or item.scope != MODULE_SCOPE:
             continue
         if _n_uses(before, name) == 0 or _n_uses(now, name) > 0:
             continue
@@ -259,4 +263,5 @@ def _insertion(path: str, at: At, text: str, reason: str, name: str, confidence:
 _STATEMENTS = frozenset(
     {"import_statement", "import_from_statement", "import_declaration", "import_header", "use_declaration"}
 )
+_WORDS = re.compile(r"[^\W\d][\w$]*")
 _REEXPORTS = re.compile(r"(?:^|/)(?:__init__\.pyi?|index\.[jt]sx?|mod\.rs)$")

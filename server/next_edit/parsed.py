@@ -76,14 +76,17 @@ class Parsed:
         return None if rules is None else BoundNames(self.tree, self.tree.language, rules, start, end)
 
 
-@lru_cache(maxsize=32)
-def parsed(path: str, text: str, language_name: str) -> Parsed | None:
-    """The tree of a text with "\\n" line breaks; None without a grammar, and where it takes too long."""
+@lru_cache(maxsize=48)
+def parsed(path: str, text: str, language_name: str, *, is_harmless: bool = False) -> Parsed | None:
+    """The tree of a text with "\\n" line breaks; None without a grammar, and where it takes too long.
+
+    `is_harmless`: a version of it is known to parse in time, so that no samples of it are parsed first.
+    """
     language = language_named(language_name)
     if not is_readable(language):
         return None
     try:
-        limit = CpuTimeLimit(PARSE_LIMIT_S)
+        limit = CpuTimeLimit(PARSE_LIMIT_S, samples=not is_harmless)
         return Parsed(path, SyntaxTree.parse(path, text, limit, language=language))
     except TimeLimitExceeded:
         return None

@@ -21,7 +21,7 @@ from ...languages.references import is_name, receiver_of, role_of
 from ...retrieval.definition_index import NamedDefinition, ValueBinding
 from ..symbols.occurrences import Occurrence, Occurrences
 from ..symbols.symbol import Symbol, symbol_in
-from .before import before_edits, occurrences_of, text_before, text_now
+from .before import before_edits, n_definitions, occurrences_of, text_before, text_now
 from .edited_files import LineMap, Substitution, substitutions
 from .parsed import Parsed
 from .values import EditedFile, NextEdit, Situation
@@ -29,7 +29,7 @@ from .values import EditedFile, NextEdit, Situation
 if TYPE_CHECKING:
     from tree_sitter import Node
 
-LOCAL, RESOLVED, IMPORTED, OVERRIDE, BY_UNIQUE_NAME, BY_NAME = 0.95, 0.9, 0.9, 0.8, 0.5, 0.1
+LOCAL, RESOLVED, IMPORTED, OVERRIDE, BY_UNIQUE_NAME, BY_NAME = 0.95, 0.9, 0.9, 0.8, 0.35, 0.1
 """Confidence of a use by how it was found. Set by hand, see `weft bench next-edit`."""
 
 
@@ -63,7 +63,7 @@ def renames(situation: Situation) -> Iterator[NextEdit]:
 def renamed_names(situation: Situation, file: EditedFile) -> Iterator[Renamed]:
     """What was renamed in a file where it is declared."""
     replaced = substitutions(file)
-    before, now = text_before(file), text_now(file)
+    before, now = text_before(situation, file), text_now(situation, file)
     graph = before_edits(situation).graph
     if not replaced or before is None or now is None or file.path not in graph.files:
         return
@@ -155,7 +155,7 @@ def uses_of(situation: Situation, renamed: Renamed) -> Iterator[NextEdit]:
         return
     before = before_edits(situation)
     old = renamed.symbol.name
-    n_alike = len(situation.index.names.definitions(old))
+    n_alike = n_definitions(situation, old, renamed.file.language.name)
     for occurrences, each in occurrences_of(situation, renamed.symbol, renamed.file.path):
         source, line = before.texts[each.path], before.now(each.path, each.line)
         confidence = _confidence(renamed, occurrences, each, n_alike)
@@ -172,15 +172,12 @@ def _confidence(renamed: Renamed, occurrences: Occurrences, each: Occurrence, n_
     if each.is_use:
         if each.is_resolved:
             return RESOLVED
-        return BY_UNIQUE_NAME if n_alike <= 1 and len(renamed.substitution.old) >= MIN_NAME else BY_NAME
+        return BY_UNIQUE_NAME if n_alike <= 1 else BY_NAME
     if each.role == "import":
         return IMPORTED if occurrences.is_imported(each) else 0.0
     if each.role == "declaration":
         return OVERRIDE if occurrences.is_redefined(each) else 0.0
     return RESOLVED  # another binding of the same value
-
-
-MIN_NAME = 4
 
 
 def _local_uses(renamed: Renamed) -> Iterator[NextEdit]:

@@ -88,7 +88,7 @@ class Template:
 def repeated_edits(situation: Situation) -> Iterator[NextEdit]:
     """The edits that repeat two alike ones elsewhere."""
     for file in situation.edited[:2]:
-        pieces = sorted(_pieces(file), key=lambda piece: -piece.at)[: MAX_EDITS * MAX_LEVELS]
+        pieces = sorted(_pieces(situation, file), key=lambda piece: -piece.at)[: MAX_EDITS * MAX_LEVELS]
         done: set[tuple[object, ...]] = set()
         for one, other in combinations(pieces, 2):
             template = generalised(one, other)
@@ -112,9 +112,9 @@ def _names(tokens: Sequence[str | int]) -> frozenset[str]:
     return frozenset(each for each in tokens if isinstance(each, str) and _NAME(each))
 
 
-def _pieces(file: EditedFile) -> Iterator[Piece]:
+def _pieces(situation: Situation, file: EditedFile) -> Iterator[Piece]:
     """The nodes that each edit of a file changed, small ones first."""
-    before, now = text_before(file), text_now(file)
+    before, now = text_before(situation, file), text_now(situation, file)
     if before is None or now is None:
         return
     for block in changed_lines(file):
@@ -218,11 +218,12 @@ def _text(situation: Situation, path: str) -> Parsed | None:
     """The text of a file now."""
     edited = situation.edited_by_path.get(path)
     if edited is not None:
-        return text_now(edited)
+        return text_now(situation, edited)
     source = situation.index.texts.get(path)
     if source is None:
         return None
-    return parsed(path, source.decode("utf-8", "replace"), situation.index.graph.files[path].language)
+    known = situation.index.graph.files[path]
+    return parsed(path, source.decode("utf-8", "replace"), known.language, is_harmless=known.is_harmless)
 
 
 def _nodes(text: Parsed, kind: str, name: bytes) -> Iterator[Node]:

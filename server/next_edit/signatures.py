@@ -32,7 +32,7 @@ from .values import EditedFile, NextEdit, Situation
 if TYPE_CHECKING:
     from tree_sitter import Node
 
-CALL, CALL_BY_NAME, DECLARED = 0.9, 0.3, 0.8
+CALL, DECLARED = 0.9, 0.8
 """Confidence of an edit by what it changes. Set by hand, see `weft bench next-edit`."""
 
 
@@ -60,7 +60,7 @@ def signature_edits(situation: Situation) -> Iterator[NextEdit]:
 
 def changed_functions(situation: Situation, file: EditedFile) -> Iterator[Changed]:
     """The functions of an edited file that take other arguments than before."""
-    before, now = text_before(file), text_now(file)
+    before, now = text_before(situation, file), text_now(situation, file)
     if before is None or now is None or file.path not in situation.index.graph.files:
         return
     moved = LineMap(file)
@@ -131,14 +131,12 @@ def _edits(situation: Situation, changed: Changed) -> Iterator[NextEdit]:
         return  # a function inside of a function
     called = around if is_constructor and around is not None else definition
     symbol = symbol_in(graph, called.name, [NamedDefinition(path, called)])
-    n_alike = len(situation.index.names.definitions(called.name))
     sites: dict[str, _Sites] = {}
     for occurrences, each in occurrences_of(situation, symbol, path):
         if each.path not in sites:
             sites[each.path] = _Sites(before_edits(situation), changed, each.path)
-        if each.role == "call":
-            confidence = CALL if each.is_resolved else CALL_BY_NAME if n_alike <= 1 else 0.0
-            yield from sites[each.path].call(each, confidence)
+        if each.role == "call" and each.is_resolved:
+            yield from sites[each.path].call(each)
         elif each.role == "declaration" and not is_constructor and occurrences.is_redefined(each):
             yield from sites[each.path].declaration(each)
 
@@ -151,20 +149,22 @@ class _Sites:
         self.changed = changed
         self.path = path
         self.language: Language = language_named(before.graph.files[path].language)
-        self.text = parsed(path, before.texts[path].decode("utf-8", "replace"), self.language.name)
+        is_harmless = before.graph.files[path].is_harmless
+        text = before.texts[path].decode("utf-8", "replace")
+        self.text = parsed(path, text, self.language.name, is_harmless=is_harmless)
 
-    def call(self, occurrence: Occurrence, confidence: float) -> Iterator[NextEdit]:
+    def call(self, occurrence: Occurrence) -> Iterator[NextEdit]:
         """The edit of one call."""
         node = arguments_of_name(occurrence.node)
         written = None if node is None else TextList.of(node, self._source)
         syntax = self.language.call_syntax
-        if node is None or written is None or syntax is None or confidence <= 0 or self.text is None:
+        if node is None or written is None or syntax is None or self.text is None:
             return
         arguments = list(map(self._argument, _items(node)))
         fill = _Filler(self.before.graph, self.text, occurrence, self.language)
         texts = self.changed.change.arguments(arguments, fill, syntax.keyword_sign)
         if texts is not None:
-            yield from self._edit(written, texts, confidence, occurrence)
+            yield from self._edit(written, texts, CALL, occurrence)
 
     def declaration(self, occurrence: Occurrence) -> Iterator[NextEdit]:
         """The edit of the header of another declaration of the function."""
@@ -211,7 +211,6 @@ class _Sites:
             self.changed.change.sentence(name if name not in _CONSTRUCTORS else at.node.text.decode()),  # type: ignore[union-attr]
             self.changed.cause,
             confidence,
-            not at.is_resolved,
         )
 
 

@@ -47,21 +47,21 @@ class NewItem:
 def sister_entries(situation: Situation) -> Iterator[NextEdit]:
     """Entries for the new items of the latest edited file."""
     for file in situation.edited[:1]:
-        for item in list(new_items(file))[:MAX_ITEMS]:
+        for item in list(new_items(situation, file))[:MAX_ITEMS]:
             yield from _entries(situation, file, item)
 
 
-def new_items(file: EditedFile) -> Iterator[NewItem]:
+def new_items(situation: Situation, file: EditedFile) -> Iterator[NewItem]:
     """The items that the edits added between alike ones: definitions first, then lines."""
     seen: set[str] = set()
-    for item in (*_new_definitions(file), *_new_lines(file)):
+    for item in (*_new_definitions(situation, file), *_new_lines(file)):
         if item.name not in seen and item.neighbour != item.name and _is_distinct(item):
             seen.add(item.name)
             yield item
 
 
-def _new_definitions(file: EditedFile) -> Iterator[NewItem]:
-    before, now = text_before(file), text_now(file)
+def _new_definitions(situation: Situation, file: EditedFile) -> Iterator[NewItem]:
+    before, now = text_before(situation, file), text_now(situation, file)
     if before is None or now is None:
         return
     known = {each.qualified_name for each in before.graph.definitions}
@@ -137,9 +137,12 @@ def _entries(situation: Situation, file: EditedFile, item: NewItem) -> Iterator[
     paths = {path for form in set(neighbours.values()) for path in files_with(index, form)}
     for path in (file.path, *by_nearness(paths - {file.path}, file.path)[:MAX_FILES]):
         edited = situation.edited_by_path.get(path)
-        source = index.texts.get(path, b"").decode("utf-8", "replace") if edited is None else None
-        lines = [edited.now.line(n) for n in range(edited.now.n_lines)] if edited else (source or "").split("\n")
+        text = edited.now.text if edited is not None else index.texts.get(path, b"").decode("utf-8", "replace")
+        lines: list[str] = []
         for style, neighbour in neighbours.items():
+            if neighbour not in text or others[style] not in text:
+                continue
+            lines = lines or [line.rstrip("\r") for line in text.split("\n")]
             yield from _in_lines(file, item, path, lines, neighbour, others[style], names[style])
 
 

@@ -245,7 +245,7 @@ class ExplainResult(ExplainedText):
 class Command(TypedDict):
     """As in the Language Server Protocol."""
 
-    title: Annotated[str, "A title; empty for a command that nobody sees."]
+    title: Annotated[str, "A title; empty for a command that is not shown."]
     command: Annotated[str, "The command of the server."]
     arguments: Annotated[list[dict[str, str]], "Its arguments: one object with the field `id`."]
 

@@ -621,7 +621,7 @@ export interface EditedTextDocument {
 
 /** As in the Language Server Protocol. */
 export interface Command {
-  /** A title; empty for a command that nobody sees. */
+  /** A title; empty for a command that is not shown. */
   title: string;
   /** The command of the server. */
   command: string;

@@ -1,0 +1,38 @@
+"""Next edits after a name was replaced where it is used."""
+
+import pytest
+from next_edit_cases import after, offers
+
+SHOP = """
+    #- shop.py
+    import doc
+    def one(x):
+        return doc.plain(x)
+    def two(x):
+        return doc.plain(x, 1)
+    def three(x):
+        plain = 3
+        return doc.plain(x, plain)
+    def four(x):
+        return doc.plain(x, 2), doc.plain
+    """
+
+
+@pytest.mark.parametrize(
+    ("edits", "expected"),
+    [
+        pytest.param(
+            [("doc.plain(x, 1)", "doc.rich(x, 1)")],
+            ["shop.py:8:15 plain -> rich", "shop.py:10:15 plain -> rich"],
+            id="after one replacement what is below, as a call",
+        ),
+        pytest.param(
+            [("doc.plain(x, plain)", "doc.rich(x, plain)"), ("doc.plain(x, 2)", "doc.rich(x, 2)")],
+            ["shop.py:3:15 plain -> rich", "shop.py:5:15 plain -> rich"],
+            id="after two also above",
+        ),
+        pytest.param([("doc.plain(x, 1)", "doc.plain(x, 3)")], [], id="a number is no name"),
+    ],
+)
+def test_the_next_occurrences_of_a_replaced_name(edits, expected):
+    assert sorted(offers(after(SHOP, "shop.py", *edits))) == sorted(expected)
