@@ -51,6 +51,13 @@ TYPESCRIPT = """
             PYTHON, "use.py", ("return pay()", "return pay(charge())"), ["use.py:3:17  -> charge, "], id="into a list"
         ),
         pytest.param(
+            PYTHON.replace("from shop import charge\n", "").replace("charge(), ", ""),
+            "use.py",
+            ("return pay()", "return pay(charge())"),
+            ["use.py:3:17  -> charge, "],
+            id="a name that no other file imports, of a module that this one imports from",
+        ),
+        pytest.param(
             PYTHON,
             "use.py",
             ("return pay()", "return pay(os.sep)"),

@@ -23,13 +23,13 @@ SHOP = """
     [
         pytest.param(
             [("doc.plain(x, 1)", "doc.rich(x, 1)")],
-            ["shop.py:8:15 plain -> rich", "shop.py:10:15 plain -> rich"],
-            id="after one replacement what is below, as a call",
+            [],
+            id="one replacement says too little",
         ),
         pytest.param(
             [("doc.plain(x, plain)", "doc.rich(x, plain)"), ("doc.plain(x, 2)", "doc.rich(x, 2)")],
             ["shop.py:3:15 plain -> rich", "shop.py:5:15 plain -> rich"],
-            id="after two also above",
+            id="after two the calls, near ones first, also above",
         ),
         pytest.param([("doc.plain(x, 1)", "doc.plain(x, 3)")], [], id="a number is no name"),
     ],

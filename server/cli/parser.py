@@ -19,6 +19,7 @@ Argument = tuple[str, dict[str, Any]]
 BENCHMARKS = {
     "completion": ("completion", "quality and speed of completions"),
     "typed": ("typed", "what completions save while real commits are typed"),
+    "next-edit": ("next_edit", "what is offered after each hunk of real commits"),
     "scorer": ("scorer", "fit of the workspace model's candidate scorer"),
     "token-model": ("token_model", "fit of the workspace model's token model"),
     "meaning": ("meaning", "fit of the static word vectors of search and answers"),

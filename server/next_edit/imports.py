@@ -15,7 +15,8 @@ from typing import TYPE_CHECKING
 from ...codegraph.file_graph import MODULE_SCOPE, Import
 from ...codegraph.modules import directory_of
 from ...codegraph.name_check import name_problems
-from ...codegraph.symbol_table import language_family
+from ...codegraph.symbol_table import STAR_IMPORTS, ImportedName, language_family
+from ...codegraph.typed_resolver import TypedResolver
 from ..symbols.occurrences import files_with
 from .before import text_before, text_now
 from .parsed import Parsed
@@ -54,10 +55,10 @@ def import_edits(situation: Situation) -> Iterator[NextEdit]:
 
 def _missing(situation: Situation, file: EditedFile, now: Parsed) -> Iterator[NextEdit]:
     for name in unbound_names(situation, file)[:MAX_NAMES]:
-        source = source_of(situation, file, name)
+        source = _imported_module(situation, now, name) or source_of(situation, file, name)
         if source is None:
             continue
-        reason = f"`{name}` is used and not imported; other files import it like this."
+        reason = f"`{name}` is used and not imported."
         listed = _list_of(now, source)
         if listed is not None:
             at, text = _listed(now, listed, name)
@@ -84,6 +85,24 @@ def unbound_names(situation: Situation, file: EditedFile) -> list[str]:
         )
         found |= {each.name: None for each in problems if each.kind == "not bound" and each.name not in known}
     return list(found)
+
+
+def _imported_module(situation: Situation, now: Parsed, name: str) -> Source | None:
+    """The module from which the file imports other names already, if it has the name, too."""
+    graph = situation.index.graph
+    resolver = TypedResolver(graph)
+    seen: set[tuple[str, int]] = set()
+    for item in now.graph.imports:
+        key = item.module, item.level
+        if item.name in ("", STAR_IMPORTS) or item.scope != MODULE_SCOPE or key in seen:
+            continue
+        seen.add(key)
+        entry = ImportedName(item.local_name, item.module, item.level, item.name)
+        for path in resolver.import_files(now.path, entry, name):
+            symbols = graph.symbols(path)
+            if symbols is not None and name in symbols.entries:
+                return Source(item.module, item.level, name)
+    return None
 
 
 def source_of(situation: Situation, file: EditedFile, name: str) -> Source | None:

@@ -25,10 +25,13 @@ if TYPE_CHECKING:
 SAME_FILE, OTHER_FILE = 0.6, 0.4
 """Confidence of an edit by its place. Set by hand, see `weft bench next-edit`."""
 
-AFTER_ONE = 0.45
+AFTER_ONE = 0.6
 """Confidence of an edit in the same file after a single one: then the very same tokens are changed."""
 
 MIN_TOKENS_AFTER_ONE = 3
+
+MAX_PLACES_AFTER_ONE = 5
+"""With more places a single edit does not tell that all are meant."""
 
 MAX_TOKENS = 60
 """Longer pieces are not generalised."""
@@ -104,8 +107,17 @@ def repeated_edits(situation: Situation) -> Iterator[NextEdit]:
 
 
 def _is_telling(piece: Piece) -> bool:
-    """Whether a piece is long enough to mean the same wherever it stands."""
-    return len(piece.before) >= MIN_TOKENS_AFTER_ONE
+    """Whether a piece is long enough to mean the same wherever it stands, and not only a literal of it changed."""
+    if len(piece.before) < MIN_TOKENS_AFTER_ONE:
+        return False
+    after = [each for each in piece.after_tokens if not each.isspace()]
+    differing = {each for pair in zip(piece.before, after, strict=False) if pair[0] != pair[1] for each in pair}
+    return len(after) != len(piece.before) or not all(is_literal(each) for each in differing)
+
+
+def is_literal(token: str) -> bool:
+    """Whether a token is a number or a word such as `true`."""
+    return token[0].isdigit() or token.lower() in ("true", "false", "none", "nil", "null", "undefined")
 
 
 def _names(tokens: Sequence[str | int]) -> frozenset[str]:
@@ -183,35 +195,23 @@ def _places(situation: Situation, file: EditedFile, template: Template) -> Itera
     if not is_one:
         reason = f"The edits of lines {shown} of {file.path} fit here, too."
     cause = f"repeated {file.path} {shown}"
-    n_found = 0
+    confidence = AFTER_ONE if is_one else SAME_FILE
+    found: list[NextEdit] = []
     for path in (file.path, *near):
-        if situation.index.graph.files[path].language != file.language.name:
-            continue
-        text = _text(situation, path)
-        if text is None:
-            continue
-        for node in _nodes(text, template.kind, rarest.encode()):
+        text = _text(situation, path) if situation.index.graph.files[path].language == file.language.name else None
+        for node in () if text is None else _nodes(text, template.kind, rarest.encode()):
             line = node.start_point[0]
             written = (node.text or b"").decode("utf-8", "replace")
             new = template.applied(list(_tokens(written)))
-            if new is None or new == written or (path == file.path and line in template.lines):
+            if text is None or new is None or new == written or (path == file.path and line in template.lines):
                 continue
-            n_found += 1
-            if n_found > MAX_PLACES:
-                return
-            (_, first), confidence = (
-                text.at(line, node.start_byte),
-                _confidence(template, is_same_file=path == file.path),
-            )
+            first = text.at(line, node.start_byte)[1]
             start, end, new = _differing(written, new)
             places = (line, first + start), (line, first + end)
-            yield NextEdit("repeated", path, *places, written[start:end], new, reason, cause, confidence)
-
-
-def _confidence(template: Template, *, is_same_file: bool) -> float:
-    if len(template.lines) == 1:
-        return AFTER_ONE
-    return SAME_FILE if is_same_file else OTHER_FILE
+            sure = confidence if path == file.path else OTHER_FILE
+            found.append(NextEdit("repeated", path, *places, written[start:end], new, reason, cause, sure))
+    if not (is_one and len(found) > MAX_PLACES_AFTER_ONE):
+        yield from found[:MAX_PLACES]
 
 
 def _text(situation: Situation, path: str) -> Parsed | None:

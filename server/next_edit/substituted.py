@@ -15,12 +15,13 @@ from .before import before_edits, text_before, text_now
 from .edited_files import Substitution, substitutions
 from .parsed import Parsed
 from .renames import renamed_names
+from .repeated import is_literal
 from .values import EditedFile, NextEdit, Situation
 
 if TYPE_CHECKING:
     from tree_sitter import Node
 
-SEVERAL, ONE_BELOW, ONE_ABOVE = 0.65, 0.5, 0.4
+SEVERAL, ONE_BELOW, ONE_ABOVE = 0.5, 0.4, 0.3
 """Confidence after several alike replacements, and after one for what is below and above it. Set by hand, see
 `weft bench next-edit`."""
 
@@ -39,7 +40,7 @@ def substituted(situation: Situation) -> Iterator[NextEdit]:
         for each in substitutions(file):
             groups.setdefault((each.old, each.new), []).append(each)
         for (old, _), made in groups.items():
-            if old not in renamed and len({new for was, new in groups if was == old}) == 1:
+            if old not in renamed and not is_literal(old) and len({new for was, new in groups if was == old}) == 1:
                 yield from _next(situation, file, before, now, made)
 
 
