@@ -1,4 +1,4 @@
-"""Records docs/pictures/neovim.svg: a real Neovim in tmux, on a copy of examples/shop, as an animated SVG.
+"""Records docs/pictures/neovim.svg: a real Neovim in tmux, on the project of tests/new_user.py, as an animated SVG.
 
     python docs/pictures/record.py
 
@@ -12,7 +12,6 @@ from __future__ import annotations
 import importlib.util
 import json
 import os
-import shutil
 import subprocess
 import sys
 import tempfile
@@ -29,22 +28,27 @@ from rich.terminal_theme import MONOKAI
 from rich.text import Text
 
 ROOT = Path(__file__).resolve().parent.parent.parent
+sys.path.append(str(ROOT / "tests"))
+from new_user import ANSWER, FILE, PROJECT, QUESTION  # noqa: E402
+
 OUT = ROOT / "docs" / "pictures" / "neovim.svg"
 COLUMNS, ROWS = 88, 22
 WIDTH, HEIGHT, MARGIN = 8.4, 18, 14  # of a character, in pixels
 FONTS = 'ui-monospace, SFMono-Regular, Menlo, Consolas, "DejaVu Sans Mono", monospace'
 FOREGROUND, BACKGROUND = "#e0e2ea", "#14161b"  # of Neovim
 TYPED_S, READ_S, END_S = 0.12, 1.3, 6.0
-WAIT_S, LOOK_S = 60, 5
+START_S, WAIT_S = 8, 60
 
-FILE, BEGUN = "backend/shop/suppliers.py", "self._"
-QUESTION = "Where is the price of a parcel computed?"
+TYPED = ["    def renew(self, isbn: str, number: int) -> None:", "        book = self."]
+SHOWN = ("catalogue", "catalogue.find_book")  # the line with each ghost text
 INIT = """\
 vim.opt.runtimepath:prepend({plugin})
 vim.o.termguicolors = true
 vim.o.swapfile = false
 vim.o.shada = ''
 vim.o.number = true
+vim.cmd('filetype indent off')
+vim.o.autoindent = false
 vim.o.showcmd = false
 vim.o.ruler = false
 vim.o.laststatus = 0
@@ -99,8 +103,10 @@ def main() -> None:
 
 def record(work: Path) -> list[tuple[list[str], float]]:
     """The frames of the session."""
-    project = work / "shop"
-    shutil.copytree(ROOT / "examples" / "shop", project)
+    project = work / "library"
+    for name, text in PROJECT.items():
+        (project / name).parent.mkdir(parents=True, exist_ok=True)
+        (project / name).write_text(text.removesuffix(TYPED[0] + "\n"), "utf-8")
     subprocess.run(["git", "init", "--quiet", str(project)], check=True)
     init = work / "init.lua"
     plugin, python = json.dumps(str(ROOT / "editors" / "neovim")), json.dumps(sys.executable)
@@ -129,42 +135,34 @@ def record(work: Path) -> list[tuple[list[str], float]]:
 
 
 def session(recording: Recording) -> None:
-    """What a person does: completes a line with Tab alone, then asks a question."""
-    recording.wait(lambda text: BEGUN in text)
+    """What a person does: types two lines, completes the second with Tab, then asks a question."""
+    recording.wait(lambda text: "LoanDesk" in text)
+    time.sleep(START_S)
     recording.keep(READ_S)
-    recording.keys("G")
-    # Ghost text follows a key, so the key is sent until the server is there.
-    line, end = BEGUN, time.monotonic() + WAIT_S
-    while line == BEGUN and time.monotonic() < end:
-        recording.keys("Escape", "A")
-        line = next_line(recording, BEGUN)
-    while "= supplier" not in line:
+    recording.keys("G", "A")
+    recording.keys("Enter")
+    recording.type(TYPED[0])
+    recording.keys("Enter")
+    recording.type(TYPED[1])
+    for shown in SHOWN:
+        recording.wait(lambda text, shown=shown: last_line(text).endswith(shown))
         recording.keep(READ_S)
         recording.keys("Tab")
-        line, before = next_line(recording, line), line
-        if line == before:
-            break
+        time.sleep(1)
     recording.keep(READ_S)
-    recording.keys("Tab", "Escape")
+    recording.keys("Escape")
     time.sleep(1)
-    recording.keep(READ_S)
     recording.type(f":Weft ask {QUESTION}")
     recording.keep(READ_S / 2)
     recording.keys("Enter")
-    recording.wait(lambda text: "PriceCents" in text)
+    recording.wait(lambda text: ANSWER[:14] in text)
     time.sleep(1)
     recording.keep(END_S)
 
 
-def next_line(recording: Recording, before: str) -> str:
-    """The completed line when it has changed, or as it is after some seconds."""
-    end = time.monotonic() + LOOK_S
-    line = before
-    while line == before and time.monotonic() < end:
-        time.sleep(0.2)
-        lines = plain(recording.screen()).splitlines()
-        line = next((line.partition(" 13 ")[2].strip() for line in lines if " 13 " in line), before)
-    return line
+def last_line(text: str) -> str:
+    """The last line of code on the screen, with its ghost text."""
+    return next((line.rstrip() for line in reversed(text.splitlines()) if "book = self." in line), "")
 
 
 def neovim() -> str:

@@ -96,6 +96,7 @@ class Wire:
         after: int = 0,
         sender: str | None = None,
         server: int | None = None,
+        within_s: float = WAIT_S,
     ) -> dict[str, Any]:
         """Waits for the first message of this method whose parameters (or result) satisfy `fits`."""
 
@@ -107,7 +108,7 @@ class Wire:
                     return note
             return None
 
-        return until(look, f"{method} on the wire")
+        return until(look, f"{method} on the wire", within_s)
 
     def order(self, **orders: Any) -> None:
         """Sets the orders `blank`, `hold` or `freeze`; an empty list or None cancels an order."""

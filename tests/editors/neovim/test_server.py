@@ -341,3 +341,10 @@ def test_a_folder_of_projects_is_asked_about(neovim):
     nv.wait(lambda: nv.lua("return _G.asked"), "the question")
     assert "contains 5 or more projects. Index all of it?" in nv.lua("return _G.asked")
     nv.wire.wait(STATUS, lambda status: status["kind"] == "ready" and status["text"].startswith("Ready: 2 files"))
+
+
+def test_a_repository_is_one_workspace_with_its_packages(neovim):
+    nv = neovim({"pack/pyproject.toml": "", "pack/a.py": "x = 1\n", "b.py": "y = 1\n"})
+    nv.edit("pack/a.py")
+    folders = nv.wire.wait("initialize", sender="editor")["message"]["params"]["workspaceFolders"]
+    assert [folder["uri"] for folder in folders] == [nv.folder.as_uri()]

@@ -94,7 +94,8 @@ def test_a_model_is_set_up_in_a_terminal(shop, waiting, picture):
 
 
 def completes(shop, vscode, mark):
-    vscode.wire.wait("weft/didChangeStatus", lambda status: status["kind"] == "ready", after=mark)
+    # An environment is created first, which takes long on a busy machine.
+    vscode.wire.wait("weft/didChangeStatus", lambda told: told["kind"] == "ready", after=mark, within_s=120)
     shop.write("installed.py", BEGUN)
     shop.go(5, 13)
     shop.type("pri")
