@@ -11,7 +11,8 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from functools import lru_cache, partial
+from functools import partial
+from operator import attrgetter
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -19,6 +20,7 @@ from numpy.typing import NDArray
 
 from ..languages.syntax import MODULE_SCOPE as MODULE_SCOPE
 from .json_bytes import from_json, to_json
+from .limited_cache import LimitedCache
 
 
 class Definition(NamedTuple):
@@ -111,6 +113,7 @@ class FileGraph:
     """
 
     __slots__ = (
+        "__weakref__",
         "_calls",
         "_outline",
         "language",
@@ -156,23 +159,39 @@ class FileGraph:
 
     @property
     def definitions(self) -> tuple[Definition, ...]:
-        return _outline(self._read("_outline"))[0]
+        return _outline(self)[0]
 
     @property
     def calls(self) -> tuple[Call, ...]:
-        return _calls(self._read("_calls"))
+        return _calls(self)
 
     @property
     def imports(self) -> tuple[Import, ...]:
-        return _outline(self._read("_outline"))[1]
+        return _outline(self)[1]
 
     @property
     def bindings(self) -> tuple[Binding, ...]:
-        return _outline(self._read("_outline"))[2]
+        return _outline(self)[2]
 
     def definition(self, qualified_name: str) -> Definition | None:
         """The first definition of a qualified name. Decodes this one alone, for files that a query looks at once."""
-        return _find_definition(self._read("_outline"), qualified_name)
+        known = _single_definitions(self)
+        found = known.get(qualified_name)
+        if found is None:
+            found = _find_definition(self.packed_outline, qualified_name)
+            if found is not None:
+                known[qualified_name] = found
+        return found
+
+    @property
+    def packed_outline(self) -> bytes:
+        """Definitions, imports and bindings as JSON, for searches; of a mapped index a copy."""
+        return bytes(self._outline)
+
+    @property
+    def n_outline_bytes(self) -> int:
+        """The length of `packed_outline`."""
+        return len(self._outline)
 
     @property
     def n_nodes(self) -> int:
@@ -213,19 +232,11 @@ class FileGraph:
 
     def _key(self) -> tuple[object, ...]:
         facts = (getattr(self, name) for name in _STATE if name not in ("nodes", "_outline", "_calls"))
-        return (*facts, self._read("_outline"), self._read("_calls"))
-
-    def _read(self, name: str) -> bytes:
-        """Packed facts; those of a mapped index are read from it when they are first needed."""
-        packed = getattr(self, name)
-        if not isinstance(packed, bytes):
-            packed = bytes(packed)
-            setattr(self, name, packed)
-        return packed
+        return (*facts, self.packed_outline, bytes(self._calls))
 
 
 Packed = bytes | memoryview
-"""JSON; that of a mapped index is a view until it is read."""
+"""JSON; that of a mapped index is a view."""
 
 _STATE = ("path", "language", "n_lines", "n_bytes", "nodes", "problems", "package", "manifest", "_outline", "_calls")
 
@@ -238,10 +249,8 @@ _to_import = partial(tuple.__new__, Import)
 to_binding = partial(tuple.__new__, Binding)
 
 
-# A query reads a few files repeatedly; a pass over the repository reads each file once.
-@lru_cache(maxsize=512)
-def _outline(packed: bytes) -> _Outline:
-    definitions, imports, bindings = from_json(packed)
+def _read_outline(file: FileGraph) -> _Outline:
+    definitions, imports, bindings = from_json(file.packed_outline)
     for row in definitions:
         row[_BASES] = tuple(row[_BASES])
     return (
@@ -255,7 +264,6 @@ _BASES = Definition._fields.index("bases")
 _read_row = json.JSONDecoder().raw_decode
 
 
-@lru_cache(maxsize=4096)
 def _find_definition(packed: bytes, qualified_name: str) -> Definition | None:
     needle = b"," + to_json(qualified_name) + b","
     at = packed.find(needle)
@@ -270,6 +278,20 @@ def _find_definition(packed: bytes, qualified_name: str) -> Definition | None:
     return None
 
 
-@lru_cache(maxsize=512)
-def _calls(packed: bytes) -> tuple[Call, ...]:
-    return tuple(map(to_call, from_json(packed)))
+def _calls_of(file: FileGraph) -> tuple[Call, ...]:
+    return tuple(map(to_call, from_json(bytes(file._calls))))
+
+
+def _no_definitions(file: FileGraph) -> dict[str, Definition]:
+    return {}
+
+
+def _n_calls_bytes(file: FileGraph) -> int:
+    return len(file._calls)
+
+
+# A query reads a few files repeatedly; a pass over the repository reads each file once. The limits count packed bytes:
+# decoded, an outline and calls take about nine times as much.
+_outline = LimitedCache(_read_outline, attrgetter("n_outline_bytes"), 1_000_000)
+_single_definitions = LimitedCache(_no_definitions, attrgetter("n_outline_bytes"), 4_000_000)
+_calls = LimitedCache(_calls_of, _n_calls_bytes, 500_000)

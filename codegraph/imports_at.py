@@ -11,6 +11,7 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from functools import lru_cache
+from operator import attrgetter
 from typing import NamedTuple, TypeVar, cast
 from weakref import WeakKeyDictionary
 
@@ -18,6 +19,7 @@ from ..languages import Language, language_named
 from ..languages.import_lines import ImportLine, import_line_at
 from .file_graph import MODULE_SCOPE, Definition, FileGraph
 from .graph import CodeGraph
+from .limited_cache import LimitedCache
 from .modules import ModuleQuery, directory_of
 from .modules.paths import import_endings, normalised
 from .symbol_table import NAMESPACE_KINDS, STAR_IMPORTS, ImportedName, SymbolTable, language_family, package_key
@@ -238,15 +240,15 @@ def _defined_inside(graph: CodeGraph, family: str, inside: str) -> Iterator[tupl
             continue
         if not (package.startswith(inside) or inside.startswith(package)):
             continue
-        for defined in _defined_names(file._outline):
+        for defined in _defined_names(file):
             name = package + defined
             if name.startswith(inside):
                 yield name, name[: name.rindex(".") + 1] if "." in defined else ""
 
 
-@lru_cache(maxsize=2_048)
-def _defined_names(outline: bytes) -> tuple[str, ...]:
+def _read_defined_names(file: FileGraph) -> tuple[str, ...]:
     """The qualified names of the definitions of a file, from its packed facts."""
+    outline = file.packed_outline
     if outline.startswith(b"[[],"):
         return ()
     end = _END_OF_DEFINITIONS.search(outline)
@@ -254,6 +256,8 @@ def _defined_names(outline: bytes) -> tuple[str, ...]:
     found = json.loads(packed.decode("utf-8", "surrogatepass"))
     return tuple([definition[1] for definition in (found if end is not None else found[0])])
 
+
+_defined_names = LimitedCache(_read_defined_names, attrgetter("n_outline_bytes"), 16_000_000)
 
 _END_OF_DEFINITIONS = re.compile(rb'(?<!\\)"\]\](?=,\[)')
 """A definition ends with its return annotation. Imports and bindings take most of the time of decoding."""
@@ -345,7 +349,7 @@ def _modules_of_name(graph: CodeGraph, path: str, language: Language, name: str,
     """The paths of the modules that define a name or that other files import it from, as this file would write them."""
     needle = f'"{name}"'.encode("utf-8", "replace")
     for other, file in graph.files.items():
-        if other == path or needle not in file._outline:
+        if other == path or needle not in file.packed_outline:
             continue
         if language_named(file.language).module_style != language.module_style:
             continue

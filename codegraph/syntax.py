@@ -222,6 +222,12 @@ def prepare_tree(tree: SyntaxTree) -> None:
         _keep_tree(tree.path, tree)
 
 
+def forget_tree(path: str) -> None:
+    """Drop the last tree of a file that is closed: it takes some twenty times the memory of its text."""
+    with _CHECKED_LOCK:
+        _LAST_TREES.pop(path, None)
+
+
 def _keep_tree(path: str, tree: SyntaxTree) -> None:
     with _CHECKED_LOCK:
         _LAST_TREES[path] = tree

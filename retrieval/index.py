@@ -295,8 +295,9 @@ class RepositoryIndex:
         return relations
 
     def _spans(self, path: str) -> Spans:
+        """The lines of a file's fragments, as a copy: a view would keep the arrays of this snapshot alive."""
         ids = self.lexical.ids(path)
-        return Spans(ids.start, self.starts[ids.start : ids.stop], self.ends[ids.start : ids.stop])
+        return Spans(ids.start, self.starts[ids.start : ids.stop].copy(), self.ends[ids.start : ids.stop].copy())
 
 
 class CursorView:

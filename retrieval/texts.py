@@ -1,6 +1,6 @@
-"""The texts of a snapshot by path. A text of a mapped index is read from it when it is first needed.
+"""The texts of a snapshot by path. A text of a mapped index is read from it when it is needed.
 
-Owns when a text takes memory of its own. Knows no fragment.
+Owns which texts take memory of their own. Knows no fragment.
 """
 
 from __future__ import annotations
@@ -8,22 +8,29 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 
 from ..codegraph.byte_table import ByteTable, from_table, to_table
+from ..codegraph.limited_cache import LimitedCache
 from ..codegraph.persistent_map import PersistentMap, as_persistent
 
 
 class _MappedText:
     """A text of a mapped index. Snapshots share it, so that they share the text that is read."""
 
-    __slots__ = ("data",)
+    __slots__ = ("__weakref__", "data")
 
     def __init__(self, data: memoryview) -> None:
-        self.data: bytes | memoryview = data
+        self.data = data
 
-    def read(self) -> bytes:
-        data = self.data
-        if not isinstance(data, bytes):
-            data = self.data = bytes(data)
-        return data
+
+def _read(text: _MappedText) -> bytes:
+    return bytes(text.data)
+
+
+def _n_bytes(text: _MappedText) -> int:
+    return len(text.data)
+
+
+# A query reads several windows of one text.
+_mapped_text = LimitedCache(_read, _n_bytes, 4_000_000)
 
 
 class Texts(Mapping[str, bytes]):
@@ -40,7 +47,7 @@ class Texts(Mapping[str, bytes]):
 
     def __getitem__(self, path: str) -> bytes:
         value = self._values[path]
-        return value if isinstance(value, bytes) else value.read()
+        return value if isinstance(value, bytes) else _mapped_text(value)
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._values)

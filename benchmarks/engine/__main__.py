@@ -102,7 +102,7 @@ def _measure_all(
     for name, step in planned(options.trees, options.steps, options.runs, n_kept, options.work):
         if time.monotonic() > until_s:
             say(f"{options.max_minutes:g} minutes are over: {name} {step} and what follows are not measured.")
-            break
+            return  # the caches stay: the next run continues with them
         say(f"{name}: {step} …")
         try:
             row = Row(name, step, STEPS[step](name, options))
@@ -122,12 +122,12 @@ def planned(
 ) -> Iterator[tuple[str, str]]:
     """Tree and step of each measurement that is missing, in order.
 
-    Small trees are first, and the second index of every tree is last, because those of the large ones take longest. A
+    Small trees are first, and the second index of the large ones is last, because it takes longest. A
     step that needs the stored index follows a cold index, which is repeated if its folder is gone.
     """
     for last in (False, True):
         for name in trees:
-            for step in (step for step in STEPS if (step in AT_THE_END) == last and step in steps):
+            for step in (step for step in STEPS if _is_at_the_end(name, step) == last and step in steps):
                 if name in _TREES_OF.get(step, trees):
                     wanted = n_runs if step in REPEATED and name not in LARGE else 1
                     missing = wanted - n_kept[name, step]
@@ -136,6 +136,10 @@ def planned(
                     yield from [(name, step)] * missing
             if not last:
                 shutil.rmtree(_caches(work) / name, ignore_errors=True)
+
+
+def _is_at_the_end(name: str, step: str) -> bool:
+    return step in AT_THE_END and name in LARGE
 
 
 def summary(rows: Sequence[Row], trees: Sequence[str]) -> Trees:
@@ -223,7 +227,8 @@ _NOTES = """\
 - **jump**: retrieval with the default strategy at 200 random positions of files that are not open, including parsing
   the file up to the cursor; **typing**: after each key of 20 lines that are typed again in open files.
 - **edit to retrievable**: from an added line in an open file until every other query can find it.
-- **while the first index is built**: jumps, twenty a second, in the process that builds it.
+- **while the first index is built**: jumps, twenty a second, in the process that maps it; **quiet**: the same
+  jumps afterwards.
 - **switch back**: [branch-switch.md](branch-switch.md).
 - **a second window**: what a second editor window on the same folder adds, after one completion in each.
 - **peers**: ctags finds the names of definitions alone, aider's map definitions and the names that refer to them. The

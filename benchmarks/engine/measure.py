@@ -5,7 +5,7 @@ Owns the timed operations. Each runs in a new process, so that memory and caches
 - cold: index from nothing, and save the index.
 - warm: begin from the index that `cold` saved, and compare it with the disk.
 - query: retrieval at random cursors, typing on, and edits until they can be retrieved, on a warm index.
-- during: retrieval at random cursors while the first index is being built.
+- during: retrieval at random cursors while the first index is being built, and at the same ones when it is complete.
 - windows: memory of a second window on the folder, with a shared server and with a server of its own.
 """
 
@@ -19,7 +19,7 @@ import tempfile
 import threading
 import time
 from collections.abc import Iterable
-from functools import partial
+from itertools import cycle
 from pathlib import Path
 
 from ...retrieval import RetrievalOptions
@@ -101,10 +101,12 @@ def query(folder: Path) -> dict[str, float]:
 
 
 def during(folder: Path) -> dict[str, float]:
-    """Retrieval latency while the first index is built, with an empty cache."""
+    """Retrieval latency while the first index is built, with an empty cache, and of the same cursors afterwards.
+
+    Answers before the first snapshot are empty and not counted.
+    """
     share_interpreter()
     cursors = list(_cursors(folder))
-    options = RetrievalOptions()
     with (
         tempfile.TemporaryDirectory(prefix="weft-bench-") as cache,
         Workspace([folder], Config(cache_dir=cache)) as workspace,
@@ -112,18 +114,33 @@ def during(folder: Path) -> dict[str, float]:
         indexing = threading.Thread(target=workspace.index, kwargs={"niceness": BACKGROUND_NICENESS})
         started = time.perf_counter()
         indexing.start()
-        first_answer_s, latencies, i = 0.0, [], 0
-        while indexing.is_alive():
-            cursor = cursors[i % len(cursors)]
-            i += 1
-            found, ms = timed(partial(workspace.retrieve, *cursor, options=options))
-            if found.fragments:
+        first_answer_s, asked = 0.0, list[tuple[Path, int, int]]()
+        latencies = list[float]()
+        for cursor in cycle(cursors):
+            if not indexing.is_alive():
+                break
+            found, ms = _paced_retrieve(workspace, cursor)
+            if found:
+                asked.append(cursor)
                 latencies.append(ms)
                 first_answer_s = first_answer_s or time.perf_counter() - started
-            time.sleep(0.05)  # twenty requests a second are more than a person types
         indexing.join()
-        figures = percentiles("during", latencies)
-        return {**figures, "during_answer_s": first_answer_s, "during_queries": len(latencies)}
+        workspace.flush()
+        asked = asked[:N_CURSORS] or cursors
+        quiet = [_paced_retrieve(workspace, cursor)[1] for cursor in asked]
+        return {
+            **percentiles("during", latencies),
+            **percentiles("during_quiet", quiet),
+            "during_answer_s": first_answer_s,
+            "during_queries": len(latencies),
+        }
+
+
+def _paced_retrieve(workspace: Workspace, cursor: tuple[Path, int, int]) -> tuple[bool, float]:
+    """Whether a retrieval finds anything, and its milliseconds. Twenty a second: more than a person types."""
+    time.sleep(0.05)
+    found, ms = timed(lambda: workspace.retrieve(*cursor, options=RetrievalOptions()))
+    return bool(found.fragments), ms
 
 
 def windows(folder: Path) -> dict[str, float]:

@@ -18,7 +18,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from ...codegraph import CpuTimeLimit, SyntaxTree, TimeLimitExceeded
-from ...codegraph.syntax import REQUEST_LIMIT_S, prepare_tree
+from ...codegraph.syntax import REQUEST_LIMIT_S, forget_tree, prepare_tree
 from ...errors import InvalidArgument
 from ...languages import Language, language_of
 from ...llm.disk import read_regular
@@ -370,6 +370,8 @@ class OpenBuffers:
         if folder is None or is_secret_path(key):
             return None
         if buffer is None or not buffer.is_indexed:
+            if buffer is None:
+                forget_tree(key)
             if buffer is None or folder.is_open(key):
                 folder.drop_overlay(key)
             self.folders.follow_imports(folder)

@@ -11,6 +11,7 @@ import sys
 import threading
 from collections.abc import Callable, Sequence
 
+from ...codegraph.limited_cache import LimitedCache
 from .process import freeze_garbage_collector, private_mb, return_free_memory
 
 GROWTH = 1.05
@@ -70,6 +71,8 @@ def clear_caches() -> None:
             max_size = value.cache_parameters()["maxsize"]
             if max_size is not None and max_size >= SMALL_CACHE:
                 value.cache_clear()
+        elif isinstance(value, LimitedCache):
+            value.clear()
 
 
 def _note(used_mb: float, limit_mb: int) -> str:
