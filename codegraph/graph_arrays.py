@@ -354,7 +354,6 @@ def _call_rows(
     calls: list[tuple[int, int, int, int]] = []
     definitions: list[tuple[int, int, int, int]] = []
     n_occurrences = 0
-    targets: dict[tuple[str, str], int] = {}
     for part, offset in zip(parts, listed_start[:-1].tolist(), strict=True):
         file = names.file(part.path)
         bodies_first = sorted(part.definitions, key=lambda found: found.kind == DECLARATION)
@@ -365,12 +364,10 @@ def _call_rows(
         edges = graph.call_edges(part.path)
         if edges:
             made = part.calls
-            for at, path, name, _ in edges:
-                target = targets.get((path, name))
-                if target is None:
-                    target = targets[path, name] = names.definition(names.file(path), name)
-                call = made[at]
-                calls.append((offset + call.node, call.depth, target, n_occurrences + at))
+            for edge in edges:
+                call = made[edge.call]
+                target = names.definition(names.file(edge.path), edge.qualified_name)
+                calls.append((offset + call.node, call.depth, target, n_occurrences + edge.call))
             n_occurrences += len(made)
     return np.array(calls, np.int32).reshape(-1, 4), np.array(definitions, np.int32).reshape(-1, 4)
 

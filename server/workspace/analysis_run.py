@@ -30,7 +30,7 @@ published, and this many times as many files remain."""
 
 MIN_LATER_BYTES = 20_000_000
 """Of less source than this, only the first results are published early: the whole is ready some seconds later. A second
-early snapshot, of a quarter of the files, took 9 % of the processor time of an index of 0.2 million lines."""
+early snapshot, of a quarter of the files, took 7 % of the processor time of an index of 0.2 million lines."""
 
 MAX_PROCESSES = 8
 """With more workers than this the writer is the bottleneck."""
