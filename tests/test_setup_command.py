@@ -195,11 +195,11 @@ def test_the_progress_of_a_download_counts_all_layers(replaying):
 @pytest.mark.parametrize(
     ("error", "says"),
     [
-        ("pull model manifest: file does not exist", "Check the network and the name, and run"),
+        ("pull model manifest: file does not exist", "Check the network and the name. Run"),
         ("max retries exceeded: Get https://registry.example: dial tcp: no such host", "Check the network"),
         ("write /models/blobs/sha256-dde5-partial-0: no space left on device", r"Free space .*OLLAMA_MODELS"),
         ("write C:\\models\\sha256-dde5: There is not enough space on the disk.", r"Free space .*OLLAMA_MODELS"),
-        ("pull model manifest: 412: this model requires a newer version of Ollama", "Update Ollama, and run"),
+        ("pull model manifest: 412: this model requires a newer version of Ollama", "Update Ollama. Run"),
         ("open /models/blobs: permission denied", "Let the user of the Ollama server write"),
     ],
 )

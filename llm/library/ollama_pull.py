@@ -13,13 +13,12 @@ from ..protocol import Cancel, ModelUnreachable
 
 READ_TIMEOUT_S = 120.0  # between two reports of a download; a slow network or the check of a large file takes a while
 
-_RESUME = "run the command again to resume the download."
-_NEXT_STEPS = (
+_REMEDIES = (
     # Words in the error of the server, and what helps. The first two are those of Linux, macOS and of Windows.
-    ("no space left", "Free space where Ollama stores models (OLLAMA_MODELS), and"),
-    ("not enough space", "Free space where Ollama stores models (OLLAMA_MODELS), and"),
-    ("newer version of ollama", "Update Ollama, and"),
-    ("permission denied", "Let the user of the Ollama server write to its folder of models (OLLAMA_MODELS), and"),
+    ("no space left", "Free space where Ollama stores models (OLLAMA_MODELS)"),
+    ("not enough space", "Free space where Ollama stores models (OLLAMA_MODELS)"),
+    ("newer version of ollama", "Update Ollama"),
+    ("permission denied", "Let the user of the Ollama server write to its folder of models (OLLAMA_MODELS)"),
 )
 
 
@@ -39,16 +38,21 @@ def pull(url: str, name: str, progress: Callable[[int, int], None], cancel: Canc
                 layers[str(event.get("digest", ""))] = done, total
                 progress(sum(done for done, _ in layers.values()), sum(total for _, total in layers.values()))
     except ErrorResponse as error:
-        raise ModelError(f"Ollama could not download {name}: {error.detail}. {_next_step(error.detail)}") from error
+        raise ModelError(
+            f"Ollama could not download {name}: {error.detail}. {_remedy(error.detail)}. Run the command again to "
+            "resume the download."
+        ) from error
     except ModelUnreachable as error:
-        raise ModelError(f"{error} {_RESUME.capitalize()}") from error
+        raise ModelError(f"{error} Run the command again to resume the download.") from error
     finally:
         endpoint.close()
     if status != "success":
-        raise ModelError(f"Ollama stopped the download of {name} at {status or 'its start'!r}. {_RESUME.capitalize()}")
+        raise ModelError(
+            f"Ollama stopped the download of {name} at {status or 'its start'!r}. Run the command again to resume the "
+            "download."
+        )
 
 
-def _next_step(detail: str) -> str:
+def _remedy(detail: str) -> str:
     words = detail.lower()
-    first = next((step for sign, step in _NEXT_STEPS if sign in words), "Check the network and the name, and")
-    return f"{first} {_RESUME}"
+    return next((remedy for sign, remedy in _REMEDIES if sign in words), "Check the network and the name")
