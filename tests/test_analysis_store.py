@@ -10,6 +10,7 @@ import subprocess
 from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 from unittest.mock import patch
 
 import numpy as np
@@ -483,11 +484,13 @@ def record_merges(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     paths: list[str] = []
     with_changes = FolderSnapshot.with_changes
 
-    def recording(self: FolderSnapshot, changed: Iterable[Analysis], removed: Iterable[str] = ()) -> FolderSnapshot:
+    def recording(
+        self: FolderSnapshot, changed: Iterable[Analysis], removed: Iterable[str] = (), **how: Any
+    ) -> FolderSnapshot:
         changed = list(changed)
         if self.records:
             paths.extend(analysis.path for analysis in changed)
-        return with_changes(self, changed, removed)
+        return with_changes(self, changed, removed, **how)
 
     monkeypatch.setattr(FolderSnapshot, "with_changes", recording)
     return paths

@@ -22,9 +22,9 @@ SHOP = """
     ("edits", "expected"),
     [
         pytest.param(
-            [("doc.plain(x, 1)", "doc.rich(x, 1)")],
-            [],
-            id="one replacement says too little",
+            [("plain = 3", "rich = 3")],
+            ["shop.py:8:24 plain -> rich"],
+            id="a name that was declared is a rename",
         ),
         pytest.param(
             [("doc.plain(x, plain)", "doc.rich(x, plain)"), ("doc.plain(x, 2)", "doc.rich(x, 2)")],

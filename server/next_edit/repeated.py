@@ -36,6 +36,9 @@ MAX_PLACES_AFTER_ONE = 5
 MAX_TOKENS = 60
 """Longer pieces are not generalised."""
 
+MIN_TOKENS = 2
+"""A single token is for `substituted`, which knows its role."""
+
 MAX_LEVELS = 4
 """So many nodes around a change are tried."""
 
@@ -179,7 +182,7 @@ def generalised(one: Piece, other: Piece) -> Template | None:
             return None
     fixed = _names(before)
     changed = [each for each in result if isinstance(each, str) and not each.isspace()]
-    if not fixed or changed == [each for each in before if isinstance(each, str)]:
+    if not fixed or len(before) < MIN_TOKENS or changed == [each for each in before if isinstance(each, str)]:
         return None
     return Template(one.kind, tuple(before), tuple(result), fixed, (one.line, other.line))
 
