@@ -159,8 +159,9 @@ class RepositoryIndex:
         for path, (_, fragments) in pairs.items():
             ids = new.lexical.ids(path)
             at = slice(ids.start, ids.stop)
-            new.starts[at], new.ends[at] = fragments.starts, fragments.ends
-            new.hashes[at], new._owners[at] = fragments.hashes, self._paths.file(path)
+            if ids:  # the columns of a mapped index are read-only
+                new.starts[at], new.ends[at] = fragments.starts, fragments.ends
+                new.hashes[at], new._owners[at] = fragments.hashes, self._paths.file(path)
             new.n_lines += new.n_lines_of(path)
         new.texts = self.texts.with_changes({path: fragments.text for path, (_, fragments) in pairs.items()}, gone)
         firsts = ((new.lexical.ids(path).start, fragments.vectors) for path, (_, fragments) in pairs.items())

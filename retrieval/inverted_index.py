@@ -99,8 +99,9 @@ class InvertedIndex:
         for path, part in parts.items():
             new = ranges[path] = range(first, first + len(part))
             new_index.live[new.start : new.stop] = True
-            new_index.lengths[new.start : new.stop] = part.lengths
-            new_index._n_distinct[new.start : new.stop] = part.n_distinct
+            if new:  # the columns of a mapped index are read-only
+                new_index.lengths[new.start : new.stop] = part.lengths
+                new_index._n_distinct[new.start : new.stop] = part.n_distinct
             new_index.n_terms += int(part.lengths.sum())
             pieces.append(_PostingLists(part.keys, part.indptr, part.windows + np.int32(first), part.counts))
             first = new.stop

@@ -196,3 +196,19 @@ def test_rows_are_appended_without_a_copy_and_only_once() -> None:
     replaced = second.grown(5, 1)
     replaced.arrays[0][1] = 9
     assert second.arrays[0].tolist() == [0, 1, 2, 0, 7]
+
+
+def test_an_empty_file_is_added_to_a_mapped_index(tmp_path: Path) -> None:
+    folder, config = tmp_path / "project", Config(cache_dir=str(tmp_path / "cache"))
+    folder.mkdir()
+    for number in range(40):
+        (folder / f"shop_{number}.py").write_text(f"def pay_{number}():\n    return {number}\n" * 20)
+    with Workspace([folder], config) as workspace:
+        workspace.index()
+    (folder / "empty.py").write_text("")
+    with Workspace([folder], config) as workspace:
+        assert workspace.index().n_files == 41
+        (folder / "shop_1.py").write_text("")
+        workspace.index()
+        snapshot = workspace._folders.with_lone[0].snapshot.index
+        assert snapshot.n_lines_of("empty.py") == snapshot.n_lines_of("shop_1.py") == 0

@@ -25,7 +25,14 @@ _STANDARD: dict[Any, type] = {
     types.VersionedTextDocumentIdentifier: answers.VersionedTextDocumentIdentifier,
 }
 
-_PLAIN: dict[Any, str] = {str: "string", bool: "boolean", int: "number", float: "number", NoneType: "null"}
+_PLAIN: dict[Any, str] = {
+    str: "string",
+    bool: "boolean",
+    int: "number",
+    float: "number",
+    NoneType: "null",
+    Any: "unknown",
+}
 
 
 @dataclass(frozen=True, slots=True)

@@ -694,7 +694,7 @@ export interface InlineEditResult {
 /** An edit of `textDocument/copilotInlineEdit` that was shown. */
 export interface ShownInlineEditParams {
   /** The edit as it was sent; its command identifies it. */
-  item: Record<string, Any>;
+  item: Record<string, unknown>;
 }
 
 /** Latency of answers. */
