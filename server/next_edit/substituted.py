@@ -21,9 +21,9 @@ from .values import EditedFile, NextEdit, Situation
 if TYPE_CHECKING:
     from tree_sitter import Node
 
-SEVERAL, ONE_BELOW, ONE_ABOVE = 0.5, 0.4, 0.3
-"""Confidence after several alike replacements, and after one for what is below and above it. Set by hand, see
-`weft bench next-edit`."""
+SEVERAL, ONE_BELOW, ONE_ABOVE = 0.45, 0.4, 0.3
+"""Confidence after several alike replacements, and after one for what is below and above it. In the fitting half of
+`weft bench next-edit` 24 of 43 were right after several."""
 
 N_OFFERED = 3
 """So many occurrences of one name are offered."""
