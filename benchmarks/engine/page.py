@@ -221,8 +221,9 @@ _GENERATED = re.compile(r"(<!-- generated: (\w+) -->\n).*?(<!-- end -->)", re.DO
 
 
 def with_tables(page: str, trees: Trees) -> str:
-    """The page with its generated tables: `<!-- generated: NAME -->` names one of `GENERATED`."""
-    return _GENERATED.sub(lambda found: f"{found[1]}{GENERATED[found[2]](trees)}\n{found[3]}", page)
+    """The page with its generated tables: `<!-- generated: NAME -->` names one of `GENERATED`. Small trees first."""
+    ordered = dict(sorted(trees.items(), key=lambda tree: tree[1].get("lines", 0)))
+    return _GENERATED.sub(lambda found: f"{found[1]}{GENERATED[found[2]](ordered)}\n{found[3]}", page)
 
 
 def pictures(trees: Trees) -> Iterator[tuple[str, str, str]]:

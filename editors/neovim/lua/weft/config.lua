@@ -16,7 +16,8 @@ M.defaults = {
   settings = {},
   -- Filetypes to attach to; nil means all.
   filetypes = nil,
-  -- The workspace folder is the nearest folder above the file that contains one of these.
+  -- The workspace folder is the nearest folder above the file that contains one of these. Names of an earlier
+  -- list count first: a repository is one workspace, whatever packages it has.
   root_markers = {
     { 'weft.toml', '.git', '.hg', '.svn' },
     { 'pyproject.toml', 'package.json', 'go.mod', 'Cargo.toml' },
