@@ -14,7 +14,7 @@ from itertools import groupby
 
 from ...languages import Language
 from ..workspace.recent_edits import Hunk, matches_text
-from ..workspace.text import TextChange, TextLines
+from ..workspace.text import TextLines
 from .values import At, EditedFile
 
 _TOKEN = re.compile(r"[^\W\d][\w$]*|\d[\w.]*|\s+|[^\w\s]")
@@ -70,14 +70,17 @@ class LineMap:
         return next((start + now - at for start, at, n in self._blocks if at <= now < at + n), None)
 
 
-def substitutions(file: EditedFile) -> list[Substitution]:
-    """The names that the edits replaced one for one, in order of lines."""
-    found: list[Substitution] = []
+def hunks_with_lines_before(file: EditedFile) -> Iterator[tuple[Hunk, int]]:
+    """Each hunk with its first line in the text before."""
     grown = 0
     for hunk in file.hunks:
-        found += _substituted(hunk, hunk.start_line - grown)
+        yield hunk, hunk.start_line - grown
         grown += len(hunk.after) - len(hunk.before)
-    return found
+
+
+def substitutions(file: EditedFile) -> list[Substitution]:
+    """The names that the edits replaced one for one, in order of lines."""
+    return [each for hunk, before_line in hunks_with_lines_before(file) for each in _substituted(hunk, before_line)]
 
 
 def _substituted(hunk: Hunk, before_line: int) -> Iterator[Substitution]:
@@ -118,31 +121,26 @@ class ChangedLine:
     now: str
     at: float  # the time of the edit
 
-    def differing(self) -> tuple[tuple[int, int, int], tuple[int, int]] | None:
-        """The line and the characters that differ before, the line now and the end of its characters that differ."""
-        change = TextChange.between(self.before, self.now)
-        start, end, now_end = change.ends
-        if not self.before.strip() or not self.now.strip():
-            return None
-        return (self.before_line, start, end), (self.now_line, now_end)
+    @property
+    def is_blank(self) -> bool:
+        """Whether the line was blank before, or is now."""
+        return not self.before.strip() or not self.now.strip()
 
 
 def changed_lines(file: EditedFile) -> Iterator[ChangedLine]:
     """The lines that the edits replaced one for one."""
-    grown = 0
-    for hunk in file.hunks:
+    for hunk, before_line in hunks_with_lines_before(file):
         matcher = SequenceMatcher(None, hunk.before, hunk.after, autojunk=False)
         for tag, start, end, at, until in matcher.get_opcodes():
             if tag == "replace" and end - start == until - at:
                 for number in range(end - start):
                     yield ChangedLine(
-                        hunk.start_line - grown + start + number,
+                        before_line + start + number,
                         hunk.start_line + at + number,
                         hunk.before[start + number],
                         hunk.after[at + number],
                         hunk.at,
                     )
-        grown += len(hunk.after) - len(hunk.before)
 
 
 def with_paths(hunks: Sequence[Hunk]) -> list[str]:

@@ -29,8 +29,8 @@ class TextList:
         if node.has_error or source[node.start_byte : node.start_byte + 1] != b"(" or not _is_closed(node, source):
             return None
         start, end = node.start_byte + 1, node.end_byte - 1
-        items = (each for each in node.named_children if "comment" not in each.type)
-        return cls(start, source[start:end], tuple((each.start_byte - start, each.end_byte - start) for each in items))
+        items = tuple((each.start_byte - start, each.end_byte - start) for each in items_of(node))
+        return cls(start, source[start:end], items)
 
     @property
     def texts(self) -> list[str]:
@@ -62,6 +62,11 @@ class TextList:
 
 def _is_closed(node: Node, source: bytes) -> bool:
     return node.end_byte - node.start_byte >= 2 and source[node.end_byte - 1 : node.end_byte] == b")"
+
+
+def items_of(node: Node) -> list[Node]:
+    """The items of a list, without comments."""
+    return [each for each in node.named_children if "comment" not in each.type]
 
 
 def arguments_of_name(name: Node) -> Node | None:

@@ -21,8 +21,8 @@ from ...languages.references import is_name, receiver_of, role_of
 from ...retrieval.definition_index import NamedDefinition, ValueBinding
 from ..symbols.occurrences import Occurrence, Occurrences
 from ..symbols.symbol import Symbol, symbol_in
-from .before import before_edits, n_definitions, occurrences_of, text_before, text_now
-from .edited_files import LineMap, Substitution, substitutions
+from .before import Before, before_edits, n_definitions, occurrences_of, text_before, text_now
+from .edited_files import Substitution, substitutions
 from .parsed import Parsed
 from .values import EditedFile, NextEdit, Situation
 
@@ -137,12 +137,8 @@ def _is_free(before: Parsed, node: Node) -> bool:
 def _is_still_declared(renamed: Renamed, now: Parsed) -> bool:
     """Whether the old name is declared as before or used in a changed line, so that the new one is another name."""
     definition, old = renamed.definition, renamed.substitution.old
-    if definition is not None and any(
-        each.qualified_name == definition.qualified_name for each in now.graph.definitions
-    ):
-        return True
     if definition is not None:
-        return False
+        return any(each.qualified_name == definition.qualified_name for each in now.graph.definitions)
     word = re.compile(rf"(?<![\w$]){re.escape(old)}(?![\w$])")
     changed = (line for hunk in renamed.file.hunks for line in set(hunk.after) - set(hunk.before))
     return any(word.search(line) for line in changed)
@@ -151,14 +147,14 @@ def _is_still_declared(renamed: Renamed, now: Parsed) -> bool:
 def uses_of(situation: Situation, renamed: Renamed) -> Iterator[NextEdit]:
     """The uses of a renamed name that still have its old text."""
     if renamed.symbol is None:
-        yield from _local_uses(renamed)
+        yield from _local_uses(renamed, before_edits(situation))
         return
     before = before_edits(situation)
     old = renamed.symbol.name
     n_alike = n_definitions(situation, old, renamed.file.language.name)
     for occurrences, each in occurrences_of(situation, renamed.symbol, renamed.file.path):
         source, line = before.texts[each.path], before.now(each.path, each.line)
-        confidence = _confidence(renamed, occurrences, each, n_alike)
+        confidence = _confidence(occurrences, each, n_alike)
         is_alias = source[each.start : each.end].decode("utf-8", "replace") != old
         if line is None or is_alias or confidence <= 0:
             continue
@@ -167,7 +163,7 @@ def uses_of(situation: Situation, renamed: Renamed) -> Iterator[NextEdit]:
         yield _edit(renamed, each.path, line, first, confidence, not each.is_resolved)
 
 
-def _confidence(renamed: Renamed, occurrences: Occurrences, each: Occurrence, n_alike: int) -> float:
+def _confidence(occurrences: Occurrences, each: Occurrence, n_alike: int) -> float:
     """How sure an occurrence is the renamed symbol; 0 for another one."""
     if each.is_use:
         if each.is_resolved:
@@ -180,7 +176,7 @@ def _confidence(renamed: Renamed, occurrences: Occurrences, each: Occurrence, n_
     return RESOLVED  # another binding of the same value
 
 
-def _local_uses(renamed: Renamed) -> Iterator[NextEdit]:
+def _local_uses(renamed: Renamed, before: Before) -> Iterator[NextEdit]:
     """The other places of a local name, by scopes."""
     start = renamed.before.offset(renamed.substitution.before)
     old = renamed.substitution.old.encode("utf-8", "surrogatepass")
@@ -189,12 +185,13 @@ def _local_uses(renamed: Renamed) -> Iterator[NextEdit]:
     own = next((each for each in found or () if each.start == start), None)
     if found is None or own is None or not own.scopes:
         return
-    moved = LineMap(renamed.file)
+    path = renamed.file.path
     for each in found:
         line = each.node.start_point[0]
-        if each.start == start or not _is_bound_in(each, own.scopes[-1], found) or (now := moved.now(line)) is None:
+        now = before.now(path, line)
+        if each.start == start or now is None or not _is_bound_in(each, own.scopes[-1], found):
             continue
-        yield _edit(renamed, renamed.file.path, now, renamed.before.at(line, each.start)[1], LOCAL, False)
+        yield _edit(renamed, path, now, renamed.before.at(line, each.start)[1], LOCAL, False)
 
 
 def _is_bound_in(name: PlainName, scope: Scope, names: tuple[PlainName, ...]) -> bool:

@@ -13,6 +13,7 @@ from itertools import combinations
 from typing import TYPE_CHECKING
 
 from ..symbols.occurrences import files_with
+from ..workspace.text import TextChange
 from .before import text_before, text_now
 from .edited_files import changed_lines
 from .nearness import by_nearness
@@ -129,20 +130,18 @@ def _names(tokens: Sequence[str | int]) -> frozenset[str]:
 
 def _pieces(situation: Situation, file: EditedFile) -> Iterator[Piece]:
     """The nodes that each edit of a file changed, small ones first."""
-    before, now = text_before(situation, file), text_now(situation, file)
-    if before is None or now is None:
+    before = text_before(situation, file)
+    if before is None:
         return
-    for block in changed_lines(file):
-        span = block.differing()
-        if span is None:
+    for changed in changed_lines(file):
+        if changed.is_blank:
             continue
-        (old_line, start, end), (new_line, _) = span
+        old_line, start, end = changed.before_line, *TextChange.between(changed.before, changed.now).ends[:2]
         first, last = before.offset((old_line, start)), before.offset((old_line, end))
         node = before.root.descendant_for_byte_range(first, max(first, last - 1)) if last > first else None
         if node is None:
             node = before.root.descendant_for_byte_range(max(0, first - 1), first)
-        line = before.lines[old_line].decode("utf-8", "replace")
-        new = now.lines[new_line].decode("utf-8", "replace")
+        line, new = changed.before, changed.now
         for _ in range(MAX_LEVELS):
             if node is None or node.start_point[0] != node.end_point[0] or node.start_point[0] != old_line:
                 break
@@ -152,7 +151,7 @@ def _pieces(situation: Situation, file: EditedFile) -> Iterator[Piece]:
                 after = new[left : len(new) - right] if left <= start and right <= len(line) - end else ""
                 tokens = tuple(_tokens(line[left : len(line) - right]))
                 if after and len(tokens) <= MAX_TOKENS:
-                    yield Piece(file.path, node.type, tokens, after, new_line, block.at)
+                    yield Piece(file.path, node.type, tokens, after, changed.now_line, changed.at)
             node = node.parent
 
 

@@ -27,7 +27,6 @@ N_OFFERED = 20
 MAX_REFUSED = 1000
 """So many refused edits are remembered of a session."""
 
-
 MAX_OFFERS = 1000
 """So many offers are remembered, for messages that refer to them."""
 
@@ -63,8 +62,10 @@ class NextEdits:
         facts = self._buffers.facts(path)
         if facts.folder is None or facts.access.is_secret:
             return []
-        self._buffers.wait_for_pending(session=session or None)
         recent = self._buffers.recent_edits(session).get(facts.root, RecentEdits())
+        if not recent.hunks:
+            return []
+        self._buffers.wait_for_pending(session=session or None)
         folder = facts.folder
         edited = []
         for key in with_paths(recent.hunks):

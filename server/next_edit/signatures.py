@@ -23,8 +23,8 @@ from ...retrieval.definition_index import NamedDefinition
 from ..symbols.occurrences import Occurrence
 from ..symbols.symbol import symbol_in
 from .before import Before, before_edits, occurrences_of, text_before, text_now
-from .edited_files import LineMap
-from .lists import TextList, arguments_of_name, parameters_of_name
+from .edited_files import hunks_with_lines_before
+from .lists import TextList, arguments_of_name, items_of, parameters_of_name
 from .parameter_change import Argument, ParameterChange
 from .parsed import Parsed, parsed
 from .values import EditedFile, NextEdit, Situation
@@ -34,6 +34,9 @@ if TYPE_CHECKING:
 
 CALL, DECLARED = 0.9, 0.8
 """Confidence of an edit by what it changes. Set by hand, see `weft bench next-edit`."""
+
+MAX_HEADER_LINES = 20
+"""An edit further below the first line of a header is none of it."""
 
 
 @dataclass(frozen=True)
@@ -63,10 +66,11 @@ def changed_functions(situation: Situation, file: EditedFile) -> Iterator[Change
     before, now = text_before(situation, file), text_now(situation, file)
     if before is None or now is None or file.path not in situation.index.graph.files:
         return
-    moved = LineMap(file)
+    edited = [(start, start + len(hunk.before)) for hunk, start in hunks_with_lines_before(file)]
     by_name = {each.qualified_name: each for each in now.graph.definitions}
     for old in before.graph.definitions:
-        if old.kind not in FUNCTION_KINDS or (moved.now(old.header_line) is not None and not _spans_edit(file, old)):
+        first, last = old.header_line, old.header_line + MAX_HEADER_LINES
+        if old.kind not in FUNCTION_KINDS or not any(start <= last and first <= end for start, end in edited):
             continue
         new = by_name.get(old.qualified_name) or _renamed_to(before, now, old)
         if new is None:
@@ -78,27 +82,6 @@ def changed_functions(situation: Situation, file: EditedFile) -> Iterator[Change
         change = ParameterChange.between(was, is_now)
         if change.changes_calls:
             yield Changed(file, before, old, change, header)
-
-
-def _spans_edit(file: EditedFile, definition: Definition) -> bool:
-    """Whether an edit may be in the header of a definition, which may have several lines."""
-    last = min(definition.end_line, definition.header_line + MAX_HEADER_LINES)
-    moved = LineMap(file)
-    return any(moved.now(line) is None for line in range(definition.header_line, last)) or _inserts_in(file, definition)
-
-
-def _inserts_in(file: EditedFile, definition: Definition) -> bool:
-    """Whether lines were inserted near the header."""
-    grown = 0
-    for hunk in file.hunks:
-        start = hunk.start_line - grown
-        if definition.header_line <= start <= definition.header_line + MAX_HEADER_LINES:
-            return True
-        grown += len(hunk.after) - len(hunk.before)
-    return False
-
-
-MAX_HEADER_LINES = 20
 
 
 def _renamed_to(before: Parsed, now: Parsed, old: Definition) -> Definition | None:
@@ -160,7 +143,7 @@ class _Sites:
         syntax = self.language.call_syntax
         if node is None or written is None or syntax is None or self.text is None:
             return
-        arguments = list(map(self._argument, _items(node)))
+        arguments = list(map(self._argument, items_of(node)))
         fill = _Filler(self.before.graph, self.text, occurrence, self.language)
         texts = self.changed.change.arguments(arguments, fill, syntax.keyword_sign)
         if texts is not None:
@@ -288,10 +271,6 @@ class _Filler:
                 return own if next(word_spans(b"\n".join(lines), own.encode()), None) else ""
             number = around.parent
         return ""
-
-
-def _items(node: Node) -> list[Node]:
-    return [each for each in node.named_children if "comment" not in each.type]
 
 
 _CONSTRUCTORS = frozenset({"__init__", "constructor", "__construct", "initialize"})

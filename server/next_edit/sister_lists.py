@@ -12,6 +12,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from difflib import SequenceMatcher
 
+from ...languages.indentation import indent_of
 from ..symbols.occurrences import files_with
 from .before import text_before, text_now
 from .nearness import by_nearness
@@ -190,16 +191,16 @@ def _in_row(line: str, neighbour: str, other: str, is_below: bool) -> tuple[int,
 
 def _block(lines: Sequence[str], number: int) -> int | None:
     """The number of lines of an entry that begins at a line; None for a long one."""
-    indent = _indent(lines[number])
+    indent = indent_of(lines[number])
     for n in range(1, MAX_BLOCK + 1):
-        if number + n >= len(lines) or not lines[number + n].strip() or _indent(lines[number + n]) <= indent:
+        if number + n >= len(lines) or not lines[number + n].strip() or indent_of(lines[number + n]) <= indent:
             return n
     return None
 
 
 def _around(lines: Sequence[str], number: int) -> Sequence[str]:
     """The lines of the list around an entry: those that are not indented less, without a gap."""
-    indent, first, last = _indent(lines[number]), number, number + 1
+    indent, first, last = indent_of(lines[number]), number, number + 1
     while first > max(0, number - REGION) and _is_inside(lines[first - 1], indent):
         first -= 1
     while last < min(len(lines), number + REGION) and _is_inside(lines[last], indent):
@@ -208,22 +209,18 @@ def _around(lines: Sequence[str], number: int) -> Sequence[str]:
 
 
 def _is_inside(line: str, indent: int) -> bool:
-    return bool(line.strip()) and _indent(line) >= indent
+    return bool(line.strip()) and indent_of(line) >= indent
 
 
 def _has_beside(lines: Sequence[str], number: int, block: int, second: re.Pattern[str]) -> bool:
     """Whether the entry above or below one is of the same shape and has the other name."""
-    shape, indent = _shape(lines[number]), _indent(lines[number])
+    shape, indent = _shape(lines[number]), indent_of(lines[number])
     numbers = range(number - 1, max(-1, number - 2 * MAX_BLOCK), -1)
-    above = next((at for at in numbers if lines[at].strip() and _indent(lines[at]) <= indent), -1)
+    above = next((at for at in numbers if lines[at].strip() and indent_of(lines[at]) <= indent), -1)
     below = number + block
     return any(
         0 <= at < len(lines) and _shape(lines[at]) == shape and second.search(lines[at]) for at in (above, below)
     )
-
-
-def _indent(line: str) -> int:
-    return len(line) - len(line.lstrip())
 
 
 def _shape(line: str) -> str:

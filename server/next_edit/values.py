@@ -6,7 +6,7 @@ Lines and characters are 0-based; characters are Python characters.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Literal
 
@@ -32,11 +32,6 @@ class EditedFile:
     before: TextLines
     now: TextLines
     hunks: tuple[Hunk, ...]
-
-    @cached_property
-    def latest(self) -> float:
-        """The time of the latest edit, in seconds of a monotonic clock."""
-        return max(hunk.at for hunk in self.hunks)
 
 
 @dataclass(frozen=True, eq=False)
@@ -78,4 +73,3 @@ class NextEdit:
     cause: str
     confidence: float
     is_marked: bool = False
-    related: tuple[str, ...] = field(default=())
