@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import math
 import os
 import platform
 import re
@@ -141,3 +142,14 @@ def _processor() -> str:
         ):
             return found[1]
     return platform.processor() or platform.machine()
+
+
+def rounded(results: object) -> object:
+    """The same values for a JSON line: four digits, null for NaN."""
+    if isinstance(results, dict):
+        return {name: rounded(value) for name, value in results.items()}
+    if isinstance(results, list):
+        return [rounded(value) for value in results]
+    if isinstance(results, float):
+        return None if math.isnan(results) else round(results, 4)
+    return results

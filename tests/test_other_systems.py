@@ -99,7 +99,8 @@ def no_locks(monkeypatch):
     monkeypatch.setattr(disk, "_REPLACE_AGAIN_AFTER_S", (0, 0))
 
 
-def test_a_file_that_a_reader_has_open_is_replaced_when_it_is_closed(no_locks, tmp_path, monkeypatch):
+def refuse_twice_to_replace(monkeypatch):
+    """A reader has the target open, for the first two attempts. Returns those that are left."""
     refusals = [PermissionError(13, "in use")] * 2
     replace = os.replace
 
@@ -109,6 +110,11 @@ def test_a_file_that_a_reader_has_open_is_replaced_when_it_is_closed(no_locks, t
         replace(source, target)
 
     monkeypatch.setattr(disk.os, "replace", replace_later)
+    return refusals
+
+
+def test_a_file_that_a_reader_has_open_is_replaced_when_it_is_closed(no_locks, tmp_path, monkeypatch):
+    refusals = refuse_twice_to_replace(monkeypatch)
     disk.replace_file(tmp_path / "a.json", b"{}")
     assert [path.name for path in tmp_path.iterdir()] == ["a.json"] and not refusals
 
@@ -251,15 +257,7 @@ def test_no_file_of_tensors_stays_mapped_on_windows(monkeypatch, tmp_path):
 
 
 def test_a_built_index_waits_for_a_reader_of_the_old_one(no_locks, tmp_path, monkeypatch):
-    refusals = [PermissionError(13, "in use")] * 2
-    replace = os.replace
-
-    def replace_later(source, target):
-        if refusals:
-            raise refusals.pop()
-        replace(source, target)
-
-    monkeypatch.setattr(disk.os, "replace", replace_later)
+    refuse_twice_to_replace(monkeypatch)
     store = Store((), "1", tmp_path)
     store.location(tmp_path).parent.mkdir()
     built = tmp_path / "built"

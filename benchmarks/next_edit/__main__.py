@@ -14,14 +14,13 @@ changes.
 from __future__ import annotations
 
 import argparse
-import math
 from collections.abc import Iterator, Sequence
 from functools import partial
 from itertools import islice
 from pathlib import Path
 
 from ...retrieval.fragments import normalise
-from ..command import Report, command_parser, run_command, say
+from ..command import Report, command_parser, rounded, run_command, say
 from ..histories import files_at
 from ..rows import RowCache, code_digest
 from ..typed.commits import FOR_FITTING, FOR_REPORTING, TypedHistory, clone_of
@@ -94,7 +93,7 @@ def _measure(options: argparse.Namespace) -> Report | int:
                 by_repository(of_first),
             ]
             plain.append({"purpose": purpose, "order": order, "systems": by_system, "repositories": of_first})
-    results = {"measured": _plain(plain)}
+    results = {"measured": rounded(plain)}
     return Report("next-edit", "\n\n".join(parts), results, "Next edits", notes=NOTES, command=_repeated(options))
 
 
@@ -162,17 +161,6 @@ def _examples(options: argparse.Namespace) -> Iterator[str]:
                     yield from examples.wrong(name, replayed)
                 else:
                     yield from examples.missed(name, replayed, options.kinds)
-
-
-def _plain(results: object) -> object:
-    """The same values in JSON: no NaN, four digits."""
-    if isinstance(results, dict):
-        return {name: _plain(value) for name, value in results.items()}
-    if isinstance(results, list):
-        return [_plain(value) for value in results]
-    if isinstance(results, float):
-        return None if math.isnan(results) else round(results, 4)
-    return results
 
 
 if __name__ == "__main__":

@@ -13,7 +13,6 @@ changes.
 from __future__ import annotations
 
 import argparse
-import math
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
 from dataclasses import replace
@@ -24,7 +23,7 @@ from ...llm import CodeModel
 from ...server.config import Config
 from ...server.models.model_argument import MODEL_SYNTAX
 from ...server.workspace.workspace import Workspace
-from ..command import Report, command_parser, run_command, say
+from ..command import Report, command_parser, rounded, run_command, say
 from ..models import ModelSpec, model_option, open_spec, shown_name
 from ..rows import RowCache, code_digest
 from .calibration import calibration_of, calibration_table
@@ -106,7 +105,7 @@ def _measure(options: argparse.Namespace) -> Report | int:
         title = "Expected calibration error of the confidence, in percent"
         command = f"{_repeated(options)} --calibration"
         return Report(
-            "typed-calibration", calibration_table(errors), {"errors": _plain(errors)}, title, command=command
+            "typed-calibration", calibration_table(errors), {"errors": rounded(errors)}, title, command=command
         )
     results = []
     for history in _chosen(options):
@@ -121,7 +120,7 @@ def _measure(options: argparse.Namespace) -> Report | int:
             say(f"{history.name}: saved {saved}")
     model = shown_name(options.model)
     title = f"Typed commits: {model}"
-    plain = {"model": model, "repositories": _plain(results)}
+    plain = {"model": model, "repositories": rounded(results)}
     return Report("typed", tables(results), plain, title, notes=NOTES, command=_repeated(options))
 
 
@@ -192,17 +191,6 @@ def _each_commit(
                 cached[commit.commit] = list(rows_of(workspace, folder, commit))
             cache.add(cached[commit.commit])
         yield from cached[commit.commit]
-
-
-def _plain(results: object) -> object:
-    """The same values in JSON: no NaN, four digits."""
-    if isinstance(results, dict):
-        return {name: _plain(value) for name, value in results.items()}
-    if isinstance(results, list):
-        return [_plain(value) for value in results]
-    if isinstance(results, float):
-        return None if math.isnan(results) else round(results, 4)
-    return results
 
 
 if __name__ == "__main__":

@@ -12,6 +12,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from ...codegraph.bound_names import word_spans
 from ...codegraph.file_graph import MODULE_SCOPE, Import
 from ...codegraph.modules import directory_of
 from ...codegraph.name_check import name_problems
@@ -213,8 +214,8 @@ def _n_uses(text: Parsed, name: str) -> int:
     """How many words in the text are the name, beside those in its import."""
     lines = {item.line for item in text.graph.imports if item.local_name == name}
     spans = [node for node in (_import_node(text, line) for line in lines) if node is not None]
-    found = re.finditer(rb"(?<![\w$])%b(?![\w$])" % re.escape(name.encode()), text.source)
-    return sum(not any(node.start_byte <= at.start() < node.end_byte for node in spans) for at in found)
+    found = word_spans(text.source, name.encode())
+    return sum(not any(node.start_byte <= at < node.end_byte for node in spans) for at, _ in found)
 
 
 def _removal(path: str, now: Parsed, item: Import, reason: str) -> NextEdit | None:

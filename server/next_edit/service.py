@@ -10,6 +10,7 @@ from collections import OrderedDict
 from dataclasses import dataclass
 from itertools import count
 from pathlib import Path
+from weakref import ref
 
 from ...languages import language_of
 from ..completion.stats import NextEditEvent, Stats
@@ -120,7 +121,7 @@ class NextEdits:
     def _follow_ups(self, situation: Situation) -> list[NextEdit]:
         """All next edits, in no order. Those of the latest request are used again while nothing changed."""
         least = self._options.min_confidence
-        key = situation.index, situation.edited, least
+        key = ref(situation.index), situation.edited, least  # a snapshot is kept by those who read it alone
         latest, found = self._latest
         if latest != key:
             found = follow_ups(situation, least)

@@ -6,10 +6,10 @@ which replacements count, and how many occurrences follow. Knows no other file.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from ...codegraph.bound_names import word_spans
 from ...languages.references import is_name, role_of
 from .before import before_edits, text_before, text_now
 from .edited_files import Substitution, substitutions
@@ -78,9 +78,9 @@ def _next(
 
 
 def _occurrences(now: Parsed, name: str) -> Iterator[Node]:
-    for match in re.finditer(rb"(?<![\w$])%b(?![\w$])" % re.escape(name.encode()), now.source):
-        node = now.root.descendant_for_byte_range(match.start(), match.end() - 1)
-        if node is not None and node.start_byte == match.start() and node.end_byte == match.end():
+    for start, end in word_spans(now.source, name.encode()):
+        node = now.root.descendant_for_byte_range(start, end - 1)
+        if node is not None and (node.start_byte, node.end_byte) == (start, end):
             yield node
 
 
