@@ -178,6 +178,9 @@ class CodeGraph:
         packed = self._edges.get(path)
         if not packed:
             return []
+        if not self.is_settled:
+            calls = self._files[path].calls
+            return [(calls[edge.call].line, edge) for edge in self.call_edges(path) if calls[edge.call].line in lines]
         found = _edge_columns(bytes(packed))
         rows = zip(found.lines, found.calls, found.numbers, strict=True)
         return [(line, CallEdge(call, *found.targets[number])) for line, call, number in rows if line in lines]
