@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from ...codegraph.bound_names import Occurrence as PlainName
 from ...codegraph.bound_names import Scope
@@ -24,13 +24,26 @@ from ..symbols.symbol import Symbol, symbol_in
 from .before import Before, before_edits, n_definitions, occurrences_of, text_before, text_now
 from .edited_files import Substitution, substitutions
 from .parsed import Parsed
-from .values import EditedFile, NextEdit, Situation
+from .values import EditedFile, NextEdit, Origin, Situation
 
 if TYPE_CHECKING:
     from tree_sitter import Node
 
-LOCAL, RESOLVED, IMPORTED, OVERRIDE, BY_UNIQUE_NAME, BY_NAME = 0.95, 0.9, 0.9, 0.8, 0.35, 0.1
-"""Confidence of a use by how it was found. Set by hand, see `weft bench next-edit`."""
+
+class Found(NamedTuple):
+    """How sure a use is, and the sentence that says how it was found."""
+
+    confidence: float
+    evidence: str
+
+
+LOCAL = Found(0.95, "It is the same local name, by its scope.")
+RESOLVED = Found(0.9, "It is the same symbol, by name resolution.")
+IMPORTED = Found(0.9, "It is imported here.")
+OVERRIDE = Found(0.8, "It is declared again here, by a class or an interface that inherits it.")
+BY_UNIQUE_NAME = Found(0.35, "The name alone matches; nothing else of the workspace has it.")
+BY_NAME = Found(0.1, "The name alone matches.")
+"""Confidences are set by hand, see `weft bench next-edit`."""
 
 
 @dataclass(frozen=True)
@@ -154,25 +167,25 @@ def uses_of(situation: Situation, renamed: Renamed) -> Iterator[NextEdit]:
     n_alike = n_definitions(situation, old, renamed.file.language.name)
     for occurrences, each in occurrences_of(situation, renamed.symbol, renamed.file.path):
         source, line = before.texts[each.path], before.now(each.path, each.line)
-        confidence = _confidence(occurrences, each, n_alike)
+        found = _found(occurrences, each, n_alike)
         is_alias = source[each.start : each.end].decode("utf-8", "replace") != old
-        if line is None or is_alias or confidence <= 0:
+        if line is None or is_alias or found is None:
             continue
         start = source.rfind(b"\n", 0, each.start) + 1
         first = len(source[start : each.start].decode("utf-8", "replace"))
-        yield _edit(renamed, each.path, line, first, confidence, not each.is_resolved)
+        yield _edit(renamed, each.path, line, first, found, not each.is_resolved)
 
 
-def _confidence(occurrences: Occurrences, each: Occurrence, n_alike: int) -> float:
-    """How sure an occurrence is the renamed symbol; 0 for another one."""
+def _found(occurrences: Occurrences, each: Occurrence, n_alike: int) -> Found | None:
+    """How sure an occurrence is the renamed symbol; None for another one."""
     if each.is_use:
         if each.is_resolved:
             return RESOLVED
         return BY_UNIQUE_NAME if n_alike <= 1 else BY_NAME
     if each.role == "import":
-        return IMPORTED if occurrences.is_imported(each) else 0.0
+        return IMPORTED if occurrences.is_imported(each) else None
     if each.role == "declaration":
-        return OVERRIDE if occurrences.is_redefined(each) else 0.0
+        return OVERRIDE if occurrences.is_redefined(each) else None
     return RESOLVED  # another binding of the same value
 
 
@@ -202,9 +215,11 @@ def _is_bound_in(name: PlainName, scope: Scope, names: tuple[PlainName, ...]) ->
     return not any(each.is_binding and each.scopes and each.scopes[-1] in inner for each in names)
 
 
-def _edit(renamed: Renamed, path: str, line: int, first: int, confidence: float, is_marked: bool) -> NextEdit:
+def _edit(renamed: Renamed, path: str, line: int, first: int, found: Found, is_marked: bool) -> NextEdit:
     old, new = renamed.substitution.old, renamed.substitution.new
-    last = first + len(old)
+    places = (line, first), (line, first + len(old))
+    origin = Origin(renamed.file.path, renamed.substitution.now[0])
+    confidence, evidence = found
     return NextEdit(
-        "rename", path, (line, first), (line, last), old, new, renamed.sentence, renamed.cause, confidence, is_marked
+        "rename", path, *places, old, new, renamed.sentence, renamed.cause, confidence, is_marked, origin, evidence
     )

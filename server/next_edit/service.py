@@ -16,7 +16,7 @@ from ...languages import language_of
 from ..completion.stats import NextEditEvent, Stats
 from ..config.settings import NextEditOptions
 from ..workspace.buffers import OpenBuffers
-from ..workspace.recent_edits import RecentEdits
+from ..workspace.recent_edits import Hunk, RecentEdits
 from ..workspace.text import MAX_SESSIONS, TextLines
 from .edited_files import edited_file, with_paths
 from .suggest import follow_ups, in_order
@@ -34,12 +34,17 @@ MAX_OFFERS = 1000
 
 @dataclass(frozen=True, slots=True)
 class Offer:
-    """A next edit with its file on disk, and the text in which its positions are."""
+    """A next edit in a folder, the text in which its positions are, and the recent edit that it follows from."""
 
     id: str
-    file: Path
+    folder: Path
     edit: NextEdit
     lines: TextLines
+    origin: Hunk | None
+
+    @property
+    def file(self) -> Path:
+        return self.folder / self.edit.path
 
 
 class NextEdits:
@@ -86,7 +91,7 @@ class NextEdits:
                 break
             lines = self._text(folder.path / edit.path, situation, edit.path)
             if lines is not None and _fits(edit, lines) and _key(edit, lines) not in refused:
-                found.append(self._offer(folder.path / edit.path, edit, lines))
+                found.append(self._offer(folder.path, edit, lines, origin_of(situation, edit)))
         return found
 
     def configure(self, options: NextEditOptions) -> None:
@@ -128,9 +133,9 @@ class NextEdits:
             self._latest = key, found
         return found
 
-    def _offer(self, file: Path, edit: NextEdit, lines: TextLines) -> Offer:
+    def _offer(self, folder: Path, edit: NextEdit, lines: TextLines, origin: Hunk | None) -> Offer:
         with self._lock:
-            offer = Offer(f"next-{next(self._ids)}", file, edit, lines)
+            offer = Offer(f"next-{next(self._ids)}", folder, edit, lines, origin)
             self._offers[offer.id] = offer
             while len(self._offers) > MAX_OFFERS:
                 self._offers.popitem(last=False)
@@ -150,6 +155,17 @@ class NextEdits:
             return lines
         source = situation.index.texts.get(path)
         return None if source is None else TextLines(source.decode("utf-8", "replace"))
+
+
+def origin_of(situation: Situation, edit: NextEdit) -> Hunk | None:
+    """The recent edit that an edit follows from."""
+    file = None if edit.origin is None else situation.edited_by_path.get(edit.origin.path)
+    if file is None or edit.origin is None:
+        return None
+    line = edit.origin.line
+    return next(
+        (each for each in file.hunks if each.start_line <= line < max(each.end_line, each.start_line + 1)), None
+    )
 
 
 def _fits(edit: NextEdit, lines: TextLines) -> bool:

@@ -54,13 +54,22 @@ class Situation:
 
 
 @dataclass(frozen=True, slots=True)
+class Origin:
+    """The recent edit that another follows from: a line of a file as it is now."""
+
+    path: str
+    line: int
+
+
+@dataclass(frozen=True, slots=True)
 class NextEdit:
     """Replacement of a range of a file, in its current text.
 
     `old` is the text of the range now, so that a stale edit can be told. `reason` is a sentence for a person.
     `cause` names what it follows from, equal for all edits that belong together. `confidence` is the estimated
     probability that the user makes this edit. `is_marked`: it is in a string, a comment or a document, or the name
-    alone matches, so a list of edits offers it unchecked.
+    alone matches, so a list of edits offers it unchecked. `origin` is the recent edit that it follows from, and
+    `evidence` says in a sentence how this place was found; both explain an offer.
     """
 
     kind: Kind
@@ -73,3 +82,5 @@ class NextEdit:
     cause: str
     confidence: float
     is_marked: bool = False
+    origin: Origin | None = None
+    evidence: str = ""

@@ -272,6 +272,16 @@ class InlineEditResult(TypedDict):
     edits: Annotated[list[InlineEdit], "At most one."]
 
 
+class EditOrigin(TypedDict):
+    """The recent edit that a next edit follows from."""
+
+    uri: Annotated[str, "URI of its document."]
+    path: Annotated[str, "The path of the file in its folder, with forward slashes."]
+    line: Annotated[int, "The line that tells most, as it is now, 0-based."]
+    before: Annotated[str, "The lines that were edited, before."]
+    after: Annotated[str, "The same lines now; empty if they were deleted."]
+
+
 class NextEditItem(InlineEdit):
     """A next edit in any file of the workspace."""
 
@@ -284,6 +294,8 @@ class NextEditItem(InlineEdit):
         "import, another consequence, or a model's rewrite.",
     ]
     reason: Annotated[str, "What it follows from, as a sentence."]
+    evidence: Annotated[str, "How this place was found, as a sentence; empty if the reason says it."]
+    origin: Annotated[EditOrigin | None, "The edit that it follows from; null if there is no single one."]
     group: Annotated[str, "Equal for edits that follow from one edit."]
     confidence: Annotated[float, "Estimated probability that it is wanted."]
     isMarked: Annotated[bool, "It is in a string or a comment, or the name alone matches: a list has it unchecked."]

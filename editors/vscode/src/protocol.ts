@@ -629,6 +629,20 @@ export interface Command {
   arguments: Record<string, string>[];
 }
 
+/** The recent edit that a next edit follows from. */
+export interface EditOrigin {
+  /** URI of its document. */
+  uri: string;
+  /** The path of the file in its folder, with forward slashes. */
+  path: string;
+  /** The line that tells most, as it is now, 0-based. */
+  line: number;
+  /** The lines that were edited, before. */
+  before: string;
+  /** The same lines now; empty if they were deleted. */
+  after: string;
+}
+
 /** A next edit in any file of the workspace. */
 export interface NextEditItem {
   /** The new text of the range. */
@@ -649,6 +663,10 @@ export interface NextEditItem {
   kind: "rename" | "signature" | "repeated" | "list" | "import" | "consequence" | "rewrite";
   /** What it follows from, as a sentence. */
   reason: string;
+  /** How this place was found, as a sentence; empty if the reason says it. */
+  evidence: string;
+  /** The edit that it follows from; null if there is no single one. */
+  origin: EditOrigin | null;
   /** Equal for edits that follow from one edit. */
   group: string;
   /** Estimated probability that it is wanted. */

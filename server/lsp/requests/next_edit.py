@@ -6,7 +6,16 @@ from lsprotocol import types
 
 from ....llm import Cancel
 from ...next_edit.service import Offer
-from ...output.types import Command, InlineEdit, InlineEditResult, NextEditItem, NextEditResult, Position, Range
+from ...output.types import (
+    Command,
+    EditOrigin,
+    InlineEdit,
+    InlineEditResult,
+    NextEditItem,
+    NextEditResult,
+    Position,
+    Range,
+)
 from ...workspace.workspace import Workspace
 from ..documents import Document, to_lsp_column
 from ..messages import (
@@ -111,9 +120,26 @@ def _item(session: Session, offer: Offer) -> NextEditItem:
         "path": edit.path,
         "kind": edit.kind,
         "reason": edit.reason,
+        "evidence": edit.evidence,
+        "origin": _origin(session, offer),
         "group": edit.cause,
         "confidence": round(edit.confidence, 3),
         "isMarked": edit.is_marked,
+    }
+
+
+def _origin(session: Session, offer: Offer) -> EditOrigin | None:
+    origin, hunk = offer.edit.origin, offer.origin
+    if origin is None or hunk is None:
+        return None
+    file = offer.folder / hunk.path
+    document = session.documents.at(file)
+    return {
+        "uri": file.as_uri() if document is None else document.uri,
+        "path": hunk.path,
+        "line": origin.line,
+        "before": "\n".join(hunk.before),
+        "after": "\n".join(hunk.after),
     }
 
 
