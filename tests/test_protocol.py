@@ -221,6 +221,9 @@ def test_the_answers_of_the_server_are_of_their_types(wire: Wire, tmp_path: Path
     assert ask("textDocument/copilotInlineEdit", versioned) == {"edits": []}
 
     assert ask("weft/search", {"query": "price_of"})["hits"][0]["symbol"] == "price_of"
+    called = ask("weft/callTool", {"name": "definition", "arguments": {"symbol": "price_of"}, "agent": "test"})
+    assert "price_of" in called["text"] and called["places"] and not called["isError"]
+    assert ask("weft/callTool", {"name": "nothing"})["isError"]
     asked = ask("weft/ask", {"question": "/where price_of", "partialResultToken": "t"})
     assert asked["citations"] and asked["exhibits"]
     pieces = [m["params"]["value"] for m in wire.came if m.get("method") == "$/progress"]

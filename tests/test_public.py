@@ -52,6 +52,7 @@ COMMANDS = {
     ".venv/bin/python -m pytest -c tests/pytest.ini": "runs these tests",
     "weft retrieve --explain": "test_cli.py",
     "weft bench typed": "test_bench_typed.py",
+    "weft mcp": "test_mcp.py",
 }
 """Each command of the README: the test that runs it, or the reason why none does."""
 

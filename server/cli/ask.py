@@ -21,6 +21,7 @@ from ...memory.storage import (
     export_conversations,
     import_conversations,
 )
+from ..agents.notes import NOTES_TITLE
 from ..chat.as_json import conversation_json, reply_json, turn_json
 from ..chat.generation import StreamCallbacks
 from ..chat.values import Reply
@@ -147,7 +148,8 @@ class Asking:
         """The id of the conversation to continue: the given one, or the last one if it is recent; "" for a new one."""
         if options.conversation or options.new or not self._remember:
             return str(options.conversation or "")
-        last = next(iter(self._workspace.memory.conversations.list(1)), None)
+        listed = self._workspace.memory.conversations.list(2)
+        last = next((each for each in listed if each.title != NOTES_TITLE), None)
         return last.id if last is not None and time.time() - last.changed_at < CONTINUES_WITHIN_S else ""
 
 

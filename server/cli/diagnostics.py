@@ -37,7 +37,7 @@ def stats(options: argparse.Namespace) -> int:
         terminal.json({"days": options.days, **summary_json(summary)})
     else:
         terminal.stats(summary, options.days)
-    return 0 if summary.day.n_asked else NOTHING_TO_SHOW
+    return 0 if summary.day.n_asked or summary.day.n_agent_calls else NOTHING_TO_SHOW
 
 
 def bench(options: argparse.Namespace) -> int:

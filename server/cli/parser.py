@@ -59,6 +59,7 @@ def command_line() -> ArgumentParser:
         _history,
         _memory,
         _serve,
+        _mcp,
         _models,
         _setup,
         _editors,
@@ -244,6 +245,25 @@ def _serve(commands: Commands) -> None:
     )
     for names, options in (_FOLDER, _MODEL, _NO_CACHE, _BROAD):
         serve.add_argument(names, **{**options, "help": f"with --http: {options['help']}"})
+
+
+def _mcp(commands: Commands) -> None:
+    summary = "serve the tools for agents, over the Model Context Protocol; default: on stdin and stdout"
+    mcp = commands.add_parser("mcp", help=summary, description=f"{summary[0].upper()}{summary[1:]}.")
+    mcp.set_defaults(run="mcp:mcp")
+    mcp.add_argument(
+        "--http",
+        metavar="HOST:PORT",
+        help="listen on a loopback port, for agents with the token; port 0: any free port",
+    )
+    mcp.add_argument(
+        "--token-file",
+        type=Path,
+        metavar="FILE",
+        help="with --http: store the token in this file, readable only by you; default: print a new token",
+    )
+    for names, options in (_FOLDER, _MODEL, _NO_CACHE, _BROAD):
+        mcp.add_argument(names, **options)
 
 
 def _models(commands: Commands) -> None:

@@ -383,6 +383,7 @@ class Terminal:
         n_asked = day.n_asked.total()
         if not n_asked:
             self.say(f"No completion was requested in the last {n_days} days. Counters stay on this machine.")
+            self._agent_calls(summary)
             return
         n_offered = day.n_offered.total()
         self._out.print(Text(f"The last {n_days} days, on this machine", "bold"))
@@ -410,6 +411,15 @@ class Terminal:
         self._table("By language", ("language", "shown", "accepted", "in part", "rejected"), languages)
         self._table("Next edits", ("kind", "shown", "taken", "refused"), kinds)
         self._table("Reasons of empty answers", ("reason", "count"), reasons)
+        self._agent_calls(summary)
+
+    def _agent_calls(self, summary: Summary) -> None:
+        rows = []
+        for tool, n_calls in summary.day.n_agent_calls.most_common():
+            p50, p95, n_measured = summary.agent_latency_ms.get(tool, (0.0, 0.0, 0))
+            times = (f"{p50:,.1f} ms", f"{p95:,.1f} ms") if n_measured else ("-", "-")
+            rows.append((tool, f"{n_calls:,}", f"{summary.day.n_agent_failed[tool]:,}", *times))
+        self._table("Calls of agents", ("tool", "calls", "failed", "median", "95th percentile"), rows)
 
     def _table(self, title: str, heads: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
         """A table; nothing without rows."""

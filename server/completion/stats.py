@@ -1,4 +1,4 @@
-"""Completion statistics: requests, displayed, accepted and rejected completions, latency. Local to this machine.
+"""Statistics: requests, displayed, accepted and rejected completions, calls of agents, latency. Local to this machine.
 
 Owns the counters, their file for each process, and the sum over all files (`weft stats`). Counters contain no text and
 no path, only counts by day, language, model and reason.
@@ -26,7 +26,7 @@ from typing import Any, Literal
 
 from ...llm.disk import read_text, remove_abandoned, replace_file
 from ...llm.private_files import private_folder
-from ..output.types import StatsResult
+from ..output.types import Latency, StatsResult
 from ..workspace.store import cache_folder
 from . import Completion, Trigger
 
@@ -57,19 +57,24 @@ class Day:
     n_next_shown: Counter[str] = field(default_factory=Counter)  # next edits, by kind
     n_next_taken: Counter[str] = field(default_factory=Counter)
     n_next_refused: Counter[str] = field(default_factory=Counter)
+    n_agent_calls: Counter[str] = field(default_factory=Counter)  # of tools for agents, by tool
+    n_agent_failed: Counter[str] = field(default_factory=Counter)  # of these, answered with an error
+    agent_latency: dict[str, Counter[int]] = field(default_factory=dict)  # by tool: bucket -> calls
     latency: dict[str, Counter[int]] = field(default_factory=dict)  # by source: bucket -> completions
 
     def add(self, other: Day) -> None:
         for name in _COUNTERS:
             getattr(self, name).update(getattr(other, name))
-        for source, buckets in other.latency.items():
-            self.latency.setdefault(source, Counter()).update(buckets)
+        for name in _LATENCIES:
+            for source, buckets in getattr(other, name).items():
+                getattr(self, name).setdefault(source, Counter()).update(buckets)
 
 
 _COUNTERS = (
     *("n_asked", "n_offered", "n_empty", "n_shown", "n_accepted", "n_partly", "n_rejected", "n_characters"),
-    *("n_next_shown", "n_next_taken", "n_next_refused"),
+    *("n_next_shown", "n_next_taken", "n_next_refused", "n_agent_calls", "n_agent_failed"),
 )
+_LATENCIES = ("latency", "agent_latency")
 
 NextEditEvent = Literal["shown", "taken", "refused"]
 
@@ -166,6 +171,16 @@ class Stats:
         with self._lock:
             getattr(self._today(), f"n_next_{event}")[kind] += 1
 
+    def agent_call(self, tool: str, milliseconds: float | None) -> None:
+        """An agent called a tool; None for a call that was answered with an error."""
+        with self._lock:
+            day = self._today()
+            day.n_agent_calls[tool] += 1
+            if milliseconds is None:
+                day.n_agent_failed[tool] += 1
+            else:
+                day.agent_latency.setdefault(tool, Counter())[_bucket(milliseconds)] += 1
+
     def summary(self) -> Summary:
         """The counters of this process."""
         with self._lock:
@@ -202,10 +217,14 @@ class Stats:
 
 @dataclass(frozen=True, slots=True)
 class Summary:
-    """The sum of several days. Latency in milliseconds by source: (median, 95th percentile, completions)."""
+    """The sum of several days. Latency in milliseconds by source: (median, 95th percentile, completions).
+
+    That of agents is by tool, and counts calls.
+    """
 
     day: Day
     latency_ms: Mapping[str, tuple[float, float, int]]
+    agent_latency_ms: Mapping[str, tuple[float, float, int]] = field(default_factory=dict)
 
     @property
     def accepted_share(self) -> float | None:
@@ -221,11 +240,14 @@ def summarise(days: Iterable[Day]) -> Summary:
     total = Day()
     for day in days:
         total.add(day)
-    latency = {
+    return Summary(total, _percentiles(total.latency), _percentiles(total.agent_latency))
+
+
+def _percentiles(latency: Mapping[str, Counter[int]]) -> dict[str, tuple[float, float, int]]:
+    return {
         source: (_percentile(buckets, 0.5), _percentile(buckets, 0.95), buckets.total())
-        for source, buckets in sorted(total.latency.items())
+        for source, buckets in sorted(latency.items())
     }
-    return Summary(total, latency)
 
 
 def summary_json(summary: Summary) -> StatsResult:
@@ -244,11 +266,15 @@ def summary_json(summary: Summary) -> StatsResult:
         "nextEditsTaken": dict(day.n_next_taken),
         "nextEditsRefused": dict(day.n_next_refused),
         "acceptedShare": summary.accepted_share,
-        "latencyMs": {
-            source: {"p50": round(p50, 2), "p95": round(p95, 2), "n": n}
-            for source, (p50, p95, n) in summary.latency_ms.items()
-        },
+        "latencyMs": _latency_json(summary.latency_ms),
+        "agentCalls": dict(day.n_agent_calls.most_common()),
+        "agentCallsFailed": dict(day.n_agent_failed),
+        "agentLatencyMs": _latency_json(summary.agent_latency_ms),
     }
+
+
+def _latency_json(latency: Mapping[str, tuple[float, float, int]]) -> dict[str, Latency]:
+    return {name: {"p50": round(p50, 2), "p95": round(p95, 2), "n": n} for name, (p50, p95, n) in latency.items()}
 
 
 def stats_folder(cache_dir: str = "") -> Path:
@@ -298,7 +324,7 @@ def _percentile(buckets: Counter[int], share: float) -> float:
 def _day_json(day: Day) -> dict[str, Any]:
     return {
         **{name: dict(getattr(day, name)) for name in _COUNTERS},
-        "latency": {source: dict(buckets) for source, buckets in day.latency.items()},
+        **{name: {source: dict(buckets) for source, buckets in getattr(day, name).items()} for name in _LATENCIES},
     }
 
 
@@ -318,6 +344,8 @@ def _day_of(values: Mapping[str, Any]) -> Day:
     for name in _COUNTERS:
         for key, count in values.get(name, {}).items():
             getattr(day, name)[str(key)] += int(count)
-    for source, buckets in values.get("latency", {}).items():
-        day.latency[str(source)] = Counter({int(bucket): int(count) for bucket, count in buckets.items()})
+    for name in _LATENCIES:
+        for source, buckets in values.get(name, {}).items():
+            counts = Counter({int(bucket): int(count) for bucket, count in buckets.items()})
+            getattr(day, name)[str(source)] = counts
     return day

@@ -273,6 +273,18 @@ class NextEditOptions:
 
 
 @dataclass(frozen=True, slots=True)
+class AgentOptions:
+    """What agents may see through `weft mcp`."""
+
+    unsaved_buffers: bool = _setting(
+        False,
+        "Agents see unsaved text: `weft mcp` joins the server that the editors share (`weft serve --shared`). "
+        "Otherwise it reads the files on disk. Read when `weft mcp` starts.",
+        origin=Origin.USER,
+    )
+
+
+@dataclass(frozen=True, slots=True)
 class ChatOptions:
     """How questions about the repository are answered."""
 
@@ -344,6 +356,7 @@ class Config:
     relations: Weights = field(default_factory=Weights)
     chat: ChatOptions = field(default_factory=ChatOptions)
     memory: MemoryOptions = field(default_factory=MemoryOptions)
+    agents: AgentOptions = field(default_factory=AgentOptions)
     model: tuple[ModelConfig, ...] = _setting(
         (ModelConfig(),), "Models in order of preference, each a `[[model]]` table.", origin=Origin.EDITOR
     )
@@ -511,6 +524,7 @@ SETTINGS: Mapping[str, Setting] = {
         Setting("retrieval.relations.cut_off", ("retrieval", "cutoff"), float, _DEFAULTS.retrieval.cutoff, _CUTOFF),
         *_settings("chat", _DEFAULTS.chat, ("chat",)),
         *_settings("memory", _DEFAULTS.memory, ("memory",)),
+        *_settings("agents", _DEFAULTS.agents, ("agents",)),
         *_settings("model", ModelConfig(), (), _MODEL),
     )
 }

@@ -1,9 +1,10 @@
-"""The HTTP server of one workspace, until it is stopped by a signal."""
+"""HTTP applications on a port, until they are stopped by a signal: completions of a workspace, and any other one."""
 
 from __future__ import annotations
 
 import socket
 from collections.abc import Callable
+from typing import Any, Literal
 
 import uvicorn
 
@@ -21,19 +22,31 @@ def serve_http(
 
     `on_listen` receives the address; port 0 takes any free port.
     """
+    app = CompletionApp(workspace, token)
+    try:
+        run_app(app, host, port, on_listen)
+    finally:
+        app.close()
+
+
+def run_app(
+    app: Callable[..., Any],
+    host: str,
+    port: int,
+    on_listen: Callable[[str, int], None],
+    *,
+    lifespan: Literal["on", "off"] = "off",
+) -> None:
+    """Run an ASGI application as `serve_http` does. With `lifespan` it is told of the start and the end."""
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     with socket.create_server((host, port), family=family, backlog=BACKLOG) as listener:
-        app = CompletionApp(workspace, token)
         config = uvicorn.Config(
             app,
             log_level="warning",
             access_log=False,
-            lifespan="off",
+            lifespan=lifespan,
             server_header=False,
             timeout_graceful_shutdown=CLOSE_WITHIN_S,
         )
         on_listen(*listener.getsockname()[:2])
-        try:
-            uvicorn.Server(config).run(sockets=[listener])
-        finally:
-            app.close()
+        uvicorn.Server(config).run(sockets=[listener])

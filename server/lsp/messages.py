@@ -22,6 +22,7 @@ from lsprotocol.converters import get_converter
 from ..output import types as answers
 
 WEFT_ASK = "weft/ask"
+WEFT_CALL_TOOL = "weft/callTool"
 WEFT_COMPLETE = "weft/complete"
 WEFT_CONVERSATIONS = "weft/conversations"
 WEFT_DOCTOR = "weft/doctor"
@@ -104,6 +105,17 @@ class SearchParams:
     kinds: Annotated[
         list[str], "Kinds of definitions (`function`, `class`), `code`, `document` (or `section`) and `test`."
     ] = attrs.field(factory=list)
+
+
+@attrs.define
+class CallToolParams:
+    """A call of a tool for agents ([agents](agents.md))."""
+
+    name: Annotated[str, "Name of the tool, such as `impact`."]
+    arguments: Annotated[dict[str, Any], "Its arguments by name."] = attrs.field(factory=dict)
+    agent: Annotated[str, "Name of the agent, stored with its notes; at most 100 characters."] = attrs.field(
+        default="", validator=attrs.validators.max_len(100)
+    )
 
 
 @attrs.define
@@ -238,6 +250,7 @@ OWN_MESSAGES = (
     OwnMessage(WEFT_COMPLETE, CompleteParams, answers.CompleteResult | None, "An invoked completion, with candidates."),
     OwnMessage(WEFT_ASK, AskParams, answers.AskResult | None, "Answer a question about the repository."),
     OwnMessage(WEFT_SEARCH, SearchParams, answers.SearchResult | None, "Search the workspace by name and words."),
+    OwnMessage(WEFT_CALL_TOOL, CallToolParams, answers.CallToolResult | None, "Call a tool for agents."),
     OwnMessage(WEFT_CONVERSATIONS, ConversationsParams, answers.ConversationsResult, "Stored conversations."),
     OwnMessage(WEFT_DID_SHOW, ItemParams, None, "A completion is shown."),
     OwnMessage(WEFT_DID_ACCEPT, ItemParams, None, "It was accepted, or its remaining part was."),

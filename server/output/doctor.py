@@ -23,6 +23,7 @@ from ...llm.installation import DISTRIBUTION, install_command, install_packages_
 from ...llm.library.discover import default_search_paths, describe_directory, describe_gguf, discover
 from ...native import STALE, compiled, why_not
 from ...version import __version__
+from ..agents.set_up import agents
 from ..config import Config, load_config, user_config_file
 from ..config.options import base_of, kept_indexes, model_configs, uses_workspace_model
 from ..models.check import check_model
@@ -76,6 +77,7 @@ def examine(folders: Sequence[Path], editor: Mapping[str, object] | None = None)
     for folder in folders:
         findings += [_cache(folder, config), _watches(folder, config)]
     findings += _models(config)
+    findings += _agents(folders)
     return findings
 
 
@@ -102,6 +104,20 @@ def _shared_server() -> CheckResult:
     windows = f"{server.windows} window{'s' if server.windows != 1 else ''}"
     minutes = f"{server.uptime_s / 60:.0f} min"
     return CheckResult(what, f"process {server.pid}, {windows}, up {minutes}; log: {log}")
+
+
+def _agents(folders: Sequence[Path]) -> Iterator[CheckResult]:
+    """The agents on this machine that know Weft, and the lines for the others. None of this is a problem."""
+    found = [agent for agent in agents() if agent.is_here or agent.known_in(folders)]
+    if not found:
+        yield CheckResult("agents", f"none on this machine; Weft knows {', '.join(agent.name for agent in agents())}")
+        return
+    if importlib.util.find_spec("mcp") is None:
+        yield CheckResult("agents", f"`weft mcp` needs an extra: {install_command('mcp')}")
+    for agent in found:
+        file = agent.known_in(folders)
+        known = f"knows Weft by {file}" if file else f"does not know Weft; {agent.step}"
+        yield CheckResult(f"agent {agent.name}", known)
 
 
 def _packages() -> CheckResult:

@@ -382,6 +382,21 @@ class StatsResult(TypedDict):
     nextEditsRefused: Annotated[dict[str, int], "Refused next edits, by kind."]
     acceptedShare: Annotated[float | None, "Share of shown completions that were accepted; null if none was shown."]
     latencyMs: Annotated[dict[str, Latency], "Latency by source."]
+    agentCalls: Annotated[dict[str, int], "Calls of tools by agents, by tool. They count in nothing else."]
+    agentCallsFailed: Annotated[dict[str, int], "Those that were answered with an error, by tool."]
+    agentLatencyMs: Annotated[dict[str, Latency], "Latency of the others, by tool."]
+
+
+# Agents
+
+
+class CallToolResult(TypedDict):
+    """The answer of a tool for agents. Paths are relative to the folder; lines are 1-based."""
+
+    text: Annotated[str, "The whole answer, or why there is none and what to do."]
+    isError: Annotated[bool, "True if the call was wrong or failed; `text` has the reason."]
+    places: Annotated[list[str], "The places in the answer, as `path:line` or `path:first-last`."]
+    cursor: Annotated[str, "The `cursor` argument of the next page; empty on the last one."]
 
 
 # Questions

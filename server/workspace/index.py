@@ -205,6 +205,14 @@ class WorkspaceIndex:
             for key, skipped_file in folder.skipped_files.items()
         }
 
+    def exclusion_reason(self, path: Path) -> str:
+        """Why a file of a folder is not indexed, in a word or two; "" if it may be."""
+        folder, key = self._folders.locate(path)
+        if folder is None:
+            return ""
+        skipped = folder.skipped_files.get(key)
+        return folder.exclusion_reason(key) or ("" if skipped is None else skipped.reason)
+
     def on_status_change(self, listener: Callable[[], None]) -> Callable[[], None]:
         """Call `listener`, from any thread, when `status` may have changed. Returns a function that removes it."""
         with self._lock:

@@ -495,6 +495,28 @@ export interface SearchResult {
   notes: string[];
 }
 
+/** A call of a tool for agents ([agents](agents.md)). */
+export interface CallToolParams {
+  /** Name of the tool, such as `impact`. */
+  name: string;
+  /** Its arguments by name. */
+  arguments?: Record<string, unknown>;
+  /** Name of the agent, stored with its notes; at most 100 characters. */
+  agent?: string;
+}
+
+/** The answer of a tool for agents. Paths are relative to the folder; lines are 1-based. */
+export interface CallToolResult {
+  /** The whole answer, or why there is none and what to do. */
+  text: string;
+  /** True if the call was wrong or failed; `text` has the reason. */
+  isError: boolean;
+  /** The places in the answer, as `path:line` or `path:first-last`. */
+  places: string[];
+  /** The `cursor` argument of the next page; empty on the last one. */
+  cursor: string;
+}
+
 /** An action on the stored conversations of this workspace. */
 export interface ConversationsParams {
   /** `list`, `get`, `search`, `delete` or `export`. */
@@ -753,6 +775,12 @@ export interface StatsResult {
   acceptedShare: number | null;
   /** Latency by source. */
   latencyMs: Record<string, Latency>;
+  /** Calls of tools by agents, by tool. They count in nothing else. */
+  agentCalls: Record<string, number>;
+  /** Those that were answered with an error, by tool. */
+  agentCallsFailed: Record<string, number>;
+  /** Latency of the others, by tool. */
+  agentLatencyMs: Record<string, Latency>;
 }
 
 /** A piece of an answer, by `$/progress` with the request's `partialResultToken`. */

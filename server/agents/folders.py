@@ -1,0 +1,144 @@
+"""The folders of a workspace as an agent names their files.
+
+Owns paths: relative to the folder, with the name of the folder before them where there are several. Paths outside of
+the workspace and files that are not indexed are refused with a reason. Reads snapshots, never the disk.
+"""
+
+from __future__ import annotations
+
+import os
+import posixpath
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from ...codegraph.file_graph import MODULE_SCOPE, Definition
+from ...codegraph.symbol_table import language_family
+from ...errors import InvalidArgument
+from ...retrieval import Location, RepositoryIndex
+from ...retrieval.questions import is_document
+from ...retrieval.questions.units import units_of
+from ..workspace.workspace import Workspace
+from .values import shortened
+
+MAX_SUGGESTED = 5
+
+
+@dataclass(frozen=True, slots=True)
+class Folder:
+    """One folder, in one snapshot. `prefix` is its name in paths, "" where it is the only one."""
+
+    root: Path
+    index: RepositoryIndex
+    prefix: str = ""
+
+    def shown(self, path: str) -> str:
+        return f"{self.prefix}{path}"
+
+    def line(self, path: str, line: int) -> str:
+        """A line of a file, shortened; `line` is 0-based."""
+        return shortened(self.index.text(Location(path, line, line + 1)))
+
+    def enclosing(self, path: str, line: int) -> str:
+        """The qualified name of the innermost definition around a line (0-based); of a document the headings above it.
+
+        "" at the top level.
+        """
+        if is_document(path):
+            units = units_of(self.index.graph.files[path], self.index.texts[path])
+            return next((unit.title for unit in units if unit.start_line <= line < unit.end_line), "")
+        symbols = self.index.graph.symbols(path)
+        scope = MODULE_SCOPE if symbols is None else symbols.scope_at(line)
+        return "" if symbols is None or scope == MODULE_SCOPE else symbols.scopes[scope]
+
+    def may_share(self, path: str, other: str) -> bool:
+        """Whether code of two files may mean one symbol: their languages use each other's names."""
+        files = self.index.graph.files
+        return language_family(files[path].language) == language_family(files[other].language)
+
+    def definition_around(self, path: str, line: int) -> Definition | None:
+        """The innermost definition whose lines, decorators included, hold a line (0-based)."""
+        around = (each for each in self.index.graph.files[path].definitions if each.start_line <= line < each.end_line)
+        return max(around, key=lambda each: (each.start_line, -each.end_line), default=None)
+
+
+@dataclass(frozen=True, slots=True)
+class Folders:
+    """All folders of a workspace, each in its newest snapshot."""
+
+    all: tuple[Folder, ...]
+    workspace: Workspace
+
+    def __iter__(self) -> Iterator[Folder]:
+        return iter(self.all)
+
+    def locate(self, path: str) -> tuple[Folder, str]:
+        """The folder of a file, and its path there. Raises InvalidArgument for a file that is not indexed."""
+        for folder, key in self._candidates(path):
+            if key in folder.index.graph.files:
+                return folder, key
+        raise InvalidArgument(self._why_not(path))
+
+    def below(self, path: str) -> tuple[Folder, str]:
+        """The same for a directory, whose path ends with a slash, "" for the whole folder."""
+        for folder, key in self._candidates(path):
+            directory = "" if key == "." else f"{key}/"
+            if any(each.startswith(directory) for each in folder.index.graph.files):
+                return folder, directory
+        raise InvalidArgument(self._why_not(path))
+
+    def _candidates(self, path: str) -> Iterator[tuple[Folder, str]]:
+        """The paths that are meant. Raises InvalidArgument for one outside of the workspace."""
+        written = path.strip().replace(os.sep, "/")
+        if not written or "\0" in written:
+            raise InvalidArgument("The path is empty or no path. Give one as `search` and `outline` show it.")
+        is_inside = False
+        for folder in self.all:
+            key = written
+            if os.path.isabs(written):
+                try:
+                    key = Path(posixpath.normpath(written)).relative_to(folder.root).as_posix()
+                except ValueError:
+                    continue
+            elif folder.prefix and f"{key}/" == folder.prefix:
+                key = "."
+            elif folder.prefix and key.startswith(folder.prefix):
+                key = key[len(folder.prefix) :]
+            key = posixpath.normpath(key)
+            if key != ".." and not key.startswith("../"):
+                is_inside = True
+                yield folder, key
+        if not is_inside:
+            roots = " or ".join(str(folder.root) for folder in self.all)
+            raise InvalidArgument(f"{path} is outside of the workspace. Give a path below {roots}.")
+
+    def _why_not(self, path: str) -> str:
+        for folder, key in self._candidates(path):
+            reason = self.workspace.exclusion_reason(folder.root / key)
+            if reason:
+                return f"{path} is not indexed: {reason}. Ask about another file, or read it without Weft."
+        name = posixpath.basename(posixpath.normpath(path.replace(os.sep, "/")))
+        alike = [
+            folder.shown(each)
+            for folder in self.all
+            for each in folder.index.graph.files
+            if posixpath.basename(each).lower() == name.lower()
+        ]
+        if alike:
+            return f"No file {path} is indexed. Did you mean {', '.join(sorted(alike)[:MAX_SUGGESTED])}?"
+        return f"No file {path} is indexed. List the files of a folder with `outline`, or find one with `search`."
+
+
+def folders_of(workspace: Workspace) -> Folders:
+    """The folders of a workspace, with unsaved edits of open buffers."""
+    indexes = workspace.indexes()
+    if len(indexes) == 1:
+        return Folders(tuple(Folder(Path(root), index) for root, index in indexes.items()), workspace)
+    names = [Path(root).name for root in indexes]
+    return Folders(
+        tuple(
+            Folder(Path(root), index, f"{root if names.count(Path(root).name) > 1 else Path(root).name}/")
+            for root, index in indexes.items()
+        ),
+        workspace,
+    )

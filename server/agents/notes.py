@@ -1,0 +1,141 @@
+"""What agents remember: notes in a conversation of the workspace's memory, and their recall by a strategy.
+
+Owns the conversation of notes, the limits of a note, and the choice of the strategy's texts. The strategies are those
+of `memory/`: FragRel's chat memory, the graph of QRMeM, the notes of Segment+ and the clues of MemoRAG. Secrets are
+removed before a note is stored. People see, search and delete these notes with `weft history`.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from itertools import chain
+
+from ...errors import InvalidArgument, ModelError
+from ...llm import Cancel
+from ...memory import Budget, Evidence, Question
+from ...memory.embedding import Embedder, HashingEmbedder
+from ...memory.fragrel import RETURNING_CHAT, FragRel
+from ...memory.metered_model import MeteredModel
+from ...memory.storage import MemoryStore, Turn, items_of
+from ...memory.strategies import READING_PURPOSES, strategy_named
+from ...memory.strategy import StrategyContext, estimate_tokens
+from ...memory.values import RecallResult
+from ..chat.generation import AnswerGenerator
+from ..models.embeddings import embedder_of
+from ..secrets import redact
+from ..workspace.workspace import Workspace
+from .values import Answer, Entry, counted
+
+NOTES_TITLE = "Notes of agents"
+"""The title of the conversation with the notes."""
+
+MAX_NOTE = 8_000
+"""Characters of a note."""
+
+MAX_NOTES = 500
+"""Notes that are recalled from, the latest."""
+
+N_CONVERSATIONS = 200
+
+STRATEGIES = ("fragrel", "qrmem", "segment_plus", "memorag")
+CHAT_SEPARATOR = "\nbot: "
+
+
+def remember(workspace: Workspace, text: str, topic: str, agent: str) -> Answer:
+    """Store a note. Raises InvalidArgument for an empty or long one."""
+    if not text.strip():
+        raise InvalidArgument("The note is empty. Give `text`.")
+    if len(text) > MAX_NOTE:
+        raise InvalidArgument(f"The note has {len(text):,} characters. Give at most {MAX_NOTE:,}, or several notes.")
+    store = workspace.memory
+    conversation = _conversation(store) or store.conversations.begin(title=NOTES_TITLE)
+    number = store.conversations.ask(conversation, redact(topic.strip() or "Note"))
+    store.conversations.answer(conversation, number, redact(text.strip()), model=f"agent {agent}".strip())
+    return Answer(f"Remembered as note {number + 1}.", notes=tuple(store.notes))
+
+
+def recall(
+    workspace: Workspace, question: str, strategy: str, limit: int, cancel: Cancel, *, with_model: bool
+) -> Answer:
+    """The notes that matter for a question, best first. Raises InvalidArgument for an unknown strategy."""
+    if not question.strip():
+        raise InvalidArgument("The question is empty. Give words of what you look for.")
+    store = workspace.memory
+    conversation = _conversation(store)
+    turns = store.conversations.turns(conversation)[-MAX_NOTES:] if conversation else ()
+    if not turns:
+        return Answer("0 notes", notes=("Nothing was remembered in this workspace. Store a note with `remember`.",))
+    by_number = {turn.number: turn for turn in turns}
+    recalled = _recalled(workspace, turns, question, strategy, limit, cancel, with_model)
+    entries = list(_entries(recalled.evidence, by_number))[:limit]
+    context = "" if recalled.context is None or strategy == "fragrel" else recalled.context
+    if context:
+        entries.insert(0, Entry("", text="Extracted for the question:", code=context))
+    notes = (*recalled.notes, *(() if entries else ("No note matches. Use other words.",)))
+    return Answer(f"{counted(entries, 'note')} of {len(turns)} by {strategy}", tuple(entries), notes)
+
+
+def _conversation(store: MemoryStore) -> str:
+    """The conversation of the notes; "" if there is none."""
+    listed = store.conversations.list(N_CONVERSATIONS, NOTES_TITLE)
+    return next((each.id for each in listed if each.title == NOTES_TITLE), "")
+
+
+def _recalled(
+    workspace: Workspace,
+    turns: tuple[Turn, ...],
+    question: str,
+    strategy: str,
+    limit: int,
+    cancel: Cancel,
+    with_model: bool,
+) -> RecallResult:
+    """What a strategy recalls, with the first chat model that answers; without `with_model` or any, with none."""
+    config, store = workspace.config, workspace.memory
+    embedder: Embedder = HashingEmbedder()  # an embedding model may take seconds to load
+    models: Iterator[MeteredModel] = iter(())
+    if with_model:
+        embedder, _ = embedder_of(config.memory, store, cancel, redact=config.redact)
+        options = config.chat
+        generator = AnswerGenerator(
+            workspace.chat.context.models,
+            options.answer_tokens,
+            options.evidence_tokens,
+            call_seconds=options.max_seconds,
+        )
+        models = generator.metered_models(cancel)
+    for model in chain(models, (None,)):
+        metered = None if model is None else model.with_cache(store.cache, READING_PURPOSES)
+        count = estimate_tokens if model is None else model.count_tokens
+        context = StrategyContext(metered, embedder, store.cache, count)
+        try:
+            return _by_strategy(context, turns, question, strategy, limit, cancel)
+        except ModelError:
+            if model is None:
+                raise
+    raise AssertionError("the attempt without a model returns")
+
+
+def _by_strategy(
+    context: StrategyContext, turns: tuple[Turn, ...], question: str, strategy: str, limit: int, cancel: Cancel
+) -> RecallResult:
+    items = items_of(turns)
+    asked, budget = Question(question), Budget(n=limit)
+    # The memory behind FragRel's chat: notes have no window of recent turns before it.
+    memory = FragRel(context, RETURNING_CHAT.memory) if strategy == "fragrel" else strategy_named(strategy, context)
+    memory.remember(items, cancel)
+    return memory.recall(asked, budget, cancel)
+
+
+def _entries(evidence: tuple[Evidence, ...], turns: dict[int, Turn]) -> Iterator[Entry]:
+    shown = set[str]()
+    for each in sorted(evidence, key=lambda item: -item.score):
+        text = each.segment.text.removeprefix("user: ")
+        if text in shown:
+            continue
+        shown.add(text)
+        topic, found, note = text.partition(CHAT_SEPARATOR)
+        turn = turns.get(each.segment.number)
+        day = time.strftime("%Y-%m-%d", time.localtime(turn.asked_at)) if turn is not None else ""
+        yield Entry("", symbol=" ".join(filter(None, (day, topic if found else ""))), text=note if found else text)

@@ -1,0 +1,186 @@
+"""Places that use a symbol, grouped by the definition around them: resolved, by name alone, and in text.
+
+Owns the time that reading takes, and what is known of files that were not read in it. Knows no answer. Lines are
+0-based.
+
+The graph has the calls; the syntax trees of the files with the name have all other uses; comments, strings, documents
+and data are found as words.
+"""
+
+from __future__ import annotations
+
+import re
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Literal
+
+from ...codegraph.symbol_table import MODULE
+from ...languages import language_named
+from ...retrieval.questions import is_document, is_test
+from ..chat.symbol_queries import callers
+from ..next_edit.nearness import by_nearness
+from ..symbols.occurrences import Occurrence, Occurrences, files_with, is_parsed
+from ..symbols.symbol import Symbol, symbol_of
+from .folders import Folder
+from .targets import Target
+
+TIME_LIMIT_S = 0.06
+"""Files are read within this time, nearest first; of the others words are searched."""
+
+WORDS_TIME_LIMIT_S = 0.03
+"""Files are searched for words within this time more."""
+
+MAX_BYTES = 500_000
+"""Larger files are searched for words only."""
+
+Kind = Literal["use", "by name", "text", "unread"]
+"""Resolved; the name alone matches in code; in a comment, a string, a document or data; in a file that was not read."""
+
+
+@dataclass(slots=True)
+class Group:
+    """The uses of one kind in one definition, or at the top level of a file."""
+
+    path: str
+    enclosing: str  # the qualified name of the definition, the headings of a section; "" at the top level
+    kind: Kind
+    lines: list[int] = field(default_factory=list)
+    roles: set[str] = field(default_factory=set)  # of `languages.references`, "override", or nothing for text
+
+    @property
+    def is_test(self) -> bool:
+        return is_test(self.path)
+
+    @property
+    def is_document(self) -> bool:
+        return is_document(self.path)
+
+
+@dataclass(frozen=True, slots=True)
+class Uses:
+    """Groups in order: nearest files first. `n_unsearched` files have the name and were not read at all."""
+
+    groups: tuple[Group, ...]
+    n_unsearched: int = 0
+
+
+def uses_of(target: Target, *, with_text: bool = True, time_limit_s: float = TIME_LIMIT_S) -> Uses:
+    """The places that use a symbol; its own definition is none.
+
+    Without `with_text` comments, strings, documents and files that are not read are left out.
+    """
+    index = target.folder.index
+    symbol = symbol_of(index, target.name, target.definitions, target.values)
+    reader = _Reader(target.folder, symbol, with_text)
+    paths = by_nearness(files_with(index, symbol.name, None), target.path)
+    now = time.perf_counter()
+    until_s, words_until_s = now + time_limit_s, now + time_limit_s + WORDS_TIME_LIMIT_S
+    n_unsearched = 0
+    for path in paths:
+        now = time.perf_counter()
+        if now <= until_s and is_parsed(index.graph.files[path]) and len(index.texts[path]) <= MAX_BYTES:
+            reader.read(path)
+        elif now <= words_until_s and with_text:
+            reader.search(path)
+        else:
+            n_unsearched += 1
+    reader.add_calls(target)
+    order = {path: number for number, path in enumerate(by_nearness({group.path for group in reader}, target.path))}
+    groups = sorted(reader, key=lambda group: (order[group.path], group.lines[0]))
+    return Uses(tuple(groups), n_unsearched)
+
+
+class _Reader:
+    """Collects the uses of one symbol."""
+
+    def __init__(self, folder: Folder, symbol: Symbol, with_text: bool) -> None:
+        self._folder, self._index = folder, folder.index
+        self._symbol, self._with_text = symbol, with_text
+        self._occurrences = Occurrences(self._index.graph, self._index.texts, symbol)
+        self._groups: dict[tuple[str, str, Kind], Group] = {}
+        self._lines = set[tuple[str, int]]()  # of uses in code
+        name = re.escape(symbol.name).encode("utf-8", "surrogatepass")
+        self._word = re.compile(rb"(?<![\w$])" + name + rb"(?![\w$])")
+
+    def __iter__(self) -> Iterator[Group]:
+        return iter(self._groups.values())
+
+    def read(self, path: str) -> None:
+        """Add the occurrences in a file that a grammar reads."""
+        seen = set[int]()
+        for each in self._occurrences.in_file(path):
+            seen.add(each.line)
+            if (kind := self._kind(each)) is not None:
+                role = "override" if each.role == "declaration" else each.role
+                self._add(path, each.line, kind, role)
+        if self._with_text:
+            for line in self._lines_of_text(path, seen):
+                self._add(path, line, "text")
+
+    def search(self, path: str) -> None:
+        """Add the lines of a file with the word."""
+        is_code = is_parsed(self._index.graph.files[path])
+        for line in self._lines_with_word(path):
+            self._add(path, line, "unread" if is_code else "text")
+
+    def add_calls(self, target: Target) -> None:
+        """Add the calls that the graph resolves and no name shows: through an alias or an interface."""
+        for named in target.definitions:
+            for call in callers(self._index, named):
+                if (call.path, call.line) not in self._lines:
+                    self._add(call.path, call.line, "use", "call")
+
+    def _kind(self, occurrence: Occurrence) -> Kind | None:
+        """Whether an occurrence is a use; None for the symbol's own declaration and for another symbol."""
+        if occurrence.is_use and occurrence.is_resolved:
+            return "use"
+        if occurrence.is_use:
+            may_mean_it = any(self._folder.may_share(occurrence.path, path) for path in self._symbol.paths)
+            return "by name" if may_mean_it else None
+        if occurrence.role == "declaration":
+            return "use" if self._occurrences.is_redefined(occurrence) else None
+        if occurrence.role == "import":
+            return self._kind_of_import(occurrence)
+        return None
+
+    def _kind_of_import(self, occurrence: Occurrence) -> Kind | None:
+        if self._occurrences.is_imported(occurrence):
+            return "use"
+        resolver, path = self._occurrences.resolver, occurrence.path
+        for item in self._index.graph.files[path].imports:
+            if item.name == self._symbol.name and resolver.name(path, MODULE, item.local_name or item.name) is not None:
+                return None  # another symbol
+        return "by name"
+
+    def _lines_with_word(self, path: str) -> Iterator[int]:
+        text = self._index.texts[path]
+        line, at = 0, 0
+        for found in self._word.finditer(text):
+            line += text.count(b"\n", at, found.start())
+            at = found.start()
+            yield line
+
+    def _lines_of_text(self, path: str, seen: set[int]) -> Iterator[int]:
+        """The lines with the word in a comment or a string, and not in code."""
+        if all(line in seen for line in self._lines_with_word(path)):
+            return
+        text = self._index.texts[path].decode("utf-8", "replace")
+        scan = language_named(self._index.graph.files[path].language).lexer.scan(text)
+        word = re.compile(self._word.pattern.decode("utf-8", "replace"))
+        line, at = 0, 0
+        for found in word.finditer(text):
+            line += text.count("\n", at, found.start())
+            at = found.start()
+            if line not in seen and not scan.in_code(at):
+                yield line
+
+    def _add(self, path: str, line: int, kind: Kind, role: str = "") -> None:
+        enclosing = self._folder.enclosing(path, line)
+        group = self._groups.setdefault((path, enclosing, kind), Group(path, enclosing, kind))
+        if line not in group.lines:
+            group.lines.append(line)
+            group.lines.sort()
+        if role:
+            group.roles.add(role)
+            self._lines.add((path, line))
