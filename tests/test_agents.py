@@ -198,7 +198,7 @@ def test_an_outline_is_of_a_file_a_document_or_a_folder(shop):
 
 
 def test_a_search_gives_definitions_of_a_name_first_and_takes_filters(shop):
-    assert lines(shop, "search", query="make_price")[0].startswith("shop/price.py:16-17 function make_price")
+    assert lines(shop, "search", query="make_price")[1].startswith("shop/price.py:16-17 make_price: function")
     found = call_tool(shop, "search", {"query": "total", "paths": "!web, !tests", "kind": "method"})
     assert {entry.path for entry in found.entries} <= {"shop/price.py", "shop/basket.py"}
 

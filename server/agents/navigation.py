@@ -13,7 +13,7 @@ from ...retrieval import Location
 from ...retrieval.definition_index import NamedDefinition
 from ...retrieval.questions import is_document, is_test
 from ...retrieval.questions.units import units_of
-from ..chat.symbol_queries import Reference, callees, callers, callers_by_name, overridden
+from ..chat.symbol_queries import Reference, callees, callers, overridden
 from .folders import Folder, Folders
 from .targets import Target
 from .uses import Group, uses_of
@@ -30,14 +30,15 @@ UNREAD = "Lines with the name in files that took too long to read"
 def definition(target: Target, with_code: bool) -> Answer:
     """Where a symbol is defined, with its first line, or with its code."""
     folder = target.folder
-    entries = [_defined(folder, each, with_code) for each in target.definitions]
+    entries = [defined(folder, each, with_code) for each in target.definitions]
     for value in target.values:
         text = folder.line(value.path, value.line)
         entries.append(Entry(folder.shown(value.path), (value.line + 1,), 0, value.name, text))
     return Answer(f"{counted(entries, 'definition')} of {target.name}", tuple(entries))
 
 
-def _defined(folder: Folder, named: NamedDefinition, with_code: bool) -> Entry:
+def defined(folder: Folder, named: NamedDefinition, with_code: bool = False) -> Entry:
+    """The entry of a definition, with its first line or its code."""
     path, found = named
     end = min(found.end_line, found.start_line + MAX_CODE_LINES)
     code = folder.index.text(Location(path, found.start_line, end)) if with_code else ""
@@ -59,9 +60,11 @@ def callers_of(target: Target) -> Answer:
         bases += overridden(index, named)
     through = [call for named in bases for call in callers(index, named) if (call.path, call.line) not in found]
     by_name = [
-        call
-        for call in callers_by_name(index, target.name.rpartition(".")[2], target.definitions)
-        if (call.path, call.line) not in found and folder.may_share(call.path, target.path)
+        Reference(group.path, line, "call by name", group.enclosing)
+        for group in uses_of(target, with_text=False).groups
+        if group.kind == "by name" and "call" in group.roles
+        for line in group.lines
+        if (group.path, line) not in found
     ]
     entries = [
         *_calls(folder, [call for call in found.values() if not is_test(call.path)]),

@@ -51,5 +51,7 @@ def _reason(ranked: RankedFragment) -> str:
     parts = sorted(ranked.parts, key=lambda part: -part.value)[:MAX_REASONS]
     named = [f"{part.name} {part.detail[:MAX_DETAIL]}" if not at else part.name for at, part in enumerate(parts)]
     is_reached = any(part.name == REACHABLE for part in parts)  # which says how
-    steps = "" if is_reached or len(ranked.path) > MAX_STEPS else " -> ".join(ranked.path)
-    return "; ".join(filter(None, (*named, steps)))
+    steps = " -> ".join(ranked.path)
+    if is_reached or steps.count(" -> ") >= MAX_STEPS:
+        steps = ""
+    return "; ".join(filter(None, (*(each.strip(" ,") for each in named), steps)))

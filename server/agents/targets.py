@@ -161,8 +161,8 @@ def _by_name(folders: Folders, name: str, path: str = "") -> Target:
         if len(found) > MAX_MEANINGS:
             places = ", ".join(f"{folder.shown(at)}:{number + 1}" for at, number in found[:MAX_MEANINGS])
             raise InvalidArgument(
-                f"{name} has {len(found)} definitions: {places}, and others. Give `path` (and `line`) of the one that you "
-                "mean, or a longer name such as Owner.name."
+                f"{name} has {len(found)} definitions: {places}, and others. Give `path` and `line` of the one that is "
+                "meant, or a longer name such as Owner.name."
             )
         if found:
             only = definitions[0].definition.qualified_name if len(definitions) == 1 else name

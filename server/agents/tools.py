@@ -17,6 +17,7 @@ from ...llm import Cancel, TimeLimit
 from ..chat.conversation import NOT_FULLY_INDEXED
 from ..output.safe_text import for_editor
 from ..search import SearchHit
+from ..search.workspace_search import queried_name
 from ..secrets import redact
 from ..workspace.workspace import Workspace
 from . import impact, navigation, notes, related
@@ -188,10 +189,18 @@ def _checked(parameter: Parameter, value: object) -> object:
 
 def _search(call: Call) -> Answer:
     given = call.arguments
-    most = min(MAX_LIMIT, int(given["cursor"] or 0) + given["limit"] + 1) if given["cursor"].isdecimal() else MAX_LIMIT
+    name = queried_name(given["query"])
+    if name and not (given["language"] or given["paths"] or given["kind"]):
+        # An agent that gives a name wants its definition: what else has the word costs time and tokens.
+        named = [
+            (folder, each) for folder in folders_of(call.workspace) for each in folder.index.names.definitions(name)
+        ]
+        if named:
+            entries = tuple(navigation.defined(folder, each) for folder, each in named)
+            return Answer(f"{counted(entries, 'definition')} of {name}; `references` has its uses", entries)
     found = call.workspace.search(
         given["query"],
-        most if given["cursor"] else given["limit"] + 1,
+        min(MAX_LIMIT, _start(given) + given["limit"] + 1),  # one more than the page, so that there is a cursor
         languages=_listed(given["language"]),
         paths=_listed(given["paths"]),
         kinds=_listed(given["kind"]),
@@ -210,6 +219,11 @@ def _hit(hit: SearchHit, prefix: str) -> Entry:
     return Entry(f"{prefix}{hit.path}", lines, end, symbol, shortened(hit.preview))
 
 
+def _start(given: Mapping[str, Any]) -> int:
+    """The first entry of the page; `page` refuses a wrong cursor."""
+    return int(given["cursor"]) if given["cursor"].isdecimal() else 0
+
+
 def _listed(text: str) -> Sequence[str]:
     return [each.strip() for each in text.split(",") if each.strip()]
 
@@ -226,10 +240,12 @@ def _ask(call: Call) -> Answer:
 def _related(call: Call) -> Answer:
     given = call.arguments
     folders = folders_of(call.workspace)
-    return related.related_to(call.workspace, folders, given["path"], given["line"], MAX_RELATED, given["code"])
+    # Fewer would change the mix of definitions and other fragments.
+    most = min(MAX_RELATED, max(call.workspace.config.retrieval.k, _start(given) + given["limit"] + 1))
+    return related.related_to(call.workspace, folders, given["path"], given["line"], most, given["code"])
 
 
-MAX_RELATED = 20
+MAX_RELATED = 50
 
 _SYMBOL = Parameter("symbol", "string", "Name such as `pay`, `Shop.pay` or `shop.pay`.", "")
 _PATH = Parameter("path", "string", "File that defines or uses the symbol, relative to the workspace.", "")
@@ -244,7 +260,7 @@ TOOLS: Mapping[str, Tool] = {
             "search",
             "Search the workspace",
             "Find definitions, code and document sections by name or by words. Use it first, when you do not know "
-            "where something is. A name that is the whole query gives its definitions first. Answers `path:line`.",
+            "where something is. A name alone gives its definitions. Answers `path:line`.",
             _search,
             (
                 Parameter("query", "string", "A name (`evict`, `Shop.pay`) or words (`retry after a timeout`)."),

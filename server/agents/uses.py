@@ -11,14 +11,15 @@ from __future__ import annotations
 
 import re
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Literal
 
 from ...codegraph.symbol_table import MODULE
 from ...languages import language_named
+from ...retrieval.definition_index import NamedDefinition
 from ...retrieval.questions import is_document, is_test
-from ..chat.symbol_queries import callers
+from ..chat.symbol_queries import callers, overridden
 from ..next_edit.nearness import by_nearness
 from ..symbols.occurrences import Occurrence, Occurrences, files_with, is_parsed
 from ..symbols.symbol import Symbol, symbol_of
@@ -26,7 +27,7 @@ from .folders import Folder
 from .targets import Target
 
 TIME_LIMIT_S = 0.06
-"""Files are read within this time, nearest first; of the others words are searched."""
+"""Files are read within this processor time, nearest first; of the others words are searched."""
 
 WORDS_TIME_LIMIT_S = 0.03
 """Files are searched for words within this time more."""
@@ -68,24 +69,27 @@ class Uses:
 def uses_of(target: Target, *, with_text: bool = True, time_limit_s: float = TIME_LIMIT_S) -> Uses:
     """The places that use a symbol; its own definition is none.
 
+    A method is called through the classes above its own, and defined in their other subclasses: these are uses as well.
     Without `with_text` comments, strings, documents and files that are not read are left out.
     """
     index = target.folder.index
-    symbol = symbol_of(index, target.name, target.definitions, target.values)
+    above = [base for named in target.definitions for base in overridden(index, named)]
+    symbol = symbol_of(index, target.name, (*target.definitions, *above), target.values)
     reader = _Reader(target.folder, symbol, with_text)
     paths = by_nearness(files_with(index, symbol.name, None), target.path)
-    now = time.perf_counter()
+    now = time.thread_time()
     until_s, words_until_s = now + time_limit_s, now + time_limit_s + WORDS_TIME_LIMIT_S
     n_unsearched = 0
     for path in paths:
-        now = time.perf_counter()
+        now = time.thread_time()
         if now <= until_s and is_parsed(index.graph.files[path]) and len(index.texts[path]) <= MAX_BYTES:
             reader.read(path)
         elif now <= words_until_s and with_text:
             reader.search(path)
         else:
             n_unsearched += 1
-    reader.add_calls(target)
+    reader.add_calls((*target.definitions, *above))
+    reader.leave_out(target.definitions)
     order = {path: number for number, path in enumerate(by_nearness({group.path for group in reader}, target.path))}
     groups = sorted(reader, key=lambda group: (order[group.path], group.lines[0]))
     return Uses(tuple(groups), n_unsearched)
@@ -124,12 +128,22 @@ class _Reader:
         for line in self._lines_with_word(path):
             self._add(path, line, "unread" if is_code else "text")
 
-    def add_calls(self, target: Target) -> None:
+    def add_calls(self, definitions: Iterable[NamedDefinition]) -> None:
         """Add the calls that the graph resolves and no name shows: through an alias or an interface."""
-        for named in target.definitions:
+        for named in definitions:
             for call in callers(self._index, named):
                 if (call.path, call.line) not in self._lines:
                     self._add(call.path, call.line, "use", "call")
+
+    def leave_out(self, definitions: Iterable[NamedDefinition]) -> None:
+        """Leave out the lines that define the symbol itself."""
+        for path, definition in definitions:
+            group = self._groups.get((path, definition.qualified_name, "use"))
+            if group is not None and definition.header_line in group.lines:
+                group.lines.remove(definition.header_line)
+                group.roles.discard("override")
+                if not group.lines:
+                    del self._groups[path, definition.qualified_name, "use"]
 
     def _kind(self, occurrence: Occurrence) -> Kind | None:
         """Whether an occurrence is a use; None for the symbol's own declaration and for another symbol."""
