@@ -149,7 +149,7 @@ def test_impact_of_direct_uses_alone_ends_there(shop):
 
 def test_an_override_and_words_in_comments_belong_to_the_impact(shop):
     text = "\n".join(lines(shop, "impact", symbol="Price.total"))
-    assert "shop/price.py:12,13 Reduced.total (override)" in text
+    assert "shop/price.py:12,13 Reduced.total (definition)" in text
     assert "In comments and strings:\nshop/basket.py:9 Basket.pay" in text
     assert "By name alone (the receiver is unknown):\nshop/basket.py:13 Basket.show" in text
     assert "web/total.js" not in text  # another language's own function of this name

@@ -3,8 +3,9 @@
 Owns what each reads and counts. Knows no commit. No model takes part: each agent follows a fixed rule, and tokens are
 four bytes each.
 
-- **impact**: calls `impact` with depth 1 and follows its cursor to the end. Around places that match by name alone or
-  that were not read it reads the lines, as the second agent does.
+- **impact**: calls `impact` with depth 1 and `others`, and follows its cursor to the end. Around places
+  that match by name alone or that were not read it reads the lines, as the third agent does.
+- **impact, resolved**: the same without `others`: lines where the name means another symbol are not shown.
 - **grep with context**: `rg -n -w -C 5 NAME` in the source files of the language, as its output has it: the path once a
   file, a number before each line.
 - **grep alone**: the same without context. It does not show in which function a line is, so an agent could not say what
@@ -65,14 +66,17 @@ class Tree:
                 yield path, text.decode("utf-8", "replace").split("\n")
 
 
-def with_impact(task: Task, tree: Tree) -> Found:
+def with_impact(task: Task, tree: Tree, *, with_others: bool) -> Found:
     """The places that `impact` gives, page by page."""
     index = tree.index
     folders = Folders((Folder(tree.root, index),), tree.workspace)
-    request = json.dumps({"symbol": task.name, "path": task.path, "line": task.line + 1, "depth": 1})
+    request = json.dumps(
+        {"symbol": task.name, "path": task.path, "line": task.line + 1, "depth": 1, "others": with_others}
+    )
     started = time.process_time()
     try:
-        answer = impact_of(find_target(folders, task.name, task.path, task.line + 1), 1)
+        target = find_target(folders, task.name, task.path, task.line + 1)
+        answer = impact_of(target, 1, with_others=with_others)
     except InvalidArgument as error:
         other = with_grep(task, tree, CONTEXT)
         tokens = estimate_tokens(request) + estimate_tokens(str(error)) + other.n_tokens
@@ -111,7 +115,8 @@ def with_grep(task: Task, tree: Tree, context: int) -> Found:
 
 
 AGENTS: Mapping[str, Callable[[Task, Tree], Found]] = {
-    "impact": with_impact,
+    "impact": lambda task, tree: with_impact(task, tree, with_others=True),
+    "impact, resolved": lambda task, tree: with_impact(task, tree, with_others=False),
     "grep with context": lambda task, tree: with_grep(task, tree, CONTEXT),
     "grep alone": lambda task, tree: with_grep(task, tree, 0),
 }

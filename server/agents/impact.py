@@ -11,12 +11,16 @@ from ...retrieval.definition_index import NamedDefinition
 from ...retrieval.questions import is_test
 from ..chat.symbol_queries import callers, overridden
 from .folders import Folder
-from .navigation import TESTS, sections, unsearched
+from .navigation import TESTS, TEXT, sections, unsearched
 from .targets import Target
 from .uses import Group, Uses, uses_of
 from .values import Answer, Entry, counted
 
 MAX_DEPTH = 5
+OTHERS = "Other symbols of this name"
+MAX_TEXT_PLACES = 12
+"""More places in comments and strings are counted, not listed: the name is a common word."""
+
 MAX_REACHED = 300
 """Definitions that are reached through calls."""
 
@@ -24,11 +28,18 @@ PLAIN_ROLES = frozenset({"call", "read", "argument", "import"})
 """Roles that an entry does not name."""
 
 
-def impact_of(target: Target, depth: int) -> Answer:
-    """The places to check after an edit: direct uses by kind, then callers of callers up to a depth, tests last."""
+def impact_of(target: Target, depth: int, *, with_others: bool = False) -> Answer:
+    """The places to check after an edit: direct uses by kind, then callers of callers up to a depth, tests last.
+
+    `with_others` adds lines where the name means another symbol, by file: for an edit of the name everywhere.
+    """
     folder, found = target.folder, uses_of(target)
     entries: list[Entry] = []
+    notes: list[str] = []
     for section, groups in sections(found.groups):
+        if section == TEXT and len(groups) > MAX_TEXT_PLACES and not with_others:
+            notes.append(f"{len(groups)} places have the word in comments and strings; `references` lists them.")
+            continue
         entries += [_entry(folder, group, section or "Uses") for group in groups]
     reached = list(_reached(target, found, depth)) if depth > 1 else []
     code = [each for each in reached if not is_test(each[1].path)]
@@ -38,12 +49,24 @@ def impact_of(target: Target, depth: int) -> Answer:
     bases = [each for named in target.definitions for each in overridden(folder.index, named)]
     entries += [_caller(folder, named, "It overrides") for named in bases]
     entries += through
+    if with_others:
+        entries += _others(folder, found)
     return Answer(
         f"Impact of {target.title}: {_summary(found, code, through)}",
         tuple(entries),
-        unsearched(found.n_unsearched),
+        (*notes, *unsearched(found.n_unsearched)),
         is_compact=True,
     )
+
+
+def _others(folder: Folder, found: Uses) -> Iterator[Entry]:
+    """One entry a file; the definitions around these lines are not the symbol's business."""
+    lines: dict[str, list[int]] = {}
+    for group in found.groups:
+        if group.kind == "other":
+            lines.setdefault(group.path, []).extend(line + 1 for line in group.lines)
+    for path, numbers in lines.items():
+        yield Entry(folder.shown(path), tuple(sorted(numbers)), section=OTHERS)
 
 
 def _summary(found: Uses, code: list[tuple[int, NamedDefinition]], through: list[Entry]) -> str:

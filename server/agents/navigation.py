@@ -122,6 +122,8 @@ def sections(groups: Iterable[Group]) -> Iterator[tuple[str, list[Group]]]:
     """The groups below their headings: code, tests, documents, and what is less certain."""
     parts: dict[str, list[Group]] = {"": [], TESTS: [], DOCUMENTS: [], BY_NAME: [], TEXT: [], UNREAD: []}
     for group in groups:
+        if group.kind == "other":
+            continue
         if group.kind == "use":
             parts[TESTS if group.is_test else ""].append(group)
         elif group.is_document:

@@ -321,10 +321,11 @@ TOOLS: Mapping[str, Tool] = {
             "What must be checked or changed after an edit of a symbol: every place that uses it, as `path:line` with "
             "the function around it, tests, documents, and with `depth` above 1 the callers of its callers. Call it "
             "before you change a signature, a name or a behaviour; it replaces grep and reading around the hits.",
-            lambda call: impact.impact_of(call.target(), call.arguments["depth"]),
+            lambda call: impact.impact_of(call.target(), call.arguments["depth"], with_others=call.arguments["others"]),
             (
                 *_WHAT,
                 Parameter("depth", "integer", "1: direct uses. More: callers of callers.", 2, 1, impact.MAX_DEPTH),
+                Parameter("others", "boolean", "Also lines where the name means another symbol.", False),
             ),
             100,
         ),

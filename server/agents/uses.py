@@ -11,15 +11,16 @@ from __future__ import annotations
 
 import re
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
 from ...codegraph.symbol_table import MODULE
 from ...languages import language_named
+from ...retrieval import RepositoryIndex
 from ...retrieval.definition_index import NamedDefinition
 from ...retrieval.questions import is_document, is_test
-from ..chat.symbol_queries import callers, overridden
+from ..chat.symbol_queries import callers, implementations, overridden
 from ..next_edit.nearness import by_nearness
 from ..symbols.occurrences import Occurrence, Occurrences, files_with, is_parsed
 from ..symbols.symbol import Symbol, symbol_of
@@ -32,11 +33,15 @@ TIME_LIMIT_S = 0.06
 WORDS_TIME_LIMIT_S = 0.03
 """Files are searched for words within this time more."""
 
+MAX_INTERFACES = 20
+"""Definitions of the same name that are checked for a method of an interface."""
+
 MAX_BYTES = 500_000
 """Larger files are searched for words only."""
 
-Kind = Literal["use", "by name", "text", "unread"]
-"""Resolved; the name alone matches in code; in a comment, a string, a document or data; in a file that was not read."""
+Kind = Literal["use", "by name", "text", "unread", "other"]
+"""Resolved; the name alone matches in code; in a comment, a string, a document or data; in a file that was not read; in
+code as another symbol of the same name."""
 
 
 @dataclass(slots=True)
@@ -47,7 +52,7 @@ class Group:
     enclosing: str  # the qualified name of the definition, the headings of a section; "" at the top level
     kind: Kind
     lines: list[int] = field(default_factory=list)
-    roles: set[str] = field(default_factory=set)  # of `languages.references`, "override", or nothing for text
+    roles: set[str] = field(default_factory=set)  # of `languages.references`, "definition", or nothing for text
 
     @property
     def is_test(self) -> bool:
@@ -73,9 +78,10 @@ def uses_of(target: Target, *, with_text: bool = True, time_limit_s: float = TIM
     Without `with_text` comments, strings, documents and files that are not read are left out.
     """
     index = target.folder.index
-    above = [base for named in target.definitions for base in overridden(index, named)]
+    above = [base for named in target.definitions for base in (*overridden(index, named), *_interfaces(index, named))]
     symbol = symbol_of(index, target.name, (*target.definitions, *above), target.values)
-    reader = _Reader(target.folder, symbol, with_text)
+    own = {named.path: named.definition.header_line for named in target.definitions}
+    reader = _Reader(target.folder, symbol, own, with_text)
     paths = by_nearness(files_with(index, symbol.name, None), target.path)
     now = time.thread_time()
     until_s, words_until_s = now + time_limit_s, now + time_limit_s + WORDS_TIME_LIMIT_S
@@ -89,18 +95,40 @@ def uses_of(target: Target, *, with_text: bool = True, time_limit_s: float = TIM
         else:
             n_unsearched += 1
     reader.add_calls((*target.definitions, *above))
+    reader.add_definitions(each for named in target.definitions for each in _implementing(index, named))
     reader.leave_out(target.definitions)
     order = {path: number for number, path in enumerate(by_nearness({group.path for group in reader}, target.path))}
     groups = sorted(reader, key=lambda group: (order[group.path], group.lines[0]))
     return Uses(tuple(groups), n_unsearched)
 
 
+def _implementing(index: RepositoryIndex, named: NamedDefinition) -> Iterator[NamedDefinition]:
+    """The methods of types that implement an interface without naming it, for a method of the interface."""
+    owner, _, method = named.definition.qualified_name.rpartition(".")
+    interface = index.graph.definition(named.path, owner) if owner else None
+    if interface is not None:
+        for path, each in implementations(index, NamedDefinition(named.path, interface))[0]:
+            found = index.graph.definition(path, f"{each.qualified_name}.{method}")
+            if found is not None:
+                yield NamedDefinition(path, found)
+
+
+def _interfaces(index: RepositoryIndex, named: NamedDefinition) -> Iterator[NamedDefinition]:
+    """The methods of interfaces that the type of a method implements without naming them."""
+    rules = language_named(index.graph.files[named.path].language)
+    if not rules.has_method_sets or "." not in named.definition.qualified_name:
+        return
+    for other in index.names.definitions(named.definition.name)[:MAX_INTERFACES]:
+        if other != named and named in _implementing(index, other):
+            yield other
+
+
 class _Reader:
     """Collects the uses of one symbol."""
 
-    def __init__(self, folder: Folder, symbol: Symbol, with_text: bool) -> None:
+    def __init__(self, folder: Folder, symbol: Symbol, own: Mapping[str, int], with_text: bool) -> None:
         self._folder, self._index = folder, folder.index
-        self._symbol, self._with_text = symbol, with_text
+        self._symbol, self._own, self._with_text = symbol, own, with_text
         self._occurrences = Occurrences(self._index.graph, self._index.texts, symbol)
         self._groups: dict[tuple[str, str, Kind], Group] = {}
         self._lines = set[tuple[str, int]]()  # of uses in code
@@ -114,13 +142,14 @@ class _Reader:
         """Add the occurrences in a file that a grammar reads."""
         seen = set[int]()
         for each in self._occurrences.in_file(path):
-            seen.add(each.line)
             if (kind := self._kind(each)) is not None:
-                role = "override" if each.role == "declaration" else each.role
+                is_import = each.role == "declaration" and self._is_imported_on(each)
+                role = "import" if is_import else "definition" if each.role == "declaration" else each.role
+                seen.add(each.line)
                 self._add(path, each.line, kind, role)
         if self._with_text:
-            for line in self._lines_of_text(path, seen):
-                self._add(path, line, "text")
+            for line, is_code in self._other_lines(path, seen):
+                self._add(path, line, "other" if is_code else "text")
 
     def search(self, path: str) -> None:
         """Add the lines of a file with the word."""
@@ -135,13 +164,18 @@ class _Reader:
                 if (call.path, call.line) not in self._lines:
                     self._add(call.path, call.line, "use", "call")
 
+    def add_definitions(self, definitions: Iterable[NamedDefinition]) -> None:
+        """Add methods that must keep the form of the symbol, a method of an interface."""
+        for path, definition in definitions:
+            self._add(path, definition.header_line, "use", "definition")
+
     def leave_out(self, definitions: Iterable[NamedDefinition]) -> None:
         """Leave out the lines that define the symbol itself."""
         for path, definition in definitions:
             group = self._groups.get((path, definition.qualified_name, "use"))
             if group is not None and definition.header_line in group.lines:
                 group.lines.remove(definition.header_line)
-                group.roles.discard("override")
+                group.roles.discard("definition")
                 if not group.lines:
                     del self._groups[path, definition.qualified_name, "use"]
 
@@ -152,11 +186,24 @@ class _Reader:
         if occurrence.is_use:
             may_mean_it = any(self._folder.may_share(occurrence.path, path) for path in self._symbol.paths)
             return "by name" if may_mean_it else None
-        if occurrence.role == "declaration":
-            return "use" if self._occurrences.is_redefined(occurrence) else None
-        if occurrence.role == "import":
+        if occurrence.role == "declaration" and not self._is_imported_on(occurrence):
+            is_use = self._occurrences.is_redefined(occurrence) or self._is_receiver(occurrence)
+            return "use" if is_use else None
+        if occurrence.role in ("declaration", "import"):
             return self._kind_of_import(occurrence)
         return None
+
+    def _is_imported_on(self, occurrence: Occurrence) -> bool:
+        """Whether an import binds the name on this line: `import type { Price }` declares it."""
+        imports = self._index.graph.files[occurrence.path].imports
+        return any(item.name == self._symbol.name and item.line == occurrence.line for item in imports)
+
+    def _is_receiver(self, occurrence: Occurrence) -> bool:
+        """Whether the line is the header of a method that names its type: `func (p *Price) Total()`."""
+        around = self._folder.definition_around(occurrence.path, occurrence.line)
+        owner = "" if around is None else around.qualified_name.rpartition(".")[0]
+        is_header = around is not None and around.header_line == occurrence.line
+        return is_header and owner.rpartition(".")[2] == self._symbol.name
 
     def _kind_of_import(self, occurrence: Occurrence) -> Kind | None:
         if self._occurrences.is_imported(occurrence):
@@ -175,8 +222,8 @@ class _Reader:
             at = found.start()
             yield line
 
-    def _lines_of_text(self, path: str, seen: set[int]) -> Iterator[int]:
-        """The lines with the word in a comment or a string, and not in code."""
+    def _other_lines(self, path: str, seen: set[int]) -> Iterator[tuple[int, bool]]:
+        """The lines with the word that are no uses, and whether the word is in code, as another symbol."""
         if all(line in seen for line in self._lines_with_word(path)):
             return
         text = self._index.texts[path].decode("utf-8", "replace")
@@ -186,8 +233,8 @@ class _Reader:
         for found in word.finditer(text):
             line += text.count("\n", at, found.start())
             at = found.start()
-            if line not in seen and not scan.in_code(at):
-                yield line
+            if line not in seen and line != self._own.get(path):
+                yield line, scan.in_code(at)
 
     def _add(self, path: str, line: int, kind: Kind, role: str = "") -> None:
         enclosing = self._folder.enclosing(path, line)

@@ -273,6 +273,18 @@ class NextEditOptions:
 
 
 @dataclass(frozen=True, slots=True)
+class NavigationOptions:
+    """Whether an editor gets definitions and references from the code graph."""
+
+    enabled: bool = _setting(
+        False,
+        "Offer definitions, references, symbols and call hierarchies from the code graph. For languages for which "
+        "another server of the editor offers them, an editor shows both. Read when a window opens.",
+        origin=Origin.EDITOR,
+    )
+
+
+@dataclass(frozen=True, slots=True)
 class AgentOptions:
     """What agents may see through `weft mcp`."""
 
@@ -357,6 +369,7 @@ class Config:
     chat: ChatOptions = field(default_factory=ChatOptions)
     memory: MemoryOptions = field(default_factory=MemoryOptions)
     agents: AgentOptions = field(default_factory=AgentOptions)
+    navigation: NavigationOptions = field(default_factory=NavigationOptions)
     model: tuple[ModelConfig, ...] = _setting(
         (ModelConfig(),), "Models in order of preference, each a `[[model]]` table.", origin=Origin.EDITOR
     )
@@ -525,6 +538,7 @@ SETTINGS: Mapping[str, Setting] = {
         *_settings("chat", _DEFAULTS.chat, ("chat",)),
         *_settings("memory", _DEFAULTS.memory, ("memory",)),
         *_settings("agents", _DEFAULTS.agents, ("agents",)),
+        *_settings("navigation", _DEFAULTS.navigation, ("navigation",)),
         *_settings("model", ModelConfig(), (), _MODEL),
     )
 }

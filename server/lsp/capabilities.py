@@ -61,8 +61,8 @@ def read_client(capabilities: types.ClientCapabilities) -> Client:
     )
 
 
-def offer(client: Client, slash_commands: list[SlashCommand]) -> types.ServerCapabilities:
-    """The server capabilities, for the result of `initialize`.
+def offer(client: Client, slash_commands: list[SlashCommand], *, navigates: bool = False) -> types.ServerCapabilities:
+    """The server capabilities, for the result of `initialize`; `navigates` is the setting `navigation.enabled`.
 
     Inline completion is also offered to a client that does not announce it, since a plugin may request it; a client
     with dynamic registration gets it by registration only. The completion list is for clients without ghost text.
@@ -79,6 +79,11 @@ def offer(client: Client, slash_commands: list[SlashCommand]) -> types.ServerCap
         ),
         execute_command_provider=types.ExecuteCommandOptions(commands=[COMMAND_DID_ACCEPT, COMMAND_DID_TAKE_NEXT_EDIT]),
         code_action_provider=types.CodeActionOptions([FOLLOW_UPS]) if client.takes_actions else None,
+        definition_provider=navigates or None,
+        references_provider=navigates or None,
+        document_symbol_provider=navigates or None,
+        workspace_symbol_provider=navigates or None,
+        call_hierarchy_provider=navigates or None,
         completion_provider=types.CompletionOptions(trigger_characters=["."]) if fallback else None,
         workspace=types.WorkspaceOptions(
             workspace_folders=types.WorkspaceFoldersServerCapabilities(supported=True, change_notifications=True)

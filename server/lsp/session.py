@@ -115,7 +115,8 @@ class Session:
         self._opened = asyncio.get_running_loop().create_future()
         if self.client.wants_status:
             self._push = StatusPush(self.status, lambda status: self.notify(WEFT_DID_CHANGE_STATUS, status))
-        return offer(self.client, slash_commands_json())
+        config, _ = load_config(None, self.settings)
+        return offer(self.client, slash_commands_json(), navigates=config.navigation.enabled)
 
     async def start(self) -> None:
         """Open the workspace and update its index. Requests wait for the opening, not for the index."""
