@@ -3,7 +3,8 @@
 Owns the command and the run. Tasks are in `tasks`, scripted agents in `loops`.
 
     weft bench agents --clones DIR --fit               the repositories for fitting, whose clones are in DIR
-    weft bench agents --clones DIR --report --folder BIG --write-results     and the time of each tool on a folder
+    weft bench agents --clones DIR --report --write-results
+    weft bench agents --folder DIR --write-results     the time of each tool on a folder instead
 """
 
 from __future__ import annotations
@@ -41,6 +42,12 @@ is complete by the choice of the tasks. "grep alone" does not show the function 
 lower bound. "impact" lists tests, documents, comments and strings as well."""
 
 
+LATENCY_NOTES = f"""\
+{N_CALLS} definitions, chosen by the hashes of their names; each tool is called for each, `search` with the name and
+with the words of the path. Errors are names that need a path. Milliseconds of whole calls with their text, and of the
+processors of the process, which count on a loaded machine."""
+
+
 @dataclass(frozen=True, slots=True)
 class TaskRow:
     """What one agent read for one task."""
@@ -65,12 +72,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
     half.add_argument("--report", dest="purpose", action="store_const", const=FOR_REPORTING, help="only the others")
     parser.add_argument("--repository", nargs="+", metavar="REPO", help="parts of repository names; all by default")
     parser.add_argument("--tasks", type=int, default=N_TASKS, metavar="N", help=f"of each repository ({N_TASKS})")
-    parser.add_argument("--folder", type=Path, metavar="DIR", help="also time each tool on this folder")
+    parser.add_argument("--folder", type=Path, metavar="DIR", help="time each tool on this folder instead")
     parser.add_argument("--each", action="store_true", help="also print each task")
     return run_command(parser, _measure, arguments)
 
 
 def _measure(options: argparse.Namespace) -> Report | int:
+    if options.folder is not None:
+        return _latency(options.folder, options.work / "agents-cache")
     parts, plain = [], []
     for purpose in (FOR_FITTING, FOR_REPORTING):
         rows = [
@@ -84,10 +93,6 @@ def _measure(options: argparse.Namespace) -> Report | int:
             parts += [f"## For {purpose}", _table(figures), _by_repository(rows)]
             parts += [_each(rows)] if options.each else []
             plain.append({"purpose": purpose, "agents": figures})
-    if options.folder is not None:
-        text, timed = _latency(options.folder, options.work / "agents-cache")
-        parts.append(text)
-        plain.append(timed)
     half = {None: "", FOR_FITTING: " --fit", FOR_REPORTING: " --report"}[options.purpose]
     command = f"weft bench agents --clones DIR{half} --tasks {options.tasks}"
     return Report("agents", "\n\n".join(parts), {"measured": rounded(plain)}, "Tools for agents", "", NOTES, command)
@@ -141,8 +146,8 @@ def _measured(task: Task, folder: Path, extensions: tuple[str, ...], cache: Path
         return rows
 
 
-def _latency(folder: Path, cache: Path) -> tuple[str, dict[str, Any]]:
-    """The table of the tools' times on a folder, and its figures."""
+def _latency(folder: Path, cache: Path) -> Report:
+    """The time of each tool on a folder."""
     with _workspace(folder, cache) as workspace:
         workspace.index()
         timed = latency.figures_of(list(latency.timed_calls(workspace, N_CALLS)))
@@ -150,8 +155,10 @@ def _latency(folder: Path, cache: Path) -> tuple[str, dict[str, Any]]:
     names = ("calls", "errors", "tokens", "ms p50", "ms p95", "cpu ms p50", "cpu ms p95")
     rows = [[tool, *(number(each[name], "{:,.0f}") for name in names)] for tool, each in timed.items()]
     heads = ("tool", "calls", "errors", "tokens a call", "p50 ms", "p95 ms", "p50 CPU ms", "p95 CPU ms")
-    title = f"## Time of a call, at {n_lines:,} lines of {folder.name}"
-    return f"{title}\n\n{markdown(heads, rows)}", {"lines": n_lines, "tools": timed}
+    text = f"{folder.name}, {n_lines:,} lines.\n\n{markdown(heads, rows)}"
+    results = {"measured": rounded({"lines": n_lines, "tools": timed})}
+    command = "weft bench agents --folder DIR"
+    return Report("agents-latency", text, results, "Time of tools for agents", "", LATENCY_NOTES, command)
 
 
 def _workspace(folder: Path, cache: Path) -> Workspace:

@@ -27,10 +27,10 @@ from ..symbols.symbol import Symbol, symbol_of
 from .folders import Folder
 from .targets import Target
 
-TIME_LIMIT_S = 0.06
+TIME_LIMIT_S = 0.04
 """Files are read within this processor time, nearest first; of the others words are searched."""
 
-WORDS_TIME_LIMIT_S = 0.03
+WORDS_TIME_LIMIT_S = 0.02
 """Files are searched for words within this time more."""
 
 MAX_INTERFACES = 20
