@@ -33,6 +33,7 @@ TIME_LIMIT_S = 1.0
 
 _NAME = re.compile(r"[^\W\d][\w$]*")
 _T = TypeVar("_T")
+_AtCursor = types.DefinitionParams | types.ReferenceParams | types.CallHierarchyPrepareParams
 
 _KINDS = {
     "class": types.SymbolKind.Class,
@@ -208,9 +209,7 @@ def _whole(definition: Definition) -> types.Range:
     return types.Range(types.Position(definition.start_line, 0), types.Position(definition.end_line, 0))
 
 
-async def _at_cursor(
-    session: Session, params: types.TextDocumentPositionParams, find: Callable[[Target, _Shown], list[_T]]
-) -> list[_T]:
+async def _at_cursor(session: Session, params: _AtCursor, find: Callable[[Target, _Shown], list[_T]]) -> list[_T]:
     """What `find` returns for the symbol at the cursor of an open document; empty where there is none."""
     document = session.document(params.text_document.uri)
     if document is None:
