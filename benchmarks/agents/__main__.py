@@ -94,7 +94,8 @@ def _measure(options: argparse.Namespace) -> Report | int:
             parts += [_each(rows)] if options.each else []
             plain.append({"purpose": purpose, "agents": figures})
     half = {None: "", FOR_FITTING: " --fit", FOR_REPORTING: " --report"}[options.purpose]
-    command = f"weft bench agents --clones DIR{half} --tasks {options.tasks}"
+    repos = f" --repository {' '.join(options.repository)}" if options.repository else ""
+    command = f"weft bench agents --clones DIR{half}{repos} --tasks {options.tasks}"
     return Report("agents", "\n\n".join(parts), {"measured": rounded(plain)}, "Tools for agents", "", NOTES, command)
 
 
