@@ -92,4 +92,4 @@ def test_the_command_measures_a_history_and_reads_cached_rows(tmp_path, monkeypa
     text = capsys.readouterr().out
     timed = json.loads(text.strip().split("\n")[-1])["measured"]
     assert timed["tools"]["impact"]["calls"] == timed["tools"]["search"]["calls"] / 2 == 1
-    assert timed["lines"] == 11 and "| recall | 1 |" in text
+    assert timed["lines"] == 17 and "| recall | 1 |" in text
