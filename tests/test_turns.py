@@ -5,7 +5,7 @@ from contextlib import ExitStack
 
 import pytest
 from weft.llm import Cancel
-from weft.server.workspace.turns import Turns, waiting
+from weft.server.workspace.turns import Turns, give_way, waiting
 
 LONG_S = 30.0  # a test that waits so long has failed
 
@@ -100,3 +100,20 @@ def test_an_error_gives_the_turn_back(n):
         held = [stack.enter_context(turns.turn(f"{at}", Cancel(), 0.0)) for at in range(n)]
         assert all(held)
         assert not stack.enter_context(turns.turn("more", Cancel(), 0.0))
+
+
+def test_who_gives_way_goes_on_after_all_that_wait():
+    turns = Turns(1)
+    requests = Requests(turns)
+    with turns.turn("a", Cancel(), LONG_S):
+        give_way()  # nobody waits
+        requests.add("a", "own")
+        requests.add("b", "other")
+        give_way()
+        assert sorted(requests.order) == ["other", "own"]
+        assert turns.n_waiting == 0
+        requests.add("b", "after")
+        assert len(requests.order) == 2
+    requests.finish()
+    assert requests.order[2:] == ["after"]
+    give_way()  # without a turn

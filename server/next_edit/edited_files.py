@@ -1,6 +1,6 @@
 """From the recent edits of a session to its edited files, and how their lines and tokens moved.
 
-Owns the text before the edits, the map between its lines and those of now, and the tokens that were replaced. Knows no
+Owns the text before the edits, the map between its lines and those of now, and the tokens that were replaced. Reads no
 syntax tree. Lines and characters are 0-based.
 """
 
@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from difflib import SequenceMatcher
 from itertools import groupby
 
+from ...codegraph import SyntaxTree
 from ...languages import Language
 from ..workspace.recent_edits import Hunk, matches_text
 from ..workspace.text import TextLines
@@ -30,7 +31,9 @@ class Substitution:
     now: At
 
 
-def edited_file(path: str, language: Language, now: TextLines, hunks: Iterable[Hunk]) -> EditedFile | None:
+def edited_file(
+    path: str, language: Language, now: TextLines, hunks: Iterable[Hunk], tree: SyntaxTree | None = None
+) -> EditedFile | None:
     """The file with its text before the edits; None if no hunk fits the text of now."""
     lines = [now.line(number) for number in range(now.n_lines)]
     own = sorted((hunk for hunk in hunks if hunk.path == path), key=lambda hunk: hunk.start_line)
@@ -39,7 +42,7 @@ def edited_file(path: str, language: Language, now: TextLines, hunks: Iterable[H
         return None
     for hunk in reversed(fitting):
         lines[hunk.start_line : hunk.end_line] = hunk.before
-    return EditedFile(path, language, TextLines("\n".join(lines)), now, tuple(fitting))
+    return EditedFile(path, language, TextLines("\n".join(lines)), now, tuple(fitting), tree)
 
 
 class LineMap:

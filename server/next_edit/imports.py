@@ -19,7 +19,7 @@ from ...codegraph.name_check import name_problems
 from ...codegraph.symbol_table import STAR_IMPORTS, ImportedName, language_family
 from ...codegraph.typed_resolver import TypedResolver
 from ..symbols.occurrences import files_with
-from .before import text_before, text_now
+from .before import graph_around, text_before, text_now
 from .parsed import Parsed
 from .values import At, EditedFile, NextEdit, Situation
 
@@ -56,7 +56,7 @@ def import_edits(situation: Situation) -> Iterator[NextEdit]:
 
 def _missing(situation: Situation, file: EditedFile, now: Parsed) -> Iterator[NextEdit]:
     for name in unbound_names(situation, file)[:MAX_NAMES]:
-        source = _imported_module(situation, now, name) or source_of(situation, file, name)
+        source = _imported_module(situation, file, now, name) or source_of(situation, file, name)
         if source is None:
             continue
         reason = f"`{name}` is used and not imported."
@@ -81,16 +81,17 @@ def unbound_names(situation: Situation, file: EditedFile) -> list[str]:
         start, end = file.now.offset(hunk.start_line, 0), file.now.offset(hunk.end_line, 0)
         if hunk.end_line >= file.now.n_lines:
             end = len(text)
+        graph = graph_around(situation, file)
         problems = name_problems(
-            index.graph, file.path, text[:start], text[start:end], text[end:], file.language, None, index.texts
+            graph, file.path, text[:start], text[start:end], text[end:], file.language, None, index.texts
         )
         found |= {each.name: None for each in problems if each.kind == "not bound" and each.name not in known}
     return list(found)
 
 
-def _imported_module(situation: Situation, now: Parsed, name: str) -> Source | None:
+def _imported_module(situation: Situation, file: EditedFile, now: Parsed, name: str) -> Source | None:
     """The module from which the file imports other names already, if it has the name, too."""
-    graph = situation.index.graph
+    graph = graph_around(situation, file)
     resolver = TypedResolver(graph)
     seen: set[tuple[str, int]] = set()
     for item in now.graph.imports:
@@ -108,7 +109,7 @@ def _imported_module(situation: Situation, now: Parsed, name: str) -> Source | N
 
 def source_of(situation: Situation, file: EditedFile, name: str) -> Source | None:
     """How other files import a name, most frequently; None if none does, or they disagree."""
-    graph = situation.index.graph
+    graph = graph_around(situation, file)
     family, directory = language_family(file.language.name), directory_of(file.path)
     counts: Counter[Source] = Counter()
     for path in files_with(situation.index, name, MAX_FILES):

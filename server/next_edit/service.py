@@ -7,12 +7,15 @@ from __future__ import annotations
 
 import threading
 from collections import OrderedDict
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import count
 from pathlib import Path
 from weakref import ref
 
+from ...codegraph.sized_cache import SizedCache
 from ...languages import language_of
+from ...llm import Cancel
 from ..completion.stats import NextEditEvent, Stats
 from ..config.settings import NextEditOptions
 from ..workspace.buffers import OpenBuffers
@@ -20,13 +23,17 @@ from ..workspace.recent_edits import Hunk, RecentEdits
 from ..workspace.text import MAX_SESSIONS, TextLines
 from .edited_files import edited_file, with_paths
 from .suggest import follow_ups, in_order
-from .values import NextEdit, Situation
+from .values import EditedFile, NextEdit, Situation
+from .work import Work
 
 N_OFFERED = 20
 """The most edits of one answer."""
 
 MAX_REFUSED = 1000
 """So many refused edits are remembered of a session."""
+
+MAX_FILES_BYTES = 2_000_000
+"""Of the texts of edited files that are kept for the next request."""
 
 MAX_OFFERS = 1000
 """So many offers are remembered, for messages that refer to them."""
@@ -57,11 +64,23 @@ class NextEdits:
         self._ids = count()
         self._latest: tuple[object, list[NextEdit]] = (None, [])
         self._refused: OrderedDict[str, OrderedDict[tuple[str, ...], None]] = OrderedDict()
+        # The latest of each file, with the text and the hunks that it is of.
+        self._files = SizedCache[Path, tuple[TextLines, tuple[Hunk, ...], EditedFile | None]](MAX_FILES_BYTES)
 
-    def at(self, path: Path, line: int, character: int, limit: int = N_OFFERED, *, session: str = "") -> list[Offer]:
+    def at(
+        self,
+        path: Path,
+        line: int,
+        character: int,
+        limit: int = N_OFFERED,
+        *,
+        session: str = "",
+        cancel: Cancel | None = None,
+    ) -> list[Offer]:
         """What the recent edits of a session make necessary, best first; empty for a file outside of the folders.
 
-        `line` and `character` are those of the cursor in the open text of `path`.
+        `line` and `character` are those of the cursor in the open text of `path`. Raises Cancelled. Edited files need
+        not be indexed first: their texts are on top of the index.
         """
         if not self._options.enabled:
             return []
@@ -71,18 +90,12 @@ class NextEdits:
         recent = self._buffers.recent_edits(session).get(facts.root, RecentEdits())
         if not recent.hunks:
             return []
-        self._buffers.wait_for_pending(session=session or None)
         folder = facts.folder
-        edited = []
-        for key in with_paths(recent.hunks):
-            lines = self._buffers.open_lines(folder.path / key)
-            language = language_of(key, self._buffers.language_id(folder.path / key))
-            file = None if lines is None else edited_file(key, language, lines, recent.hunks)
-            if file is not None:
-                edited.append(file)
+        edited = tuple(self._edited(folder.path, recent.hunks))
         if not edited:
             return []
-        situation = Situation(folder.snapshot.index, tuple(edited), facts.key, line, character)
+        self._buffers.wait_for_pending([folder.path / file.path for file in edited], session or None)
+        situation = Situation(folder.snapshot.index, edited, facts.key, line, character, Work(cancel))
         with self._lock:
             refused = frozenset(self._refused.get(session, ()))
         found: list[Offer] = []
@@ -122,6 +135,21 @@ class NextEdits:
     def forget_session(self, session: str) -> None:
         with self._lock:
             self._refused.pop(session, None)
+
+    def _edited(self, folder: Path, hunks: Sequence[Hunk]) -> Iterator[EditedFile]:
+        """The edited files of a folder that are open, those of the latest edits first."""
+        for key in with_paths(hunks):
+            file = folder / key
+            lines, own = self._buffers.open_lines(file), tuple(hunk for hunk in hunks if hunk.path == key)
+            known = self._files.get(file)
+            if lines is None:
+                continue
+            if known is None or known[0] is not lines or known[1] != own:
+                language = language_of(key, self._buffers.language_id(file))
+                known = lines, own, edited_file(key, language, lines, own, self._buffers.open_tree(file))
+                self._files.put(file, known, len(lines.text))
+            if known[2] is not None:
+                yield known[2]
 
     def _follow_ups(self, situation: Situation) -> list[NextEdit]:
         """All next edits, in no order. Those of the latest request are used again while nothing changed."""

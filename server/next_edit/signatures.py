@@ -67,11 +67,12 @@ def changed_functions(situation: Situation, file: EditedFile) -> Iterator[Change
     if before is None or now is None or file.path not in situation.index.graph.files:
         return
     edited = [(start, start + len(hunk.before)) for hunk, start in hunks_with_lines_before(file)]
+    touched = [each for each in before.graph.definitions if each.kind in FUNCTION_KINDS and _is_touched(each, edited)]
+    touched = [each for each in touched if _has_touched_header(before, each, edited)]
+    if not touched:
+        return
     by_name = {each.qualified_name: each for each in now.graph.definitions}
-    for old in before.graph.definitions:
-        first, last = old.header_line, old.header_line + MAX_HEADER_LINES
-        if old.kind not in FUNCTION_KINDS or not any(start <= last and first <= end for start, end in edited):
-            continue
+    for old in touched:
         new = by_name.get(old.qualified_name) or _renamed_to(before, now, old)
         if new is None:
             continue
@@ -82,6 +83,24 @@ def changed_functions(situation: Situation, file: EditedFile) -> Iterator[Change
         change = ParameterChange.between(was, is_now)
         if change.changes_calls:
             yield Changed(file, before, old, change, header)
+
+
+def _is_touched(definition: Definition, edited: Sequence[tuple[int, int]]) -> bool:
+    """Whether an edit may be in the header of a function; `edited` are ranges of lines before the edits."""
+    first, last = definition.header_line, definition.header_line + MAX_HEADER_LINES
+    return any(start <= last and first <= end for start, end in edited)
+
+
+def _has_touched_header(before: Parsed, definition: Definition, edited: Sequence[tuple[int, int]]) -> bool:
+    """Whether an edit is in the lines of a function from its name to the end of its parameters."""
+    line = before.lines[definition.header_line]
+    span = next(word_spans(line, definition.name.encode("utf-8", "surrogatepass")), None)
+    name = None if span is None else before.leaf_at(definition.header_line, span[0])
+    parameters = None if name is None else parameters_of_name(name)
+    if parameters is None:
+        return True
+    first, last = definition.header_line, parameters.end_point[0]
+    return any(start <= last and first <= end for start, end in edited)
 
 
 def _renamed_to(before: Parsed, now: Parsed, old: Definition) -> Definition | None:

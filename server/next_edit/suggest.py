@@ -32,6 +32,7 @@ def follow_ups(situation: Situation, min_confidence: float = 0.0) -> list[NextEd
     """The edits of all kinds that are certain enough, one at a place, in no order."""
     found: dict[tuple[str, At], NextEdit] = {}
     for kind in KINDS:
+        situation.work.pause()
         for edit in kind(situation):
             key = edit.path, edit.start
             if edit.confidence >= min_confidence and (key not in found or found[key].confidence < edit.confidence):

@@ -10,7 +10,7 @@ import logging
 import os
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from concurrent.futures import CancelledError, Future
 from concurrent.futures import TimeoutError as FutureTimeoutError
 from contextlib import suppress
@@ -216,6 +216,11 @@ class OpenBuffers:
         buffer = self._buffers.get(path)
         return None if buffer is None else buffer.lines
 
+    def open_tree(self, path: Path) -> SyntaxTree | None:
+        """The syntax tree of an open text, or of an earlier version of it; None before its first analysis."""
+        buffer = self._buffers.get(path)
+        return None if buffer is None else buffer.tree
+
     def located(self, cursor: Cursor, facts: FileFacts) -> Cursor:
         """A cursor with its folder, its key in the index, recent edits and language id."""
         line, character = cursor.lines.clamp(cursor.line, cursor.character)
@@ -281,14 +286,14 @@ class OpenBuffers:
             self._pending |= {path: _PendingEdit("", 0.0) for path in known if path not in self._pending}
         self.index_pending()
 
-    def index_pending(self, but: Path | None = None, session: str | None = None) -> Future[None] | None:
+    def index_pending(self, but: Collection[Path] = (), session: str | None = None) -> Future[None] | None:
         """Queue pending edits on the writer, of one session or of all, except those of `but`.
 
         None if there are none, or while paused.
         """
-        return self._queue(lambda path, edit: path != but and (session is None or edit.session in (session, "")))
+        return self._queue(lambda path, edit: path not in but and (session is None or edit.session in (session, "")))
 
-    def wait_for_pending(self, but: Path | None = None, session: str | None = None) -> None:
+    def wait_for_pending(self, but: Collection[Path] = (), session: str | None = None) -> None:
         """Queue pending edits as `index_pending`, and wait up to MAX_INDEXING_WAIT_S for their indexing.
 
         A completion waits for the edits of its own session alone: with 50 sessions there are always others.

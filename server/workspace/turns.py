@@ -113,6 +113,14 @@ RESUMES_WITHIN_S = 0.5
 """A request that has waited for a model goes on after this time even without a turn: its text is there already."""
 
 
+def give_way() -> None:
+    """Let all requests that wait for a turn compute first, if this thread has one."""
+    held = _of_thread.turn
+    if held is not None and held.is_held and held.turns.n_waiting:
+        with waiting():
+            pass
+
+
 @contextmanager
 def waiting() -> Iterator[None]:
     """Let other requests compute while this thread waits, if it has a turn; it goes on with the next one."""

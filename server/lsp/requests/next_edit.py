@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from lsprotocol import types
 
+from ....errors import Cancelled
 from ....llm import Cancel
 from ...next_edit.service import Offer
 from ...output.types import (
@@ -68,7 +69,11 @@ async def next_edits(
     cursor = session.cursor(document, position)
 
     def call(workspace: Workspace, cancel: Cancel) -> list[Offer]:
-        return workspace.next_edits_of.at(document.path, cursor.line, cursor.character, limit, session=cursor.session)
+        where = document.path, cursor.line, cursor.character
+        try:
+            return workspace.next_edits_of.at(*where, limit, session=cursor.session, cancel=cancel)
+        except Cancelled:
+            return []
 
     offers = await session.run_latest("next edit", document, call) or []
     now = session.document(document.uri)

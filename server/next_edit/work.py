@@ -1,0 +1,41 @@
+"""The work of one request for next edits: how much of other files it may read, and whether it is still wanted.
+
+Owns the limit of bytes, and that other requests go first. Bytes are counted, not time, so that the same edits have the
+same offers on each machine, whatever is known already.
+"""
+
+from __future__ import annotations
+
+from ...errors import Cancelled
+from ...llm import Cancel
+from ..workspace.turns import give_way
+
+MAX_BYTES = 250_000
+"""So many bytes of other files are read by grammars for one request: some 30 ms of processor time."""
+
+
+class Work:
+    """Used by one thread."""
+
+    def __init__(self, cancel: Cancel | None = None, max_bytes: int = MAX_BYTES) -> None:
+        self._cancel = cancel
+        self._n_left = max_bytes
+        self._read: dict[str, int] = {}  # of each file, the most bytes that a kind has read
+        self.left_out: set[str] = set()  # files that were not read, since the limit was reached
+
+    def pause(self) -> None:
+        """Between two pieces of a few milliseconds: other requests go first. Raises Cancelled."""
+        give_way()
+        if self._cancel is not None and self._cancel.cancelled:
+            raise Cancelled("The request was superseded.")
+
+    def admits(self, path: str, n_bytes: int) -> bool:
+        """Whether so many bytes of a file may be read. Those that another kind has read are not counted again."""
+        n_more = n_bytes - self._read.get(path, 0)
+        if n_more > self._n_left:
+            self.left_out.add(path)
+            return False
+        if n_more > 0:
+            self._n_left -= n_more
+            self._read[path] = n_bytes
+        return True
