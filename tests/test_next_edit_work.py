@@ -6,12 +6,16 @@ import pytest
 from next_edit_cases import after, offers
 from weft.codegraph import outline
 from weft.errors import Cancelled
+from weft.languages import language_of
 from weft.llm import Cancel
 from weft.server.next_edit import before, parsed
 from weft.server.next_edit.before import before_edits, graph_around, text_before, text_now
+from weft.server.next_edit.edited_files import differences, edited_file, substitutions
 from weft.server.next_edit.suggest import follow_ups
 from weft.server.next_edit.work import Work
 from weft.server.symbols import part_trees
+from weft.server.workspace.recent_edits import Hunk, RecentEdits
+from weft.server.workspace.text import TextLines
 
 MANY = "".join(f"#- pkg/use{number}.py\nfrom pkg.shop import pay\nprint(pay({number}))\n" for number in range(8))
 SHOP = f"#- pkg/shop.py\nclass Till:\n    pass\n\n\ndef pay(amount):\n    return amount\n{MANY}"
@@ -105,6 +109,20 @@ def before_edits_symbol(situation):
     graph = before_edits(situation).graph
     definition = graph.files["pkg/shop.py"].definition("pay")
     return symbol_in(graph, "pay", [NamedDefinition("pkg/shop.py", definition)])
+
+
+def test_names_are_found_in_changed_lines_of_a_long_hunk_and_long_pieces_are_not_compared():
+    lines = [f"value_{number} = load(source)" for number in range(300)]
+    changed = [line.replace("load", "read") if number in (10, 200) else line for number, line in enumerate(lines)]
+    text = "\n".join(lines)
+    recent = RecentEdits((Hunk("a.py", 0, tuple(lines), tuple(changed), 0.0),))
+    file = edited_file("a.py", language_of("a.py"), TextLines("\n".join(changed)), recent.hunks)
+    assert [(each.old, each.new, each.now[0]) for each in substitutions(file)] == [
+        ("load", "read", 10),
+        ("load", "read", 200),
+    ]
+    assert file.text_before == text
+    assert differences(("x",) * 1001, ("y",) * 1000) == (("replace", 0, 1001, 0, 1000),)
 
 
 def test_views_of_the_graph_are_made_once_for_a_snapshot(forget):

@@ -98,11 +98,14 @@ class NextEdits:
         situation = Situation(folder.snapshot.index, edited, facts.key, line, character, Work(cancel))
         with self._lock:
             refused = frozenset(self._refused.get(session, ()))
+        texts: dict[str, TextLines | None] = {}
         found: list[Offer] = []
         for edit in in_order(situation, self._follow_ups(situation)):
             if len(found) == limit:
                 break
-            lines = self._text(folder.path / edit.path, situation, edit.path)
+            if edit.path not in texts:
+                texts[edit.path] = self._text(folder.path / edit.path, situation, edit.path)
+            lines = texts[edit.path]
             if lines is not None and _fits(edit, lines) and _key(edit, lines) not in refused:
                 found.append(self._offer(folder.path, edit, lines, origin_of(situation, edit)))
         return found
