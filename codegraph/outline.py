@@ -1,4 +1,4 @@
-"""The definitions and imports of a text without its other facts, from those of its top-level nodes.
+"""The definitions, imports and bindings of a text without its other facts, from those of its top-level nodes.
 
 The facts of a top-level node follow from its text, so after an edit only the changed ones are read again. Owns which
 languages are such, and the cache of read nodes. Facts are those of `SyntaxTree.file_graph`.
@@ -7,16 +7,18 @@ languages are such, and the cache of read nodes. Facts are those of `SyntaxTree.
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
 from tree_sitter import Node
 
 from ..languages.syntax import node_lines
-from .file_graph import MODULE_SCOPE, Definition, FileGraph, Import
+from .file_graph import MODULE_SCOPE, Binding, Definition, FileGraph, Import
 from .sized_cache import SizedCache
 from .syntax import SyntaxTree
+from .walk import Walk
 
 MAX_CACHED_BYTES = 1_000_000
 """Of the texts of the top-level nodes whose facts are kept."""
@@ -31,6 +33,7 @@ class Outline(NamedTuple):
 
     definitions: tuple[Definition, ...]
     imports: tuple[Import, ...]
+    bindings: tuple[Binding, ...]
 
 
 class _Part(NamedTuple):
@@ -45,46 +48,54 @@ def outline_of(tree: SyntaxTree) -> Outline:
     """The outline of a text that a grammar reads; equal to that of its file graph."""
     if tree.has_errors or tree.language.name not in LANGUAGES:
         return outline_in(tree.file_graph())
-    definitions: list[Definition] = []
-    imports: list[Import] = []
+    found = [_moved(outline, line) for line, outline in _outlines(tree)]
+    return _joined(found)
+
+
+def _outlines(tree: SyntaxTree) -> Iterator[tuple[int, Outline]]:
     for part in _parts(tree):
         key = tree.language.name, part.text
         found = _OUTLINES.get(key)
         if found is None:
-            found = _read(tree, part)
+            found = _joined([outline_in(tree.walked(node)) for node in part.nodes])
+            found = _moved(found, -part.line)
             _OUTLINES.put(key, found, len(part.text))
-        first = len(definitions)
-        definitions += (_moved(each, part.line, first) for each in found.definitions)
-        imports += (_import_moved(each, part.line, first) for each in found.imports)
-    return Outline(tuple(definitions), tuple(imports))
+        yield part.line, found
 
 
-def outline_in(graph: FileGraph) -> Outline:
-    """The outline that is in a file graph."""
-    return Outline(tuple(each._replace(node=0, depth=0) for each in graph.definitions), graph.imports)
+def outline_in(facts: FileGraph | Walk) -> Outline:
+    """The outline that is in all facts of a text, or of a part of it."""
+    definitions = tuple(each._replace(node=0, depth=0) for each in facts.definitions)
+    return Outline(definitions, tuple(facts.imports), tuple(facts.bindings))
 
 
-def keep_outline(tree: SyntaxTree, graph: FileGraph) -> None:
+def keep_outline(tree: SyntaxTree, facts: FileGraph) -> None:
     """Keep the outline of a text, whose file graph is known, for its next version."""
     if tree.has_errors or tree.language.name not in LANGUAGES:
         return
     parts = list(_parts(tree))
     lines = [part.line for part in parts]
-    definitions = _by_part(lines, [each.start_line for each in graph.definitions])
-    imports = _by_part(lines, [each.line for each in graph.imports])
+    known = outline_in(facts)
+    definitions = _by_part(lines, [each.start_line for each in known.definitions])
+    imports = _by_part(lines, [each.line for each in known.imports])
+    bindings = _by_part(lines, [each.line for each in known.bindings])
+    if definitions is None or imports is None or bindings is None:
+        return
     for number, part in enumerate(parts):
-        first = definitions[number].start
-        own = (graph.definitions[at]._replace(node=0, depth=0) for at in definitions[number])
-        found = Outline(
-            tuple(_moved(each, -part.line, -first) for each in own),
-            tuple(_import_moved(graph.imports[at], -part.line, -first) for at in imports[number]),
+        own = Outline(
+            tuple(known.definitions[at] for at in definitions[number]),
+            tuple(known.imports[at] for at in imports[number]),
+            tuple(known.bindings[at] for at in bindings[number]),
         )
+        found = _renumbered(_moved(own, -part.line), -definitions[number].start)
         _OUTLINES.put((tree.language.name, part.text), found, len(part.text))
 
 
-def _by_part(first_lines: Sequence[int], lines: Sequence[int]) -> list[range]:
-    """For each part the numbers of the facts on its lines; `lines` are those of the facts, in order."""
+def _by_part(first_lines: Sequence[int], lines: Sequence[int]) -> list[range] | None:
+    """For each part the numbers of the facts on its lines; None if these are not in the order of the parts."""
     numbers = [bisect_right(first_lines, line) - 1 for line in lines]
+    if any(one > other for one, other in pairwise(numbers)):
+        return None
     ends = np.searchsorted(numbers, np.arange(len(first_lines)), "right").tolist()
     return [range(start, end) for start, end in zip([0, *ends], ends, strict=False)]
 
@@ -106,36 +117,50 @@ def _parts(tree: SyntaxTree) -> Iterator[_Part]:
         yield _Part(first, source[starts[first] : starts[end]], nodes)
 
 
-def _read(tree: SyntaxTree, part: _Part) -> Outline:
-    """The outline of a part, with lines from its first one on."""
+def _joined(outlines: Iterable[Outline]) -> Outline:
+    """Outlines one after the other as one."""
     definitions: list[Definition] = []
     imports: list[Import] = []
-    for node in part.nodes:
-        walk = tree.walked(node)
-        first = len(definitions)
-        own = (each._replace(node=0, depth=0) for each in walk.definitions)
-        definitions += (_moved(each, -part.line, first) for each in own)
-        imports += (_import_moved(each, -part.line, first) for each in walk.imports)
-    return Outline(tuple(definitions), tuple(imports))
+    bindings: list[Binding] = []
+    for each in outlines:
+        own = _renumbered(each, len(definitions))
+        definitions += own.definitions
+        imports += own.imports
+        bindings += own.bindings
+    return Outline(tuple(definitions), tuple(imports), tuple(bindings))
 
 
-def _moved(definition: Definition, n_lines: int, n_definitions: int) -> Definition:
-    """A definition so many lines further below, with so many other definitions before it."""
-    start, header, end = definition.start_line, definition.header_line, definition.end_line
-    return definition._replace(
-        start_line=start + n_lines,
-        header_line=header + n_lines,
-        end_line=end + n_lines,
-        parent=_scope_moved(definition.parent, n_definitions),
+def _moved(outline: Outline, n_lines: int) -> Outline:
+    """An outline so many lines further below."""
+    if not n_lines:
+        return outline
+    return Outline(
+        tuple(
+            each._replace(
+                start_line=each.start_line + n_lines,
+                header_line=each.header_line + n_lines,
+                end_line=each.end_line + n_lines,
+            )
+            for each in outline.definitions
+        ),
+        tuple(each._replace(line=each.line + n_lines) for each in outline.imports),
+        tuple(each._replace(line=each.line + n_lines) for each in outline.bindings),
     )
 
 
-def _import_moved(item: Import, n_lines: int, n_definitions: int) -> Import:
-    return item._replace(line=item.line + n_lines, scope=_scope_moved(item.scope, n_definitions))
+def _renumbered(outline: Outline, n_definitions: int) -> Outline:
+    """An outline with so many other definitions before its own."""
+    if not n_definitions:
+        return outline
 
+    def scope(number: int) -> int:
+        return number if number == MODULE_SCOPE else number + n_definitions
 
-def _scope_moved(scope: int, n_definitions: int) -> int:
-    return scope if scope == MODULE_SCOPE else scope + n_definitions
+    return Outline(
+        tuple(each._replace(parent=scope(each.parent)) for each in outline.definitions),
+        tuple(each._replace(scope=scope(each.scope)) for each in outline.imports),
+        tuple(each._replace(scope=scope(each.scope)) for each in outline.bindings),
+    )
 
 
 _OUTLINES: SizedCache[tuple[str, bytes], Outline] = SizedCache(MAX_CACHED_BYTES)

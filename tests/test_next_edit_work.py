@@ -63,16 +63,16 @@ def test_a_text_that_was_edited_has_the_tree_and_the_facts_of_a_parse_from_scrat
     def facts(situation):
         (file,) = situation.edited
         texts = text_before(situation, file), text_now(situation, file)
-        return [(str(text.root), text.facts, text.graph.definitions, text.graph.imports) for text in texts]
+        return [(str(text.root), text.facts, text.graph) for text in texts]
 
     for other in CASES.values():
         facts(after(SHOP, "pkg/shop.py", *other))
     warm = facts(after(SHOP, "pkg/shop.py", *CASES[case]))
     forget()
     cold = facts(after(SHOP, "pkg/shop.py", *CASES[case]))
-    plain = [[definition._replace(node=0, depth=0) for definition in text[2]] for text in warm]
-    assert plain == [[definition._replace(node=0, depth=0) for definition in text[2]] for text in cold]
-    assert [(text[0], text[1], text[3]) for text in warm] == [(text[0], text[1], text[3]) for text in cold]
+    assert [(tree, each) for tree, each, _ in warm] == [(tree, each) for tree, each, _ in cold]
+    for (_, _, one), (_, _, other) in zip(warm, cold, strict=True):
+        assert outline.outline_in(one) == outline.outline_in(other)
 
 
 def test_the_nearest_files_are_read_until_the_limit_and_the_rest_is_left_out(forget):

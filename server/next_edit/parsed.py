@@ -59,7 +59,7 @@ class Parsed:
 
     @cached_property
     def graph(self) -> FileGraph | Outline:
-        """The definitions and imports of the text: without its other facts, if these were not read yet."""
+        """The definitions, imports and bindings of the text: without its other facts, if these were not read yet."""
         if self.known_graph is not None or "facts" in self.__dict__:
             return self.facts
         return outline_of(self.tree)
