@@ -16,8 +16,9 @@ from ...languages import language_of
 from ..completion.stats import NextEditEvent, Stats
 from ..config.settings import NextEditOptions
 from ..workspace.buffers import OpenBuffers
-from ..workspace.recent_edits import Hunk, RecentEdits
+from ..workspace.recent_edits import Hunk
 from ..workspace.text import MAX_SESSIONS, TextLines
+from .editable import is_writable, is_written_by_hand
 from .edited_files import edited_file, with_paths
 from .suggest import follow_ups, in_order
 from .values import NextEdit, Situation
@@ -68,7 +69,7 @@ class NextEdits:
         facts = self._buffers.facts(path)
         if facts.folder is None or facts.access.is_secret:
             return []
-        recent = self._buffers.recent_edits(session).get(facts.root, RecentEdits())
+        recent = self._buffers.edits_with_pasted(session, facts.root)
         if not recent.hunks:
             return []
         self._buffers.wait_for_pending(session=session or None)
@@ -86,11 +87,17 @@ class NextEdits:
         with self._lock:
             refused = frozenset(self._refused.get(session, ()))
         found: list[Offer] = []
+        editable: dict[str, bool] = {}
         for edit in in_order(situation, self._follow_ups(situation)):
             if len(found) == limit:
                 break
             lines = self._text(folder.path / edit.path, situation, edit.path)
-            if lines is not None and _fits(edit, lines) and _key(edit, lines) not in refused:
+            if lines is None or not _fits(edit, lines) or _key(edit, lines) in refused:
+                continue
+            if edit.path not in editable:
+                is_own = edit.path in situation.edited_by_path or is_written_by_hand(edit.path, lines.text)
+                editable[edit.path] = is_own and is_writable(folder.path / edit.path)
+            if editable[edit.path]:
                 found.append(self._offer(folder.path, edit, lines, origin_of(situation, edit)))
         return found
 

@@ -27,7 +27,7 @@ from .edited_files import hunks_with_lines_before
 from .lists import TextList, arguments_of_name, items_of, parameters_of_name
 from .parameter_change import Argument, ParameterChange
 from .parsed import Parsed, parsed
-from .values import EditedFile, NextEdit, Situation
+from .values import EditedFile, NextEdit, Origin, Situation
 
 if TYPE_CHECKING:
     from tree_sitter import Node
@@ -46,6 +46,7 @@ class Changed:
     file: EditedFile
     before: Parsed
     definition: Definition
+    now: Definition
     change: ParameterChange
     header: str  # from its name on, now
 
@@ -81,7 +82,7 @@ def changed_functions(situation: Situation, file: EditedFile) -> Iterator[Change
             continue
         change = ParameterChange.between(was, is_now)
         if change.changes_calls:
-            yield Changed(file, before, old, change, header)
+            yield Changed(file, before, old, new, change, header)
 
 
 def _renamed_to(before: Parsed, now: Parsed, old: Definition) -> Definition | None:
@@ -194,6 +195,8 @@ class _Sites:
             self.changed.change.sentence(name if name not in _CONSTRUCTORS else at.node.text.decode()),  # type: ignore[union-attr]
             self.changed.cause,
             confidence,
+            origin=Origin(self.changed.file.path, self.changed.now.header_line),
+            evidence=_CALLED if at.role == "call" else _DECLARED,
         )
 
 
@@ -273,6 +276,8 @@ class _Filler:
         return ""
 
 
+_CALLED = "It is a call of the function, by name resolution."
+_DECLARED = "It is declared again here, by a class or an interface that inherits it."
 _CONSTRUCTORS = frozenset({"__init__", "constructor", "__construct", "initialize"})
 _KEYWORDS = frozenset({"keyword_argument", "argument", "value_argument"})
 _SPREADS = frozenset(
