@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 from ...codegraph.file_graph import MODULE_SCOPE, Import
 from ...codegraph.imports_at import relative_specifier
-from ...codegraph.modules import directory_of
+from ...codegraph.modules import directory_of, join_path, upwards
 from ...codegraph.symbol_table import STAR_IMPORTS, ImportedName, language_family
 from ...codegraph.typed_resolver import TypedResolver
 from ...languages.known.go import package_name
@@ -29,7 +29,7 @@ MAX_FILES = 200
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class FoundSource:
     """A source, how sure it is, and the sentence that says how it was found."""
 
     source: Source
@@ -56,7 +56,7 @@ class Sources:
         self._language = now.tree.language
         self._directory = directory_of(now.path)
 
-    def find(self, name: str, is_type: bool) -> Found | None:
+    def find(self, name: str, is_type: bool) -> FoundSource | None:
         """The source of a name that nothing binds. `is_type`: it is used as a type alone."""
         return self._own(name, is_type) or self._elsewhere(name, is_type) or self._standard(name)
 
@@ -67,7 +67,7 @@ class Sources:
     def _files(self, path: str, module: str, level: int, name: str) -> tuple[str, ...]:
         return self._resolver.import_files(path, ImportedName(name, module, level, name), name)
 
-    def _own(self, name: str, is_type: bool) -> Found | None:
+    def _own(self, name: str, is_type: bool) -> FoundSource | None:
         """A module from which the file imports other names already, if it has the name, too."""
         found: list[tuple[bool, Source]] = []
         seen: set[tuple[str, int]] = set()
@@ -83,7 +83,7 @@ class Sources:
         if not found:
             return None
         source = min(found, key=lambda each: each[0])[1]
-        return Found(source, OWN, f"This file imports other names from `{source.module}`, which has `{name}`.")
+        return FoundSource(source, OWN, f"This file imports other names from `{source.module}`, which has `{name}`.")
 
     def _has(self, path: str, name: str) -> bool:
         """Whether a module has a name to be imported: its own, or one of a package file."""
@@ -98,7 +98,7 @@ class Sources:
         entries = () if symbols is None else symbols.entries.get(name, ())
         return bool(entries) and not isinstance(entries[0], ImportedName)
 
-    def _elsewhere(self, name: str, is_type: bool) -> Found | None:
+    def _elsewhere(self, name: str, is_type: bool) -> FoundSource | None:
         """How other files import a name, most frequently, else a file that defines it."""
         family = language_family(self._language.name)
         counts: Counter[Source] = Counter()
@@ -122,9 +122,9 @@ class Sources:
                 return None
             times = "Another file imports" if n_files[source] == 1 else f"{n_files[source]} other files import"
             confidence = OTHERS if n_files[source] >= SEVERAL else FEW
-            return Found(source, confidence, f"{times} `{name}` from `{source.module}`.")
+            return FoundSource(source, confidence, f"{times} `{name}` from `{source.module}`.")
         defined = self._of_definition(name, is_type, defining)
-        return None if defined is None else Found(defined, DEFINED, f"`{defining[0]}` defines `{name}`.")
+        return None if defined is None else FoundSource(defined, DEFINED, f"`{defining[0]}` defines `{name}`.")
 
     def _as_here(self, path: str, item: Import, is_type: bool) -> Source | None:
         """The source of an import of another file, as this file writes it."""
@@ -167,6 +167,8 @@ class Sources:
             beside = self._beside(target)
             if beside is not None and not beside[0].startswith("."):
                 return _with_last(beside[0], _stem(target), "/")
+            if self._package_of(target) != self._package_of(self._now.path):
+                return None
             relative = like or next((each.module for each in self._statements if each.module.startswith(".")), "")
             if not like and relative:
                 ending = re.search(r"\.[cm]?[jt]sx?$", relative)
@@ -175,6 +177,11 @@ class Sources:
         if name == "python":
             return self._python_module(target)
         return None
+
+    def _package_of(self, path: str) -> str:
+        """The nearest directory around a file that has a package.json, "" for none."""
+        around = upwards(directory_of(path))
+        return next((each for each in around if join_path(each, "package.json") in self._graph.files), "")
 
     def _beside(self, target: str) -> tuple[str, str] | None:
         """An import of this file or of its neighbours that names a file in the target's directory."""
@@ -205,17 +212,17 @@ class Sources:
             return "." * (len(own) - n + 1) + ".".join(parts[n:])
         return ".".join(parts) or None
 
-    def _standard(self, name: str) -> Found | None:
+    def _standard(self, name: str) -> FoundSource | None:
         """A module of the standard library, which no other file imports."""
         if self._language.name == "python" and name in sys.stdlib_module_names and len(name) > 1:
-            return Found(Source(name, "", name), STANDARD, f"`{name}` is a module of the standard library.")
+            return FoundSource(Source(name, "", name), STANDARD, f"`{name}` is a module of the standard library.")
         if self._language.name == "go":
             own = self._go_package(name)
             if own is not None:
-                return Found(Source(own, "", name), DEFINED, f"`{own}` is a package of this module.")
+                return FoundSource(Source(own, "", name), DEFINED, f"`{own}` is a package of this module.")
             if name in GO_STANDARD:
                 path = GO_STANDARD[name]
-                return Found(Source(path, "", name), STANDARD, f"`{path}` is a package of the standard library.")
+                return FoundSource(Source(path, "", name), STANDARD, f"`{path}` is a package of the standard library.")
         return None
 
     def _go_package(self, name: str) -> str | None:

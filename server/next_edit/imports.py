@@ -18,7 +18,7 @@ from ...codegraph.name_check import unbound_names
 from ...languages.references import is_name
 from ..workspace.text import TextChange
 from .before import text_before, text_now
-from .import_sources import REEXPORTS, Found, Sources, go_item
+from .import_sources import REEXPORTS, FoundSource, Sources, go_item
 from .import_statements import (
     WEB_LANGUAGES,
     Source,
@@ -54,7 +54,7 @@ class Missing:
     """A name that is used and not imported, where it may come from, and the first changed line that uses it."""
 
     name: str
-    found: Found
+    found: FoundSource
     line: int
 
 
