@@ -78,6 +78,17 @@ def _parsed(situation: Situation, file: EditedFile, lines: TextLines) -> Parsed 
     return parsed(file.path, text, file.language.name, is_harmless=known is not None and known.is_harmless)
 
 
+def text_of(situation: Situation, path: str) -> Parsed | None:
+    """The text of a file as it is now; None if no grammar reads it."""
+    edited = situation.edited_by_path.get(path)
+    if edited is not None:
+        return text_now(situation, edited)
+    source, known = situation.index.texts.get(path), situation.index.graph.files.get(path)
+    if source is None or known is None:
+        return None
+    return parsed(path, source.decode("utf-8", "replace"), known.language, is_harmless=known.is_harmless)
+
+
 def n_definitions(situation: Situation, name: str, language_name: str) -> int:
     """How many definitions of the repository have a name; many for a name that is too short or too common."""
     key = global_name_key(language_name, name)

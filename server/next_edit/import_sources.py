@@ -13,16 +13,17 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from ...codegraph.file_graph import MODULE_SCOPE, Import
+from ...codegraph.graph import CodeGraph
 from ...codegraph.imports_at import relative_specifier
 from ...codegraph.modules import directory_of, join_path, upwards
 from ...codegraph.symbol_table import STAR_IMPORTS, ImportedName, language_family
 from ...codegraph.typed_resolver import TypedResolver
 from ...languages.known.go import package_name
+from ...retrieval import RepositoryIndex
 from ...retrieval.questions import is_test
 from ..symbols.occurrences import files_with
 from .import_statements import WEB_LANGUAGES, Source, Statement
 from .parsed import Parsed
-from .values import Situation
 
 MAX_FILES = 200
 """The most files that are read for how a name is imported."""
@@ -45,13 +46,13 @@ SEVERAL = 2
 
 
 class Sources:
-    """Finds sources for one file. `statements` are its imports."""
+    """Finds sources for one file. `graph` has the file as it is now; `statements` are its imports."""
 
-    def __init__(self, situation: Situation, now: Parsed, statements: Sequence[Statement]) -> None:
-        self._index = situation.index
-        self._graph = situation.index.graph
+    def __init__(self, index: RepositoryIndex, graph: CodeGraph, now: Parsed, statements: Sequence[Statement]) -> None:
+        self._index = index
+        self._graph = graph
         self._now = now
-        self._statements = statements
+        self.statements = statements
         self._resolver = TypedResolver(self._graph)
         self._language = now.tree.language
         self._directory = directory_of(now.path)
@@ -63,6 +64,10 @@ class Sources:
     def is_own(self, module: str) -> bool:
         """Whether a module, as this file writes it, is one of the repository."""
         return bool(self._files(self._now.path, *_without_dots(module), ""))
+
+    def files_of(self, item: Import) -> tuple[str, ...]:
+        """The files of the module of an import of this file."""
+        return self._files(self._now.path, item.module, item.level, item.name)
 
     def _files(self, path: str, module: str, level: int, name: str) -> tuple[str, ...]:
         return self._resolver.import_files(path, ImportedName(name, module, level, name), name)
@@ -138,7 +143,7 @@ class Sources:
         target = next(iter(self._files(path, item.module, item.level, item.name)), None)
         if target is None or target == self._now.path:
             return None
-        module = self._module(target, like=item.module)
+        module = self.module_of(target, like=item.module)
         return None if module is None else Source(module, item.name, local, is_type)
 
     def _of_definition(self, name: str, is_type: bool, paths: Sequence[str]) -> Source | None:
@@ -148,7 +153,7 @@ class Sources:
         outside = [each for each in paths if self._is_exported(each, name)]
         if len(outside) != 1:
             return None
-        module = self._module(outside[0], like="")
+        module = self.module_of(outside[0])
         return None if module is None else Source(module, name, name, is_type)
 
     def _is_exported(self, path: str, name: str) -> bool:
@@ -160,7 +165,7 @@ class Sources:
         declared = rb"^export\b(?!.*\bfrom\b)[^;={(]*?%b|^export\s*\{[^}]*%b" % (word, word)
         return re.search(declared, source, re.MULTILINE) is not None
 
-    def _module(self, target: str, like: str) -> str | None:
+    def module_of(self, target: str, like: str = "") -> str | None:
         """A file as this file writes it in imports: as its neighbours are written, else by the relative path."""
         name = self._language.name
         if name in WEB_LANGUAGES:
@@ -169,7 +174,7 @@ class Sources:
                 return _with_last(beside[0], _stem(target), "/")
             if self._package_of(target) != self._package_of(self._now.path):
                 return None
-            relative = like or next((each.module for each in self._statements if each.module.startswith(".")), "")
+            relative = like or next((each.module for each in self.statements if each.module.startswith(".")), "")
             if not like and relative:
                 ending = re.search(r"\.[cm]?[jt]sx?$", relative)
                 relative = f"{_stem(target)}{ending[0]}" if ending else ""
@@ -203,7 +208,7 @@ class Sources:
         if parts[-1] == "__init__":
             parts.pop()
         here = self._directory.removeprefix(root).strip("/")
-        is_relative = any(each.module.startswith(".") for each in self._statements)
+        is_relative = any(each.module.startswith(".") for each in self.statements)
         if is_relative and here and here.split("/")[0] == parts[0] and self._directory.startswith(root):
             own = here.split("/")
             n = 0

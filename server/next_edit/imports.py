@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 from ...codegraph.bound_names import word_spans
 from ...codegraph.file_graph import MODULE_SCOPE
+from ...codegraph.graph import CodeGraph
 from ...codegraph.name_check import unbound_names
 from ...languages.references import is_name
 from ..workspace.text import TextChange
@@ -34,7 +35,7 @@ from .import_statements import (
     without,
 )
 from .parsed import Parsed
-from .values import EditedFile, NextEdit, Origin, Situation
+from .values import At, EditedFile, NextEdit, Origin, Situation
 
 if TYPE_CHECKING:
     from tree_sitter import Node
@@ -51,46 +52,68 @@ MAX_NAMES = 12
 
 @dataclass(frozen=True, slots=True)
 class Missing:
-    """A name that is used and not imported, where it may come from, and the first changed line that uses it."""
+    """A name that is used and not imported, where it may come from, and the edit that it follows from.
+
+    `reason` "" is that it is used.
+    """
 
     name: str
     found: FoundSource
-    line: int
+    origin: Origin
+    reason: str = ""
 
 
 def import_edits(situation: Situation) -> Iterator[NextEdit]:
     """The imports that the latest edits make necessary or needless."""
     for file in situation.edited[:2]:
         now = text_now(situation, file)
-        if now is not None and file.path in situation.index.graph.files:
-            yield from _edits(situation, file, now)
+        if now is None or file.path not in situation.index.graph.files:
+            continue
+        statements, graph = statements_of(now), situation.index.graph
+        sources = Sources(situation.index, graph, now, statements)
+        missing = _missing(situation, graph, file, now, sources)
+        yield from changed_imports(now, sources, missing, _needless(situation, file, now, statements))
 
 
-def _edits(situation: Situation, file: EditedFile, now: Parsed) -> Iterator[NextEdit]:
-    statements = statements_of(now)
-    sources = Sources(situation, now, statements)
-    missing = _missing(situation, file, now, sources)
-    needless = _needless(situation, file, now, statements)
+def changed_imports(
+    now: Parsed, sources: Sources, missing: Sequence[Missing], needless: Sequence[Needless]
+) -> Iterator[NextEdit]:
+    """The edits that import missing names in a text, and remove needless ones, one at a place."""
+    found: dict[At, NextEdit] = {}
+    for edit in _changed_imports(now, sources, missing, needless):
+        known = found.get(edit.start)
+        # A new statement in the place of one that goes.
+        if known is not None:
+            end = max(known.end, edit.end)
+            edit = replace(known, end=end, old=known.old + edit.old, new=known.new + edit.new)
+        found[edit.start] = edit
+    yield from found.values()
+
+
+def _changed_imports(
+    now: Parsed, sources: Sources, missing: Sequence[Missing], needless: Sequence[Needless]
+) -> Iterator[NextEdit]:
+    statements = sources.statements
     left = list(missing)
     for statement in statements:
         names = frozenset(local_name(each) for each in statement.names)
         listed = [each for each in left if _belongs(each.found.source, statement, statements)]
         gone = [each for each in needless if each.statement is statement]
         if gone and not listed and names <= {each.name for each in gone}:
-            yield _removal(file, now, statement, gone)
+            yield _removal(now, statement, gone)
         elif gone or listed:
             removed = frozenset(each.name for each in gone)
             lines = with_names(now, statement, [each.found.source.item for each in listed], removed)
             if lines:
                 left = [each for each in left if each not in listed]
-                yield from _changes(file, now, statement, lines, listed, gone)
+                yield from _changes(now, statement, lines, listed, gone)
     groups: dict[tuple[str, str], list[Missing]] = {}
     for each in left:
         source = each.found.source
         is_listed = source.name not in ("", "default") and now.tree.language.name not in ("java", "kotlin")
         groups.setdefault((source.module, "" if is_listed else each.name), []).append(each)
     for (module, _), group in groups.items():
-        edit = _new(file, now, module, group, sources)
+        edit = _new(now, module, group, sources)
         if edit is not None:
             yield edit
 
@@ -98,16 +121,16 @@ def _edits(situation: Situation, file: EditedFile, now: Parsed) -> Iterator[Next
 # Missing names
 
 
-def _missing(situation: Situation, file: EditedFile, now: Parsed, sources: Sources) -> list[Missing]:
+def _missing(situation: Situation, graph: CodeGraph, file: EditedFile, now: Parsed, sources: Sources) -> list[Missing]:
     found = []
-    for name, line in list(_unbound(situation, file, now).items())[:MAX_NAMES]:
+    for name, line in list(_unbound(situation, graph, file, now).items())[:MAX_NAMES]:
         source = sources.find(name, now.tree.language.name in WEB_LANGUAGES and _is_type(now, name))
         if source is not None:
-            found.append(Missing(name, source, line))
+            found.append(Missing(name, source, Origin(file.path, line)))
     return found
 
 
-def _unbound(situation: Situation, file: EditedFile, now: Parsed) -> dict[str, int]:
+def _unbound(situation: Situation, graph: CodeGraph, file: EditedFile, now: Parsed) -> dict[str, int]:
     """The names of changed lines that nothing binds, each with its line, in order; none that were read before."""
     known, before = file.language.builtin_names, text_before(situation, file)
     words: dict[str, int] = {}
@@ -126,7 +149,7 @@ def _unbound(situation: Situation, file: EditedFile, now: Parsed) -> dict[str, i
                 del words[word]
     if not words:
         return {}
-    found = unbound_names(situation.index.graph, now.tree, list(words))
+    found = unbound_names(graph, now.tree, list(words))
     return {word: line for word, line in words.items() if word in found}
 
 
@@ -148,7 +171,7 @@ def _belongs(source: Source, statement: Statement, statements: Sequence[Statemen
     return bool(fitting) and fitting[0] is statement
 
 
-def _new(file: EditedFile, now: Parsed, module: str, group: Sequence[Missing], sources: Sources) -> NextEdit | None:
+def _new(now: Parsed, module: str, group: Sequence[Missing], sources: Sources) -> NextEdit | None:
     written = [each.found.source for each in group]
     if now.tree.language.name in WEB_LANGUAGES and not _imports_types(now):
         written = [replace(each, is_type=False) for each in written]
@@ -161,15 +184,15 @@ def _new(file: EditedFile, now: Parsed, module: str, group: Sequence[Missing], s
     names = " ".join(each.name for each in group)
     return NextEdit(
         "import",
-        file.path,
+        now.path,
         (place.line, 0),
         (place.line + place.n_removed, 0),
         old,
         new,
         _used(group),
-        f"import {file.path} {names}",
+        f"import {now.path} {names}",
         min(each.found.confidence for each in group) * NEW_LINE,
-        origin=Origin(file.path, group[0].line),
+        origin=group[0].origin,
         evidence=group[0].found.evidence,
     )
 
@@ -180,6 +203,8 @@ def _imports_types(now: Parsed) -> bool:
 
 
 def _used(group: Sequence[Missing]) -> str:
+    if group[0].reason:
+        return group[0].reason
     names = " and ".join(f"`{each.name}`" for each in group)
     return f"{names} {'is' if len(group) == 1 else 'are'} used and not imported."
 
@@ -189,16 +214,14 @@ def _used(group: Sequence[Missing]) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Needless:
-    """An imported name that is not used any more (`is_twice`: that a newer statement imports), and the edited line."""
+    """An imported name that is not used any more, why, and the edit that it follows from."""
 
     name: str
     statement: Statement
-    line: int
-    is_twice: bool
-
-    @property
-    def sentence(self) -> str:
-        return f"`{self.name}` is imported again." if self.is_twice else f"`{self.name}` is not used any more."
+    origin: Origin
+    reason: str
+    evidence: str
+    confidence: float
 
 
 def _needless(situation: Situation, file: EditedFile, now: Parsed, statements: Sequence[Statement]) -> list[Needless]:
@@ -217,10 +240,14 @@ def _needless(situation: Situation, file: EditedFile, now: Parsed, statements: S
         if counts[name] > 1:
             newer = _newer(file, statement, [by_line.get(each.line) for each in imports if each.local_name == name])
             if newer is not None and item.name:
-                found.append(Needless(name, statement, newer.first, True))
+                origin, reason = Origin(file.path, newer.first), f"`{name}` is imported again."
+                evidence = "A statement of the recent edits has the name, too."
+                found.append(Needless(name, statement, origin, reason, evidence, TWICE))
             continue
         if name in gone and _is_used(before, name) and not _is_used(now, name):
-            found.append(Needless(name, statement, gone[name], False))
+            origin, reason = Origin(file.path, gone[name]), f"`{name}` is not used any more."
+            evidence = "Its last use was in the lines that were edited."
+            found.append(Needless(name, statement, origin, reason, evidence, UNUSED))
     return found
 
 
@@ -267,14 +294,13 @@ def _is_prose(node: Node) -> bool:
     return is_docstring or (b"[" not in text and len(text.split()) > 2)
 
 
-def _removal(file: EditedFile, now: Parsed, statement: Statement, gone: Sequence[Needless]) -> NextEdit:
+def _removal(now: Parsed, statement: Statement, gone: Sequence[Needless]) -> NextEdit:
     start, end = without(now, statement)
     old = "".join(f"{line}\n" for line in lines_between(now, start, end))
-    return _edit(file, (start, 0), (end, 0), old, "", (), gone)
+    return _edit(now.path, (start, 0), (end, 0), old, "", (), gone)
 
 
 def _changes(
-    file: EditedFile,
     now: Parsed,
     statement: Statement,
     lines: Sequence[str],
@@ -292,7 +318,7 @@ def _changes(
         first, last = _at(old, change.start), _at(old, change.end_before)
         base = statement.first + start
         yield _edit(
-            file,
+            now.path,
             (base + first[0], first[1]),
             (base + last[0], last[1]),
             old[change.start : change.end_before],
@@ -312,7 +338,7 @@ def _at(text: str, offset: int) -> tuple[int, int]:
 
 
 def _edit(
-    file: EditedFile,
+    path: str,
     start: tuple[int, int],
     end: tuple[int, int],
     old: str,
@@ -320,27 +346,21 @@ def _edit(
     listed: Sequence[Missing],
     gone: Sequence[Needless],
 ) -> NextEdit:
-    reasons = [_used(listed)] if listed else [each.sentence for each in gone]
-    confidences = [each.found.confidence for each in listed]
-    confidences += [TWICE if each.is_twice else UNUSED for each in gone]
-    names = " ".join([each.name for each in listed] + [each.name for each in gone])
-    line = listed[0].line if listed else gone[0].line
-    evidence = listed[0].found.evidence if listed else "Its last use was in the lines that were edited."
-    if not listed and gone[0].is_twice:
-        evidence = "A statement of the recent edits has the name, too."
-    cause = f"{'import' if listed else 'unused'} {file.path} {names}"
+    first = listed[0] if listed else gone[0]
+    confidences = [*(each.found.confidence for each in listed), *(each.confidence for each in gone)]
+    names = " ".join([*(each.name for each in listed), *(each.name for each in gone)])
     return NextEdit(
         "import",
-        file.path,
+        path,
         start,
         end,
         old,
         new,
-        reasons[0],
-        cause,
+        _used(listed) if listed else gone[0].reason,
+        f"{'import' if listed else 'unused'} {path} {names}",
         min(confidences),
-        origin=Origin(file.path, line),
-        evidence=evidence,
+        origin=first.origin,
+        evidence=listed[0].found.evidence if listed else gone[0].evidence,
     )
 
 

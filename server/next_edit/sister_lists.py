@@ -381,12 +381,12 @@ def _in_row(line: str, item: ListItem, own: re.Pattern[str]) -> tuple[int, str, 
             return match.end(f"i{at - 1}"), line[match.end(f"i{at - 1}") : match.end(f"i{at}")], ""
         return match.start("i0"), line[match.start("i0") : match.start("i1")], ""
     near = (item.above or item.below)[0]
-    own = wanted.index(near)
+    at = wanted.index(near)
     between = line[match.end("i0") : match.start("i1")]
-    text = match[f"i{own}"].replace(near, item.name)
+    text = match[f"i{at}"].replace(near, item.name)
     if item.above:
-        return match.end(f"i{own}"), "", f"{between}{text}"
-    return match.start(f"i{own}"), "", f"{text}{between}"
+        return match.end(f"i{at}"), "", f"{between}{text}"
+    return match.start(f"i{at}"), "", f"{text}{between}"
 
 
 def _edit(

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable, Iterator
 from .calling_forms import calling_form_edits
 from .documentation import documentation_edits
 from .imports import import_edits
+from .moved_names import moved_name_edits
 from .renames import renames
 from .repeated import repeated_edits
 from .signatures import signature_edits
@@ -23,6 +24,7 @@ KINDS: tuple[Callable[[Situation], Iterator[NextEdit]], ...] = (
     renames,
     repeated_edits,
     import_edits,
+    moved_name_edits,
     sister_entries,
     calling_form_edits,
     renamed_tests,
