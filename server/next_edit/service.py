@@ -16,9 +16,10 @@ from ...languages import language_of
 from ..completion.stats import NextEditEvent, Stats
 from ..config.settings import NextEditOptions
 from ..workspace.buffers import OpenBuffers
+from ..workspace.files import is_writable
 from ..workspace.recent_edits import Hunk
 from ..workspace.text import MAX_SESSIONS, TextLines
-from .editable import is_writable, is_written_by_hand
+from .editable import is_written_by_hand
 from .edited_files import edited_file, with_paths
 from .suggest import follow_ups, in_order
 from .values import NextEdit, Situation

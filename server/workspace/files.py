@@ -310,6 +310,16 @@ def is_minified(text: str) -> bool:
     return max(lengths) > _USELESS_LINE or sum(n for n in lengths if n > _LONG_LINE) > len(text) / 2
 
 
+def is_writable(file: Path) -> bool:
+    """Whether a file may be changed on disk; also one that does not exist yet."""
+    try:
+        mode = file.stat().st_mode
+    except OSError:
+        return True
+    # The superuser has access to files without a bit for writing, too.
+    return bool(mode & 0o222) and os.access(file, os.W_OK)
+
+
 def has_generated_name(path: str) -> bool:
     """Whether a file's name is usual for generated and minified files and for lock files."""
     return _GENERATED_NAME.search(path) is not None
