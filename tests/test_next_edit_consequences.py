@@ -15,6 +15,12 @@ SHOP = """
         @property
         def colour(self):
             return "red"
+        @property
+        def name(self):
+            return ""
+        @name.setter
+        def name(self, name):
+            self.colour = name
     def again(till: Till):
         return till.pay(3)
     #- use.py
@@ -23,7 +29,7 @@ SHOP = """
     async def run(till: Till):
         if till.pay(1).bit_length():
             await asyncio.gather(till.pay(2), till.pay(3))
-        print(till.size(), till.size, till.colour)
+        print(till.size(), till.size, till.colour, till.name)
         total = till.pay(4)
         return await till.count()
     async def twice(till: Till):
@@ -110,6 +116,7 @@ TESTS = """
             SHOP_TS, "shop.ts", ("  size()", "  get size()"), ["use.ts:7:27 () -> "], id="a method that became a getter"
         ),
         pytest.param(SHOP, "shop.py", ("def pay(self", "def  pay(self"), [], id="a header in another layout"),
+        pytest.param(SHOP, "shop.py", ('return ""', 'return self.colour + ""'), [], id="a property with a setter"),
     ],
 )
 def test_calls_are_written_as_their_function_is_called(text, path, edit, expected):

@@ -7,6 +7,7 @@ alone. Knows no parameters.
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -16,7 +17,7 @@ from ...codegraph.symbol_table import FUNCTION_KINDS
 from ...retrieval.definition_index import NamedDefinition
 from ..symbols.occurrences import Occurrence
 from ..symbols.symbol import symbol_in
-from .before import before_edits, occurrences_of, text_before, text_now
+from .before import before_edits, occurrences_of, paired_definitions, text_before, text_now
 from .lists import arguments_of_name
 from .parsed import Parsed
 from .values import EditedFile, NextEdit, Origin, Situation
@@ -66,10 +67,10 @@ def reformed_functions(situation: Situation, file: EditedFile) -> Iterator[Refor
     before, now = text_before(situation, file), text_now(situation, file)
     if before is None or now is None or file.path not in situation.index.graph.files:
         return
-    by_name = {each.qualified_name: each for each in now.graph.definitions}
-    for old in before.graph.definitions:
-        new = by_name.get(old.qualified_name)
-        if new is None or old.kind not in FUNCTION_KINDS or _head(before, old) == _head(now, new):
+    n_alike = Counter(each.qualified_name for each in before.graph.definitions)
+    for old, new in paired_definitions(before, now):
+        # A setter of a property has its name, too.
+        if n_alike[old.qualified_name] > 1 or old.kind not in FUNCTION_KINDS or _head(before, old) == _head(now, new):
             continue
         was, form = _form(before, old), _form(now, new)
         if was != form:
@@ -139,8 +140,7 @@ def _rewritten(reformed: Reformed, use: Occurrence) -> tuple[int, int, str] | No
         if reformed.form.is_property:
             is_empty = arguments is not None and not arguments.named_children
             return (arguments.start_byte, arguments.end_byte, "") if arguments is not None and is_empty else None
-        is_written = use.role in ("assignment", "declaration", "call", "decorator")
-        return None if is_written else (use.end, use.end, "()")
+        return (use.end, use.end, "()") if use.role in ("read", "argument") else None
     call = None if arguments is None else arguments.parent
     if call is None or call.parent is None:
         return None

@@ -22,7 +22,7 @@ from ...languages.call_syntax import ParameterOrder
 from ...retrieval.definition_index import NamedDefinition
 from ..symbols.occurrences import Occurrence, Occurrences
 from ..symbols.symbol import symbol_in
-from .before import Before, before_edits, occurrences_of, text_before, text_now
+from .before import Before, before_edits, occurrences_of, paired_definitions, text_before, text_now
 from .edited_files import hunks_with_lines_before
 from .lists import TextList, arguments_of_name, items_of, parameters_of_name
 from .parameter_change import Argument, ParameterChange
@@ -68,12 +68,12 @@ def changed_functions(situation: Situation, file: EditedFile) -> Iterator[Change
     if before is None or now is None or file.path not in situation.index.graph.files:
         return
     edited = [(start, start + len(hunk.before)) for hunk, start in hunks_with_lines_before(file)]
-    by_name = {each.qualified_name: each for each in now.graph.definitions}
+    same = {old: new for old, new in paired_definitions(before, now)}
     for old in before.graph.definitions:
         first, last = old.header_line, old.header_line + MAX_HEADER_LINES
         if old.kind not in FUNCTION_KINDS or not any(start <= last and first <= end for start, end in edited):
             continue
-        new = by_name.get(old.qualified_name) or _renamed_to(before, now, old)
+        new = same.get(old) or _renamed_to(before, now, old)
         if new is None:
             continue
         header = _header(now, new)
