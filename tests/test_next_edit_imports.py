@@ -75,7 +75,7 @@ TYPESCRIPT = """
             PYTHON,
             "empty.py",
             ("return 1", "return charge()"),
-            ["empty.py:3:0  -> from shop import charge\n"],
+            ["empty.py:3:0  -> from shop import charge\n\n\n"],
             id="below the text at the top",
         ),
         pytest.param(PYTHON, "use.py", ("return pay()", "return pay(unknown)"), [], id="a name that nobody imports"),
@@ -181,6 +181,13 @@ WEB = """
     export function run(door: Door) {
       return shut(fs);
     }
+    #- test/first.ts
+    // Doors.
+
+    /** Runs. */
+    export function run() {
+      return 1;
+    }
     #- test/deep/other.ts
     import fs, { read } from 'node:fs';
     import { unlock } from '../../src/door';
@@ -267,6 +274,13 @@ WEB = """
                 "test/use.ts:4:0  -> import { unlock } from '../src/door';\n",
             ],
             id="TypeScript: as another folder imports it",
+        ),
+        pytest.param(
+            WEB,
+            "test/first.ts",
+            ("return 1", "return pay()"),
+            ["test/first.ts:3:0  -> import { pay } from '../src/till';\n\n"],
+            id="TypeScript: the first import, above the comment of the first statement",
         ),
     ],
 )

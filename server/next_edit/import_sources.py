@@ -16,6 +16,7 @@ from ...codegraph.file_graph import MODULE_SCOPE, Import
 from ...codegraph.graph import CodeGraph
 from ...codegraph.imports_at import relative_specifier
 from ...codegraph.modules import directory_of, join_path, upwards
+from ...codegraph.resolver import distance
 from ...codegraph.symbol_table import STAR_IMPORTS, ImportedName, language_family
 from ...codegraph.typed_resolver import TypedResolver
 from ...languages.known.go import package_name
@@ -64,6 +65,15 @@ class Sources:
     def is_own(self, module: str) -> bool:
         """Whether a module, as this file writes it, is one of the repository."""
         return bool(self._files(self._now.path, *_without_dots(module), ""))
+
+    def sample(self) -> bytes:
+        """A source that tells how the repository writes imports: the file's own if it has some, else the nearest."""
+        if self._now.graph.imports or self._language.name not in WEB_LANGUAGES:
+            return self._now.source
+        files = self._graph.files
+        alike = [path for path, file in files.items() if file.language == self._language.name and file.imports]
+        near = min(alike, key=lambda path: (distance(self._now.path, path)[0], path), default=self._now.path)
+        return self._index.texts.get(near, self._now.source)
 
     def files_of(self, item: Import) -> tuple[str, ...]:
         """The files of the module of an import of this file."""

@@ -248,10 +248,10 @@ def _name_keys(text: Parsed) -> tuple[Key, ...]:
 # New statements
 
 
-def new_statement(text: Parsed, module: str, sources: Sequence[Source]) -> list[str] | None:
+def new_statement(text: Parsed, module: str, sources: Sequence[Source], sample: bytes) -> list[str] | None:
     """The lines of a new import of names of one module; None in languages whose imports are not written here.
 
-    A module itself and a default export are imported by one statement each, so they are the only source.
+    `sample` is the source that tells how quotes and ends of statements are written. A module itself and a default export are imported by one statement each, so they are the only source.
     """
     name = text.tree.language.name
     first = sources[0]
@@ -261,7 +261,7 @@ def new_statement(text: Parsed, module: str, sources: Sequence[Source]) -> list[
         alias = "" if first.local == module.partition(".")[0] else f" as {first.local}"
         return [f"import {module}{alias}"]
     if name in WEB_LANGUAGES:
-        quote, ending = _quote(text), _ending(text)
+        quote, ending = _quote(sample), _ending(sample)
         word = "import type" if all(each.is_type for each in sources) else "import"
         tail = f" from {quote}{module}{quote}{ending}"
         if not first.name or first.name == "default":
@@ -288,12 +288,12 @@ def _listed(text: Parsed, head: str, items: list[str], bracket: str, tail: str, 
     return [opened, *(f"{step}{each}," for each in ordered), tail]
 
 
-def _quote(text: Parsed) -> str:
-    return "'" if text.source.count(b"'") > text.source.count(b'"') else '"'
+def _quote(source: bytes) -> str:
+    return "'" if source.count(b"'") > source.count(b'"') else '"'
 
 
-def _ending(text: Parsed) -> str:
-    return ";" if b";\n" in text.source else ""
+def _ending(source: bytes) -> str:
+    return ";" if b";\n" in source else ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -470,11 +470,21 @@ def _placed_in_go(text: Parsed, lines: Sequence[str], module: str, is_own: Calla
 
 
 def _placed_first(text: Parsed, lines: Sequence[str]) -> Placed:
-    """Above the first statement that is no comment and no text."""
+    """Above the first statement that is no text, and above its own comment, with blank lines below."""
+    comments: list[Node] = []
     for node in text.root.named_children:
         is_text = node.type == "expression_statement" and node.named_child_count == 1 and b'"' in (node.text or b"")[:4]
-        if "comment" not in node.type and not is_text and node.type != "package_declaration":
-            return Placed(node.start_point[0], tuple(lines))
+        if "comment" in node.type:
+            comments.append(node)
+            continue
+        if is_text or node.type == "package_declaration":
+            comments.clear()
+            continue
+        line = node.start_point[0]
+        while comments and comments[-1].end_point[0] + 1 == line and not (comments[-1].text or b"").startswith(b"#!"):
+            line = comments.pop().start_point[0]
+        is_block = text.tree.language.name == "python" and node.type.endswith("definition")
+        return Placed(line, (*lines, "", *([""] if is_block else [])))
     return Placed(0, tuple(lines))
 
 

@@ -175,7 +175,11 @@ def _new(now: Parsed, module: str, group: Sequence[Missing], sources: Sources) -
     written = [each.found.source for each in group]
     if now.tree.language.name in WEB_LANGUAGES and not _imports_types(now):
         written = [replace(each, is_type=False) for each in written]
-    lines = [go_item(written[0])] if now.tree.language.name == "go" else new_statement(now, module, written)
+    lines = (
+        [go_item(written[0])]
+        if now.tree.language.name == "go"
+        else new_statement(now, module, written, sources.sample())
+    )
     if lines is None:
         return None
     place = placed(now, lines, module, sources.is_own)
