@@ -251,7 +251,8 @@ def _name_keys(text: Parsed) -> tuple[Key, ...]:
 def new_statement(text: Parsed, module: str, sources: Sequence[Source], sample: bytes) -> list[str] | None:
     """The lines of a new import of names of one module; None in languages whose imports are not written here.
 
-    `sample` is the source that tells how quotes and ends of statements are written. A module itself and a default export are imported by one statement each, so they are the only source.
+    `sample` is the source that tells how quotes and ends of statements are written. A module itself and a default
+    export are imported by one statement each, so they are the only source.
     """
     name = text.tree.language.name
     first = sources[0]
