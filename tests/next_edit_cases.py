@@ -36,6 +36,19 @@ def after(text, path, *replacements):
     return Situation(index, (edited,), path, recent.hunks[0].start_line, 0)
 
 
+def after_moving(text, piece, path, target):
+    """The situation after a piece of text was moved from one file to the end of another."""
+    files = files_of(text)
+    assert files[path].count(piece) == 1, piece
+    recent = RecentEdits()
+    for name, changed in ((path, files[path].replace(piece, "")), (target, files[target] + piece)):
+        recent = recent.with_edit(name, files[name], changed, 0.0)
+        files[name] = changed
+    index = RepositoryIndex.build((parse_file(*file), slice_file(*file)) for file in files.items())
+    edited = [edited_file(name, language_of(name), TextLines(files[name]), recent.hunks) for name in (target, path)]
+    return Situation(index, tuple(edited), target, recent.hunks[0].start_line, 0)
+
+
 def offers(situation):
     return [
         f"{edit.path}:{edit.start[0] + 1}:{edit.start[1]} {edit.old} -> {edit.new}"

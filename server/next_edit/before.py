@@ -7,13 +7,13 @@ have edited files as of any earlier time: these are on top of it.
 from __future__ import annotations
 
 import operator
-from collections import ChainMap
+from collections import ChainMap, Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 from weakref import WeakKeyDictionary
 
-from ...codegraph.file_graph import FileGraph
+from ...codegraph.file_graph import Definition, FileGraph
 from ...codegraph.graph import CodeGraph
 from ...codegraph.resolver import global_name_key
 from ...retrieval import RepositoryIndex
@@ -137,6 +137,24 @@ def text_of(situation: Situation, path: str) -> Parsed | None:
         return None
     situation.work.pause()
     return parsed(path, source.decode("utf-8", "replace"), known.language, is_harmless=known.is_harmless)
+
+
+def paired_definitions(before: Parsed, now: Parsed) -> Iterator[tuple[Definition, Definition]]:
+    """The definitions of a text with those of now that have their qualified names.
+
+    Several of one name, such as overloads, or a property and its setter, are paired in order if they are as many.
+    """
+    by_name: dict[str, list[Definition]] = {}
+    for each in now.graph.definitions:
+        by_name.setdefault(each.qualified_name, []).append(each)
+    seen: Counter[str] = Counter()
+    counts = Counter(each.qualified_name for each in before.graph.definitions)
+    for old in before.graph.definitions:
+        name = old.qualified_name
+        found = by_name.get(name, [])
+        if len(found) == counts[name]:
+            yield old, found[seen[name]]
+        seen[name] += 1
 
 
 def n_definitions(situation: Situation, name: str, language_name: str) -> int:

@@ -19,8 +19,10 @@ from ...llm import Cancel
 from ..completion.stats import NextEditEvent, Stats
 from ..config.settings import NextEditOptions
 from ..workspace.buffers import OpenBuffers
-from ..workspace.recent_edits import Hunk, RecentEdits
+from ..workspace.files import is_writable
+from ..workspace.recent_edits import Hunk
 from ..workspace.text import MAX_SESSIONS, TextLines
+from .editable import is_written_by_hand
 from .edited_files import edited_file, with_paths
 from .suggest import follow_ups, in_order
 from .values import EditedFile, NextEdit, Situation
@@ -87,7 +89,7 @@ class NextEdits:
         facts = self._buffers.facts(path)
         if facts.folder is None or facts.access.is_secret:
             return []
-        recent = self._buffers.recent_edits(session).get(facts.root, RecentEdits())
+        recent = self._buffers.edits_with_pasted(session, facts.root)
         if not recent.hunks:
             return []
         folder = facts.folder
@@ -100,13 +102,19 @@ class NextEdits:
             refused = frozenset(self._refused.get(session, ()))
         texts: dict[str, TextLines | None] = {}
         found: list[Offer] = []
+        editable: dict[str, bool] = {}
         for edit in in_order(situation, self._follow_ups(situation)):
             if len(found) == limit:
                 break
             if edit.path not in texts:
                 texts[edit.path] = self._text(folder.path / edit.path, situation, edit.path)
             lines = texts[edit.path]
-            if lines is not None and _fits(edit, lines) and _key(edit, lines) not in refused:
+            if lines is None or not _fits(edit, lines) or _key(edit, lines) in refused:
+                continue
+            if edit.path not in editable:
+                is_own = edit.path in situation.edited_by_path or is_written_by_hand(edit.path, lines.text)
+                editable[edit.path] = is_own and is_writable(folder.path / edit.path)
+            if editable[edit.path]:
                 found.append(self._offer(folder.path, edit, lines, origin_of(situation, edit)))
         return found
 

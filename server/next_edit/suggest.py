@@ -7,19 +7,27 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 
+from .calling_forms import calling_form_edits
+from .documentation import documentation_edits
 from .imports import import_edits
+from .moved_names import moved_name_edits
 from .renames import renames
 from .repeated import repeated_edits
 from .signatures import signature_edits
 from .sister_lists import sister_entries
+from .tests_of import renamed_tests
 from .values import At, NextEdit, Situation
 
 KINDS: tuple[Callable[[Situation], Iterator[NextEdit]], ...] = (
     signature_edits,
+    documentation_edits,
     renames,
     repeated_edits,
     import_edits,
+    moved_name_edits,
     sister_entries,
+    calling_form_edits,
+    renamed_tests,
 )
 
 
