@@ -40,6 +40,7 @@ class ModelConfig:
     fim_suffix: str = ""
     fim_middle: str = ""
     fim_suffix_first: bool = False  # with fim = "custom"; implied without a middle token
+    next_edit: str = ""  # the prompt of next edits; empty: by the model's name; else one of FORMAT_WORDS
     device: str = "auto"  # transformers: "cpu", "cuda", "mps"
     quantise: str = "auto"  # transformers: "none", "int8"; auto keeps the precision of the files
     threads: int = 0  # in process; 0 measures the fastest number
