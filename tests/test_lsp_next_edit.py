@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import pytest
 from lsprotocol import types
+from pygls.exceptions import JsonRpcException
 from pygls.protocol.json_rpc import JsonRPCResponseMessage
 
 FILES = """
@@ -124,3 +126,19 @@ def test_the_setting_turns_them_off(editing):
         assert not (await editor.request("weft/nextEdit", cursor(editor, "shop.py", 0, 10))).edits
 
     editing(FILES, story, options={"weft": {"next_edits": {"enabled": False}}})
+
+
+def test_diagnostics_come_with_a_request_and_a_wrong_one_is_an_error(editing):
+    async def story(editor):
+        await rename(editor)
+        here = cursor(editor, "shop.py", 0, 10)
+        line = {"start": {"line": 1, "character": 0}, "end": {"line": 1, "character": 4}}
+        diagnostic = {"range": line, "message": "odd", "severity": 2, "source": "linter", "code": 3}
+        answer = await editor.request(
+            "weft/nextEdit", {**here, "diagnostics": [diagnostic, {**diagnostic, "severity": 9}]}
+        )
+        assert len(answer.edits) == 3
+        with pytest.raises(JsonRpcException):
+            await editor.request("weft/nextEdit", {**here, "diagnostics": [{"message": "odd"}]})
+
+    editing(FILES, story)

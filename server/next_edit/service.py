@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import threading
 from collections import OrderedDict
+from collections.abc import Container, Iterable
 from dataclasses import dataclass
 from itertools import count
 from pathlib import Path
@@ -19,6 +20,7 @@ from ..workspace.buffers import OpenBuffers
 from ..workspace.recent_edits import Hunk, RecentEdits
 from ..workspace.text import MAX_SESSIONS, TextLines
 from .edited_files import edited_file, with_paths
+from .rewrite.service import RewriteOptions, Rewrites
 from .suggest import follow_ups, in_order
 from .values import NextEdit, Situation
 
@@ -50,18 +52,31 @@ class Offer:
 class NextEdits:
     """Thread-safe."""
 
-    def __init__(self, buffers: OpenBuffers, stats: Stats, options: NextEditOptions) -> None:
-        self._buffers, self._stats, self._options = buffers, stats, options
+    def __init__(
+        self, buffers: OpenBuffers, stats: Stats, options: NextEditOptions, rewrites: Rewrites | None = None
+    ) -> None:
+        """`rewrites` asks a model; None asks none."""
+        self._buffers, self._stats, self._options, self._rewrites = buffers, stats, options, rewrites
         self._lock = threading.Lock()
         self._offers: OrderedDict[str, Offer] = OrderedDict()
         self._ids = count()
         self._latest: tuple[object, list[NextEdit]] = (None, [])
         self._refused: OrderedDict[str, OrderedDict[tuple[str, ...], None]] = OrderedDict()
 
-    def at(self, path: Path, line: int, character: int, limit: int = N_OFFERED, *, session: str = "") -> list[Offer]:
+    def at(
+        self,
+        path: Path,
+        line: int,
+        character: int,
+        limit: int = N_OFFERED,
+        *,
+        session: str = "",
+        rewrite: RewriteOptions | None = None,
+    ) -> list[Offer]:
         """What the recent edits of a session make necessary, best first; empty for a file outside of the folders.
 
-        `line` and `character` are those of the cursor in the open text of `path`.
+        `line` and `character` are those of the cursor in the open text of `path`. With `rewrite` a model is asked where
+        there is nothing else, which may take seconds.
         """
         if not self._options.enabled:
             return []
@@ -85,14 +100,15 @@ class NextEdits:
         situation = Situation(folder.snapshot.index, tuple(edited), facts.key, line, character)
         with self._lock:
             refused = frozenset(self._refused.get(session, ()))
-        found: list[Offer] = []
-        for edit in in_order(situation, self._follow_ups(situation)):
-            if len(found) == limit:
-                break
-            lines = self._text(folder.path / edit.path, situation, edit.path)
-            if lines is not None and _fits(edit, lines) and _key(edit, lines) not in refused:
-                found.append(self._offer(folder.path, edit, lines, origin_of(situation, edit)))
-        return found
+        found = self._offers_of(
+            folder.path, situation, in_order(situation, self._follow_ups(situation)), limit, refused
+        )
+        if rewrite is None or self._rewrites is None or len(found) == limit:
+            return found
+        if any(offer.file == path and not offer.edit.is_marked for offer in found) or (found and not rewrite.only_here):
+            return found
+        rewritten = self._rewrites.at(path, (line, character), facts, situation.edited, session, rewrite)
+        return [*found, *self._offers_of(folder.path, situation, rewritten, limit - len(found), refused)]
 
     def configure(self, options: NextEditOptions) -> None:
         self._options = options
@@ -122,6 +138,24 @@ class NextEdits:
     def forget_session(self, session: str) -> None:
         with self._lock:
             self._refused.pop(session, None)
+
+    def _offers_of(
+        self,
+        folder: Path,
+        situation: Situation,
+        edits: Iterable[NextEdit],
+        limit: int,
+        refused: Container[tuple[str, ...]],
+    ) -> list[Offer]:
+        """The first edits that are neither stale nor refused."""
+        found: list[Offer] = []
+        for edit in edits:
+            if len(found) == limit:
+                break
+            lines = self._text(folder / edit.path, situation, edit.path)
+            if lines is not None and _fits(edit, lines) and _key(edit, lines) not in refused:
+                found.append(self._offer(folder, edit, lines, origin_of(situation, edit)))
+        return found
 
     def _follow_ups(self, situation: Situation) -> list[NextEdit]:
         """All next edits, in no order. Those of the latest request are used again while nothing changed."""
