@@ -14,7 +14,7 @@ from weft.llm import Cancel, CodeModel, CompletionRequest, ModelConfig, ModelInf
 from weft.llm.protocol import ChatRequest, ModelUnreachable, ModelWrapper, Speed
 from weft.server.config import Config
 from weft.server.config.settings import NextEditOptions
-from weft.server.next_edit.rewrite.minimal_edits import apply_edits, minimal_edits
+from weft.server.next_edit.rewrite.minimal_edits import apply_edits, edits_left, minimal_edits
 from weft.server.next_edit.rewrite.request import Diagnostic, region_at
 from weft.server.next_edit.rewrite.service import RewriteOptions
 from weft.server.workspace.text import TextLines
@@ -127,6 +127,21 @@ def test_several_changes_are_several_edits_of_one_group(tmp_path):
         assert len({edit.cause for edit in edits}) == 1
 
 
+def test_the_other_edits_of_an_answer_stay_when_one_is_made(tmp_path):
+    model = Model()
+    with opened(tmp_path, model) as workspace:
+        edited(workspace, tmp_path)
+        text = files_of(SHOP)["shop.py"].replace("1.2", "1.3")
+        model.answer = text.replace("return total", "return total * rate").replace("< 5", "< 6")
+        assert len(found(workspace, tmp_path)) == 2
+        workspace.edit_buffer(tmp_path / "shop.py", text.replace("return total", "return total * rate"))
+        assert found(workspace, tmp_path, line=6) == [("rewrite", (10, 25), "5", "6")]
+        assert len(model.asked) == 1
+        workspace.edit_buffer(tmp_path / "shop.py", model.answer)
+        assert found(workspace, tmp_path) == []
+        assert len(model.asked) == 2
+
+
 def test_the_prompt_has_recent_edits_and_related_code(tmp_path):
     model = Model()
     with opened(tmp_path, model) as workspace:
@@ -207,6 +222,7 @@ def test_a_chat_model_reads_diagnostics(tmp_path):
         ("return total", "return total * rebate"),  # no such name
         ("return total", "return total * (rate"),  # no such syntax
         ("rate = 1.3", "rate = 1.2"),  # undoes the recent edit
+        ("rate = 1.3\n    total", "rate = 1.2\n    total"),
         ("net(amount)\n    return", "nett(amount)\n    return"),
     ],
 )
@@ -214,6 +230,15 @@ def test_what_names_nothing_breaks_the_syntax_or_undoes_is_not_offered(tmp_path,
     with opened(tmp_path, Model(old, new)) as workspace:
         edited(workspace, tmp_path)
         assert found(workspace, tmp_path) == []
+
+
+def test_a_part_of_an_answer_that_undoes_a_recent_edit_is_not_offered(tmp_path):
+    model = Model("< 5", "< 6")
+    with opened(tmp_path, model) as workspace:
+        edited(workspace, tmp_path, "    rate = 1.2\n", "    rate = 1.2\n    share = 2\n")
+        text = files_of(SHOP)["shop.py"]
+        model.answer = text.replace("< 5", "< 6")  # without the new line
+        assert found(workspace, tmp_path) == [("rewrite", (11, 25), "5", "6")]
 
 
 def test_a_name_may_come_with_another_edit_of_the_answer(tmp_path):
@@ -349,6 +374,23 @@ def test_minimal_edits_make_the_new_text(old, new):
     edits = minimal_edits(old, new)
     assert apply_edits(old, edits) == new
     assert all(old[edit.start : edit.end] == edit.old for edit in edits)
+
+
+def test_edits_that_are_left_move_with_those_that_were_made():
+    text = "one\ntwo\nthree\nfour\n"
+    edits = minimal_edits(text, "zero\ntwo\n3\nfour\nfive\n")
+    assert [(edit.old, edit.new) for edit in edits] == [("one", "zero"), ("three", "3"), ("", "five\n")]
+    assert edits_left(text, edits, text) == edits
+    for number, edit in enumerate(edits):
+        now = apply_edits(text, [edit])
+        left = edits_left(text, edits, now)
+        assert [(each.old, each.new) for each in left] == [
+            (each.old, each.new) for at, each in enumerate(edits) if at != number
+        ]
+        assert apply_edits(now, left) == apply_edits(text, edits)
+    assert edits_left(text, edits, apply_edits(text, edits)) == []
+    assert edits_left(text, edits, text.replace("two", "2")) is None
+    assert edits_left(text, edits, f"{text}more") is None
 
 
 def test_names_are_replaced_whole():

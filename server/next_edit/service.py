@@ -138,6 +138,8 @@ class NextEdits:
     def forget_session(self, session: str) -> None:
         with self._lock:
             self._refused.pop(session, None)
+        if self._rewrites is not None:
+            self._rewrites.forget_session(session)
 
     def _offers_of(
         self,

@@ -6,10 +6,12 @@ Owns this check; the rules for names are those of completions. Knows no model.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from difflib import SequenceMatcher
 
 from ...completion.name_check import check_names
+from ...workspace.recent_edits import Hunk
 from ...workspace.snapshot import FolderSnapshot
 from ...workspace.text import Cursor, TextLines
 from ..parsed import parsed
@@ -17,6 +19,9 @@ from .minimal_edits import TextEdit, apply_edits, kept_lines
 
 MIN_KEPT = 0.5
 """Of the lines of a region, those that an answer keeps at least: a next edit is small. Not tuned."""
+
+_Replacement = tuple[int, tuple[str, ...], tuple[str, ...]]
+"""The first line, the lines there, and those that replace them."""
 
 _NAME = re.compile(r"[^\W\d]\w*")
 
@@ -29,11 +34,16 @@ def is_usable(region: str, original: str, rewritten: str) -> bool:
     return not (is_same or is_undo or is_emptied) and kept_lines(region, rewritten) >= MIN_KEPT
 
 
-def fitting(snapshot: FolderSnapshot, cursor: Cursor, edits: Sequence[TextEdit]) -> list[TextEdit]:
+def fitting(
+    snapshot: FolderSnapshot, cursor: Cursor, edits: Sequence[TextEdit], hunks: Sequence[Hunk]
+) -> list[TextEdit]:
     """The edits of the cursor's text that may be made together, in order; empty if they break its syntax.
 
-    Offsets are those of the text with "\\n" line breaks, which `cursor` must have.
+    `hunks` are the recent edits of the file. Offsets are those of the text with "\\n" line breaks, which `cursor` must
+    have.
     """
+    undone = {undo for hunk in hunks for undo in _undos(hunk)}
+    edits = [edit for edit in edits if _lines_of(cursor.lines, edit) not in undone]
     left = _without_unknown_names(snapshot, cursor, edits)
     if len(left) < len(edits):  # the names of the others may be those that were left out
         left = left if _without_unknown_names(snapshot, cursor, left) == left else []
@@ -52,6 +62,24 @@ def _without_unknown_names(snapshot: FolderSnapshot, cursor: Cursor, edits: Sequ
         if not any(problem.name not in known for problem in (*checked.replaced, *checked.problems)):
             left.append(edit)
     return left
+
+
+def _undos(hunk: Hunk) -> Iterator[_Replacement]:
+    """The replacements that undo a part of a recent edit."""
+    matcher = SequenceMatcher(None, hunk.after, hunk.before, autojunk=False)
+    for tag, start, end, at, until in matcher.get_opcodes():
+        if tag != "equal":
+            yield hunk.start_line + start, hunk.after[start:end], hunk.before[at:until]
+
+
+def _lines_of(lines: TextLines, edit: TextEdit) -> _Replacement:
+    """An edit as a replacement of whole lines."""
+    (first, character), (last, end) = lines.position(edit.start), lines.position(edit.end)
+    old = tuple(map(lines.line, range(first, last + 1)))
+    new = tuple(f"{old[0][:character]}{edit.new}{old[-1][end:]}".split("\n"))
+    if character == end == 0 and new[-1] == old[-1]:  # the last line only ends the range
+        return first, old[:-1], new[:-1]
+    return first, old, new
 
 
 def _breaks_syntax(cursor: Cursor, edits: Sequence[TextEdit]) -> bool:

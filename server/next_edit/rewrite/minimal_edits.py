@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from difflib import SequenceMatcher
 
 _TOKEN = re.compile(r"\w+|[^\S\n]+|.|\n")
@@ -39,6 +39,26 @@ def apply_edits(text: str, edits: Sequence[TextEdit]) -> str:
     for edit in reversed(edits):
         text = text[: edit.start] + edit.new + text[edit.end :]
     return text
+
+
+def edits_left(text: str, edits: Sequence[TextEdit], now: str) -> list[TextEdit] | None:
+    """The edits of `text` that are not made yet in `now`, at their places there; None if `now` differs otherwise."""
+    left, at, now_at = list[TextEdit](), 0, 0
+    ends = [*(edit.start for edit in edits[1:]), len(text)]
+    for edit, end in zip(edits, ends, strict=True):
+        before, after = text[at : edit.start], text[edit.end : end]
+        if not now.startswith(before, now_at):
+            return None
+        now_at += len(before)
+        if now.startswith(edit.new + after, now_at):
+            now_at += len(edit.new)
+        elif now.startswith(edit.old + after, now_at):
+            left.append(replace(edit, start=now_at))
+            now_at += len(edit.old)
+        else:
+            return None
+        at = edit.end
+    return left if now[now_at:] == text[at:] else None
 
 
 def kept_lines(old: str, new: str) -> float:

@@ -33,7 +33,7 @@ from ...workspace.text import Cursor, TextLines
 from ...workspace.turns import waiting
 from ..values import At, EditedFile, NextEdit, Origin
 from .check import fitting, is_usable
-from .minimal_edits import TextEdit, minimal_edits
+from .minimal_edits import TextEdit, edits_left, minimal_edits
 from .request import Diagnostic, Region, region_at, rewrite_request
 
 CONFIDENCE = 0.5
@@ -54,10 +54,13 @@ class RewriteOptions:
 
 @dataclass(frozen=True, slots=True)
 class _Answer:
-    """What was found for a region of a text."""
+    """What was found for a region of a text, and the model that wrote it."""
 
     region: Region
-    edits: tuple[NextEdit, ...]
+    path: str
+    text: str
+    edits: tuple[TextEdit, ...]
+    model_name: str
 
 
 class Rewrites:
@@ -67,12 +70,18 @@ class Rewrites:
         self._buffers, self._chain, self._config = buffers, chain, config
         self._lock = threading.Lock()
         self._answers: OrderedDict[object, _Answer] = OrderedDict()  # by session, text, recent edits and model
+        self._latest: OrderedDict[str, _Answer] = OrderedDict()  # with edits, by session
         self._running: dict[str, Cancel] = {}
 
     def configure(self, config: Config) -> None:
         with self._lock:
             self._config = config
             self._answers.clear()
+            self._latest.clear()
+
+    def forget_session(self, session: str) -> None:
+        with self._lock:
+            self._latest.pop(session, None)
 
     def at(
         self, path: Path, at: At, facts: FileFacts, edited: Sequence[EditedFile], session: str, options: RewriteOptions
@@ -92,18 +101,42 @@ class Rewrites:
                 return ()
             model, rewrite_format = found
             cursor = self._buffers.located(Cursor(str(path), _with_plain_breaks(lines), *at, session=session), facts)
-            key = (session, cursor.path, lines.text, tuple(file.hunks for file in edited), model.info.name)
+            key = (session, cursor.path, cursor.lines.text, tuple(file.hunks for file in edited), model.info.name)
             with self._lock:
                 answer = self._answers.get(key)
             if answer is None or cursor.line not in answer.region:
-                answer = self._ask(model, rewrite_format, cursor, facts, edited, options.diagnostics, cancel)
+                answer = self._left_of_latest(session, cursor, model.info.name) or self._ask(
+                    model, rewrite_format, cursor, facts, edited, options.diagnostics, cancel
+                )
                 if answer is None:
                     return ()
-                with self._lock:
-                    self._answers[key] = answer
-                    while len(self._answers) > MAX_ANSWERS:
-                        self._answers.popitem(last=False)
-            return answer.edits
+                self._keep(session, key, answer)
+            return tuple(_next_edits(cursor, edited, answer))
+
+    def _left_of_latest(self, session: str, cursor: Cursor, model_name: str) -> _Answer | None:
+        """What is left of the latest answer after some of its edits were made; None without any."""
+        with self._lock:
+            latest = self._latest.get(session)
+        if latest is None or (latest.path, latest.model_name) != (cursor.path, model_name):
+            return None
+        text = cursor.lines.text
+        left = edits_left(latest.text, latest.edits, text)
+        if not left or len(left) == len(latest.edits):
+            return None
+        # The cursor is where an edit was made, so its line counts as one of the region.
+        region = Region(min(latest.region.first, cursor.line), max(latest.region.end, cursor.line + 1))
+        return replace(latest, region=region, text=text, edits=tuple(left))
+
+    def _keep(self, session: str, key: object, answer: _Answer) -> None:
+        with self._lock:
+            self._answers[key] = answer
+            while len(self._answers) > MAX_ANSWERS:
+                self._answers.popitem(last=False)
+            if answer.edits:
+                self._latest[session] = answer
+                self._latest.move_to_end(session)
+                while len(self._latest) > MAX_ANSWERS:
+                    self._latest.popitem(last=False)
 
     def _model(self, cancel: Cancel) -> tuple[CodeModel, RewriteFormat] | None:
         """The first model that may be asked: one that was made for next edits, or by the settings one that chats."""
@@ -134,7 +167,7 @@ class Rewrites:
         """The answer of a model; None if it was cancelled or failed, and may be asked again."""
         assert facts.folder is not None
         region = region_at(cursor.lines, cursor.line, self._config.next_edits.region_lines)
-        nothing = _Answer(region, ())
+        nothing = _Answer(region, cursor.path, cursor.lines.text, (), model.info.name)
         fragments = to_prompt_fragments(retrieve_at(facts.folder.view, cursor, self._config.retrieval).fragments)
         request = rewrite_request(cursor, region, edited, fragments, diagnostics)
         if redact(request.region) != request.region:
@@ -159,8 +192,8 @@ class Rewrites:
             return nothing
         start = cursor.lines.offset(region.first, 0)
         edits = [replace(edit, start=start + edit.start) for edit in minimal_edits(fitted.region, rewritten)]
-        left = fitting(facts.folder.view, cursor, edits)
-        return _Answer(region, tuple(_next_edits(cursor, edited, left, model.info.name)))
+        hunks = [hunk for file in edited if file.path == facts.key for hunk in file.hunks]
+        return replace(nothing, edits=tuple(fitting(facts.folder.view, cursor, edits, hunks)))
 
     def _only_one(self, session: str, cancel: Cancel) -> _OnlyOne:
         return _OnlyOne(self._lock, self._running, session, cancel)
@@ -203,13 +236,11 @@ def _read(
     return None if cancel.cancelled or n_pieces >= max_new_tokens else text
 
 
-def _next_edits(
-    cursor: Cursor, edited: Sequence[EditedFile], edits: Sequence[TextEdit], model_name: str
-) -> Iterator[NextEdit]:
-    lines = cursor.lines
-    cause = f"rewrite {cursor.path}:{cursor.line + 1}"
+def _next_edits(cursor: Cursor, edited: Sequence[EditedFile], answer: _Answer) -> Iterator[NextEdit]:
+    lines, model_name = cursor.lines, answer.model_name
+    cause = f"rewrite {cursor.path}:{answer.region.first + 1}"
     latest = max((hunk for file in edited for hunk in file.hunks), key=lambda hunk: hunk.at)
-    for edit in edits:
+    for edit in answer.edits:
         yield NextEdit(
             "rewrite",
             cursor.path,
